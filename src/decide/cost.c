@@ -270,14 +270,14 @@ static double hit_of(const struct tile *tile, double lanes, const struct rates *
 
 /* All tiles of a plan. */
 struct sums {
-    double one_by_one; /* seconds of tiles one after the other */
-    double filled;
+    double one_by_one; /* seconds of tiles one after the other, without their kernels' own time */
+    double filled, kernels;
     struct cs_cost cost;
 };
 
 /* `again` is the part of the operands that other tiles move, too. */
 static void add_tiles(struct sums *sums, const struct tile *tile, double count, double again,
-                      double lanes, const struct rates *rates, const struct cs_coefficients *use)
+                      double lanes, const struct rates *rates)
 {
     double hit = hit_of(tile, lanes, rates), fresh = 1 - again * hit;
     double per_scratch = (1 - hit) / rates->dram + hit / rates->l2; /* seconds a byte */
@@ -286,28 +286,40 @@ static void add_tiles(struct sums *sums, const struct tile *tile, double count, 
     double copied = smaller(tile->workspace / tile->operands, 1) * tile->operands;
     double conversions = copied * per_operand + (tile->workspace + 2 * tile->staged) * per_scratch;
     double convolution = (tile->operands - copied) * per_operand + tile->workspace * per_scratch;
-    double kernels = tile->kernels * use->kernel_us * 1e-6;
-    sums->one_by_one += count * (conversions + larger(tile->waves, convolution) + kernels);
+    sums->one_by_one += count * (conversions + larger(tile->waves, convolution));
+    sums->kernels += count * tile->kernels;
     sums->filled += count * tile->filled;
     sums->cost.memory += count * (conversions + convolution);
     sums->cost.arithmetic += count * tile->waves;
-    sums->cost.launches += count * kernels;
     sums->cost.moved += count * (fresh * tile->operands + (1 - hit) * scratch);
     sums->cost.cached += count * ((1 - fresh) * tile->operands + hit * scratch);
 }
 
-/* What lanes gain. */
-static struct cs_cost together(const struct sums *sums, double lanes,
+static double lane_seconds(double lanes, const struct cs_coefficients *use)
+{
+    return larger(lanes - 1, 0) * use->lane_us * 1e-6;
+}
+
+/* With so many seconds of kernels' own time, and what lanes gain. */
+static double seconds_of(const struct sums *sums, double kernels, double lanes,
+                         const struct cs_coefficients *use)
+{
+    double one_by_one = sums->one_by_one + kernels;
+    if (lanes <= 1)
+        return one_by_one;
+    double busiest = larger(larger(sums->filled, sums->cost.memory), one_by_one / lanes);
+    return one_by_one - use->overlap * (one_by_one - busiest) + lane_seconds(lanes, use);
+}
+
+static struct cs_cost total_of(const struct sums *sums, double lanes,
                                const struct cs_coefficients *use)
 {
     struct cs_cost cost = sums->cost;
-    cost.seconds = sums->one_by_one;
-    if (lanes > 1) {
-        double busiest = larger(larger(sums->filled, cost.memory), sums->one_by_one / lanes);
-        double added = (lanes - 1) * use->lane_us * 1e-6;
-        cost.launches += added;
-        cost.seconds += added - use->overlap * (sums->one_by_one - busiest);
-    }
+    double least = sums->kernels * use->kernel_us * 1e-6;
+    double most = sums->kernels * larger(use->kernel_us, use->kernel_us_most) * 1e-6;
+    cost.seconds = seconds_of(sums, least, lanes, use);
+    cost.most = seconds_of(sums, most, lanes, use);
+    cost.launches = least + lane_seconds(lanes, use);
     return cost;
 }
 
@@ -330,8 +342,8 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
     }
     double again = larger(1 - operand_bytes(&plan->problem) / operands, 0);
     for (int64_t i = 0; i < plan->shapes; i++)
-        add_tiles(&sums, &tile[i], (double)plan->shape[i].tiles, again, lanes, &rates, use);
-    return together(&sums, lanes, use);
+        add_tiles(&sums, &tile[i], (double)plan->shape[i].tiles, again, lanes, &rates);
+    return total_of(&sums, lanes, use);
 }
 
 struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct cs_problem *tile,
@@ -344,11 +356,9 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
     const struct tile each =
         tile_of(tile, (struct scratch){tiles->workspace, 0}, tiles->relaxation, &rates, use);
     double again = larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
-    double kernels = (tiles->launched - tiles->count) * each.kernels * use->kernel_us * 1e-6;
-    add_tiles(&sums, &each, tiles->count, again, lanes, &rates, use);
-    sums.one_by_one += kernels;
-    sums.cost.launches += kernels;
-    return together(&sums, lanes, use);
+    add_tiles(&sums, &each, tiles->count, again, lanes, &rates);
+    sums.kernels += (tiles->launched - tiles->count) * each.kernels;
+    return total_of(&sums, lanes, use);
 }
 
 struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile)

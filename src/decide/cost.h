@@ -16,6 +16,10 @@
  *
  *     conversions + max(arithmetic, memory of the convolution) + its kernels' own time
  *
+ * A kernel's own time is not known better than a range, from kernel_us to kernel_us_most. `seconds`
+ * is the lower end. `most` is the upper end: a choice between many small tiles and few large ones
+ * has to hold there, too.
+ *
  * L2 serves what is moved again soon: workspace, and what tiles read in common (halo, filter, the
  * operand that a cut leaves whole), where what passes through L2 in between fits: the workspace and
  * half of the operands of all tiles that run at once. Between once and twice that size its part
@@ -39,9 +43,10 @@
 
 struct cs_cost {
     double seconds;    /* predicted, of the whole call; above 0 and finite */
+    double most;       /* the same with kernel_us_most for each kernel: not below `seconds` */
     double memory;     /* seconds of all tiles' bytes, if nothing else went on */
     double arithmetic; /* seconds of all tiles' waves, likewise */
-    double launches;   /* seconds that kernels and lanes add */
+    double launches;   /* seconds that kernels and lanes add, of `seconds` */
     double moved;      /* bytes to and from the device's memory */
     double cached;     /* bytes that L2 serves */
 };

@@ -121,6 +121,10 @@ static void known_convolution(void)
     slow.kernel_us = 5;
     CHECK_NEAR(cs_cost_with(plan, &h200, &slow).seconds, cost.seconds + 20e-6);
     CHECK_NEAR(cs_cost_with(plan, &h200, &slow).launches, 20e-6);
+    /* At the upper end each of the four kernels takes kernel_us_most. */
+    slow.kernel_us_most = 12;
+    CHECK_NEAR(cs_cost_with(plan, &h200, &slow).seconds, cost.seconds + 20e-6);
+    CHECK_NEAR(cs_cost_with(plan, &h200, &slow).most, cost.seconds + 48e-6);
 }
 
 /* Without workspace there is one kernel, of which memory and arithmetic overlap. */
@@ -260,8 +264,9 @@ static void unknown_is_typical(void)
 
 static bool sane(const struct cs_cost *cost)
 {
-    return isfinite(cost->seconds) && cost->seconds > 0 && isfinite(cost->memory) &&
-           isfinite(cost->arithmetic) && cost->moved > 0 && cost->cached >= 0;
+    return isfinite(cost->seconds) && cost->seconds > 0 && cost->most >= cost->seconds &&
+           isfinite(cost->most) && isfinite(cost->memory) && isfinite(cost->arithmetic) &&
+           cost->moved > 0 && cost->cached >= 0;
 }
 
 static struct cs_profile random_profile(struct rng *rng)

@@ -56,11 +56,11 @@ enum {
     TILINGS = sizeof tiling / sizeof *tiling
 };
 
-/* Seconds, of these for memory, arithmetic and launches; bytes moved and cached. */
+/* Seconds and their upper end, of these for memory, arithmetic and launches; bytes moved and cached. */
 static void put_cost(const struct cs_cost *cost)
 {
-    golden_put(" %.4g %.4g %.4g %.4g %.5g %.5g,", cost->seconds, cost->memory, cost->arithmetic,
-               cost->launches, cost->moved, cost->cached);
+    golden_put(" %.4g %.4g %.4g %.4g %.4g %.5g %.5g,", cost->seconds, cost->most, cost->memory,
+               cost->arithmetic, cost->launches, cost->moved, cost->cached);
 }
 
 /* The plan's tiles by themselves and as tiles that are all alike. */
