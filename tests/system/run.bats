@@ -15,7 +15,7 @@ run_command()
 # Nothing was said but what every run ends with (status.bats).
 expect_no_word()
 {
-    sed -i '/^convshim\[[0-9]*\]: no convolution/d' run.err
+    sed -i -e "/^convshim\[[0-9]*\]: no convolution/d" -e "/^convshim: PYTORCH_CUDA_ALLOC_CONF=/d" run.err
     expect_empty run.err
 }
 
@@ -155,21 +155,26 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
 }
 
 # bats test_tags=quick
-@test "PyTorch's allocator gets expandable segments where they are asked for and nothing is said of them" {
+@test "run: PyTorch's allocator gets expandable segments and a line says so, unless its settings are set or it is refused" {
     local old=PYTORCH_CUDA_ALLOC_CONF new=PYTORCH_ALLOC_CONF
     unset "$old" "$new"
-    run_command 0 --dry-run
-    expect_equal "not asked for" "$(set_to $old)" unset
-    run_command 0 --dry-run --expandable-segments
-    expect_equal "alone" "$(set_to $old) $(set_to $new)" "expandable_segments:True unset"
+    run_command 0 -- sh -c 'echo "$PYTORCH_CUDA_ALLOC_CONF"'
+    expect_equal "by default" "$(<run.out)" expandable_segments:True
+    expect_equal "lines" "$(grep -c "$old=expandable_segments:True.*--no-expandable-segments" run.err)" 1
+    run_command 0 --no-expandable-segments -- sh -c 'echo "${PYTORCH_CUDA_ALLOC_CONF-unset}"'
+    expect_equal "refused" "$(<run.out) $(grep -c ALLOC_CONF run.err)" "unset 0"
+    CONVSHIM=0 run_command 0 -- sh -c 'echo "${PYTORCH_CUDA_ALLOC_CONF-unset}"'
+    expect_equal "switched off" "$(<run.out)" unset
+    PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run
+    ! grep -q ALLOC_CONF run.out || fail "what was set is changed"
+    PYTORCH_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run
+    ! grep -q ALLOC_CONF run.out || fail "what was set is changed"
     PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run --expandable-segments
-    expect_equal "with others" "$(set_to $old)" "max_split_size_mb:32,expandable_segments:True"
+    expect_equal "added" "$(set_to $old)" "max_split_size_mb:32,expandable_segments:True"
     PYTORCH_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run --expandable-segments
-    expect_equal "the newer one" "$(set_to $new)" "max_split_size_mb:32,expandable_segments:True"
+    expect_equal "added to the newer one" "$(set_to $new)" "max_split_size_mb:32,expandable_segments:True"
     PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False run_command 0 --dry-run --expandable-segments
-    ! grep -q ALLOC_CONF run.out || fail "what was said of them is changed"
-    run_command 0 --expandable-segments -- sh -c 'echo "$PYTORCH_CUDA_ALLOC_CONF"'
-    expect_equal "for real" "$(<run.out)" expandable_segments:True
+    ! grep -q ALLOC_CONF run.out || fail "a setting of that name is changed"
 }
 
 # bats test_tags=quick

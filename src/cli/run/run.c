@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* As env, nice and timeout have them: below these the status is the program's own. */
@@ -52,9 +53,17 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_run = &command;
 
+/* What becomes of the settings of PyTorch's allocator. */
+enum segments {
+    WHERE_UNSET,
+    EXPANDABLE,
+    UNCHANGED
+};
+
 struct request {
     const char *library, *preset;
-    bool dry, expandable;
+    bool dry;
+    enum segments segments;
     struct cs_library_options given;
 };
 
@@ -68,7 +77,9 @@ static bool take(void *to, int option, const char *value)
     else if (option == OPTION_DRY_RUN)
         request->dry = true;
     else if (option == OPTION_EXPANDABLE)
-        request->expandable = true;
+        request->segments = EXPANDABLE;
+    else if (option == OPTION_NO_EXPANDABLE)
+        request->segments = UNCHANGED;
     else
         return cs_library_options_take(&request->given, command.name, option - OWN_OPTIONS, value);
     return true;
@@ -115,11 +126,12 @@ static bool listen_to_ranges(const struct request *request, const char *library)
     return cs_cli_variable(name) || change(request, name, library);
 }
 
-/* PyTorch's allocator, whose settings stand in a variable with commas. What it says of segments
- * already stays. */
-static bool extend_segments(const struct request *request, const char *name)
+static const char older[] = "PYTORCH_CUDA_ALLOC_CONF", newer[] = "PYTORCH_ALLOC_CONF";
+static const char setting[] = "expandable_segments:True";
+
+/* Adds the setting to a variable, unless the variable has one of that name. */
+static bool add_setting(const struct request *request, const char *name)
 {
-    static const char setting[] = "expandable_segments:True";
     const char *before = cs_cli_variable(name);
     if (before && strstr(before, "expandable_segments"))
         return true;
@@ -134,12 +146,27 @@ static bool extend_segments(const struct request *request, const char *name)
     return done;
 }
 
-/* Where the variable of newer versions is set they do not look at the older one. */
-static bool have_expandable_segments(const struct request *request)
+/* Windows' driver below WSL does not map memory as expandable segments need it. */
+static bool is_wsl(void)
 {
-    static const char newer[] = "PYTORCH_ALLOC_CONF";
-    return extend_segments(request, "PYTORCH_CUDA_ALLOC_CONF") &&
-           (!cs_cli_variable(newer) || extend_segments(request, newer));
+    struct utsname system;
+    return uname(&system) == 0 && strcasestr(system.release, "microsoft");
+}
+
+/* Every PyTorch reads the older variable. Where the newer one is set, the versions that have it do
+ * not look at the older one. */
+static bool set_segments(const struct request *request)
+{
+    bool set = cs_cli_variable(older) || cs_cli_variable(newer);
+    if (request->segments == EXPANDABLE)
+        return add_setting(request, older) &&
+               (!cs_cli_variable(newer) || add_setting(request, newer));
+    if (request->segments == UNCHANGED || set || is_wsl() || cs_config_disabled())
+        return true;
+    if (!request->dry)
+        cs_cli_complain("%s=%s is set for PyTorch. --no-expandable-segments leaves it unset.",
+                        older, setting);
+    return change(request, older, setting);
 }
 
 /* The program has this process, and says at its end what came of it. A shell that is given what to
@@ -162,8 +189,7 @@ static bool prepare(const struct request *request, const char *library, const ch
     if (preset)
         done = done && change(request, "CONVSHIM_CONFIGFILE", preset);
     done = done && listen_to_ranges(request, library);
-    if (request->expandable)
-        done = done && have_expandable_segments(request);
+    done = done && set_segments(request);
     if (request->given.items)
         done = done && change(request, "CONVSHIM_CONFIG", request->given.items);
     for (int i = 0; i < CS_OPTIONS && done; i++) {

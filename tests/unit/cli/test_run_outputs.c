@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 static char folder[] = "/tmp/convshim-run-XXXXXX", root[PATH_MAX];
 
@@ -92,6 +93,15 @@ static void make_files(void)
     write_text("conf/presets/other.txt", "# No preset.\n");
 }
 
+static const char *release = "6.1.0";
+
+int uname(struct utsname *system)
+{
+    *system = (struct utsname){.sysname = "Linux"};
+    snprintf(system->release, sizeof system->release, "%s", release);
+    return 0;
+}
+
 #define DRY "run --dry-run --library lib.so"
 
 static void environments(void)
@@ -108,7 +118,9 @@ static void environments(void)
         {"LD_PRELOAD=/libasan/y.so:libasa.so", DRY},
         {"LD_PRELOAD=it's", DRY},
         {"NVTX_INJECTION64_PATH=/tool.so", DRY},
-        {"", DRY " --expandable-segments"},
+        {"", DRY " --no-expandable-segments"},
+        {"PYTORCH_CUDA_ALLOC_CONF=a:1", DRY},
+        {"PYTORCH_ALLOC_CONF=a:1", DRY},
         {"PYTORCH_CUDA_ALLOC_CONF=a:1|PYTORCH_ALLOC_CONF=b:2", DRY " --expandable-segments"},
         {"PYTORCH_ALLOC_CONF=expandable_segments:False", DRY " --expandable-segments"},
         {"", DRY " --workspace=1MiB --lanes 2 --workspace 2MiB"},
@@ -125,6 +137,10 @@ static void environments(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         add(&rows[i]);
+    release = "5.15.167.4-microsoft-standard-WSL2";
+    add(&(struct state){"", DRY});
+    add(&(struct state){"", DRY " --expandable-segments"});
+    release = "6.1.0";
     golden_check(root, "run.txt");
 }
 
