@@ -23,6 +23,17 @@ load predict
     expect_true "options" "$(grep -c '^  --' help.out) > 20"
 }
 
+# Engines that cuDNN compiles at run time, which it plans only with a driver.
+@test "predict: a tensor of 2^31 elements, the engine's workspace as on the simulated device" {
+    { head -n 1 "$LAYERS" && echo huge,one,fwd,1,128,256,256,256,128,3,3,3,1,1,1,1,1,1,1,f16; } >huge.csv
+    SIMDEV_PROFILE=$ROOT/conf/devices/a100.json plain "$APPS/plan_layers" --csv huge.csv --api graph
+    expect_status 0
+    planned_by_cudnn plain || cannot_run "no real cuDNN"
+    expect_predicted 0 --csv huge.csv --device a100 --format csv
+    expect_equal "workspace" "$(column workspace_bytes)" "$(tail -n 1 plain.out | cut -d, -f7)"
+    expect_true "workspace of an engine with tensor cores" "$(column workspace_bytes) > 8 << 30"
+}
+
 # bats test_tags=quick
 @test "the spike of a channels-first convolution, and what is left of it" {
     expect_predicted 0 "${SPIKE[@]}" --format csv

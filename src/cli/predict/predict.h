@@ -91,11 +91,9 @@ void cs_predict_print_advice(const struct cs_predict_results *results, const cha
 bool cs_predict_sweep(const struct cs_predict_results *results,
                       const struct cs_predictor *predictor, char *error, size_t size);
 
-/* What the parts of one convolution's page share: "a", "b", "fallback"; its first lines; a line if
- * engines are missing for want of a driver. */
+/* What the parts of one convolution's page share: "a", "b", "fallback"; its first lines. */
 extern const char *const cs_predict_modes[CS_ASK_MODES];
 void cs_predict_print_head(const struct cs_predict_results *results);
-void cs_predict_print_driverless(const struct cs_predict_results *results);
 
 /* One convolution for people. False if memory ran out. */
 bool cs_predict_print_one(const struct cs_predict_results *results);

@@ -118,7 +118,5 @@ bool cs_predict_print_engines(const struct cs_predict_results *results)
         cs_predict_print_head(results);
     bool good = cs_table_print(&table, results->options->format, stdout);
     cs_table_fini(&table);
-    if (for_people)
-        cs_predict_print_driverless(results);
     return good;
 }

@@ -3,7 +3,6 @@
 #include "cli/predict/predict.h"
 
 #include "account/account.h"
-#include "cudnn/standalone/open_driver.h"
 #include <inttypes.h>
 
 enum {
@@ -83,14 +82,6 @@ static bool print_numbers(const struct cs_predict_results *results)
     return printed;
 }
 
-void cs_predict_print_driverless(const struct cs_predict_results *results)
-{
-    if (!results->options->estimate && !cs_standalone_driver())
-        puts("No CUDA driver can be loaded here: cuDNN was not asked for engines that it compiles "
-             "at "
-             "run time.");
-}
-
 static void print_time(const struct cs_prediction *prediction)
 {
     if (prediction->time_ratio > 0)
@@ -106,7 +97,6 @@ bool cs_predict_print_one(const struct cs_predict_results *results)
     cs_predict_print_head(results);
     if (prediction->status != CS_OK) {
         puts("cuDNN has no engine for it on this GPU.");
-        cs_predict_print_driverless(results);
         return true;
     }
     if (!print_numbers(results))

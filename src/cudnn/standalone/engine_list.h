@@ -42,8 +42,7 @@ bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p,
 void cs_engine_list_destroy(struct cs_engine_list *list);
 
 /* Everything that the heuristics of one mode offer for a checked problem, best first. Returns how
- * many. Engines that are compiled at run time are offered only where a CUDA driver can be loaded.
- */
+ * many. */
 int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *problem,
                           enum cs_ask_mode mode, struct cs_ask_offer offer[CS_ASK_OFFERS]);
 

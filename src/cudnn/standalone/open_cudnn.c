@@ -60,8 +60,7 @@ bool cs_standalone_open(const char *file, char *error, size_t size)
     }
     if (bind(library) && cs_standalone_version() >= OLDEST && cs_standalone_version() < AFTER) {
         remember_file(file);
-        if (cs_standalone_version() >= CS_LINKED_TO_DRIVER && !cs_standalone_driver())
-            cs_standalone_stand_in();
+        cs_standalone_open_driver();
         return true;
     }
     snprintf(error, size, "%s: version %zu, but cuDNN 9.8 or a later 9 is needed", file,

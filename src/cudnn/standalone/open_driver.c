@@ -1,5 +1,5 @@
-/* Loads a minimal libcuda.so.1 from memory where no driver is installed, since newer cuDNN
- * versions do not plan without one. */
+/* Loads a minimal libcuda.so.1 from memory if no driver is installed, because cuDNN plans engines
+ * that it compiles at run time only with one. */
 #include "cudnn/standalone/open_driver.h"
 
 #include <dlfcn.h>
@@ -9,17 +9,9 @@
 
 extern const char cs_nodriver[], cs_nodriver_end[];
 
-bool cs_standalone_driver(void)
-{
-    static int found; /* 1: yes, -1: no; looked for before the stand-in is there */
-    if (found == 0)
-        found = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) ? 1 : -1; /* cuDNN will want it */
-    return found > 0;
-}
-
 /* A file would be found by others, so it has no name but its soname, by which the loader knows it
  * once it is loaded. */
-void cs_standalone_stand_in(void)
+static void load_stand_in(void)
 {
     const size_t size = (size_t)(cs_nodriver_end - cs_nodriver);
     char path[64];
@@ -30,4 +22,10 @@ void cs_standalone_stand_in(void)
     if (write(file, cs_nodriver, size) == (ssize_t)size)
         (void)dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     (void)close(file);
+}
+
+void cs_standalone_open_driver(void)
+{
+    if (!dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL))
+        load_stand_in();
 }

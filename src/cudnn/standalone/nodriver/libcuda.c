@@ -1,12 +1,10 @@
-/* A libcuda.so.1 for the command on a machine that has none (cudnn/alone/driver.h). Since 9.27
- * cuDNN's engines that are compiled at run time are linked against the driver, and without them
- * cuDNN plans nothing at all. With this they load and decline, as those of older cuDNNs do without
- * a driver.
+/* A libcuda.so.1 for the command on a machine that has none (open_driver.h). cuDNN loads the library
+ * before it plans engines that it compiles at run time. From 9.27 on these engines are linked
+ * against it, and cuDNN plans no engine without it.
  *
- * A function here has no more to it than its name: whatever it is asked for, there is no driver. No
- * prototype of NVIDIA's is needed for that; the ABIs we build for let a function ignore what it is
- * given. The names are those that 9.27 and 9.28 are linked against or look up while they plan; a
- * missing one would be complained about on standard error. */
+ * Every function returns the same error, so no prototype of NVIDIA's is needed: the ABIs that we
+ * build for let a function ignore its arguments. The names are those that cuDNN 9.8 to 9.28 are
+ * linked against or look up while they plan. cuDNN prints a line for a missing one. */
 enum {
     NOT_INITIALIZED = 3 /* CUDA_ERROR_NOT_INITIALIZED */
 };
