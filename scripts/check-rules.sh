@@ -324,6 +324,33 @@ names_are_unique()
         awk '$1 == last { print $1 " is defined in " where " and in " $2 } { last = $1; where = $2 }'
 }
 
+# A test of a static function, or of a part whose neighbours are the test's own, holds how the code is written and not what it promises.
+# Static functions are out of reach without the file that holds them. What the product itself defines twice, the binding of cuDNN, is a
+# seam: a test may be a third. Other faults come in through WRAPPED (tests/unit/check.h), devices, files and memory.
+tests_use_headers()
+{
+    mapfile -t sources < <(find tests -name '*.[ch]' | sort)
+    grep -HnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+["<][^">]*\.c[">]' "${sources[@]}" || true
+    [ -s "$work/objects" ] || { echo "no object in $build/obj: build first"; return 0; }
+    symbols_of_parts
+    cut -d' ' -f1 "$work/defined" | sort | uniq -u | grep -E '^(cs|convshim)_' >"$work/exported_once"
+    code_of "${sources[@]}" | awk '
+        NR == FNR { of_product[$1]; next }
+        { match($0, /^[^:]*:[0-9]+:/); place = substr($0, 1, RLENGTH - 1); code = substr($0, RLENGTH + 1) }
+        match(code, /^[ \t]*#[ \t]*define[ \t]+[A-Za-z_0-9]+/) {
+            name = substr(code, RSTART, RLENGTH); sub(/.*[ \t]/, "", name)
+            if (name in of_product) print place ": replaces " name
+            next
+        }
+        code ~ /^[a-z]/ && code !~ /^(extern|static|typedef)/ {
+            name = code; sub(/ *[(=;[].*/, "", name); sub(/.*[ *]/, "", name)
+            head = name in of_product ? place ": defines " name : ""
+            if (head != "" && code !~ /\(/) print head
+        }
+        head != "" && code ~ /;[ \t]*$/ { head = "" }
+        head != "" && code ~ /^{/ { print head; head = "" }' "$work/exported_once" -
+}
+
 # A library that needs NVIDIA's at load time stops every program on a machine without them, and loads a second cuDNN
 # beside a framework's own.
 no_nvidia_needed()
@@ -381,6 +408,7 @@ check 'include/convshim has no NVIDIA header' no_nvidia_in_contracts
 check 'nothing is compiled by version of cuDNN or CUDA' no_version_switch
 check 'no file is longer than 700 lines' no_long_file
 check 'every part uses only the parts that it may use; there is no circle' arrows_point_down
+check 'tests reach the product through its headers' tests_use_headers
 check 'no two exported functions share a name' names_are_unique
 check 'the planner, the decisions and the policies are pure' planner_is_pure
 check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_needed
