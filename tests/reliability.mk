@@ -31,7 +31,7 @@ fuzzed_summary := $(addprefix src/cli/,common/read_file.c $(addprefix report/,su
 MUTANTS     ?= 200
 SEED        ?= 1
 SOAK_PASSED ?= 100000000
-#: mutants      which small changes of the sources the tests notice; MUTANTS=200 SEED=1
+#: mutants      small changes of the sources that no test notices, to be read; MUTANTS=200 SEED=1
 mutants: tests-built
 	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED) --quick
 
