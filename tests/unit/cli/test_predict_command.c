@@ -153,9 +153,9 @@ static void what_is_refused(void)
         {{"predict", "--csv", "a", "--sweep", "--svg", "b"}, "--sweep does not go with --svg"},
         {{"predict", "--csv", "a", "--estimate", "--cudnn", "b"},
          "only one of --cudnn and --estimate"},
-        {{"predict", "--csv", "a", "--policy", "fast2"},
-         "unknown policy 'fast2'; did you mean "
-         "'fast'?"},
+        {{"predict", "--csv", "a", "--policy", "fit2"},
+         "unknown policy 'fit2'; did you mean "
+         "'fit'?"},
         {{"predict", "--csv", "a", "--policy", "elephants"}, "unknown policy 'elephants'"},
         {{"predict", "--csv", "a", "--workspace", "-1"}, "auto, or 1KiB to 1TiB"},
         {{"predict", "--csv", "a", "--max-slowdown", "0.5"}, "auto, off, or 1 to 1000"},
