@@ -100,7 +100,8 @@ static int answer_of(const char *const *argv, const char *const *set, char **tex
     return length > 0 ? 0 : -1;
 }
 
-int cs_subprocess_run(const char *const *argv, const char *const *set, char **text_p)
+/* In place of starting a program. */
+WRAPPED(int, cs_subprocess_run, const char *const *argv, const char *const *set, char **text_p)
 {
     long long left = atomic_exchange(&heap_left, -1);
     int status = answer_of(argv, set, text_p);
