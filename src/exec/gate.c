@@ -10,8 +10,8 @@
 enum {
     TIMED_OUT_WAITS = 3, /* in a row: the gate stays open */
     OVERDUE_TIMES = 4,   /* as long as a thread has taken from its last high call to a low one */
-    OVERDUE_MS = 10,     /* and a little more, as others have the processor too */
-    MAX_CONTEXTS = 64    /* contexts. In further ones no thread waits */
+    GRACE_MS = 10,
+    MAX_CONTEXTS = 64 /* contexts. In further ones no thread waits */
 };
 
 /* Members that only its own thread uses come first. */
@@ -167,7 +167,7 @@ static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
     if (!context_state || context_state->inside != thread)
         return;
     int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
-    context_state->overdue = thread->last + OVERDUE_TIMES * soon + OVERDUE_MS * CS_MILLISECOND;
+    context_state->overdue = thread->last + OVERDUE_TIMES * soon + gate->grace;
     if (context_state->waiting)
         cs_lock_condition_tell(&gate->left);
 }
@@ -246,6 +246,7 @@ void cs_gate_init(struct cs_gate *gate, int64_t timeout)
 {
     memset(gate, 0, sizeof *gate);
     gate->timeout = timeout;
+    gate->grace = GRACE_MS * CS_MILLISECOND;
     gate->usable = pthread_key_create(&gate->self, thread_ended) == 0;
     cs_lock_init(&gate->lock, CS_RANK_GATE);
     cs_lock_condition_init(&gate->left);

@@ -37,6 +37,8 @@ struct cs_gate {
     pthread_key_t self;
     bool usable;
     int64_t timeout; /* nanoseconds */
+    int64_t grace;   /* likewise: beyond the usual time until its first low call, a thread keeps its
+                        place for so long, as other threads have the processor, too */
     struct cs_gate_context *contexts;
     int count; /* of them */
     struct cs_gate_thread *threads;

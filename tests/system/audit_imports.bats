@@ -195,3 +195,9 @@ with zipfile.ZipFile("toy_frame-1.2.3-cp311-cp311-linux_x86_64.whl", "w", zipfil
     audit 2
     expect_line audit.err '^usage: audit-imports'
 }
+
+# bats test_tags=quick
+@test "a reader that has gone: no word" {
+    (sleep 0.1 && exec "$ROOT/scripts/audit-imports" "$CLIENTS/libwork.so" 2>audit.err) | true
+    expect_empty audit.err
+}
