@@ -25,7 +25,8 @@ static double example_cost(const struct cs_candidate *candidate, const struct cs
     if (candidate->tiling.lanes > 1)
         return INFINITY;
 
-    return (double)candidate->tiles * halos + fmin((double)candidate->halo, halos - 1);
+    const double halo = (double)candidate->halo;
+    return (double)candidate->tiles * halos + (halo < halos ? halo : halos - 1);
 }
 
 const struct cs_policy cs_policy_example = {

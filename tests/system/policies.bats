@@ -35,3 +35,20 @@ same_picture()
     done
     expect_true "policies" "$policies >= 4"
 }
+
+@test "the example, copied as policies/README.md says: it builds, and the option takes it" {
+    [ -z "$SAN_RT" ] || cannot_run "the build with sanitizers is another one"
+    local part
+    mkdir -p tree/build
+    for part in "$ROOT"/*; do
+        case ${part##*/} in build) ;; policies) cp -r "$part" tree ;; *) ln -s "$part" tree ;; esac
+    done
+    cp -a "$BUILD"/{config.mk,flags,gen,obj} tree/build
+    make -s -C tree build/flags # they name the folder, which is no reason to compile all of it again
+    find tree/build -type f ! -name flags -exec touch {} +
+    sed s/example/even/g "$ROOT/tests/policies/example.c" >tree/policies/even.c
+    make -s -C tree lib >make.out 2>&1 || fail "make failed"
+    CONVSHIM_CONFIG="policy=even;log=info" PRELOAD=$PWD/tree/build/libconvshim.so shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line shimmed.err 'is loaded: policy even,'
+}
