@@ -357,6 +357,48 @@ static void a_pack_may_name_more_tensors_than_the_graph_has(void)
     stop();
 }
 
+/* As when a program sets an address again. */
+static void of_a_tensor_that_a_pack_names_twice_the_last_address_counts(void)
+{
+    static const int64_t uids[] = {TENSOR_X, TENSOR_W, TENSOR_Y, TENSOR_X};
+    static char memory[4];
+    void *const pointers[] = {&memory[0], &memory[1], &memory[2], &memory[3]};
+    struct cs_addresses addresses;
+    start();
+    struct cs_graph *graph = described(false);
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 4, pointers);
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 4, uids);
+    CHECK(cs_describe_pack(finished_pack(), graph, &addresses));
+    CHECK(addresses.tensor[CS_X] == pointers[3]);
+    cs_graph_drop(graph);
+    stop();
+}
+
+/* A filter of a single number is also the first operand of the addition. The sum goes with the
+ * convolution's result, not with the filter, which no cut of the result divides. */
+static void a_single_number_gives_no_side(void)
+{
+    static const int64_t dims[][4] = {{2, 1, 8, 8}, {1, 1, 1, 1}, {2, 1, 10, 10}};
+    static const int64_t strides[][4] = {{64, 64, 8, 1}, {1, 1, 1, 1}, {100, 100, 10, 1}};
+    const void *operations[] = {descriptor[OPERATION], descriptor[ADDITION]};
+    start();
+    for (int i = TENSOR_X; i <= TENSOR_V; i++) {
+        int like = i < TENSOR_Y ? i : TENSOR_Y;
+        set((enum slot)i, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims[like]);
+        set((enum slot)i, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides[like]);
+    }
+    link_all(true);
+    link_one(ADDITION, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, TENSOR_W);
+    link_one(ADDITION, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, TENSOR_V);
+    set(GRAPH, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 2, operations);
+    struct cs_graph *graph = cs_describe_graph(cs_shadow_find(descriptor[GRAPH]));
+    CHECK_INT(graph->reason, CS_REASON_NONE);
+    CHECK(graph->problem.tensors == 4 && graph->uid[3] == TENSOR_Y);
+    CHECK_INT(graph->problem.tensor[3].side, CS_Y);
+    cs_graph_drop(graph);
+    stop();
+}
+
 /* A convolution to which `alpha2` times an image is added, for which the pack has no address. */
 static bool absent_side_input_understood(float alpha2, const int64_t *strides)
 {
@@ -439,5 +481,7 @@ int main(void)
     TEST(numbers_of_a_pointwise_operation_are_kept);
     TEST(a_pack_that_says_more_than_addresses_is_not_understood);
     TEST(a_pack_may_name_more_tensors_than_the_graph_has);
+    TEST(of_a_tensor_that_a_pack_names_twice_the_last_address_counts);
+    TEST(a_single_number_gives_no_side);
     return REPORT();
 }

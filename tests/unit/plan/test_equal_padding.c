@@ -179,10 +179,34 @@ static void nothing_to_equalise(void)
     CHECK(!plan.tiling.equal_padding && plan.staged == 0);
 }
 
+/* A launch that adds to its result, scaled by any number, finds it in the packed copy. */
+static void a_packed_result_is_copied_in_where_it_is_added_to(void)
+{
+    static struct cs_plan plan;
+    static const double betas[] = {0, 0.5, 1, -2};
+    const struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {16, 1}, .equal_padding = true};
+    struct cs_stage stage[CS_MAX_TENSORS];
+    int64_t copied = 0;
+    for (size_t i = 0; i < sizeof betas / sizeof *betas; i++) {
+        struct cs_problem problem = rows(CS_FORWARD, 1);
+        struct cs_tile first;
+        problem.beta = betas[i];
+        CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
+        cs_plan_tile(&plan, 0, &first);
+        CHECK_INT(cs_plan_stages(&plan, first.shape, stage), 1);
+        CHECK(stage[0].tensor == CS_Y && stage[0].out);
+        CHECK_INT(stage[0].in, betas[i] != 0);
+        if (i == 0)
+            copied = plan.copied;
+        CHECK_INT(plan.copied, i == 0 ? copied : 2 * copied);
+    }
+}
+
 int main(void)
 {
     TEST(results_are_the_same);
     TEST(rows_of_an_image);
     TEST(nothing_to_equalise);
+    TEST(a_packed_result_is_copied_in_where_it_is_added_to);
     return REPORT();
 }
