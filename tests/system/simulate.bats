@@ -275,7 +275,7 @@ END
     done
     simulate --only without --cuda 13 -- python3 ends.py quietly
     expect_line simulate.out '^  device peak +5 MiB$'
-    expect_line simulate.out '^without     .*killed or ended without a word'
+    expect_line simulate.out '^without     .*no process left a report'
     simulate --only without --cuda 13 -- python3 ends.py SIGTERM server
     expect_status 0
     expect_line simulate.out '^  device peak +5 MiB$'

@@ -17,6 +17,7 @@ struct cs_predict_options {
     enum cs_order layout;
     bool dtype_given, direction_given;
     const char *device, *devices, *cudnn;
+    const char *other_cudnn; /* to compare with; NULL: none */
     enum cs_ask_mode mode;
     bool estimate;
     const char *script;         /* as program */
@@ -32,6 +33,11 @@ struct cs_predict_options {
 
 /* Reads the command line. -1: go on; else the status to end with, and all is said. */
 int cs_predict_options(int argc, char **argv, struct cs_predict_options *options);
+
+/* Makes `run` answer for both cuDNNs, each in a process of its own, since two of them cannot be
+ * loaded into one, and prints engines and workspaces of each layer side by side. The status. */
+int cs_predict_compare(struct cs_predict_options *options,
+                       int (*run)(struct cs_predict_options *options));
 
 /* Everything that was found out. */
 struct cs_predict_results {

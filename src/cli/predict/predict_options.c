@@ -130,6 +130,8 @@ static bool take(void *to, int row, const char *value)
     struct cs_predict_options *options = to;
     enum option option = (enum option)row;
     const char **text = text_of(options, option);
+    if (option == OPTION_CUDNN && options->cudnn)
+        text = &options->other_cudnn;
     if (text) {
         *text = value;
         return true;
@@ -195,6 +197,13 @@ static int check_options(const struct cs_predict_options *options)
                              options->engines    ? "engines"
                              : options->fits > 0 ? "fits"
                                                  : "svg");
+    const char *from = options->csv ? options->csv : options->trace;
+    if (options->other_cudnn && from && strcmp(from, "-") == 0)
+        return cs_cli_refuse(command.name, "two --cudnn: standard input can be read only once");
+    if (options->other_cudnn &&
+        (options->engines || options->sweep || options->svg || options->fits > 0))
+        return cs_cli_refuse(command.name,
+                             "two --cudnn: not with --engines, --sweep, --svg or --fits");
     if (options->estimate && options->cudnn)
         return cs_cli_refuse(command.name, "only one of --cudnn and --estimate");
     return -1;

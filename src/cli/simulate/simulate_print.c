@@ -205,8 +205,8 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
     length = strlen(text);
     if (result->cut_short)
         snprintf(text + length, size - length,
-                 " (the process with the GPU was killed or ended without a word: the figures are "
-                 "what the device noted last)");
+                 " (no process left a report, as one that is killed or calls _exit: the figures "
+                 "are what the device noted last)");
 }
 
 /* --- what the figures do not say --- */

@@ -119,7 +119,7 @@ static const char *const refusals[] = {
     "OutOfMemoryError",                                      /* PyTorch */
     "CUDA out of memory",                                    /* PyTorch */
     "RESOURCE_EXHAUSTED",                                    /* JAX, TensorFlow */
-    "is smaller than requested bytes of",                    /* ONNX Runtime, gpu_mem_limit */
+    "Available memory of ",                                  /* ONNX Runtime, gpu_mem_limit */
     "Failed to allocate memory for requested buffer of size" /* ONNX Runtime */
 };
 
@@ -132,11 +132,8 @@ bool cs_simulated_result_refusal(const struct cs_simulated_run *run, char *text_
         from = text;
     for (size_t i = 0; from && i < sizeof refusals / sizeof *refusals && !found; i++)
         found = strstr(from, refusals[i]);
-    if (found) {
-        while (found > text && found[-1] != '\n')
-            found--;
+    if (found)
         snprintf(text_p, size, "%.*s", (int)strcspn(found, "\n"), found);
-    }
     free(text);
     return found != NULL;
 }
