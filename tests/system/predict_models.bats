@@ -154,6 +154,8 @@ for row, layer in zip(rows, answer["layers"]):
     told = {k: str(v) for k, v in layer.items() if v != "" and k in row}
     slowdown = float(told.pop("predicted_slowdown", 0)), float(row.pop("predicted_slowdown") or 0)
     assert slowdown[0] == slowdown[1] == layer.get("time_ratio", 0), (row, layer)
+    most = float(told.pop("predicted_slowdown_most", 0)), float(row.pop("predicted_slowdown_most") or 0)
+    assert most[0] == most[1] == layer.get("most_time_ratio", 0) >= slowdown[0], (row, layer)
     assert told == {k: v for k, v in row.items() if v != ""}, (row, layer)
     tiled = int(row["tiles"]) > 1
     assert ("time_ratio" in layer) == tiled and (layer["halo_bytes"] > 0) <= tiled, layer

@@ -52,23 +52,15 @@ static bool settle(struct cs_plan *plan, const struct cs_vendor *vendor)
     return true;
 }
 
-static double seconds_of(const struct cs_problem *problem, const struct cs_tiling *tiling,
-                         const struct cs_vendor *vendor, const struct cs_profile *profile,
-                         struct cs_plan *plan)
-{
-    if (cs_plan_cut(problem, tiling, plan) != CS_OK)
-        return 0;
-    return settle(plan, vendor) ? cs_cost_of(plan, profile).seconds : 0;
-}
-
-static double untiled_seconds(const struct cs_problem *problem, int64_t required,
-                              const struct cs_profile *profile, struct cs_plan *plan)
+/* Of zeros if it is not known. */
+static struct cs_cost untiled_cost(const struct cs_problem *problem, int64_t required,
+                                   const struct cs_profile *profile, struct cs_plan *plan)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
-    if (cs_plan_cut(problem, &untiled, plan) != CS_OK)
-        return 0;
+    if (!profile || cs_plan_cut(problem, &untiled, plan) != CS_OK)
+        return (struct cs_cost){.seconds = 0};
     plan->shape[0].workspace = required;
-    return cs_cost_of(plan, profile).seconds;
+    return cs_cost_of(plan, profile);
 }
 
 /* What tiles cost: memory read again, and time as the library's own model predicts it. */
@@ -78,15 +70,19 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     const struct cs_tiling *tiling = &prediction->decision.tiling;
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
     struct cs_plan plan;
-    if (profile)
-        prediction->seconds = untiled_seconds(problem, prediction->offer.workspace, profile, &plan);
+    const struct cs_cost untiled =
+        untiled_cost(problem, prediction->offer.workspace, profile, &plan);
+    prediction->seconds = untiled.seconds;
     if (prediction->decision.reason != CS_REASON_NONE ||
         cs_plan_cut(problem, tiling, &plan) != CS_OK)
         return;
     prediction->halo = plan.halo;
-    double tiled = profile ? seconds_of(problem, tiling, vendor, profile, &plan) : 0;
-    if (prediction->seconds > 0 && tiled > 0)
-        prediction->time_ratio = tiled / prediction->seconds;
+    if (untiled.seconds > 0 && settle(&plan, vendor)) {
+        const struct cs_cost tiled = cs_cost_of(&plan, profile);
+        double most = tiled.most / untiled.most;
+        prediction->time_ratio = tiled.seconds / untiled.seconds;
+        prediction->most_ratio = most > prediction->time_ratio ? most : prediction->time_ratio;
+    }
 }
 
 /* As the library decides, but without other processes to share a total with and without a device to

@@ -37,6 +37,7 @@ struct cs_prediction {
     double seconds;     /* that the call takes as it is, by decide/cost.h; 0: not known */
     double time_ratio;  /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
                            or  not tiled */
+    double most_ratio;  /* the same at the upper end of the range; not below time_ratio */
 };
 
 /* Fills prediction[i] for problem[i]; problems have to be checked. False, with a line in `error`,

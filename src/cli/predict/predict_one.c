@@ -3,6 +3,7 @@
 #include "cli/predict/predict.h"
 
 #include "account/account.h"
+#include "decide/cost.h"
 #include <inttypes.h>
 
 enum {
@@ -85,9 +86,10 @@ static bool print_numbers(const struct cs_predict_results *results)
 static void print_time(const struct cs_prediction *prediction)
 {
     if (prediction->time_ratio > 0)
-        printf(
-            "\nPredicted time of the tiles: %.2f times the untiled one (a model, not measured).\n",
-            prediction->time_ratio);
+        printf("\nPredicted time of the tiles: %.2f to %.2f times the untiled one. This is a model "
+               "with %g to %g us for each kernel, not measured.\n",
+               prediction->time_ratio, prediction->most_ratio, cs_cost_defaults.kernel_us,
+               cs_cost_defaults.kernel_us_most);
 }
 
 bool cs_predict_print_one(const struct cs_predict_results *results)

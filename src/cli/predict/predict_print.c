@@ -36,18 +36,20 @@ static const struct {
     {{"tiled_peak_bytes", "peak", CS_CELL_BYTES}, ALWAYS},
     {{"halo_bytes", NULL, CS_CELL_BYTES}, NOT_CSV},
     {{"time_ratio", "time", CS_CELL_RATIO}, NOT_CSV},
+    {{"most_time_ratio", "at most", CS_CELL_RATIO}, NOT_CSV},
     {{"reason", "not tiled because", CS_CELL_TEXT}, ALWAYS},
     {{"fits", "fits", CS_CELL_TEXT}, ASKED},
     {{"read_again_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
     {{"predicted_slowdown", NULL, CS_CELL_RATIO}, ALWAYS},
     {{"limit_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
     {{"limit_raised", "limit raised", CS_CELL_TEXT}, ALWAYS},
+    {{"predicted_slowdown_most", NULL, CS_CELL_RATIO}, ALWAYS},
 };
 
 enum {
     COLUMNS = sizeof shown / sizeof *shown,
     ANSWER = 8, /* where begins what depends on an engine */
-    REASON = 16,
+    REASON = 17,
     ENGINE_TEXT = 24
 };
 
@@ -102,12 +104,14 @@ static void fill_answer(const struct cs_predict_options *options,
         {.number = prediction->tiled_peak},
         {.number = prediction->halo},
         {.ratio = prediction->time_ratio},
+        {.ratio = prediction->most_ratio},
         {.text = cs_account_reason_text(decision->reason)},
         {.text = fits_text(options, prediction)},
         {.number = prediction->halo},
         {.ratio = prediction->time_ratio},
         {.number = decision->limit},
         {.text = decision->raised ? "yes" : "no"},
+        {.ratio = prediction->most_ratio},
     };
     memcpy(row + ANSWER, values, sizeof values);
 }

@@ -54,6 +54,7 @@ static struct cs_prediction *add_tiled(const char *model, const char *name, int 
     tiled->tiled_peak = 13 * MIB;
     tiled->halo = MIB / 2;
     tiled->time_ratio = 1.25;
+    tiled->most_ratio = 1.5;
     return tiled;
 }
 
