@@ -15,4 +15,4 @@ random    = random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='t
 sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
             caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
             published_times='tests/sweeps/published_times.py $(B)' \
-            prices='tests/sweeps/prices.py $(B)'
+            prices='tests/sweeps/prices.py $(B)' same_code='LAYERS=1 tests/sweeps/same_code.py $(B) a100'

@@ -179,6 +179,15 @@ interposed()
     interposed "$LIBRARY:$CLIENTS/libinterposer.so"
 }
 
+@test "a tracer that is named like a part of cuDNN: its calls are the application's" {
+    CONVSHIM_CONFIG="policy=fixed;tiles=3;threshold=0" on_device shimmed \
+        env LD_PRELOAD="${SAN_RT:+$SAN_RT:}$CLIENTS/libcudnn_tracer.so:$LIBRARY" "$CLIENTS/plans" orphan
+    expect_status 0
+    expect_line shimmed.err '^tracer: status 0$'
+    expect_no_violation shimmed
+    expect_equal "calls tiled" "$(counted tiled)" 1
+}
+
 @test "a cuDNN without the legacy API: the backend API is tiled, the rest is not supported" {
     device_with partial
     hostile local
