@@ -22,6 +22,9 @@ static struct {
     atomic_int alive, finalized, asked, executed, graphs;
     void *handle; /* of the last plan */
     void *graph_handle;
+    int64_t pointers, uids; /* of the last variant pack */
+    void *pointer[CS_MAX_TENSORS], *workspace;
+    int64_t uid[CS_MAX_TENSORS];
     cudnnStatus_t finalize, ask;
     int64_t configured, planned; /* bytes that each asks for */
     pthread_barrier_t *together; /* that plans are finalized in, two by two */
@@ -53,7 +56,13 @@ static cudnnStatus_t destroy(cudnnBackendDescriptor_t descriptor)
 static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
                          cudnnBackendAttributeType_t type, int64_t count, const void *elements)
 {
-    (void)descriptor, (void)type, (void)count;
+    (void)descriptor, (void)type;
+    if (name == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)
+        memcpy(fake.pointer, elements, (size_t)(fake.pointers = count) * sizeof *fake.pointer);
+    if (name == CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS)
+        memcpy(fake.uid, elements, (size_t)(fake.uids = count) * sizeof *fake.uid);
+    if (name == CUDNN_ATTR_VARIANT_PACK_WORKSPACE)
+        memcpy(&fake.workspace, elements, sizeof fake.workspace);
     if (name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE && !fake.together)
         memcpy(&fake.handle, elements, sizeof fake.handle);
     if (name == CUDNN_ATTR_OPERATIONGRAPH_HANDLE && !fake.together)
@@ -300,6 +309,33 @@ static void without_memory(void)
 #endif
 }
 
+/* Tensors that exist inside a launch only have no address; all others go with their own name. */
+static void a_variant_pack_has_the_tiles_addresses(void)
+{
+    static char memory[5];
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y', 'b', 'r'};
+    const struct cs_launcher launcher = {.problem = &problem, .uid = uid};
+    struct cs_addresses addresses = {.workspace = &memory[0]};
+    cudnnBackendDescriptor_t pack;
+    start();
+    problem.tensors = 5;
+    problem.tensor[CS_Y].is_virtual = true;
+    for (int i = 0; i < 5; i++)
+        addresses.tensor[i] = &memory[i];
+    CHECK_INT(cs_launcher_pack(&launcher, &addresses, &pack), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(fake.pointers, 4);
+    CHECK_INT(fake.uids, 4);
+    for (int i = 0; i < 4; i++) {
+        int tensor = i < CS_Y ? i : i + 1;
+        CHECK_INT(fake.uid[i], uid[tensor]);
+        CHECK(fake.pointer[i] == &memory[tensor]);
+    }
+    CHECK(fake.workspace == &memory[0]);
+    CHECK_INT(destroy(pack), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(fake.alive, 0);
+}
+
 /* Whatever runs plans makes them ready first. */
 static void launches_make_plans_ready(void)
 {
@@ -538,6 +574,7 @@ int main(void)
     TEST(what_a_configuration_does_not_tell_its_plan_does);
     TEST(every_answer_has_its_outcome);
     TEST(without_memory);
+    TEST(a_variant_pack_has_the_tiles_addresses);
     TEST(launches_make_plans_ready);
     TEST(fallback_plans_are_finalized_at_once);
     TEST(engines_of_many_plans_are_asked_on_one_graph);

@@ -405,6 +405,34 @@ static enum cs_ran ran_in_place(const struct cs_problem *problem, int64_t apart)
     return run(&plan, &base, 0, false).ran;
 }
 
+/* Their ranges overlap where there are several images, and they share no element. */
+static void channel_slices_of_one_tensor_are_tiled(void)
+{
+    static const struct {
+        int64_t apart; /* bytes from x to y; a slice of an image has 256 */
+        enum cs_ran ran;
+    } row[] = {{256, CS_RAN_TILES},    {-256, CS_RAN_TILES},   {768, CS_RAN_TILES},
+               {252, CS_RAN_FALLBACK}, {260, CS_RAN_FALLBACK}, {0, CS_RAN_FALLBACK},
+               {-252, CS_RAN_FALLBACK}};
+    static struct cs_plan plan;
+    struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {4, 1}};
+    struct cs_problem problem = sum();
+    problem.tensors = CS_OPERANDS;
+    problem.steps = 0;
+    problem.tensor[CS_Y].is_virtual = false;
+    problem.tensor[CS_X].dims[CS_N] = problem.tensor[CS_Y].dims[CS_N] = 4;
+    problem.tensor[CS_X].strides[CS_N] = problem.tensor[CS_Y].strides[CS_N] = 128;
+    settle_operands(&problem);
+    CHECK_INT(cs_problem_check(&problem), CS_OK);
+    CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct cs_addresses base = side_by_side(&problem);
+        base.tensor[CS_FILTER] = address(0x100000000);
+        base.tensor[CS_Y] = (char *)base.tensor[CS_X] + row[i].apart;
+        CHECK_INT(run(&plan, &base, 0, false).ran, row[i].ran);
+    }
+}
+
 /* A sum may overwrite what it adds, element by element; nothing else, and running it twice would
  * not do. */
 static void a_sum_in_place(void)
@@ -521,6 +549,7 @@ int main(void)
     TEST(every_failure_leaves_nothing_behind);
     TEST(tiles_stay_inside_their_operands);
     TEST(an_output_over_an_input_is_not_tiled);
+    TEST(channel_slices_of_one_tensor_are_tiled);
     TEST(a_sum_in_place);
     TEST(scratch_is_aligned);
     TEST(copies_fail_like_launches);
