@@ -35,15 +35,17 @@ static bool wants_more(const struct cs_simulated_pair *pair)
            exceeds(with->device_peak, without->device_peak);
 }
 
+/* The simulation sets them, unless the user has settings of the allocator. */
 static bool has_expandable_segments(void)
 {
     static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
-    bool has = false;
+    bool has = false, any = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = cs_cli_variable(names[i]);
+        any = any || value;
         has = has || (value && strstr(value, "expandable_segments"));
     }
-    return has;
+    return has || !any;
 }
 
 const char *cs_simulate_advice(const struct cs_simulated_program *program,
@@ -63,12 +65,10 @@ const char *cs_simulate_advice(const struct cs_simulated_program *program,
     bool larger = knows_smallest(pair) || !cs_simulated_result_ran(&pair->result[CS_WITH]);
     return larger
                ? "PyTorch's allocator divides its blocks otherwise with convshim, and needs a "
-                 "larger GPU for it. Expandable segments usually prevent that: convshim run "
-                 "--expandable-segments, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in "
-                 "the environment, of this command, too."
+                 "larger GPU for it. Expandable segments usually prevent that: add "
+                 "expandable_segments:True to your PYTORCH_CUDA_ALLOC_CONF."
                : "PyTorch's allocator divides its blocks otherwise with convshim, and keeps more "
                  "of the GPU for it while there is more. Expandable segments usually prevent "
-                 "that: convshim run --expandable-segments, or "
-                 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in the environment, of this "
-                 "command, too. --smallest shows whether it needs a larger GPU.";
+                 "that: add expandable_segments:True to your PYTORCH_CUDA_ALLOC_CONF. --smallest "
+                 "shows whether it needs a larger GPU.";
 }

@@ -3,6 +3,7 @@
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/environment.h"
 #include "cli/common/json_output.h"
 #include "cli/simulate/written_files.h"
 #include <cjson/cJSON.h>
@@ -261,6 +262,11 @@ static void print_notes(const struct cs_simulated_pair *pair)
         note(
             "Memory was short: reserved and device peaks are what there was of it. Retries, failed "
             "allocations and other engines show how the program fared.");
+    if (pair->chosen[CS_WITH] && strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 &&
+        !cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF") && !cs_cli_variable("PYTORCH_ALLOC_CONF"))
+        note("The run with convshim has PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, as "
+             "convshim "
+             "run sets it.");
     if (!*result->framework)
         note("No framework reported its own peaks.");
 }

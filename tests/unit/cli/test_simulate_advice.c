@@ -52,7 +52,7 @@ static struct cs_simulated_program program;
 static bool names_the_option(const struct cs_simulated_pair *pair)
 {
     const char *advice = cs_simulate_advice(&program, pair);
-    CHECK(!advice || strstr(advice, "convshim run --expandable-segments"));
+    CHECK(!advice || strstr(advice, "add expandable_segments:True"));
     return advice != NULL;
 }
 
@@ -101,11 +101,14 @@ static void a_limit_to_onnx_runtime(void)
     *program.framework = '\0';
 }
 
-/* By either name of the variable, whatever is chosen of them. */
+/* By either name of the variable, whatever is chosen of them; the simulation chooses them where
+ * neither is set. */
 static void unless_segments_are_chosen_already(void)
 {
     static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
     const struct cs_simulated_pair pair = pair_of(&cases[1]);
+    unsetenv(names[0]);
+    CHECK(!names_the_option(&pair));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         setenv(names[i], "max_split_size_mb:512", 1);
         CHECK(names_the_option(&pair));
@@ -113,11 +116,12 @@ static void unless_segments_are_chosen_already(void)
         CHECK(!names_the_option(&pair));
         unsetenv(names[i]);
     }
+    setenv(names[0], "max_split_size_mb:512", 1);
 }
 
 int main(void)
 {
-    unsetenv("PYTORCH_CUDA_ALLOC_CONF");
+    setenv("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:512", 1);
     unsetenv("PYTORCH_ALLOC_CONF");
     TEST(where_a_larger_device_is_wanted);
     TEST(to_programs_of_pytorch_that_ran_both_ways);
