@@ -96,9 +96,9 @@ static void the_picture(void)
     SAYS(">b: largest peak 556 MiB, with convshim 271.6 MiB</text>\n",
          "<title>wide: 4x64x256x256 -&gt; 64 k3x3 s1 p1 f16 nchw; peak 128.1 MiB, with convshim "
          "67.9 MiB, floor 64.1 MiB</title>\n",
-         "<rect class=\"floor\" x=\"250.0\" y=\"139\" width=\"65.7\" height=\"12\"/>\n"
-         "<rect class=\"after\" x=\"315.7\" y=\"139\" width=\"3.9\" height=\"12\"/>\n"
-         "<rect class=\"before\" x=\"319.6\" y=\"139\" width=\"61.8\" height=\"12\"/>\n",
+         "<rect class=\"floor\" x=\"250.0\" y=\"139.0\" width=\"65.7\" height=\"12\"/>\n"
+         "<rect class=\"after\" x=\"315.7\" y=\"139.0\" width=\"3.9\" height=\"12\"/>\n"
+         "<rect class=\"before\" x=\"319.6\" y=\"139.0\" width=\"61.8\" height=\"12\"/>\n",
          /* 226 pixels of letters of 0.79 sizes of 11 pixels, one size for the dots */
          "text-anchor=\"end\">AAAAAAAAAAAAAAAAAAAAAAAA&#8230;</text>",
          ">a: largest peak 18.3 KiB, with convshim 18.3 KiB</text>\n",
