@@ -108,6 +108,20 @@ STANDIN_EXPORT int STANDIN(ncclAllGather)(const void *from, void *to, size_t cou
     return copy("ncclAllGather", from, to, count, type, stream);
 }
 
+STANDIN_EXPORT int STANDIN(ncclAlltoAll)(const void *from, void *to, size_t count, int type,
+                                         void *communicator, cudaStream_t stream)
+{
+    (void)communicator;
+    return copy("ncclAlltoAll", from, to, count, type, stream);
+}
+
+STANDIN_EXPORT int STANDIN(ncclGather)(const void *from, void *to, size_t count, int type, int root,
+                                       void *communicator, cudaStream_t stream)
+{
+    (void)root, (void)communicator;
+    return copy("ncclGather", from, to, count, type, stream);
+}
+
 STANDIN_EXPORT int STANDIN(ncclBroadcast)(const void *from, void *to, size_t count, int type,
                                           int root, void *communicator, cudaStream_t stream)
 {
