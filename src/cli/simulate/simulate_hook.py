@@ -79,7 +79,7 @@ class Torch:
         if not self.peaks:
             return None
         device, peak = max(self.peaks.items(), key=lambda item: item[1]["reserved"])
-        peaks = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak}
+        peaks = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak, "unknown": VALUES.tell()}
         if variable("SIMDEV_HISTORY") == "1":
             peaks["history"] = self.history(torch, device)
         return peaks
@@ -93,12 +93,294 @@ class Torch:
             action = actions.get(event["action"])
             if not action:
                 continue
-            frames = tuple(f"{frame['filename']}:{frame['line']} {frame['name']}" for frame in event.get("frames", ())[:self.MOST_FRAMES])
+            frames = tuple(f"{frame['filename']}:{frame['line']} {frame['name']}" for frame in event.get("frames", ())
+                           if frame["filename"] != __file__)[:self.MOST_FRAMES]
             stack = known.setdefault(frames, len(stacks))
             if stack == len(stacks):
                 stacks.append(frames)
             events.append([action, event.get("addr", 0), event["size"], stack])
         return {"stacks": stacks, "events": events}
+
+
+class Values:
+    """Small values of PyTorch are real: if all tensors of an operation are small and known, PyTorch's own CPU kernel computes it. The
+    CUDA kernel runs as ever, so memory is the same. What a kernel wrote without computing it is unknown from then on."""
+
+    MOST_BYTES = 1 << 18   # of one operation's tensors together
+    MOST_LINES = 1 << 10
+    LEFT_ALONE = ("empty", "new_empty", "resize_", "set_", "record_stream", "is_", "_is_", "_use_", "_pin_", "_copy_from")
+    OVERWRITES = ("fill_", "zero_", "copy_")
+    # Gradients that were not computed count as finite.
+    CLEAN = "_amp_foreach_non_finite_check_and_unscale_"
+
+    def __init__(self):
+        self.libraries, self.device, self.generator, self.lines = [], None, None, {}
+
+    def patch(self, torch):
+        import ctypes
+        if not hasattr(torch.library, "get_kernel"):  # PyTorch before 2.9
+            return
+        device = ctypes.CDLL(None)
+        if not hasattr(device, "simdev_values_read"):
+            return
+        device.simdev_values_unknown.restype = ctypes.c_uint64
+        device.simdev_values_forget.argtypes = ctypes.c_void_p, ctypes.c_size_t
+        self.device, self.told = device, ctypes.c_int.in_dll(device, "simdev_values_told")
+        self.ctypes, self.torch = ctypes, torch
+
+        class Layout(ctypes.Structure):
+            _fields_ = [("device", ctypes.c_void_p), ("element", ctypes.c_size_t), ("dimensions", ctypes.c_int64),
+                        ("extent", ctypes.c_void_p), ("stride", ctypes.c_void_p)]
+        self.layout = Layout
+        self.arrays = [ctypes.c_int64 * dimensions for dimensions in range(17)]
+        self.generator = torch.Generator(device="cpu")
+        self.take_over("aten")
+
+    def take_over(self, namespace):
+        """Registers `run` in front of every CUDA kernel of the namespace that makes or changes a tensor."""
+        if not self.device:
+            return
+        import warnings
+        core = self.torch._C
+        library = self.torch.library.Library(namespace, "IMPL")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name in core._dispatch_get_all_op_names():
+                if not name.startswith(namespace + "::"):
+                    continue
+                if not core._dispatch_has_kernel_for_dispatch_key(name, "CUDA") and name != "aten::copy_":  # one kernel for all devices
+                    continue
+                base, _, overload = name[len(namespace) + 2:].partition(".")
+                if base.startswith(self.LEFT_ALONE):
+                    continue
+                operation = getattr(getattr(getattr(self.torch.ops, namespace), base), overload or "default")
+                schema = operation._schema
+                if any(item.alias_info and not item.alias_info.is_write for item in (*schema.arguments, *schema.returns)):
+                    continue  # a view
+                library.impl(name[len(namespace) + 2:], self.kernel(name, base, operation), "CUDA", with_keyset=True)
+        self.libraries.append(library)
+
+    def kernel(self, name, base, operation):
+        """What runs in front of one CUDA kernel."""
+        torch, told, most, ctypes = self.torch, self.told, self.MOST_BYTES, self.ctypes
+        tensor, quiet, device = torch.Tensor, torch._C.DisableTorchFunction, self.device
+        original = torch.library.get_kernel(name, "CUDA").call_boxed
+        schema, tags = operation._schema, operation.tags
+        written = [(place, item.name, item.is_out) for place, item in enumerate(schema.arguments)
+                   if item.alias_info and item.alias_info.is_write and not (base == self.CLEAN and item.name == "found_inf")]
+        forgets_before = base in self.OVERWRITES
+        is_random = torch.Tag.nondeterministic_seeded in tags
+        takes_generator = any(item.name == "generator" for item in schema.arguments)
+        can_compute = (base != self.CLEAN and base != "_local_scalar_dense" and (takes_generator or not is_random)
+                       and torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, "CPU"))
+        has_shape_of_values = torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags or base == "nms"
+        reads = has_shape_of_values or base == "copy_"
+        unread = {place for place, _, is_out in written if is_out or forgets_before or (is_random and base.endswith("_"))}
+        forget = device.simdev_values_forget
+        tensors = [place for place, item in enumerate(schema.arguments) if str(item.type) in ("Tensor", "Optional[Tensor]")]
+        tensors = tensors if len(tensors) > 1 else []
+        number = int, float, complex
+
+        def changed(arguments, named):
+            for place, key, _ in written:
+                value = arguments[place] if place < len(arguments) else named.get(key)
+                yield from value if isinstance(value, (list, tuple)) else (value,)
+
+        def forget_all(tensors):
+            for one in tensors:
+                if isinstance(one, tensor) and one.is_cuda:
+                    if one.is_contiguous():
+                        forget(one.data_ptr(), one.nbytes)
+                    elif one.numel():
+                        described = self.describe(one)
+                        device.simdev_values_forget_tensor(ctypes.byref(described[0]))
+
+        def is_small(arguments, named):
+            total = 0
+            for value in (*arguments, *named.values()):
+                if isinstance(value, tensor):
+                    total += value.nbytes
+                elif isinstance(value, (list, tuple)):
+                    for one in value:
+                        if isinstance(one, tensor):
+                            total += one.nbytes
+                if total > most:
+                    return False
+            return True
+
+        def run_original(keyset, arguments, named):
+            for place in tensors:
+                if place < len(arguments) and isinstance(arguments[place], number):
+                    arguments = list(arguments)
+                    arguments[place] = self.scalar(arguments[place], arguments)
+            before = told.value
+            told.value = 1
+            try:
+                return original(keyset, *arguments, **named)
+            finally:
+                told.value = before
+
+        def run(keyset, *arguments, **named):
+            with quiet():
+                computed = host = None
+                if can_compute and is_small(arguments, named) and not (base == "copy_" and not self.is_on_device(arguments)):
+                    host = self.to_host(arguments, named, unread, schema)
+                    if host and has_shape_of_values:
+                        computed = self.compute(operation, host)
+                        if computed is not None:
+                            return self.to_device(computed)
+                asked = device.simdev_values_unknown() if reads else 0
+                if forgets_before:
+                    forget_all(changed(arguments, named))
+                result = run_original(keyset, arguments, named)
+                if reads and device.simdev_values_unknown() > asked:
+                    self.note(base)
+                results = result if isinstance(result, (list, tuple)) else (result,)
+                if host and sum(one.nbytes for one in self.flat(results)) <= most:
+                    computed = self.compute(operation, host)
+                if computed is not None and self.store(computed, results) and self.store_changed(host, arguments, named, written):
+                    return result
+                if not forgets_before:
+                    forget_all(changed(arguments, named))
+                    if not written:
+                        forget_all(self.flat(results))
+                return result
+        return run
+
+    def scalar(self, value, arguments):
+        """A number among tensors, as a tensor that leads to the same type of result."""
+        torch = self.torch
+        kind = next(one.dtype for one in arguments if isinstance(one, torch.Tensor))
+        own = {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}.get(type(value), torch.complex64)
+        weaker = kind.is_complex or isinstance(value, int) and kind != torch.bool or isinstance(value, float) and kind.is_floating_point
+        return torch.ops.aten.scalar_tensor(value, dtype=kind if weaker or isinstance(value, bool) else own, device="cpu")
+
+    def flat(self, values):
+        for value in values:
+            if isinstance(value, (list, tuple)):
+                yield from self.flat(value)
+            elif isinstance(value, self.torch.Tensor):
+                yield value
+
+    def is_on_device(self, arguments):
+        return all(one.is_cuda for one in arguments if isinstance(one, self.torch.Tensor))
+
+    def describe(self, one):
+        array = self.arrays[one.dim()]
+        extent, stride = array(*one.shape), array(*one.stride())
+        address = self.ctypes.addressof
+        return self.layout(one.data_ptr(), one.element_size(), one.dim(), address(extent), address(stride)), extent, stride
+
+    def host_tensor(self, one):
+        return self.torch.ops.aten.empty.memory_format(list(one.shape), dtype=one.dtype, device="cpu")
+
+    def copy_to_host(self, one, is_read):
+        """None if a value is unknown."""
+        if not one.is_cuda or one.layout != self.torch.strided or one.is_quantized or one.dim() > 16:
+            return one if not one.is_cuda else None
+        host = self.host_tensor(one)
+        if is_read and one.numel():
+            described = self.describe(one)
+            if not self.device.simdev_values_read(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr())):
+                return None
+        return host
+
+    def copy_value(self, value, is_read):
+        """(the value for the CPU kernel, True), or (None, False)."""
+        if isinstance(value, self.torch.Tensor):
+            host = self.copy_to_host(value, is_read)
+            return host, host is not None
+        if isinstance(value, (list, tuple)) and any(isinstance(one, self.torch.Tensor) for one in value):
+            hosts = [one if one is None else self.copy_to_host(one, is_read) for one in value]
+            return hosts, all(host is not None or one is None for host, one in zip(hosts, value))
+        if isinstance(value, self.torch.Generator):
+            return self.generator, True
+        if isinstance(value, self.torch.device):
+            return self.torch.device("cpu"), True
+        return value, True
+
+    def to_host(self, arguments, named, unread, schema):
+        """The arguments for the CPU kernel; None if a value is unknown, or if the operation would be recorded instead of run."""
+        if self.torch._C._cuda_isCurrentStreamCapturing():
+            return None
+        hosts, keys = [], {}
+        for place, value in enumerate(arguments):
+            host, known = self.copy_value(value, place not in unread)
+            if not known:
+                return None
+            hosts.append(host)
+        places = {item.name: place for place, item in enumerate(schema.arguments)}
+        for key, value in named.items():
+            host, known = self.copy_value(value, places[key] not in unread)
+            if not known:
+                return None
+            keys[key] = host
+        if "generator" in places:
+            keys["generator"] = self.generator
+        return hosts, keys
+
+    def compute(self, operation, host):
+        """None if the CPU cannot compute it, or refuses to."""
+        try:
+            result = operation(*host[0], **host[1])
+        except Exception:  # pylint: disable=broad-except
+            return None
+        return result if isinstance(result, (list, tuple)) else (result,)
+
+    def put(self, host, one):
+        host = host.to(one.dtype).contiguous()
+        described = self.describe(one)
+        self.device.simdev_values_write(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr()))
+
+    def store(self, computed, results):
+        """Writes results to the device. False if their shapes differ."""
+        pairs = list(zip(self.flat(computed), self.flat(results)))
+        if any(host.shape != one.shape for host, one in pairs):
+            return False
+        for host, one in pairs:
+            if one.is_cuda:
+                self.put(host, one)
+        return True
+
+    def store_changed(self, host, arguments, named, written):
+        for place, key, _ in written:
+            if place < len(arguments):
+                pairs = (host[0][place],), (arguments[place],)
+            elif named.get(key) is not None:
+                pairs = (host[1][key],), (named[key],)
+            else:
+                continue
+            if not self.store(*pairs):
+                return False
+        return True
+
+    def to_device(self, computed):
+        """New tensors on the device, or the answer itself."""
+        made = []
+        for host in computed:
+            if isinstance(host, self.torch.Tensor):
+                one = self.torch.ops.aten.empty.memory_format(list(host.shape), dtype=host.dtype, device="cuda")
+                if one.numel():
+                    self.put(host, one)
+                made.append(one)
+            else:
+                made.append(host)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def note(self, operation):
+        """The program read a value that was never computed: remembers the operation and the program's line."""
+        frame = sys._getframe(1)
+        while frame and (frame.f_code.co_filename == __file__ or "/torch/" in frame.f_code.co_filename):
+            frame = frame.f_back
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}" if frame else ""
+        key = operation.strip("_"), place
+        if key in self.lines or len(self.lines) < self.MOST_LINES:
+            self.lines[key] = self.lines.get(key, 0) + 1
+
+    def tell(self):
+        """[{"operation": ..., "line": ..., "count": n}], most frequent first."""
+        return [{"operation": operation, "line": line, "count": count}
+                for (operation, line), count in sorted(self.lines.items(), key=lambda item: -item[1])]
 
 
 class Jax:
@@ -131,15 +413,16 @@ class Jax:
         return self.peaks
 
 
-TORCH, JAX = Torch(), Jax()
+TORCH, VALUES, JAX = Torch(), Values(), Jax()
 
 
 class Finder:
     """Sees modules come in of which something is changed, once they are there."""
 
     def __init__(self):
-        self.patches = {"torch.cuda": TORCH.patch, "jax._src.hardware_utils": JAX.answer,
-                        "jax._src.api": JAX.before_the_end}
+        self.patches = {"torch.cuda": TORCH.patch, "torch": VALUES.patch,
+                        "torchvision": lambda _: VALUES.take_over("torchvision"),
+                        "jax._src.hardware_utils": JAX.answer, "jax._src.api": JAX.before_the_end}
 
     def find_spec(self, name, path=None, target=None):
         patch = self.patches.pop(name, None)

@@ -188,11 +188,11 @@ void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t byt
     pthread_mutex_unlock(&lock);
 }
 
-size_t simdev_bytes_read(void *host, const void *device, size_t bytes)
+/* The bytes that are known; the caller holds the lock. */
+static size_t read_locked(void *host, const void *device, size_t bytes)
 {
     const uintptr_t begin = (uintptr_t)device, end = begin + bytes;
     size_t known = 0;
-    pthread_mutex_lock(&lock);
     memset(host, 0, bytes);
     for (size_t i = first_behind(begin); i < count && extents[i].begin < end; i++) {
         const struct extent *extent = &extents[i];
@@ -207,6 +207,21 @@ size_t simdev_bytes_read(void *host, const void *device, size_t bytes)
             memset((char *)host + (from - begin), extent->value, to - from);
         known += to - from;
     }
+    return known;
+}
+
+size_t simdev_bytes_peek(void *host, const void *device, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    const size_t known = read_locked(host, device, bytes);
+    pthread_mutex_unlock(&lock);
+    return bytes - known;
+}
+
+size_t simdev_bytes_read(void *host, const void *device, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    const size_t known = read_locked(host, device, bytes);
     unwritten.reads += known < bytes;
     unwritten.bytes += bytes - known;
     pthread_mutex_unlock(&lock);

@@ -11,6 +11,8 @@ void simdev_bytes_write(void *device, const void *host, size_t bytes);
 void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t bytes);
 /* How many of the bytes nothing had written. */
 size_t simdev_bytes_read(void *host, const void *device, size_t bytes);
+/* The same, and it counts for no read of the program. */
+size_t simdev_bytes_peek(void *host, const void *device, size_t bytes);
 void simdev_bytes_move(void *to, const void *from, size_t bytes);
 /* A kernel was given these addresses: it may have written there. What was written before is told to
  * the host only if it asks for all of one piece as it was written, or for none of the addresses:

@@ -4,6 +4,7 @@
 #include "cudart_device.h"
 #include "cudart_module.h"
 #include "cudart_nvcc.h"
+#include "cudart_values.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,12 +111,13 @@ static bool make_work(struct simdev_function *function, const struct simdev_grid
 {
     const struct simdev_parameters *parameters = simdev_function_parameters(function);
     const double threads = count(&grid->blocks) * count(&grid->threads);
-    const size_t most = scan(parameters, grid->arguments, NULL, SIZE_MAX);
+    const size_t most =
+        atomic_load(&simdev_values_told) ? 0 : scan(parameters, grid->arguments, NULL, SIZE_MAX);
     struct launch *launch = malloc(sizeof(*launch) + most * sizeof(*launch->address));
     if (!launch)
         return false;
     launch->tally = tally_of(function);
-    launch->addresses = scan(parameters, grid->arguments, launch->address, most);
+    launch->addresses = most ? scan(parameters, grid->arguments, launch->address, most) : 0;
     *work = (struct simdev_work){.run = run,
                                  .release = free,
                                  .arg = launch,

@@ -1,0 +1,111 @@
+/* Account mode: values that the program's framework computes on the host instead of the device. The
+ * hook of `convshim simulate` calls these functions from inside PyTorch. */
+#include "cudart_values.h"
+
+#include "cudart_bytes.h"
+#include <stdbool.h>
+
+enum {
+    MOST_PIECES = 4096 /* that are forgotten one by one */
+};
+
+_Atomic int simdev_values_told;
+
+/* Dimensions from the innermost that lie in one piece; `run` gets the bytes of that piece. */
+static int inner_dimensions(const struct simdev_values *values, size_t *run)
+{
+    int inner = (int)values->dimensions;
+    *run = values->element;
+    while (inner > 0 && (values->extent[inner - 1] == 1 ||
+                         values->stride[inner - 1] * (int64_t)values->element == (int64_t)*run))
+        *run *= (size_t)values->extent[--inner];
+    return inner;
+}
+
+typedef bool visit_piece(char *device, char *host, size_t bytes);
+
+/* Visits every piece of the tensor in the order of its elements. */
+static bool each_piece(const struct simdev_values *values, char *host, visit_piece *visit)
+{
+    int64_t at[SIMDEV_VALUES_DIMENSIONS] = {0};
+    size_t run;
+    const int outer = inner_dimensions(values, &run);
+    bool good = true;
+    for (int i = 0; i < values->dimensions; i++)
+        if (values->extent[i] <= 0)
+            return true;
+    for (;;) {
+        int64_t offset = 0;
+        int i = outer - 1;
+        for (int j = 0; j < outer; j++)
+            offset += at[j] * values->stride[j];
+        good = visit((char *)values->device + offset * (int64_t)values->element, host, run) && good;
+        if (host)
+            host += run;
+        while (i >= 0 && ++at[i] == values->extent[i])
+            at[i--] = 0;
+        if (i < 0)
+            return good;
+    }
+}
+
+static bool read_piece(char *device, char *host, size_t bytes)
+{
+    return simdev_bytes_peek(host, device, bytes) == 0;
+}
+
+static bool write_piece(char *device, char *host, size_t bytes)
+{
+    simdev_bytes_write(device, host, bytes);
+    return true;
+}
+
+int simdev_values_read(const struct simdev_values *values, void *host)
+{
+    return values->dimensions <= SIMDEV_VALUES_DIMENSIONS && each_piece(values, host, read_piece);
+}
+
+void simdev_values_write(const struct simdev_values *values, void *host)
+{
+    if (values->dimensions <= SIMDEV_VALUES_DIMENSIONS)
+        (void)each_piece(values, host, write_piece);
+}
+
+static bool forget_piece(char *device, char *host, size_t bytes)
+{
+    (void)host;
+    simdev_bytes_forget(device, bytes);
+    return true;
+}
+
+/* From the first element to the last; strides are not negative. */
+static size_t span(const struct simdev_values *values)
+{
+    size_t last = 0;
+    for (int i = 0; i < values->dimensions; i++)
+        last += (size_t)((values->extent[i] - 1) * values->stride[i]);
+    return (last + 1) * values->element;
+}
+
+void simdev_values_forget_tensor(const struct simdev_values *values)
+{
+    size_t run, pieces = 1;
+    const int outer = inner_dimensions(values, &run);
+    for (int i = 0; i < outer; i++)
+        pieces *= (size_t)values->extent[i];
+    if (outer > 0 && (pieces > MOST_PIECES || values->dimensions > SIMDEV_VALUES_DIMENSIONS))
+        simdev_bytes_forget(values->device, span(values));
+    else
+        (void)each_piece(values, NULL, forget_piece);
+}
+
+void simdev_values_forget(const void *device, size_t bytes)
+{
+    if (device && bytes > 0)
+        simdev_bytes_forget(device, bytes);
+}
+
+uint64_t simdev_values_unknown(void)
+{
+    return simdev_bytes_unwritten().reads;
+}

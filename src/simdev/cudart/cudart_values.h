@@ -1,0 +1,36 @@
+/* Account mode: values of device memory that the program's framework computes on the host.
+ * simulate_hook.py calls these functions and knows `struct simdev_values`. Thread-safe. */
+#ifndef CUDART_VALUES_H
+#define CUDART_VALUES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SIMDEV_VALUES_DIMENSIONS = 16
+};
+
+/* A tensor on the device; strides are in elements. */
+struct simdev_values {
+    void *device;
+    size_t element; /* bytes */
+    int64_t dimensions;
+    const int64_t *extent, *stride;
+};
+
+/* Nonzero while the framework itself reports which memory its kernels write. Kernels that are
+ * launched meanwhile are not suspected of writing to every address that they are given. */
+extern _Atomic int simdev_values_told;
+
+/* Copies the elements to `host`, packed. Nonzero if all of them are known. Nothing is counted. */
+int simdev_values_read(const struct simdev_values *values, void *host);
+/* Copies packed elements from `host`: they are known from now on. */
+void simdev_values_write(const struct simdev_values *values, void *host);
+/* A kernel that was not executed has written this memory. */
+void simdev_values_forget(const void *device, size_t bytes);
+/* The same for a tensor with gaps, which keep their values unless there are very many. */
+void simdev_values_forget_tensor(const struct simdev_values *values);
+/* How often the program has read memory that was never written. */
+uint64_t simdev_values_unknown(void);
+
+#endif
