@@ -180,6 +180,7 @@ class Values:
         tensors = [place for place, item in enumerate(schema.arguments) if str(item.type) in ("Tensor", "Optional[Tensor]")]
         tensors = tensors if len(tensors) > 1 else []
         number = int, float, complex
+        state = 1 if base in ("copy_", "_local_scalar_dense") else 2  # SIMDEV_VALUES_...: others read only what they wrote
 
         def changed(arguments, named):
             for place, key, _ in written:
@@ -214,7 +215,7 @@ class Values:
                     arguments = list(arguments)
                     arguments[place] = self.scalar(arguments[place], arguments)
             before = told.value
-            told.value = 1
+            told.value = state
             try:
                 return original(keyset, *arguments, **named)
             finally:

@@ -10,6 +10,12 @@ enum {
     SIMDEV_VALUES_DIMENSIONS = 16
 };
 
+enum {
+    SIMDEV_VALUES_UNTOLD,
+    SIMDEV_VALUES_TOLD,
+    SIMDEV_VALUES_OWN /* and what is read meanwhile is a result of these kernels: unknown */
+};
+
 /* A tensor on the device; strides are in elements. */
 struct simdev_values {
     void *device;
@@ -18,7 +24,7 @@ struct simdev_values {
     const int64_t *extent, *stride;
 };
 
-/* Nonzero while the framework itself reports which memory its kernels write. Kernels that are
+/* One of SIMDEV_VALUES_...: not UNTOLD while the framework itself reports which memory its kernels write. Kernels that are
  * launched meanwhile are not suspected of writing to every address that they are given. */
 extern _Atomic int simdev_values_told;
 
