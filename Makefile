@@ -202,6 +202,9 @@ $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cuda
 $(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest $(call objects,$(simcudnn))
 	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.o,$^) > $@
 $(B)/obj/gen/cudnn_rest.o: INCLUDES := $(SIMFLAGS)
+$(B)/gen/driver_rest.c: scripts/gen-driver-rest $(call objects,$(simdriver))
+	$(call say,GEN)mkdir -p $(@D); $< $(CUDA_INC) $(filter %.o,$^) > $@
+$(B)/obj/gen/driver_rest.o: INCLUDES := $(SIMFLAGS)
 # What the stand-ins of NVIDIA's other libraries enter, and the program that writes them from the names that installed ones have.
 $(call objects,$(simnvml) $(simcore) $(simtool)): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries -I$(B)/gen -fvisibility=hidden
 $(B)/gen/standin_calls.h: src/simdev/libraries/calls.def Makefile
@@ -219,7 +222,7 @@ $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
 	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
-$(B)/simdev/libcuda.so.1: $(call objects,$(simdriver)) $(B)/simdev/libcudart.so.13
+$(B)/simdev/libcuda.so.1: $(call objects,$(simdriver)) $(B)/obj/gen/driver_rest.o $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 # With CUDA 12's names for what CUDA 13 has otherwise. What is in libcudnn asks for none of that.
 objects12 = $(patsubst %.c,$(B)/obj/cuda12/%.o,$(1))
@@ -239,7 +242,7 @@ $(B)/simdev/cuda12/libsimdev-standin.so: $(call objects12,$(simcore)) $(B)/simde
 	$(call say,LD)$(CC) $(STANDIN) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 $(B)/simdev/cuda12/libnvidia-ml.so.1: $(call objects12,$(simnvml)) $(B)/simdev/cuda12/libcudart.so.12
 	$(call say,LD)$(CC) $(STANDIN) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
-$(B)/simdev/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/simdev/cuda12/libcudart.so.12
+$(B)/simdev/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/obj/gen/driver_rest.o $(B)/simdev/cuda12/libcudart.so.12
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 
 # --- tests ------------------------------------------------------------------------------------------------------------

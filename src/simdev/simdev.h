@@ -44,6 +44,10 @@ bool simdev_is_capturing(cudaStream_t stream);
  * error the work stays the caller's. */
 cudaError_t simdev_graph_add(cudaGraph_t graph, const struct simdev_work *work);
 
+/* Gives the executable graph's copy of a node the work of the first node of another graph, which
+ * must be of the same type, else cudaErrorInvalidValue. */
+cudaError_t simdev_graph_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t from);
+
 /* Puts work in place of that of the graph's only node, which must be of the same type and maker,
  * else cudaErrorInvalidValue; on an error the work stays the caller's. Executable graphs keep what
  * they have. */
@@ -131,6 +135,12 @@ void simdev_account_written(const void *memory, size_t bytes);
  * SIMDEV_MISSING says (fail; warn, the default: succeed, and one line on stderr for each name;
  * allow: succeed). In compute mode always true. */
 bool simdev_missing(const char *function);
+
+/* A function that the simulated device does not have was called and is refused: counted by name
+ * like those of simdev_missing. */
+void simdev_refused(const char *function);
+/* A program looked a function up that the simulated device does not have. */
+void simdev_looked_up(const char *function);
 
 /* A function answered a size that only the real library knows, and that is therefore estimated:
  * counted by name, for the report. */

@@ -152,6 +152,18 @@ bool simdev_missing(const char *function)
     return fails;
 }
 
+void simdev_refused(const char *function)
+{
+    (void)simdev_usable();
+    simdev_tally_add(simdev_tally(SIMDEV_TALLY_MISSING, function));
+}
+
+void simdev_looked_up(const char *function)
+{
+    (void)simdev_usable();
+    simdev_tally_add(simdev_tally(SIMDEV_TALLY_LOOKED_UP, function));
+}
+
 void simdev_estimated(const char *function)
 {
     (void)simdev_usable();

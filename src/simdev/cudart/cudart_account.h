@@ -5,12 +5,13 @@
 #include "cudart_internal.h"
 
 enum simdev_tally_kind {
-    SIMDEV_TALLY_KERNEL,  /* kernels of the program, not executed */
-    SIMDEV_TALLY_CALL,    /* calls of libraries, not executed */
-    SIMDEV_TALLY_MISSING, /* functions that are not simulated */
-    SIMDEV_TALLY_GUESSED, /* functions that answered a size that only the library knows */
-    SIMDEV_TALLY_PLAN,    /* convolutions' execution plans, by what they are */
-    SIMDEV_TALLY_READER,  /* who read what nothing had written */
+    SIMDEV_TALLY_KERNEL,    /* kernels of the program, not executed */
+    SIMDEV_TALLY_CALL,      /* calls of libraries, not executed */
+    SIMDEV_TALLY_MISSING,   /* functions that are not simulated */
+    SIMDEV_TALLY_LOOKED_UP, /* functions that are not there, and were looked up */
+    SIMDEV_TALLY_GUESSED,   /* functions that answered a size that only the library knows */
+    SIMDEV_TALLY_PLAN,      /* convolutions' execution plans, by what they are */
+    SIMDEV_TALLY_READER,    /* who read what nothing had written */
     SIMDEV_TALLY_KINDS
 };
 

@@ -70,6 +70,7 @@ void simdev_account_report(cJSON *report)
     add_kind(left_out, "kernels", SIMDEV_TALLY_KERNEL);
     add_kind(left_out, "calls", SIMDEV_TALLY_CALL);
     add_kind(report, "missing", SIMDEV_TALLY_MISSING);
+    add_kind(report, "looked_up", SIMDEV_TALLY_LOOKED_UP);
     add_kind(report, "estimated", SIMDEV_TALLY_GUESSED);
     add_kind(report, "plans", SIMDEV_TALLY_PLAN);
     cJSON *reads = cJSON_AddObjectToObject(report, "reads_of_nothing_written");

@@ -430,6 +430,32 @@ cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraph
     return simdev_leave(error);
 }
 
+cudaError_t simdev_graph_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t from)
+{
+    struct image *image;
+    cudaGraphNode_t copy = NULL, changed = NULL;
+    cudaError_t error = cudaErrorInvalidValue;
+    simdev_graph_lock();
+    if (known(exec) && simdev_graph_known(from) && simdev_graph_node_known(node)) {
+        copy = find_copy(exec->graph, node->id);
+        changed = from->first;
+    }
+    if (copy && changed && copy->type == changed->type && changed->item) {
+        struct simdev_item *old = copy->item;
+        copy->item = simdev_item_retain(changed->item);
+        error = make_image(exec->graph, &image);
+        simdev_item_release(error == cudaSuccess ? old : copy->item);
+        if (error != cudaSuccess)
+            copy->item = old;
+    }
+    if (error == cudaSuccess) {
+        release_image(exec->image);
+        exec->image = image;
+    }
+    simdev_graph_unlock();
+    return error;
+}
+
 /* --- launches --- */
 
 /* One step after another, as they run here. */

@@ -24,8 +24,9 @@ struct simdev_values {
     const int64_t *extent, *stride;
 };
 
-/* One of SIMDEV_VALUES_...: not UNTOLD while the framework itself reports which memory its kernels write. Kernels that are
- * launched meanwhile are not suspected of writing to every address that they are given. */
+/* One of SIMDEV_VALUES_...: not UNTOLD while the framework itself reports which memory its kernels
+ * write. Kernels that are launched meanwhile are not suspected of writing to every address that
+ * they are given. */
 extern _Atomic int simdev_values_told;
 
 /* Copies the elements to `host`, packed. Nonzero if all of them are known. Nothing is counted. */

@@ -17,6 +17,10 @@ bool cuda_driver_begin(const char *function, const void *caller);
 /* Ends it, with what the runtime answered. */
 CUresult cuda_driver_end(cudaError_t error);
 
+/* Adds a copy between boxes of device memory to a graph. */
+cudaError_t cuda_driver_add_copy(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                                 size_t count, const CUDA_MEMCPY3D *box);
+
 /* The whole of a function: one call of the runtime, or success and nothing else where that is
  * wanted. */
 #define CUDA_DRIVER_CALL(call)                                                                     \

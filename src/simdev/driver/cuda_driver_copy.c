@@ -38,8 +38,8 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *box, CUstream stream)
     return CUDA_DRIVER_CALL(copy(box, stream));
 }
 
-static cudaError_t add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-                            size_t count, const CUDA_MEMCPY3D *box)
+cudaError_t cuda_driver_add_copy(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                                 size_t count, const CUDA_MEMCPY3D *box)
 {
     if (!is_box(box))
         return cudaErrorInvalidValue;
@@ -50,7 +50,7 @@ static cudaError_t add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                               size_t count, const CUDA_MEMCPY3D *box, CUcontext context)
 {
-    return CUDA_DRIVER_CALL(context ? add_node(node, graph, dependencies, count, box)
+    return CUDA_DRIVER_CALL(context ? cuda_driver_add_copy(node, graph, dependencies, count, box)
                                     : cudaErrorDeviceUninitialized);
 }
 

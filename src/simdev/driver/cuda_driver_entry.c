@@ -1,6 +1,7 @@
 /* Functions by name: the version that a program compiled for a version of CUDA means. */
 #include "cuda_driver.h"
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,18 @@ static const struct {
     {"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
 };
 
+/* What cuda.h declares and nothing here does: programs that ask for it by name are to do without.
+ */
+__attribute__((visibility("hidden"))) extern const char *const cuda_driver_rest[];
+
+static bool is_there(const char *symbol)
+{
+    for (const char *const *name = cuda_driver_rest; *name; name++)
+        if (strcmp(*name, symbol) == 0)
+            return false;
+    return true;
+}
+
 static void *own_symbol(const char *symbol)
 {
     static void *_Atomic known; /* this library; all threads that come first find the same */
@@ -34,7 +47,7 @@ static void *own_symbol(const char *symbol)
     void *library = known;
     if (!library && dladdr((void *)(uintptr_t)own_symbol, &here))
         known = library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-    return library ? dlsym(library, symbol) : NULL;
+    return library && is_there(symbol) ? dlsym(library, symbol) : NULL;
 }
 
 static void *find(const char *name, int version)
@@ -59,6 +72,8 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuu
     if (!name || !function)
         return CUDA_ERROR_INVALID_VALUE;
     *function = strncmp(name, "cu", 2) == 0 ? find(name, version) : NULL;
+    if (!*function)
+        simdev_looked_up(name);
     if (result)
         *result = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *function || result ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

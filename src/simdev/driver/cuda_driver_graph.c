@@ -5,6 +5,7 @@
 
 /* Versions by their numbers: which of them a plain name means depends on the header. */
 #undef cuStreamBeginCapture
+#undef cuGraphAddNode
 #undef cuGraphAddDependencies
 #undef cuGraphGetEdges
 #undef cuGraphNodeGetDependencies
@@ -121,7 +122,8 @@ static cudaError_t add_kernel(CUgraphNode *node, CUgraph graph, const CUgraphNod
         .func = params->func ? (void *)params->func : (void *)params->kern,
         .gridDim = {params->gridDimX, params->gridDimY, params->gridDimZ},
         .blockDim = {params->blockDimX, params->blockDimY, params->blockDimZ},
-        .sharedMemBytes = params->sharedMemBytes};
+        .sharedMemBytes = params->sharedMemBytes,
+        .kernelParams = params->kernelParams};
     return cudaGraphAddKernelNode(node, graph, dependencies, count, &own);
 }
 
@@ -151,6 +153,57 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 {
     return CUDA_DRIVER_CALL(context ? add_set(node, graph, dependencies, count, params)
                                     : cudaErrorDeviceUninitialized);
+}
+
+/* Nodes of the types that have a function of their own above, and copies. */
+static cudaError_t add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                            size_t count, const CUgraphNodeParams *params)
+{
+    if (!params)
+        return cudaErrorInvalidValue;
+    switch ((int)params->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: {
+        const CUDA_KERNEL_NODE_PARAMS_v3 *kernel = &params->kernel;
+        const struct cudaKernelNodeParams own = {
+            .func = kernel->func ? (void *)kernel->func : (void *)kernel->kern,
+            .gridDim = {kernel->gridDimX, kernel->gridDimY, kernel->gridDimZ},
+            .blockDim = {kernel->blockDimX, kernel->blockDimY, kernel->blockDimZ},
+            .sharedMemBytes = kernel->sharedMemBytes,
+            .kernelParams = kernel->kernelParams};
+        return cudaGraphAddKernelNode(node, graph, dependencies, count, &own);
+    }
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        return cuda_driver_add_copy(node, graph, dependencies, count, &params->memcpy.copyParams);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+        const CUDA_MEMSET_NODE_PARAMS set = {.dst = params->memset.dst,
+                                             .pitch = params->memset.pitch,
+                                             .value = params->memset.value,
+                                             .elementSize = params->memset.elementSize,
+                                             .width = params->memset.width,
+                                             .height = params->memset.height};
+        return add_set(node, graph, dependencies, count, &set);
+    }
+    case CU_GRAPH_NODE_TYPE_HOST: {
+        const struct cudaHostNodeParams host = {.fn = params->host.fn,
+                                                .userData = params->host.userData};
+        return cudaGraphAddHostNode(node, graph, dependencies, count, &host);
+    }
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return cudaGraphAddChildGraphNode(node, graph, dependencies, count, params->graph.graph);
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+        return cudaGraphAddEmptyNode(node, graph, dependencies, count);
+    default:
+        simdev_refused("cuGraphAddNode of a type that is not simulated");
+        return cudaErrorNotSupported;
+    }
+}
+
+/* Edges say at most when a dependent kernel may begin before the end of this one. */
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                           const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *params)
+{
+    (void)edges;
+    return CUDA_DRIVER_CALL(add_node(node, graph, dependencies, count, params));
 }
 
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
@@ -261,4 +314,73 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
 {
     return CUDA_DRIVER_CALL(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+}
+
+/* --- nodes of executable graphs --- */
+
+typedef cudaError_t add_part(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                             size_t count, const void *params);
+
+/* What the node would be in a graph of its own takes its place in the executable one. */
+static cudaError_t set_part(CUgraphExec exec, CUgraphNode node, add_part *add, const void *params)
+{
+    CUgraph part = NULL;
+    CUgraphNode made;
+    cudaError_t error = cudaGraphCreate(&part, 0);
+    if (error == cudaSuccess)
+        error = add(&made, part, NULL, 0, params);
+    if (error == cudaSuccess)
+        error = simdev_graph_exec_set(exec, node, part);
+    if (part)
+        (void)cudaGraphDestroy(part);
+    return error;
+}
+
+static cudaError_t kernel_part(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                               size_t count, const void *params)
+{
+    return add_kernel(node, graph, dependencies, count, params);
+}
+
+static cudaError_t copy_part(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                             size_t count, const void *params)
+{
+    return cuda_driver_add_copy(node, graph, dependencies, count, params);
+}
+
+static cudaError_t set_node_part(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                                 size_t count, const void *params)
+{
+    return add_set(node, graph, dependencies, count, params);
+}
+
+static cudaError_t any_part(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                            size_t count, const void *params)
+{
+    return add_node(node, graph, dependencies, count, params);
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    return CUDA_DRIVER_CALL(set_part(exec, node, kernel_part, params));
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D *params, CUcontext context)
+{
+    (void)context;
+    return CUDA_DRIVER_CALL(set_part(exec, node, copy_part, params));
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+{
+    (void)context;
+    return CUDA_DRIVER_CALL(set_part(exec, node, set_node_part, params));
+}
+
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
+{
+    return CUDA_DRIVER_CALL(set_part(exec, node, any_part, params));
 }
