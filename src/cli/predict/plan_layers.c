@@ -73,6 +73,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     const struct cs_cost untiled =
         untiled_cost(problem, prediction->offer.workspace, profile, &plan);
     prediction->seconds = untiled.seconds;
+    prediction->most_seconds = untiled.most;
     if (prediction->decision.reason != CS_REASON_NONE ||
         cs_plan_cut(problem, tiling, &plan) != CS_OK)
         return;

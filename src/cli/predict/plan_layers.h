@@ -32,12 +32,13 @@ struct cs_prediction {
         offer;    /* the engine that a framework takes; of an estimate only .workspace */
     int64_t peak; /* floor and workspace; INT64_MAX beyond 64 bits */
     struct cs_decision decision;
-    int64_t tiled_peak; /* floor and what convshim reports */
-    int64_t halo;       /* bytes of x and y that tiles read again */
-    double seconds;     /* that the call takes as it is, by decide/cost.h; 0: not known */
-    double time_ratio;  /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
-                           or  not tiled */
-    double most_ratio;  /* the same at the upper end of the range; not below time_ratio */
+    int64_t tiled_peak;  /* floor and what convshim reports */
+    int64_t halo;        /* bytes of x and y that tiles read again */
+    double seconds;      /* that the call takes as it is, by decide/cost.h; 0: not known */
+    double most_seconds; /* the same at the upper end of the range */
+    double time_ratio;   /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
+                            or  not tiled */
+    double most_ratio;   /* the same at the upper end of the range; not below time_ratio */
 };
 
 /* Fills prediction[i] for problem[i]; problems have to be checked. False, with a line in `error`,

@@ -373,8 +373,10 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
         if (prediction->decision.rule > 0)
             cJSON_AddStringToObject(
                 layer, "rule", results->options->rules.rule[prediction->decision.rule - 1].name);
-        if (prediction->seconds > 0)
+        if (prediction->seconds > 0) {
             cJSON_AddNumberToObject(layer, "predicted_seconds", prediction->seconds);
+            cJSON_AddNumberToObject(layer, "predicted_seconds_most", prediction->most_seconds);
+        }
         cJSON_AddNumberToObject(layer, "asked", (double)prediction->decision.asked);
         cJSON_AddNumberToObject(layer, "listed", (double)prediction->decision.choices.listed);
         cs_json_add(layer, "candidates", choices_of(prediction));
