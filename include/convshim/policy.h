@@ -15,33 +15,29 @@ enum cs_staging {
 };
 
 enum {
-    CS_AUTO_WORKSPACE = 64 << 20 /* bytes that workspace = auto is at least */
+    CS_LEFT_ALONE = 16 << 20 /* bytes of workspace that never make a peak worth a tiling, where the
+                                user writes no number */
 };
 
-/* What the user allows. */
+/* What the user allows, and what scratch costs. */
 struct cs_limits {
-    int64_t workspace; /* bytes of scratch a call may use; < 0: auto, which is worked out for each
-                          problem before a decision (by_rules.c) */
-    int64_t aim;       /* where workspace was auto: less scratch, down to so many bytes, is taken if
-                          it is worth its time; 0: the policy alone decides below workspace */
-    int64_t least;     /* bytes that a tiled call is reported at least, if it requires so much; 0:
-                          what its tiles need. Where workspace was auto (by_rules.c) */
-    int64_t max_slowdown; /* thousandths of the time that the untiled call is predicted to take, and
-                             of the bytes of its operands, that tiles may take and read; where they
-                             would go beyond it, workspace is raised as far as it takes; 0: whatever
-                             it costs; < 0: auto, worked out with workspace */
-    int64_t most;         /* bytes that workspace is raised to at most; 0: what is required */
-    int64_t threshold;    /* calls that want no more than this are not tiled; < 0: than workspace */
+    int64_t workspace;    /* bytes of scratch a call may use; < 0: auto, any */
+    int64_t price;        /* thousandths of a byte moved that one byte less of scratch may cost */
+    int64_t max_slowdown; /* thousandths of the time that the untiled call is predicted to take;
+                             tiles never take longer; 0: no bound */
+    int64_t most;         /* bytes of scratch that there are at all; 0: any */
+    int64_t threshold;    /* calls that want no more than this are not tiled; < 0: auto */
     int64_t tiles;        /* for policies that take a fixed number of tiles */
-    int64_t min_saving;   /* bytes that tiles beyond workspace must save */
     int lanes;            /* tiles that may run at once; 0: two where a plan gains by it */
     enum cs_staging staging;
-    bool exceeds;  /* where no tiling comes under workspace the one of least scratch is taken, if it
-                      saves more than min_saving */
     int64_t huge;  /* tiles of calls that want nothing may choose their own engine if an operand
                       spans so many elements; 0: such calls are not tiled */
     bool lent;     /* scratch is the library's own: callers are told what the fallback plan needs */
-    bool provided; /* workspace is what the caller has provided: then no policy goes beyond it */
+    bool provided; /* workspace is what the caller has provided: no tiling goes beyond it */
+
+    /* Worked out for each call. */
+    int64_t free;        /* bytes of scratch that cost nothing: they leave the peak as it is */
+    double byte_seconds; /* what each byte beyond costs on the device */
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */
@@ -53,10 +49,8 @@ struct cs_candidate {
     int64_t halo;            /* bytes of x and y read again */
     int64_t copied;          /* bytes copied to and from staged tensors */
     int64_t required;        /* bytes that the untiled call requires */
-    double seconds; /* predicted (decide/cost.h); 0 in all of them if the device is not known
-                     */
-    bool dear;      /* beyond max_slowdown, or reads much again where another way that is
-                       listed takes less time: the core never takes it */
+    double seconds;          /* predicted (decide/cost.h) */
+    bool dear;               /* takes longer than max_slowdown: it is never taken */
 };
 
 struct cs_policy {
@@ -70,12 +64,7 @@ struct cs_policy {
      * which of them is taken is measured on the device, where that is possible. */
     int contenders;
 
-    /* Where workspace is auto, limits->workspace grows to what earlier runs of the program have
-     * shown to do its peak no harm. */
-    bool watches;
-
-    /* How many tiles the core shall list on each axis, or 0: the fewest that come under
-     * limits->workspace. */
+    /* How many tiles the core shall list on each axis, or 0: those that cost least. */
     int64_t (*tiles)(const struct cs_limits *limits);
 
     /* The cost of a candidate; the least wins, the earlier listed among equals. Infinite or NaN:

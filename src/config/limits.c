@@ -3,6 +3,11 @@
 
 #include "base/checked.h"
 
+enum {
+    AUTO_WORKSPACE =
+        64 << 20 /* of a convolution, for the size of an arena that the user leaves to us */
+};
+
 static bool is_for(const struct cs_rule *rule, const char *program, const char *script)
 {
     return (!cs_rule_has(rule, CS_RULE_program) ||
@@ -21,10 +26,9 @@ void cs_limits_rules(const struct cs_config *config, const char *program, const 
     }
 }
 
-/* Of a convolution whose tensors are small. */
 static int64_t as_number(int64_t workspace)
 {
-    return workspace == CS_CONFIG_AUTO ? CS_AUTO_WORKSPACE : workspace;
+    return workspace == CS_CONFIG_AUTO ? AUTO_WORKSPACE : workspace;
 }
 
 int64_t cs_limits_workspace(const struct cs_config *config)
@@ -71,10 +75,9 @@ struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_ru
     return (struct cs_limits){.workspace = workspace_limit(config, rules),
                               .max_slowdown = config->max_slowdown,
                               .most = own_scratch(config, rules),
-                              .exceeds = true,
                               .threshold = config->threshold,
                               .tiles = config->tiles,
-                              .min_saving = config->min_saving,
+                              .price = config->price,
                               .lanes = config->lanes == CS_CONFIG_AUTO ? 0 : (int)config->lanes,
                               .staging = (enum cs_staging)config->staged,
                               .huge = config->huge,

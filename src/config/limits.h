@@ -6,7 +6,7 @@
 #include "config/config.h"
 #include "convshim/policy.h"
 
-/* What workspace is of a convolution whose tensors are small: auto as a number. */
+/* The workspace of one convolution that arenas are made for. */
 int64_t cs_limits_workspace(const struct cs_config *config);
 
 /* The rules of the options that are for this program and script, in their order. */

@@ -25,12 +25,17 @@ struct cs_decide_call {
     int64_t provided; /* scratch bytes that the caller has provided already; 0: the limits hold */
 };
 
+/* Bytes of device memory. */
+struct cs_peak_level {
+    int64_t record; /* the most that a convolution has held so far */
+    int64_t beside; /* that may be held beside a call's operands */
+};
+
 /* What only a running process has; a NULL struct or member: it has not. */
 struct cs_decide_help {
     void *ctx;
-    /* The bytes of workspace that a call may use without the program's peak growing, for policies
-     * that watch it; < 0: not known. */
-    int64_t (*room)(void *ctx);
+    /* What earlier calls have held, and what may be held beside this one. */
+    struct cs_peak_level (*level)(void *ctx);
     /* The referee for a decision under `limits`, which outlive it; for policies with contenders. */
     const struct cs_referee *(*referee)(void *ctx, const struct cs_limits *limits);
 };

@@ -1,18 +1,31 @@
-/* From a problem to a decision: lists the legal candidates, lets the policy score them, and
+/* From a problem to a decision: lists tilings that cost little, lets the policy score them, and
  * picks. */
 #include "decide/decide.h"
 
 #include "decide/choice_record.h"
 #include "decide/contest.h"
-#include "decide/further.h"
+#include "decide/cost.h"
 #include "decide/price.h"
-#include "decide/staged_search.h"
-#include "decide/tilings.h"
+
+/* A decision under way. */
+struct deciding {
+    const struct cs_policy *policy;
+    const struct cs_referee *referee; /* NULL: nobody compares */
+    int64_t tiles;                    /* of the policy's fixed number */
+    bool huge;
+    struct cs_limits limits;
+    struct cs_question question;
+    struct cs_search search;
+    const struct cs_candidate *best; /* NULL: the policy vetoes all */
+    bool dear;                       /* tilings are guessed to cost more than they save */
+};
 
 /* The user's own may be above the workspace, too: then calls between the two are not tiled. */
 static int64_t threshold_of(const struct cs_limits *limits)
 {
-    return limits->threshold >= 0 ? limits->threshold : limits->workspace;
+    if (limits->threshold >= 0)
+        return limits->threshold;
+    return limits->workspace >= 0 ? limits->workspace : CS_LEFT_ALONE;
 }
 
 int64_t cs_decide_ignored(const struct cs_limits *limits)
@@ -24,44 +37,217 @@ int64_t cs_decide_ignored(const struct cs_limits *limits)
 static bool within_threshold(int64_t required, int64_t tiles, const struct cs_limits *limits)
 {
     int64_t threshold = threshold_of(limits);
-    if (threshold == 0 && tiles > 0)
-        return false;
-    return required <= threshold;
+    return (threshold > 0 || tiles == 0) && required <= threshold;
 }
 
-static double untiled_seconds(struct cs_search *search, int64_t required)
+/* Where cuDNN has another engine than the plain one, that requires a workspace. */
+static bool is_huge(const struct cs_problem *problem, int64_t elements)
+{
+    for (int i = 0; elements > 0 && i < CS_OPERANDS; i++) {
+        const struct cs_tensor *tensor = &problem->tensor[i];
+        int64_t bytes;
+        if (cs_problem_tensor_span(tensor, &bytes) == CS_OK &&
+            bytes / cs_problem_dtype_size(tensor->dtype) >= elements)
+            return true;
+    }
+    return false;
+}
+
+struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required)
+{
+    return (struct cs_decision){
+        .reason = reason,
+        .tiling = {.step = {1, 1}},
+        .tiles = 1,
+        .required = required,
+        .reported = required,
+        .scratch = required,
+    };
+}
+
+static struct cs_decision leave(const struct deciding *deciding, enum cs_reason reason)
+{
+    struct cs_decision decision = cs_decide_leave(reason, deciding->question.required);
+    decision.asked = deciding->search.purse.asked;
+    return decision;
+}
+
+/* Not for huge tensors: their calls run on the plain engine, which is the reason to tile them. */
+static void list_untiled(struct deciding *deciding)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
-    if (!search->question->profile ||
-        cs_plan_cut(search->question->problem, &untiled, &search->plan) != CS_OK)
-        return 0;
-    search->plan.shape[0].workspace = required;
-    return cs_search_seconds(search);
-}
-
-static void list_untiled(struct cs_search *search, int64_t required)
-{
-    search->list.candidate[search->list.count++] = (struct cs_candidate){
-        .tiling = {.step = {1, 1}},
+    struct cs_search *search = &deciding->search;
+    int64_t required = deciding->huge ? INT64_MAX : deciding->question.required;
+    double seconds = 0;
+    if (cs_plan_cut(deciding->question.problem, &untiled, &search->plan) == CS_OK) {
+        search->plan.shape[0].workspace = deciding->question.required;
+        seconds = cs_cost_of(&search->plan, deciding->question.profile).seconds;
+    }
+    search->list.count = 1;
+    search->list.candidate[0] = (struct cs_candidate){
+        .tiling = untiled,
         .tiles = 1,
         .shapes = 1,
         .workspace = required,
         .required = required,
-        .seconds = untiled_seconds(search, required),
+        .seconds = seconds,
     };
 }
 
-static enum cs_reason reason_untiled(const struct cs_search *search,
-                                     const struct cs_candidate *best, int64_t required,
-                                     const struct cs_limits *limits)
+/* --- looking for tilings ---------------------------------------------------------------------- */
+
+static void begin(struct deciding *deciding)
 {
-    if (best && required <= limits->workspace)
-        return CS_REASON_SMALL;
-    if (cs_shortlist_empty(&search->list) && search->purse.asked > 0 && search->purse.answered == 0)
-        return CS_REASON_VENDOR;
-    if (cs_shortlist_empty(&search->list) && search->purse.asked == 0 && search->overflowed)
-        return CS_REASON_OVERFLOW;
-    return !cs_shortlist_empty(&search->list) ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
+    struct cs_search *search = &deciding->search;
+    search->purse.left = deciding->question.vendor->compiles ? CS_COMPILED_ASKS : CS_MODE_ASKS;
+    search->equal_padding = false;
+    search->unequal = 0;
+}
+
+static struct cs_goal goal_of(const struct deciding *deciding, int64_t limit)
+{
+    const struct cs_limits *limits = &deciding->limits;
+    double untiled = deciding->search.list.candidate[0].seconds;
+    return (struct cs_goal){.limit = (double)limit,
+                            .free = (double)limits->free,
+                            .price = limits->byte_seconds,
+                            .slowest = limits->max_slowdown > 0
+                                           ? untiled * (double)limits->max_slowdown / 1000
+                                           : __builtin_inf()};
+}
+
+/* Guesses first. Where they do not hold, the axes one after the other. */
+static enum cs_status list_in(struct deciding *deciding, const struct cs_goal *goal,
+                              struct cs_mode mode)
+{
+    struct cs_search *search = &deciding->search;
+    enum cs_priced priced;
+    begin(deciding);
+    enum cs_status status = cs_price_search(search, goal, mode, &priced);
+    deciding->dear |= priced == CS_DEAR;
+    if (status == CS_OK && priced == CS_PRICED && deciding->referee)
+        status = cs_price_each(search, goal, mode);
+    if (status != CS_OK || priced != CS_UNPRICED || deciding->question.vendor->compiles)
+        return status;
+    begin(deciding);
+    return cs_search_axes(search, mode, 0);
+}
+
+/* Another engine of the vendor's that computes alike, for the whole problem. */
+static enum cs_status list_similar(struct deciding *deciding)
+{
+    static const struct cs_tiling untiled = {.step = {1, 1}};
+    const struct cs_mode mode = {.relaxation = CS_SIMILAR_ENGINE, .lanes = 1};
+    enum cs_probed probed;
+    int64_t bytes;
+    begin(deciding);
+    return cs_search_probe(&deciding->search, mode, &untiled, &probed, &bytes);
+}
+
+static bool is_done(const struct deciding *deciding)
+{
+    return deciding->dear || !cs_shortlist_empty(&deciding->search.list);
+}
+
+/* Views with the application's knobs. Slices of some engines require as much as the whole, or are
+ * refused: then with the engine's own knobs, on another engine, as packed copies. */
+static enum cs_status list_under(struct deciding *deciding, int64_t limit)
+{
+    const struct cs_vendor *vendor = deciding->question.vendor;
+    const struct cs_limits *limits = &deciding->limits;
+    const struct cs_goal goal = goal_of(deciding, limit);
+    struct cs_mode mode = {.lanes = limits->lanes, .staged = limits->staging == CS_STAGING_ALWAYS};
+    enum cs_status status = CS_OK;
+    deciding->question.limit = limit;
+    if (deciding->huge) {
+        mode = (struct cs_mode){.relaxation = CS_TILE_HEURISTICS, .lanes = 1, .staged = true};
+        return vendor->rigid ? CS_OK : list_in(deciding, &goal, mode);
+    }
+    status = list_in(deciding, &goal, mode);
+    if (status == CS_OK && !is_done(deciding) && !vendor->rigid && !vendor->compiles) {
+        mode.relaxation = CS_DEFAULT_KNOBS;
+        status = list_in(deciding, &goal, mode);
+        if (status == CS_OK && !is_done(deciding))
+            status = list_similar(deciding);
+    }
+    if (status == CS_OK && !is_done(deciding) && limits->staging == CS_STAGING_AUTO)
+        status = list_in(deciding, &goal, (struct cs_mode){.lanes = limits->lanes, .staged = true});
+    return status;
+}
+
+static int64_t at_most(int64_t bytes, int64_t most)
+{
+    return bytes < most ? bytes : most;
+}
+
+/* What tiles may need. Those of huge tensors may be given what the user allows although nothing was
+ * required. */
+static int64_t limit_of(const struct deciding *deciding)
+{
+    const struct cs_limits *limits = &deciding->limits;
+    int64_t allowed = limits->workspace >= 0 ? limits->workspace : limits->free;
+    if (deciding->huge)
+        return allowed;
+    if (deciding->tiles > 0 && !limits->provided)
+        return deciding->question.required;
+    if (limits->workspace < 0)
+        allowed = limits->most > 0 ? limits->most : INT64_MAX;
+    return at_most(allowed, deciding->question.required);
+}
+
+/* Where no tiling comes under a number that the user wrote, bytes beyond it have their price. */
+static bool may_exceed(const struct deciding *deciding)
+{
+    return deciding->limits.workspace >= 0 && !deciding->limits.provided && !deciding->huge &&
+           deciding->search.list.count == 1;
+}
+
+static enum cs_status list_all(struct deciding *deciding)
+{
+    const struct cs_limits *limits = &deciding->limits;
+    int64_t required = deciding->question.required;
+    if (deciding->tiles > 0) {
+        const struct cs_mode mode = {.lanes = limits->lanes > 0 ? limits->lanes : 1,
+                                     .staged = limits->staging == CS_STAGING_ALWAYS};
+        deciding->question.limit = limit_of(deciding);
+        begin(deciding);
+        return cs_search_axes(&deciding->search, mode, deciding->tiles);
+    }
+    enum cs_status status = list_under(deciding, limit_of(deciding));
+    if (status != CS_OK || !may_exceed(deciding))
+        return status;
+    int64_t most = limits->most > 0 ? at_most(required, limits->most) : required;
+    if (most <= limits->workspace)
+        return CS_OK;
+    deciding->limits.workspace = most;
+    status = list_under(deciding, most);
+    deciding->dear = false;
+    return status;
+}
+
+/* --- the decision ----------------------------------------------------------------------------- */
+
+static void pick(struct deciding *deciding)
+{
+    const struct cs_shortlist *list = &deciding->search.list;
+    struct cs_limits *limits = &deciding->limits;
+    double slowest = goal_of(deciding, 0).slowest;
+    for (int i = 1; deciding->tiles == 0 && i < list->count; i++)
+        deciding->search.list.candidate[i].dear = list->candidate[i].seconds > slowest;
+    deciding->best = cs_shortlist_best(list, deciding->policy, limits);
+}
+
+/* A policy that takes nothing of what costs least is offered the best of each form on one lane. */
+static enum cs_status offer_each(struct deciding *deciding)
+{
+    struct cs_goal goal = goal_of(deciding, deciding->question.limit);
+    goal.slowest = __builtin_inf();
+    if (deciding->best || deciding->tiles > 0 || deciding->dear)
+        return CS_OK;
+    begin(deciding);
+    enum cs_status status = cs_price_each(&deciding->search, &goal, (struct cs_mode){.lanes = 1});
+    pick(deciding);
+    return status;
 }
 
 static enum cs_status try_fallback(struct cs_search *search, int64_t limit, int64_t *workspace_p)
@@ -82,89 +268,41 @@ static enum cs_status try_fallback(struct cs_search *search, int64_t limit, int6
 
 /* First with what the caller provides for the tiles anyway; a fallback plan that needs more may
  * raise that within the limit. */
-static enum cs_reason find_fallback(struct cs_search *search, const struct cs_limits *limits,
-                                    struct cs_decision *decision)
+static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decision *decision)
 {
-    int64_t most = decision->required < limits->workspace ? decision->required : limits->workspace;
+    const struct cs_limits *limits = &deciding->limits;
+    int64_t allowed = limits->workspace >= 0 ? limits->workspace : limits->free;
+    int64_t most = at_most(decision->required, allowed);
     int64_t provided = limits->lent ? 0 : decision->scratch, workspace = 0;
-    enum cs_status status = try_fallback(search, provided, &workspace);
+    enum cs_status status = try_fallback(&deciding->search, provided, &workspace);
     if (status != CS_OK && status != CS_NOMEM && most > provided)
-        status = try_fallback(search, most, &workspace);
+        status = try_fallback(&deciding->search, most, &workspace);
     if (status == CS_NOMEM)
         return CS_REASON_HOST_MEMORY;
     if (status != CS_OK)
         return CS_REASON_NO_FALLBACK;
     decision->reported = workspace > provided ? workspace : provided;
-    /* Not beyond what is required: a threshold below the limits lets such calls in. */
-    int64_t least = limits->least < decision->required ? limits->least : decision->required;
-    if (decision->reported < least)
-        decision->reported = least;
     return CS_REASON_NONE;
 }
 
-static struct cs_decision leave(enum cs_reason reason, int64_t required, int64_t asked)
+static enum cs_reason reason_untiled(const struct deciding *deciding)
 {
-    return (struct cs_decision){
-        .reason = reason,
-        .tiling = {.step = {1, 1}},
-        .tiles = 1,
-        .required = required,
-        .reported = required,
-        .scratch = required,
-        .asked = asked,
-    };
+    const struct cs_search *search = &deciding->search;
+    if (search->purse.asked > 0 && search->purse.answered == 0)
+        return CS_REASON_VENDOR;
+    if (deciding->dear || !cs_shortlist_empty(&search->list))
+        return deciding->tiles > 0 ? CS_REASON_NO_GAIN : CS_REASON_DEAR;
+    if (search->purse.asked == 0 && search->overflowed)
+        return CS_REASON_OVERFLOW;
+    return CS_REASON_NO_TILING;
 }
 
-struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required)
+static struct cs_decision decision_of(struct deciding *deciding)
 {
-    return leave(reason, required, 0);
-}
-
-/* The last link of the limits' chain (limits_for of by_rules.c has those before it): what a tiling
- * may need. Tiles of huge tensors may be given what the user allows although nothing was required.
- * A policy of fixed counts may exceed what the user allows, but nothing else exceeds what was
- * required or what the caller has provided. */
-static int64_t most_scratch(int64_t tiles, bool huge, int64_t required,
-                            const struct cs_limits *limits)
-{
-    bool free = tiles > 0 && !limits->provided;
-    if (huge)
-        return limits->workspace;
-    return free || required < limits->workspace ? required : limits->workspace;
-}
-
-/* A policy that vetoes everything, or prefers the untiled call, is not asked again. */
-static enum cs_status pick(struct cs_search *search, struct cs_mode mode,
-                           const struct cs_policy *policy, int64_t tiles,
-                           const struct cs_limits *limits, const struct cs_candidate **best_p)
-{
-    /* Neither counts that the user fixed nor tensors that are cut for another engine's sake. */
-    bool priced = tiles == 0 && search->question->required > 0;
-    if (priced)
-        cs_price_mark(search, limits);
-    const struct cs_candidate *best = cs_shortlist_best(&search->list, policy, limits);
-    bool content = !best || best->tiling.axis[0] == CS_AXIS_NONE;
-    int listed = search->list.count;
-    enum cs_status status = CS_OK;
-    if (tiles == 0 && !content)
-        status = cs_further_list(search, mode, tiles, limits);
-    if (search->list.count != listed) {
-        if (priced)
-            cs_price_mark(search, limits);
-        best = cs_shortlist_best(&search->list, policy, limits);
-    }
-    *best_p = best;
-    return status;
-}
-
-/* The decision for what was picked; NULL: nothing was. */
-static struct cs_decision decision_for(struct cs_search *search, const struct cs_policy *policy,
-                                       const struct cs_limits *limits,
-                                       const struct cs_candidate *best)
-{
-    int64_t required = search->question->required;
-    if (!best || best == &search->list.candidate[0])
-        return leave(reason_untiled(search, best, required, limits), required, search->purse.asked);
+    const struct cs_candidate *best = deciding->best;
+    int64_t required = deciding->question.required;
+    if (!best || best == &deciding->search.list.candidate[0])
+        return leave(deciding, reason_untiled(deciding));
     struct cs_decision decision = {
         .reason = CS_REASON_REPORT_ONLY,
         .tiling = best->tiling,
@@ -173,135 +311,12 @@ static struct cs_decision decision_for(struct cs_search *search, const struct cs
         .reported = required,
         .scratch = best->workspace,
     };
-    if (!policy->report_only) {
-        decision.reason = find_fallback(search, limits, &decision);
+    if (!deciding->policy->report_only) {
+        decision.reason = find_fallback(deciding, &decision);
         if (decision.reason != CS_REASON_NONE)
-            return leave(decision.reason, required, search->purse.asked);
+            return leave(deciding, decision.reason);
     }
-    decision.asked = search->purse.asked;
-    return decision;
-}
-
-/* A decision under way. */
-struct deciding {
-    const struct cs_policy *policy;
-    const struct cs_limits *limits;
-    const struct cs_referee *referee; /* NULL: nobody compares */
-    int64_t tiles;                    /* of the policy's fixed number */
-    bool huge;
-    struct cs_question question;
-    struct cs_limits allowed; /* the limits with what became of workspace */
-    const struct cs_candidate *best;
-};
-
-/* True where prices decide how much scratch tiles get. */
-static bool is_priced(const struct deciding *deciding)
-{
-    const struct cs_limits *limits = deciding->limits;
-    return limits->max_slowdown > 0 && deciding->tiles == 0 && !deciding->huge &&
-           deciding->question.required > limits->workspace;
-}
-
-/* What tiles may have where workspace is raised. */
-static int64_t most_raised(const struct deciding *deciding)
-{
-    int64_t most = deciding->question.required - deciding->limits->min_saving - 1;
-    return deciding->limits->most > 0 && deciding->limits->most < most ? deciding->limits->most
-                                                                       : most;
-}
-
-/* Tilings within max_slowdown. Whatever is listed before is dear. */
-static enum cs_status list_priced(struct cs_search *search, struct deciding *deciding,
-                                  enum cs_priced *priced_p)
-{
-    int64_t workspace, limit = deciding->question.limit, most = most_raised(deciding);
-    cs_shortlist_clear(&search->list);
-    search->purse.left = search->question->vendor->compiles ? CS_COMPILED_ASKS : CS_PRICE_ASKS;
-    search->purse.kept = 0;
-    search->equal_padding = false;
-    search->unequal = 0;
-    deciding->question.limit = most > limit ? most : limit;
-    enum cs_status status = cs_price_search(search, deciding->limits, priced_p, &workspace);
-    deciding->question.limit = limit;
-    if (status == CS_OK && *priced_p == CS_PRICED) {
-        deciding->allowed.workspace = workspace;
-        cs_price_mark(search, &deciding->allowed);
-        deciding->best = cs_shortlist_best(&search->list, deciding->policy, &deciding->allowed);
-    } else {
-        cs_shortlist_clear(&search->list);
-    }
-    return status;
-}
-
-/* The least that tiles can do with, where that is more than they may have and prices do not say how
- * much more. */
-static enum cs_status list_least(struct cs_search *search, struct deciding *deciding)
-{
-    const struct cs_limits *limits = deciding->limits;
-    if (!limits->exceeds || limits->provided || is_priced(deciding) || deciding->tiles > 0 ||
-        deciding->huge || search->question->vendor->compiles || !cs_shortlist_empty(&search->list))
-        return CS_OK;
-    search->purse.left = CS_LEAST_ASKS;
-    search->purse.kept = 0;
-    enum cs_status status =
-        cs_price_least(search, most_raised(deciding), &deciding->question.limit);
-    if (deciding->question.limit > limits->workspace)
-        deciding->allowed.workspace = deciding->question.limit;
-    return status;
-}
-
-static enum cs_status list_and_pick(struct cs_search *search, struct deciding *deciding)
-{
-    struct cs_mode mode = {.staged = deciding->limits->staging == CS_STAGING_ALWAYS};
-    enum cs_status status = deciding->huge
-                                ? cs_tilings_list_huge(search, &mode)
-                                : cs_tilings_list(search, deciding->tiles, deciding->limits, &mode);
-    if (status == CS_OK)
-        status = list_least(search, deciding);
-    if (status == CS_OK)
-        status = pick(search, mode, deciding->policy, deciding->tiles, &deciding->allowed,
-                      &deciding->best);
-    if (status == CS_OK)
-        deciding->best = cs_contest(&search->list, deciding->policy, &deciding->allowed,
-                                    deciding->referee, deciding->best);
-    return status;
-}
-
-/* Where prices decide, they are asked for first: mostly two questions do. Policies that weigh
- * tilings themselves, and staged ones, are served first; nothing but the price is left to those for
- * which they find nothing. */
-static enum cs_status search_all(struct cs_search *search, struct deciding *deciding,
-                                 enum cs_priced *priced_p)
-{
-    const struct cs_policy *policy = deciding->policy;
-    bool last = policy->contenders > 1 || deciding->limits->staging == CS_STAGING_ALWAYS;
-    enum cs_status status = CS_OK;
-    *priced_p = CS_UNPRICED;
-    if (is_priced(deciding) && !last)
-        status = list_priced(search, deciding, priced_p);
-    if (status == CS_OK && *priced_p == CS_UNPRICED)
-        status = list_and_pick(search, deciding);
-    if (status == CS_OK && is_priced(deciding) && last && !deciding->best)
-        status = list_priced(search, deciding, priced_p);
-    return status;
-}
-
-/* What was found as a decision, and how it came to be for people. */
-static struct cs_decision decided(struct cs_search *search, const struct deciding *deciding,
-                                  enum cs_priced priced)
-{
-    const struct cs_limits *limits = deciding->limits;
-    struct cs_limits granted = deciding->allowed; /* less than the limit is no limit for others */
-    if (granted.workspace < limits->workspace)
-        granted.workspace = limits->workspace;
-    struct cs_decision decision = decision_for(search, deciding->policy, &granted, deciding->best);
-    bool dear = priced == CS_DEAR ||
-                (!deciding->best && is_priced(deciding) && !cs_shortlist_empty(&search->list));
-    if (!deciding->best && dear)
-        decision.reason = CS_REASON_DEAR;
-    decision.raised = granted.workspace > limits->workspace && decision.tiles > 1;
-    cs_choice_record_add(&search->list, deciding->question.required, deciding->policy,
-                         &deciding->allowed, deciding->best, &decision.choices);
+    decision.asked = deciding->search.purse.asked;
     return decision;
 }
 
@@ -310,36 +325,44 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
                                     const struct cs_vendor *vendor,
                                     const struct cs_referee *referee)
 {
+    static const struct cs_profile typical; /* of no capability that is known */
     int64_t tiles = policy->tiles(limits);
-    /* Where cuDNN has another engine than the plain one, that requires a workspace. */
-    bool huge = tiles == 0 && required == 0 && cs_staged_search_is_huge(problem, limits->huge);
+    bool huge = tiles == 0 && required == 0 && is_huge(problem, limits->huge);
     if (!huge && within_threshold(required, tiles, limits))
-        return leave(CS_REASON_SMALL, required, 0);
-
-    bool thorough = referee && policy->contenders > 1 && !vendor->compiles;
-    /* What only reports leaves the driver's counters alone, too. */
-    bool asks = vendor->profile && tiles == 0 && !policy->report_only;
+        return cs_decide_leave(CS_REASON_SMALL, required);
+    const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
+    bool judged = referee && policy->contenders > 1 && !vendor->compiles;
     struct deciding deciding = {
         .policy = policy,
-        .limits = limits,
-        .referee = thorough ? referee : NULL,
+        .referee = judged ? referee : NULL,
         .tiles = tiles,
         .huge = huge,
-        .allowed = *limits,
+        .limits = *limits,
         .question = {.problem = problem,
                      .vendor = vendor,
-                     .profile = asks ? vendor->profile(vendor->ctx) : NULL,
+                     .profile = profile ? profile : &typical,
                      .required = required,
-                     .limit = most_scratch(tiles, huge, required, limits),
-                     .thorough = thorough,
                      .copies = limits->staging != CS_STAGING_NEVER},
     };
-    struct cs_search search = {.question = &deciding.question};
-    enum cs_priced priced;
-    list_untiled(&search, huge ? INT64_MAX : required);
-    if (search_all(&search, &deciding, &priced) != CS_OK)
-        return leave(CS_REASON_HOST_MEMORY, required, search.purse.asked);
-    return decided(&search, &deciding, priced);
+    deciding.search.question = &deciding.question;
+    deciding.limits.byte_seconds =
+        (double)limits->price / 1000 / cs_cost_bandwidth(deciding.question.profile);
+    if (limits->workspace >= 0)
+        deciding.limits.free = limits->workspace;
+    list_untiled(&deciding);
+    if (list_all(&deciding) != CS_OK)
+        return leave(&deciding, CS_REASON_HOST_MEMORY);
+    pick(&deciding);
+    if (offer_each(&deciding) != CS_OK)
+        return leave(&deciding, CS_REASON_HOST_MEMORY);
+    deciding.best = cs_contest(&deciding.search.list, policy, &deciding.limits, deciding.referee,
+                               deciding.best);
+    struct cs_decision decision = decision_of(&deciding);
+    decision.raised =
+        limits->workspace >= 0 && decision.tiles > 1 && decision.scratch > limits->workspace;
+    cs_choice_record_add(&deciding.search.list, required, policy, &deciding.limits, deciding.best,
+                         &decision.choices);
+    return decision;
 }
 
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,

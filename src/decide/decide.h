@@ -19,9 +19,9 @@ struct cs_decision {
     int64_t scratch;  /* bytes the tiles alone ask for, applied or only possible; = required without
                          a  tiling */
     int64_t asked;    /* vendor plans built to find out */
-    int64_t limit;    /* bytes that workspace was for this problem; kept by cs_decide_by_rules */
-    bool raised;   /* `scratch` is beyond it: less would cost more than max_slowdown, or there is no
-                      tiling of less */
+    int64_t limit;    /* bytes of scratch that were written, or that cost nothing; kept by
+                         cs_decide_by_rules */
+    bool raised; /* `scratch` is beyond a workspace that was written: there is no tiling of less */
     int elsewhere; /* whether another engine of the vendor's list does with the limit: 1 yes, -1 no,
                       0 not asked; kept by the flow */
     int rule;      /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
@@ -34,24 +34,23 @@ struct cs_decision {
 
 /* Vendor plans that may be built for one decision. */
 enum {
-    CS_MAX_ASKS = 192,
-    CS_RELAXATION_ASKS = 24, /* of them, for relaxations beyond the application's knobs */
-    CS_LANE_ASKS = 30,       /* for another number of lanes */
-    CS_STAGED_ASKS = 24,     /* for staged tilings beside others */
-    CS_PRICE_ASKS = 24,      /* for what stays within max_slowdown */
-    CS_LEAST_ASKS = 24,      /* where nothing comes under the limit */
+    CS_MODE_ASKS = 32,    /* in each search: the application's knobs, others, packed copies ... */
+    CS_COMPILED_ASKS = 8, /* instead, where every one may take seconds; fallback plans are never
+                             compiled */
     CS_FALLBACK_ASKS = 2,
-    CS_COMPILED_ASKS = 8 /* instead, where every one may take seconds; fallback plans are never
-                            compiled */
+    CS_MAX_ASKS = 13 * CS_MODE_ASKS + CS_FALLBACK_ASKS
 };
 
 /* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:
  * doubt is a reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles),
  * none at all when the workspace is within the threshold: limits->threshold, which may be above
- * limits->workspace, which is not negative, or that if the threshold is. A threshold of 0 is below
- * every call for a policy that takes a fixed number of tiles: it tiles those that want nothing,
- * too. No tiling that needs more than `required` is ever taken, but for huge tensors
- * (limits->huge): their calls want nothing, and may be reported as much as limits->workspace. */
+ * limits->workspace; if it is negative, limits->workspace or, where that is auto, CS_LEFT_ALONE. A
+ * threshold of 0 is below every call for a policy that takes a fixed number of tiles: it tiles
+ * those that require nothing, too. A tiling is taken that costs least, the untiled call included:
+ * its predicted seconds, and limits->price for each byte of scratch beyond limits->free. Where a
+ * workspace is written, nothing goes beyond it that comes under it. No tiling that needs more than
+ * `required` is ever taken, but for huge tensors (limits->huge): their calls require nothing, and
+ * may be reported as much as is allowed or free. */
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);

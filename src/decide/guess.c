@@ -29,20 +29,15 @@ static double images_of(const struct cs_problem *problem)
     return bytes_of(&problem->tensor[CS_X]) + bytes_of(&problem->tensor[CS_Y]);
 }
 
-double cs_guess_whole(const struct cs_guesser *guesser)
-{
-    return guesser->images + guesser->filter;
-}
-
 void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *question)
 {
-    static const struct cs_profile typical; /* of no capability that is known */
     const struct cs_problem *problem = question->problem;
     guesser->question = question;
-    guesser->profile = question->profile ? question->profile : &typical;
+    guesser->profile = question->profile;
     guesser->images = images_of(problem);
     guesser->filter = bytes_of(&problem->tensor[CS_FILTER]);
-    guesser->per_image = guesser->per_filter = (double)question->required / cs_guess_whole(guesser);
+    guesser->per_image = guesser->per_filter =
+        (double)question->required / (guesser->images + guesser->filter);
     guesser->scale = guesser->excess = 1;
     guesser->fixed = guesser->late = 0;
     guesser->tile = *problem;
@@ -52,11 +47,12 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
         cs_cost_of_tiles(problem, &guesser->tile, &untiled, guesser->profile).seconds;
 }
 
-/* Slices of the filter along C are copied. */
+/* Slices of the filter along C are copied, images where the tiling says so. */
 static double staged_of(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
 {
     bool cut = tiling->axis[0] == CS_AXIS_C || tiling->axis[1] == CS_AXIS_C;
-    return cut ? bytes_of(&guesser->tile.tensor[CS_FILTER]) : 0;
+    return (cut ? bytes_of(&guesser->tile.tensor[CS_FILTER]) : 0) +
+           (tiling->staged ? images_of(&guesser->tile) : 0);
 }
 
 /* Steps along a cut, as they are rounded; 0: there is no cut. */
@@ -67,35 +63,6 @@ static int64_t step_of(const struct cs_problem *problem, const struct cs_tiling 
     if (cs_phases_of(axis) != CS_AXIS_NONE)
         return cs_phases_step(problem, axis, tiling->step[cut]);
     return axis == CS_AXIS_NONE ? 0 : cs_ceil_div(tiling->step[cut], unit) * unit;
-}
-
-/* How often a tile's part of an operand goes into what all tiles read: a part of a tile at the end
- * of an axis as a part, but once for each tile where the axis leaves the operand whole. */
-static double times_read(const struct cs_problem *problem, const struct cs_tiling *tiling,
-                         enum cs_operand operand)
-{
-    double times = 1;
-    for (int c = 0; c < CS_MAX_CUTS && tiling->axis[c] != CS_AXIS_NONE; c++) {
-        int64_t extent = cs_axis_extent(problem, tiling->axis[c]);
-        int64_t step = step_of(problem, tiling, c);
-        bool whole = cs_axis_dim(tiling->axis[c], operand) == CS_DIMS;
-        times *= whole ? (double)cs_ceil_div(extent, step) : (double)extent / (double)step;
-    }
-    return times;
-}
-
-static double read_again(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
-{
-    static const enum cs_operand images[] = {CS_X, CS_Y};
-    const struct cs_problem *problem = guesser->question->problem;
-    double again = 0;
-    for (int i = 0; i < 2; i++) {
-        double once = bytes_of(&problem->tensor[images[i]]);
-        double read =
-            bytes_of(&guesser->tile.tensor[images[i]]) * times_read(problem, tiling, images[i]);
-        again += images[i] != cs_result(problem->direction) ? larger(read - once, 0) : 0;
-    }
-    return again;
 }
 
 static int lanes_of(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
@@ -162,12 +129,6 @@ bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
     return true;
 }
 
-void cs_guess_bytes(const struct cs_guesser *guesser, struct cs_guess *guess)
-{
-    guess->read_again = read_again(guesser, &guess->tiling);
-    guess->price = 1 + guess->read_again / cs_guess_whole(guesser);
-}
-
 void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
 {
     const struct cs_problem *problem = guesser->question->problem;
@@ -178,7 +139,6 @@ void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
                                         .relaxation = guess->tiling.relaxation};
     guess->seconds = corrected(
         guesser, cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).seconds);
-    guess->price = larger(guess->seconds / guesser->seconds, guess->price);
 }
 
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
@@ -186,7 +146,6 @@ bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
 {
     if (!cs_guess_size(guesser, tiling, guess))
         return false;
-    cs_guess_bytes(guesser, guess);
     cs_guess_seconds(guesser, guess);
     return true;
 }

@@ -33,23 +33,19 @@ struct cs_guess {
     double each;           /* bytes of workspace on one lane, copies included */
     double workspace;      /* the same on all lanes */
     double seconds;
-    double read_again; /* bytes of what is not the result */
-    double price;      /* times the untiled call: the larger of seconds and of bytes */
 };
 
-/* For a device that is not known a typical one is taken: good enough for comparing tilings. */
+/* The question's profile is that of a typical device if the real one is not known. */
 void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *question);
 
 /* False if there is no such cut. Runs are not looked at. */
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                     struct cs_guess *guess);
 
-/* The same in three steps, for those who need no price or have seen enough: all but read_again,
- * seconds and price; then the bytes and the least that the price can be for them; then the rest,
- * which takes most of the time. Each is about the guess of the last cs_guess_size. */
+/* The same in two steps: all but the seconds, then the seconds of the guess of the last
+ * cs_guess_size, which take most of the time. */
 bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                    struct cs_guess *guess);
-void cs_guess_bytes(const struct cs_guesser *guesser, struct cs_guess *guess);
 void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess);
 
 /* What the vendor said of a tiling that is listed. */
@@ -57,8 +53,5 @@ void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candi
 
 /* What one lane needs for a guess, copies included, as the vendor said. */
 void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes);
-
-/* Bytes of the operands. */
-double cs_guess_whole(const struct cs_guesser *guesser);
 
 #endif

@@ -1,7 +1,13 @@
-/* Draws from the address ranges of a pass's operands what is held at each of its calls. */
+/* Draws from the address ranges of calls what convolutions hold. */
 #include "decide/pass.h"
 
 #include "base/checked.h"
+#include "base/hash.h"
+#include <string.h>
+
+enum {
+    LEAST = 1 << 20 /* bytes of a range that is looked at */
+};
 
 /* Sums of sizes that wrap mean: more than there is. */
 static int64_t plus(int64_t a, int64_t b)
@@ -10,141 +16,133 @@ static int64_t plus(int64_t a, int64_t b)
     return cs_add(a, b, &sum) ? sum : INT64_MAX;
 }
 
-static int64_t size_of(const struct cs_pass_span *span)
+static int64_t size_of(const struct cs_pass_range *range)
 {
-    uint64_t bytes = span->end - span->begin;
+    uint64_t bytes = range->end - range->begin;
     return bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
 }
 
-static bool overlap(const struct cs_pass_span *a, const struct cs_pass_span *b)
+static bool overlap(const struct cs_pass_range *a, const struct cs_pass_range *b)
 {
     return a->begin < b->end && b->begin < a->end;
 }
 
-static bool is_same(const struct cs_pass_span *a, const struct cs_pass_span *b)
+/* Bytes of an operand that counts; 0: none. */
+static int64_t counted(const struct cs_problem *problem, int tensor)
 {
-    return a->begin == b->begin && a->end == b->end;
+    const struct cs_tensor *operand = &problem->tensor[tensor];
+    int64_t bytes;
+    bool kept = tensor == CS_FILTER && problem->direction != CS_BACKWARD_FILTER;
+    return kept || operand->is_virtual || operand->by_value ||
+                   cs_problem_tensor_span(operand, &bytes) != CS_OK || bytes < 1
+               ? 0
+               : bytes;
 }
 
-static void add_span(struct cs_pass_call *call, const struct cs_pass_span *span)
-{
-    for (int i = 0; i < call->spans; i++) {
-        if (overlap(&call->span[i], span)) {
-            call->span[i].written |= span->written;
-            return;
-        }
-    }
-    if (call->spans < CS_PASS_SPANS)
-        call->span[call->spans++] = *span;
-}
-
-void cs_pass_spans(const struct cs_problem *problem, const struct cs_addresses *addresses,
-                   struct cs_pass_call *call)
-{
-    call->spans = 0;
-    for (int i = 0; i < problem->tensors; i++) {
-        const struct cs_tensor *tensor = &problem->tensor[i];
-        const uint64_t begin = (uint64_t)(uintptr_t)addresses->tensor[i];
-        int64_t bytes;
-        bool kept = i == CS_FILTER && problem->direction != CS_BACKWARD_FILTER;
-        if (kept || tensor->is_virtual || tensor->by_value || begin == 0 ||
-            cs_problem_tensor_span(tensor, &bytes) != CS_OK || bytes < 1 ||
-            begin > UINT64_MAX - (uint64_t)bytes)
-            continue;
-        bool written = i == (int)cs_result(problem->direction) || tensor->written;
-        add_span(call, &(struct cs_pass_span){begin, begin + (uint64_t)bytes, written});
-    }
-}
-
-static int64_t own_of(const struct cs_pass_call *call)
+int64_t cs_pass_operands(const struct cs_problem *problem)
 {
     int64_t sum = 0;
-    for (int i = 0; i < call->spans; i++)
-        sum = plus(sum, size_of(&call->span[i]));
+    for (int i = 0; i < problem->tensors; i++)
+        sum = plus(sum, counted(problem, i));
     return sum;
 }
 
-/* The next call that touches a span's memory; *read_p: it reads just that span. `calls`: none
- * does. */
-static int next_use(const struct cs_pass_call *call, int calls, int from,
-                    const struct cs_pass_span *span, bool *read_p)
+static void forget(struct cs_pass *pass, int at)
 {
-    *read_p = false;
-    for (int i = from; i < calls; i++) {
-        for (int s = 0; s < call[i].spans; s++) {
-            const struct cs_pass_span *other = &call[i].span[s];
-            if (!overlap(other, span))
-                continue;
-            *read_p = is_same(other, span) && !other->written;
-            return i;
-        }
-    }
-    return calls;
+    pass->range[at] = pass->range[--pass->ranges];
 }
 
-/* What is certainly held at each call. What lies untouched between a use and the call that reads it
- * is added to the first call between and taken off at the reader; then all is summed up. */
-static void find_certain(const struct cs_pass_call *call, int calls, int64_t certain[])
+static int smallest(const struct cs_pass *pass)
 {
-    for (int i = 0; i <= calls; i++)
-        certain[i] = 0;
-    for (int i = 0; i < calls; i++) {
-        for (int s = 0; s < call[i].spans; s++) {
-            bool read;
-            const struct cs_pass_span *span = &call[i].span[s];
-            int next = next_use(call, calls, i + 1, span, &read);
-            int64_t bytes = size_of(span);
-            if (!read || bytes > INT64_MAX / 2 / calls / CS_PASS_SPANS)
-                continue;
-            certain[i + 1] += bytes;
-            certain[next] -= bytes;
-        }
-    }
-    int64_t held = 0;
-    for (int i = 0; i < calls; i++) {
-        held += certain[i];
-        certain[i] = plus(held, own_of(&call[i]));
-    }
+    int least = 0;
+    for (int i = 1; i < pass->ranges; i++)
+        if (size_of(&pass->range[i]) < size_of(&pass->range[least]))
+            least = i;
+    return least;
 }
 
-/* Takes the place of whatever it overlaps among the known; returns how many are known then. */
-static int put_over(struct cs_pass_span known[], int count, const struct cs_pass_span *span)
+static void raise(struct cs_pass *pass, int call, int64_t bytes)
 {
-    int kept = 0;
-    for (int i = 0; i < count; i++)
-        if (!overlap(&known[i], span))
-            known[kept++] = known[i];
-    known[kept++] = *span;
-    return kept;
+    pass->held[call] = plus(pass->held[call], bytes);
+    if (pass->held[call] > pass->record)
+        pass->record = pass->held[call];
 }
 
-/* What may be held at a call, those before it being known. */
-static int64_t possible(const struct cs_pass_call *call, struct cs_pass_span known[], int *count)
+/* A range that is read as it was used before was held at all calls in between. */
+static void note_range(struct cs_pass *pass, const struct cs_pass_range *range, bool written)
 {
-    int64_t sum = 0, largest = 0;
-    for (int s = 0; s < call->spans; s++) {
-        int64_t bytes = size_of(&call->span[s]);
-        largest = bytes > largest ? bytes : largest;
-        *count = put_over(known, *count, &call->span[s]);
+    for (int i = pass->ranges - 1; i >= 0; i--) {
+        const struct cs_pass_range *known = &pass->range[i];
+        if (!overlap(known, range))
+            continue;
+        bool same = known->begin == range->begin && known->end == range->end;
+        for (int call = known->call + 1; same && !written && known->call >= 0 && call < pass->calls;
+             call++)
+            raise(pass, call, size_of(range));
+        forget(pass, i);
     }
-    for (int i = 0; i < *count; i++)
-        sum = plus(sum, size_of(&known[i]));
-    return plus(sum, largest);
+    if (pass->ranges == CS_PASS_RANGES)
+        forget(pass, smallest(pass));
+    pass->range[pass->ranges++] = *range;
 }
 
-int64_t cs_pass_estimate(const struct cs_pass_call *call, int calls, struct cs_pass_work *work,
-                         int64_t room[])
+static void begin(struct cs_pass *pass)
 {
-    int64_t level = 0;
-    int count = 0;
-    find_certain(call, calls, work->certain);
-    for (int i = 0; i < calls; i++) {
-        int64_t used = plus(work->certain[i], call[i].workspace);
-        level = used > level ? used : level;
+    pass->calls = 0;
+    for (int i = 0; i < pass->ranges; i++)
+        pass->range[i].call = -1;
+}
+
+static bool is_again(const struct cs_pass *pass, uint64_t layer)
+{
+    for (int i = 0; i < pass->calls; i++)
+        if (pass->layer[i] == layer)
+            return true;
+    return false;
+}
+
+void cs_pass_note(struct cs_pass *pass, uint64_t layer, int64_t reported,
+                  const struct cs_problem *problem, const struct cs_addresses *addresses)
+{
+    layer = cs_hash_word(layer, (uintptr_t)addresses->tensor[CS_FILTER]);
+    if (pass->calls == CS_PASS_CALLS || is_again(pass, layer))
+        begin(pass);
+    int call = pass->calls;
+    int64_t own = reported;
+    for (int i = 0; i < problem->tensors; i++) {
+        const uint64_t at = (uint64_t)(uintptr_t)addresses->tensor[i];
+        int64_t bytes = counted(problem, i);
+        if (bytes < LEAST || at == 0 || at > UINT64_MAX - (uint64_t)bytes)
+            continue;
+        const struct cs_pass_range range = {at, at + (uint64_t)bytes, call};
+        bool taken = false;
+        for (int r = 0; r < pass->ranges; r++)
+            taken |= pass->range[r].call == call && overlap(&pass->range[r], &range);
+        if (taken)
+            continue;
+        bool written = i == (int)cs_result(problem->direction) || problem->tensor[i].written;
+        note_range(pass, &range, written);
+        own = plus(own, bytes);
     }
-    for (int i = 0; i < calls; i++) {
-        int64_t held = possible(&call[i], work->known, &count);
-        room[i] = held < level ? level - held : 0;
+    pass->layer[call] = layer;
+    pass->held[call] = 0;
+    raise(pass, call, own);
+    pass->calls++;
+}
+
+int64_t cs_pass_beside(const struct cs_pass *pass, const struct cs_problem *problem)
+{
+    enum cs_operand input = problem->direction == CS_BACKWARD_DATA ? CS_Y : CS_X;
+    int64_t sum = 0, largest = 0, own = counted(problem, (int)input);
+    bool found = false;
+    for (int i = 0; i < problem->tensors; i++)
+        largest = counted(problem, i) > largest ? counted(problem, i) : largest;
+    for (int i = 0; i < pass->ranges; i++) {
+        int64_t bytes = size_of(&pass->range[i]);
+        if (bytes == own && !found)
+            found = true;
+        else
+            sum = plus(sum, bytes);
     }
-    return level;
+    return pass->ranges > 0 ? plus(sum, largest) : 0;
 }

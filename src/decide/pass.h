@@ -1,51 +1,53 @@
-/* What a program's convolutions show of its memory: the calls of one pass through a network, with
- * the address ranges of their operands, and how much workspace each of them may use without the
- * program's peak growing. Pure; nothing is allocated.
+/* What a program's convolutions show of its memory, from the address ranges of their operands. Two
+ * bounds are drawn. Pure; nothing is allocated.
  *
- * Two bounds are drawn from the ranges. What certainly is held at a call: its operands, and every
- * range that an earlier call has used and a later one reads, untouched in between. What may be held
- * at it: its operands, everything that was used before and that nothing has been put over since,
- * and one more tensor of the size of its largest operand (the other branch of a residual connection
- * is one that no convolution sees). The pass's level is the most that is certainly held, with the
- * workspace that was used there: no call may be given so much that what may be held goes beyond it.
+ * The *record* is the most that a convolution certainly held: its operands, the workspace that it
+ * was reported, and every range that an earlier call has used and a later one reads, untouched in
+ * between.
  *
- * Filters are left out of both: they are held all the time. */
+ * What *may be held* beside a convolution: everything that was used before and that no call has
+ * used since, and one more tensor of the size of its largest operand (the other branch of a
+ * residual connection is one that no convolution sees).
+ *
+ * A range that is read in the next pass through the network is another tensor in the same place. So
+ * a pass ends where a layer comes again.
+ *
+ * Filters are in neither: they are held all the time. Ranges below 1 MiB are left out. */
 #ifndef CS_DECIDE_PASS_H
 #define CS_DECIDE_PASS_H
 
 #include "convshim/gpu.h"
 
 enum {
-    CS_PASS_CALLS = 2048, /* of the longest pass */
-    CS_PASS_SPANS = 4     /* of a call that are looked at */
+    CS_PASS_CALLS = 512, /* of a pass; longer ones are looked at in parts */
+    CS_PASS_RANGES = 256 /* that are known; of more the smallest are forgotten */
 };
 
-/* Bytes [begin, end) of device memory that a call uses. */
-struct cs_pass_span {
+/* Bytes [begin, end) of device memory that a call has used. */
+struct cs_pass_range {
     uint64_t begin, end;
-    bool written;
+    int call; /* of this pass, that used it last; < 0: of an earlier one */
 };
 
-struct cs_pass_call {
-    int spans; /* that do not overlap */
-    struct cs_pass_span span[CS_PASS_SPANS];
-    int64_t workspace; /* bytes that it was reported */
+struct cs_pass {
+    int64_t record;
+    int calls;
+    uint64_t layer[CS_PASS_CALLS]; /* a number for a problem and its filter's address */
+    int64_t held[CS_PASS_CALLS];   /* certainly, the workspace included */
+    int ranges;
+    struct cs_pass_range range[CS_PASS_RANGES]; /* that do not overlap */
 };
 
-/* The spans of a call; its workspace is left alone. Tensors that have no address or no size are
- * left out, and what overlaps one that is taken already. */
-void cs_pass_spans(const struct cs_problem *problem, const struct cs_addresses *addresses,
-                   struct cs_pass_call *call);
+/* A call that is about to be made, of a convolution that was reported so many bytes. `layer`: a
+ * number for its problem. Tensors that have no address or no size are left out. */
+void cs_pass_note(struct cs_pass *pass, uint64_t layer, int64_t reported,
+                  const struct cs_problem *problem, const struct cs_addresses *addresses);
 
-/* Memory for an estimate. */
-struct cs_pass_work {
-    int64_t certain[CS_PASS_CALLS + 1];
-    struct cs_pass_span known[CS_PASS_CALLS * CS_PASS_SPANS];
-};
+/* Bytes of the operands, without a filter that is only read. INT64_MAX if they leave 64 bits. */
+int64_t cs_pass_operands(const struct cs_problem *problem);
 
-/* The level of a pass of at most CS_PASS_CALLS calls, and of each call the bytes of workspace that
- * do it no harm: 0 or more. */
-int64_t cs_pass_estimate(const struct cs_pass_call *call, int calls, struct cs_pass_work *work,
-                         int64_t room[]);
+/* Bytes that may be held beside a convolution; 0 if no call was noted. Its input is taken for one
+ * of the ranges that are known, if one has that size. */
+int64_t cs_pass_beside(const struct cs_pass *pass, const struct cs_problem *problem);
 
 #endif

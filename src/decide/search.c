@@ -1,10 +1,9 @@
-/* Finds, axis by axis, the fewest tiles whose workspace comes under a limit, with few questions
- * to the vendor. */
+/* Asks the vendor about tilings. Finds, axis by axis, the fewest tiles whose workspace comes under
+ * a limit, where guesses do not hold. */
 #include "decide/search.h"
 
 #include "base/checked.h"
 #include "decide/cost.h"
-#include "decide/phase_search.h"
 #include "plan/phases.h"
 #include <string.h>
 
@@ -12,6 +11,7 @@ enum {
     MOST_TURNS = 16, /* probes of one axis */
     MOST_HOLES = 4,  /* refused or illegal cuts before an axis without a fit is given up */
     EARLY_TURNS = 6, /* probes that follow the model; the others halve */
+    MOST_PHASES = 8, /* numbers of phases that are asked about */
     MOST_UNEQUAL = 3 /* times that equal padding is refused, too, before it is given up */
 };
 
@@ -32,7 +32,7 @@ static enum cs_status ask(struct cs_search *search, int64_t shape)
     void *execution_plan = NULL;
     int64_t workspace = 0;
     struct cs_problem problem;
-    if (search->purse.left <= (cs_shortlist_empty(&search->list) ? search->purse.kept : 0))
+    if (search->purse.left <= 0)
         return CS_REFUSED;
     search->purse.left--;
     search->purse.asked++;
@@ -68,7 +68,7 @@ static struct extent extent_of(const struct cs_plan *plan, int64_t shape)
     return extent;
 }
 
-int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped)
+static int64_t largest_of(const struct cs_plan *plan, unsigned skipped)
 {
     int64_t largest = -1;
     struct extent most = {0, 0};
@@ -85,18 +85,6 @@ int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped)
     return largest;
 }
 
-int64_t cs_search_most(const struct cs_search *search)
-{
-    int64_t most = INT64_MAX;
-    for (int i = 1; !search->question->thorough && i < search->list.count; i++) {
-        const struct cs_candidate *candidate = &search->list.candidate[i];
-        int64_t beaten_by = candidate->halo == 0 ? candidate->tiles - 1 : candidate->tiles;
-        if (beaten_by < most)
-            most = beaten_by;
-    }
-    return most;
-}
-
 double cs_search_size(const struct cs_problem *problem)
 {
     double size = 0;
@@ -108,13 +96,12 @@ double cs_search_size(const struct cs_problem *problem)
     return size;
 }
 
-double cs_search_seconds(const struct cs_search *search)
+static double seconds_of(const struct cs_search *search)
 {
-    return search->question->profile ? cs_cost_of(&search->plan, search->question->profile).seconds
-                                     : 0;
+    return cs_cost_of(&search->plan, search->question->profile).seconds;
 }
 
-struct cs_candidate cs_search_candidate(const struct cs_search *search)
+static struct cs_candidate candidate_of(const struct cs_search *search)
 {
     const struct cs_plan *plan = &search->plan;
     return (struct cs_candidate){
@@ -124,7 +111,7 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search)
         .workspace = plan->workspace,
         .halo = plan->halo,
         .required = search->question->required,
-        .seconds = cs_search_seconds(search),
+        .seconds = seconds_of(search),
         .copied = plan->copied,
     };
 }
@@ -144,7 +131,7 @@ static enum cs_status probe(struct cs_search *search, const struct cs_tiling *ti
     }
     unsigned asked = 0;
     for (int64_t i = 0; i < plan->shapes; i++) {
-        int64_t shape = cs_search_largest(plan, asked);
+        int64_t shape = largest_of(plan, asked);
         status = ask(search, shape);
         if (status != CS_OK) {
             *refused_p = shape;
@@ -159,7 +146,9 @@ static enum cs_status probe(struct cs_search *search, const struct cs_tiling *ti
             return CS_OK;
         }
     }
-    search->list.candidate[search->list.count++] = cs_search_candidate(search);
+    if (search->list.count == CS_MAX_CANDIDATES)
+        return CS_OK;
+    search->list.candidate[search->list.count++] = candidate_of(search);
     *probed_p = CS_FITS;
     return CS_OK;
 }
@@ -220,9 +209,9 @@ static bool legal_step(struct cs_search *search, struct cs_mode mode, enum cs_ax
 /* Small steps are illegal where they give too many tiles or shapes; found without asking. 0 if
  * every step is illegal. */
 static int64_t smallest_step(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
-                             int64_t extent, int64_t most)
+                             int64_t extent)
 {
-    int64_t illegal = cs_ceil_div(extent, most) - 1, legal = illegal + 1;
+    int64_t illegal = cs_ceil_div(extent, CS_MAX_TILES) - 1, legal = illegal + 1;
     while (!legal_step(search, mode, axis, legal)) {
         illegal = legal;
         if (legal > extent / 2)
@@ -231,10 +220,7 @@ static int64_t smallest_step(struct cs_search *search, struct cs_mode mode, enum
     }
     while (legal - illegal > 1) {
         int64_t middle = illegal + (legal - illegal) / 2;
-        if (legal_step(search, mode, axis, middle))
-            legal = middle;
-        else
-            illegal = middle;
+        *(legal_step(search, mode, axis, middle) ? &legal : &illegal) = middle;
     }
     return legal;
 }
@@ -300,28 +286,46 @@ static void learn(struct bracket *bracket, int64_t step, enum cs_probed outcome,
     bracket->bytes[1] = (double)bytes;
 }
 
-enum cs_status cs_search_fewest(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
-                                int64_t most)
+/* Engines take some phases and refuse others: each number that divides the dilation is asked about,
+ * the fewest first. */
+static enum cs_status list_phases(struct cs_search *search, struct cs_mode mode, enum cs_axis axis)
+{
+    int64_t dilation = cs_axis_extent(search->question->problem, axis);
+    int64_t most = dilation < CS_MAX_TILES ? dilation : CS_MAX_TILES;
+    int probes = 0;
+    for (int64_t phases = 2; phases <= most && probes < MOST_PHASES; phases++) {
+        const struct cs_tiling tiling = {.axis = {axis}, .step = {dilation / phases, 1}};
+        enum cs_probed probed;
+        int64_t bytes;
+        if (dilation % phases != 0)
+            continue;
+        probes++;
+        enum cs_status status = cs_search_probe(search, mode, &tiling, &probed, &bytes);
+        if (status != CS_OK || probed == CS_FITS)
+            return status;
+    }
+    return CS_OK;
+}
+
+static enum cs_status list_fewest(struct cs_search *search, struct cs_mode mode, enum cs_axis axis)
 {
     int64_t extent = cs_ceil_div(cs_axis_extent(search->question->problem, axis),
                                  cs_axis_unit(search->question->problem, axis));
     int64_t limit = search->question->limit;
-    if (extent < 2 || most < 2)
+    if (extent < 2)
         return CS_OK;
     if (cs_phases_of(axis) != CS_AXIS_NONE)
-        return cs_phase_search_fewest(search, mode, axis, most);
+        return list_phases(search, mode, axis);
     struct bracket bracket = {
         .extent = extent,
-        .smallest =
-            smallest_step(search, mode, axis, extent, most < CS_MAX_TILES ? most : CS_MAX_TILES),
+        .smallest = smallest_step(search, mode, axis, extent),
         .over = extent,
         .step = {0, (double)extent},
         .bytes = {0, (double)search->question->required * (mode.lanes > 1 ? mode.lanes : 1)},
     };
     if (bracket.smallest == 0)
         return CS_OK;
-    /* Under a bound from another axis the first question is whether this one can keep up at all. */
-    int64_t step = most < CS_MAX_TILES ? bracket.smallest : next_step(&bracket, limit, 0);
+    int64_t step = next_step(&bracket, limit, 0);
     for (int turn = 1; turn <= MOST_TURNS && step > 0; turn++) {
         enum cs_probed outcome;
         int64_t bytes = 0;
@@ -333,6 +337,51 @@ enum cs_status cs_search_fewest(struct cs_search *search, struct cs_mode mode, e
         if (bracket.holes > MOST_HOLES && !bracket.fits)
             return CS_OK;
         step = next_step(&bracket, limit, turn);
+    }
+    return CS_OK;
+}
+
+static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
+                                 int64_t tiles)
+{
+    int64_t extent = cs_axis_extent(search->question->problem, axis), bytes;
+    enum cs_probed probed;
+    tiles = tiles < CS_MAX_TILES ? tiles : CS_MAX_TILES;
+    tiles = tiles < extent ? tiles : extent;
+    const struct cs_tiling tiling = {.axis = {axis},
+                                     .step = {tiles > 1 ? cs_ceil_div(extent, tiles) : 1, 1}};
+    return tiles > 1 ? cs_search_probe(search, mode, &tiling, &probed, &bytes) : CS_OK;
+}
+
+/* Phases whose elements lie apart are moved with all that lies between: they come last. */
+static bool is_of_stage(const struct cs_search *search, enum cs_axis axis, bool last)
+{
+    return cs_phases_of(axis) == CS_AXIS_NONE ||
+           cs_phases_scattered(search->question->problem, axis) == last;
+}
+
+/* Slices along W are the least contiguous, those along K and C read x or y again as a whole: each
+ * stage is for problems that nothing before helps. */
+enum cs_status cs_search_axes(struct cs_search *search, struct cs_mode mode, int64_t tiles)
+{
+    static const enum cs_axis stages[][CS_AXES] = {
+        {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H, CS_AXIS_D_PHASES, CS_AXIS_H_PHASES},
+        {CS_AXIS_W, CS_AXIS_W_PHASES},
+        {CS_AXIS_K, CS_AXIS_C},
+        {CS_AXIS_D_PHASES, CS_AXIS_H_PHASES, CS_AXIS_W_PHASES}};
+    const size_t count = sizeof stages / sizeof *stages;
+    for (size_t stage = 0; stage < count; stage++) {
+        for (int i = 0; stages[stage][i] != CS_AXIS_NONE; i++) {
+            enum cs_axis axis = stages[stage][i];
+            enum cs_status status = CS_OK;
+            if (is_of_stage(search, axis, stage == count - 1))
+                status = tiles > 0 ? list_count(search, mode, axis, tiles)
+                                   : list_fewest(search, mode, axis);
+            if (status != CS_OK)
+                return status;
+        }
+        if (!cs_shortlist_empty(&search->list))
+            return CS_OK;
     }
     return CS_OK;
 }

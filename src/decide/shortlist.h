@@ -6,9 +6,7 @@
 #include "decide/decide.h"
 
 enum {
-    /* Each but the untiled one has cost an ask. Those for prices and for the least come where
-     * nothing else is listed. */
-    CS_MAX_CANDIDATES = CS_MAX_ASKS - CS_PRICE_ASKS - CS_LEAST_ASKS + 1
+    CS_MAX_CANDIDATES = 144 /* more are not listed */
 };
 
 struct cs_shortlist {
@@ -16,7 +14,7 @@ struct cs_shortlist {
     struct cs_candidate candidate[CS_MAX_CANDIDATES];
 };
 
-/* What a candidate costs: nothing is taken that is dear. */
+/* The cost of a candidate: none is taken that is dear. */
 static inline double cs_shortlist_cost(const struct cs_candidate *candidate,
                                        const struct cs_policy *policy,
                                        const struct cs_limits *limits)
@@ -30,19 +28,9 @@ static inline bool cs_shortlist_empty(const struct cs_shortlist *list)
     return list->count == 1;
 }
 
-/* Forgets the tilings. */
-static inline void cs_shortlist_clear(struct cs_shortlist *list)
-{
-    list->count = 1;
-}
-
 /* The candidate that costs least; NULL if all are vetoed. */
 const struct cs_candidate *cs_shortlist_best(const struct cs_shortlist *list,
                                              const struct cs_policy *policy,
                                              const struct cs_limits *limits);
-
-/* The tiling of the fewest tiles, then of the least halo, then of the fewest tile shapes, of those
- * that are not dear. Valid until the list changes; NULL if there is none. */
-const struct cs_candidate *cs_shortlist_fewest(const struct cs_shortlist *list);
 
 #endif

@@ -30,11 +30,10 @@ struct help {
     struct cs_referee referee;
 };
 
-static int64_t room(void *ctx)
+static struct cs_peak_level level(void *ctx)
 {
     struct help *help = ctx;
-    return cs_peak_room(&help->cs->peak, &help->cs->store,
-                        cs_peak_name(help->request, help->vendor));
+    return cs_peak_level(&help->cs->peak, help->request->scope, &help->request->problem);
 }
 
 static const struct cs_referee *referee_for(void *ctx, const struct cs_limits *limits)
@@ -55,7 +54,7 @@ static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *re
                                         .engine = request->engine.index,
                                         .provided = request->limit};
     return cs_decide_by_rules(&settings, &call, vendor,
-                              &(struct cs_decide_help){&help, room, referee_for});
+                              &(struct cs_decide_help){&help, level, referee_for});
 }
 
 /* What is decided under a limit of the program is another matter than the same without. */

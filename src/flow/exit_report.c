@@ -118,7 +118,6 @@ static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const c
     return (struct cs_summary_head){.version = CS_VERSION,
                                     .vendor = vendor,
                                     .policy = cs->policy->name,
-                                    .known = cs->peak.on ? cs_peak_earlier(&cs->peak) : 0,
                                     .config = cs->config.source,
                                     .bypass = bypass,
                                     .workspace = cs->limits.workspace,

@@ -197,8 +197,8 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
-    if (cs->peak.on)
-        verdict.watched = cs_peak_name(request, vendor);
+    verdict.scope = request->scope;
+    verdict.layer = key.hash | 1;
     verdict.refused = (reason != CS_REASON_NONE && decision.promised) ||
                       (!rewrite && cs_refusal_is_due(cs, request, vendor, &key, &decision, reason));
     if (verdict.refused)
@@ -289,8 +289,8 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
                    const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
-    if (verdict->watched.site != 0)
-        cs_peak_note(&cs->peak, &cs->store, verdict->watched, verdict->reported, problem,
+    if (verdict->layer != 0)
+        cs_peak_note(&cs->peak, verdict->scope, verdict->layer, verdict->reported, problem,
                      addresses);
 }
 

@@ -12,11 +12,12 @@
 
 /* The answer to a request. */
 struct cs_verdict {
-    enum cs_reason reason;       /* CS_REASON_NONE: tiled */
-    int64_t reported;            /* workspace bytes to report to the application */
-    struct cs_site_ref site;     /* where its calls are counted; zeros: nowhere */
-    struct cs_peak_name watched; /* what its calls are noted under, where that is wanted */
-    int64_t footprint;           /* bytes that a call takes while it runs, as far as is known */
+    enum cs_reason reason;   /* CS_REASON_NONE: tiled */
+    int64_t reported;        /* workspace bytes to report to the application */
+    struct cs_site_ref site; /* where its calls are counted; zeros: nowhere */
+    int64_t scope;           /* of its request */
+    uint64_t layer;          /* a number for its problem; 0: its calls are not noted */
+    int64_t footprint;       /* bytes that a call takes while it runs, as far as is known */
     bool refused; /* no tiling does with the limit, and the application is to take another plan; or
                      less was reported than the application's plan requires, and nothing runs in
                      that: the plan must not run either */
@@ -53,8 +54,9 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* A call that is about to be made, tiled or not, with its operands: for policies that watch what
- * they show of the program's memory. */
+/* A call that is about to be made, tiled or not, with its operands, which show what the program
+ * holds.
+ */
 void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
                    const struct cs_problem *problem, const struct cs_addresses *addresses);
 

@@ -82,7 +82,6 @@ static int write_summary(void *unused)
 {
     (void)unused;
     cs_exit_report_write(instance);
-    cs_peak_end(&instance->peak, &instance->store);
     cs_exit_report_trace(instance);
     cs_sign_end(instance);
     return 0;
@@ -101,7 +100,7 @@ static void before_fork(void)
         return;
     instance->host->fork(true);
     cs_lock(&instance->memo.lock);
-    cs_peak_fork(&instance->peak, true, false);
+    cs_lock(&instance->peak.lock);
     cs_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
     cs_gate_fork(&instance->gate, true, false);
@@ -119,7 +118,7 @@ static void after_fork(bool child)
     cs_gate_fork(&instance->gate, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
     cs_unlock(&instance->store.lock);
-    cs_peak_fork(&instance->peak, false, child);
+    cs_unlock(&instance->peak.lock);
     cs_unlock(&instance->memo.lock);
     instance->host->fork(false);
 }
@@ -154,31 +153,6 @@ static void configure(struct candidate *mine)
     cs->limits = cs_limits_of(&cs->config, &cs->rules);
 }
 
-/* The program under these options: under others its sites ask for other sizes. */
-static uint64_t options_number(const struct cs *cs)
-{
-    const int64_t words[] = {(int64_t)cs_program_number(),
-                             cs->limits.workspace,
-                             cs->limits.threshold,
-                             cs->limits.lanes,
-                             cs->limits.lent,
-                             cs->limits.max_slowdown};
-    return cs_store_key(words, sizeof words / sizeof *words).part[0];
-}
-
-/* True if the options or a rule want a policy that watches the program's memory. */
-static bool is_watched(const struct cs *cs)
-{
-    bool any = cs->policy->watches;
-    for (int i = 0; i < cs->rules.count; i++) {
-        const struct cs_rule *rule = &cs->rules.rule[i];
-        const struct cs_policy *policy =
-            cs_rule_has(rule, CS_RULE_policy) ? cs_policy_find(rule->policy.text) : NULL;
-        any = any || (policy && policy->watches);
-    }
-    return any;
-}
-
 /* Memory of our own and system calls, nothing that others could make wait. */
 static void provide(struct cs *cs)
 {
@@ -190,7 +164,7 @@ static void provide(struct cs *cs)
     cs_account_init(&cs->account);
     cs_config_store_place(place);
     cs_store_init(&cs->store, place);
-    cs_peak_init(&cs->peak, is_watched(cs), options_number(cs));
+    cs_peak_init(&cs->peak);
     cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));
     if (cs_trace_on(&cs->trace))

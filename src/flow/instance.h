@@ -48,7 +48,7 @@ int64_t cs_instance_now_ms(void);
 /* True if every convolution is to be described, also those that are small. */
 static inline bool cs_describes_all(const struct cs *cs)
 {
-    return (cs->config.summary.form & CS_SUMMARY_JSON) || cs_trace_on(&cs->trace) || cs->peak.on;
+    return (cs->config.summary.form & CS_SUMMARY_JSON) || cs_trace_on(&cs->trace);
 }
 
 /* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. The first call's `host`

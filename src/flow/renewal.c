@@ -44,7 +44,6 @@ static int write_last(void *unused)
 {
     (void)unused;
     cs_exit_report_last(instance, vendor);
-    cs_peak_end(&instance->peak, &instance->store);
     cs_sign_end(instance);
     return 0;
 }
@@ -55,7 +54,6 @@ static int write_at_exit(void *unused)
 {
     (void)unused;
     cs_exit_report_last(instance, vendor);
-    cs_peak_end(&instance->peak, &instance->store);
     return 0;
 }
 

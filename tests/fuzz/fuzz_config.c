@@ -108,7 +108,7 @@ static void check(const struct cs_config *config)
     check_explanation(&config->rules);
     require(is_limit(config->workspace));
     require(config->threshold >= CS_CONFIG_AUTO && config->threshold <= tib);
-    require(config->min_saving >= 0 && config->min_saving <= tib);
+    require(config->price >= 0 && config->price <= 100000000);
     require(
         config->max_slowdown == CS_CONFIG_AUTO || config->max_slowdown == 0 ||
         (config->max_slowdown >= 1000 && config->max_slowdown <= 1000 * 1000)); /* thousandths */

@@ -46,7 +46,7 @@ explained()
 capped()
 {
     local gpu=$1 policy=$2 cap=$3 most=$(($3 << 20)) wanted left
-    CONVSHIM_LOG=info CONVSHIM_CONFIG="workspace=${cap}MiB;policy=$policy;min_saving=0" plan "$gpu" with $CSV -- \
+    CONVSHIM_LOG=info CONVSHIM_CONFIG="workspace=${cap}MiB;policy=$policy" plan "$gpu" with $CSV -- \
         env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" || return 1
     wanted=$(over "$work/plain.csv" $most | wc -l)
     over "$work/with.csv" $most >"$work/over"

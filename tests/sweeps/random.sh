@@ -128,7 +128,7 @@ directions() {
         problems=(--direction "$direction" --api "$api" --count "$2" --data integers --dtype all --seed "$SEED")
         untiled "$direction-$api" "" "${problems[@]}"
         tiled "$direction" "$direction-$api" "" "$EVERYTHING" "${LEAST_ALL[$direction]}" --exact "${problems[@]}"
-        for policy in fit "fast;min_saving=0"; do
+        for policy in fit measure; do
             tiled "$direction" "$direction-$api" "" "policy=$policy;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
                 "${problems[@]}"
         done

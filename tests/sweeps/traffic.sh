@@ -15,7 +15,7 @@ export SIMDEV_DIR=$build/simdev OMP_NUM_THREADS=1 SIMDEV_RACES=1
 unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE SIMDEV_DROP
 # The check tells no more than this many streams apart in one process, so a process goes through few seeds.
 readonly CHUNK=50
-readonly ALL="policy=fixed;tiles=6;threshold=0;arena=300KiB" FIT="workspace=16KiB;arena=64KiB;min_saving=0"
+readonly ALL="policy=fixed;tiles=6;threshold=0;arena=300KiB" FIT="workspace=16KiB;arena=64KiB"
 readonly STEPS=30
 readonly COMBINATIONS=$((seeds < 1000 ? 18 : 36))
 mkdir -p "$out"

@@ -145,7 +145,7 @@ advice()
 @test "--check: what has no effect, hides other rules or has quotes" {
     cat >vain.ini <<'END'
 tiles = 7
-min_saving = 1MiB
+price = 8
 log_file = "x.log"
 trace = ~/t
 arena = 1GiB
@@ -172,14 +172,14 @@ END
         '9: rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
         '13: rule some: tiles has no effect: it counts only with policy = fixed$' \
         '16: rule none: skip = yes leaves its other settings without effect$'
-    printf 'trace_limit = 1MiB\npolicy = fixed\nmin_saving = 1MiB\nmax_slowdown = 2\n' >limit.ini
+    printf 'trace_limit = 1MiB\npolicy = fixed\nprice = 8\nmax_slowdown = 2\n' >limit.ini
     advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
-        '3: min_saving has no effect: it counts only with a policy other than fixed$'
+        '3: price has no effect: it counts only with a policy other than fixed$'
     printf 'policy = fixed\nmax_slowdown = 2\n' >fixed.ini
     advice fixed.ini '2: max_slowdown has no effect: it counts only with a policy other than fixed$'
     cat >good.ini <<'END'
 tiles = 7
-min_saving = 1MiB
+price = 8
 interleave = stage
 [interleave]
 timeout = 5

@@ -79,7 +79,7 @@ random()
 @test "within a small workspace, products of phases among them: equal to the bit" {
     local policy
     for policy in fit fast; do
-        random 20 "policy=$policy;workspace=2KiB;min_saving=0" --api graph --direction all
+        random 20 "policy=$policy;workspace=2KiB" --api graph --direction all
     done
     expect_true "products" "$(by_phase "len(p['decision']['axis']) == 2") >= $(few 12)"
 }
@@ -95,7 +95,7 @@ random()
 # layer DIRECTION TYPE LAYOUT: of a segmentation head of rate 12, tiled under 512 KiB
 layer()
 {
-    same "policy=fit;workspace=512KiB;min_saving=0" "$APPS/conv_random" --data integers --problem "record=0 direction=$1 dtype=$2 \
+    same "policy=fit;workspace=512KiB" "$APPS/conv_random" --data integers --problem "record=0 direction=$1 dtype=$2 \
 layout=$3 x=2x64x64x64 w=32x64x3x3 pre=12x12 post=12x12 dilation=12x12 stride=1x1"
     planned_by_cudnn plain || cannot_run "no real cuDNN"
     expect_equal "tiled calls" "$(counted tiled)" 1
@@ -120,13 +120,13 @@ layout=$3 x=2x64x64x64 w=32x64x3x3 pre=12x12 post=12x12 dilation=12x12 stride=1x
     export SIMDEV_PLANNING=rule
     local head=(--data integers --problem "record=0 dtype=f16 layout=nchw x=1x64x64x64 w=32x64x3x3 pre=12x12 post=12x12 \
 dilation=12x12 stride=1x1")
-    CONVSHIM_CONFIG="policy=fit;workspace=512KiB;min_saving=0" CONVSHIM_SUMMARY=text shimmed "$APPS/conv_random" "${head[@]}"
+    CONVSHIM_CONFIG="policy=fit;workspace=512KiB" CONVSHIM_SUMMARY=text shimmed "$APPS/conv_random" "${head[@]}"
     expect_status 0
     grep -Eq '1x64x64x64 -> 32 k3x3 s1 p12 d12 f16 nchw .* h x [0-9]+ by phase' shimmed.err || fail "not named in the summary"
-    "$BUILD/convshim" predict --input 1x64x64x64 --filter 32x64x3x3 --pad 12 --dilation 12 --workspace 512KiB --min-saving 0 \
+    "$BUILD/convshim" predict --input 1x64x64x64 --filter 32x64x3x3 --pad 12 --dilation 12 --workspace 512KiB \
         --estimate >predict.out
     grep -Eq 'h x [0-9]+ by phase' predict.out || fail "not named by predict"
-    "$BUILD/convshim" predict --input 1x64x64x64 --filter 32x64x3x3 --pad 12 --dilation 12 --workspace 512KiB --min-saving 0 \
+    "$BUILD/convshim" predict --input 1x64x64x64 --filter 32x64x3x3 --pad 12 --dilation 12 --workspace 512KiB \
         --estimate --format json >predict.json
     grep -Eq '"tiled_axis":\s*"h",' predict.json && grep -Eq '"read_again_bytes":\s*0,' predict.json ||
         fail "not in predict's JSON, or rows are read again"

@@ -25,7 +25,7 @@ same_picture()
         policies=$((policies + 1))
         for api in $(some graph legacy); do
             for backing in $(some own client); do
-                same_picture "$api" "policy=$policy;workspace=12MiB;min_saving=0;tiles=3;backing=$backing"
+                same_picture "$api" "policy=$policy;workspace=12MiB;tiles=3;backing=$backing"
                 expect_equal "policy" "$(summary 's["config"]["options"]["policy"]')" "$policy"
                 [ "$policy" != off ] || continue
                 [ "$policy" = measure ] || expect_accounts_agree # what is measured runs, too

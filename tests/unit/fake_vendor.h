@@ -8,12 +8,8 @@
 #include "random_problem.h"
 
 /* As without a configuration. */
-static const struct cs_limits automatic = {.workspace = -1,
-                                           .max_slowdown = -1,
-                                           .threshold = -1,
-                                           .tiles = 4,
-                                           .min_saving = 16 << 20,
-                                           .exceeds = true};
+static const struct cs_limits automatic = {
+    .workspace = -1, .price = 15000, .threshold = -1, .tiles = 4};
 
 /* A vendor whose workspaces follow a formula and whose kernels are counted. */
 struct fake {

@@ -72,7 +72,7 @@ static void advise_options(const struct advice *advice)
         const char *with;
     } rows[] = {
         {CS_OPTION_tiles, has_policy(config, "fixed"), "policy = fixed"},
-        {CS_OPTION_min_saving, has_limit(config), "a policy other than fixed"},
+        {CS_OPTION_price, has_limit(config), "a policy other than fixed"},
         {CS_OPTION_max_slowdown, has_limit(config), "a policy other than fixed"},
         {CS_OPTION_interleave_timeout, config->interleave == CS_INTERLEAVE_STAGE,
          "interleave = stage"},

@@ -27,8 +27,8 @@ static bool open_at(const char *path, char *error, size_t size)
     return cs_standalone_open(file, error, size);
 }
 
-/* The folders that Python's package may be in, one a line; opens the first one that has it. -I: runs
- * no code of the current directory, of PYTHONPATH or of the packages. */
+/* The folders that Python's package may be in, one a line; opens the first one that has it. -I:
+ * runs no code of the current directory, of PYTHONPATH or of the packages. */
 static bool open_of_python(char *error, size_t size)
 {
     static const char ask[] =

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "cli/predict/estimate.h"
 #include "decide/cost.h"
+#include "decide/pass.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -86,35 +87,88 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     }
 }
 
-/* As the library decides, but without other processes to share a total with and without a device to
- * time on.
- */
+static struct cs_peak_level level_of(void *ctx)
+{
+    return *(const struct cs_peak_level *)ctx;
+}
+
+/* As the library decides about a program that has run the convolutions before this one. */
 static struct cs_decision decide_as_library(const struct cs_predictor *predictor,
                                             const struct cs_problem *problem,
                                             const struct cs_ask_offer *offer,
-                                            const struct cs_vendor *vendor)
+                                            const struct cs_vendor *vendor,
+                                            struct cs_peak_level *level)
 {
     const struct cs_decide_call call = {.problem = problem,
                                         .required = offer->workspace,
                                         .engine = predictor->estimate ? ENGINE_UNKNOWN
                                                                       : offer->engine.index};
-    return cs_decide_by_rules(&predictor->settings, &call, vendor, NULL);
+    const struct cs_decide_help help = {.ctx = level, .level = level_of};
+    return cs_decide_by_rules(&predictor->settings, &call, vendor, &help);
 }
 
 static void decide(const struct cs_predictor *predictor, const struct cs_problem *problem,
-                   const struct cs_vendor *vendor, struct cs_prediction *prediction)
+                   const struct cs_vendor *vendor, struct cs_peak_level *level,
+                   struct cs_prediction *prediction)
 {
     struct cs_decision *decision = &prediction->decision;
-    *decision = decide_as_library(predictor, problem, &prediction->offer, vendor);
+    *decision = decide_as_library(predictor, problem, &prediction->offer, vendor, level);
+    int64_t held = sum_of(cs_pass_operands(problem), decision->reported);
+    if (held > level->record)
+        level->record = held;
     prediction->peak = sum_of(prediction->floor, prediction->offer.workspace);
     prediction->tiled_peak = sum_of(prediction->floor, decision->reported);
-    weigh_tiles(problem, vendor, prediction);
     prediction->status = decision->reason == CS_REASON_HOST_MEMORY ? CS_NOMEM : prediction->status;
 }
 
-static void predict(const struct cs_predictor *predictor, struct cs_engine_list *list,
-                    const struct cs_problem *problem, struct cs_prediction *prediction)
+/* Problems by what they are; equal ones of a program stand side by side, the first of them first.
+ */
+struct place {
+    const struct cs_problem *problem;
+    const struct place *first; /* of those that are equal */
+    uint64_t hash;
+    size_t index, program;
+    int used;
+    int64_t words[CS_PROBLEM_WORDS];
+};
+
+struct work {
+    const struct cs_predictor *predictor;
+    struct place **place;             /* of problems that differ, by program and index */
+    struct cs_prediction *prediction; /* by index */
+    size_t count;
+    atomic_size_t next;
+    atomic_bool failed;
+    pthread_mutex_t lock; /* of what follows, and of progress */
+    pthread_cond_t decided;
+    size_t done; /* places that are decided about, in their order */
+    struct cs_peak_level level;
+    char error[ERROR_BYTES];
+};
+
+/* Decides about a place when all before it are decided about. */
+static void decide_in_order(struct work *work, size_t at, const struct cs_vendor *vendor,
+                            struct cs_prediction *prediction)
 {
+    pthread_mutex_lock(&work->lock);
+    while (work->done < at)
+        pthread_cond_wait(&work->decided, &work->lock);
+    if (at > 0 && work->place[at]->program != work->place[at - 1]->program)
+        work->level = (struct cs_peak_level){0, 0};
+    if (prediction->status == CS_OK)
+        decide(work->predictor, work->place[at]->problem, vendor, &work->level, prediction);
+    work->done++;
+    pthread_cond_broadcast(&work->decided);
+    if (work->predictor->progress)
+        work->predictor->progress(work->predictor->ctx, work->done, work->count);
+    pthread_mutex_unlock(&work->lock);
+}
+
+static void predict(struct work *work, struct cs_engine_list *list, size_t at)
+{
+    const struct cs_predictor *predictor = work->predictor;
+    const struct cs_problem *problem = work->place[at]->problem;
+    struct cs_prediction *prediction = &work->prediction[work->place[at]->index];
     struct cs_chosen_engine *chosen = NULL;
     struct cs_vendor vendor = cs_estimate_vendor();
     *prediction = (struct cs_prediction){.status = CS_OK};
@@ -126,47 +180,17 @@ static void predict(const struct cs_predictor *predictor, struct cs_engine_list 
             cs_engine_list_choose(list, problem, predictor->mode, &prediction->offer, &chosen);
     if (chosen)
         vendor = cs_engine_chosen_vendor(chosen);
+    decide_in_order(work, at, &vendor, prediction);
     if (prediction->status == CS_OK)
-        decide(predictor, problem, &vendor, prediction);
+        weigh_tiles(problem, &vendor, prediction);
     cs_engine_chosen_destroy(chosen);
 }
-
-/* Problems by what they are; equal ones stand side by side, the first of them first. */
-struct place {
-    const struct cs_problem *problem;
-    uint64_t hash;
-    size_t index;
-    int used;
-    int64_t words[CS_PROBLEM_WORDS];
-};
-
-struct work {
-    const struct cs_predictor *predictor;
-    struct place **place;             /* of problems that differ */
-    struct cs_prediction *prediction; /* by index */
-    size_t count;
-    atomic_size_t next;
-    atomic_bool failed;
-    pthread_mutex_t lock; /* of what follows, and of progress */
-    size_t done;
-    char error[ERROR_BYTES];
-};
 
 static void fail(struct work *work, const char *error)
 {
     pthread_mutex_lock(&work->lock);
     if (!atomic_exchange(&work->failed, true))
         snprintf(work->error, sizeof work->error, "%s", error);
-    pthread_mutex_unlock(&work->lock);
-}
-
-static void report_progress(struct work *work)
-{
-    const struct cs_predictor *predictor = work->predictor;
-    if (!predictor->progress)
-        return;
-    pthread_mutex_lock(&work->lock);
-    predictor->progress(predictor->ctx, ++work->done, work->count);
     pthread_mutex_unlock(&work->lock);
 }
 
@@ -184,11 +208,9 @@ static void *run(void *opaque)
         size_t at = atomic_fetch_add(&work->next, 1);
         if (at >= work->count || atomic_load(&work->failed))
             break;
-        struct cs_prediction *prediction = &work->prediction[work->place[at]->index];
-        predict(work->predictor, list, work->place[at]->problem, prediction);
-        if (prediction->status == CS_NOMEM)
+        predict(work, list, at);
+        if (work->prediction[work->place[at]->index].status == CS_NOMEM)
             fail(work, "out of memory");
-        report_progress(work);
     }
     cs_engine_list_destroy(list);
     return NULL;
@@ -215,9 +237,11 @@ static void run_all(struct work *work)
         pthread_join(thread[i], NULL);
 }
 
-static void place_problem(struct place *place, const struct cs_problem *problem, size_t index)
+static void place_problem(struct place *place, const struct cs_problem *problem, size_t program,
+                          size_t index)
 {
     place->problem = problem;
+    place->program = program;
     place->index = index;
     place->used = cs_problem_words(problem, place->words);
     place->hash = cs_hash_words(CS_HASH_START, place->words, place->used);
@@ -225,32 +249,43 @@ static void place_problem(struct place *place, const struct cs_problem *problem,
 
 static bool same(const struct place *a, const struct place *b)
 {
-    return a->hash == b->hash && a->used == b->used &&
+    return a->program == b->program && a->hash == b->hash && a->used == b->used &&
            memcmp(a->words, b->words, (size_t)a->used * sizeof *a->words) == 0;
 }
 
-/* By hash, then by place in the list; problems of one hash that differ are then asked more than
- * once, which costs time alone. */
-static int compare(const void *left, const void *right)
+static int order(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_index(const void *left, const void *right)
 {
     const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    int programs = order(a->program, b->program);
+    return programs != 0 ? programs : order(a->index, b->index);
+}
+
+/* Problems of one hash that differ may then be asked more than once, which costs time alone. */
+static int by_problem(const void *left, const void *right)
+{
+    const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
+    int programs = order(a->program, b->program), hashes = order(a->hash, b->hash);
+    return programs != 0 ? programs : hashes != 0 ? hashes : order(a->index, b->index);
 }
 
 static void ask_each_once(struct work *work, struct place **sorted, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || !same(sorted[i], work->place[work->count - 1]))
+    for (size_t i = 0; i < count; i++) {
+        bool again = i > 0 && same(sorted[i], sorted[i - 1]);
+        sorted[i]->first = again ? sorted[i - 1]->first : sorted[i];
+        if (!again)
             work->place[work->count++] = sorted[i];
-    run_all(work);
-    for (size_t i = 0, from = 0; i < count; i++) {
-        if (from + 1 < work->count && sorted[i] == work->place[from + 1])
-            from++;
-        if (work->place[from] != sorted[i])
-            work->prediction[sorted[i]->index] = work->prediction[work->place[from]->index];
     }
+    qsort(work->place, work->count, sizeof *work->place, by_index);
+    run_all(work);
+    for (size_t i = 0; i < count; i++)
+        if (sorted[i]->first != sorted[i])
+            work->prediction[sorted[i]->index] = work->prediction[sorted[i]->first->index];
 }
 
 bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
@@ -261,18 +296,20 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *c
     struct place **pointers = calloc(2 * count + 1, sizeof(struct place *));
     bool good = place && pointers;
     pthread_mutex_init(&work.lock, NULL);
+    pthread_cond_init(&work.decided, NULL);
     if (good) {
         for (size_t i = 0; i < count; i++) {
-            place_problem(&place[i], problem[i], i);
+            place_problem(&place[i], problem[i], predictor->program ? predictor->program[i] : 0, i);
             pointers[i] = &place[i];
         }
-        qsort(pointers, count, sizeof *pointers, compare);
+        qsort(pointers, count, sizeof *pointers, by_problem);
         work.place = pointers + count;
         ask_each_once(&work, pointers, count);
         good = !atomic_load(&work.failed);
     }
     if (!good)
         snprintf(error, size, "%s", work.error[0] ? work.error : "out of memory");
+    pthread_cond_destroy(&work.decided);
     pthread_mutex_destroy(&work.lock);
     free(pointers);
     free(place);

@@ -1,5 +1,6 @@
 /* What convolutions will take on a GPU: cuDNN's own answer, and the library's own decision about
- * it. Many at once, on as many threads as the machine has cores; equal problems are asked once. The
+ * it after those before it in the list. Many at once, on as many threads as the machine has cores;
+ * equal problems of a program are asked once. The
  * same problems give the same predictions, whatever the threads do. */
 #ifndef CS_CLI_PREDICT_PLAN_LAYERS_H
 #define CS_CLI_PREDICT_PLAN_LAYERS_H
@@ -15,6 +16,7 @@ struct cs_predictor {
     enum cs_ask_mode mode;
     struct cs_settings settings; /* under which the library would decide */
     bool estimate;               /* by the rule of thumb (estimate.h) instead of cuDNN */
+    const size_t *program;       /* by index, a number for the program of each problem; NULL: one */
     int threads;                 /* 0: as many as there are cores, 8 at most */
 
     /* Called after every problem that was asked; may be NULL. From one thread at a time, not always

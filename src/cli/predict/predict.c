@@ -273,16 +273,28 @@ static int sweep(const struct cs_predict_results *results, const struct cs_predi
     return none ? CS_CLI_NO : CS_CLI_OK;
 }
 
+/* Layers of one model are of one program: the first of them is its number. */
+static size_t program_of(const struct cs_layers *layers, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(layers->layer[i].model, layers->layer[at].model) == 0)
+            return i;
+    return at;
+}
+
 static int answer(struct cs_predict_results *results, struct cs_prediction *prediction,
-                  const struct cs_problem **problem)
+                  const struct cs_problem **problem, size_t *program)
 {
     const struct cs_predict_options *options = results->options;
     struct cs_predictor predictor = predictor_of(options, results->device);
     struct cs_predict_fit fit;
     char error[ERROR_BYTES];
     warn_of(predictor.settings.policy);
-    for (size_t i = 0; i < results->layers->count; i++)
+    for (size_t i = 0; i < results->layers->count; i++) {
         problem[i] = &results->layers->layer[i].problem;
+        program[i] = program_of(results->layers, i);
+    }
+    predictor.program = program;
     if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error) ||
         (options->fits > 0 && !cs_predict_fits(results, &predictor, &fit, error, sizeof error))) {
         cs_cli_complain("predict: %s", error);
@@ -313,12 +325,14 @@ static int predict(struct cs_predict_options *options, struct cs_predict_results
     size_t count = results->layers->count;
     struct cs_prediction *prediction = calloc(count, sizeof *prediction);
     const struct cs_problem **problem = calloc(count, sizeof *problem);
+    size_t *program = calloc(count, sizeof *program);
     status = CS_CLI_NO;
     results->prediction = prediction;
-    if (prediction && problem)
-        status = answer(results, prediction, problem);
+    if (prediction && problem && program)
+        status = answer(results, prediction, problem, program);
     else
         cs_cli_complain("predict: out of memory");
+    free(program);
     free(problem);
     free(prediction);
     return status;

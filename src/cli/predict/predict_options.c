@@ -40,9 +40,7 @@ static bool refuse_value(enum option option, const char *value, const char *allo
 /* Options of the library mean here what they mean there. */
 static bool take_config(struct cs_predict_options *options, enum option option, const char *value)
 {
-    const char *name = option == OPTION_MIN_SAVING     ? "min_saving"
-                       : option == OPTION_MAX_SLOWDOWN ? "max_slowdown"
-                                                       : rows[option].name;
+    const char *name = option == OPTION_MAX_SLOWDOWN ? "max_slowdown" : rows[option].name;
     int index = cs_option_find(name);
     if (index >= 0 && cs_option_set(&options->config, index, value, cs_policy_names))
         return true;
@@ -154,7 +152,7 @@ static bool take(void *to, int row, const char *value)
     case OPTION_WORKSPACE:
     case OPTION_THRESHOLD:
     case OPTION_POLICY:
-    case OPTION_MIN_SAVING:
+    case OPTION_PRICE:
     case OPTION_MAX_SLOWDOWN:
     case OPTION_TILES:
     case OPTION_LANES:

@@ -134,7 +134,7 @@ void cs_plan_hooks_pass(struct cs *cs, const struct cs_shadow *plan, cudnnBacken
 {
     const struct cs_verdict *verdict = &plan->plan.verdict;
     struct cs_addresses addresses;
-    const struct cs_shadow *noted = cs->peak.on && plan->graph ? cs_shadow_find(pack) : NULL;
+    const struct cs_shadow *noted = plan->graph ? cs_shadow_find(pack) : NULL;
     if (noted && cs_describe_pack(noted, plan->graph, &addresses))
         cs_flow_watch(cs, verdict, &plan->graph->problem, &addresses);
     cs_flow_pass(cs, verdict, verdict->reason);

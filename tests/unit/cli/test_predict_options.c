@@ -48,7 +48,7 @@ static const struct {
     {"--fits", "3MiB", BYTES, AT(fits), 3 << 20},
     {"--workspace", "5MiB", BYTES, AT(config.workspace), 5 << 20},
     {"--threshold", "6MiB", BYTES, AT(config.threshold), 6 << 20},
-    {"--min-saving", "7MiB", BYTES, AT(config.min_saving), 7 << 20},
+    {"--price", "7", BYTES, AT(config.price), 7000},
     {"--max-slowdown", "1.5", BYTES, AT(config.max_slowdown), 1500},
     {"--tiles", "9", BYTES, AT(config.tiles), 9},
     {"--lanes", "3", BYTES, AT(config.lanes), 3},

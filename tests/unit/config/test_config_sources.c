@@ -193,7 +193,7 @@ static void a_variable_for_every_option(void)
     static const struct {
         const char *option, *variable;
     } rows[] = {{"workspace", "CONVSHIM_WORKSPACE"},
-                {"min_saving", "CONVSHIM_MIN_SAVING"},
+                {"price", "CONVSHIM_PRICE"},
                 {"log_file", "CONVSHIM_LOG_FILE"},
                 {"interleave.budget", "CONVSHIM_INTERLEAVE_BUDGET"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -23,9 +23,9 @@ static void the_arena(void)
         {CS_CONFIG_AUTO, 10, 0, 9, 10, 20},
         {CS_CONFIG_AUTO, 10, 0, 11, 9, 22},
         {CS_CONFIG_AUTO, 10, 0, 9, 13, 26},
-        {CS_CONFIG_AUTO, 10, 0, 9, CS_CONFIG_AUTO, 2 * CS_AUTO_WORKSPACE},
-        {CS_CONFIG_AUTO, CS_AUTO_WORKSPACE + 1, 0, CS_CONFIG_AUTO, 9, 2 * CS_AUTO_WORKSPACE + 2},
-        {CS_CONFIG_AUTO, CS_CONFIG_AUTO, 0, 0, 0, 2 * CS_AUTO_WORKSPACE},
+        {CS_CONFIG_AUTO, 10, 0, 9, CS_CONFIG_AUTO, 2 * (64 << 20)},
+        {CS_CONFIG_AUTO, (64 << 20) + 1, 0, CS_CONFIG_AUTO, 9, 2 * (64 << 20) + 2},
+        {CS_CONFIG_AUTO, CS_CONFIG_AUTO, 0, 0, 0, 2 * (64 << 20)},
         {CS_CONFIG_AUTO, INT64_MAX / 2, 0, 0, 0, INT64_MAX - 1},
         {CS_CONFIG_AUTO, INT64_MAX / 2 + 1, 0, 0, 0, INT64_MAX},
         {0, 10, 0, 50, 0, 0},
@@ -74,7 +74,7 @@ static void workspace_and_own_scratch(void)
                                    .max_slowdown = 1234,
                                    .threshold = 77,
                                    .tiles = 3,
-                                   .min_saving = 55,
+                                   .price = 55,
                                    .lanes = 2,
                                    .huge = 99,
                                    .staged = 1};
@@ -85,11 +85,11 @@ static void workspace_and_own_scratch(void)
         CHECK_INT(limits.max_slowdown, 1234);
         CHECK_INT(limits.threshold, 77);
         CHECK_INT(limits.tiles, 3);
-        CHECK_INT(limits.min_saving, 55);
+        CHECK_INT(limits.price, 55);
         CHECK_INT(limits.lanes, 2);
         CHECK_INT(limits.huge, 99);
         CHECK_INT(limits.staging, 1);
-        CHECK(limits.exceeds && !limits.provided && limits.aim == 0 && limits.least == 0);
+        CHECK(!limits.provided && limits.free == 0);
         config.lanes = CS_CONFIG_AUTO;
         CHECK_INT(cs_limits_of(&config, &none).lanes, 0);
     }

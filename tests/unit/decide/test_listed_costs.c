@@ -138,11 +138,9 @@ static void put_guess(struct cs_guesser *guesser, const struct cs_tiling *made)
         golden_put(" none,");
         return;
     }
-    golden_put(" %lld%s images %.5g filter %.5g staged %.4g each %.5g all %.5g again %.4g %.4gs "
-               "x%.5g,",
+    golden_put(" %lld%s images %.5g filter %.5g staged %.4g each %.5g all %.5g %.4gs,",
                (long long)guess.tiles, guess.uneven ? " uneven" : "", guess.images, guess.filter,
-               guess.staged, guess.each, guess.workspace, guess.read_again, guess.seconds,
-               guess.price);
+               guess.staged, guess.each, guess.workspace, guess.seconds);
 }
 
 /* What is guessed of a tiling, and again after a vendor has told of it or of another one. */
@@ -168,8 +166,7 @@ static void guesses(void)
                 t < TILINGS - 1 ? &tiling[1 + t] : &more[t - TILINGS + 1];
             int which = lines++ % DEVICES;
             struct cs_guesser guesser;
-            struct cs_question question = {.problem = &problem,
-                                           .profile = which > 0 ? &device[which].profile : NULL};
+            struct cs_question question = {.problem = &problem, .profile = &device[which].profile};
             struct cs_guess guess;
             int64_t bytes;
             CHECK_INT(cs_problem_tensor_bytes(&problem.tensor[CS_X], &bytes), CS_OK);

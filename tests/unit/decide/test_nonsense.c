@@ -51,7 +51,7 @@ static int ask(const struct cs_policy *policy, bool counts)
         check_true(&question.fake, &question.problem, &decision);
         CHECK(decision.tiles > 1);
         CHECK(decision.scratch <= question.required && decision.reported <= question.required);
-        if (!counts || question.limits.provided)
+        if ((!counts && !decision.raised) || question.limits.provided)
             CHECK(decision.reported <= question.limits.workspace);
     }
     return tiled;

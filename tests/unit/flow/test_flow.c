@@ -148,7 +148,6 @@ static void another_engine_may_be_tiled(void)
     beside.rigid = true;
     request.source = CS_SOURCE_LISTED;
     rivals[0] = request.required;
-    cs->limits.min_saving = 0;
     fake.fault = REFUSES;
     fake.fault_at = 0;
     /* The engine's own tiles are refused until the rival is looked at. */
@@ -391,9 +390,8 @@ static void a_list_of_plans_is_searched_for_once(void)
     struct cs_vendor many = vendor, one = vendor;
     int searched = 0;
     cs->limits.workspace = alone->limits.workspace = -1;
-    cs->limits.max_slowdown = alone->limits.max_slowdown = -1;
+    cs->limits.price = alone->limits.price = 15000;
     cs->limits.threshold = alone->limits.threshold = -1;
-    cs->limits.min_saving = alone->limits.min_saving = 0;
     request.problem.tensor[CS_X].dims[CS_N] = request.problem.tensor[CS_Y].dims[CS_N] = 512;
     request.required = workspace_of(&request.problem);
     one.profile = many.profile = known_engine;

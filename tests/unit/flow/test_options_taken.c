@@ -37,7 +37,7 @@ static int begin_with_all(void)
 {
     setenv("CONVSHIM_CONFIG",
            "log=error;summary=off;trace=t.%p;trace_limit=1MiB;backing=own;arena=5MiB;"
-           "interleave=stage;interleave.timeout=77;policy=peak",
+           "interleave=stage;interleave.timeout=77",
            1);
     struct cs *cs = cs_instance(&host);
     RETURN_IF(!cs || cs->host != &host);
@@ -46,7 +46,6 @@ static int begin_with_all(void)
     RETURN_IF(cs->exec.backing != CS_BACKING_OWN || cs->exec.arena.facts.limit != 5 << 20);
     RETURN_IF(cs->exec.device != &device || cs->exec.arena.watch.see == NULL);
     RETURN_IF(!cs->gate.usable || cs->gate.timeout != INT64_C(77000000));
-    RETURN_IF(!cs->peak.on);
     RETURN_IF(cs->start_ms < INT64_C(1500000000000));
     return GOOD;
 }
@@ -55,7 +54,7 @@ static int begin_with_little(void)
 {
     setenv("CONVSHIM_CONFIG", "summary=off;workspace=1TiB", 1);
     struct cs *cs = cs_instance(&host);
-    RETURN_IF(!cs || cs_trace_on(&cs->trace) || cs->exec.arena.watch.see || cs->peak.on);
+    RETURN_IF(!cs || cs_trace_on(&cs->trace) || cs->exec.arena.watch.see);
     RETURN_IF(cs->exec.backing != CS_BACKING_AUTO);
     RETURN_IF(cs->gate.timeout != INT64_C(1000000000));
     return GOOD;
@@ -68,49 +67,10 @@ static void each_part_has_its_options(void)
     check_child(begin_with_little);
 }
 
-/* The number under which a program's own records are kept: it writes it to standard error. */
-static int tell_number(void)
-{
-    char text[64];
-    setenv("CONVSHIM_CONFIG", begin_options, 1);
-    struct cs *cs = cs_instance(&host);
-    RETURN_IF(!cs);
-    int length = snprintf(text, sizeof text, "]: %llx\n", (unsigned long long)cs->peak.program);
-    return write(2, text, (size_t)length) == length ? GOOD : 1;
-}
-
-static void what_is_kept_is_kept_by_what_decides(void)
-{
-    static const char *const other[] = {
-        "summary=off",
-        "summary=off;workspace=5MiB",
-        "summary=off;workspace=6MiB",
-        "summary=off;workspace=5MiB;threshold=9MiB",
-        "summary=off;workspace=5MiB;lanes=3",
-        "summary=off;workspace=5MiB;backing=own",
-        "summary=off;workspace=5MiB;max_slowdown=2",
-    };
-    enum {
-        OTHERS = sizeof other / sizeof *other
-    };
-    static char number[OTHERS][64];
-    for (int i = 0; i < OTHERS; i++) {
-        begin_options = other[i];
-        check_child(tell_number);
-        snprintf(number[i], sizeof number[i], "%.60s", output);
-        CHECK(strlen(number[i]) > 8);
-        for (int j = 0; j < i; j++)
-            CHECK(strcmp(number[j], number[i]) != 0);
-    }
-    begin_options = "summary=off;log=error;trace_limit=1MiB"; /* these decide nothing */
-    check_child(tell_number);
-    CHECK_STR(output, number[0]);
-}
-
 /* A line for each, in their order; more than what is first made room for. */
 static void what_is_wrong_with_options_is_said(void)
 {
-    begin_options = "summary=off;workspace=banana;lanes=pear;tiles=0;min_saving=plum";
+    begin_options = "summary=off;workspace=banana;lanes=pear;tiles=0;price=plum";
     check_child(begin);
     CHECK_STR(output,
               "CONVSHIM_CONFIG:2: workspace: \"banana\" is not allowed, ignored; allowed: "
@@ -118,8 +78,8 @@ static void what_is_wrong_with_options_is_said(void)
               "CONVSHIM_CONFIG:3: lanes: \"pear\" is not allowed, ignored; allowed: auto, "
               "or 1 to 8\n"
               "CONVSHIM_CONFIG:4: tiles: \"0\" is not allowed, ignored; allowed: 1 to 1024\n"
-              "CONVSHIM_CONFIG:5: min_saving: \"plum\" is not allowed, ignored; allowed: 0 "
-              "to 1TiB\n");
+              "CONVSHIM_CONFIG:5: price: \"plum\" is not allowed, ignored; allowed: 0 "
+              "to 100000\n");
 }
 
 static int rules_now; /* of the file */
@@ -166,7 +126,6 @@ int main(void)
         return 1;
     TEST(the_log_says_what_is_loaded);
     TEST(each_part_has_its_options);
-    TEST(what_is_kept_is_kept_by_what_decides);
     TEST(what_is_wrong_with_options_is_said);
     TEST(rules_are_named_in_a_summary);
     return REPORT() || !leave_folder();

@@ -423,71 +423,6 @@ static void what_ends_without_exit_leaves_its_summary(void)
     check_child(end_without_exit);
 }
 
-/* --- what is remembered of the program's memory --- */
-
-enum way {
-    BY_EXIT,
-    BY_THE_EXIT_CALL, /* which calls no handlers */
-    BY_KILL,
-    BY_SIGNAL,
-    BY_ITSELF, /* the library hears nothing */
-    WAYS
-};
-
-static enum way way;
-
-/* An instance under options of the way's own, so that it has records of its own. */
-static struct cs *watching(struct cs_peak_name *name)
-{
-    static char options[128];
-    const struct cs_vendor vendor = {.ctx = NULL};
-    const struct cs_request request = {.problem = problem_of(2, 4, 4, 8, CS_F16), .required = 100};
-    *name = cs_peak_name(&request, &vendor);
-    snprintf(options, sizeof options,
-             "policy=peak;log=off;summary=json:summary.json;workspace=%dMiB", 1 + (int)way);
-    return with_summary(options);
-}
-
-static int note_and_end(void)
-{
-    static char memory[1 << 16];
-    const struct cs_problem problem = problem_of(2, 4, 4, 8, CS_F16);
-    const struct cs_addresses at = {.tensor = {memory, memory + (1 << 12), memory + (1 << 13)}};
-    struct cs_peak_name name;
-    struct cs *cs = watching(&name);
-    RETURN_IF(!cs || cs_peak_room(&cs->peak, &cs->store, name) != CS_PEAK_NEW);
-    count(cs, 1, 0);
-    cs_peak_note(&cs->peak, &cs->store, name, 10, &problem, &at);
-    if (way == BY_EXIT)
-        exit(GOOD);
-    if (way == BY_THE_EXIT_CALL)
-        cs_renewal_exit();
-    if (way == BY_KILL)
-        cs_renewal_killed();
-    if (way == BY_SIGNAL)
-        raise(SIGTERM);
-    return GOOD;
-}
-
-static int look_for_room(void)
-{
-    struct cs_peak_name name;
-    struct cs *cs = watching(&name);
-    RETURN_IF(!cs);
-    const bool known = cs_peak_room(&cs->peak, &cs->store, name) != CS_PEAK_NEW;
-    return known == (way != BY_ITSELF) ? GOOD : 1;
-}
-
-static void what_a_run_has_shown_is_kept_however_it_ends(void)
-{
-    for (way = 0; way < WAYS; way++) {
-        int status = status_of(note_and_end);
-        CHECK(way == BY_SIGNAL ? WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM
-                               : WIFEXITED(status) && WEXITSTATUS(status) == GOOD);
-        check_child(look_for_room);
-    }
-}
-
 /* --- what the reports say --- */
 
 static bool write_rules(void)
@@ -628,12 +563,12 @@ static int configure_beside(void)
     char error[128];
     setenv("CONVSHIM_CONFIG", "summary=off;lanes=3;tiles=7", 1);
     RETURN_IF(cs_configure("workspace=5MiB;lanes=2", error, sizeof error) != 0);
-    RETURN_IF(cs_configure("min_saving=1MiB", error, sizeof error) != 0);
+    RETURN_IF(cs_configure("price=7", error, sizeof error) != 0);
     struct cs *cs = cs_instance(&host);
     RETURN_IF(!cs || strcmp(cs->config.source,
                             "/dev/null and CONVSHIM_CONFIG and convshim_configure") != 0);
     RETURN_IF(cs->limits.workspace != 5 << 20 || cs->limits.lanes != 2);
-    RETURN_IF(cs->limits.tiles != 7 || cs->limits.min_saving != 1 << 20);
+    RETURN_IF(cs->limits.tiles != 7 || cs->limits.price != 7000);
     return GOOD;
 }
 
@@ -691,7 +626,6 @@ int main(void)
     TEST(a_signal_is_caught_where_a_summary_is_wanted);
     TEST(what_is_terminated_leaves_its_summary);
     TEST(what_ends_without_exit_leaves_its_summary);
-    TEST(what_a_run_has_shown_is_kept_however_it_ends);
     TEST(a_summary_is_written_where_something_came);
     TEST(where_a_summary_is_is_said_where_there_is_a_log);
     TEST(a_program_may_set_options_before_the_first_call);
