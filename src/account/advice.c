@@ -74,8 +74,8 @@ static int on_nothing(const struct cs_account *account, const struct cs_summary_
         return snprintf(text, size, "no tiling fits %s: try a larger workspace", limit);
     if (account->passed[CS_REASON_DEAR] > 0)
         return snprintf(text, size,
-                        "max_slowdown allows no tiling: raise it, or write how much workspace may "
-                        "be used");
+                        "tiles would cost more than they save: raise price, or write how much "
+                        "workspace may be used");
     if (account->passed[CS_REASON_PROVIDED] > 0)
         return snprintf(text, size,
                         "the application ignores the reported size and allocates its own");

@@ -81,7 +81,7 @@ static void list_untiled(struct deciding *deciding)
     double seconds = 0;
     if (cs_plan_cut(deciding->question.problem, &untiled, &search->plan) == CS_OK) {
         search->plan.shape[0].workspace = deciding->question.required;
-        seconds = cs_cost_of(&search->plan, deciding->question.profile).seconds;
+        seconds = cs_cost_of(&search->plan, deciding->question.profile).most;
     }
     search->list.count = 1;
     search->list.candidate[0] = (struct cs_candidate){

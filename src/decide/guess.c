@@ -44,7 +44,7 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
     const struct cs_cost_tiles untiled = {
         .count = 1, .launched = 1, .workspace = (double)question->required};
     guesser->seconds =
-        cs_cost_of_tiles(problem, &guesser->tile, &untiled, guesser->profile).seconds;
+        cs_cost_of_tiles(problem, &guesser->tile, &untiled, guesser->profile).most;
 }
 
 /* Slices of the filter along C are copied, images where the tiling says so. */
@@ -138,7 +138,7 @@ void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
                                         .lanes = lanes_of(guesser, &guess->tiling),
                                         .relaxation = guess->tiling.relaxation};
     guess->seconds = corrected(
-        guesser, cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).seconds);
+        guesser, cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).most);
 }
 
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,

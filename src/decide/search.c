@@ -98,7 +98,7 @@ double cs_search_size(const struct cs_problem *problem)
 
 static double seconds_of(const struct cs_search *search)
 {
-    return cs_cost_of(&search->plan, search->question->profile).seconds;
+    return cs_cost_of(&search->plan, search->question->profile).most;
 }
 
 static struct cs_candidate candidate_of(const struct cs_search *search)

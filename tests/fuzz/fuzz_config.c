@@ -110,7 +110,7 @@ static void check(const struct cs_config *config)
     require(config->threshold >= CS_CONFIG_AUTO && config->threshold <= tib);
     require(config->price >= 0 && config->price <= 100000000);
     require(
-        config->max_slowdown == CS_CONFIG_AUTO || config->max_slowdown == 0 ||
+        config->max_slowdown == 0 ||
         (config->max_slowdown >= 1000 && config->max_slowdown <= 1000 * 1000)); /* thousandths */
     require(config->untileable >= CS_UNTILEABLE_AUTO && config->untileable <= CS_UNTILEABLE_REFUSE);
     require(config->tiles >= 1 && config->tiles <= 1024);

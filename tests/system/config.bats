@@ -177,12 +177,12 @@ named_file()
 
 @test "lanes, backing, arena, interleave: every value that is allowed, no complaint" {
     local value
-    for value in workspace=auto max_slowdown={auto,off,1,1.15,1000} lanes={auto,1,8} backing={auto,client,own} arena={auto,0,1TiB} interleave={off,stage} \
+    for value in workspace=auto max_slowdown={off,1,1.15,1000} price={0,15,0.5,100000} lanes={auto,1,8} backing={auto,client,own} arena={auto,0,1TiB} interleave={off,stage} \
         interleave.budget={off,1MiB,1TiB} interleave.timeout={1,60000}; do
         CONVSHIM_CONFIG=$value run_program
         expect_complaint ""
     done
-    refused "max_slowdown=0.9" 'CONVSHIM_CONFIG:1: max_slowdown: "0.9" is not allowed, ignored; allowed: auto, off, or 1 to 1000'
+    refused "max_slowdown=0.9" 'CONVSHIM_CONFIG:1: max_slowdown: "0.9" is not allowed, ignored; allowed: off, or 1 to 1000'
     refused "lanes=9" 'CONVSHIM_CONFIG:1: lanes: "9" is not allowed, ignored; allowed: auto, or 1 to 8'
     refused "backing=both" 'CONVSHIM_CONFIG:1: backing: "both" is not allowed, ignored; allowed: auto, client, own'
     refused "interleave.budget=1KiB" \

@@ -121,7 +121,7 @@ static void what_can_be_changed_goes_before_the_most_frequent(void)
     pass(account, CS_REASON_DEAR, 1);
     check_advice(
         account, &plain,
-        "max_slowdown allows no tiling: raise it, or write how much workspace may be used");
+        "tiles would cost more than they save: raise price, or write how much workspace may be used");
     pass(account, CS_REASON_NO_TILING, 1);
     check_advice(account, &plain, "no tiling fits 1 MiB: try a larger workspace");
     pass(account, CS_REASON_REPORT_ONLY, 1);

@@ -9,10 +9,10 @@ static void defaults_are_those_of_the_list(void)
     CHECK(config.enabled);
     CHECK_STR(config.source, "");
     CHECK_INT(config.workspace, CS_CONFIG_AUTO);
-    CHECK_INT(config.max_slowdown, CS_CONFIG_AUTO);
+    CHECK_INT(config.max_slowdown, 0);
     CHECK_INT(config.threshold, CS_CONFIG_AUTO);
     CHECK_STR(config.policy.text, "fit");
-    CHECK_INT(config.min_saving, 16 << 20);
+    CHECK_INT(config.price, 25000);
     CHECK_INT(config.tiles, 4);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_AUTO);
@@ -154,9 +154,6 @@ static const struct {
     {"threshold", "auto", true},
     {"threshold", "1TiB", true},
     {"threshold", "2TiB", false},
-    {"min_saving", "0", true},
-    {"min_saving", "1TiB", true},
-    {"min_saving", "auto", false},
     {"tiles", "1", true},
     {"tiles", "0", false},
     {"tiles", "1024", true},
@@ -200,7 +197,7 @@ static const struct {
     {"interleave.timeout", "60001", false},
     {"interleave.timeout", "auto", false},
     {"interleave.timeout", "1s", false},
-    {"max_slowdown", "auto", true},
+    {"max_slowdown", "auto", false},
     {"max_slowdown", "Off", true},
     {"max_slowdown", "1", true},
     {"max_slowdown", "1.15", true},
@@ -535,7 +532,7 @@ static void check_valid_values(void)
 {
     CHECK(config.workspace == CS_CONFIG_AUTO ||
           (config.workspace >= 1024 && config.workspace <= INT64_C(1) << 40));
-    CHECK(config.max_slowdown == CS_CONFIG_AUTO || config.max_slowdown == 0 ||
+    CHECK(config.max_slowdown == 0 ||
           (config.max_slowdown >= 1000 && config.max_slowdown <= 1000000));
     CHECK(config.threshold == CS_CONFIG_AUTO ||
           (config.threshold >= 0 && config.threshold <= INT64_C(1) << 40));
