@@ -424,8 +424,11 @@ static void every_format(void)
     static const struct {
         int variant;
         enum cs_format format;
-    } rows[] = {{0, CS_FORMAT_TEXT}, {0, CS_FORMAT_CSV},  {0, CS_FORMAT_JSON},
-                {1, CS_FORMAT_TEXT}, {6, CS_FORMAT_TEXT}, {9, CS_FORMAT_TEXT}};
+    } rows[] = {{0, CS_FORMAT_TEXT},
+                {0, CS_FORMAT_CSV},
+                {1, CS_FORMAT_JSON},
+                {6, CS_FORMAT_TEXT},
+                {9, CS_FORMAT_TEXT}};
     char title[64];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct view view = {.pairs = 1, .format = rows[i].format};
