@@ -183,7 +183,7 @@ expect_refused()
     mutant leaves "leaves its picture" -e 's|<path class="saved" d="M0,240|<path class="saved" d="M0,940|'
     mutant unpainted "has no colour" -e 's|^\.held \{.*|.held { fill: none; }|'
     mutant untrue "px wide, not" -e 's|(class="after" x="0.0" y="7.5" width=")[0-9.]*|\1500|'
-    mutant missing "1 bars for" -e 's|<rect class="after" y="7.5"[^>]*>||'
+    mutant missing "1 bars for" -e 's|<rect class="after" x="0.0" y="7.5"[^>]*>||'
     mutant untold "tells no numbers" -e 's|<title>[0-9]+ B.*</title>||'
     expect_refused light
 }
