@@ -107,8 +107,8 @@ static void put_head(const struct cs_tune *tune, FILE *out)
 
 const char *cs_tune_options_before(const struct cs_tune *tune)
 {
-    return tune->options->lowest || tune->options->fits > 0 ? "policy = off\nmax_slowdown = off\n"
-                                                            : "policy = off\nmax_slowdown = 1.15\n";
+    return tune->options->lowest || tune->options->fits > 0 ? "policy = off\nprice = 100000\n"
+                                                            : "policy = off\n";
 }
 
 static void put_price(const struct cs_exposure *exposure, FILE *out)

@@ -266,7 +266,7 @@ static void the_file_of_tune_says_what_each_way_takes(void)
          "# held but for workspaces           3 MiB\n",
          "# With these rules it runs in 1024 MiB without a failed allocation; without a file, by "
          "the defaults, it does not run.\n",
-         "\npolicy = off\nmax_slowdown = off\n");
+         "\npolicy = off\nprice = 100000\n");
 }
 
 static int conclude(int argc, char **argv)
