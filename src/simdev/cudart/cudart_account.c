@@ -1,4 +1,5 @@
-/* Account mode: what is counted instead of executed, by name, and what is not there at all. */
+/* Account mode: counters by name of work that is counted instead of executed, and of functions that
+ * are missing. */
 #include "cudart_account.h"
 #include "cudart_bytes.h"
 #include <pthread.h>

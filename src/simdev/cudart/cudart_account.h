@@ -1,4 +1,4 @@
-/* Account mode inside the stand-in libcudart: what is counted by name. Thread-safe. */
+/* Account mode inside the simulated libcudart: counters by name. Thread-safe. */
 #ifndef CUDART_ACCOUNT_H
 #define CUDART_ACCOUNT_H
 
@@ -8,34 +8,36 @@ enum simdev_tally_kind {
     SIMDEV_TALLY_KERNEL,    /* kernels of the program, not executed */
     SIMDEV_TALLY_CALL,      /* calls of libraries, not executed */
     SIMDEV_TALLY_MISSING,   /* functions that are not simulated */
-    SIMDEV_TALLY_LOOKED_UP, /* functions that are not there, and were looked up */
-    SIMDEV_TALLY_GUESSED,   /* functions that answered a size that only the library knows */
-    SIMDEV_TALLY_PLAN,      /* convolutions' execution plans, by what they are */
-    SIMDEV_TALLY_READER,    /* who read what nothing had written */
+    SIMDEV_TALLY_LOOKED_UP, /* functions that are missing and were looked up */
+    SIMDEV_TALLY_GUESSED,   /* functions that returned an estimate of a size that only the real
+                               library has */
+    SIMDEV_TALLY_PLAN,      /* execution plans of convolutions, by description */
+    SIMDEV_TALLY_READER,    /* callers that read memory which was never written */
     SIMDEV_TALLY_KINDS
 };
 
 struct simdev_tally;
 
-/* Reads SIMDEV_MODE and SIMDEV_MISSING. False (a violation says why) if one is unusable. */
+/* Reads SIMDEV_MODE and SIMDEV_MISSING. False, after a violation that gives the reason, if one is
+ * unusable. */
 bool simdev_account_init(void);
-/* simdev_account_mode for those who know that the device is up. */
+/* simdev_account_mode for callers that have already brought the device up. */
 bool simdev_account_on(void);
 
-/* The counter of a name, made by the first who asks; NULL if memory is short. */
+/* Returns the counter of a name. The first call creates it. NULL if memory is short. */
 struct simdev_tally *simdev_tally(enum simdev_tally_kind kind, const char *name);
-/* Counts one more; returns how many there were with it. NULL is nothing. */
+/* Adds one to the counter and returns the new count. Does nothing if `tally` is NULL. */
 uint64_t simdev_tally_add(struct simdev_tally *tally);
 typedef void simdev_tally_seen(const char *name, uint64_t count, void *arg);
-/* Tells of every name of the kind that was counted, in no order. */
+/* Calls back for every counted name of the kind, in any order. */
 void simdev_tally_each(enum simdev_tally_kind kind, simdev_tally_seen *seen, void *arg);
 
-/* Adds what is told of all this to a report, a JSON object: what was not executed, what is missing,
- * what was read that nothing had written, and whether anybody asked for times. */
+/* Adds these counters to a report, a JSON object: work that was not executed, functions that are
+ * missing, reads of memory that was never written, and whether the program queried times. */
 struct cJSON;
 void simdev_account_report(struct cJSON *report);
 
-/* Work that counts one more whenever it runs. */
+/* Work that adds one to the counter each time it runs. */
 struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct simdev_cost *cost);
 
 #endif

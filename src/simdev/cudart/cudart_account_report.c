@@ -1,4 +1,4 @@
-/* The part of the report that tells what was left out. */
+/* The part of the report that lists work that was not executed. */
 #include "cudart_account.h"
 #include "cudart_bytes.h"
 #include "cudart_time.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    MOST_NAMES = 64 /* of each kind, those counted most */
+    MOST_NAMES = 64 /* of each kind, the names with the highest counts */
 };
 
 struct row {
@@ -36,7 +36,7 @@ static void collect(const char *name, uint64_t count, void *arg)
     rows->row[rows->rows++] = (struct row){.name = name, .count = count};
 }
 
-/* The most frequent first, and where that is equal by name: the same in every run. */
+/* The highest count first, equal counts by name, so that every run has the same order. */
 static int compare(const void *left, const void *right)
 {
     const struct row *a = left, *b = right;

@@ -14,7 +14,7 @@ static cudaError_t allocate(const char *function, enum simdev_place place, enum 
     return simdev_leave(error);
 }
 
-/* Waits for what could use the block; memory of a pool is any context's. */
+/* Waits for the work that may use the block. Any context may use memory of a pool. */
 static void wait_for_users(const void *ptr)
 {
     struct simdev_mem_info info;
@@ -24,7 +24,7 @@ static void wait_for_users(const void *ptr)
     simdev_queue_wait_all(current);
 }
 
-/* Like the real ones, waits for everything in the context first. */
+/* Like the real functions, waits for all work of the context first. */
 static cudaError_t release(const char *function, enum simdev_place place, void *ptr)
 {
     cudaError_t error = simdev_enter(function);
@@ -70,7 +70,7 @@ cudaError_t cudaFreeHost(void *ptr)
     return release(__func__, SIMDEV_PINNED, ptr);
 }
 
-/* It lies on the device from the start, and the host reads and writes it there. */
+/* The memory is on the device from the start. The host reads and writes it there. */
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags)
 {
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
@@ -78,7 +78,7 @@ cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags)
     return allocate(__func__, SIMDEV_DEVICE, SIMDEV_KIND_MANAGED, ptr, bytes);
 }
 
-/* Page-locks memory of the program's own. */
+/* Page-locks memory that the program allocated. */
 cudaError_t cudaHostRegister(void *ptr, size_t bytes, unsigned flags)
 {
     const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |

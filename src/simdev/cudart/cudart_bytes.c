@@ -1,5 +1,5 @@
-/* Account mode: which bytes of device memory were written by copies and sets, and what reading
- * others gives. */
+/* Account mode: which bytes of device memory were written by copies and sets, and the results of
+ * reading other bytes. */
 #include "cudart_bytes.h"
 #include "cudart_values.h"
 #include <pthread.h>
@@ -14,7 +14,7 @@ enum {
     IN_PAGES = -1 /* the bytes themselves are there */
 };
 
-/* A run of bytes that were written; `value`: all of them are this, and no page holds them. */
+/* A run of written bytes. `value`: every byte has this value and no page holds them. */
 struct extent {
     uintptr_t begin, end;
     int value;
@@ -24,12 +24,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct extent *extents; /* sorted, apart */
 static size_t count, room;
 static struct simdev_unwritten unwritten;
-static uintptr_t *given; /* sorted: what kernels were given since it was written */
+static uintptr_t *given; /* sorted: addresses passed to kernels since their memory was written */
 static size_t givens, given_room;
 
 /* --- extents; the caller holds the lock --- */
 
-/* The first that ends behind the address. */
+/* The first extent that ends after the address. */
 static size_t first_behind(uintptr_t address)
 {
     size_t low = 0, high = count;
@@ -69,7 +69,7 @@ static void remove_at(size_t at, size_t removed)
     count -= removed;
 }
 
-/* Gives back whole pages inside. */
+/* Releases the whole pages inside the range to the kernel. */
 static void release_pages(uintptr_t begin, uintptr_t end)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -78,7 +78,7 @@ static void release_pages(uintptr_t begin, uintptr_t end)
         madvise((void *)first, last - first, MADV_DONTNEED);
 }
 
-/* The first address given from this one on. */
+/* The first address passed to a kernel that is not below this one. */
 static size_t first_given(uintptr_t address)
 {
     size_t low = 0, high = givens;
@@ -105,7 +105,7 @@ static bool was_given(uintptr_t begin, uintptr_t end)
     return first < givens && given[first] < end;
 }
 
-/* Takes [begin, end) out. False if memory is short: then nothing happened. */
+/* Removes [begin, end). False, without any change, if memory is short. */
 static bool carve(uintptr_t begin, uintptr_t end)
 {
     if (!make_room(2))
@@ -144,7 +144,7 @@ static void drop(uintptr_t begin, uintptr_t end)
     release_pages(begin, end);
 }
 
-/* --- what copies and sets do --- */
+/* --- copies and sets --- */
 
 static void write_locked(void *device, const void *host, size_t bytes)
 {
@@ -165,7 +165,7 @@ static void set_locked(uintptr_t begin, size_t bytes, int value)
     put(begin, begin + bytes, value);
 }
 
-/* True if the value is one byte again and again. */
+/* True if the value consists of one repeated byte. */
 static bool is_uniform(uint32_t value, unsigned element)
 {
     unsigned char byte[sizeof(value)];
@@ -190,7 +190,7 @@ void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t byt
     pthread_mutex_unlock(&lock);
 }
 
-/* The bytes that are known; the caller holds the lock. */
+/* Returns the number of known bytes. The caller holds the lock. */
 static size_t read_locked(void *host, const void *device, size_t bytes)
 {
     const uintptr_t begin = (uintptr_t)device, end = begin + bytes;
@@ -234,7 +234,7 @@ size_t simdev_bytes_read(void *host, const void *device, size_t bytes)
     return bytes - known;
 }
 
-/* What was never written at the source is then never written at the destination. */
+/* Bytes that were never written at the source are then unknown at the destination. */
 void simdev_bytes_move(void *to, const void *from, size_t bytes)
 {
     const uintptr_t begin = (uintptr_t)from, end = begin + bytes;

@@ -1,6 +1,6 @@
-/* Account mode's device memory: which bytes of it the program wrote by copies and sets. Everything
- * else reads as zeros, and is told of: a kernel that was not executed may have written it. Nothing
- * here needs a page of memory that nobody wrote. Thread-safe. */
+/* Device memory in account mode: which bytes the program wrote by copies and sets. All other bytes
+ * read as zeros and are reported, because a kernel that was not executed may have written them.
+ * Memory that was never written needs no pages. Thread-safe. */
 #ifndef CUDART_BYTES_H
 #define CUDART_BYTES_H
 
@@ -9,19 +9,19 @@
 
 void simdev_bytes_write(void *device, const void *host, size_t bytes);
 void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t bytes);
-/* How many of the bytes nothing had written. */
+/* Returns how many of the bytes were never written. */
 size_t simdev_bytes_read(void *host, const void *device, size_t bytes);
-/* The same, and it counts for no read of the program. */
+/* The same, but does not count as a read by the program. */
 size_t simdev_bytes_peek(void *host, const void *device, size_t bytes);
 void simdev_bytes_move(void *to, const void *from, size_t bytes);
-/* A kernel was given these addresses: it may have written there. What was written before is told to
- * the host only if it asks for all of one piece as it was written, or for none of the addresses:
- * inputs survive, and no result is taken for what lay there before. */
+/* These addresses were passed to a kernel, which may write there. Earlier contents remain readable
+ * only if the host reads exactly one whole write, or a range that contains none of the addresses.
+ * So inputs survive, and old contents are not mistaken for results. */
 void simdev_bytes_given(const uintptr_t *address, size_t count);
-/* The memory is new or gone: nothing was written to it. */
+/* The memory is new or was freed: it counts as never written. */
 void simdev_bytes_forget(const void *device, size_t bytes);
 
-/* What was read by the host and never written by a copy or set. */
+/* Reads by the host of bytes that no copy or set wrote. */
 struct simdev_unwritten {
     uint64_t reads, bytes;
 };

@@ -1,5 +1,5 @@
-/* Names the function of the program that calls the device, from the stack and the symbols of loaded
- * files. */
+/* Names the function of the program that called the device, from the stack and the symbols of
+ * loaded files. */
 #include "cudart_caller.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -20,7 +20,7 @@ static const char *file_of(const char *path)
     return slash ? slash + 1 : path ? path : "";
 }
 
-/* One of the device's own libraries. */
+/* True for one of the simulated device's libraries. */
 static bool is_device(const char *path)
 {
     static const char *const names[] = {"libcudart.so.", "libcuda.so.", "libcudnn.so.",
@@ -31,7 +31,7 @@ static bool is_device(const char *path)
     return false;
 }
 
-/* The symbol that the address is inside of; NULL: of a function that is not exported. */
+/* The symbol that contains the address. NULL if the function is not exported. */
 static const char *symbol_at(void *address, Dl_info *info)
 {
     ElfW(Sym) *symbol = NULL;
@@ -41,7 +41,7 @@ static const char *symbol_at(void *address, Dl_info *info)
     return info->dli_sname && symbol && inside < symbol->st_size ? info->dli_sname : NULL;
 }
 
-/* C++ names as people know them, if the program has what reads them. */
+/* Demangles a C++ name if the program has loaded a demangler. */
 static void put_name(const char *symbol, char *name, size_t size)
 {
     typedef char *demangler(const char *, char *, size_t *, int *);
@@ -61,12 +61,12 @@ void simdev_caller_name(char *name, size_t size)
     Dl_info info = {.dli_fname = NULL};
     snprintf(name, size, "the program");
     for (int i = 1; i < frames; i++) {
-        /* The address behind a call may be that of the next function. */
+        /* A return address may be that of the next function. */
         const char *symbol = symbol_at((char *)frame[i] - 1, &info);
         if (is_device(info.dli_fname))
             continue;
         if (file && info.dli_fbase != file)
-            return; /* whoever called that file knows nothing of this */
+            return; /* the caller of that file is not related to this call */
         if (symbol) {
             put_name(symbol, name, size);
             return;

@@ -1,4 +1,4 @@
-/* Stream capture: streams whose work becomes nodes of a graph; begun, asked about, ended. */
+/* Stream capture: streams whose work becomes nodes of a graph. Begin, query, end. */
 #include "cudart_capture.h"
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static bool contains(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t
     return false;
 }
 
-/* The nodes may be the member's own: cudaStreamGetCaptureInfo hands them out. */
+/* `nodes` may be the member's array, which cudaStreamGetCaptureInfo returns. */
 bool simdev_member_add(struct simdev_member *member, const cudaGraphNode_t *nodes, size_t count)
 {
     size_t total = member->nodes;
@@ -127,7 +127,7 @@ static const struct simdev_member *origin_of(const struct simdev_capture *captur
     return member;
 }
 
-/* Marks in `index` what the nodes come behind, themselves too, in a graph where all of it is 0. */
+/* Marks in `index` the nodes and all their ancestors. `index` is 0 in the whole graph before. */
 static bool mark_ancestors(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count)
 {
     size_t depth = 0;
@@ -151,7 +151,8 @@ static bool mark_ancestors(cudaGraph_t graph, const cudaGraphNode_t *nodes, size
     return true;
 }
 
-/* True if the stream that the capture began on comes behind the work of all that joined. */
+/* True if the stream that began the capture is ordered after the work of all streams that joined.
+ */
 static cudaError_t check_joined(const struct simdev_capture *capture)
 {
     const struct simdev_member *origin = origin_of(capture);
@@ -192,7 +193,7 @@ void simdev_capture_reset(uint64_t context)
 
 /* --- the calls --- */
 
-/* `graph` NULL: one of its own. */
+/* `graph` NULL: the capture creates a graph. */
 static cudaError_t begin(const struct simdev_stream_info *stream, cudaGraph_t graph,
                          const cudaGraphNode_t *dependencies, size_t count,
                          enum cudaStreamCaptureMode mode)
@@ -276,7 +277,8 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t handle, cudaGraph_t graph
     return simdev_leave(error);
 }
 
-/* Why the capture yields no graph. Those that leave it going on have made it invalid. */
+/* The reason why the capture yields no graph. An error that does not end the capture has
+ * invalidated it. */
 static cudaError_t check_end(struct simdev_capture *capture, const struct simdev_member *member,
                              bool *ends)
 {
@@ -315,7 +317,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *graph)
     return simdev_leave(error);
 }
 
-/* What does not use the stream may ask about the legacy one without invalidating a capture. */
+/* A query that does not use the stream may name the legacy stream without invalidating a capture.
+ */
 static cudaError_t ask(cudaStream_t handle, struct simdev_capture **capture,
                        struct simdev_member **member, enum cudaStreamCaptureStatus *status)
 {

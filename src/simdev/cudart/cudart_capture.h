@@ -1,9 +1,9 @@
-/* Captures as the stand-in libcudart keeps them. Everything here is guarded by the graph lock,
- * which the caller of every function holds.
+/* Captures inside the simulated libcudart. The graph lock guards everything here. The caller of
+ * every function holds it.
  *
- * A capture has members: the stream that it began on, and those that joined by waiting for an event
- * recorded in it. What is invalid during a capture invalidates it; its streams answer errors from
- * then on, until cudaStreamEndCapture. */
+ * A capture has members: the stream that began it, and the streams that joined by waiting for an
+ * event recorded in it. An operation that is forbidden during a capture invalidates it. Its streams
+ * then return errors until cudaStreamEndCapture. */
 #ifndef CUDART_CAPTURE_H
 #define CUDART_CAPTURE_H
 
@@ -28,7 +28,7 @@ struct simdev_capture {
     cudaGraph_t graph;
     bool owns_graph;
     bool is_invalid;
-    struct simdev_member *members; /* the last is the one that it began on */
+    struct simdev_member *members; /* the last one is the stream that began the capture */
 };
 
 extern struct simdev_capture *simdev_captures;
@@ -38,21 +38,21 @@ extern atomic_uint simdev_capture_count;
 /* The capture that the stream is a member of; NULL if it is not capturing. */
 struct simdev_capture *simdev_capture_find(const struct simdev_stream_info *stream,
                                            struct simdev_member **member);
-/* Looks a stream up that is to be used. `*capture` is NULL if it does not capture; an error if it
- * cannot be used. */
+/* Looks up a stream before use. `*capture` is NULL if the stream is not capturing. Returns an error
+ * if it cannot be used. */
 cudaError_t simdev_capture_look_up(cudaStream_t handle, struct simdev_stream_info *stream,
                                    struct simdev_capture **capture, struct simdev_member **member);
-/* cudaErrorStreamCaptureImplicit for the legacy stream while a blocking stream is captured: it
- * cannot be used at all then. */
+/* cudaErrorStreamCaptureImplicit for the legacy stream while a blocking stream is captured, because
+ * it cannot be used at all then. */
 cudaError_t simdev_capture_refuse_legacy(const struct simdev_stream_info *stream, bool invalidates);
 /* Returns the error. */
 cudaError_t simdev_capture_invalidate(struct simdev_capture *capture, cudaError_t error);
 /* True if a stream of the context takes part. */
 bool simdev_capture_has_member(const struct simdev_capture *capture, uint64_t context);
-/* Takes all streams out of the capture, and the capture away; the graph stays. */
+/* Removes all streams from the capture and destroys it. The graph stays. */
 void simdev_capture_end(struct simdev_capture *capture);
 
-/* A new member, that depends on nothing; NULL if memory is short. */
+/* Adds a member without dependencies. NULL if memory is short. */
 struct simdev_member *simdev_capture_join(struct simdev_capture *capture,
                                           const struct simdev_stream_info *stream);
 /* Makes the member's next node depend on these too; false if memory is short. */

@@ -1,4 +1,5 @@
-/* What captures mean to every other call: whose work becomes a node, and who is refused. */
+/* The effect of captures on every other call: which work becomes a node, and which calls are
+ * refused. */
 #include "cudart_capture.h"
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,7 @@ cudaError_t simdev_capture_refuse_device(uint64_t context)
     return error;
 }
 
-/* What the calling thread may not disturb. */
+/* True if the calling thread must not disturb the capture. */
 static bool is_protected(const struct simdev_capture *capture)
 {
     if (thread_mode == cudaStreamCaptureModeRelaxed ||
@@ -215,7 +216,7 @@ static cudaError_t wait_for_mark(const struct simdev_stream_info *stream,
                                                               : cudaErrorMemoryAllocation;
 }
 
-/* An event that was never recorded holds up nothing, in a capture neither. */
+/* An event that was never recorded blocks nothing, also in a capture. */
 cudaError_t simdev_capture_wait(cudaStream_t handle, const struct simdev_mark *mark, bool recorded,
                                 bool *captured)
 {

@@ -1,5 +1,5 @@
-/* Contexts of the simulated devices: creation, the current one of each thread, destruction with
- * all they own. */
+/* Contexts of the simulated devices: creation, the current context of each thread, destruction with
+ * all contents. */
 #include "cudart_context.h"
 #include <dlfcn.h>
 #include <limits.h>
@@ -21,7 +21,7 @@ struct CUctx_st {
     unsigned retained; /* primary, by the driver */
 };
 
-/* A place in a thread's stack. The context may be gone, its handle another's. */
+/* An entry of a thread's stack. The context may be destroyed and its handle reused. */
 struct seat {
     struct CUctx_st *context;
     uint64_t id;
@@ -58,7 +58,7 @@ static struct CUctx_st *find_primary(int device)
     return c;
 }
 
-/* One that was destroyed, and can be another. */
+/* A destroyed context whose memory can be reused. */
 static struct CUctx_st *find_destroyed(void)
 {
     struct CUctx_st *c = contexts;
@@ -85,7 +85,7 @@ static struct CUctx_st *activate(int device, bool primary)
     return context;
 }
 
-/* A primary context is the same one again after a reset. */
+/* A primary context stays valid across a reset. */
 static bool is_alive(const struct seat *seat)
 {
     const uint64_t id = seat->context->id;
@@ -214,7 +214,8 @@ static int count_alive(void)
     return alive;
 }
 
-/* Ends everything in a context. Graphs are no context's, and go when the last one does. */
+/* Destroys everything in a context. Graphs belong to no context and are destroyed with the last
+ * one. */
 static void end(struct simdev_owner owner, bool is_primary)
 {
     simdev_queue_wait_all(owner.context);

@@ -1,10 +1,10 @@
-/* Contexts: what streams, events and memory belong to. Which one a thread has current, and whether
- * the thread calls as the driver.
+/* Contexts, which own streams, events and memory: the current context of a thread, and whether the
+ * thread calls as the driver.
  *
- * Every device has a primary context, which a thread's first use of the runtime makes current;
- * others are made through the driver. A context's id is never given twice; its handle is, as soon
- * as it was destroyed. The errors are the runtime's, whose numbers are the driver's. Thread-safe;
- * the lock inside is taken under any other. */
+ * Every device has a primary context. A thread's first use of the runtime makes it current. The
+ * driver creates other contexts. The id of a context is never reused. Its handle is reused after
+ * destruction. Errors are the runtime's, which have the driver's numbers. Thread-safe. The internal
+ * lock may be taken while any other lock is held. */
 #ifndef CUDART_CONTEXT_H
 #define CUDART_CONTEXT_H
 
@@ -14,24 +14,26 @@ typedef struct CUctx_st *simdev_context; /* the driver's CUcontext */
 
 /* The context that is current in the calling thread, or that of the work it runs. */
 struct simdev_owner simdev_owner_current(void);
-/* What the calling thread runs from now on is work of this context. */
+/* Work that the calling thread runs from now on belongs to this context. */
 void simdev_owner_run(struct simdev_owner owner);
 
-/* Sees to it that a call has a context: for the runtime makes the primary one current if there is
- * none; for the driver cudaErrorDeviceUninitialized then. cudaErrorContextIsDestroyed if it was. */
+/* Ensures that a call has a context. The runtime makes the primary one current if there is none.
+ * For the driver, returns cudaErrorDeviceUninitialized if there is none. Returns
+ * cudaErrorContextIsDestroyed if the current one was destroyed. */
 cudaError_t simdev_context_enter(void);
 /* The device that the thread's next use of the runtime is for. */
 int simdev_context_device(void);
 /* Makes the primary context of a device current. */
 cudaError_t simdev_context_set_device(int device);
-/* Ends a device's primary context with all that is in it; the next use makes it anew, with another
- * id. */
+/* Destroys a device's primary context with all its contents. The next use creates a new one with
+ * another id. */
 void simdev_context_reset(int device);
 
 /* --- asked by libcuda --- */
 
-/* Until simdev_driver_end the thread's runtime calls are one call of the driver: it is made to fail
- * under this name, wants a context, and leaves the runtime's last error alone. */
+/* Until simdev_driver_end, the thread's runtime calls are part of one driver call. SIMDEV_FAIL
+ * applies to this name, the call requires a context, and the runtime's last error does not change.
+ */
 void simdev_driver_begin(const char *function);
 void simdev_driver_end(void);
 /* The name, or NULL while the thread does not call as the driver. */
@@ -55,11 +57,10 @@ bool simdev_context_primary_active(int device);
 cudaError_t simdev_memset(const char *function, void *to, unsigned value, unsigned element,
                           size_t bytes, cudaStream_t stream);
 
-/* A function of the driver's, for a program compiled for a version of CUDA; NULL if there is none.
- */
+/* A driver function for a program compiled for a version of CUDA. NULL if there is none. */
 void *simdev_driver_entry(const char *symbol, unsigned version);
 
-/* Loads libcuda.so.1 from beside this library, as the real runtime loads the driver. */
+/* Loads libcuda.so.1 from the folder of this library, as the real runtime loads the driver. */
 void simdev_driver_load(void);
 
 #endif

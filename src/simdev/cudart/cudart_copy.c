@@ -18,7 +18,7 @@ struct box {
     uint32_t value;
     unsigned element;            /* bytes of the value: 1, 2 or 4 */
     const char *function;        /* for the violation's text */
-    struct simdev_tally *reader; /* who has the host read this in account mode; NULL: nobody */
+    struct simdev_tally *reader; /* caller whose host read this is in account mode; NULL: none */
 };
 
 static bool is_empty(const struct box *box)
@@ -53,7 +53,7 @@ static void fill(const struct box *box, unsigned char *row)
             memcpy(row + x, &box->value, box->element);
 }
 
-/* Whether the bytes of a side are cudart_bytes.c's, not those in memory. */
+/* True if cudart_bytes.c holds the bytes of a side instead of memory. */
 static bool is_kept_apart(const struct side *side)
 {
     struct simdev_mem_info info;
@@ -133,7 +133,7 @@ static void run(void *arg)
         simdev_fault(cudaErrorIllegalAddress);
 }
 
-/* `on_device`: the caller says that this side is device memory. */
+/* `on_device`: the caller states that this side is device memory. */
 static bool check_place(const struct box *box, const struct side *side, bool on_device,
                         const char *name, enum simdev_place *found)
 {
@@ -151,7 +151,7 @@ static bool overlaps(const struct box *box)
     return box->height == 1 && box->depth == 1 && to < from + box->width && from < to + box->width;
 }
 
-/* Says in `*pageable` whether the host has to wait: CUDA may then still read or write the program's
+/* Sets `*pageable` if the host has to wait, because CUDA may still read or write the program's
  * pages. */
 static cudaError_t check_copy(const struct box *box, enum cudaMemcpyKind kind, bool *pageable,
                               bool *on_device)
@@ -172,7 +172,7 @@ static cudaError_t check_copy(const struct box *box, enum cudaMemcpyKind kind, b
     return cudaSuccess;
 }
 
-/* Device memory is read and written; the bus to the host is slower by this much. */
+/* Device memory is read and written. The bus to the host is slower by this factor. */
 static struct simdev_cost cost_of(const struct box *box)
 {
     const struct simdev_rates rates = simdev_device_rates();
@@ -215,7 +215,7 @@ static cudaError_t submit(const struct box *box, cudaStream_t stream, bool wait)
     return simdev_faulted();
 }
 
-/* The stack tells who it is, while it is the caller's. */
+/* Reads the caller's name from the stack, which is valid only during the call. */
 static void name_reader(struct box *box)
 {
     char name[128];

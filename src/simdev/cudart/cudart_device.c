@@ -1,4 +1,4 @@
-/* Which GPU this is: the profile, and the questions that it answers. */
+/* The simulated GPU: its profile, and the functions that query it. */
 #include "cudart_device.h"
 #include "cudart_context.h"
 #include <cjson/cJSON.h>
@@ -25,7 +25,7 @@ static const char builtin_profile[] =
     "\"totalGlobalMem\":150754820096,\"isTccDriver\":0,\"supportCoopLaunch\":1,"
     "\"deviceName\":\"NVIDIA H200\"}";
 
-/* Every key that cuDNN insists on; checked here so that a bad profile fails once and by name. */
+/* Every key that cuDNN requires, checked here so that a bad profile fails once and by name. */
 static const char *const integer_keys[] = {
     "cudaDeviceId",
     "deviceVer",
@@ -52,14 +52,14 @@ static const char *const integer_keys[] = {
 static struct {
     const char *path; /* NULL: built-in */
     const char *text; /* NULL until everything was found good */
-    char *read;       /* what the file has; NULL: there is none */
+    char *read;       /* content of the file; NULL: no file */
     cJSON *profile;
     size_t capacity;
     int count; /* of devices, all alike */
     struct simdev_limits limits;
 } device;
 
-/* Of before the settings were read again: other threads may still look at it. */
+/* Values from before the settings were read again. Other threads may still use them. */
 static struct {
     cJSON *profile;
     char *read;
@@ -140,7 +140,7 @@ static int integer(const char *key)
     return (int)number(key);
 }
 
-/* What cuDNN does not insist on; 0 if the profile does not have it. */
+/* A key that cuDNN does not require. 0 if the profile lacks it. */
 static int optional(const char *key)
 {
     return cJSON_HasObjectItem(device.profile, key) ? integer(key) : 0;
@@ -188,8 +188,8 @@ int simdev_device_arch(void)
     return device.text ? integer("deviceVer") / 10 : 0;
 }
 
-/* One multiply-add a clock for each of 128 lanes of a multiprocessor, doubled for what tensor cores
- * do; memory is clocked twice. The bus is PCI Express 4.0 with 16 lanes. */
+/* One multiply-add per clock for each of 128 lanes of a multiprocessor, doubled for tensor cores.
+ * Memory transfers twice per clock. The bus is PCI Express 4.0 with 16 lanes. */
 struct simdev_rates simdev_device_rates(void)
 {
     const double width = optional("memoryBusWidth") > 0 ? optional("memoryBusWidth") : 384;
@@ -329,7 +329,7 @@ static void set_features(struct cudaDeviceProp *prop, int ordinal)
     prop->clusterLaunch = integer("deviceVer") >= 900;
 }
 
-/* What the profile does not tell and all CUDA GPUs share is set; the rest stays 0. */
+/* Values that the profile lacks and that all CUDA GPUs share are set. The rest is 0. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
 {
     cudaError_t error = simdev_begin(__func__);
@@ -443,7 +443,7 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
         *value = integer("deviceVer") >= 900;
         return cudaSuccess;
     case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-        *value = integer("deviceVer") % 100 == 0 ? 2 : 64; /* computing GPUs, and the others */
+        *value = integer("deviceVer") % 100 == 0 ? 2 : 64; /* compute GPUs, other GPUs */
         return cudaSuccess;
     default:
         break;
@@ -452,7 +452,8 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
         const struct attribute *row = &attributes[i];
         if (row->attribute == attribute) {
             if (row->key && !cJSON_GetObjectItemCaseSensitive(device.profile, row->key))
-                return cudaErrorInvalidValue; /* cuDNN does without the key, a profile may */
+                return cudaErrorInvalidValue; /* cuDNN does not require the key, so a profile may
+                                                 lack it */
             *value = row->key ? integer(row->key) : row->value;
             return cudaSuccess;
         }
@@ -476,7 +477,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     return simdev_leave(error);
 }
 
-/* Asked while packages are imported: not yet a use of the device. */
+/* Programs query this while they import packages, so it is not yet a use of the device. */
 cudaError_t cudaGetDeviceCount(int *count)
 {
     cudaError_t error = simdev_begin_there(__func__);
@@ -527,7 +528,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *result)
 {
-    (void)flags; /* which default stream: programs say so in the calls themselves */
+    (void)flags; /* selects the default stream, which programs select by the calls themselves */
     cudaError_t error = symbol && function ? simdev_there() : cudaErrorInvalidValue;
     if (error == cudaSuccess) {
         *function = simdev_driver_entry(symbol, version);

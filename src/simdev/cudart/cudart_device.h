@@ -1,4 +1,4 @@
-/* What the profile tells that launches ask for. */
+/* Facts of the profile that launches need. */
 #ifndef CUDART_DEVICE_H
 #define CUDART_DEVICE_H
 
@@ -16,8 +16,8 @@ struct simdev_limits {
 const struct simdev_limits *simdev_device_limits(void);
 /* 10 * major + minor of the compute capability. */
 int simdev_device_arch(void);
-/* For the time model, in units per nanosecond: bytes of device memory, of the bus to the host, and
- * operations of floating point. */
+/* For the time model, in units per nanosecond: bytes of device memory, bytes of the bus to the
+ * host, and floating-point operations. */
 struct simdev_rates {
     double memory, bus, arithmetic;
 };

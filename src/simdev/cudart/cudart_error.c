@@ -1,7 +1,7 @@
 /* Names and texts of the errors. */
 #include "cudart_internal.h"
 
-/* Those that this library, or a library on top of it, can return. */
+/* Errors that this library, or a library on top of it, can return. */
 #define ERRORS(E)                                                                                  \
     E(cudaSuccess, "no error")                                                                     \
     E(cudaErrorInvalidValue, "invalid argument")                                                   \

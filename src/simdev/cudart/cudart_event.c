@@ -1,6 +1,4 @@
-/* cudaEvent*: an event is the name of the last operation recorded in it, or of a place in a
- * capture.
- */
+/* cudaEvent*: an event refers to the last operation recorded in it, or to a place in a capture. */
 #include "cudart_context.h"
 #include "cudart_time.h"
 #include <pthread.h>
@@ -17,7 +15,8 @@ struct CUevent_st {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *events; /* those that exist, by address */
 
-/* Makes it name something else; `op` and the mark's nodes become the event's. */
+/* Makes the event refer to another operation. The event takes ownership of `op` and the mark's
+ * nodes. */
 static void name(struct CUevent_st *event, struct simdev_op *op, const struct simdev_mark *mark)
 {
     if (event->op)
@@ -84,7 +83,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return simdev_leave(known ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
-/* An event is recorded on streams of its own context. */
+/* An event can only be recorded on streams of its context. */
 static cudaError_t check_record(cudaEvent_t event, cudaStream_t stream)
 {
     struct simdev_stream_info info;
@@ -101,7 +100,8 @@ static cudaError_t record(const char *function, cudaEvent_t event, cudaStream_t 
 {
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && flags != cudaEventRecordDefault)
-        error = cudaErrorInvalidValue; /* cudaEventRecordExternal makes nodes that are not here */
+        error = cudaErrorInvalidValue; /* cudaEventRecordExternal creates nodes that are not
+                                          simulated */
     if (error != cudaSuccess)
         return simdev_leave(error);
     struct simdev_op *op = NULL;
@@ -128,12 +128,13 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return record(__func__, event, stream, flags);
 }
 
-/* The place in the order: nothing to run. Waits on the device only. */
+/* Only a place in the order, without work. Only the device waits. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess && flags != cudaEventWaitDefault)
-        error = cudaErrorInvalidValue; /* cudaEventWaitExternal makes nodes that are not here */
+        error =
+            cudaErrorInvalidValue; /* cudaEventWaitExternal creates nodes that are not simulated */
     if (error != cudaSuccess)
         return simdev_leave(error);
     bool captured = false;
@@ -148,8 +149,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return simdev_leave(error);
 }
 
-/* A reference to what the event names, or NULL with cudaSuccess if it was never recorded. A place
- * in a capture never runs: whoever asks for it is refused. */
+/* A reference to the recorded operation, or NULL with cudaSuccess if the event was never recorded.
+ * A place in a capture never runs, so a query of it is refused. */
 static cudaError_t recorded(cudaEvent_t event, struct simdev_op **op, unsigned *flags)
 {
     pthread_mutex_lock(&lock);

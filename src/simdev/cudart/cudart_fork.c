@@ -1,5 +1,4 @@
-/* Runs of a program from its first use of the device on, without loading it anew for each: a server
- * of forks. */
+/* A fork server: runs a program many times from its first use of the device, and loads it once. */
 #include "cudart_fork.h"
 #include <dirent.h>
 #include <dlfcn.h>
@@ -28,7 +27,7 @@ enum {
 
 static const char setting[] = "SIMDEV_FORK";
 static const char whose[] = "SIMDEV_FORK_PID"; /* the process that is waited for */
-static atomic_bool passed;                     /* there is nothing more to do here */
+static atomic_bool passed; /* the fork point needs no more work in this process */
 static bool forking;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -61,7 +60,7 @@ static void tell(int connection, const char *what, const char *more)
     (void)send(connection, message, bytes, MSG_NOSIGNAL);
 }
 
-/* --- what stands in the way --- */
+/* --- obstacles to a fork --- */
 
 static int count_entries(const char *folder)
 {
@@ -74,8 +73,8 @@ static int count_entries(const char *folder)
     return count;
 }
 
-/* A file that is open is opened again for each run, at the same place; what cannot be opened again
- * is shared by all. */
+/* Each run opens a file again at the same position. Runs share a file that cannot be opened again.
+ */
 static bool can_be_opened(int file, int connection)
 {
     struct stat status;
@@ -84,7 +83,7 @@ static bool can_be_opened(int file, int connection)
     return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISCHR(status.st_mode);
 }
 
-/* NULL if the process can be forked as it is. */
+/* NULL if the process can be forked now. */
 static const char *obstacle(int connection, char *text, size_t size)
 {
     const int threads = count_entries("/proc/self/task");
@@ -105,7 +104,7 @@ static const char *obstacle(int connection, char *text, size_t size)
         closedir(dir);
     const char *waited_for = getenv(whose);
     if (!found && waited_for && atol(waited_for) != (long)getpid())
-        found = "another process of the program started it and goes on beside it";
+        found = "another process of the program started it and continues to run";
     siginfo_t child;
     if (!found && waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0)
         found = "it has children";
@@ -114,7 +113,7 @@ static const char *obstacle(int connection, char *text, size_t size)
 
 /* --- a run --- */
 
-/* A description of its own: its place in the file moves for this run alone. */
+/* A separate file description, so that its position changes for this run only. */
 static void open_again(int file)
 {
     char path[64];
@@ -146,7 +145,7 @@ static void open_files_again(void)
         open_again(files[i]);
 }
 
-/* Takes the output and the settings of a request. */
+/* Applies the output file and the settings of a request. */
 static void take(char *message, size_t bytes, void (*reload)(void))
 {
     const int output = open(message, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -170,12 +169,12 @@ static void take(char *message, size_t bytes, void (*reload)(void))
     reload();
 }
 
-/* Handlers that libraries have for forks would make this child another process than the program
- * expects: PyTorch's says that CUDA cannot be used in it. With one thread there is no lock for them
- * to put right. */
+/* Does not run the fork handlers of libraries, because the child must look like the parent. For
+ * example, PyTorch's handler reports in a child that CUDA cannot be used. With one thread, the
+ * handlers have no locks to release. */
 static pid_t fork_quietly(void)
 {
-    /* glibc has it since 2.34, and the device is to be loaded by older ones. */
+    /* glibc has it since 2.34, but older versions also load the device. */
     pid_t (*quiet)(void) = (pid_t(*)(void))dlsym(RTLD_DEFAULT, "_Fork");
     if (quiet)
         return quiet();
@@ -242,7 +241,7 @@ static void pass(const char *name, void (*reload)(void))
     const int connection = message ? connect_to(name) : -1;
     if (connection < 0) {
         free(message);
-        return; /* nobody waits any more: this is a process of a run */
+        return; /* the server has closed the connection: this is a process of a run */
     }
     const char *obstacle_found = obstacle(connection, reason, sizeof(reason));
     if (!obstacle_found) {

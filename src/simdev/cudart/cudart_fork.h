@@ -1,23 +1,24 @@
-/* A program as far as its first use of the device, of which runs are forked: SIMDEV_FORK=NAME, an
- * abstract socket on which somebody waits who wants many runs of one program. Each run has a device
- * of its own, with settings of its own.
+/* Runs a program up to its first use of the device, and forks runs from there. SIMDEV_FORK=NAME is
+ * an abstract socket of a process that needs many runs of one program. Each run has a separate
+ * device and settings.
  *
- * Messages (SOCK_SEQPACKET), texts that end with a NUL byte:
- *   from here    "ready"               of one thread, and nothing stands in the way of forking it
- *                "single", REASON      it can go on, but only once
- *                "started", PID, then "ended", PID, STATUS (as waitpid has it), in any order of
- * runs to here      OUTPUT, then settings "NAME=VALUE" or "NAME" (to be removed): one run, whose
- * output goes to that file The end of the connection ends the program if it was ready, and means
- * "go on as you are" if it was single. */
+ * Messages (SOCK_SEQPACKET) are texts that end with a NUL byte. From here:
+ *    "ready"               one thread, nothing prevents a fork
+ *    "single", REASON      cannot fork, can continue as one run
+ *    "started", PID, then "ended", PID, STATUS (as from waitpid), in any order of runs
+ * To here:
+ *    OUTPUT, then settings "NAME=VALUE" or "NAME" (to remove it): one run, output to OUTPUT
+ *
+ * When the connection closes, a "ready" program ends. A "single" program continues unchanged. */
 #ifndef CUDART_FORK_H
 #define CUDART_FORK_H
 
-/* Called by whatever depends on the settings, before it looks at them. Returns in a run, as often
- * as there are runs. `reload` reads the settings anew. */
+/* Callers that depend on settings call this before they read them. It returns once in each run.
+ * `reload` reads the settings again. */
 void simdev_fork_point(void (*reload)(void));
 
 #include <stdbool.h>
-/* True while this file forks: a run is no child that has no device. */
+/* True while this file forks, so that a run is not treated as a child without a device. */
 bool simdev_fork_running(void);
 
 #endif

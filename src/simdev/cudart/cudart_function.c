@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    DEFAULT_REGISTERS = 32, /* of a kernel whose image is not told of */
-    REGISTER_UNIT = 256,    /* registers are given to warps in units of so many */
+    DEFAULT_REGISTERS = 32, /* of a kernel whose image has no information */
+    REGISTER_UNIT = 256,    /* registers are allocated to warps in multiples of this */
     SHARED_UNIT = 128,
-    WARPS_IN_STEP = 4 /* warps are counted up to a multiple of this */
+    WARPS_IN_STEP = 4 /* warps are rounded up to a multiple of this */
 };
 
 static int round_up(int value, int unit)

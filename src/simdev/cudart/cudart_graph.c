@@ -276,7 +276,7 @@ cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t original)
     return simdev_leave(error);
 }
 
-/* Caller holds the lock, and keeps the item if this fails. */
+/* Caller holds the lock, and keeps ownership of the item if this fails. */
 static cudaError_t add_known(cudaGraphNode_t *out, cudaGraph_t graph,
                              const cudaGraphNode_t *dependencies, size_t count,
                              const struct simdev_node_parts *parts)
@@ -314,7 +314,7 @@ cudaError_t simdev_graph_add(cudaGraph_t graph, const struct simdev_work *work)
     return simdev_graph_add_work(&node, graph, NULL, 0, work);
 }
 
-/* The work of the node, or (`node` NULL) of the graph's only one. */
+/* Replaces the work of the node. `node` NULL: of the graph's only node. */
 static cudaError_t replace(cudaGraphNode_t node, cudaGraph_t graph, const struct simdev_work *work)
 {
     cudaError_t error = cudaErrorInvalidValue;
@@ -387,7 +387,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
     return simdev_leave(error);
 }
 
-/* Nothing is added if one of the edges cannot be. Caller holds the lock. */
+/* All edges are added, or none on an error. Caller holds the lock. */
 static cudaError_t add_edges(cudaGraph_t graph, const cudaGraphNode_t *from,
                              const cudaGraphNode_t *to, size_t count)
 {

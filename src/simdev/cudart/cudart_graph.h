@@ -1,11 +1,11 @@
-/* Graphs as the stand-in libcudart keeps them. Everything here is guarded by the graph lock, which
- * the caller of every function holds. */
+/* Graphs inside the simulated libcudart. The graph lock guards everything here. The caller of every
+ * function holds it. */
 #ifndef CUDART_GRAPH_H
 #define CUDART_GRAPH_H
 
 #include "cudart_internal.h"
 
-/* References to user objects; a lock of their own guards what they share. */
+/* References to user objects. A separate lock guards the objects. */
 struct simdev_keeps {
     struct simdev_keep {
         cudaUserObject_t object;
@@ -14,11 +14,11 @@ struct simdev_keeps {
     size_t count;
 };
 
-/* Adds references of its own; false if memory is short. */
+/* Adds separate references. False if memory is short. */
 bool simdev_keeps_copy(struct simdev_keeps *to, const struct simdev_keeps *from);
 void simdev_keeps_drop(struct simdev_keeps *keeps);
-/* The work that the calling thread runs has used them: whoever is told that an object is gone knows
- * that it is over. */
+/* The work that the calling thread runs has used these objects. So the destruction of an object
+ * also reports the end of that work to the host. */
 void simdev_keeps_used(const struct simdev_keeps *keeps);
 
 struct CUgraphNode_st {
@@ -46,25 +46,25 @@ struct CUgraph_st {
 /* NULL if memory is short. */
 cudaGraph_t simdev_graph_create(void);
 cudaGraph_t simdev_graph_clone(cudaGraph_t graph);
-/* With everything embedded; NULL is nothing. */
+/* Also destroys everything embedded. Does nothing if `graph` is NULL. */
 void simdev_graph_destroy(cudaGraph_t graph);
 bool simdev_graph_known(cudaGraph_t graph);
 bool simdev_graph_node_known(cudaGraphNode_t node);
-/* True if the `count` nodes are different ones of the graph. */
+/* True if the `count` nodes are distinct nodes of the graph. */
 bool simdev_graph_has(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count);
 
-/* What a node is made of; on success the item's reference and the child are the node's. */
+/* Parts of a node. On success, the node owns the item's reference and the child. */
 struct simdev_node_parts {
     enum cudaGraphNodeType type;
     struct simdev_item *item;
     cudaGraph_t child;
 };
-/* The dependencies have to be nodes of the graph, and different ones: else cudaErrorInvalidValue.
+/* The dependencies have to be distinct nodes of the graph. Otherwise returns cudaErrorInvalidValue.
  */
 cudaError_t simdev_graph_add_node(cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                   size_t count, const struct simdev_node_parts *parts,
                                   cudaGraphNode_t *node);
-/* True if the edges have the default data, or none: others are not simulated. */
+/* True if `edges` is NULL or default data. Other edges are not simulated. */
 bool simdev_graph_plain_edges(const cudaGraphEdgeData *edges, size_t count);
 /* Numbers the nodes from 0 in `index`. */
 void simdev_graph_number(cudaGraph_t graph);

@@ -1,7 +1,7 @@
 /* cudaGraphExec_t: a private copy of the graph, and an image of it to run.
  *
- * An image never changes; a launch holds a reference, so an update leaves launches alone that are
- * queued already. One launch is one operation on its stream. */
+ * An image never changes. A launch holds a reference, so an update does not change launches that
+ * are already queued. One launch is one operation on its stream. */
 #include "cudart_graph.h"
 #include "cudart_race.h"
 #include "cudart_time.h"
@@ -11,7 +11,7 @@
 /* A node, or one of the two ends of a child graph. */
 struct step {
     struct simdev_item *item; /* a reference; NULL: nothing to run */
-    size_t first, count;      /* what it depends on, in `on` */
+    size_t first, count;      /* its dependencies, in `on` */
 };
 
 struct image {
@@ -19,20 +19,20 @@ struct image {
     size_t steps, edges;
     struct step *step;
     size_t *on;                /* places of steps */
-    size_t *order;             /* one that the dependencies allow */
-    unsigned char *before;     /* for simdev_race_step; NULL while races are not looked for */
-    struct simdev_keeps keeps; /* of the graph and of what is embedded */
+    size_t *order;             /* a valid execution order */
+    unsigned char *before;     /* for simdev_race_step; NULL if the race check is off */
+    struct simdev_keeps keeps; /* of the graph and everything embedded */
     bool has_host_function;
 };
 
 struct CUgraphExec_st {
-    cudaGraph_t graph; /* its nodes' origins are the nodes that the program knows */
+    cudaGraph_t graph; /* the origins of its nodes are the program's nodes */
     struct image *image;
     struct simdev_op *last; /* the last launch, a reference; NULL: none */
     unsigned long long flags;
 };
 
-static void *execs; /* those that exist, by address; under the graph lock */
+static void *execs; /* existing executable graphs, by address; under the graph lock */
 
 /* --- images --- */
 
@@ -63,12 +63,13 @@ static void run_image(void *arg)
     simdev_keeps_used(&image->keeps);
 }
 
-/* Counts steps and edges. A child graph has a step before all of its nodes and one behind them. */
+/* Counts steps and edges. A child graph has one step before all its nodes and one after them. */
 static void measure(cudaGraph_t graph, struct image *image)
 {
     for (cudaGraphNode_t node = graph->first; node; node = node->next) {
         node->first_step = node->last_step = image->steps++;
-        image->edges += node->dependencies + 1; /* a root has one, to its child graph's start */
+        image->edges +=
+            node->dependencies + 1; /* a root has one edge, from the start of its child graph */
         if (!node->child)
             continue;
         measure(node->child, image);
@@ -115,7 +116,7 @@ static bool keep_all(cudaGraph_t graph, struct image *image)
     return kept;
 }
 
-/* Which steps come before which, by paths of edges. */
+/* Computes which steps come before which, by paths of edges. */
 static void mark_before(struct image *image)
 {
     const size_t steps = image->steps;
@@ -134,9 +135,9 @@ static void mark_before(struct image *image)
     }
 }
 
-/* Of the steps that may come next the one that became free last, or any where a seed decides: not
- * the order of adding, on which nobody may rely. cudaErrorInvalidValue if the dependencies are
- * circular. */
+/* Takes the ready step that became ready last, or a random one if there is a seed. It differs from
+ * the order of adding, on which programs must not rely. cudaErrorInvalidValue if the dependencies
+ * are circular. */
 static cudaError_t sort(struct image *image)
 {
     cudaError_t error = cudaErrorMemoryAllocation;
@@ -204,7 +205,7 @@ static cudaError_t make_image(cudaGraph_t graph, struct image **out)
     return error;
 }
 
-/* --- making and ending them --- */
+/* --- creation and destruction --- */
 
 static void destroy(cudaGraphExec_t exec)
 {
@@ -244,7 +245,7 @@ destroy:
     return error;
 }
 
-/* Graphs that the device itself launches are not simulated. */
+/* Graphs that the device launches are not simulated. */
 static cudaError_t make(const char *function, cudaGraphExec_t *out, cudaGraph_t graph,
                         unsigned long long flags)
 {
@@ -324,8 +325,8 @@ void simdev_graph_exec_reset(void)
 
 /* --- updates --- */
 
-/* True if `to` could stand in for `from`: the same nodes and edges, added in the same order. The
- * nodes of both are numbered then. */
+/* True if `to` can replace `from`: the same nodes and edges, added in the same order. Numbers the
+ * nodes of both. */
 static bool compare(cudaGraph_t from, cudaGraph_t to, cudaGraphExecUpdateResultInfo *info)
 {
     *info = (cudaGraphExecUpdateResultInfo){.result = cudaGraphExecUpdateErrorTopologyChanged};
@@ -354,7 +355,7 @@ static bool compare(cudaGraph_t from, cudaGraph_t to, cudaGraphExecUpdateResultI
     return true;
 }
 
-/* Takes over the work of a graph that compares well. */
+/* Takes over the work of a graph that compare() accepted. */
 static void adopt(cudaGraph_t graph, cudaGraph_t from)
 {
     for (cudaGraphNode_t a = graph->first, b = from->first; a; a = a->next, b = b->next) {
@@ -367,7 +368,7 @@ static void adopt(cudaGraph_t graph, cudaGraph_t from)
     }
 }
 
-/* `part`: the executable graph's own, or one embedded in it. */
+/* `part`: the executable graph's copy, or a graph embedded in it. */
 static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t part, cudaGraph_t from,
                           cudaGraphExecUpdateResultInfo *info)
 {
@@ -458,7 +459,7 @@ cudaError_t simdev_graph_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, cu
 
 /* --- launches --- */
 
-/* One step after another, as they run here. */
+/* Sum of all steps, because they run one after another here. */
 static uint64_t time_of(const struct image *image)
 {
     uint64_t nanoseconds = 0;
@@ -468,7 +469,7 @@ static uint64_t time_of(const struct image *image)
     return nanoseconds;
 }
 
-/* Behind everything on the stream and behind the last launch of the same executable graph. */
+/* Ordered after all work on the stream and after the last launch of the same executable graph. */
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     struct simdev_op *op;
@@ -510,7 +511,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     return simdev_leave(error);
 }
 
-/* Nothing has to be brought to the device before a launch. */
+/* A launch needs no preparation on the device. */
 cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
 {
     struct simdev_stream_info info;

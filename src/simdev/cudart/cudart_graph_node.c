@@ -47,8 +47,8 @@ static cudaError_t add_kernel_v2(cudaGraphNode_t *node, cudaGraph_t graph,
                             : add_kernel(node, graph, dependencies, count, params->func, &grid));
 }
 
-/* Those that there is a call of their own for, except events', memory and conditional nodes, none
- * of which is simulated. */
+/* Supports the types that have a separate call. Event, memory and conditional nodes are not
+ * simulated. */
 cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
                              size_t count, struct cudaGraphNodeParams *params)

@@ -1,9 +1,9 @@
-/* cudaGraph_t, asked: nodes, edges, types. */
+/* Queries of cudaGraph_t: nodes, edges, types. */
 #include "cudart_graph.h"
 #include <stdio.h>
 #include <string.h>
 
-/* A list on its way to the program: as many as fit are written, `found` counts all. */
+/* A list that is returned to the program: entries that fit are written, `found` counts all. */
 struct list {
     cudaGraphNode_t *node, *to;
     cudaGraphEdgeData *edge;
@@ -29,7 +29,7 @@ static struct list begin_list(cudaGraphNode_t *node, cudaGraphNode_t *to, cudaGr
     return (struct list){.node = node, .to = to, .edge = edge, .room = node ? *count : 0};
 }
 
-/* Clears the rest of the room and says how many there are, or were written. */
+/* Clears the unused entries and returns the number of entries, present or written. */
 static void end_list(struct list *list, size_t *count)
 {
     const size_t found = list->found;
@@ -187,7 +187,7 @@ static void print_graph(FILE *file, cudaGraph_t graph)
     fputs("}\n", file);
 }
 
-/* Nodes and edges; no flag asks for anything that there is here. */
+/* Prints nodes and edges. The flags request details that are not simulated. */
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags)
 {
     (void)flags;

@@ -1,6 +1,6 @@
-/* Fat binaries and the ELF images in them, as nvcc writes both. NVIDIA documents neither; what is
- * read here was found by looking at what nvcc 12 and 13 write, and whatever does not look like it
- * is taken for unknown. */
+/* Fat binaries and the ELF images in them, as nvcc writes them. NVIDIA documents neither format.
+ * The layout was found by examining the output of nvcc 12 and 13. Data of any other form counts as
+ * unknown. */
 #include "cudart_image.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -25,7 +25,7 @@ struct fat_header {
 struct fat_entry {
     uint16_t kind, version;
     uint32_t header_bytes;
-    uint64_t bytes; /* of what follows the header, padded */
+    uint64_t bytes; /* of the data after the header, padded */
     uint32_t compressed_bytes, options;
     uint16_t minor, major;
     uint32_t arch, name, name_bytes;
@@ -38,7 +38,7 @@ static size_t (*zstd)(void *to, size_t room, const void *from, size_t bytes);
 static unsigned (*zstd_failed)(size_t result);
 static pthread_once_t zstd_once = PTHREAD_ONCE_INIT;
 
-/* Not linked: without the library only the profile answers. */
+/* Loaded at run time. Without the library, only the profile provides facts. */
 static void load_zstd(void)
 {
     void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -61,7 +61,7 @@ static size_t lz4_length(size_t length, const unsigned char **from, const unsign
     return length;
 }
 
-/* True if exactly `bytes` come out of it. */
+/* True if the data decompress to exactly `bytes` bytes. */
 static bool lz4(unsigned char *to, size_t bytes, const unsigned char *from, size_t compressed)
 {
     const unsigned char *end = from + compressed;
@@ -113,7 +113,7 @@ static bool decompress(const struct fat_entry *entry, const unsigned char *from,
 
 /* --- the image for a device --- */
 
-/* An image runs on devices of its own major version and no lower minor one. */
+/* An image runs on devices with the same major version and the same or a higher minor version. */
 static bool runs_on(int image, int arch)
 {
     return image / 10 == arch / 10 && image <= arch;
@@ -143,7 +143,8 @@ static bool is_elf(const void *image)
     return memcmp(image, ELFMAG, SELFMAG) == 0;
 }
 
-/* Of an ELF image that comes without its length: to the end of its section headers, or segments. */
+/* Size of an ELF image without a stored length: up to the end of its section headers or segments.
+ */
 static size_t elf_bytes(const unsigned char *image)
 {
     const Elf64_Ehdr *elf = (const void *)image;
@@ -193,7 +194,7 @@ static const Elf64_Ehdr *header_of(const struct simdev_image *image)
     return (const void *)image->elf;
 }
 
-/* NULL past the last one, and for what does not lie inside the image. */
+/* NULL past the last section, and for a section that is not inside the image. */
 static const Elf64_Shdr *section_at(const struct simdev_image *image, size_t index)
 {
     const Elf64_Ehdr *elf = header_of(image);
@@ -211,7 +212,7 @@ static const void *content(const struct simdev_image *image, const Elf64_Shdr *s
     return inside ? image->elf + section->sh_offset : NULL;
 }
 
-/* A string of a string table; "" outside of it. */
+/* A string of a string table. "" outside of the table. */
 static const char *string_at(const struct simdev_image *image, const Elf64_Shdr *table,
                              size_t offset)
 {
@@ -226,7 +227,7 @@ static const char *section_name(const struct simdev_image *image, const Elf64_Sh
     return string_at(image, section_at(image, header_of(image)->e_shstrndx), section->sh_name);
 }
 
-/* The section that is called `prefix` and then `name`. */
+/* The section with the name `prefix` followed by `name`. */
 static const Elf64_Shdr *section_of(const struct simdev_image *image, const char *prefix,
                                     const char *name)
 {
@@ -240,17 +241,17 @@ static const Elf64_Shdr *section_of(const struct simdev_image *image, const char
     return NULL;
 }
 
-/* --- what is told of kernels --- */
+/* --- kernel information --- */
 
 enum {
     INFO_MAX_THREADS = 0x05,
     INFO_PARAMETER = 0x17,
     INFO_PARAMETER_BYTES = 0x19,
     INFO_WITH_SIZE = 4,
-    RESERVED_SHARED = 1024 /* in a kernel's size where the image says that some is reserved */
+    RESERVED_SHARED = 1024 /* included in a kernel's size if the image reserves shared memory */
 };
 
-/* Its index, its place in order and in memory, and its size above 18 other bits. */
+/* The parameter's index, order, offset, and its size above 18 other bits. */
 static void read_parameter(const unsigned char *info, struct simdev_image_kernel *kernel)
 {
     uint16_t order;

@@ -1,5 +1,5 @@
-/* What is inside a fat binary: the images for each architecture, compressed or not, and what an
- * ELF image tells of its kernels and variables. Pure: no CUDA, no locks. */
+/* Contents of a fat binary: the images for each architecture, compressed or not, and the kernels
+ * and variables of an ELF image. Pure: no CUDA, no locks. */
 #ifndef CUDART_IMAGE_H
 #define CUDART_IMAGE_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One ELF image, in memory of its own where it had to be decompressed. */
+/* One ELF image, in a separate buffer if it was decompressed. */
 struct simdev_image {
     const unsigned char *elf;
     size_t bytes;
@@ -15,16 +15,16 @@ struct simdev_image {
     int arch;    /* 10 * major + minor of the compute capability */
 };
 
-/* The image that a device of compute capability `arch` would run. False if there is none for it
+/* The image that a device of compute capability `arch` would run. False if there is no such image
  * (PTX only), or if it cannot be read. */
 bool simdev_image_find(const void *fat, int arch, struct simdev_image *image);
 void simdev_image_release(struct simdev_image *image);
 
 enum {
-    SIMDEV_MOST_PARAMETERS = 64 /* of one kernel that are told of */
+    SIMDEV_MOST_PARAMETERS = 64 /* most parameters that are recorded for a kernel */
 };
 
-/* What is told of one kernel; -1 where nothing is. */
+/* Properties of one kernel. -1: unknown. */
 struct simdev_image_kernel {
     int registers, max_threads, static_shared, local, parameter_bytes;
     unsigned parameters;
@@ -35,7 +35,7 @@ bool simdev_image_kernel(const struct simdev_image *image, const char *name,
 /* Calls back with the name of every kernel. */
 void simdev_image_kernels(const struct simdev_image *image,
                           void (*seen)(const char *name, void *arg), void *arg);
-/* The size of a variable, and the bytes that it begins with (NULL: zeros). */
+/* The size of a variable, and its initial bytes (NULL: zeros). */
 bool simdev_image_variable(const struct simdev_image *image, const char *name, size_t *bytes,
                            const void **initial);
 

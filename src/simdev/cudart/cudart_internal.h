@@ -1,40 +1,40 @@
-/* Inside the stand-in libcudart: what its files ask of each other.
+/* Interfaces between the files of the simulated libcudart.
  *
- * Locks: memory, queue, event, graph (captures too) and report each have one of their own. They
- * nest as event -> graph -> queue; the report's and that of contexts may be taken under any. Every
- * function is thread-safe unless its comment names a lock. */
+ * Locks: memory, queue, event, graph (also captures) and report each have a separate lock. They
+ * nest as event -> graph -> queue. The locks of the report and of contexts may be taken while any
+ * other is held. Every function is thread-safe unless its comment names a lock. */
 #ifndef CUDART_INTERNAL_H
 #define CUDART_INTERNAL_H
 
 #include "simdev.h"
 #include <stdatomic.h>
 
-/* What streams, events and memory belong to; see cudart_context.h. */
+/* The owner of streams, events and memory. See cudart_context.h. */
 struct simdev_owner {
-    uint64_t context; /* id, never given twice; 0: none */
+    uint64_t context; /* id, never reused; 0: none */
     int device;
     unsigned pool; /* of memory: the id of its pool; 0: none */
 };
 
 /* --- state: one device, brought up by the first call of the process --- */
 
-/* Brings the device up if need be. cudaSuccess, or why there is no device: unusable settings
- * (cudaErrorInitializationError), a forked child (the same), the end of the process
+/* Brings the device up if necessary. Returns cudaSuccess, or the reason why there is no device:
+ * unusable settings or a forked child (cudaErrorInitializationError), or the end of the process
  * (cudaErrorCudartUnloading). */
 cudaError_t simdev_usable(void);
-/* The same for a call whose answer depends on no setting that one run of a program may have and
- * another not. */
+/* The same for a call whose result does not depend on settings that differ between runs of one
+ * program. */
 cudaError_t simdev_there(void);
-/* Begins a CUDA call: brings the device up if need be, then says why the call has to fail before it
- * does anything (device unusable, forked child, inside a host function, earlier fault, failure on
- * request, no context). */
+/* Begins a CUDA call and brings the device up if necessary. Returns an error if the call must fail
+ * before it does anything: device unusable, forked child, inside a host function, earlier fault,
+ * failure on request, no context. */
 cudaError_t simdev_enter(const char *function);
 /* The same for a call that needs no context. */
 cudaError_t simdev_begin(const char *function);
 cudaError_t simdev_begin_there(const char *function); /* as simdev_there */
 /* Ends a CUDA call: remembers `error` as the calling thread's last error and returns it. */
 cudaError_t simdev_leave(cudaError_t error);
-/* An asynchronous fault: from now on every call answers `error`, as after a fault on a GPU. */
+/* An asynchronous fault: from now on every call returns `error`, as after a fault on a GPU. */
 void simdev_fault(cudaError_t error);
 /* The fault if there was one, else cudaSuccess. */
 cudaError_t simdev_faulted(void);
@@ -45,8 +45,8 @@ enum {
     SIMDEV_MAX_DEVICES = 16
 };
 
-/* Reads SIMDEV_PROFILE, SIMDEV_CAPACITY and SIMDEV_DEVICES. False (a violation says why) if one is
- * unusable. */
+/* Reads SIMDEV_PROFILE, SIMDEV_CAPACITY and SIMDEV_DEVICES. False, after a violation that gives the
+ * reason, if one is unusable. */
 bool simdev_device_init(void);
 size_t simdev_device_capacity(void); /* of each device */
 int simdev_device_count(void);
@@ -56,14 +56,14 @@ const char *simdev_device_profile(void);
 
 /* --- report --- */
 
-/* Reads SIMDEV_FAIL. False (a violation says why) if it cannot be parsed. */
+/* Reads SIMDEV_FAIL. False, after a violation that gives the reason, if it cannot be parsed. */
 bool simdev_report_init(void);
 /* A stream ran its first work. */
 void simdev_report_stream(void);
 /* Writes SIMDEV_REPORT if set, and the last line on stderr if there were violations. */
 void simdev_report_write(void);
 
-/* Counts a call of the driver's API; true if it is to do nothing. */
+/* Counts a driver call. True if the call is to do nothing. */
 bool simdev_should_drop(const char *function);
 
 /* --- schedule --- */
@@ -71,8 +71,8 @@ bool simdev_should_drop(const char *function);
 /* Reads SIMDEV_SEED. */
 void simdev_schedule_init(void);
 bool simdev_schedule_on(void);
-/* Of `count` places, oldest first, each of some stream, the one to be run next; the last one
- * without a seed. */
+/* `stream` names the stream of each of `count` operations, oldest first. Returns the one to run
+ * next. Without a seed, returns the last one. */
 size_t simdev_schedule_pick(const uint64_t *stream, size_t count);
 
 /* --- memory --- */
@@ -81,52 +81,52 @@ enum simdev_place {
     SIMDEV_PAGEABLE, /* no part of it is ours */
     SIMDEV_PINNED,   /* all of it inside one live page-locked host block */
     SIMDEV_DEVICE,   /* all of it inside one live device block */
-    SIMDEV_DEAD      /* touches something of ours that is freed, a guard, or more than one block */
+    SIMDEV_DEAD      /* touches a freed block of the device, a guard, or more than one block */
 };
 
 enum simdev_kind {
     SIMDEV_KIND_PLAIN,
     SIMDEV_KIND_MANAGED,   /* the host reads and writes it without a call */
-    SIMDEV_KIND_IMAGE,     /* a variable of the program's: counts for nothing */
+    SIMDEV_KIND_IMAGE,     /* a variable of the program: does not count as memory */
     SIMDEV_KIND_MAPPED,    /* mapped by the driver */
-    SIMDEV_KIND_REGISTERED /* the program's own, page-locked */
+    SIMDEV_KIND_REGISTERED /* memory of the program, page-locked */
 };
 
 struct simdev_mem_totals {
     size_t live_bytes, peak_bytes, largest_allocation;
     uint64_t allocations, frees;
-    uint64_t refused; /* for want of capacity; of the last one: its bytes, and those live then */
+    uint64_t refused; /* refused for lack of capacity; of the last refusal: its bytes, and the live
+                         bytes then */
     size_t last_refused_bytes, last_refused_live;
 };
 
-/* A block of `place` (DEVICE or PINNED), poisoned and guarded, aligned to 512 bytes and to no more.
- * `owner`: its context, 0 for memory of a device's pool, which no context ends. */
+/* A block of `place` (DEVICE or PINNED), poisoned and guarded, aligned to 512 bytes and not more.
+ * `owner`: its context, or 0 for memory of a device's pool, which survives contexts. */
 cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
                                 enum simdev_kind kind, void **out);
 /* A variable's storage on a device; `initial` NULL: zeros. */
 cudaError_t simdev_mem_allocate_image(int device, size_t bytes, const void *initial, void **out);
-/* Memory that is another's, from now on a block of `kind` (MAPPED or REGISTERED) that only
- * simdev_mem_remove ends; bytes = 0 there: whatever its length. An error if it touches one that is
- * there; false if there is none such. */
+/* Registers foreign memory as a block of `kind` (MAPPED or REGISTERED). Only simdev_mem_remove ends
+ * it, where bytes = 0 means its whole length. An error if it touches an existing block. Remove
+ * returns false if there is no such block. */
 cudaError_t simdev_mem_add(enum simdev_place place, struct simdev_owner owner, void *begin,
                            size_t bytes, enum simdev_kind kind);
 bool simdev_mem_remove(const void *begin, size_t bytes, enum simdev_kind kind);
-/* Memory of a device that is no block counts too; false if it would exceed the device's. `freed`
- * false: takes simdev_mem_count back. */
+/* Counts device memory that is not a block. False if it would exceed the device's capacity. `freed`
+ * false: undoes simdev_mem_count. */
 bool simdev_mem_count(int device, size_t bytes);
 void simdev_mem_uncount(int device, size_t bytes, bool freed);
 /* Frees a block now. cudaErrorInvalidValue and a violation if `ptr` is not the start of a live
  * block of `place`. */
 cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void *ptr);
-/* First half of a free in stream order: the bytes no longer count and the host may not name the
- * block any more, while work queued earlier still may use it. The second half is
- * simdev_mem_free_queued, on the stream. */
+/* First half of a free in stream order: the bytes no longer count and the host must not use the
+ * block, but work queued earlier may. The second half is simdev_mem_free_queued, on the stream. */
 cudaError_t simdev_mem_queue_free(void *ptr);
 void simdev_mem_unqueue_free(void *ptr); /* takes the first half back */
 void simdev_mem_free_queued(void *ptr);
-/* Where [ptr, ptr + bytes) lies; bytes = 0 counts as 1. */
+/* The location of [ptr, ptr + bytes). bytes = 0 counts as 1. */
 enum simdev_place simdev_mem_place(const void *ptr, size_t bytes);
-/* The block that `ptr` lies in; false if in none that is alive. */
+/* The block that contains `ptr`. False if no live block does. */
 struct simdev_mem_info {
     void *begin;
     size_t bytes;
@@ -135,23 +135,23 @@ struct simdev_mem_info {
     struct simdev_owner owner;
 };
 bool simdev_mem_block(const void *ptr, struct simdev_mem_info *info);
-/* Of one device, or (-1) of all. */
+/* Of one device, or of all devices (-1). */
 struct simdev_mem_totals simdev_mem_totals(int device);
-/* Looks at all guards and at all poison of freed blocks; each damaged block is reported once, as a
+/* Checks all guards and all poison of freed blocks. Each damaged block is reported once, as a
  * violation. */
 void simdev_mem_check(void);
 /* Frees the memory of a context, and with `pool` that of its device's pool. */
 void simdev_mem_reset(struct simdev_owner owner, bool pool);
-/* Memory of a pool was freed other than in stream order. */
+/* Memory of a pool was freed outside stream order. */
 void simdev_pool_freed(unsigned pool, size_t bytes);
-/* The host has waited for the device: pools give back what they need not hold. */
+/* The host has waited for the device: pools release memory above their threshold. */
 void simdev_pool_synchronised(void);
 void simdev_mem_lock(void);
 void simdev_mem_unlock(void);
 
 /* --- work and handles --- */
 
-/* Work that can be run, shared by whatever holds a reference; the last one releases the work. */
+/* Work that can be run. Each reference shares it, and the last release destroys the work. */
 struct simdev_item {
     struct simdev_work work;
     atomic_uint refs;
@@ -161,10 +161,10 @@ struct simdev_item {
 struct simdev_item *simdev_item_create(const struct simdev_work *work);
 struct simdev_item *simdev_item_retain(struct simdev_item *item);
 void simdev_item_release(struct simdev_item *item); /* NULL is nothing */
-/* Undoes simdev_item_create: the work stays its maker's. */
+/* Undoes simdev_item_create. The caller keeps ownership of the work. */
 void simdev_item_abandon(struct simdev_item *item);
 
-/* A set of the handles that a program may hold, {NULL} when empty. Callers lock. */
+/* A set of live handles of the program, {NULL} when empty. Callers lock. */
 bool simdev_handle_add(void **set, void *handle); /* false if memory is short */
 bool simdev_handle_known(void *const *set, const void *handle);
 void simdev_handle_remove(void **set, const void *handle);
@@ -175,10 +175,11 @@ struct simdev_clock;
 struct simdev_op; /* one piece of work on a stream; reference counted */
 
 struct simdev_task {
-    struct simdev_item *item; /* the queue takes its own reference; NULL: a place in the order */
-    bool host_function;       /* the program's own code: exit() does not wait for it */
-    struct simdev_op *after;  /* besides the order of the stream; NULL: nothing */
-    uint64_t nanoseconds;     /* that the time model gives it; 0: what its work costs */
+    struct simdev_item
+        *item;          /* the queue takes a separate reference; NULL: only a place in the order */
+    bool host_function; /* code of the program: exit() does not wait for it */
+    struct simdev_op *after; /* a dependency in addition to the stream's order; NULL: none */
+    uint64_t nanoseconds;    /* duration in the time model; 0: the cost of its work */
 };
 
 struct simdev_stream_info {
@@ -189,28 +190,28 @@ struct simdev_stream_info {
     bool is_legacy;
 };
 
-/* Queues a task; on success `*op` (unless op is NULL) is a reference for simdev_op_release. */
+/* Queues a task. On success `*op` (unless op is NULL) is a reference for simdev_op_release. */
 cudaError_t simdev_queue_submit(cudaStream_t stream, const struct simdev_task *task,
                                 struct simdev_op **op);
-/* The same for work, whatever is captured; on an error the work stays the caller's. */
+/* The same for work, also during a capture. On an error the caller keeps ownership of the work. */
 cudaError_t simdev_queue_work(cudaStream_t stream, const struct simdev_work *work,
                               struct simdev_op **op);
 cudaError_t simdev_queue_create(unsigned flags, int priority, cudaStream_t *stream);
 cudaError_t simdev_queue_destroy(cudaStream_t stream);
 cudaError_t simdev_queue_describe(cudaStream_t stream, struct simdev_stream_info *info);
-/* Waits for, or asks about, what was queued on the stream so far. */
+/* Waits for, or queries, the work queued on the stream before the call. */
 cudaError_t simdev_queue_wait(cudaStream_t stream);
 cudaError_t simdev_queue_query(cudaStream_t stream);
 /* The same for all streams of a context. */
 void simdev_queue_wait_all(uint64_t context);
-/* Waits until, of what was queued so far, nothing runs and nothing can run but host functions and
- * what waits behind them. */
+/* Waits until all work queued before the call is done, except host functions and the work that
+ * waits for them. */
 void simdev_queue_settle(void);
 /* Destroys every stream of a context. */
 void simdev_queue_reset(uint64_t context);
 /* True on a thread that runs a stream's work. */
 bool simdev_queue_on_worker(void);
-/* The host is told that the work of this clock is over; NULL: none. */
+/* Records that the host has seen the end of the work of this clock. NULL: no effect. */
 void simdev_queue_known(const struct simdev_clock *clock);
 /* The schedule has changed. */
 void simdev_queue_wake(void);
@@ -219,53 +220,54 @@ void simdev_queue_unlock(void);
 
 bool simdev_op_done(struct simdev_op *op);
 void simdev_op_wait(struct simdev_op *op);
-/* When it was done, in nanoseconds: of CLOCK_MONOTONIC, or of the time model; valid once it is. */
+/* The time of completion in nanoseconds, of CLOCK_MONOTONIC or of the time model. Valid once the
+ * operation is done. */
 uint64_t simdev_op_time(struct simdev_op *op);
 void simdev_op_retain(struct simdev_op *op);
 void simdev_op_release(struct simdev_op *op);
 
-/* --- capture: which streams do not run their work but make graphs of it --- */
+/* --- capture: streams whose work becomes graph nodes instead of running --- */
 
-/* What an event names that was recorded in a capture. */
+/* The reference of an event that was recorded in a capture. */
 struct simdev_mark {
     unsigned long long capture; /* 0: none */
     cudaGraphNode_t *node;      /* owned */
     size_t nodes;
 };
 
-/* simdev_enqueue, with an `*op` as from simdev_queue_submit; NULL there if the work was captured.
- */
+/* simdev_enqueue, with an `*op` as from simdev_queue_submit. `*op` is NULL if the work was
+ * captured. */
 cudaError_t simdev_capture_submit(cudaStream_t stream, const struct simdev_work *work,
                                   struct simdev_op **op);
-/* What a call has to answer that would wait for the stream, ask about it, end it or order memory by
- * it. An error has invalidated the captures concerned, as with the next two. */
+/* The error for a call that would wait for the stream, query it, destroy it or order memory by it.
+ * An error has invalidated the captures concerned. The same holds for the next two functions. */
 cudaError_t simdev_capture_refuse(cudaStream_t stream);
 /* The same for all streams of a context. */
 cudaError_t simdev_capture_refuse_device(uint64_t context);
-/* The same for what cudaThreadExchangeStreamCaptureMode calls potentially unsafe. */
+/* The same for calls that cudaThreadExchangeStreamCaptureMode defines as potentially unsafe. */
 cudaError_t simdev_capture_refuse_unsafe(void);
 /* Marks the place in a capture; a mark without capture if the stream is not capturing. */
 cudaError_t simdev_capture_mark(cudaStream_t stream, struct simdev_mark *mark);
-/* Makes the stream's next node depend on the mark; a stream that was not capturing joins.
- * `*captured` is false if this has nothing to do with captures. `recorded`: the event names
- * something. */
+/* Makes the stream's next node depend on the mark. A stream that was not capturing joins.
+ * `*captured` is false if neither is captured. `recorded`: the event was recorded. */
 cudaError_t simdev_capture_wait(cudaStream_t stream, const struct simdev_mark *mark, bool recorded,
                                 bool *captured);
-/* What a call has to answer that would wait for the mark or ask about it. */
+/* The error for a call that would wait for the mark or query it. */
 cudaError_t simdev_capture_refuse_mark(const struct simdev_mark *mark);
-/* If the stream captures, adds a copy of the graph to its capture as a child graph node and says
- * so. Caller holds the graph lock. */
+/* If the stream captures, adds a copy of the graph to its capture as a child graph node and sets
+ * `*captured`. Caller holds the graph lock. */
 cudaError_t simdev_capture_child(cudaStream_t stream, cudaGraph_t graph, bool *captured);
 /* Ends the captures that streams of a context take part in. */
 void simdev_capture_reset(uint64_t context);
 
 /* --- graph --- */
 
-/* Adds work as a node; on an error the work stays the caller's. */
+/* Adds work as a node. On an error the caller keeps ownership of the work. */
 cudaError_t simdev_graph_add_work(cudaGraphNode_t *node, cudaGraph_t graph,
                                   const cudaGraphNode_t *dependencies, size_t count,
                                   const struct simdev_work *work);
-/* Gives a node of the same type and maker other work; on an error the work stays the caller's. */
+/* Replaces the work of a node by work of the same type and maker. On an error the caller keeps
+ * ownership of the work. */
 cudaError_t simdev_graph_set_work(cudaGraphNode_t node, const struct simdev_work *work);
 /* Destroys every graph and executable graph. */
 void simdev_graph_reset(void);

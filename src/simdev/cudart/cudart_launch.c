@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    DEPTH = 16, /* of configurations pushed and not popped */
+    DEPTH = 16, /* of pushed configurations */
     LEAST_ADDRESS = 4096,
-    BYTES_OF_THREAD = 16 /* the time model's guess: one vector read or written by each */
+    BYTES_OF_THREAD = 16 /* estimate of the time model: each thread reads or writes one vector */
 };
 
 static bool fits(const dim3 *extent, const int limit[3])
@@ -25,7 +25,7 @@ static double count(const dim3 *extent)
     return (double)extent->x * extent->y * extent->z;
 }
 
-/* A cooperative grid is on the device at once. */
+/* All blocks of a cooperative grid are on the device at the same time. */
 static cudaError_t check_cooperative(const struct simdev_function *function,
                                      const struct simdev_grid *grid)
 {
@@ -61,7 +61,7 @@ static struct simdev_tally *tally_of(struct simdev_function *function)
     return tally;
 }
 
-/* Only where nothing is computed anyway can a kernel be left out. */
+/* Only account mode, in which nothing is computed, may skip a kernel. */
 static cudaError_t refuse(const struct simdev_function *function)
 {
     if (simdev_tally_add(simdev_tally(SIMDEV_TALLY_MISSING, function->name)) == 1)
@@ -70,7 +70,7 @@ static cudaError_t refuse(const struct simdev_function *function)
     return cudaErrorNotSupported;
 }
 
-/* What a launch leaves behind: a count, and which addresses the kernel was given. */
+/* The effects of a launch: a count, and the addresses passed to the kernel. */
 struct launch {
     struct simdev_tally *tally;
     size_t addresses;
@@ -85,7 +85,7 @@ static void run(void *arg)
     simdev_bytes_given(launch->address, launch->addresses);
 }
 
-/* Whatever in a parameter may be the address of device memory, at most `room` of them; `address`
+/* Collects values in parameters that may be addresses of device memory, at most `room`. `address`
  * NULL: only counts them. */
 static size_t scan(const struct simdev_parameters *parameters, void **arguments, uintptr_t *address,
                    size_t room)
@@ -219,8 +219,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     return cudaSuccess;
 }
 
-/* Asked before main too, and for kernels of images that are for other devices: no use of the
- * device. */
+/* Also called before main, and for kernels of images for other devices. Not a use of the device. */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *stub)
 {
     struct simdev_function *function = simdev_function_find(stub);
@@ -238,7 +237,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
     return simdev_launch("cudaLaunchKernel", kernel, &launch, stream);
 }
 
-/* With the thread's own default stream, as programs are compiled that ask for one. */
+/* Uses the thread's default stream. Programs compiled with per-thread default streams call it. */
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
                                     size_t shared, cudaStream_t stream)
 {

@@ -1,10 +1,10 @@
-/* Libraries: images that a program loads by a call and whose kernels it names by their names. */
+/* Libraries: images that a program loads by a call. The program finds their kernels by name. */
 #include "cudart_context.h"
 #include "cudart_module.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Options are for compilers and linkers, neither of which is here. */
+/* Options are for compilers and linkers, which are not simulated. */
 
 static struct simdev_module *module_of(cudaLibrary_t library)
 {
@@ -143,7 +143,7 @@ cudaError_t cudaLibraryGetManaged(void **address, size_t *bytes, cudaLibrary_t l
     return variable(__func__, address, bytes, library, name);
 }
 
-/* No image tells of functions that go by one address on host and device. */
+/* Images contain no information about functions with one address on host and device. */
 cudaError_t cudaLibraryGetUnifiedFunction(void **function, cudaLibrary_t library, const char *name)
 {
     (void)function, (void)library, (void)name;

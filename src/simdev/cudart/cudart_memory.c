@@ -1,13 +1,14 @@
-/* Blocks: where they lie, what surrounds them, and what is left of them after they were freed.
+/* Blocks: their location, their guards, and their state after a free.
  *
- * A block's mapping is    | guard | the program's bytes | guard to the end of the page |
- * A freed block keeps its mapping for a while (quarantine), so that its addresses are not given out
- * again at once: small ones full of poison, whose damage tells of a write after free; large ones
- * without pages behind them.
+ * A block's mapping is
+ *    | guard | the program's bytes | guard to the end of the page |
+ * A freed block keeps its mapping for a while (quarantine), so that its addresses are not reused at
+ * once. Small blocks are filled with poison, whose damage shows a write after free. Large blocks
+ * lose their pages.
  *
- * In account mode there are neither guards nor poison, and no page is touched: cudart_bytes.c knows
- * what was written. Ranges that the driver mapped or the program registered are blocks too, whose
- * memory is another's. */
+ * In account mode, blocks have no guards and no poison, and no page is touched: cudart_bytes.c
+ * records which bytes were written. Ranges that the driver mapped or the program registered are
+ * blocks too, but do not own their memory. */
 #include "cudart_account.h"
 #include "cudart_bytes.h"
 #include "cudart_context.h"
@@ -24,7 +25,7 @@
 
 enum {
     ALIGNMENT = 512,
-    /* A page and a bit, so that no block is aligned to more than CUDA promises. */
+    /* A page and the alignment, so that no block has more than the alignment that CUDA promises. */
     GUARD_BEFORE = 4096 + ALIGNMENT,
     GUARD_AFTER = 4096,
     GUARD_BYTE = 0x5A,
@@ -46,7 +47,7 @@ struct block {
     uintptr_t map; /* start of the mapping, guards included */
     size_t map_bytes;
     unsigned char *begin;
-    size_t bytes; /* what the program asked for */
+    size_t bytes; /* bytes that the program requested */
     enum simdev_kind kind;
     enum simdev_place place;
     struct simdev_owner owner;
@@ -80,13 +81,13 @@ static struct block *find_block(const void *ptr)
     return node ? *(struct block **)node : NULL;
 }
 
-/* Whether poison fills it when it is freed. */
+/* True if a free fills the block with poison. */
 static bool is_small(const struct block *block)
 {
     return block->bytes < small_block && !simdev_account_on();
 }
 
-/* The mapping is the block's own. */
+/* True if the block owns its mapping. */
 static bool is_own(const struct block *block)
 {
     return block->kind != SIMDEV_KIND_MAPPED && block->kind != SIMDEV_KIND_REGISTERED;
@@ -170,7 +171,8 @@ static void bury(struct block *block)
     if (is_small(block))
         memset(block->begin, FREED_BYTE, block->bytes);
     else
-        /* If this fails the block stays mapped: a touch goes unnoticed, nothing else. */
+        /* If this fails, the block stays mapped. The only effect is that an access is not detected.
+         */
         (void)mmap((void *)block->map, block->map_bytes, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     block->next = NULL;
@@ -197,7 +199,7 @@ static void add(struct simdev_mem_totals *t, size_t bytes)
     t->allocations++;
 }
 
-/* `frees`: 1 if the program freed it, 0 if it went with its context, -1 to take the first back. */
+/* `frees`: 1 if the program freed it, 0 if it was destroyed with its context, -1 to undo a free. */
 static void count_free(const struct block *block, int frees)
 {
     struct simdev_mem_totals *device = &of_device[block->owner.device];
@@ -248,9 +250,7 @@ void simdev_mem_uncount(int device, size_t bytes, bool freed)
     pthread_mutex_unlock(&lock);
 }
 
-/* Fresh bytes and guards; in account mode pages as they come from the kernel, when they are
- * touched.
- */
+/* Fills bytes and guards. In account mode, the kernel provides zeroed pages at the first access. */
 static void poison(const struct block *block)
 {
     unsigned char *begin = block->begin;
@@ -292,8 +292,8 @@ static struct block *map_block(size_t bytes, enum simdev_place place, struct sim
     return block;
 }
 
-/* False: no memory, or there is a block in its place. What tdelete takes out may leave another
- * block's node to be freed, so a node is looked at under the lock alone. */
+/* False if memory is short, or if a block is already there. tdelete may free the node of another
+ * block, so nodes are read only under the lock. */
 static bool plant(struct block *block)
 {
     pthread_mutex_lock(&lock);
@@ -454,14 +454,14 @@ void simdev_mem_free_queued(void *ptr)
     pthread_mutex_unlock(&lock);
 }
 
-/* To work already queued a block is alive until the free in stream order is reached. */
+/* A block is alive for work that is already queued, until its free in stream order runs. */
 static bool is_alive(const struct block *block)
 {
     return block->state == BLOCK_LIVE ||
            (block->state == BLOCK_FREE_QUEUED && simdev_queue_on_worker());
 }
 
-/* Ranges that are mapped side by side are one to the program. */
+/* Adjacent mapped ranges are one range to the program. */
 static bool inside_mapped(uintptr_t begin, size_t bytes)
 {
     const uintptr_t end = begin + bytes;
@@ -474,8 +474,8 @@ static bool inside_mapped(uintptr_t begin, size_t bytes)
     return true;
 }
 
-/* The block that [begin, begin + bytes) touches. NULL if it touches none; `*place` says whether it
- * is inside. */
+/* The block that [begin, begin + bytes) touches. NULL if it touches none. `*place` is the result of
+ * the check that it is inside. */
 static const struct block *touched(uintptr_t begin, size_t bytes, enum simdev_place *place)
 {
     const struct block key = {.map = begin, .map_bytes = bytes};
@@ -492,7 +492,7 @@ static const struct block *touched(uintptr_t begin, size_t bytes, enum simdev_pl
     return block;
 }
 
-/* The same for a range as a program gives it. */
+/* The same for a range passed by a program. */
 static const struct block *touched_by(const void *ptr, size_t bytes, enum simdev_place *place)
 {
     const uintptr_t begin = (uintptr_t)ptr;
@@ -511,7 +511,7 @@ enum simdev_place simdev_mem_place(const void *ptr, size_t bytes)
     return place;
 }
 
-/* Contexts have address spaces of their own, but for the device's pool. */
+/* Contexts have separate address spaces. The device's pool is shared. */
 static bool can_use(struct simdev_owner user, struct simdev_owner owner)
 {
     return owner.context == 0 ? user.device == owner.device : user.context == owner.context;

@@ -1,4 +1,4 @@
-/* Kernels: who registered them, how they are found, and what is known of them. */
+/* Kernels: registration, look-up, and their properties. */
 #include "cudart_module.h"
 #include "cudart_context.h"
 #include "cudart_device.h"
@@ -11,11 +11,11 @@
 
 struct simdev_module {
     struct simdev_module *next;
-    const void *fat; /* NULL: gone with the program's library that registered it */
+    const void *fat; /* NULL: the library that registered it was unloaded */
     bool is_loaded;  /* by a call; else registered */
     bool was_read;
     bool has_image;
-    struct simdev_image image; /* for the device; read when first asked for */
+    struct simdev_image image; /* for the device; read on first use */
     struct simdev_function *functions;
 };
 
@@ -56,7 +56,7 @@ static bool grow(void)
     return true;
 }
 
-/* Addresses of a library that was unloaded may be another's now: the newest wins. */
+/* A new library may reuse the addresses of an unloaded one, so the newest entry wins. */
 static bool insert(const void *key, struct simdev_function *function)
 {
     if (2 * (used + 1) > room && !grow())
@@ -119,7 +119,7 @@ static struct simdev_module *add_module(const void *fat, bool is_loaded)
     return module;
 }
 
-/* The module stays, empty: work that is queued may still name its kernels. */
+/* The empty module stays, because queued work may still refer to its kernels. */
 static void empty(struct simdev_module *module)
 {
     module->fat = NULL;
@@ -178,7 +178,7 @@ static struct simdev_function *of_name(struct simdev_module *module, const char 
     return function;
 }
 
-/* Names of loaded modules are copies, kept for good: what was counted refers to them. */
+/* Names of loaded modules are copied and never freed, because counters refer to them. */
 static struct simdev_function *make_function(struct simdev_module *module, const char *name)
 {
     struct simdev_function *function = of_name(module, name);
@@ -263,7 +263,7 @@ bool simdev_module_initial(struct simdev_module *module, const char *name, size_
     return exists;
 }
 
-/* --- what is known of a kernel --- */
+/* --- properties of a kernel --- */
 
 struct simdev_kernel_facts simdev_function_facts(const struct simdev_function *function)
 {
@@ -317,7 +317,7 @@ int simdev_function_dynamic_shared(const struct simdev_function *function)
     return fixed < most ? most - fixed : 0;
 }
 
-/* --- what nvcc's code calls --- */
+/* --- functions called by nvcc's code --- */
 
 struct wrapper {
     int magic, version;
@@ -335,7 +335,7 @@ const void *simdev_module_data(const void *image)
     return image && wrapper->magic == WRAPPER_MAGIC ? wrapper->data : image;
 }
 
-/* No use of the device: programs register before main, whether they will ever use one or not. */
+/* Not a use of the device: programs register before main, even if they never use a device. */
 void **__cudaRegisterFatBinary(void *fat)
 {
     return (void **)(void *)add_module(simdev_module_data(fat), false);

@@ -1,4 +1,4 @@
-/* What the code that nvcc generates calls, which no header of CUDA's declares for C. */
+/* Functions that nvcc's generated code calls and that no CUDA header declares for C. */
 #ifndef CUDART_NVCC_H
 #define CUDART_NVCC_H
 

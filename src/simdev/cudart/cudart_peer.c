@@ -1,5 +1,5 @@
-/* Devices among each other, and processes: what of it can be asked. All devices of a process are in
- * one address space; memory and events of another process cannot be opened. */
+/* Access between devices and between processes: the supported queries. All devices of a process
+ * share one address space. Memory and events of another process cannot be opened. */
 #include "cudart_context.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
     return simdev_leave(error);
 }
 
-/* What a pair has now; `wanted` what it is to have. */
+/* Changes the access of a pair of devices. `wanted` is the new state. */
 static cudaError_t change(const char *function, int peer, bool wanted, cudaError_t already)
 {
     cudaError_t error = simdev_enter(function);

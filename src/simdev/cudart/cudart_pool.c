@@ -1,8 +1,8 @@
-/* Memory in stream order, and the pools that it comes from.
+/* Memory in stream order, and its pools.
  *
- * A pool holds what was freed to it: `reserved` grows in steps of a chunk and falls, down to its
- * release threshold, when the host waits for the device and when the pool is trimmed. What is held
- * and not used counts for nothing else: an allocation that needs it gets it. */
+ * A pool keeps memory that was freed to it. `reserved` grows in chunks. When the host waits for the
+ * device or trims the pool, it shrinks to the release threshold. Memory that a pool holds unused
+ * does not reduce capacity, because other allocations can take it. */
 #include "cudart_context.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@ struct CUmemPoolHandle_st {
     struct CUmemPoolHandle_st *next;
     unsigned id; /* never given twice */
     int device;
-    bool is_default, destroyed; /* goes when the last of its memory does */
+    bool is_default, destroyed; /* destroyed when its last memory is freed */
     uint64_t threshold, used, used_high, reserved, reserved_high;
-    int reuse[3]; /* the three kinds of reuse, on by default; not looked at */
+    int reuse[3]; /* the three kinds of reuse, on by default; ignored */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all of this */
@@ -97,7 +97,7 @@ void simdev_pool_synchronised(void)
 
 /* --- memory in stream order --- */
 
-/* The id of the pool to take from; 0 for one that is none, or if memory is short. */
+/* The id of the pool to allocate from. 0 for an invalid pool, or if memory is short. */
 static unsigned choose(cudaMemPool_t wanted, int *device)
 {
     pthread_mutex_lock(&lock);
@@ -113,9 +113,9 @@ static unsigned choose(cudaMemPool_t wanted, int *device)
     return id;
 }
 
-/* The memory is there at once; capacity and peak count it from this call to the call of
- * cudaFreeAsync, so that they do not depend on how fast the streams run. Memory nodes are not
- * simulated: a capturing stream refuses both. */
+/* The memory is available at once. It counts in capacity and peak from this call to the call of
+ * cudaFreeAsync, so that both do not depend on the speed of the streams. Memory nodes are not
+ * simulated: a capturing stream refuses both calls. */
 static cudaError_t allocate(const char *function, cudaMemPool_t pool, cudaStream_t stream,
                             size_t bytes, void **ptr)
 {
@@ -184,7 +184,7 @@ cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream)
     return simdev_leave(error != cudaSuccess ? error : queue_free(ptr, stream));
 }
 
-/* Memory of a pool that was freed out of order. */
+/* Memory of a pool that was freed outside stream order. */
 void simdev_pool_freed(unsigned id, size_t bytes)
 {
     pthread_mutex_lock(&lock);
@@ -286,7 +286,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
     return simdev_leave(error);
 }
 
-/* NULL: an attribute that is none of the pool's numbers. */
+/* NULL for an attribute that is not a number of the pool. */
 static uint64_t *number_of(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
 {
     switch ((int)attribute) {
@@ -322,7 +322,7 @@ static cudaError_t get(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void 
     return number || reuse ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* High-water marks can be set to 0 only: they begin again with what there is. */
+/* High-water marks can only be reset to 0. They then restart at the current value. */
 static cudaError_t set(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, const void *value)
 {
     uint64_t *number = number_of(pool, attribute), wanted = 0;
@@ -367,7 +367,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
     return simdev_leave(error);
 }
 
-/* Every device can use every pool: who may is not simulated. */
+/* Every device can use every pool. Access rights are not simulated. */
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *access,
                                  size_t count)
 {
@@ -396,7 +396,7 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
     return simdev_leave(error);
 }
 
-/* --- memory of graphs, of which there is none --- */
+/* --- memory of graphs, which is not simulated --- */
 
 cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute,
                                            void *value)

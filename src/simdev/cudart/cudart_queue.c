@@ -1,8 +1,8 @@
-/* Streams as ordered queues, each with a worker thread of its own.
+/* Streams as ordered queues, each with a worker thread.
  *
- * All order is in one place: an operation runs when it is the head of its stream and everything in
- * its `deps` is done. In account mode nothing takes time, and what can run at once runs on the
- * thread that queues it: a program then sees the same of its streams every time. */
+ * One rule defines all order: an operation runs when it is the head of its stream and everything in
+ * its `deps` is done. In account mode work takes no time, and an operation that is ready runs on
+ * the thread that queues it. So a program observes the same states of its streams in every run. */
 #include "cudart_account.h"
 #include "cudart_context.h"
 #include "cudart_race.h"
@@ -21,7 +21,7 @@ struct simdev_op {
     struct simdev_task task;
     struct dep *deps;
     struct simdev_op *next;     /* on the same stream */
-    struct simdev_clock *clock; /* of what comes before it, itself included */
+    struct simdev_clock *clock; /* clock of everything ordered before it, itself included */
     uint64_t sequence;          /* in the order of the calls, over all streams */
     uint64_t done_ns;
     unsigned refs;
@@ -37,12 +37,12 @@ struct CUstream_st {
     unsigned flags;
     int priority;
     bool is_legacy;  /* the default stream of its context, made when it is first named */
-    uint64_t thread; /* whose cudaStreamPerThread it is in its context; 0: nobody's */
+    uint64_t thread; /* the thread whose cudaStreamPerThread it is in its context; 0: none */
     bool running;    /* the head is */
     bool blocked;    /* the worker waits for the head's deps */
     bool has_worker;
     bool is_used; /* something was queued on it */
-    bool closing; /* destroyed; goes when its work is done */
+    bool closing; /* destroyed; freed when its work is done */
     unsigned chain;
     struct simdev_clock *clock; /* of the work queued last */
     uint64_t time;              /* when all of its work is done, by the time model */
@@ -58,12 +58,13 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t per_thread_key;
 static bool have_per_thread_key;
 static uint64_t next_thread = 1;
-static _Thread_local uint64_t this_thread; /* 0: it has no streams of its own */
+static _Thread_local uint64_t this_thread; /* 0: the thread has no cudaStreamPerThread */
 static _Thread_local bool on_worker;
 
-static struct simdev_clock seen;   /* what some host thread knows to be over */
-static struct CUstream_st *chosen; /* the stream whose head may run, where a seed decides */
-static unsigned queued, asked; /* work not done yet; questions of the host not answered by any */
+static struct simdev_clock seen;   /* work that some host thread has seen the end of */
+static struct CUstream_st *chosen; /* the stream whose head may run, if there is a seed */
+static unsigned queued,
+    asked; /* unfinished operations; queries by the host since the last operation */
 
 static void free_op(struct simdev_op *op)
 {
@@ -112,8 +113,8 @@ static bool is_blocking(const struct CUstream_st *stream)
     return !stream->is_legacy && !(stream->flags & cudaStreamNonBlocking);
 }
 
-/* In a context the legacy default stream waits for every blocking stream, and each of those for it.
- */
+/* The legacy default stream of a context waits for every blocking stream, and every blocking stream
+ * waits for it. */
 static bool waits_for(const struct CUstream_st *stream, const struct CUstream_st *other)
 {
     const bool ordered =
@@ -129,7 +130,8 @@ static bool add_implicit_deps(struct simdev_op *op, const struct CUstream_st *st
     return true;
 }
 
-/* What comes before an operation that is being queued, whether it is over yet or not. */
+/* Sets the clock of an operation that is being queued: everything ordered before it, finished or
+ * not. */
 static void set_clock(struct simdev_op *op, struct CUstream_st *stream)
 {
     if (!simdev_race_on())
@@ -152,10 +154,10 @@ static void set_clock(struct simdev_op *op, struct CUstream_st *stream)
 
 enum {
     MOST_STREAMS = 256,
-    MOST_QUEUED = 48 /* pieces of work that a seed leaves lying */
+    MOST_QUEUED = 48 /* operations that a seed may leave waiting */
 };
 
-/* Lets one piece of work run, if there is a reason to and none runs. */
+/* With a seed, lets one operation run if one is due and none is running. */
 static void choose(void)
 {
     struct CUstream_st *found[MOST_STREAMS];
@@ -223,7 +225,7 @@ static void complete_head(struct CUstream_st *stream)
         pthread_cond_broadcast(&progress);
 }
 
-/* The head is ready. The lock is not held meanwhile. */
+/* Runs the ready head. The lock is released while it runs. */
 static void run_head(struct CUstream_st *stream)
 {
     const struct simdev_task task = stream->head->task;
@@ -262,7 +264,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* With every signal blocked, so that the program's handlers run on the program's threads. */
+/* Blocks every signal in the worker, so that signal handlers run on the program's threads. */
 static bool start_worker(struct CUstream_st *stream)
 {
     pthread_attr_t attributes;
@@ -325,7 +327,7 @@ static void make_per_thread_key(void)
     have_per_thread_key = pthread_key_create(&per_thread_key, end_of_thread) == 0;
 }
 
-/* False if nobody would end the streams of the thread with it. */
+/* False if no handler can destroy the thread's streams when it ends. */
 static bool number_thread(void)
 {
     pthread_once(&key_once, make_per_thread_key);
@@ -335,7 +337,7 @@ static bool number_thread(void)
     return this_thread != 0;
 }
 
-/* A default stream of the current context, made if it is not there yet. */
+/* A default stream of the current context, created on first use. */
 static struct CUstream_st *default_stream(bool is_legacy)
 {
     const uint64_t context = simdev_owner_current().context;
@@ -364,7 +366,8 @@ static struct CUstream_st *resolve(cudaStream_t handle)
     return stream && !stream->closing ? stream : NULL;
 }
 
-/* When it will be done on a GPU of the profile: as soon as what it waits for is. */
+/* The time of completion on a GPU of the profile: it starts as soon as its dependencies are done.
+ */
 static void set_time(struct simdev_op *op, struct CUstream_st *stream)
 {
     uint64_t start = stream->time;
@@ -379,7 +382,7 @@ static void set_time(struct simdev_op *op, struct CUstream_st *stream)
     stream->time = op->done_ns;
 }
 
-/* Whether a task can run on the thread that queues it. */
+/* True if a task can run on the thread that queues it. */
 static bool runs_at_once(const struct CUstream_st *stream, struct simdev_op *op)
 {
     return simdev_account_on() && !simdev_schedule_on() && !stream->head && !on_worker &&
@@ -410,7 +413,7 @@ static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op, bool
     return cudaSuccess;
 }
 
-/* Runs the stream's only piece of work; what is queued behind it meanwhile is its worker's. */
+/* Runs the stream's only operation. The worker runs operations that are queued during that time. */
 static void run_at_once(struct CUstream_st *stream)
 {
     on_worker = true;
@@ -421,9 +424,9 @@ static void run_at_once(struct CUstream_st *stream)
         unlink_stream(stream);
 }
 
-/* exit() runs handlers last in, first out. Libraries that queued work use (oneDNN, OpenMP) register
- * theirs when they are first used, so ours has to be registered again after them; doubling
- * distances keep the number small. */
+/* exit() runs handlers in reverse order of registration. Libraries that queued work uses (oneDNN,
+ * OpenMP) register theirs on first use, so ours must be registered again after them. Doubling
+ * intervals keep their number small. */
 static void settle_at_exit(uint64_t sequence)
 {
     if ((sequence & (sequence - 1)) == 0)
@@ -533,7 +536,8 @@ static void wait_for_progress(void)
     host_waiters--;
 }
 
-/* That it waits does not depend on how fast the device is. */
+/* Counts a wait also if the device has already finished, so that the count does not depend on its
+ * speed. */
 static void count_wait(void)
 {
     simdev_count(simdev_driver_call() ? SIMDEV_DRIVER_WAITS : SIMDEV_WAITS);
@@ -553,7 +557,7 @@ cudaError_t simdev_queue_wait(cudaStream_t handle)
     return stream ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-/* The host has asked: where a seed decides, something may happen before it asks again. */
+/* The host made a query. With a seed, an operation may run before its next query. */
 static void answer(void)
 {
     asked = asked < 4 ? asked + 1 : asked;

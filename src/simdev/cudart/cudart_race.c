@@ -1,4 +1,4 @@
-/* A race check by vector clocks: two accesses to one range of device memory that no event
+/* A race check by vector clocks: finds two accesses to one range of device memory that no event
  * orders. */
 #include "cudart_race.h"
 #include "cudart_internal.h"
@@ -7,16 +7,16 @@
 #include <string.h>
 
 enum {
-    GRANULE = 2, /* bytes that are told apart: the smallest element that is computed with */
+    GRANULE = 2, /* bytes of a cell: the smallest element of a computation */
     PAGE = 4096,
     CELLS = PAGE / GRANULE,
     READS = 6, /* readers that a cell remembers */
     BUCKETS = 1 << 14
 };
 
-/* Who touched a cell: a piece of work, and in a graph's launch a step of it. */
+/* An access to a cell: an operation and, in a graph launch, the step. */
 struct touch {
-    uint32_t tick; /* of its chain; 0: nobody */
+    uint32_t tick; /* of its chain; 0: no access */
     uint16_t chain;
     uint16_t step;
 };
@@ -36,7 +36,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct page *pages[BUCKETS];
 static uint64_t stream_of[SIMDEV_CHAINS];
 static unsigned next_chain;
-static struct touch told[2]; /* the pair told last: of two pieces of work one line is enough */
+static struct touch
+    told[2]; /* the last reported pair, so that two operations cause only one line */
 
 static _Thread_local const struct simdev_clock *now;
 static _Thread_local unsigned now_chain;
@@ -152,7 +153,8 @@ static void note_read(struct cell *cell, struct touch me)
             return;
         }
         if (before_now(*read))
-            place = read; /* who is ordered behind us is ordered behind it, unless beside us */
+            place = read; /* an access ordered after this one is ordered after that one too, unless
+                             parallel to this one */
     }
     *place = me;
 }

@@ -1,9 +1,9 @@
-/* The race check: which work comes behind which, by vector clocks, and who touched each piece of
- * device memory. Order comes from streams, events, the legacy default stream, the edges of a graph,
- * and what the host has seen to be over. What order things happened to run in plays no part.
+/* The race check: the order of work by vector clocks, and the last accesses to each piece of device
+ * memory. Order comes from streams, events, the legacy default stream, the edges of a graph, and
+ * waits of the host. The actual execution order has no influence.
  *
- * Off unless SIMDEV_RACES=1; then everything here is cheap to skip: clocks are NULL. The queue's
- * lock guards clocks; memory has a lock of its own. */
+ * Off unless SIMDEV_RACES=1. Then all clocks are NULL, so skipping the check is cheap. The queue's
+ * lock guards clocks. The access records have a separate lock. */
 #ifndef CUDART_RACE_H
 #define CUDART_RACE_H
 
@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 enum {
-    SIMDEV_CHAINS = 256 /* streams that clocks tell apart; beyond that they share */
+    SIMDEV_CHAINS = 256 /* streams that clocks distinguish; further streams share an entry */
 };
 
-/* How much of each stream comes before something. */
+/* For each stream, how much of its work is ordered before an operation. */
 struct simdev_clock {
     uint32_t at[SIMDEV_CHAINS];
 };
@@ -26,21 +26,21 @@ bool simdev_race_on(void);
 
 /* A number for a new stream. */
 unsigned simdev_race_chain(uint64_t stream);
-/* NULL is a clock of zeros, and none is made while the check is off or memory is short. */
+/* NULL is a clock of zeros. Returns NULL if the check is off or memory is short. */
 struct simdev_clock *simdev_clock_new(void);
 void simdev_clock_join(struct simdev_clock *clock, const struct simdev_clock *other);
 
-/* Between the two, what the calling thread touches belongs to the work of this clock. */
+/* Between begin and end, accesses of the calling thread belong to the work of this clock. */
 void simdev_race_begin(const struct simdev_clock *clock, unsigned chain);
 void simdev_race_end(void);
-/* The clock given last; NULL outside the two. */
+/* The clock passed last. NULL outside of begin and end. */
 const struct simdev_clock *simdev_race_now(void);
 
-/* Of a graph's launch: `before` tells for steps a and b, as bit a * steps + b, whether an edge or a
- * path of them leads from a to b. NULL ends it. */
+/* In a graph launch: bit a * steps + b of `before` is set if a path of edges leads from step a to
+ * step b. NULL ends the launch. */
 void simdev_race_step(const unsigned char *before, size_t steps, size_t step);
 
-/* New memory: nobody has touched it. */
+/* New memory: it has no accesses. */
 void simdev_race_forget(const void *memory, size_t bytes);
 
 #endif

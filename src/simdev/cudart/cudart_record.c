@@ -23,7 +23,7 @@
 
 static const char magic[8] = "simdev1";
 static struct simdev_progress *progress; /* written by init only */
-static FILE *record;                     /* likewise; stdio has a lock of its own */
+static FILE *record;                     /* likewise; stdio has its own lock */
 static atomic_size_t live;
 
 static bool map_progress(const char *path)

@@ -1,24 +1,25 @@
-/* What somebody outside can follow: how far a program is (SIMDEV_PROGRESS), and what memory it held
- * when (SIMDEV_RECORD). Thread-safe; nothing happens without these settings. */
+/* Data for an outside observer: the progress of a program (SIMDEV_PROGRESS), and its memory over
+ * time (SIMDEV_RECORD). Thread-safe. Does nothing without these settings. */
 #ifndef CUDART_RECORD_H
 #define CUDART_RECORD_H
 
 #include "cudart_internal.h"
 
-/* What the file SIMDEV_PROGRESS holds while the program runs: for who has it mapped. */
+/* Content of the file SIMDEV_PROGRESS while the program runs. Other processes map it. */
 struct simdev_progress {
     char magic[8]; /* "simdev1" */
     atomic_ullong convolutions, kernels, live_bytes, peak_bytes;
 };
 
-/* Reads both settings. False (a violation says why) if a file cannot be written. */
+/* Reads both settings. False, after a violation that gives the reason, if a file cannot be written.
+ */
 bool simdev_record_init(void);
 
-/* Device memory of all devices together has changed. */
+/* The sum of device memory over all devices has changed. */
 void simdev_record_memory(const struct simdev_mem_totals *totals);
-/* That was because of this block: it was allocated, or (0 bytes) freed. */
+/* The cause of that change: this block was allocated, or freed (0 bytes). */
 void simdev_record_block(const void *begin, size_t bytes);
-/* A kernel or a call of a library was counted. */
+/* A kernel or a library call was counted. */
 void simdev_record_kernel(void);
 
 #endif

@@ -31,7 +31,7 @@ static struct {
     size_t largest_workspace;
     struct {
         double tensor_bytes, workspace_bytes, nanoseconds;
-    } traffic; /* of convolutions, of all together */
+    } traffic; /* of convolutions, summed */
     char *planning;
 } noted; /* under lock */
 static atomic_ullong counters[SIMDEV_COUNTERS];
@@ -40,8 +40,8 @@ static struct failure *failures; /* written by init only */
 static struct call {
     char name[40];
     uint64_t calls;
-    uint64_t drop; /* the call that does nothing; 0: none, UINT64_MAX: every one */
-} calls[256];      /* of the driver's API; under lock */
+    uint64_t drop; /* number of the call that does nothing; 0: none, UINT64_MAX: all */
+} calls[256];      /* of the driver; under lock */
 static const char *report_path;
 
 void simdev_violation(const char *format, ...)
@@ -122,7 +122,7 @@ void simdev_note_planning(const char *text)
     free(old);
 }
 
-/* One "function:n" of SIMDEV_FAIL; `text` is changed. */
+/* Parses one "function:n" of SIMDEV_FAIL and changes `text`. */
 static bool add_failure(char *text)
 {
     char *colon = strchr(text, ':');
@@ -143,8 +143,7 @@ static bool add_failure(char *text)
     return failure->function != NULL;
 }
 
-/* The place of a function among those counted; NULL if there are too many. Caller holds the lock.
- */
+/* The entry of a counted function. NULL if there are too many. Caller holds the lock. */
 static struct call *call_of(const char *function)
 {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -280,7 +279,8 @@ static void add_memory(cJSON *object, const struct simdev_mem_totals *memory)
     add_number(object, "frees", memory->frees);
 }
 
-/* What the capacity did not allow; what a program made of that is its own affair. */
+/* Requests refused for lack of capacity. They are not violations, because the program may handle
+ * them. */
 static void add_refused(cJSON *report, const struct simdev_mem_totals *memory)
 {
     cJSON *refused = cJSON_AddObjectToObject(report, "refused_allocations");

@@ -1,4 +1,4 @@
-/* The report at exit: what other files of the stand-in libcudart add to it. */
+/* The report at exit: functions through which other files of the simulated libcudart add to it. */
 #ifndef CUDART_REPORT_H
 #define CUDART_REPORT_H
 

@@ -1,4 +1,4 @@
-/* Orders of execution, from a seed. */
+/* Orders of execution, derived from a seed. */
 #include "cudart_internal.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -6,9 +6,9 @@
 /* How a seed goes about it. */
 enum manner {
     ANY,
-    NEWEST, /* what was queued last, mostly */
-    STARVE, /* one stream only when nothing else can run */
-    OLDEST, /* in the order of the calls, mostly: the order that hides mistakes */
+    NEWEST, /* usually the operation queued last */
+    STARVE, /* one stream runs only when no other can */
+    OLDEST, /* usually in the order of the calls, which hides mistakes */
     MANNERS
 };
 

@@ -1,9 +1,8 @@
-/* Settings of a device that change nothing here but what is told of them, and the profiler's two.
- */
+/* Device settings that are only stored and returned, and the two functions of the profiler. */
 #include "cudart_context.h"
 #include <pthread.h>
 
-/* As in cuda_profiler_api.h, which a package of its own brings. */
+/* As in cuda_profiler_api.h, which is part of a separate package. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 
@@ -102,7 +101,7 @@ cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
     return simdev_leave(error);
 }
 
-/* --- where managed memory should lie: it lies in one place here --- */
+/* --- preferred locations of managed memory, which has one location here --- */
 
 static cudaError_t check_managed(const char *function, const void *memory, size_t bytes)
 {

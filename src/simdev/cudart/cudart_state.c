@@ -12,7 +12,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool up;       /* init ran, in this process or in its parent before a fork */
-static atomic_bool forked;   /* this is a child of the process that the device came up in */
+static atomic_bool forked;   /* this is a fork of the process that brought the device up */
 static atomic_bool finished; /* the destructor ran */
 static atomic_bool exiting;  /* exit() has begun */
 static cudaError_t init_error;
@@ -53,7 +53,7 @@ static void read_settings(void)
     simdev_schedule_init();
 }
 
-/* This library is never unloaded, so that what it registers runs at the end of the process only. */
+/* This library is never unloaded, so its handlers run only at the end of the process. */
 static void note_exit(void)
 {
     atomic_store(&exiting, true);
@@ -92,7 +92,7 @@ cudaError_t simdev_there(void)
     return init_error;
 }
 
-/* Functions that create something fail as if memory were short, which every caller has to expect.
+/* A function that creates something fails as if memory were short, which every caller must expect.
  */
 static cudaError_t requested_error(const char *function)
 {
@@ -144,7 +144,7 @@ cudaError_t simdev_faulted(void)
     return (cudaError_t)atomic_load(&fault);
 }
 
-/* A kernel is launched on streams of the current context only. */
+/* Kernels can only be launched on streams of the current context. */
 static cudaError_t check_launch(cudaStream_t stream)
 {
     struct simdev_stream_info info;

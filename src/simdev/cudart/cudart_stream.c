@@ -1,4 +1,4 @@
-/* cudaStream*: thin over the queue. */
+/* cudaStream*: thin wrappers of the queue. */
 #include "cudart_internal.h"
 #include <stdlib.h>
 
@@ -169,7 +169,7 @@ static void run_callback(void *arg)
     call->function(call->stream, simdev_faulted(), call->data);
 }
 
-/* The older way: not into captures. */
+/* The older function, which cannot be captured. */
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data,
                                   unsigned flags)
 {

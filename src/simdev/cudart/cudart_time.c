@@ -1,4 +1,4 @@
-/* The deterministic time model behind events: the predicted time of what each stream was given. */
+/* The deterministic time model behind events: the predicted time of the work on each stream. */
 #include "cudart_time.h"
 #include "cudart_account.h"
 #include "cudart_device.h"
@@ -27,7 +27,7 @@ bool simdev_time_modelled(void)
     return modelled;
 }
 
-/* Memory and arithmetic overlap; the slower one is what it takes. */
+/* Memory and arithmetic overlap, so the slower of the two determines the time. */
 uint64_t simdev_time_of_work(const struct simdev_work *work)
 {
     const struct simdev_rates rates = simdev_device_rates();

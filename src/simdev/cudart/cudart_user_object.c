@@ -1,4 +1,4 @@
-/* cudaUserObject_t: something of the program's that graphs keep alive. */
+/* cudaUserObject_t: an object of the program that graphs keep alive. */
 #include "cudart_graph.h"
 #include "cudart_race.h"
 #include <limits.h>
@@ -10,7 +10,7 @@ struct CUuserObject_st {
     cudaHostFn_t destroy;
     void *data;
     size_t refs;                /* the program's and the graphs' */
-    struct simdev_clock *users; /* work that needed it and is over; NULL: none, or none is noted */
+    struct simdev_clock *users; /* finished work that used it; NULL: none recorded */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,7 +25,8 @@ static void *destroy_object(void *arg)
     return NULL;
 }
 
-/* On a thread of its own: the program's function may take locks that the caller holds. */
+/* Runs on a separate thread, because the program's function may take locks that the caller holds.
+ */
 static void destroy_aside(cudaUserObject_t object)
 {
     pthread_t thread;
@@ -46,7 +47,7 @@ static void release(cudaUserObject_t object, size_t count)
     destroy_aside(object);
 }
 
-/* --- what graphs keep --- */
+/* --- references held by graphs --- */
 
 /* Caller holds the lock. */
 static bool keep(struct simdev_keeps *keeps, cudaUserObject_t object, size_t count)

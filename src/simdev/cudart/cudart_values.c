@@ -11,7 +11,7 @@ enum {
 
 _Atomic int simdev_values_told;
 
-/* Dimensions from the innermost that lie in one piece; `run` gets the bytes of that piece. */
+/* Number of innermost dimensions that are contiguous. `run` receives their bytes. */
 static int inner_dimensions(const struct simdev_values *values, size_t *run)
 {
     int inner = (int)values->dimensions;

@@ -1,5 +1,5 @@
 /* Account mode: values of device memory that the program's framework computes on the host.
- * simulate_hook.py calls these functions and knows `struct simdev_values`. Thread-safe. */
+ * simulate_hook.py calls these functions and uses `struct simdev_values`. Thread-safe. */
 #ifndef CUDART_VALUES_H
 #define CUDART_VALUES_H
 
@@ -13,7 +13,7 @@ enum {
 enum {
     SIMDEV_VALUES_UNTOLD,
     SIMDEV_VALUES_TOLD,
-    SIMDEV_VALUES_OWN /* and what is read meanwhile is a result of these kernels: unknown */
+    SIMDEV_VALUES_OWN /* as TOLD, and the program reads results of its kernels, which are unknown */
 };
 
 /* A tensor on the device; strides are in elements. */
@@ -24,9 +24,9 @@ struct simdev_values {
     const int64_t *extent, *stride;
 };
 
-/* One of SIMDEV_VALUES_...: not UNTOLD while the framework itself reports which memory its kernels
- * write. Kernels that are launched meanwhile are not suspected of writing to every address that
- * they are given. */
+/* One of SIMDEV_VALUES_... UNTOLD: the framework does not report which memory its kernels write.
+ * Otherwise it does, and a launch does not mark every address that is passed to the kernel as
+ * possibly written. */
 extern _Atomic int simdev_values_told;
 
 /* Copies the elements to `host`, packed. Nonzero if all of them are known. Nothing is counted. */
@@ -35,7 +35,7 @@ int simdev_values_read(const struct simdev_values *values, void *host);
 void simdev_values_write(const struct simdev_values *values, void *host);
 /* A kernel that was not executed has written this memory. */
 void simdev_values_forget(const void *device, size_t bytes);
-/* The same for a tensor with gaps, which keep their values unless there are very many. */
+/* The same for a tensor with gaps. The gaps keep their values unless there are very many. */
 void simdev_values_forget_tensor(const struct simdev_values *values);
 /* How often the program has read memory that was never written. */
 uint64_t simdev_values_unknown(void);

@@ -1,4 +1,4 @@
-/* Symbols: where variables of modules lie, and copies to and from them. */
+/* Symbols: addresses of module variables, and copies to and from them. */
 #include "cudart_variable.h"
 #include "cudart_context.h"
 #include "cudart_nvcc.h"
@@ -9,11 +9,11 @@
 struct simdev_variable {
     struct simdev_variable *next;
     struct simdev_module *module; /* NULL: gone */
-    const void *host;             /* what the program names it by; NULL: of a loaded module */
+    const void *host;             /* the program's key; NULL: of a loaded module */
     const char *name;
     size_t bytes;
-    bool is_initial;                   /* managed, and given what it begins with */
-    void **managed;                    /* where the program looks for its address; else NULL */
+    bool is_initial; /* managed, and its initial bytes were copied */
+    void **managed;  /* location of the pointer that the program reads; NULL: none */
     void *storage[SIMDEV_MAX_DEVICES]; /* NULL: not asked for yet */
 };
 
@@ -45,9 +45,9 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
         (void)add((void *)handle, host, name, bytes);
 }
 
-/* The program reads the address without a call: it is there from the start. What it begins with
- * comes with __cudaInitModule, which nvcc's code calls before the host's first look: the device
- * need not be there before. */
+/* The program reads the address without a call, so the storage exists from the start.
+ * __cudaInitModule, which nvcc's code calls before the host's first access, copies the initial
+ * bytes. So registration does not bring the device up. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
                               int external, size_t bytes, int constant, int global)
 {
@@ -90,7 +90,7 @@ struct simdev_variable *simdev_variable_of_module(struct simdev_module *module, 
     return variable;
 }
 
-/* A reset of the device ends the storage: it is made anew then. */
+/* A reset of the device ends the storage. The next use creates it again. */
 static bool is_stored(const void *storage)
 {
     struct simdev_mem_info info;
@@ -190,7 +190,7 @@ cudaError_t cudaGetSymbolSize(size_t *bytes, const void *symbol)
     return simdev_leave(error);
 }
 
-/* The place in a symbol that a copy is about. */
+/* The part of a symbol that a copy reads or writes. */
 static cudaError_t locate(const char *function, const void *symbol, size_t bytes, size_t offset,
                           char **place)
 {

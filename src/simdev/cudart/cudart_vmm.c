@@ -1,4 +1,4 @@
-/* Ranges, pieces and maps. The file behind the memory has no pages until something is written. */
+/* Ranges, pieces and maps. The file behind the memory has no pages until it is written. */
 #include "cudart_vmm.h"
 #include "cudart_account.h"
 #include "cudart_bytes.h"
@@ -15,8 +15,8 @@ struct range { /* reserved addresses */
     size_t bytes;
 };
 
-/* Memory without an address: a piece of one file that exists in memory only, so that mappings of
- * one piece are the same memory. */
+/* Memory without an address: a piece of one file in memory, so that all mappings of a piece share
+ * their content. */
 struct piece {
     struct piece *next;
     uint64_t handle;
@@ -49,7 +49,7 @@ static bool is_granular(size_t bytes)
 
 /* --- addresses --- */
 
-/* More than asked for, so that a part of it is aligned. */
+/* Reserves more than requested, so that a part of it is aligned. */
 static uintptr_t reserve(size_t bytes, size_t alignment, uintptr_t wanted)
 {
     size_t more;
@@ -133,7 +133,7 @@ static bool is_reserved(uintptr_t begin, size_t bytes)
 
 /* --- memory --- */
 
-/* A place in the file; -1 if there is none. */
+/* An offset in the file. -1 if there is none. */
 static off_t extend(size_t bytes)
 {
     if (file < 0)
@@ -312,7 +312,7 @@ static void remove_map(struct map *wanted)
     free(wanted);
 }
 
-/* Whole mappings only, side by side, as on a GPU. */
+/* Accepts only a sequence of whole, adjacent mappings, as on a GPU. */
 static cudaError_t check_whole(uintptr_t address, size_t bytes)
 {
     const uintptr_t end = address + bytes;
@@ -325,7 +325,7 @@ static cudaError_t check_whole(uintptr_t address, size_t bytes)
     return cudaSuccess;
 }
 
-/* Waits for what could use it, as freeing does. */
+/* Waits for the work that may use it, as a free does. */
 cudaError_t simdev_vmm_unmap(uintptr_t address, size_t bytes)
 {
     cudaError_t error = simdev_begin(simdev_driver_call());
