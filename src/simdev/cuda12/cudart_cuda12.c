@@ -1,5 +1,5 @@
-/* What is CUDA 12's alone: the forms of functions that CUDA 13 no longer has, and structures as
- * they were. Compiled for libcudart.so.12, together with all the other files. */
+/* Functions and structures in the form of CUDA 12 that CUDA 13 has removed or changed. Compiled for
+ * libcudart.so.12, together with all the other files. */
 #include "cudart_internal.h"
 #include <string.h>
 
@@ -24,7 +24,7 @@ struct cuda12_device_prop {
     size_t textureAlignment, texturePitchAlignment;
     int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated;
     int canMapHostMemory, computeMode;
-    int textures[40]; /* largest extents of textures and surfaces: none of either here */
+    int textures[40]; /* largest extents of textures and surfaces, which are not simulated */
     size_t surfaceAlignment;
     int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver;
     int asyncEngineCount, unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize;
@@ -150,9 +150,9 @@ cudaError_t cudaGetDeviceProperties_v2(struct cuda12_device_prop *prop, int devi
     return cudaSuccess;
 }
 
-/* --- forms without edges' data --- */
+/* --- forms without edge data --- */
 
-/* Under the names that the header renames: their own declarations are CUDA 13's. */
+/* For names that the header renames, because their declarations are those of CUDA 13. */
 #define OLD(name) __asm__(name)
 
 cudaError_t simdev_12_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
@@ -229,7 +229,7 @@ cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t en
     return cudaEventElapsedTime(ms, start, end);
 }
 
-/* --- forms with a device's number --- */
+/* --- forms with a device number --- */
 
 cudaError_t simdev_12_advise(const void *memory, size_t bytes, enum cudaMemoryAdvise advice,
                              int device) OLD("cudaMemAdvise");

@@ -1,10 +1,10 @@
-/* Included before everything else where the stand-in for CUDA 12 is compiled: what CUDA 13 calls
- * otherwise, or has made larger, goes by the name that it has there. The old forms are in
+/* Included before every other header when libcudart.so.12 is compiled. Maps functions and
+ * structures that CUDA 13 renamed or enlarged to their CUDA 12 names. The old forms are in
  * cudart_cuda12.c. */
 #ifndef SIMDEV_CUDA12_NAMES_H
 #define SIMDEV_CUDA12_NAMES_H
 
-/* With edges' data, which CUDA 12 tells apart by a number. */
+/* With edge data: CUDA 12 has these forms under a name with a version number. */
 #define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
 #define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
 #define cudaGraphAddDependencies cudaGraphAddDependencies_v2
@@ -13,11 +13,11 @@
 #define cudaGraphNodeGetDependencies cudaGraphNodeGetDependencies_v2
 #define cudaGraphNodeGetDependentNodes cudaGraphNodeGetDependentNodes_v2
 
-/* With a place instead of a device's number. */
+/* With a location instead of a device number. */
 #define cudaMemAdvise cudaMemAdvise_v2
 #define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
 
-/* What fills a structure that CUDA 12 has another of: for the stand-ins alone. */
+/* For internal use: these fill a structure that has a different layout in CUDA 12. */
 #define cudaGetDeviceProperties simdev_13_GetDeviceProperties
 #define cudaPointerGetAttributes simdev_13_PointerGetAttributes
 

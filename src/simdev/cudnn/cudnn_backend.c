@@ -1,18 +1,18 @@
-/* The backend API: descriptors are kept by the planner, execution goes to cudnn_run.c. */
+/* The backend API: the planner keeps the descriptors, cudnn_run.c executes plans. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cudnn_internal.h"
 
-/* The backend API. Every descriptor wraps one of the planner's; a handle, which the planner cannot
- * have, is kept here and replaced by the profile's device properties. */
+/* The backend API. Every descriptor wraps one of the planner's. The planner has no handles, so a
+ * handle is kept here and replaced by the profile's device properties. */
 
 struct pack {
     int64_t pointers, uids;
     void **pointer;
     int64_t *uid;
     void *workspace;
-    bool is_strange; /* something was set that changes what the plan computes */
+    bool is_strange; /* an attribute was set that changes the result of the plan */
 };
 
 struct descriptor {
@@ -30,7 +30,7 @@ enum {
     ON_STACK = 64
 };
 
-/* The attribute that takes the place of a handle, by the descriptor's type; -1 if it needs none. */
+/* The attribute that replaces a handle in this type of descriptor. -1 if it needs none. */
 static int device_attribute(const struct descriptor *descriptor)
 {
     switch (descriptor->type) {
@@ -93,7 +93,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor
     return status;
 }
 
-/* Real cuDNN 9.19 forgets everything that was set. */
+/* Like real cuDNN 9.19, clears everything that was set. */
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t opaque)
 {
     struct descriptor *descriptor = opaque;
@@ -144,7 +144,7 @@ static cudnnStatus_t get_handle(const struct descriptor *descriptor,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Keeps what the planner took into a variant pack. */
+/* Records the values that the planner accepted for a variant pack. */
 static cudnnStatus_t note_pack(struct pack *pack, cudnnBackendAttributeName_t name, int64_t count,
                                const void *values)
 {
@@ -174,8 +174,8 @@ static cudnnStatus_t note_pack(struct pack *pack, cudnnBackendAttributeName_t na
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The planner's descriptors behind an array of ours, in `stack` if they fit there, else in memory
- * to be freed. */
+/* The planner's descriptors for an array of descriptors of the program. Uses `stack` if they fit,
+ * otherwise memory that the caller frees. */
 static cudnnBackendDescriptor_t *unwrap(const void *values, int64_t count,
                                         cudnnBackendDescriptor_t *stack)
 {
@@ -201,7 +201,7 @@ static cudnnStatus_t set_descriptors(struct descriptor *descriptor,
     return status;
 }
 
-/* A device named by its number or by a handle is the simulated one: the profile describes it. */
+/* A device, given by number or by handle, is the simulated one, which the profile describes. */
 static cudnnStatus_t set_own_device(const struct descriptor *descriptor,
                                     cudnnBackendAttributeName_t name,
                                     cudnnBackendAttributeType_t type, int64_t count,
@@ -251,8 +251,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t op
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* cuDNN fills descriptors that the client made; ours stay in the client's array and keep what they
- * wrap. */
+/* cuDNN fills descriptors that the client created. The client's array keeps its wrappers, and the
+ * planner fills the wrapped descriptors. */
 static cudnnStatus_t get_descriptors(const struct descriptor *descriptor,
                                      cudnnBackendAttributeName_t name, int64_t requested,
                                      int64_t *count, void *values)
@@ -316,7 +316,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque
     return is_plan ? simdev_plan_program(descriptor->own, &descriptor->program) : status;
 }
 
-/* What the three calls that run a plan check of it and of the pack. */
+/* The checks of the plan and the pack that the three calls which run a plan share. */
 static cudnnStatus_t bind(cudnnHandle_t handle, const struct descriptor *plan,
                           const struct descriptor *pack, struct simdev_binding *binding)
 {
@@ -353,7 +353,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
 
 /* ---- graph population ---- */
 
-/* Puts into `*filled` the planner's descriptor that one of its own names; to be destroyed. */
+/* Sets `*filled` to the planner's descriptor that `of` refers to. The caller destroys it. */
 static cudnnStatus_t get_child(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
                                cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *filled)
 {
@@ -383,8 +383,8 @@ static cudnnStatus_t read_notes(cudnnBackendDescriptor_t engine, bool *native)
     return status;
 }
 
-/* Whether the plan's engine can be a node of a graph: only those whose notes say so, as with the
- * real ones, unless SIMDEV_NATIVE_GRAPHS=1. */
+/* Checks that the plan's engine can be a graph node. As in the real cuDNN, only engines whose notes
+ * allow it can, unless SIMDEV_NATIVE_GRAPHS=1. */
 static cudnnStatus_t check_native(const struct descriptor *plan)
 {
     cudnnBackendDescriptor_t config, engine;

@@ -1,15 +1,15 @@
 /* Batch normalisation of the legacy API: sizes, and calls that are counted.
  *
- * The sizes of workspace and reserve space only a cuDNN with a device tells. For NCHW cuDNN has
- * answered 0 for both; for NHWC it keeps partial sums of the channels, and of a fused activation a
- * bit for each element. What is answered here is an estimate and counted as one. */
+ * Only a cuDNN with a device returns the sizes of workspace and reserve space. For NCHW, cuDNN has
+ * returned 0 for both. For NHWC, it keeps partial sums of the channels, and one bit per element for
+ * a fused activation. The sizes returned here are estimates and are counted as such. */
 #include "cudnn_host.h"
 
-/* Most parameters are data that is not looked at in account mode. */
+/* Most parameters are data, which account mode does not read. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum {
-    PARTIAL_SUMS = 64 /* of each channel, where blocks of a kernel meet */
+    PARTIAL_SUMS = 64 /* partial sums per channel, which combine the blocks of a kernel */
 };
 
 static bool is_channels_last(cudnnTensorDescriptor_t tensor)

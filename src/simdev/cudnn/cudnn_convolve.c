@@ -1,5 +1,5 @@
-/* Convolutions on the host, all directions and data types, on strided views: by the primitives of
- * cudnn_primitive.h where there are any, else in plain loops. */
+/* Convolutions on the host, all directions and data types, on strided views. Uses the primitives of
+ * cudnn_primitive.h if they support the case, otherwise plain loops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum simdev_role simdev_conv_result(enum simdev_conv_kind kind)
                                                : SIMDEV_W;
 }
 
-/* SIMDEV_CONVOLVE=plain keeps primitives out, to check them or the loops by the other. */
+/* SIMDEV_CONVOLVE=plain disables primitives, so that tests can compare primitives with loops. */
 static bool wants_plain(void)
 {
     const char *wish = getenv("SIMDEV_CONVOLVE");

@@ -1,11 +1,11 @@
-/* Convolutions by plain loops, for what oneDNN does not take. */
+/* Convolutions by plain loops, for cases that oneDNN does not support. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cudnn_internal.h"
 
-/* The convolution written out, for what oneDNN refuses. Dimensions are padded to three spatial
- * ones. */
+/* The convolution as nested loops, for cases that oneDNN refuses. Dimensions are padded to three
+ * spatial ones. */
 
 struct plain {
     enum simdev_conv_kind kind;
@@ -61,7 +61,7 @@ static int64_t dense(int64_t a, int64_t b, int64_t extent, const int64_t size[3]
            position[2];
 }
 
-/* One multiplication, given by its place in the filter and in the output. */
+/* One multiplication, at a position in the filter and in the output. */
 static void multiply(const struct plain *p, int64_t n, int64_t k, int64_t c, const int64_t tap[3],
                      const int64_t out[3])
 {

@@ -1,13 +1,14 @@
 /* Dropout: descriptors, sizes, and calls that are counted.
  *
- * The states of the random numbers grow with the threads that the device runs at once; how large
- * one is only cuDNN knows. The size answered here is an estimate and counted as one. */
+ * The states of the random numbers grow with the number of threads that the device runs at once.
+ * Only cuDNN has the size of one state. The size returned here is an estimate and is counted as
+ * such. */
 #include "cudnn_internal.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum {
-    STATE_BYTES = 48 /* one thread's generator, as cuRAND's default one takes */
+    STATE_BYTES = 48 /* generator of one thread, the size of cuRAND's default */
 };
 
 SIMDEV_EXPORT cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t *bytes)
@@ -26,7 +27,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* One bit an element, in whole words. */
+/* One bit per element, in whole words. */
 SIMDEV_EXPORT cudnnStatus_t cudnnDropoutGetReserveSpaceSize(cudnnTensorDescriptor_t x,
                                                             size_t *bytes)
 {
@@ -51,7 +52,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Unlike Restore it makes the states, on the handle's stream. */
+/* Unlike Restore, it initialises the states, on the handle's stream. */
 SIMDEV_EXPORT cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t descriptor,
                                                       cudnnHandle_t handle, float dropout,
                                                       void *states, size_t bytes,

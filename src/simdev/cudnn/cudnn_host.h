@@ -1,4 +1,5 @@
-/* Calls of the legacy API beside convolutions that are computed on the host, in compute mode. */
+/* Calls of the legacy API other than convolutions that are computed on the host, in compute mode.
+ */
 #ifndef CUDNN_HOST_H
 #define CUDNN_HOST_H
 
@@ -8,7 +9,7 @@ enum {
     SIMDEV_HOST_OPERANDS = 10
 };
 
-/* What is computed, with its operands in order. */
+/* The layers, with their operands in order. */
 enum simdev_layer {
     SIMDEV_LAYER_SOFTMAX,             /* x, y */
     SIMDEV_LAYER_SOFTMAX_GRADIENT,    /* y, dy, dx */
@@ -17,8 +18,8 @@ enum simdev_layer {
     SIMDEV_LAYER_LRN,                 /* x, y */
     SIMDEV_LAYER_LRN_GRADIENT,        /* y, dy, x, dx */
     SIMDEV_LAYER_NORM_INFERENCE,      /* x, y, scale, bias, mean, variance */
-    /* x, y, scale, bias, running mean and variance as they were and as they become, saved mean and
-     * inverse deviation */
+    /* x, y, scale, bias, running mean and variance before and after, saved mean and inverse
+     * deviation */
     SIMDEV_LAYER_NORM_TRAINING,
     /* x, dy, dx, scale, gradients of scale and bias, saved mean and inverse deviation (both or
      * none) */
@@ -28,8 +29,8 @@ enum simdev_layer {
     SIMDEV_LAYERS
 };
 
-/* One call. Operands are tensors of any type and strides; the computation sees them as packed f32
- * in the order of their dimensions. A result r is stored as alpha * r + beta * (what was there). */
+/* One call. Operands are tensors of any type and strides. The computation gets them as packed f32
+ * in the order of their dimensions. A result r is stored as alpha * r + beta * (previous value). */
 struct simdev_host_call {
     const char *function;
     enum simdev_layer layer;
@@ -47,12 +48,12 @@ struct simdev_host_call {
 };
 
 struct simdev_host_call simdev_host_call(const char *function, enum simdev_layer layer);
-/* Adds an operand; returns its index. `alpha` and `beta` are cuDNN's, NULL for 1 and 0. */
+/* Adds an operand and returns its index. `alpha` and `beta` are cuDNN's, NULL for 1 and 0. */
 int simdev_host_read(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor,
                      const void *data);
 int simdev_host_write(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor, void *data,
                       const void *alpha, const void *beta);
-/* In compute mode queues the call after checking its operands, in account mode counts it. */
+/* In compute mode, checks the operands and queues the call. In account mode, counts it. */
 cudnnStatus_t simdev_host_launch(cudnnHandle_t handle, const struct simdev_host_call *call);
 
 /* A tensor as images, channels and elements of a channel. */

@@ -1,7 +1,7 @@
-/* Inside of the stand-in libcudnn.
+/* Interfaces between the files of the simulated libcudnn.
  *
- * Planning (descriptors, heuristics, workspace sizes) is a planner's: the real cuDNN's or a rule of
- * thumb. A finalized plan's JSON is parsed into a program, and programs are what runs. */
+ * A planner does all planning (descriptors, heuristics, workspace sizes): the real cuDNN or a rule
+ * of thumb. A finalized plan's JSON is parsed into a program, and programs are executed. */
 #ifndef SIMDEV_CUDNN_INTERNAL_H
 #define SIMDEV_CUDNN_INTERNAL_H
 
@@ -22,13 +22,14 @@ enum {
 };
 
 struct cudnnContext {
-    uint64_t context; /* that was current when it was made */
+    uint64_t context; /* current context when it was created */
     _Atomic(cudaStream_t) stream;
 };
 
 /* ---- views: cudnn_view.c ---- */
 
-/* Elements in memory. Strides count elements and may be 0 or, for views made here, negative. */
+/* Elements in memory. Strides count elements. They may be 0, and negative for views created here.
+ */
 struct simdev_view {
     char *data;
     cudnnDataType_t type;
@@ -37,26 +38,26 @@ struct simdev_view {
     int64_t stride[SIMDEV_MAX_RANK];
 };
 
-/* Bytes of one element; 0 for a type that nothing here computes with. */
+/* Bytes of one element. 0 for a type that is not supported in computations. */
 size_t simdev_type_size(cudnnDataType_t type);
 int64_t simdev_view_elements(const struct simdev_view *view);
-/* Bytes from the first element to behind the last one; strides must not be negative. */
+/* Bytes from the first element to the end of the last one. Strides must not be negative. */
 size_t simdev_view_span(const struct simdev_view *view);
-/* A packed f32 view of the same extents whose dimensions lie in the order of the model's strides.
+/* A packed f32 view of the same extents, whose dimensions have the order of the model's strides.
  * data is NULL. */
 void simdev_view_pack(const struct simdev_view *model, struct simdev_view *packed);
 /* Reverses the last `count` dimensions. */
 void simdev_view_flip(struct simdev_view *view, int count);
-/* For the race check: the elements of the view are read or written now. */
+/* For the race check: records that the elements of the view are read or written now. */
 void simdev_view_touch(const struct simdev_view *view, bool write);
-/* True if some byte belongs to both; exact, also for views that interleave. */
+/* True if some byte belongs to both. Exact, also for views that interleave. */
 bool simdev_views_overlap(const struct simdev_view *a, const struct simdev_view *b);
-/* True if both name the same elements in the same order. */
+/* True if both contain the same elements in the same order. */
 bool simdev_views_equal(const struct simdev_view *a, const struct simdev_view *b);
 
 /* ---- scratch: cudnn_scratch.c ---- */
 
-/* Host memory aligned to 64 bytes, kept for reuse when given back; NULL if there is none.
+/* Host memory aligned to 64 bytes, kept for reuse when it is returned. NULL if there is none.
  * Thread-safe. */
 void *simdev_scratch_take(size_t bytes);
 void simdev_scratch_give(void *block);
@@ -107,16 +108,16 @@ struct simdev_geometry {
     int64_t pad_upper[SIMDEV_MAX_SPATIAL];
 };
 
-/* Prepared cross-correlation of f32 views whose extents and strides are fixed; the data come with
- * each run. */
+/* Prepared cross-correlation of f32 views whose extents and strides are fixed. Each run passes the
+ * data. */
 struct simdev_kernel;
 
 enum simdev_role simdev_conv_result(enum simdev_conv_kind kind);
-/* NULL only for want of memory. */
+/* NULL only if memory is short. */
 struct simdev_kernel *simdev_kernel_create(const struct simdev_geometry *geometry,
                                            const struct simdev_view view[SIMDEV_ROLES]);
 void simdev_kernel_destroy(struct simdev_kernel *kernel);
-/* Thread-safe. False for want of memory. */
+/* Thread-safe. False if memory is short. */
 bool simdev_kernel_run(const struct simdev_kernel *kernel, char *const data[SIMDEV_ROLES]);
 /* The same in plain loops, with sums in double. */
 bool simdev_convolve_plain(const struct simdev_geometry *geometry,
@@ -133,7 +134,7 @@ struct simdev_tensor {
 
 struct simdev_node {
     bool is_pointwise;
-    int operand[SIMDEV_ROLES]; /* indexes of tensors; X, W or B (-1 if there is none), Y */
+    int operand[SIMDEV_ROLES]; /* indexes of tensors: X, W or B (-1 if absent), Y */
     struct simdev_geometry geometry;
     bool is_flipped;
     float alpha, beta;
@@ -141,21 +142,20 @@ struct simdev_node {
     struct simdev_kernel *kernel; /* made by the first run */
 };
 
-/* What a finalized plan computes. Counted by reference: work on a stream outlives the plan's
- * descriptor. */
+/* The computation of a finalized plan. Reference counted, because work on a stream outlives the
+ * plan's descriptor. */
 struct simdev_program {
     atomic_int references;
     pthread_mutex_t lock; /* guards the making of kernels */
     size_t workspace;
-    char label[24];    /* the same for the same plan in every process */
-    char refusal[160]; /* why it cannot be computed; empty if it can */
+    char label[24];    /* the same in every process for the same plan */
+    char refusal[160]; /* the reason why it cannot be computed; empty if it can */
     int tensors, nodes;
     struct simdev_tensor *tensor;
     struct simdev_node *node;
 };
 
-/* Parses a plan's JSON. NULL for want of memory; what is not understood becomes the program's
- * refusal. */
+/* Parses a plan's JSON. NULL if memory is short. Unsupported content sets the program's refusal. */
 struct simdev_program *simdev_program_parse(const char *json, size_t workspace);
 struct simdev_program *simdev_program_retain(struct simdev_program *program);
 void simdev_program_release(struct simdev_program *program);
@@ -167,21 +167,23 @@ struct simdev_binding {
     void *workspace;
 };
 
-/* Checks what a GPU would fault on and queues the program. On a capturing stream only what the run
- * finds counts: nothing has to be there before. By-value scalars are read now. */
+/* Makes the checks whose failure is a fault on a GPU, and queues the program. On a capturing
+ * stream, only the run makes these checks, because memory need not exist before. By-value scalars
+ * are read now. */
 cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t stream,
                                     const struct simdev_binding *binding);
-/* The same checks; adds the program to the graph as one node. */
+/* The same checks. Adds the program to the graph as one node. */
 cudnnStatus_t simdev_program_populate(struct simdev_program *program, cudaGraph_t graph,
                                       const struct simdev_binding *binding);
-/* The same checks; gives the only node of the graph, made from this program, the new binding. */
+/* The same checks. Sets the new binding of the only node of the graph, which was created from this
+ * program. */
 cudnnStatus_t simdev_program_update(struct simdev_program *program, cudaGraph_t graph,
                                     const struct simdev_binding *binding);
 
 /* ---- planners: cudnn_planner.c, cudnn_planner_real.c, cudnn_planner_rule.c ---- */
 
-/* A backend API whose descriptors are the planner's own. Every device is the profile's: `device` is
- * a finalized DEVICEPROP descriptor, NULL if the planner wants none. */
+/* A backend API of the planner's descriptors. Every device is the profile's: `device` is a
+ * finalized DEVICEPROP descriptor, or NULL if the planner does not need one. */
 struct simdev_planner {
     cudnnStatus_t (*create)(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out);
     cudnnStatus_t (*destroy)(cudnnBackendDescriptor_t descriptor);
@@ -195,20 +197,20 @@ struct simdev_planner {
     size_t version, cudart_version;
 };
 
-/* The planner of this process, chosen and loaded by the first call. Never NULL. */
+/* The planner of this process. The first call selects and loads it. Never NULL. */
 const struct simdev_planner *simdev_planner(void);
-/* True if a real cuDNN was required and there is none: nothing is planned then. */
+/* True if a real cuDNN was required but not found. Then all planning fails. */
 bool simdev_planner_refused(void);
-/* Gives back what the planner holds: nothing may be planned any more. */
+/* Releases the planner's resources. No planning is possible after that. */
 void simdev_planner_release(void);
-/* False where no real cuDNN can be loaded. */
+/* False if no real cuDNN can be loaded. */
 bool simdev_planner_real(struct simdev_planner *planner);
 void simdev_planner_rule(struct simdev_planner *planner);
-/* Of a real planner one whose plans are described by what was set, not by cuDNN. False for want of
- * memory. */
+/* Turns a real planner into one whose plans are described by the attributes that were set, not by
+ * cuDNN. False if memory is short. */
 bool simdev_planner_described(struct simdev_planner *planner);
 
-/* The program of a plan that the planner has finalized. */
+/* The program of a finalized plan of the planner. */
 cudnnStatus_t simdev_plan_program(cudnnBackendDescriptor_t plan, struct simdev_program **out);
 
 /* ---- legacy descriptors: cudnn_legacy_desc.c ---- */
@@ -248,23 +250,24 @@ struct cudnnOpTensorStruct {
     cudnnNanPropagation_t nan;
 };
 
-/* Views of a legacy operand; data may be NULL. */
+/* Views of a legacy operand. data may be NULL. */
 struct simdev_view simdev_tensor_view(cudnnTensorDescriptor_t tensor, const void *data);
 struct simdev_view simdev_filter_view(cudnnFilterDescriptor_t filter, const void *data);
-/* The pointwise operation of an activation; false if there is none. */
+/* The pointwise operation of an activation. False if there is none. */
 bool simdev_activation_op(cudnnActivationDescriptor_t activation, struct simdev_pointwise *op);
 
 /* ---- plans of legacy convolutions: cudnn_legacy_plan.c ---- */
 
-/* Algorithms that mean the same for every kind. One more of each kind, GEMM or
- * WINOGRAD_NONFUSED, is another engine of the heuristics' list, with the largest workspace. */
+/* Algorithms with the same meaning for every kind. In addition, one algorithm of each kind, GEMM or
+ * WINOGRAD_NONFUSED, selects the other engine of the heuristics' list with the largest workspace.
+ */
 enum {
-    SIMDEV_ALGO_SLOW = -1,        /* engine 0, which needs no workspace: not for clients */
-    SIMDEV_ALGO_NO_WORKSPACE = 0, /* forward engine 0, backward one that is not deterministic */
-    SIMDEV_ALGO_HEURISTIC = 1     /* the first deterministic one that the heuristics rank */
+    SIMDEV_ALGO_SLOW = -1,        /* engine 0, which needs no workspace; internal */
+    SIMDEV_ALGO_NO_WORKSPACE = 0, /* forward: engine 0; backward: a non-deterministic engine */
+    SIMDEV_ALGO_HEURISTIC = 1     /* the first deterministic engine of the heuristics' list */
 };
 
-/* A legacy convolution, all of it. Views carry no data; absent operands have rank 0. */
+/* A complete legacy convolution. Views carry no data. Absent operands have rank 0. */
 struct simdev_legacy_problem {
     enum simdev_conv_kind kind;
     struct simdev_view view[SIMDEV_ROLES];
@@ -278,24 +281,24 @@ struct simdev_legacy_problem {
 
 /* The unique ids of the operands in a legacy plan's program. */
 enum simdev_legacy_uid {
-    SIMDEV_UID_X = 1, /* and one more for each further role */
+    SIMDEV_UID_X = 1, /* further roles follow, one each */
     SIMDEV_UID_SIDE = 4,
     SIMDEV_UID_BIAS
 };
 
 struct simdev_legacy_plan {
-    cudnnStatus_t status; /* of the planning; the rest holds if it is success */
+    cudnnStatus_t status; /* of the planning; the other fields are valid on success */
     struct simdev_program *program;
     bool uses_tensor_cores, is_deterministic;
 };
 
-/* The plan of the problem, made once and kept until the library is unloaded. Thread-safe; NULL for
- * want of memory. */
+/* The plan of the problem, created once and kept until the library is unloaded. Thread-safe. NULL
+ * if memory is short. */
 const struct simdev_legacy_plan *simdev_legacy_plan(const struct simdev_legacy_problem *problem);
-/* Gives back the plans that were kept: none of them may be used any more. */
+/* Releases the cached plans. None of them may be used after that. */
 void simdev_legacy_plans_release(void);
 
-/* ---- functions beside convolutions ---- */
+/* ---- functions other than convolutions ---- */
 
 struct cudnnPoolingStruct {
     cudnnPoolingMode_t mode;
@@ -334,7 +337,7 @@ struct cudnnCTCLossStruct {
 };
 
 struct cudnnSpatialTransformerStruct {
-    char unused; /* nothing that it holds is asked for */
+    char unused; /* no call queries its content */
 };
 
 struct cudnnTensorTransformStruct {
@@ -344,11 +347,11 @@ struct cudnnTensorTransformStruct {
     int before[SIMDEV_MAX_RANK], after[SIMDEV_MAX_RANK], fold[SIMDEV_MAX_RANK];
 };
 
-/* In account mode: queues a call that is counted under its name. In compute mode it is refused, as
- * not simulated. */
+/* In account mode, queues a call that is counted under its name. In compute mode, refuses it as not
+ * simulated. */
 cudnnStatus_t simdev_account(cudnnHandle_t handle, const char *function);
 
-/* Notes the text for cudnnGetLastErrorString of this thread; returns the status. */
+/* Records the text for cudnnGetLastErrorString of this thread and returns the status. */
 cudnnStatus_t simdev_fail(cudnnStatus_t status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,4 +1,4 @@
-/* The convolution functions of the legacy API, answered and run through backend plans. */
+/* The convolution functions of the legacy API, implemented by backend plans. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -7,7 +7,8 @@
 
 enum {
     MAX_ALGORITHMS = 8,
-    /* A host runs every engine at one speed; on a GPU those without tensor cores are slower. */
+    /* A host runs every engine at the same speed. On a GPU, engines without tensor cores are
+     * slower. */
     SLOWER_WITHOUT_TENSOR_CORES = 8
 };
 
@@ -17,7 +18,7 @@ static const int algorithm_count[] = {
     [SIMDEV_CONV_BACKWARD_FILTER] = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT,
 };
 
-/* One row of an algorithm query; every kind's own struct has the same fields. */
+/* One row of an algorithm query. The structs of all kinds have the same fields. */
 struct candidate {
     int algo;
     cudnnStatus_t status;
@@ -34,7 +35,7 @@ static float factor(const void *pointer)
     return value;
 }
 
-/* Fills what every call tells. The problem is a key: bytes that mean nothing must be zero. */
+/* Fills the fields that every call passes. The problem is a key, so padding bytes must be zero. */
 static cudnnStatus_t describe(enum simdev_conv_kind kind, cudnnTensorDescriptor_t x,
                               cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t conv,
                               cudnnTensorDescriptor_t y, struct simdev_legacy_problem *out)
@@ -74,7 +75,8 @@ struct operands {
     size_t workspace_bytes;
 };
 
-/* The queries know neither scales nor what is fused: who brings what they tell is served. */
+/* Queries have no scales and no fused operations, so a call that provides the reported workspace
+ * must succeed. */
 static const struct simdev_legacy_plan *plan_within(const struct simdev_legacy_problem *problem,
                                                     size_t brought, cudnnStatus_t *status)
 {
@@ -157,7 +159,7 @@ static int take_candidates(const struct candidate *all, int count, bool supporte
     return filled;
 }
 
-/* Supported ones first, the heuristic's before the one without workspace. */
+/* Supported algorithms first, and the heuristic's before the one without workspace. */
 static int list_candidates(struct simdev_legacy_problem *problem, struct candidate *row)
 {
     const int count = algorithm_count[problem->kind];
@@ -219,7 +221,7 @@ static int measure_all(cudnnHandle_t handle, struct simdev_legacy_problem *probl
     return count;
 }
 
-/* As measure_all, on device memory of its own, which cuDNN too takes for this call. */
+/* As measure_all, on device memory that the call allocates itself, as cuDNN does. */
 static cudnnStatus_t measure_alone(cudnnHandle_t handle, struct simdev_legacy_problem *problem,
                                    struct candidate *row, int *count)
 {
@@ -251,7 +253,7 @@ free_blocks:
     return status;
 }
 
-/* Find and FindEx: with operands of the caller's, or none. */
+/* Find and FindEx: `operands` NULL allocates device memory. */
 static cudnnStatus_t find(cudnnHandle_t handle, enum simdev_conv_kind kind,
                           cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
                           cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t y,
@@ -280,8 +282,8 @@ static cudnnStatus_t find(cudnnHandle_t handle, enum simdev_conv_kind kind,
         }                                                                                          \
     } while (0)
 
-/* Get..Algorithm_v7, Find.., Get..MaxCount and Get..WorkspaceSize of one kind. The parameters come
- * in the order of the kind's own functions; x, w and y name the roles among them. */
+/* Get..Algorithm_v7, Find.., Get..MaxCount and Get..WorkspaceSize of one kind. The parameters have
+ * the order of the kind's functions. x, w and y name the roles among them. */
 #define QUERIES(Kind, KIND, Perf, Algo, A, a, B, b, C, c)                                          \
     SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolution##Kind##AlgorithmMaxCount(cudnnHandle_t handle, \
                                                                              int *count)           \

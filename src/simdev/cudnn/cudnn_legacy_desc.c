@@ -4,7 +4,7 @@
 
 #include "cudnn_internal.h"
 
-/* A descriptor type's Create and Destroy; the rest of the arguments are its first contents. */
+/* A descriptor type's Create and Destroy. The other arguments are its initial contents. */
 #define LIFE(Name, type, ...)                                                                      \
     SIMDEV_EXPORT cudnnStatus_t cudnnCreate##Name##Descriptor(type *out)                           \
     {                                                                                              \
@@ -50,7 +50,7 @@ static bool is_rank(int rank)
     return rank >= 3 && rank <= SIMDEV_MAX_RANK;
 }
 
-/* Packed strides; false for a format that has none. */
+/* Packed strides. False for a format without packed strides. */
 static bool pack(cudnnTensorFormat_t format, int rank, const int *dim, int *stride)
 {
     int next = 1;
@@ -87,8 +87,7 @@ static bool is_legacy_type(cudnnDataType_t type)
     return type != CUDNN_DATA_INT64 && type != CUDNN_DATA_BOOLEAN;
 }
 
-/* cuDNN's legacy descriptors hold fewer than 2^31 elements: here as many as SIMDEV_MAX_SPAN says.
- */
+/* cuDNN's legacy descriptors hold fewer than 2^31 elements. SIMDEV_MAX_SPAN replaces this limit. */
 static bool is_too_large(int rank, const int *dim)
 {
     const char *text = getenv("SIMDEV_MAX_SPAN");
@@ -113,7 +112,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t t
     tensor->rank = rank;
     copy(rank, dim, tensor->dim);
     copy(rank, stride, tensor->stride);
-    /* As cuDNN: refused, but the extents are in the descriptor. */
+    /* As in cuDNN: refused, but the descriptor keeps the extents. */
     return is_too_large(rank, dim) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 

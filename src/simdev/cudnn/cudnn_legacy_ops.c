@@ -12,7 +12,7 @@ struct pointwise_run {
     struct simdev_pointwise op;
     struct simdev_view x, b, y;
     bool has_b;
-    bool is_unchecked; /* not looked at before: the run looks at everything */
+    bool is_unchecked; /* not checked before: the run checks everything */
 };
 
 static bool check_view(const char *function, const char *when, const struct simdev_view *view)
@@ -103,7 +103,7 @@ static cudnnStatus_t launch_pointwise(const char *function, cudaStream_t stream,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Scaling factors are float for every type that is computed here. */
+/* Scaling factors are float for every supported type. */
 static float factor(const void *pointer)
 {
     float value;
@@ -196,8 +196,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle,
                             binary ? &second : NULL, &to);
 }
 
-/* By the pointwise operations of graphs and fused convolutions, not by oneDNN as its gradient is:
- * alone and fused it must be equal bit for bit, whatever the strides. */
+/* Uses the pointwise operations of graphs and fused convolutions. Its gradient uses oneDNN, but the
+ * forward result must be bit-equal to the fused one for all strides. */
 SIMDEV_EXPORT cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle,
                                                    cudnnActivationDescriptor_t activation,
                                                    const void *alpha,

@@ -4,13 +4,13 @@
 
 #include "cudnn_internal.h"
 
-/* A legacy convolution is planned as a backend graph by the planner itself, not by our exported
- * entries: nothing that wraps those may see it. */
+/* Plans a legacy convolution as a backend graph with the planner itself, not through the exported
+ * functions, because a library that wraps those must not see it. */
 
 enum {
     MAX_MADE = 64,
     MAX_CONFIGS = 16,
-    COMPARED = 8, /* configs that are planned to compare their workspaces */
+    COMPARED = 8, /* number of configs whose workspaces are compared */
     BUCKETS = 4096
 };
 
@@ -23,7 +23,7 @@ struct entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *bucket[BUCKETS];
 
-/* Descriptors made so far and the first failure; after one, nothing more happens. */
+/* Descriptors created so far and the first failure. After a failure, every step does nothing. */
 struct builder {
     const struct simdev_planner *planner;
     cudnnStatus_t status;
@@ -184,7 +184,7 @@ static cudnnBackendDescriptor_t pointwise(struct builder *b, const struct simdev
     return d;
 }
 
-/* The operations behind a fused convolution: add the side input, add the bias, activate. */
+/* The operations after a fused convolution: add the side input, add the bias, activate. */
 static int fused_operations(struct builder *b, const struct simdev_legacy_problem *problem,
                             cudnnBackendDescriptor_t from, cudnnBackendDescriptor_t y,
                             cudnnBackendDescriptor_t *operation_list)
@@ -275,7 +275,7 @@ static bool math_allows(const struct builder *b, cudnnBackendDescriptor_t engine
            !has_note(b, engine, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
 }
 
-/* What the heuristics answer, in order, and one engine descriptor to look at each with. */
+/* The results of the heuristics, in order, and one engine descriptor to read each. */
 struct list {
     int64_t count;
     cudnnBackendDescriptor_t config[MAX_CONFIGS], engine;
@@ -302,8 +302,8 @@ static cudnnStatus_t ask_heuristics(struct builder *b, cudnnBackendDescriptor_t 
     return b->status;
 }
 
-/* Makes list->engine that of the i-th config. False if the math type forbids it, or if its
- * determinism is not the wanted one. */
+/* Sets list->engine to that of the i-th config. False if the math type forbids it, or if it is not
+ * deterministic as required. */
 static bool take_engine(struct builder *b, struct list *list, int64_t i, cudnnMathType_t math,
                         bool deterministic)
 {
@@ -360,7 +360,7 @@ static int64_t index_of(const struct builder *b, cudnnBackendDescriptor_t engine
     return index;
 }
 
-/* Of the engines behind the first, the one that wants most; it must want something. */
+/* Of the engines after the first, the one with the largest workspace, which must not be 0. */
 static cudnnStatus_t plan_largest(struct builder *b, cudnnBackendDescriptor_t operations,
                                   cudnnMathType_t math, struct simdev_legacy_plan *out)
 {
@@ -406,8 +406,8 @@ static cudnnStatus_t plan_by_engine(struct builder *b, cudnnBackendDescriptor_t 
     return try_config(b, config, out);
 }
 
-/* The backward ALGO_0 of cuDNN adds with atomic operations: the same call may round otherwise the
- * next time. */
+/* The backward ALGO_0 of cuDNN adds with atomic operations, so the same call may round differently
+ * each time. */
 static cudnnStatus_t plan_unordered(struct builder *b, cudnnBackendDescriptor_t operations,
                                     cudnnMathType_t math, struct simdev_legacy_plan *out)
 {
@@ -418,8 +418,8 @@ static cudnnStatus_t plan_unordered(struct builder *b, cudnnBackendDescriptor_t 
     return status;
 }
 
-/* The algorithm that stands for the engine with the largest workspace: cuDNN's GEMM writes the
- * matrix of all windows, its non-fused Winograd every transformed tile. */
+/* The algorithm for the engine with the largest workspace: cuDNN's GEMM writes the matrix of all
+ * windows, and its non-fused Winograd writes every transformed tile. */
 static int largest_algorithm(enum simdev_conv_kind kind)
 {
     if (kind == SIMDEV_CONV_FORWARD)
@@ -455,13 +455,13 @@ static void make_plan(const struct simdev_legacy_problem *problem, struct simdev
     destroy_made(&b, 0);
     if (out->status != CUDNN_STATUS_SUCCESS)
         return;
-    /* A legacy call declares no alignment: only the type's own is owed. */
+    /* A legacy call declares no alignment, so only the type's alignment is required. */
     for (int i = 0; i < out->program->tensors; i++)
         out->program->tensor[i].alignment =
             (int64_t)simdev_type_size(out->program->tensor[i].view.type);
 }
 
-/* Problems are zeroed before they are filled, so that equal ones are equal in every byte. */
+/* Problems are zeroed before they are filled, so that equal problems are equal in every byte. */
 static bool same_bytes(const void *a, const void *b, size_t size)
 {
     return memcmp(a, b, size) == 0;

@@ -38,7 +38,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetCTCLossDescriptor(cudnnCTCLossDescriptor_t l
 }
 
 /* Two tables of steps times labels with blanks between them: the forward and backward variables.
- * What cuDNN takes only a cuDNN with a device tells: an estimate. */
+ * Only a cuDNN with a device returns the exact size, so this is an estimate. */
 static cudnnStatus_t workspace(const char *function, const cudnnTensorDescriptor_t probabilities,
                                int longest, size_t *bytes)
 {

@@ -1,4 +1,4 @@
-/* Chooses who plans: a real cuDNN, else the rule of thumb, and says which in the report. */
+/* Selects the planner: a real cuDNN, otherwise the rule of thumb. The report names it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@ static cudnnStatus_t refuse(cudnnBackendDescriptorType_t type, cudnnBackendDescr
     return CUDNN_STATUS_NOT_INITIALIZED;
 }
 
-/* Sizes by rule of thumb are no cuDNN's: whoever did not ask for them is told, and whoever asked
- * for none gets none. */
-static void tell_rule(bool wished)
+/* Sizes by rule of thumb are not those of any cuDNN. They cause a message unless the user selected
+ * them. They are refused if the user required a real cuDNN. */
+static void report_rule(bool wished)
 {
     static const char warning[] = "simdev: no real cuDNN plans (SIMDEV_CUDNN_DIR): workspace sizes "
                                   "are by rule of thumb\n";
@@ -34,7 +34,7 @@ static void tell_rule(bool wished)
     }
 }
 
-/* Older ones plan, but most of their plans do not say what they compute. */
+/* Older versions can plan, but most of their plans contain no description. */
 enum {
     DESCRIBES_ITSELF = 91000
 };
@@ -59,7 +59,7 @@ static void choose(void)
     } else {
         chosen = (struct simdev_planner){.device = NULL};
         simdev_planner_rule(&chosen);
-        tell_rule(by_rule);
+        report_rule(by_rule);
     }
     simdev_note_planning(text);
 }
@@ -83,8 +83,8 @@ void simdev_planner_release(void)
     chosen.device = NULL;
 }
 
-/* Whoever unloads cuDNN and loads it again gets a new planner, new plans and new scratch: a leak
- * checker would tell of the old ones. The real cuDNN that plans stays loaded. */
+/* If a program unloads cuDNN and loads it again, it gets a new planner, new plans and new scratch.
+ * A leak checker would report the old ones. The real cuDNN that plans stays loaded. */
 __attribute__((destructor)) static void unload(void)
 {
     if (simdev_is_exiting())

@@ -1,12 +1,12 @@
-/* A real cuDNN whose plans do not describe themselves: what they compute is kept as it was set. */
+/* A real cuDNN whose plans contain no description: records the operations as they are set. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cudnn_rule.h"
 
-/* Before 9.10 most engines of cuDNN have no JSON. Each of its descriptors has a twin here, of the
- * rule-of-thumb planner, which is told what is set and can describe a plan. Engines, knobs and
- * sizes are the real one's; the twin has but the operations. */
+/* Before 9.10, most engines of cuDNN have no JSON. Each of its descriptors has a twin of the
+ * rule-of-thumb planner, which gets the same attributes and can describe a plan. Engines, knobs and
+ * sizes come from the real descriptor, and only the operations from the twin. */
 
 static struct simdev_planner real, rule;
 
@@ -87,7 +87,7 @@ static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttrib
 
 static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
 {
-    static const int64_t plain = 0; /* the engine that the rule always has */
+    static const int64_t plain = 0; /* the engine that the rule-of-thumb planner always has */
     const struct twins *twins = descriptor;
     const cudnnStatus_t status = real.finalize(twins->own);
     if (status != CUDNN_STATUS_SUCCESS)
@@ -109,7 +109,7 @@ static cudnnStatus_t get_descriptors(const struct twins *of, cudnnBackendAttribu
     const cudnnStatus_t status =
         real.get(of->own, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, requested, &filled, list);
     free(list);
-    /* One by one: the real heuristics find more configurations than the rule. */
+    /* One by one, because the real heuristics find more configurations than the rule of thumb. */
     for (int64_t i = 0; status == CUDNN_STATUS_SUCCESS && i < filled && i < requested; i++)
         if (pairs[i])
             (void)rule.get(of->twin, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, NULL, &pairs[i]->twin);

@@ -7,8 +7,8 @@
 
 #include "cudnn_internal.h"
 
-/* The real cuDNN's own graph library, which plans without a device. It is opened by its absolute
- * path and privately, so its names never meet ours. */
+/* The real cuDNN's graph library, which plans without a device. It is opened by its absolute path
+ * and with RTLD_LOCAL, so its names do not conflict with the simulated ones. */
 
 static bool find(void *library, const char *name, void *slot)
 {
@@ -30,15 +30,15 @@ static void *open_library(void)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* Of the sanitizer's runtime, whose own header is not everywhere. */
+/* From the sanitizer runtime, whose header is not installed everywhere. */
 void __lsan_disable(void);
 void __lsan_enable(void);
 
 static struct simdev_planner itself;
 
-/* The compiler that an engine needs is loaded, asked and unloaded, and its C++ runtime gives
- * nothing back: a leak whose stack belongs to no library any more. Descriptors are not made in
- * here, so that a lost one is told. */
+/* An engine may load a compiler, use it and unload it. The compiler's C++ runtime never frees its
+ * memory, so leak checkers report a stack without a library. Descriptors are created outside of
+ * this function, so that a lost one is still reported. */
 static cudnnStatus_t finalize_unwatched(cudnnBackendDescriptor_t descriptor)
 {
     __lsan_disable();

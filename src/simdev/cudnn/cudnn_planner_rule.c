@@ -1,19 +1,19 @@
-/* A planner without cuDNN: one engine, workspaces by the rule of thumb. */
+/* A planner without cuDNN: two engines, workspaces by the rule of thumb. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cudnn_rule.h"
 
-/* Planning without any cuDNN, by the rule of thumb that tensor-core engines convert tensors whose
- * channels are not innermost: two engines, one that wants input + filter + output as workspace
- * then, and one that wants none. */
+/* Planning without cuDNN, by the rule of thumb that tensor-core engines convert tensors whose
+ * channels are not innermost. There are two engines. One needs input + filter + output as workspace
+ * in that case, the other needs none. */
 
 enum {
     ENGINE_PLAIN = 0,
     ENGINE_CONVERTING = 1000
 };
 
-/* Whether an attribute is one of the descriptor's: cuDNN numbers them in ranges. */
+/* True if the attribute belongs to the descriptor type. cuDNN numbers them in ranges. */
 static bool belongs(cudnnBackendDescriptorType_t type, int name)
 {
     static const struct {
@@ -298,7 +298,7 @@ static cudnnStatus_t answer(cudnnBackendAttributeType_t type, int64_t available,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Makes the client's empty descriptor a copy of a finalized one. */
+/* Turns the client's empty descriptor into a copy of a finalized one. */
 static void fill(struct rule_node *target, const struct rule_node *source)
 {
     for (int i = 0; i < target->attributes; i++)

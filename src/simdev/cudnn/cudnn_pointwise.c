@@ -4,8 +4,7 @@
 
 #include "cudnn_internal.h"
 
-/* Whole tensors pass through the loops below, one thread each: they want the vectoriser also at
- * -O2. */
+/* The loops below process whole tensors on one thread, so they need the vectoriser also at -O2. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
@@ -14,7 +13,7 @@ enum {
     CHUNK = 1024
 };
 
-/* ---- 16-bit formats; branch-free so that the compiler can vectorise the row loops ---- */
+/* ---- 16-bit formats: branch-free, so that the compiler can vectorise the row loops ---- */
 
 static inline float float_of_bits(uint32_t bits)
 {
@@ -44,8 +43,7 @@ static inline uint16_t half_of_float(float value)
 {
     const uint32_t bits = bits_of_float(value);
     const uint32_t magnitude = bits & 0x7fffffffu;
-    /* Below 2^-14 the addition of 0.5 leaves the subnormal, rounded by the adder, in the low bits.
-     */
+    /* Below 2^-14, the addition of 0.5 leaves the rounded subnormal in the low bits. */
     const uint32_t small = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
     const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13;
     const uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
@@ -152,8 +150,8 @@ static float gelu_tanh(float x)
     return 0.5f * x * (1.0f + tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x)));
 }
 
-/* e^x to about two units in the last place, in a form that vectorises; beyond the range of float it
- * saturates. */
+/* e^x to about two units in the last place, in a form that vectorises. It saturates beyond the
+ * range of float. */
 static inline float exponential(float x)
 {
     x = x < -87.0f ? -87.0f : x;
@@ -173,9 +171,9 @@ static inline float exponential(float x)
     return p * float_of_bits((power + 127u) << 23);
 }
 
-/* to = 1 / (1 + e^(-beta x)). A pass of its own clamps: else the compiler computes both sides of
- * the comparison, and the side of the constant ends in denormal numbers, which cost a hundred
- * cycles each. */
+/* to = 1 / (1 + e^(-beta x)). A separate pass clamps x. Otherwise the compiler computes both sides
+ * of the comparison, and the constant side produces denormal numbers, which cost a hundred cycles
+ * each. */
 static void sigmoid_row(float beta, int n, const float *x, float *to)
 {
     for (int i = 0; i < n; i++) {
@@ -276,7 +274,7 @@ static void scale_row(float factor, int n, float *x)
 
 /* ---- the walk ---- */
 
-/* One operand along the walk: strides in bytes, 0 where it is broadcast. */
+/* One operand of the iteration: strides in bytes, 0 in broadcast dimensions. */
 struct lane {
     char *at;
     cudnnDataType_t type;
@@ -344,7 +342,7 @@ static int innermost(const struct simdev_view *y)
     return inner;
 }
 
-/* Folds a neighbouring dimension into the inner one while every lane is contiguous across both. */
+/* Merges a neighbouring dimension into the inner one if every lane is contiguous across both. */
 static int64_t fold(struct lane *lane, int lanes, int inner, int64_t *dim, int rank)
 {
     int64_t length = dim[inner];

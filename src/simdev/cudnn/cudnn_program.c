@@ -1,4 +1,4 @@
-/* Reads from a plan's own JSON what it computes. */
+/* Parses a plan's JSON into a program. */
 #include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "cudnn_internal.h"
 
-/* ---- a plan's JSON; the names are those that cuDNN writes ---- */
+/* ---- a plan's JSON, with the names that cuDNN writes ---- */
 
 static void refuse(struct simdev_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -40,7 +40,7 @@ static float number_of(const cJSON *object, const char *key, float otherwise)
     return cJSON_IsNumber(item) ? (float)item->valuedouble : otherwise;
 }
 
-/* The length of the array, or -1 if there is none or it does not fit. */
+/* The length of the array, or -1 if it is missing or too long. */
 static int integers_of(const cJSON *object, const char *key, int limit, int64_t *values)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, key), *item;
@@ -134,7 +134,7 @@ static void read_spatial(struct simdev_program *program, const cJSON *json, cons
         refuse(program, "a convolution without \"%s\"", key);
 }
 
-/* Extents that do not belong together would send the arithmetic outside of its operands. */
+/* Inconsistent extents would make the arithmetic access memory outside of its operands. */
 static void check_extents(struct simdev_program *program, const struct simdev_node *node)
 {
     const struct simdev_geometry *g = &node->geometry;
@@ -269,8 +269,8 @@ static void check_order(struct simdev_program *program)
     }
 }
 
-/* A tensor that no operation reads or writes needs no memory: TensorFlow gives none for a side
- * input that is scaled by 0. */
+/* A tensor that no operation reads or writes needs no memory. For example, TensorFlow passes none
+ * for a side input that is scaled by 0. */
 static void leave_out_unused(struct simdev_program *program)
 {
     for (int i = 0; i < program->tensors; i++) {

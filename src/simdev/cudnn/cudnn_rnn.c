@@ -1,6 +1,7 @@
 /* Recurrent networks: descriptors, the layout of their parameters, sizes, and calls that are
- * counted. The parameters' layout follows from the descriptor; workspace and reserve space only a
- * cuDNN with a device tells, and what is answered for them is an estimate and counted as one. */
+ * counted. The layout of the parameters follows from the descriptor. Only a cuDNN with a device
+ * returns workspace and reserve space, so the sizes returned here are estimates and are counted as
+ * such. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +57,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBuildRNNDynamic(cudnnHandle_t handle, cudnnRNND
 
 /* ---- parameters ----
  *
- * All matrices of all layers come first, then all biases; a pseudo-layer is one direction of one
- * layer. Of a gate there is a matrix for the input and one for the hidden state. */
+ * All matrices of all layers come first, then all biases. A pseudo-layer is one direction of one
+ * layer. Each gate has a matrix for the input and one for the hidden state. */
 
 static int gates(const struct cudnnRNNStruct *rnn)
 {
@@ -69,7 +70,7 @@ static bool is_projected(const struct cudnnRNNStruct *rnn)
     return rnn->projected < rnn->hidden;
 }
 
-/* Of the matrix `id` of a pseudo-layer: its columns; rows are returned. */
+/* The rows (returned) and columns of the matrix `id` of a pseudo-layer. */
 static int64_t matrix(const struct cudnnRNNStruct *rnn, int pseudo_layer, int id, int64_t *columns)
 {
     const int64_t above = (int64_t)rnn->projected * rnn->directions;
@@ -92,7 +93,8 @@ static bool has_bias(const struct cudnnRNNStruct *rnn, int id)
            (rnn->bias == CUDNN_RNN_SINGLE_REC_BIAS && id >= gates(rnn));
 }
 
-/* Elements before the matrix (or bias) of a pseudo-layer; of all, for one beyond the last. */
+/* Elements before the matrix (or bias) of a pseudo-layer. For a pseudo-layer past the last, all
+ * elements. */
 static int64_t offset(const struct cudnnRNNStruct *rnn, int pseudo_layer, int id, bool of_bias)
 {
     const int count = 2 * gates(rnn) + (is_projected(rnn) ? 1 : 0);
@@ -180,7 +182,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle,
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     const size_t steps = (size_t)x->length * (size_t)x->batch;
     const size_t step = (size_t)rnn->hidden * (size_t)rnn->directions * type_bytes(rnn->type);
-    /* Every gate before its activation; what is kept has the states of all layers besides. */
+    /* The values of every gate before its activation. The reserve space also has the states of all
+     * layers. */
     if (workspace)
         *workspace = steps * step * (size_t)(gates(rnn) + 2);
     if (reserve)

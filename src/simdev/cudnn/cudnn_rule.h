@@ -1,4 +1,4 @@
-/* The rule-of-thumb planner's descriptors, shared by its two halves. */
+/* The rule-of-thumb planner's descriptors, shared by its files. */
 #ifndef SIMDEV_CUDNN_RULE_H
 #define SIMDEV_CUDNN_RULE_H
 
@@ -15,7 +15,7 @@ struct rule_attribute {
     void *values;
 };
 
-/* Shared by whoever refers to it: finalized descriptors never change. */
+/* Reference counted. Finalized descriptors never change. */
 struct rule_node {
     cudnnBackendDescriptorType_t type;
     atomic_int references;
@@ -26,7 +26,7 @@ struct rule_node {
     int64_t workspace; /* of a finalized engine, config or plan */
 };
 
-/* What an operation's attributes are called, here and in a plan's JSON. */
+/* The names of an operation's attributes, here and in a plan's JSON. */
 struct rule_operation {
     cudnnBackendDescriptorType_t type;
     const char *name;
@@ -47,14 +47,14 @@ struct rule_node *rule_child(const struct rule_node *node, cudnnBackendAttribute
 int64_t rule_integer(const struct rule_node *node, cudnnBackendAttributeName_t name,
                      int64_t otherwise);
 
-/* True if the graph is left to the plain engine alone: tensors of 2^31 elements, or what the test
- * asked for. */
+/* True if only the plain engine supports the graph: tensors of 2^31 elements, or as SIMDEV_REFUSE
+ * requires. */
 bool rule_plain_alone(const struct rule_node *graph);
 
-/* NULL for what is no operation. */
+/* NULL if the node is not an operation. */
 const struct rule_operation *rule_operation_of(const struct rule_node *node);
 
-/* A plan's description in cuDNN's own form, to be freed; NULL for want of memory. */
+/* A plan's description in cuDNN's form, to be freed. NULL if memory is short. */
 char *rule_describe_plan(const struct rule_node *graph, int64_t engine);
 
 #endif

@@ -1,11 +1,11 @@
-/* What the rule-of-thumb planner leaves to its plain engine alone: what cuDNN's other engines do
- * not take, or some of them do not, as SIMDEV_REFUSE asks for. */
+/* Graphs that only the plain engine of the rule-of-thumb planner supports, as with cuDNN or as
+ * SIMDEV_REFUSE requires. */
 #include "cudnn_rule.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* As cuDNN has nothing but its plain engine for tensors of 2^31 elements: of so many as
- * SIMDEV_MAX_SPAN says. */
+/* For tensors of 2^31 elements, cuDNN has only its plain engine. SIMDEV_MAX_SPAN replaces this
+ * limit. */
 static int64_t most_elements(void)
 {
     const char *text = getenv("SIMDEV_MAX_SPAN");
@@ -32,7 +32,7 @@ static bool refuses(const char *what)
     return false;
 }
 
-/* Padding before and behind that differs along some dimension. */
+/* True if the padding before and after differs along some dimension. */
 static bool is_unequal(const struct rule_node *convolution)
 {
     const struct rule_attribute *pre = rule_find(convolution, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
@@ -42,7 +42,7 @@ static bool is_unequal(const struct rule_node *convolution)
            memcmp(pre->values, post->values, (size_t)pre->count * sizeof(int64_t)) != 0;
 }
 
-/* A tensor that has gaps between its elements. */
+/* True if a tensor has gaps between its elements. */
 static bool has_gaps(const struct rule_node *tensor)
 {
     const struct rule_attribute *dim = rule_find(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS);

@@ -7,12 +7,12 @@
 
 #include "cudnn_internal.h"
 
-/* A program bound to memory, on a stream or in a graph. Running it changes nothing here. */
+/* A program bound to memory, on a stream or in a graph. A run does not change it. */
 struct run {
     struct simdev_program *program;
     char *workspace;
-    bool is_unchecked; /* not looked at before: the run looks at everything */
-    float *value;      /* of by-value tensors, one each, read at launch as cuDNN does */
+    bool is_unchecked; /* not checked before: the run checks everything */
+    float *value;      /* of by-value tensors, one each, read at launch as in cuDNN */
     char *data[];      /* one per tensor; NULL for virtual ones */
 };
 
@@ -23,7 +23,7 @@ static struct simdev_view bound(const struct simdev_tensor *tensor, char *data)
     return view;
 }
 
-/* ---- checks: what a GPU would fault on, or worse ---- */
+/* ---- checks for faults and races on a GPU ---- */
 
 static bool check_tensor(const struct simdev_tensor *tensor, const char *data, const char *when)
 {
@@ -67,8 +67,7 @@ static bool check_workspace(const struct run *run, const char *when)
     return true;
 }
 
-/* An output may be the very elements of a pointwise operand; any other overlap is a race on a GPU.
- */
+/* An output may be identical to a pointwise operand. Any other overlap is a race on a GPU. */
 static bool may_share(const struct simdev_program *program, int input, int output)
 {
     for (int n = 0; n < program->nodes; n++) {
@@ -131,7 +130,7 @@ static void compute_init(void)
     compute_limited = places > 0 && sem_init(&compute, 0, (unsigned)places) == 0;
 }
 
-/* A large convolution fills a GPU: those of other streams wait, whatever their streams allow. */
+/* A large convolution fills a GPU, so convolutions of other streams wait for it. */
 static void compute_begin(void)
 {
     pthread_once(&compute_once, compute_init);
@@ -180,7 +179,7 @@ static struct simdev_view operand(const struct simdev_program *program, char *co
     return bound(&program->tensor[index], data[index]);
 }
 
-/* Brings the operand of a role into packed f32, in the filter's natural order. */
+/* Converts the operand of a role to packed f32, in the filter's natural order. */
 static bool stage(const struct simdev_node *node, struct simdev_view from, int role,
                   struct simdev_view *packed)
 {
@@ -284,7 +283,8 @@ static void destroy(void *arg)
     free(run);
 }
 
-/* Who shares the workspace by mistake is to see it: a GPU writes there at any time of the run. */
+/* Overwrites the workspace, so that a program which shares it by mistake fails. A GPU may write it
+ * at any time of the run. */
 static void scribble(const struct run *run)
 {
     if (run->program->workspace)
@@ -303,7 +303,7 @@ static void touch_operands(const struct run *run)
     simdev_touch(run->workspace, program->workspace, true);
 }
 
-/* Of every tensor once, without what lies between its rows. */
+/* Bytes of all tensors, each counted once, without gaps between rows. */
 static size_t tensor_bytes(const struct simdev_program *program)
 {
     size_t bytes = 0;
@@ -323,7 +323,7 @@ static double arithmetic(const struct simdev_program *program, const struct simd
     return 2 * (double)simdev_view_elements(w) / filters * (double)simdev_view_elements(y);
 }
 
-/* Every tensor once, the workspace twice: written and read. */
+/* Every tensor counts once, the workspace twice: written and read. */
 static struct simdev_cost cost_of(const struct simdev_program *program)
 {
     struct simdev_cost cost = {.bytes =
@@ -342,10 +342,10 @@ static bool convolves(const struct simdev_program *program)
     return false;
 }
 
-/* In account mode: what a GPU would have done is counted. */
+/* In account mode, counts the kernels that a GPU would run. */
 static void count_launches(const struct simdev_program *program)
 {
-    const bool unknown = program->refusal[0] != '\0'; /* what it consists of */
+    const bool unknown = program->refusal[0] != '\0'; /* its operations are unknown */
     const struct simdev_cost cost = cost_of(program);
     for (int n = 0; !unknown && n < program->nodes; n++)
         if (!program->node[n].is_pointwise)
@@ -358,7 +358,7 @@ static void count_launches(const struct simdev_program *program)
     simdev_note_workspace(program->workspace);
 }
 
-/* What lay where a result belongs is no more. */
+/* The previous contents of the outputs become unknown. */
 static void forget_results(const struct run *run)
 {
     for (int i = 0; !run->program->refusal[0] && i < run->program->tensors; i++) {
@@ -458,7 +458,7 @@ static cudnnStatus_t make_work(struct simdev_program *program, const struct simd
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Before it is queued: what the program held then is what it needs. */
+/* Called before the program is queued, so that the record shows the memory that the call needs. */
 static void note_call(const struct simdev_program *program, const struct simdev_binding *binding,
                       const struct simdev_cost *cost)
 {

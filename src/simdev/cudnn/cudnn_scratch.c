@@ -4,7 +4,7 @@
 
 #include "cudnn_internal.h"
 
-/* Fresh pages cost more than the arithmetic of a small convolution, so blocks are kept. */
+/* Blocks are kept, because fresh pages cost more than the arithmetic of a small convolution. */
 
 enum {
     HEADER = 64,

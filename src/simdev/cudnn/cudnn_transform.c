@@ -95,7 +95,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnIm2Col(cudnnHandle_t handle, const cudnnTensorD
     return simdev_account(handle, __func__);
 }
 
-/* Nothing that runs here leaves an error behind. */
+/* Work that runs here leaves no error. */
 SIMDEV_EXPORT cudnnStatus_t cudnnQueryRuntimeError(cudnnHandle_t handle, cudnnStatus_t *status,
                                                    cudnnErrQueryMode_t mode, cudnnRuntimeTag_t *tag)
 {

@@ -1,4 +1,4 @@
-/* Strided views of device memory as oneDNN memory descriptors. */
+/* Strided views of device memory: spans, overlaps, accesses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +72,7 @@ bool simdev_views_equal(const struct simdev_view *a, const struct simdev_view *b
     return true;
 }
 
-/* Calls visit with the address of every element until it returns true. */
+/* Calls `visit` with the address of every element until it returns true. */
 static bool any_element(const struct simdev_view *view,
                         bool (*visit)(const char *at, size_t size, void *arg), void *arg)
 {
@@ -96,7 +96,7 @@ static bool any_element(const struct simdev_view *view,
 struct byte_map {
     const char *base;
     size_t bytes;
-    unsigned char *taken; /* one per two bytes: no element is smaller */
+    unsigned char *taken; /* one per two bytes, because no element is smaller */
 };
 
 static bool inside(const struct byte_map *map, const char *at)
@@ -122,7 +122,8 @@ static bool is_marked(const char *at, size_t size, void *arg)
     return false;
 }
 
-/* The elements that lie one behind the other, of which a call tells at once. */
+/* Removes a dimension of stride 1 and returns its extent, so that one call reports the whole row.
+ */
 static int64_t take_row(struct simdev_view *view)
 {
     for (int i = 0; i < view->rank; i++) {

@@ -4,8 +4,8 @@
 
 #include "layer_onednn.h"
 
-/* A parameter for each channel, or for each element of an image; it is that of `repeats`
- * neighbours in each image. */
+/* One parameter per channel, or per element of an image. It applies to `repeats` neighbours in each
+ * image. */
 struct batch {
     int64_t images, parameters, repeats;
 };
@@ -38,7 +38,8 @@ bool simdev_norm_describe(const struct simdev_host_call *call, struct simdev_lay
     return ok;
 }
 
-/* As cuDNN has it: saved is the inverse deviation, running is the variance without bias. */
+/* As in cuDNN: the saved value is the inverse deviation, the running value is the unbiased
+ * variance. */
 static void keep_moments(const struct simdev_host_call *call, const float *mean,
                          const float *variance, float *const value[])
 {
@@ -72,7 +73,7 @@ static bool moments(const struct simdev_host_call *call, const struct simdev_lay
 {
     if (!value[6] || !value[7]) {
         float *y = simdev_layer_memory(plan->forward, DNNL_ARG_DST);
-        /* Any shift will do: y is not looked at. */
+        /* The shift may be any value, because y is not used. */
         const bool ok = y && forward(plan, value[0], y, value[3], value[3], mean, variance);
         free(y);
         return ok;
@@ -88,7 +89,7 @@ static bool moments(const struct simdev_host_call *call, const struct simdev_lay
 static bool backward(const struct simdev_layer_plan *plan, float *const value[], float *mean,
                      float *variance)
 {
-    /* The shift, which no gradient depends on, is asked for as well. */
+    /* No gradient depends on the shift, but oneDNN requires it. */
     const struct simdev_layer_argument all[] = {
         {DNNL_ARG_SHIFT, value[3]},      {DNNL_ARG_SRC, value[0]},
         {DNNL_ARG_DIFF_DST, value[1]},   {DNNL_ARG_DIFF_SRC, value[2]},

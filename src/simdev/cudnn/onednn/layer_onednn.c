@@ -1,5 +1,5 @@
-/* Layers beside convolutions by oneDNN: how a primitive is made and run; softmax, the gradients of
- * activations and biases, and local response normalisation. */
+/* Layers other than convolutions by oneDNN: creation and execution of a primitive. Softmax, the
+ * gradients of activations and biases, and local response normalisation. */
 #include "layer_onednn.h"
 
 #include <omp.h>
@@ -99,7 +99,7 @@ static bool describe_softmax(const struct simdev_host_call *call, struct simdev_
     const int64_t channel[3] = {p.images, p.channels, p.elements};
     const dnnl_memory_desc_t t = simdev_layer_tensor(3, whole ? image : channel);
     const bool is_log = call->algorithm == CUDNN_SOFTMAX_LOG;
-    /* The logarithm's is of the same type. */
+    /* Log-softmax uses the same descriptor type. */
     dnnl_softmax_desc_t forward = {0}, backward = {0};
     bool ok = (is_log ? dnnl_logsoftmax_forward_desc_init : dnnl_softmax_forward_desc_init)(
                   &forward, dnnl_forward_training, &t, 1) == dnnl_success &&
@@ -124,7 +124,8 @@ static bool run_softmax(const struct simdev_host_call *call, const struct simdev
 
 /* ---- gradients of biases and activations ---- */
 
-/* oneDNN adds one by one, in f32: rows first, then what they have come to, rounds off less. */
+/* oneDNN adds sequentially in f32. Summing the rows first, then their sums, has a smaller rounding
+ * error. */
 static bool describe_bias(const struct simdev_host_call *call, struct simdev_layer_plan *plan)
 {
     const struct simdev_view *view = &call->operand[0].view;
@@ -156,7 +157,7 @@ static bool run_bias(const struct simdev_host_call *call, const struct simdev_la
     return ok;
 }
 
-/* An activation as oneDNN names it, with its two parameters; its gradient is of y, or of x. */
+/* An activation with oneDNN's name and its two parameters. Its gradient uses y or x. */
 struct eltwise {
     dnnl_alg_kind_t forward, backward;
     bool is_of_result;
@@ -226,8 +227,7 @@ static bool run_activation(const struct simdev_host_call *call,
 
 /* ---- local response normalisation ---- */
 
-/* oneDNN's window is centred on a channel: an even number of channels it would count as one less.
- */
+/* oneDNN's window is centred on a channel, so it would reduce an even number of channels by one. */
 static bool describe_lrn(const struct simdev_host_call *call, struct simdev_layer_plan *plan)
 {
     const struct cudnnLRNStruct *l = &call->lrn;
@@ -289,11 +289,11 @@ static const struct {
     [SIMDEV_LAYER_POOLING_GRADIENT] = {simdev_pooling_describe, simdev_pooling_run},
 };
 
-/* A team of threads is worth waking for this many elements. */
+/* Waking a team of threads pays off from this many elements. */
 static const int64_t large = 1 << 20;
 
-/* oneDNN is told of as many threads where it chooses as where it computes. Without `value` it is
- * only asked. */
+/* oneDNN gets the same number of threads when it selects an implementation as when it computes.
+ * `value` NULL: only checks whether oneDNN supports the call. */
 static bool visit(const struct simdev_host_call *call, float *const value[])
 {
     struct simdev_layer_plan plan = {NULL, NULL};

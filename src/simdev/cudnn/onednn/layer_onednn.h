@@ -1,4 +1,4 @@
-/* What the layers computed by oneDNN share. */
+/* Interfaces between the layers computed by oneDNN. */
 #ifndef SIMDEV_LAYER_ONEDNN_H
 #define SIMDEV_LAYER_ONEDNN_H
 
@@ -6,16 +6,16 @@
 
 #include "cudnn_layer.h"
 
-/* oneDNN's engine; NULL if it could not be made. */
+/* oneDNN's engine. NULL if it could not be created. */
 dnnl_engine_t simdev_onednn_engine(void);
 
-/* What oneDNN does for one call. A gradient has the forward computation too: oneDNN wants it as a
- * hint, and some gradients need what it leaves behind. A sum has its two steps here. */
+/* The primitives of one call. A gradient includes the forward computation, because oneDNN requires
+ * it as a hint and some gradients need its results. A sum has two steps. */
 struct simdev_layer_plan {
     dnnl_primitive_desc_t forward, backward; /* NULL: not needed */
 };
 
-/* An operand of a primitive: oneDNN's name of it, and packed elements. */
+/* An operand of a primitive: oneDNN's name for it, and packed elements. */
 struct simdev_layer_argument {
     int name;
     float *data;
@@ -23,15 +23,15 @@ struct simdev_layer_argument {
 
 /* A tensor of packed f32. */
 dnnl_memory_desc_t simdev_layer_tensor(int rank, const int64_t *dim);
-/* Makes *out of an operation's description; `hint` may be NULL. False: oneDNN refuses it. */
+/* Creates *out from an operation's description. `hint` may be NULL. False: oneDNN refuses it. */
 bool simdev_layer_describe(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t hint,
                            dnnl_primitive_desc_t *out);
-/* Memory for what a primitive passes to another one, to be freed; NULL if there is none. */
+/* Memory for data that one primitive passes to another, to be freed. NULL if there is none. */
 float *simdev_layer_memory(const_dnnl_primitive_desc_t desc, int name);
 bool simdev_layer_execute(const_dnnl_primitive_desc_t desc, int count,
                           const struct simdev_layer_argument *argument);
 
-/* The layers, each as a pair: what oneDNN is asked for, and the run. */
+/* Each layer has two functions: the description for oneDNN, and the run. */
 bool simdev_norm_describe(const struct simdev_host_call *call, struct simdev_layer_plan *plan);
 bool simdev_norm_run(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
                      float *const value[]);

@@ -1,4 +1,4 @@
-/* Pooling by oneDNN, forward and backward, of one to three spatial extents. */
+/* Pooling by oneDNN, forward and backward, with one to three spatial extents. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ static const struct simdev_view *result_of(const struct simdev_host_call *call)
     return &call->operand[call->layer == SIMDEV_LAYER_POOLING ? 1 : 0].view;
 }
 
-/* Where the result is larger than padding on both sides makes it, the rest is padding above. False:
- * a window would lie beside the input. */
+/* If the result is larger than the padding allows, adds padding at the end. False: a window would
+ * lie outside the input. */
 static bool window_of(const struct simdev_host_call *call, struct window *w)
 {
     const struct cudnnPoolingStruct *p = &call->pooling;
@@ -80,7 +80,7 @@ bool simdev_pooling_describe(const struct simdev_host_call *call, struct simdev_
     return ok;
 }
 
-/* oneDNN's maximum passes over NaN, and begins with the least finite number. */
+/* oneDNN's maximum ignores NaN, and starts with the lowest finite number. */
 static bool has(const float *x, int64_t count, bool (*is_it)(float))
 {
     for (int64_t i = 0; i < count; i++)
@@ -99,7 +99,8 @@ static bool is_lowest(float x)
     return isinf(x) && x < 0;
 }
 
-/* NaN wherever a window has one: its average, of NaN in place of NaN and 0 in place of all else. */
+/* Writes NaN wherever a window contains one. It is the average of a tensor with NaN at those
+ * elements and 0 at all others. */
 static bool propagate_nan(const struct simdev_host_call *call, float *const value[])
 {
     const int64_t inputs = simdev_view_elements(&call->operand[0].view);
@@ -151,7 +152,8 @@ static bool pool(const struct simdev_host_call *call, const struct simdev_layer_
     return !is_max(call) || !nan || !has(value[0], inputs, is_nan) || propagate_nan(call, value);
 }
 
-/* The gradient of a maximum goes where the forward run found it: that is run again. */
+/* The gradient of a maximum goes to the position that the forward run found, so the forward run is
+ * repeated. */
 static bool pool_back(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
                       float *const value[], float *indices)
 {

@@ -1,5 +1,6 @@
-/* No primitives: every convolution is computed in plain loops, other layers not at all. What is
- * installed has these, since programs are only accounted there; tests compute by oneDNN. */
+/* No primitives: every convolution is computed in plain loops, and other layers are not supported.
+ * The installed device uses this file, because it only runs in account mode. Tests compute with
+ * oneDNN. */
 #include "cudnn_layer.h"
 #include "cudnn_primitive.h"
 
@@ -10,7 +11,7 @@ struct simdev_primitive *simdev_primitive_create(const struct simdev_geometry *g
     return NULL;
 }
 
-/* Of none that could have been created. */
+/* Never called with a primitive, because none can be created. */
 void simdev_primitive_destroy(struct simdev_primitive *primitive)
 {
     (void)primitive;

@@ -7,10 +7,10 @@
 #include "cudnn_primitive.h"
 #include "layer_onednn.h"
 
-/* One operand: the caller's memory, and what the primitive wants if that is something else. */
+/* One operand: the caller's memory, and the primitive's memory if the layouts differ. */
 struct port {
     dnnl_memory_desc_t user, wanted;
-    dnnl_primitive_t reorder; /* NULL if the primitive takes the caller's memory as it is */
+    dnnl_primitive_t reorder; /* NULL if the primitive uses the caller's memory directly */
 };
 
 struct simdev_primitive {
@@ -22,7 +22,7 @@ struct simdev_primitive {
     struct port port[SIMDEV_ROLES];
 };
 
-/* What one run holds; everything in it is released together. */
+/* The resources of one run, which are released together. */
 struct hold {
     dnnl_memory_t memory[2 * SIMDEV_ROLES + 1];
     void *block[2 * SIMDEV_ROLES + 1];
@@ -51,7 +51,7 @@ void simdev_primitives_release(void)
     engine = NULL;
 }
 
-/* oneDNN checks the strides of extents of 1 too, though they address nothing. */
+/* oneDNN also checks the strides of extents of 1, although they have no effect. */
 static void settle_strides(int rank, const int64_t *dim, int64_t *stride)
 {
     int64_t extent = 1;
@@ -198,8 +198,8 @@ static double multiplications(const struct simdev_geometry *geometry,
     return count;
 }
 
-/* Sets the team size of this thread; returns what it was. oneDNN wants the same when a primitive is
- * made and when it runs. */
+/* Sets the team size of this thread and returns the previous one. oneDNN requires the same size
+ * when a primitive is created and when it runs. */
 static int enter_team(const struct simdev_primitive *kernel)
 {
     const int before = omp_get_max_threads();
