@@ -22,7 +22,7 @@ enum {
 /* What the user allows, and what scratch costs. */
 struct cs_limits {
     int64_t workspace;    /* bytes of scratch a call may use; < 0: auto, any */
-    int64_t price;        /* thousandths of a byte moved that one byte less of scratch may cost */
+    int64_t price;        /* nanoseconds that a MiB less of scratch may cost */
     int64_t max_slowdown; /* thousandths of the time that the untiled call is predicted to take;
                              tiles never take longer; 0: no bound */
     int64_t most;         /* bytes of scratch that there are at all; 0: any */

@@ -361,11 +361,6 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
     return total_of(&sums, lanes, use);
 }
 
-double cs_cost_bandwidth(const struct cs_profile *profile)
-{
-    return rates_of(profile, &cs_cost_defaults).dram;
-}
-
 struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile)
 {
     return cs_cost_with(plan, profile, &cs_cost_defaults);

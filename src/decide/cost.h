@@ -67,9 +67,6 @@ struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *p
 struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
                             const struct cs_coefficients *coefficients);
 
-/* Bytes a second that the memory of a device delivers. */
-double cs_cost_bandwidth(const struct cs_profile *profile);
-
 /* Tiles that are all alike. */
 struct cs_cost_tiles {
     double count;     /* a part of one at the end of an axis counts as a part */

@@ -7,6 +7,8 @@
 #include "decide/cost.h"
 #include "decide/price.h"
 
+static const double MIB = 1 << 20;
+
 /* A decision under way. */
 struct deciding {
     const struct cs_policy *policy;
@@ -345,8 +347,7 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
                      .copies = limits->staging != CS_STAGING_NEVER},
     };
     deciding.search.question = &deciding.question;
-    deciding.limits.byte_seconds =
-        (double)limits->price / 1000 / cs_cost_bandwidth(deciding.question.profile);
+    deciding.limits.byte_seconds = (double)limits->price / 1000 * 1e-6 / MIB;
     if (limits->workspace >= 0)
         deciding.limits.free = limits->workspace;
     list_untiled(&deciding);
