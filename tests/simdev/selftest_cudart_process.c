@@ -399,7 +399,7 @@ static void expect_unusable(const char *variable, const char *value, const char 
 
 static void test_violations(void)
 {
-    expect_violation("overrun-freed", "write 0 bytes behind the end",
+    expect_violation("overrun-freed", "write 0 bytes past the end",
                      "an overrun, seen when freed");
     expect_violation("overrun-at-exit", "write 1 bytes before the start",
                      "an underrun, seen at exit");
@@ -408,7 +408,7 @@ static void test_violations(void)
     expect_violation("fault", "no longer inside a live allocation",
                      "a fault is sticky until the device is reset");
     struct outcome outcome = try_case("overrun-asked", NULL, NULL);
-    check(strstr(outcome.errors, "simdev: violation: write 3000 bytes behind the end") != NULL,
+    check(strstr(outcome.errors, "simdev: violation: write 3000 bytes past the end") != NULL,
           "an overrun, seen when synchronised");
     cJSON_Delete(outcome.report);
     outcome = try_case("touch-large-after-free", NULL, NULL);

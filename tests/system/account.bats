@@ -101,7 +101,7 @@ END
     export SIMDEV_CUDNN_DIR=
     decoder
     expect_status 0
-    expect_line plain.err 'simdev: no real cuDNN plans'
+    expect_line plain.err 'simdev: no real cuDNN found for planning'
     SIMDEV_PLANNING=rule decoder
     expect_status 0
     expect_empty plain.err

@@ -144,8 +144,9 @@ bool simdev_missing(const char *function)
     const bool fails = !on || missing == MISSING_FAIL;
     char line[256];
     if (count == 1 && missing != MISSING_ALLOW) {
-        const int length = snprintf(line, sizeof line, "simdev: %s is not simulated: it %s\n",
-                                    function, fails ? "fails" : "answers success and does nothing");
+        const int length =
+            snprintf(line, sizeof line, "simdev: %s is not simulated. The call %s.\n", function,
+                     fails ? "fails" : "returns success without any effect");
         const ssize_t ignored = write(
             STDERR_FILENO, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
         (void)ignored;

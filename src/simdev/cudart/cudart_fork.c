@@ -97,7 +97,7 @@ static const char *obstacle(int connection, char *text, size_t size)
         const int file = atoi(entry->d_name);
         if (entry->d_name[0] == '.' || file == dirfd(dir) || can_be_opened(file, connection))
             continue;
-        snprintf(text, size, "it has a pipe, a socket or the like open (%d)", file);
+        snprintf(text, size, "a pipe, a socket or a similar file is open (descriptor %d)", file);
         found = text;
     }
     if (dir)

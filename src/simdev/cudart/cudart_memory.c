@@ -116,7 +116,7 @@ static void check_guards(struct block *block)
     const size_t after = block->map_bytes - GUARD_BEFORE - block->bytes;
     const unsigned char *bad = first_other(end, after, GUARD_BYTE);
     if (bad)
-        simdev_violation("write %zu bytes behind the end of the %s allocation %p of %zu bytes",
+        simdev_violation("write %zu bytes past the end of the %s allocation %p of %zu bytes",
                          (size_t)(bad - end), place_name(block), (const void *)begin, block->bytes);
     const unsigned char *early = first_other(begin - GUARD_BEFORE, GUARD_BEFORE, GUARD_BYTE);
     if (early)

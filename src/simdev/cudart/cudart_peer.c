@@ -24,8 +24,8 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
     return simdev_leave(error);
 }
 
-/* Changes the access of a pair of devices. `wanted` is the new state. */
-static cudaError_t change(const char *function, int peer, bool wanted, cudaError_t already)
+/* Changes the access of a pair of devices. `enable` is the new state. */
+static cudaError_t change(const char *function, int peer, bool enable, cudaError_t already)
 {
     cudaError_t error = simdev_enter(function);
     const int device = simdev_context_device();
@@ -34,9 +34,9 @@ static cudaError_t change(const char *function, int peer, bool wanted, cudaError
     if (error != cudaSuccess)
         return simdev_leave(error);
     pthread_mutex_lock(&lock);
-    if (enabled[device][peer] == wanted)
+    if (enabled[device][peer] == enable)
         error = already;
-    enabled[device][peer] = wanted;
+    enabled[device][peer] = enable;
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
 }

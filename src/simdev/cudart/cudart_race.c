@@ -136,7 +136,7 @@ static void tell(struct touch other, struct touch me, bool wrote, bool writes, u
     told[1] = me;
     (void)simdev_mem_block((void *)address, &info);
     simdev_violation("race: work %u of stream %llu %s and work %u of stream %llu %s byte %zu of an "
-                     "allocation of %zu, and nothing orders them",
+                     "allocation of %zu, and their order is undefined",
                      other.tick, (unsigned long long)stream_of[other.chain],
                      wrote ? "writes" : "reads", me.tick, (unsigned long long)stream_of[me.chain],
                      writes ? "writes" : "reads", (size_t)(address - (uintptr_t)info.begin),

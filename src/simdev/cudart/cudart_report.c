@@ -200,7 +200,7 @@ bool simdev_report_init(void)
 {
     const char *dropped = getenv("SIMDEV_DROP");
     if (dropped && *dropped && !init_drop(dropped)) {
-        simdev_violation("SIMDEV_DROP %s: not one like cuStreamWaitEvent:3", dropped);
+        simdev_violation("SIMDEV_DROP %s: not a call like cuStreamWaitEvent:3", dropped);
         return false;
     }
     report_path = getenv("SIMDEV_REPORT");

@@ -130,7 +130,7 @@ static cudnnStatus_t get_handle(const struct descriptor *descriptor,
                                 int64_t requested, int64_t *count, void *values)
 {
     if (!owns_handle(descriptor, name))
-        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "no handle belongs here");
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "this attribute is not a handle");
     if (!descriptor->finalized)
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "not finalized");
     if (type != CUDNN_TYPE_HANDLE)
@@ -406,7 +406,7 @@ static cudnnStatus_t check_native(const struct descriptor *plan)
     (void)planner->destroy(config);
     if (status == CUDNN_STATUS_SUCCESS && !native)
         status = simdev_fail(CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API,
-                             "the engine is no node of a graph");
+                             "the engine does not support graph nodes");
     return status;
 }
 

@@ -26,7 +26,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
     if (!simdev_profile_text())
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no device: its profile cannot be read");
     if (simdev_planner_refused())
-        return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no real cuDNN plans");
+        return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no real cuDNN found for planning");
     const uint64_t context = simdev_use_context();
     if (context == 0)
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no context");

@@ -135,11 +135,11 @@ cudnnStatus_t simdev_host_launch(cudnnHandle_t handle, const struct simdev_host_
     if (simdev_account_mode() || !handle)
         return simdev_account(handle, call->function);
     if (!are_computed(call))
-        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "%s: a type that is not computed here",
-                           call->function);
+        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "%s: unsupported data type", call->function);
     if (!simdev_layer_takes(call))
         return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED,
-                           "%s: oneDNN does not take it, or is not in this build", call->function);
+                           "%s: oneDNN does not support it or is not part of this build",
+                           call->function);
     const cudaStream_t stream = atomic_load(&handle->stream);
     struct simdev_host_call *copy = malloc(sizeof *copy);
     if (!copy)

@@ -44,7 +44,7 @@ static cudnnStatus_t describe(enum simdev_conv_kind kind, cudnnTensorDescriptor_
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (x->rank != conv->spatial + 2 || w->rank != x->rank || y->rank != x->rank ||
         x->dim[1] != w->dim[1] * conv->groups)
-        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "descriptors that do not fit together");
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "the descriptors are inconsistent");
     memset(out, 0, sizeof *out);
     out->kind = kind;
     out->view[SIMDEV_X] = simdev_tensor_view(x, NULL);
@@ -94,8 +94,8 @@ static const struct simdev_legacy_plan *plan_within(const struct simdev_legacy_p
     told = plan_of(&plain, status);
     if (told && brought >= told->program->workspace)
         return plan_of(&slow, status);
-    *status = simdev_fail(CUDNN_STATUS_BAD_PARAM, "%zu bytes of workspace, %zu are needed", brought,
-                          plan->program->workspace);
+    *status = simdev_fail(CUDNN_STATUS_BAD_PARAM, "%zu bytes of workspace provided, %zu required",
+                          brought, plan->program->workspace);
     return NULL;
 }
 

@@ -83,7 +83,7 @@ static cudnnStatus_t launch_pointwise(const char *function, cudaStream_t stream,
                                       const struct simdev_view *y)
 {
     if (!broadcasts(y, y) || !broadcasts(x, y) || (b && !broadcasts(b, y)))
-        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "%s: operands that do not fit", function);
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "%s: the operands are inconsistent", function);
     struct pointwise_run *run = calloc(1, sizeof *run);
     if (!run)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;

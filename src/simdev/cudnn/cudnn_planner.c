@@ -20,12 +20,13 @@ static cudnnStatus_t refuse(cudnnBackendDescriptorType_t type, cudnnBackendDescr
  * them. They are refused if the user required a real cuDNN. */
 static void report_rule(bool wished)
 {
-    static const char warning[] = "simdev: no real cuDNN plans (SIMDEV_CUDNN_DIR): workspace sizes "
-                                  "are by rule of thumb\n";
+    static const char warning[] =
+        "simdev: no real cuDNN found for planning (SIMDEV_CUDNN_DIR). Workspace sizes "
+        "follow a rule of thumb.\n";
     const char *required = getenv("SIMDEV_REQUIRE_PLANNING");
     is_refused = required && strcmp(required, "real") == 0;
     if (is_refused) {
-        simdev_violation("SIMDEV_REQUIRE_PLANNING=real: no real cuDNN plans here "
+        simdev_violation("SIMDEV_REQUIRE_PLANNING=real: no real cuDNN found for planning "
                          "(SIMDEV_CUDNN_DIR, SIMDEV_PLANNING)");
         chosen.create = refuse;
     } else if (!wished) {

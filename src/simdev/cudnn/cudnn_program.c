@@ -102,7 +102,7 @@ static void parse_tensor(struct simdev_program *program, const cJSON *json,
     char *end;
     tensor->uid = strtoll(name, &end, 10);
     if (!*name || *end)
-        refuse(program, "tensor \"%s\" is not named by a number", name);
+        refuse(program, "the name of tensor \"%s\" is not a number", name);
     if (!type_of(text_of(json, "dataType"), &view->type))
         refuse(program, "tensor %s is of type %s", name, text_of(json, "dataType"));
     view->rank = integers_of(json, "dim", SIMDEV_MAX_RANK, view->dim);
@@ -148,7 +148,7 @@ static void check_extents(struct simdev_program *program, const struct simdev_no
         fits = fits && room >= reach && (room - reach) / g->stride[i] + 1 == y[2 + i];
     }
     if (!fits)
-        refuse(program, "a convolution whose extents do not fit together");
+        refuse(program, "a convolution with inconsistent extents");
 }
 
 static void parse_convolution(struct simdev_program *program, const cJSON *json,
@@ -163,7 +163,7 @@ static void parse_convolution(struct simdev_program *program, const cJSON *json,
         node->operand[role] = operand_of(program, json, name[kind][role]);
         const int own = program->tensor[node->operand[role]].view.rank;
         if (own < 3 || own > 2 + SIMDEV_MAX_SPATIAL || (rank && own != rank))
-            refuse(program, "a convolution of tensors with %d dimensions", own);
+            refuse(program, "a convolution with tensors of %d dimensions", own);
         rank = own;
     }
     if (program->refusal[0])
@@ -180,8 +180,8 @@ static void parse_convolution(struct simdev_program *program, const cJSON *json,
     const int64_t channels = program->tensor[node->operand[SIMDEV_X]].view.dim[1];
     const int64_t own = program->tensor[node->operand[SIMDEV_W]].view.dim[1];
     if (own < 1 || channels % own != 0)
-        refuse(program, "a convolution of %lld channels by a filter of %lld", (long long)channels,
-               (long long)own);
+        refuse(program, "a convolution with %lld channels and a filter with %lld",
+               (long long)channels, (long long)own);
     g->groups = own < 1 ? 1 : channels / own;
     if (!program->refusal[0])
         check_extents(program, node);
@@ -225,7 +225,7 @@ static void parse_pointwise(struct simdev_program *program, const cJSON *json,
     const struct simdev_view *y = &program->tensor[node->operand[SIMDEV_Y]].view;
     for (int role = 0; role < SIMDEV_Y; role++)
         if (node->operand[role] >= 0 && !broadcasts(&program->tensor[node->operand[role]].view, y))
-            refuse(program, "a pointwise operand of another shape than its result");
+            refuse(program, "a pointwise operand with a different shape than its result");
 }
 
 static void parse_node(struct simdev_program *program, const cJSON *json, struct simdev_node *node)
@@ -289,7 +289,7 @@ static bool parse_graph(struct simdev_program *program, const cJSON *graph)
     const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(graph, "nodes"), *item;
     const int tensor_count = cJSON_GetArraySize(tensors), node_count = cJSON_GetArraySize(nodes);
     if (tensor_count < 1 || tensor_count > 64 || node_count < 1) {
-        refuse(program, "a plan whose description cannot be read");
+        refuse(program, "a plan with an unreadable description");
         return true;
     }
     program->tensor = calloc((size_t)tensor_count, sizeof *program->tensor);

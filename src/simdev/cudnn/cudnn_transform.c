@@ -9,13 +9,13 @@ cudnnStatus_t simdev_account(cudnnHandle_t handle, const char *function)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (!simdev_account_mode()) {
         (void)simdev_missing(function);
-        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "%s is only counted, in account mode",
-                           function);
+        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED,
+                           "%s is supported only in account mode, which counts it", function);
     }
     if (simdev_should_fail(function))
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
     if (simdev_account_call(atomic_load(&handle->stream), function, NULL) != cudaSuccess)
-        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "%s: the stream refused it", function);
+        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "%s: refused by the stream", function);
     return CUDNN_STATUS_SUCCESS;
 }
 

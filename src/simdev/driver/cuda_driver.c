@@ -1,8 +1,8 @@
-/* The driver of a machine without a GPU, for cuDNN's planning.
+/* Driver functions for cuDNN's planning on a machine without a GPU.
  *
  * cuDNN plans the engines that it compiles at run time only if it can load a driver library, and
- * leaves the compiled image with that library. This one tells cuDNN the truth: there is no device
- * and no context, and nothing runs. What the program may use of a driver is in the other files. */
+ * passes the compiled image to that library. For cuDNN, this driver has no device and no context,
+ * and runs nothing. The other files have the functions for programs. */
 #include "cuda_driver.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* cuDNN asks for these by their plain names, which the header has renamed. */
+/* cuDNN looks these up by their plain names, which the header renames. */
 #undef cuCtxPushCurrent
 #undef cuCtxPopCurrent
 #undef cuLinkCreate
@@ -23,10 +23,10 @@ CUresult cuLinkCreate(unsigned count, CUjit_option *options, void **values, CUli
 CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
                        const char *name, unsigned count, CUjit_option *options, void **values);
 
-/* Most parameters here are for things that do not exist. */
+/* Most parameters here are for features that do not exist. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* Without the loader's lock, which cuDNN holds for long while it loads its parts. */
+/* Does not take the loader's lock, which cuDNN holds for long while it loads its libraries. */
 bool cuda_driver_is_planner(const void *caller)
 {
     static const char *const libraries[] = {"libcudnn", "libcublas", "libnvrtc"};
@@ -64,9 +64,9 @@ CUresult cuInit(unsigned flags)
                                                                : CUDA_SUCCESS;
 }
 
-/* Asked for tables without names by runtimes that are linked into a program or library: they drive
- * a device by them, and this one has none. NVIDIA's planning libraries have such a runtime too, and
- * plan without. */
+/* Runtimes that are linked into a program or library query unnamed tables, through which they drive
+ * a device. This driver has none. NVIDIA's planning libraries contain such a runtime too, and plan
+ * without the tables. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -120,7 +120,7 @@ CUresult cuCtxPopCurrent(CUcontext *context)
     return CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* There is no linker: programs that link at run time have images made elsewhere. */
+/* There is no linker: programs that link at run time need another driver. */
 CUresult cuLinkCreate_v2(unsigned count, CUjit_option *options, void **values, CUlinkState *state)
 {
     return CUDA_ERROR_NOT_SUPPORTED;

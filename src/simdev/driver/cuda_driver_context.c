@@ -18,7 +18,7 @@ CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
     return CUDA_DRIVER_CALL(simdev_context_create(context, device));
 }
 
-/* Contexts of a part of a device are not simulated. */
+/* Contexts with part of a device's resources are not simulated. */
 CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *parameters, unsigned flags,
                         CUdevice device)
 {
@@ -91,7 +91,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
     return CUDA_DRIVER_CALL(state(device, flags, active));
 }
 
-/* How the host waits is not simulated. */
+/* The host's wait mode is not simulated. */
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
 {
     (void)flags;

@@ -1,9 +1,9 @@
-/* The driver's copies of boxes between device memory, on streams and as nodes of graphs. */
+/* The driver's copies of boxes between device memory, on streams and as graph nodes. */
 #include "cuda_driver.h"
 
 static const size_t MAX_PITCH = 0x7fffffff; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of every GPU so far */
 
-/* What a GPU's driver refuses; nothing here has arrays or other memory than the device's. */
+/* False for a box that a GPU's driver refuses. Arrays and host memory are not simulated. */
 static bool is_box(const CUDA_MEMCPY3D *box)
 {
     return box && box->srcMemoryType == CU_MEMORYTYPE_DEVICE &&

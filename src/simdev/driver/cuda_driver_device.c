@@ -1,4 +1,4 @@
-/* The driver's questions about a device, answered from the profile as the runtime answers them. */
+/* The driver's device queries. The profile and the runtime provide the values. */
 #include "cuda_driver.h"
 #include <string.h>
 
@@ -22,7 +22,7 @@ CUresult cuCtxGetDevice(CUdevice *device)
     return CUDA_DRIVER_CALL(device_of_context(device));
 }
 
-/* Attributes have the same numbers in both. */
+/* Attributes have the same numbers in the driver and the runtime. */
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
     return CUDA_DRIVER_CALL(cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device));

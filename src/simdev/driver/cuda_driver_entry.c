@@ -1,4 +1,4 @@
-/* Functions by name: the version that a program compiled for a version of CUDA means. */
+/* Functions by name: selects the version for a program compiled for a version of CUDA. */
 #include "cuda_driver.h"
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -12,8 +12,8 @@ enum {
     NEWEST = 4 /* the highest _v suffix that any function has */
 };
 
-/* Versions that came with a CUDA of the programs' own time, where the order of suffixes is not
- * enough: what is compiled for an older one means the older version. */
+/* Versions for which the order of suffixes is not enough. A program compiled for an older CUDA gets
+ * the older version. */
 static const struct {
     const char *name;
     int since; /* as in CUDA_VERSION */
@@ -28,7 +28,7 @@ static const struct {
     {"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
 };
 
-/* What cuda.h declares and nothing here does: programs that ask for it by name are to do without.
+/* Functions that cuda.h declares and that are not simulated. A look-up by name does not find them.
  */
 __attribute__((visibility("hidden"))) extern const char *const cuda_driver_rest[];
 
@@ -42,7 +42,7 @@ static bool is_there(const char *symbol)
 
 static void *own_symbol(const char *symbol)
 {
-    static void *_Atomic known; /* this library; all threads that come first find the same */
+    static void *_Atomic known; /* this library; threads that race here find the same value */
     Dl_info here;
     void *library = known;
     if (!library && dladdr((void *)(uintptr_t)own_symbol, &here))
@@ -68,7 +68,7 @@ static void *find(const char *name, int version)
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *result)
 {
-    (void)flags; /* which default stream: programs say so in the calls themselves */
+    (void)flags; /* selects the default stream, which programs select by the calls themselves */
     if (!name || !function)
         return CUDA_ERROR_INVALID_VALUE;
     *function = strncmp(name, "cu", 2) == 0 ? find(name, version) : NULL;

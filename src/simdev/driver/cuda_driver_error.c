@@ -1,4 +1,4 @@
-/* Names and texts of the errors that this library can answer. */
+/* Names and texts of the errors that this library can return. */
 #include "cuda_driver.h"
 
 #define ERRORS(E)                                                                                  \

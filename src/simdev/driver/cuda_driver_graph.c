@@ -1,9 +1,9 @@
-/* The driver's captures, graphs and host functions: the stand-in runtime's, whose handles and
- * numbers are the driver's. */
+/* The driver's captures, graphs and host functions. The simulated runtime implements them with the
+ * same handles and numbers. */
 #include "cuda_driver.h"
 #include "cudart_module.h"
 
-/* Versions by their numbers: which of them a plain name means depends on the header. */
+/* Defines versions by their numbers, because the meaning of a plain name depends on the header. */
 #undef cuStreamBeginCapture
 #undef cuGraphAddNode
 #undef cuGraphAddDependencies
@@ -155,7 +155,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
                                     : cudaErrorDeviceUninitialized);
 }
 
-/* Nodes of the types that have a function of their own above, and copies. */
+/* Nodes of the types with a separate function above, and copies. */
 static cudaError_t add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                             size_t count, const CUgraphNodeParams *params)
 {
@@ -198,7 +198,7 @@ static cudaError_t add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode 
     }
 }
 
-/* Edges say at most when a dependent kernel may begin before the end of this one. */
+/* Edges only define when a dependent kernel may start before this one ends. */
 CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                            const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *params)
 {
@@ -321,7 +321,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, 
 typedef cudaError_t add_part(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                              size_t count, const void *params);
 
-/* What the node would be in a graph of its own takes its place in the executable one. */
+/* Creates the node in a temporary graph and uses its work for the node of the executable graph. */
 static cudaError_t set_part(CUgraphExec exec, CUgraphNode node, add_part *add, const void *params)
 {
     CUgraph part = NULL;

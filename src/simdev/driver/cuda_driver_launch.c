@@ -1,11 +1,11 @@
-/* Launches of kernels through the driver, and what is known of a kernel. */
+/* Launches of kernels through the driver, and the properties of a kernel. */
 #include "cuda_driver.h"
 #include "cudart_module.h"
 
-/* Parameters in a buffer (`extra`) are not looked at. */
+/* Parameters in a buffer (`extra`) are ignored. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* The driver says the same in other words. */
+/* The driver returns other errors for the same causes. */
 static cudaError_t as_driver(cudaError_t error)
 {
     if (error == cudaErrorInvalidDeviceFunction)

@@ -1,4 +1,4 @@
-/* The driver's memory beyond what cuda_driver_stream.c has: questions, copies and sets. */
+/* The driver's memory functions that are not in cuda_driver_stream.c: queries, copies and sets. */
 #include "cuda_driver.h"
 #include "cudart_vmm.h"
 #include <string.h>
@@ -73,7 +73,7 @@ CUresult cuPointerGetAttribute(void *out, CUpointer_attribute name, CUdeviceptr 
     return CUDA_DRIVER_CALL(attribute(out, name, address));
 }
 
-/* What is not known of an address is 0, and no error. */
+/* Unknown attributes of an address are 0, without an error. */
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *names, void **out,
                                 CUdeviceptr address)
 {

@@ -1,5 +1,6 @@
-/* What a driver of CUDA 13 has and this one does not: named, so that programs that look names up
- * find them, and refused. Without the header that declares them, whose types they do not need. */
+/* Functions of a CUDA 13 driver that are not simulated. They exist, so that programs can look them
+ * up, and they are refused. Does not include the header that declares them, because their parameter
+ * types are not needed. */
 #include "simdev.h"
 
 enum {

@@ -1,13 +1,13 @@
-/* Modules and libraries, and their kernels and variables: all are the stand-in runtime's. One
- * handle goes for a kernel and for its function in a context, since contexts have no images of
- * their own.
+/* Modules and libraries, and their kernels and variables. The simulated runtime implements them. A
+ * kernel and its function in a context have the same handle, because images are not loaded per
+ * context.
  *
- * cuDNN's planning loads images too, to see whether they can be had; its kernels can be named and
- * nothing else. */
+ * cuDNN's planning loads images too, to check that this works. Their kernels can only be looked up.
+ */
 #include "cuda_driver.h"
 #include "cudart_module.h"
 
-/* Most parameters here are for compilers and linkers, neither of which is here. */
+/* Most parameters here are for compilers and linkers, which are not simulated. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 static struct simdev_module *of_module(CUmodule module)
@@ -131,7 +131,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned most, CUmodu
     return simdev_module_known(of_module(module)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Everything is loaded as soon as it is there. */
+/* Modules are loaded eagerly. */
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 {
     *mode = CU_MODULE_EAGER_LOADING;
@@ -196,7 +196,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary libr
     return variable(of_library(library), name, address, bytes);
 }
 
-/* No image tells of functions that go by one address on host and device. */
+/* Images contain no information about functions with one address on host and device. */
 CUresult cuLibraryGetUnifiedFunction(void **function, CUlibrary library, const char *name)
 {
     return CUDA_ERROR_NOT_FOUND;

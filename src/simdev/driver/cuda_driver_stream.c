@@ -8,7 +8,7 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end);
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
 
-/* The numbers of both are the same. */
+/* Both use the same numbers. */
 _Static_assert((int)CU_STREAM_NON_BLOCKING == (int)cudaStreamNonBlocking &&
                    (int)CU_EVENT_DISABLE_TIMING == (int)cudaEventDisableTiming &&
                    (int)CU_EVENT_BLOCKING_SYNC == (int)cudaEventBlockingSync &&
@@ -199,7 +199,7 @@ CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
     return CUDA_DRIVER_CALL(cudaEventElapsedTime(ms, start, end));
 }
 
-/* --- memory: unlike the runtime's, it does not take nothing for an amount or an address --- */
+/* --- memory: unlike the runtime, the driver refuses 0 bytes and a null address --- */
 
 static cudaError_t allocate(CUdeviceptr *out, size_t bytes)
 {

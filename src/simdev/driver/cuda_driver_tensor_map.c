@@ -1,9 +1,9 @@
-/* Maps of tensors describe memory that no kernel here will read: for programs all of it is taken,
- * for cuDNN's planning there is no device. */
+/* Tensor maps describe memory for kernels, which are not executed. Programs can create any map. For
+ * cuDNN's planning there is no device. */
 #include "cuda_driver.h"
 #include <string.h>
 
-/* Most parameters here are for things that do not exist. */
+/* Most parameters here are for features that do not exist. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 static CUresult encode(CUtensorMap *map, const void *caller)

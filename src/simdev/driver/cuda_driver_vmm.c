@@ -19,7 +19,7 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
     return CUDA_DRIVER_CALL(simdev_vmm_free((uintptr_t)address, bytes));
 }
 
-/* Memory of the host and compressed memory are not simulated; nothing is exported to others. */
+/* Host memory, compressed memory and exported memory are not simulated. */
 static bool is_simulated(const CUmemAllocationProp *prop)
 {
     return prop->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
@@ -56,7 +56,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
     return CUDA_DRIVER_CALL(simdev_vmm_unmap((uintptr_t)address, bytes));
 }
 
-/* Every device may use everything that is mapped. */
+/* Every device may use all mapped memory. */
 CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access,
                         size_t count)
 {

@@ -1,4 +1,5 @@
-/* cuBLASLt, what calls.def cannot say: the heuristics' one answer, and a matrix product. */
+/* cuBLASLt functions that calls.def cannot describe: the heuristics with one result, and a matrix
+ * product. */
 #include "standin.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ enum {
     EXECUTION_FAILED = 13
 };
 
-/* As cublasLtMatmulHeuristicResult_t is laid out. */
+/* The layout of cublasLtMatmulHeuristicResult_t. */
 struct algorithm {
     uint64_t algo[8];
     size_t workspace;

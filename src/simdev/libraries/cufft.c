@@ -1,5 +1,5 @@
-/* cuFFT, whose plans are numbers: making them, their streams, and their execution. The work area is
- * an estimate: as large as the data, which is what most sizes that are not small want. */
+/* cuFFT, whose plans are numbers: their creation, streams and execution. The work area is an
+ * estimate: the size of the data, which is right for most sizes that are not small. */
 #include "standin.h"
 
 #include <pthread.h>

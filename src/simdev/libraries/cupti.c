@@ -1,5 +1,5 @@
-/* CUPTI's version, by which programs decide whether to start at all; the library itself tells none
- * without a driver. Every other call fails: nothing is profiled here. */
+/* CUPTI's version, which programs check at their start. The real library returns none without a
+ * driver. Every other call fails, because profiling is not simulated. */
 #include "standin.h"
 
 #include <stdint.h>

@@ -65,7 +65,7 @@ STANDIN_EXPORT int STANDIN(ncclCommCount)(const void *communicator, int *count)
     return 0;
 }
 
-/* By ncclDataType_t; 0 for one that is not known. */
+/* By ncclDataType_t. 0 for an unknown type. */
 static size_t type_bytes(int type)
 {
     static const unsigned char bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
@@ -129,7 +129,7 @@ STANDIN_EXPORT int STANDIN(ncclBroadcast)(const void *from, void *to, size_t cou
     return copy("ncclBroadcast", from, to, count, type, stream);
 }
 
-/* In place: with one rank the buffer is right already. */
+/* In place: with one rank the buffer already has the result. */
 STANDIN_EXPORT int STANDIN(ncclBcast)(void *buffer, size_t count, int type, int root,
                                       void *communicator, cudaStream_t stream)
 {

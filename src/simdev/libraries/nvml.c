@@ -1,5 +1,5 @@
-/* libnvidia-ml.so.1: what frameworks ask of the management library, answered from the simulated
- * device. It comes with the driver, so there is no installed one whose names could be read. */
+/* libnvidia-ml.so.1: the management functions that frameworks use, for the simulated device. The
+ * real one belongs to the driver, so there is no installed library to read names from. */
 #include "standin.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ STANDIN_EXPORT int nvmlShutdown(void)
 
 STANDIN_EXPORT const char *nvmlErrorString(int error)
 {
-    return error == 0 ? "success" : "an error of a stand-in of the simulated device";
+    return error == 0 ? "success" : "error of a simulated library";
 }
 
 STANDIN_EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
@@ -87,7 +87,7 @@ STANDIN_EXPORT int nvmlDeviceGetName(const void *handle, char *name, unsigned le
     return 0;
 }
 
-/* What processes use is not simulated beyond this one; as for every figure, no context counts. */
+/* Only the memory of this process is simulated. As in every figure, contexts do not count. */
 STANDIN_EXPORT int nvmlDeviceGetMemoryInfo(const void *handle, struct memory *memory)
 {
     size_t free_bytes, total;
@@ -130,7 +130,7 @@ static int write_text(const char *text, char *to, unsigned length)
     return 0;
 }
 
-/* Of the driver's branch that came with the CUDA version that the profile names. */
+/* The version of the driver branch that was released with the profile's CUDA version. */
 STANDIN_EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned length)
 {
     static const struct {
@@ -148,7 +148,7 @@ STANDIN_EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned length)
     return write_text(made, text, length);
 }
 
-/* The CUDA version and the driver's, as NVML has it. */
+/* The CUDA version and the driver's, in NVML's format. */
 STANDIN_EXPORT int nvmlSystemGetNVMLVersion(char *text, unsigned length)
 {
     char made[64], driver[32];
@@ -170,8 +170,8 @@ STANDIN_EXPORT int nvmlDeviceGetCudaComputeCapability(const void *handle, int *m
     return 0;
 }
 
-/* ---- the PCIe link: a profile says nothing of it, so it is the one of most GPUs of the
- * architecture: generation 3 up to Turing, 4 up to Ada, then 5, and 16 lanes, idle ---- */
+/* ---- the PCIe link, which is not in the profile: as on most GPUs of the architecture, generation
+ * 3 up to Turing, 4 up to Ada, then 5, and 16 lanes, idle ---- */
 
 STANDIN_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(const void *handle, unsigned *generation)
 {
@@ -205,7 +205,7 @@ STANDIN_EXPORT int nvmlDeviceGetCurrPcieLinkWidth(const void *handle, unsigned *
     return nvmlDeviceGetMaxPcieLinkWidth(handle, lanes);
 }
 
-/* NVML's constants of the speeds go by the generation: 1 for 2500 MBit/s and so on. */
+/* NVML's constants for speeds equal the generation: 1 for 2500 MBit/s and so on. */
 STANDIN_EXPORT int nvmlDeviceGetPcieLinkMaxSpeed(const void *handle, unsigned *speed)
 {
     return nvmlDeviceGetMaxPcieLinkGeneration(handle, speed);
@@ -230,8 +230,7 @@ STANDIN_EXPORT int nvmlDeviceGetPcieThroughput(const void *handle, int counter, 
     return 0;
 }
 
-/* ---- what is asked in preparation only, and not to be had: links between devices, processes ----
- */
+/* ---- links between devices, and processes: queried only during start-up, not simulated ---- */
 
 STANDIN_EXPORT int nvmlDeviceGetNvLinkState(const void *handle, unsigned link, int *is_active)
 {

@@ -1,4 +1,5 @@
-/* What a stand-in's functions do, by their kind: the core of all stand-ins, which enter it. */
+/* The core of all stand-in libraries, which their functions call: implements each kind of function.
+ */
 #include "standin.h"
 
 #include <stdlib.h>
@@ -15,8 +16,8 @@ enum {
     REGISTERS = 6,
 #endif
     ARGUMENTS = 20,              /* that calls.def may speak of */
-    ESTIMATED_BYTES = 1 << 20,   /* of a workspace whose real size only the library knows */
-    ESTIMATED_ELEMENTS = 1 << 16 /* the same where elements are asked for */
+    ESTIMATED_BYTES = 1 << 20,   /* estimate of a workspace whose real size only the library has */
+    ESTIMATED_ELEMENTS = 1 << 16 /* the same for a number of elements */
 };
 
 struct standin_handle *standin_create(void)
@@ -141,7 +142,7 @@ static uintptr_t call(const struct standin_function *function, const uintptr_t *
         good = estimate(function, argument);
         break;
     case STANDIN_TEXT:
-        return (uintptr_t) "an error of a stand-in of the simulated device";
+        return (uintptr_t) "error of a simulated library";
     case STANDIN_FAIL:
         good = false;
         break;
@@ -163,7 +164,8 @@ static uintptr_t call(const struct standin_function *function, const uintptr_t *
     return good ? 0 : (uintptr_t)function->error;
 }
 
-/* How many arguments the function's results need; no more is read of the stack than is there. */
+/* The number of arguments that the function's results need. No further arguments are read from the
+ * stack, because there may be none. */
 static int arguments_of(const struct standin_function *function)
 {
     int last = 1;

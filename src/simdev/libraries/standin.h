@@ -1,10 +1,10 @@
-/* Inside of the stand-ins for NVIDIA's libraries. The program `standins` (src/simdev/standins)
- * writes libraries of which each function enters libsimdev-standin.so, which is made of the .c
- * files here: standin.c does what calls.def says, what cannot be said there is a function of its
- * own.
+/* Interfaces between the stand-ins for NVIDIA's libraries. The program `standins`
+ * (src/simdev/standins) writes libraries whose functions call libsimdev-standin.so, which is built
+ * from the .c files here. standin.c implements the rules of calls.def. Functions that no rule can
+ * describe are written by hand.
  *
- * No header of theirs is included: arguments are taken as the machine passes them, integers and
- * pointers one a word. */
+ * No NVIDIA header is included. Arguments are read as the machine passes them: integers and
+ * pointers, one per word. */
 #ifndef STANDIN_H
 #define STANDIN_H
 
@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Nobody here calls what is exported, and no header declares it. */
+/* Exported functions have no callers here, and no header declares them. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #define STANDIN_EXPORT __attribute__((visibility("default")))
-/* What a function written by hand is called in libsimdev-standin.so, where a program must not find
- * it by its own name. */
+/* The name of a hand-written function in libsimdev-standin.so. It differs from the real name, so
+ * that programs do not find it there. */
 #define STANDIN(name) standin_by_hand_##name
 #define STANDIN_BY_HAND "standin_by_hand_"
 
@@ -41,37 +41,37 @@ enum standin_kind {
 enum {
     STANDIN_RESULTS = 3,
     STANDIN_PART =
-        1000 /* parts of a version, in a value: major * PART * PART + minor * PART + patch */
+        1000 /* parts of a version as a value: major * PART * PART + minor * PART + patch */
 };
 
 struct standin_function {
     const char *name;
     enum standin_kind kind;
     int error; /* answered by a call that fails */
-    int value; /* what is answered or told */
+    int value; /* the value returned or written */
     struct {
         int argument, bytes;
     } result[STANDIN_RESULTS]; /* bytes 0: there are no more */
 };
 
-/* Does what the function's kind says and returns what it returns. `registers` are the arguments
- * that came in registers, `stack` those behind them. */
+/* Runs a function of the given kind and returns its result. `registers` are the arguments passed in
+ * registers, `stack` the following ones. */
 uintptr_t standin_enter(const struct standin_function *function, const uintptr_t *registers,
                         const uintptr_t *stack);
 
-/* ---- for the functions written by hand ---- */
+/* ---- for hand-written functions ---- */
 
-/* What every handle points to. */
+/* The target of every handle. */
 struct standin_handle {
     uint64_t mark;
     cudaStream_t stream;
 };
 
 struct standin_handle *standin_create(void);
-/* NULL for what is no handle. */
+/* NULL if `handle` is not a handle. */
 struct standin_handle *standin_handle(const void *handle);
-/* Queues a call that is counted under its name. True if that went well; always false in compute
- * mode, where nothing of these libraries can be had. */
+/* Queues a call that is counted under its name. True on success. Always false in compute mode,
+ * which does not support these libraries. */
 bool standin_work(const char *name, cudaStream_t stream);
 
 #endif

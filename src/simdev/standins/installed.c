@@ -1,5 +1,5 @@
-/* Reads which functions an installed library exports, with their symbol versions; nothing of it is
- * loaded. */
+/* Reads the exported functions of an installed library, with their symbol versions, without loading
+ * it. */
 #include "standins.h"
 
 #include <errno.h>
@@ -10,18 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The tables of the file that matter, as its section headers tell them. */
+/* The tables of the file that are needed, found through its section headers. */
 struct tables {
     const Elf64_Sym *symbol;
     size_t symbols;
-    const Elf64_Half *versions;      /* one a symbol; NULL: none has a version */
+    const Elf64_Half *versions;      /* one per symbol; NULL: symbols have no versions */
     const unsigned char *definition; /* of versions */
     size_t definition_bytes;
     const char *text; /* names; ends with a NUL byte */
     size_t text_bytes;
 };
 
-/* A part of the file; NULL if it is not all there. */
+/* A part of the file. NULL if it is not completely inside the file. */
 static const void *part(const struct standin_installed *file, uint64_t offset, uint64_t bytes)
 {
     return offset <= file->size && bytes <= file->size - offset ? file->bytes + offset : NULL;
@@ -75,7 +75,7 @@ static bool find_tables(const struct standin_installed *file, struct tables *tab
     return tables->symbol != NULL;
 }
 
-/* The name of a version by its number; NULL: there is none of that number. */
+/* The name of a version by its number. NULL if there is no such version. */
 static const char *version_of(const struct tables *tables, unsigned number)
 {
     size_t at = 0;
@@ -157,7 +157,7 @@ bool standin_installed_open(struct standin_installed *installed, const char *pat
 {
     struct tables tables;
     *installed = (struct standin_installed){.bytes = NULL};
-    *why = "not a shared library with a table of symbols";
+    *why = "not a shared library with a symbol table";
     errno = 0;
     if (!map(installed, path)) {
         *why = errno ? strerror(errno) : *why;

@@ -1,5 +1,5 @@
-/* Machine code of stand-ins: a stub for each function and one common part, which lays the registers
- * that carry arguments out in memory and calls the core with them. */
+/* Machine code of stand-ins: a stub for each function and a common part. The common part stores the
+ * argument registers in memory and calls the core with them. */
 #include "standins.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static void x86_common(unsigned char *code, uint64_t at, uint64_t slot)
         0x51, 0x52, 0x56, 0x57,          /* push %rcx, %rdx, %rsi, %rdi */
         0x4c, 0x89, 0xdf,                /* mov %r11, %rdi */
         0x48, 0x89, 0xe6,                /* mov %rsp, %rsi */
-        0x48, 0x8d, 0x54, 0x24, 0x38,    /* lea 56(%rsp), %rdx: behind the return address */
+        0x48, 0x8d, 0x54, 0x24, 0x38,    /* lea 56(%rsp), %rdx: after the return address */
         0x48, 0x83, 0xec, 0x08,          /* sub $8, %rsp */
         0xff, 0x15, 0,    0,    0,    0, /* call *slot(%rip) */
         0x48, 0x83, 0xc4, 0x38,          /* add $56, %rsp */

@@ -1,4 +1,4 @@
-/* Reads calls.def, which is inside this program: what each function of a stand-in does. */
+/* Reads calls.def, which is embedded in this program: the rule for each function of a stand-in. */
 #include "standins.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ static const char *const kinds[] = {
     [STANDIN_PROPERTY] = "property",
 };
 
-/* Copies the next line without comment or blanks around it; NULL at the end. */
+/* Copies the next line without comments and surrounding blanks. NULL at the end. */
 static const char *next_line(const char *at, char line[LINE])
 {
     const size_t length = strcspn(at, "\n");
@@ -65,11 +65,11 @@ static enum standin_kind kind_of(const char *word)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i], word) == 0)
             return (enum standin_kind)i;
-    fprintf(stderr, "standins: calls.def: no kind '%s'\n", word);
+    fprintf(stderr, "standins: calls.def: unknown kind '%s'\n", word);
     return STANDIN_MISSING;
 }
 
-/* "KIND [ARG:BYTES ...]", up to the colon that stands alone. */
+/* "KIND [ARG:BYTES ...]", up to the separate colon. */
 static void read_head(char *head, struct standin_function *function)
 {
     char *rest = NULL, *word = strtok_r(head, " \t", &rest);

@@ -1,5 +1,5 @@
-/* standins: writes stand-ins for installed libraries of NVIDIA's, for programs on the simulated
- * device in account mode. */
+/* standins: writes stand-ins for installed NVIDIA libraries, for programs on the simulated device
+ * in account mode. */
 #include "standins.h"
 
 #include <dlfcn.h>
@@ -15,17 +15,19 @@
 
 #define CORE "libsimdev-standin.so"
 
-static const char usage[] = "usage: standins --out DIR [--cuda 12|13] LIBRARY...\n\n"
-                            "Each LIBRARY is an installed shared library of NVIDIA's, such as "
-                            "libcublas.so.13. DIR gets a library of the same\n"
-                            "soname, names and symbol versions, whose functions do what "
-                            "src/simdev/libraries/calls.def says: nothing is\n"
-                            "computed. Of the installed one only these names are read, and what "
-                            "its own version query answers.\n\n"
-                            "  --out DIR      where to write them; it is made\n"
-                            "  --cuda N       the CUDA that the program was built for, whose " CORE
-                            " beside this program (or in cuda12/)\n"
-                            "                 has the functions written by hand (default: 13)\n";
+static const char usage[] =
+    "usage: standins --out DIR [--cuda 12|13] LIBRARY...\n\n"
+    "Writes a stand-in for each LIBRARY, an installed NVIDIA library such as "
+    "libcublas.so.13.\n"
+    "A stand-in has the same soname, names and symbol versions. Its functions "
+    "follow the rules in\n"
+    "src/simdev/libraries/calls.def, and compute no results. Only the names and "
+    "the result of the\n"
+    "version query are read from LIBRARY.\n\n"
+    "  --out DIR      folder for the stand-ins; created if necessary\n"
+    "  --cuda N       CUDA version that the program was built for; selects the " CORE "\n"
+    "                 in the folder of this program, or in cuda12/ below it "
+    "(default: 13)\n";
 
 static bool refuse(const char *what, const char *why)
 {
@@ -33,7 +35,7 @@ static bool refuse(const char *what, const char *why)
     return false;
 }
 
-/* "cublas" of "libcublas.so.13". */
+/* "cublas" from "libcublas.so.13". */
 static void short_name(const char *soname, char *name, size_t size)
 {
     const char *start = strncmp(soname, "lib", 3) == 0 ? soname + 3 : soname;
@@ -53,15 +55,14 @@ static int property_of(int (*get)(int, int *))
     return value;
 }
 
-/* What the installed library itself answers to a query of its version; 0 if it cannot be loaded
- * here. */
+/* The result of the installed library's version query. 0 if the library cannot be loaded here. */
 static int answer_of(const char *path, const struct standin_function *function)
 {
     void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     void *found = library ? dlsym(library, function->name) : NULL;
     int value = 0;
     if (!found)
-        (void)refuse(path, "cannot be asked for its version");
+        (void)refuse(path, "its version query failed");
     else if (function->kind == STANDIN_ANSWER)
         value = (int)((size_t(*)(void))found)();
     else if (function->kind == STANDIN_PROPERTY)
@@ -78,7 +79,7 @@ static bool asks_installed(enum standin_kind kind)
     return kind == STANDIN_ANSWER || kind == STANDIN_TELL || kind == STANDIN_PROPERTY;
 }
 
-/* The core's function for a name that is written by hand; NULL: there is none. */
+/* The core's hand-written function for a name. NULL if there is none. */
 static const char *by_hand(const struct standin_installed *core, const char *name)
 {
     for (size_t i = 0; i < core->functions; i++)
@@ -98,7 +99,7 @@ static bool write_file(const char *folder, const char *name, const unsigned char
     bool good = file && fwrite(bytes, 1, size, file) == size;
     if (file)
         good = fclose(file) == 0 && good;
-    /* Others may be making the same one, and programs may have it loaded. */
+    /* Another process may write the same file at this time, and programs may have it loaded. */
     good = good && rename(fresh, path) == 0;
     return good || refuse(path, strerror(errno));
 }
@@ -110,7 +111,7 @@ static bool plan_functions(struct standin_plan *plan, const struct standin_insta
     struct standin_rules rules;
     short_name(plan->soname, library, sizeof library);
     if (!standin_rules_find(library, &rules))
-        return refuse(path, "calls.def knows nothing of it");
+        return refuse(path, "calls.def has no rules for this library");
     for (size_t i = 0; i < installed->functions; i++) {
         struct standin_planned *to = &plan->function[plan->functions++];
         to->as = installed->function[i];
@@ -140,14 +141,14 @@ static bool stand_in(const char *folder, const struct standin_installed *core, c
     if (bytes)
         good = write_file(folder, plan.soname, bytes, size);
     else if (good)
-        good = refuse(path, "made for a processor that is not known, or memory is short");
+        good = refuse(path, "unsupported processor, or memory is short");
     free(bytes);
     free(plan.function);
     standin_installed_close(&installed);
     return good;
 }
 
-/* The core beside this program, by the CUDA that it is for. */
+/* Opens the core in the folder of this program, or of cuda12/ below it. */
 static bool open_core(const char *cuda, struct standin_installed *core)
 {
     char path[PATH_MAX];

@@ -1,10 +1,9 @@
 /* Writes a shared library without a compiler: tables of names and versions, a stub of a few
- * instructions for each function, and the structures that tell the core what each is to do.
+ * instructions for each function, and the structures that describe each function to the core.
  *
- *   headers, .hash .dynsym .gnu.version .gnu.version_d .dynstr .rela.dyn .text      read and run
- *   .dynamic .got .data                                                             read and
- * written section headers                                                                 for
- * tools, not loaded */
+ *   read and run:      headers, .hash .dynsym .gnu.version .gnu.version_d .dynstr .rela.dyn .text
+ *   read and written:  .dynamic .got .data
+ *   not loaded:        section headers, for tools */
 #include "standins.h"
 
 #include <stdlib.h>
@@ -50,7 +49,7 @@ static const struct {
     [SECTION_NAMES] = {".shstrtab", SHT_STRTAB, 0, 0, 1},
 };
 
-/* A part that grows; the parts are put behind each other in the end. */
+/* A part that grows. The parts are concatenated at the end. */
 struct bytes {
     unsigned char *at;
     size_t used, room;
@@ -62,12 +61,12 @@ struct writer {
     struct bytes part[PARTS];
     uint64_t place[PARTS]; /* in the file, and in memory */
     const char *version[MOST_VERSIONS];
-    size_t versions, slots, stubs; /* slots: functions of the core that are asked for */
+    size_t versions, slots, stubs; /* slots: number of core functions that are used */
     size_t symbols;
     bool broken;
 };
 
-/* Room at the end of a part, zeroed; NULL if memory is short. */
+/* Space at the end of a part, zeroed. NULL if memory is short. */
 static void *append(struct writer *w, enum part part, size_t size)
 {
     struct bytes *bytes = &w->part[part];
@@ -84,7 +83,7 @@ static void *append(struct writer *w, enum part part, size_t size)
     return memset(bytes->at + bytes->used - size, 0, size);
 }
 
-/* Where a text stands among those of a part. */
+/* Adds a text to a part and returns its offset. */
 static uint32_t add_text(struct writer *w, enum part part, const char *text)
 {
     const size_t at = w->part[part].used;
@@ -94,7 +93,7 @@ static uint32_t add_text(struct writer *w, enum part part, const char *text)
     return (uint32_t)at;
 }
 
-/* The number of a version; 1, the library itself, where there is none. */
+/* The number of a version. Without a version 1, the library itself. */
 static Elf64_Half version_number(struct writer *w, const char *version)
 {
     if (!version)
@@ -159,7 +158,7 @@ static void add_definition(struct writer *w, const char *name, Elf64_Half number
     struct {
         Elf64_Verdef head;
         Elf64_Verdaux name;
-        uint32_t even; /* the next one is aligned as the tables of the file are */
+        uint32_t even; /* the next offset, aligned like the tables of the file */
     } *to = append(w, DEFINITIONS, sizeof *to);
     const uint32_t text = add_text(w, STRINGS, name);
     if (!to)
@@ -184,9 +183,9 @@ static void add_relocation(struct writer *w, uint64_t at, uint32_t symbol, uint3
                            .r_addend = (int64_t)addend};
 }
 
-/* --- the two passes: how large everything is, then where it stands --- */
+/* --- the two passes: the sizes of all parts, then their addresses --- */
 
-/* Names, versions and room; values of symbols come with the addresses. */
+/* Names, versions and space. The values of symbols follow with the addresses. */
 static void add_names(struct writer *w)
 {
     const struct standin_plan *plan = w->plan;
@@ -210,7 +209,7 @@ static void add_names(struct writer *w)
         add_definition(w, w->version[i], (Elf64_Half)(FIRST_VERSION + i), i + 1 == w->versions);
 }
 
-/* Lays the parts out; sizes do not change any more. */
+/* Assigns offsets to the parts. Their sizes do not change after this. */
 static uint64_t place(struct writer *w)
 {
     uint64_t at = sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr);
@@ -258,7 +257,7 @@ static void fill(struct writer *w)
     }
 }
 
-/* The last entry, DT_NULL, is left as it is. */
+/* The last entry, DT_NULL, stays zero. */
 static void fill_dynamic(struct writer *w, uint32_t soname, uint32_t core)
 {
     Elf64_Dyn *entry = (Elf64_Dyn *)(void *)w->part[DYNAMIC].at;
@@ -348,7 +347,7 @@ static unsigned char *put_file(const struct writer *w, uint64_t end, const uint3
     memcpy(file, &header, sizeof header);
     put_segments(w, file);
     for (int i = 0; i < PARTS; i++)
-        if (w->part[i].used) /* a part without content has no memory */
+        if (w->part[i].used) /* an empty part has no memory */
             memcpy(file + w->place[i], w->part[i].at, w->part[i].used);
     put_sections(w, file, end, name);
     return file;
