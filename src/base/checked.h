@@ -1,6 +1,6 @@
-/* Arithmetic on extents and bytes that cannot wrap: tensors here span more than 2^31 elements.
- * Every product or sum of extents goes through these. True on success; on failure *out_p is left
- * alone. Pure. */
+/* Arithmetic on extents and bytes that cannot wrap, since tensors may span more than 2^31 elements.
+ * Every product or sum of extents uses these functions. They return true on success. On failure
+ * *out_p is unchanged. Pure. */
 #ifndef CS_BASE_CHECKED_H
 #define CS_BASE_CHECKED_H
 

@@ -106,7 +106,7 @@ bool cs_file_new_begin(struct cs_new_file *file, const struct cs_place *place)
         errno = ENAMETOOLONG;
         return false;
     }
-    /* What a process of the same id has left. */
+    /* Left by an earlier process with the same id. */
     unlink(file->part);
     file->fd = open(file->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
     return file->fd >= 0;

@@ -1,5 +1,5 @@
-/* Files for somebody else's process: no signal is raised by a closed pipe or a limit of file size,
- * and a place that was named in one folder stays there when the program goes to another. */
+/* Files written inside the application's process. A closed pipe or a file size limit raises no
+ * signal. A relative path keeps its folder if the program changes the current directory. */
 #ifndef CS_BASE_FILE_H
 #define CS_BASE_FILE_H
 
@@ -7,50 +7,53 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A path as it was given, with the folder that it counts from. */
+/* A path as the user wrote it, with the folder that it is relative to. */
 struct cs_place {
-    char path[PATH_MAX]; /* the folder's name, for relative paths, then the path with its %p */
+    char path[PATH_MAX]; /* the folder's name if the path is relative, then the path with its %p */
     size_t folder;       /* bytes */
     bool fits;
 };
 
-/* Takes a path; it stays relative to the folder of now. NULL or empty: no place. errno is kept. */
+/* Stores a path, relative to the current directory. NULL or empty: no place. errno is kept. */
 void cs_file_place_set(struct cs_place *place, const char *path);
 
-/* Writes `path` into `out`, each %p become the process id. False if that does not fit `size` bytes,
- * its end included; `out` then holds nothing of use. */
+/* Writes `path` into `out` and replaces each %p by the process id. False if the result does not fit
+ * into `size` bytes, NUL included. `out` is then undefined. */
 bool cs_file_path_expand(char *out, size_t size, const char *path);
 
-/* The path of now, each %p become the process id. False, errno ENAMETOOLONG, if it is too long. */
+/* The path with each %p replaced by the process id. False, errno ENAMETOOLONG, if it is too long.
+ */
 bool cs_file_place_path(const struct cs_place *place, char path[PATH_MAX]);
 
 /* Writes everything; false with errno if that fails. */
 bool cs_file_write_all(int fd, const char *bytes, size_t size);
 
-/* Opens a file to be appended to; `access` is O_WRONLY or O_RDWR, with O_TRUNC where it is emptied
- * before. One that is not there is made for the user alone, and never through a link, which
- * somebody else may have laid where anybody may make files. A link of the user's own or of root's,
- * /dev/stderr for one, is followed to what is there, which is not emptied. Does not wait for a
- * pipe's reader. -1 with errno. */
+/* Opens a file for appending. `access` is O_WRONLY or O_RDWR, with O_TRUNC to empty it first. A
+ * missing file is created for the user alone, and never through a link, since in a shared folder
+ * another user may have created the link. A link that belongs to the user or to root, such as
+ * /dev/stderr, is followed. Its target is not emptied. Does not wait for a pipe's reader. Returns
+ * -1 with errno on failure. */
 int cs_file_open_append(const char *path, int access);
 
-/* False if there is something that must be neither replaced nor emptied: a device, a pipe, a link
- * (/dev/stderr is one, and may lead to a file that is somebody's log). */
+/* False if the path must be neither replaced nor emptied: a device, a pipe or a link. /dev/stderr
+ * is a link and may lead to another program's log. */
 bool cs_file_path_replaceable(const char *path);
 
-/* A file that appears whole or not at all. What is not replaceable is appended to as it comes. */
+/* A file that appears complete or not at all. A path that is not replaceable is appended to
+ * directly. */
 struct cs_new_file {
     int fd;
     bool failed;
     char path[PATH_MAX];
-    char part[PATH_MAX]; /* where it is written to before; "" if at once */
+    char part[PATH_MAX]; /* the temporary file; "" if the path is written directly */
 };
 
-/* Begins a file; false with errno if it cannot be made. */
+/* Begins a file. False with errno if it cannot be created. */
 bool cs_file_new_begin(struct cs_new_file *file, const struct cs_place *place);
 void cs_file_new_write(void *file, const char *bytes, size_t size);
 
-/* Puts it into its place; false with errno, and no trace left, if that or writing failed. */
+/* Renames the file to its path. False with errno if writing or renaming failed. Then no temporary
+ * file remains. */
 bool cs_file_new_end(struct cs_new_file *file);
 
 #endif

@@ -1,9 +1,10 @@
-/* Hashes of 64 bits. All are the same in every process, none resists an adversary. Pure.
+/* 64-bit hashes. They are the same in every process. They do not resist an adversary. Pure.
  *
- *   cs_hash_bytes    FNV-1a (Fowler, Noll, Vo), byte by byte: text, and what is written to files
- *   cs_hash_words    a multiplication and a fold a word: keys of tables in memory
- *   cs_hash_spread   one multiplication (Knuth's Fibonacci hashing): an address or a number; take
- * the upper bits cs_hash_gnu      the loader's, of names in DT_GNU_HASH tables
+ *   cs_hash_bytes    FNV-1a (Fowler, Noll, Vo), byte by byte: for text and for contents of files
+ *   cs_hash_words    a multiplication and a fold for each word: for keys of tables in memory
+ *   cs_hash_spread   one multiplication (Knuth's Fibonacci hashing) of an address or number: use
+ *                    the upper bits
+ *   cs_hash_gnu      the loader's hash of names in DT_GNU_HASH tables
  */
 #ifndef CS_BASE_HASH_H
 #define CS_BASE_HASH_H
@@ -11,13 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV's offset basis: what a hash begins with. */
+/* FNV's offset basis: the initial value of a hash. */
 #define CS_HASH_START UINT64_C(0xcbf29ce484222325)
 
-/* And what it multiplies with after every byte. */
+/* FNV's prime: the factor after every byte. */
 #define CS_HASH_PRIME UINT64_C(0x100000001b3)
 
-/* An odd factor whose product carries low bits far up: the first of MurmurHash3's finish. */
+/* An odd factor whose product carries low bits far up: the first one of MurmurHash3's finish. */
 #define CS_HASH_FACTOR UINT64_C(0xff51afd7ed558ccd)
 
 static inline uint64_t cs_hash_bytes(uint64_t hash, const char *bytes, size_t count)

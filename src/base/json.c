@@ -1,12 +1,12 @@
-/* A JSON writer without heap, stdio or locale: it runs at exit and inside other people's
- * processes. */
+/* A JSON writer without heap, stdio or locale, because it runs at exit and inside the application's
+ * process. */
 #include "base/json.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    LONGEST = 8 /* bytes of a character as it is written, and an end */
+    LONGEST = 8 /* bytes of an escaped character, NUL included */
 };
 
 void cs_json_end(struct cs_json *json)
@@ -46,7 +46,7 @@ size_t cs_json_utf8_length(const char *from)
     return length;
 }
 
-/* One character of a string as it is written; returns the bytes of `text` that it takes. */
+/* Escapes one character of a string. Returns the bytes of `text` that it consumed. */
 static size_t escape(const char *text, char out[LONGEST])
 {
     size_t length = cs_json_utf8_length(text);
@@ -106,7 +106,7 @@ void cs_json_integer(struct cs_json *json, const char *key, int64_t number)
     put(json, text);
 }
 
-/* Nine digits, with a point whatever the locale has. */
+/* Nine digits, with a decimal point in every locale. */
 void cs_json_number(struct cs_json *json, const char *key, double number)
 {
     enum {

@@ -1,5 +1,5 @@
-/* Writes JSON as it comes, without heap or locale, into pieces for whoever takes them. Members get
- * a key, elements of arrays NULL. Nothing checks that what is opened is closed. */
+/* Writes JSON as a stream, without heap or locale, and passes pieces to `write`. Members of objects
+ * get a key, elements of arrays NULL. The writer does not check that brackets match. */
 #ifndef CS_BASE_JSON_H
 #define CS_BASE_JSON_H
 
@@ -11,7 +11,7 @@ struct cs_json {
     void (*write)(void *ctx, const char *bytes, size_t size);
     void *ctx;
     size_t used;
-    bool comma; /* before what comes next */
+    bool comma; /* the next element needs a comma before it */
     char buffer[4096];
 };
 
@@ -22,21 +22,21 @@ void cs_json_number(struct cs_json *json, const char *key, double number); /* fi
 void cs_json_boolean(struct cs_json *json, const char *key, bool value);
 void cs_json_null(struct cs_json *json, const char *key);
 
-/* Text is UTF-8; bytes that are none are written as if they were Latin-1. */
+/* Text is UTF-8. Bytes that are not valid UTF-8 are written as Latin-1. */
 void cs_json_string(struct cs_json *json, const char *key, const char *text);
 
-/* Bytes of the UTF-8 character that `text` begins with (RFC 3629, 4), its NUL counts as one; 0 if
- * it is none. */
+/* Bytes of the UTF-8 character at the start of `text` (RFC 3629, 4). A NUL counts as one. 0 if the
+ * character is invalid. */
 size_t cs_json_utf8_length(const char *text);
 
-/* A line's end before what comes next, and that many blanks. */
+/* Ends a line and indents the next one by `indent` blanks. */
 void cs_json_line(struct cs_json *json, int indent);
 
-/* Hands out what is left. */
+/* Writes the rest of the buffer. */
 void cs_json_end(struct cs_json *json);
 
-/* `text` between quotation marks as a JSON string, cut at a character where it does not fit;
- * `size` at least 3. Returns its length. */
+/* Writes `text` as a JSON string in quotation marks, cut between characters if it does not fit.
+ * `size` is at least 3. Returns its length. */
 size_t cs_json_quote(char *out, size_t size, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Mutexes that know their place in the order of locks.def, and conditions for them. */
+/* Mutexes that check the order of locks.def, and condition variables for them. */
 #include "base/lock.h"
 
 #include "base/clock.h"
@@ -46,7 +46,8 @@ void cs_lock_init(struct cs_lock *lock, enum cs_lock_rank rank)
     lock->rank = rank;
 }
 
-/* The note comes first and goes last: a signal's handler that finds none may wait for any lock. */
+/* The bit is set before the lock is taken and cleared after it is released. So a signal handler
+ * that finds no bit may wait for any lock. */
 static void acquire(struct cs_lock *lock)
 {
     cs_locks_held |= 1U << lock->rank;

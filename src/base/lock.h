@@ -1,10 +1,10 @@
-/* The library's locks. All of them go through here, so that one rule can be checked: a thread takes
- * them in the order of locks.def, and holds none while code runs that is not ours: the loader,
- * NVIDIA's libraries, the application's allocator. Such code may wait for a lock of its own, whose
- * holder may be waiting for one of ours.
+/* The library's locks. All code uses these functions, so that one rule can be checked: a thread
+ * takes locks in the order of locks.def, and holds none while foreign code runs. Foreign code is
+ * the loader, NVIDIA's libraries and the application's allocator. It may wait for its own lock,
+ * whose holder may be waiting for one of these.
  *
- * A thread notes what it holds in one word. What breaks the rule is counted, and a debug build
- * (CS_DEBUG) says so on standard error; nothing is ever refused. */
+ * Each thread records the locks that it holds in one word. Violations are counted, and a debug
+ * build (CS_DEBUG) prints them to standard error. A violation never refuses a lock. */
 #ifndef CS_BASE_LOCK_H
 #define CS_BASE_LOCK_H
 
@@ -28,7 +28,7 @@ struct cs_lock {
         PTHREAD_MUTEX_INITIALIZER, CS_RANK_##id                                                    \
     }
 
-/* A condition that is waited for with such a lock, by the monotonic clock. */
+/* A condition variable for such a lock, with timeouts by the monotonic clock. */
 struct cs_condition {
     pthread_cond_t condition;
 };
@@ -37,22 +37,23 @@ void cs_lock_init(struct cs_lock *lock, enum cs_lock_rank rank);
 void cs_lock(struct cs_lock *lock);
 void cs_unlock(struct cs_lock *lock);
 
-/* One more lock of a rank that the thread holds already: the caller takes them in one order. */
+/* One more lock of a rank that the thread holds already. Callers take these in one order. */
 void cs_lock_next(struct cs_lock *lock);
 
-/* Also makes one usable again in a forked child, where those who waited are not. */
+/* Also makes a condition usable again in a forked child, which has no waiting threads. */
 void cs_lock_condition_init(struct cs_condition *condition);
-void cs_lock_condition_tell(struct cs_condition *condition); /* all who wait */
+void cs_lock_condition_tell(struct cs_condition *condition); /* wakes all waiting threads */
 
-/* Frees the lock until reported or until the monotonic clock shows `nanoseconds`; false if it was
- * the clock. The thread cannot be cancelled meanwhile: it would end with the lock taken. */
+/* Releases the lock until the condition is signalled or the monotonic clock reaches `nanoseconds`.
+ * False on timeout. The thread cannot be cancelled during the wait, because it would then end with
+ * the lock held. */
 bool cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
                             long long nanoseconds);
 
-/* The ranks that the calling thread holds, a bit each. */
+/* The ranks that the calling thread holds, one bit each. */
 extern __thread unsigned cs_locks_held __attribute__((tls_model("initial-exec")));
 
-/* To be called where foreign code is entered: notes a fault if the thread holds a lock. */
+/* Called before foreign code is entered: counts a violation if the thread holds a lock. */
 void cs_lock_fault(const char *what);
 static inline void cs_locks_free(const char *what)
 {
@@ -60,7 +61,7 @@ static inline void cs_locks_free(const char *what)
         cs_lock_fault(what);
 }
 
-/* How often the rule was broken. */
+/* The number of violations so far. */
 int cs_lock_faults(void);
 
 #endif

@@ -13,7 +13,7 @@
 
 enum {
     TEXT_BYTES = 1000,
-    TEXT_BUFFER = TEXT_BYTES + 2, /* one byte more than fits tells that a text must be cut */
+    TEXT_BUFFER = TEXT_BYTES + 2, /* one byte more than fits, to detect a text that must be cut */
     PREFIX_BYTES = 32,
     CAP_LINES = 8
 };
@@ -141,7 +141,7 @@ static void append_last_mark(char text[TEXT_BUFFER])
 
 void cs_log_capped(struct cs_log_cap *cap, enum cs_level level, const char *format, ...)
 {
-    /* Looked at before it is counted, or the counter would wrap some day. */
+    /* Read before it is counted, because the counter could wrap otherwise. */
     if (!required(level) || atomic_load_explicit(&cap->lines, memory_order_relaxed) >= CAP_LINES)
         return;
     int line = atomic_fetch_add_explicit(&cap->lines, 1, memory_order_relaxed) + 1;

@@ -1,6 +1,6 @@
-/* Is this thread inside the library already? Calls that come back to us from the vendor's own code,
- * or that we make ourselves, must reach the real function. Per thread; initial-exec because a
- * preloaded library's TLS must not be allocated lazily inside an intercepted call. */
+/* True if this thread is inside the library already. Calls that the vendor's code or the library
+ * makes must reach the real function. Per thread. The TLS model is initial-exec because a preloaded
+ * library's TLS must not be allocated lazily inside an intercepted call. */
 #ifndef CS_BASE_NEST_H
 #define CS_BASE_NEST_H
 

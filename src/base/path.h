@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What stands after the last slash; all of a path without one. */
+/* The part of a path after its last slash, or the whole path if it has no slash. */
 static inline const char *cs_path_file(const char *path)
 {
     const char *slash = strrchr(path, '/');

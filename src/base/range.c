@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* As base/nest.h says. */
+/* The TLS model is explained in base/nest.h. */
 static __thread struct {
     int depth;
     char name[CS_RANGES][CS_RANGE_NAME];

@@ -1,21 +1,21 @@
-/* Named ranges that the program opens and closes in each thread, for naming what happens inside.
- * Names are copied. Beyond CS_RANGES open at once, inner ones have the name of the last that fits.
- */
+/* Named ranges that the program opens and closes in each thread. Reports name convolutions by them.
+ * Names are copied. If more than CS_RANGES ranges are open, inner ones have the name of the last
+ * that fits. */
 #ifndef CS_BASE_RANGE_H
 #define CS_BASE_RANGE_H
 
 enum {
     CS_RANGES = 8,
-    CS_RANGE_NAME = 48 /* bytes, its end included */
+    CS_RANGE_NAME = 48 /* bytes, NUL included */
 };
 
 /* Returns the level of the range, from 0. `name` NULL: "". */
 int cs_range_push(const char *name);
 
-/* Returns the level of the range that is closed, or -1 if none is open. */
+/* Returns the level of the range that is closed, or -1 if no range is open. */
 int cs_range_pop(void);
 
-/* The name of the innermost open range of the calling thread, "" if there is none. */
+/* The name of the innermost open range of the calling thread, "" if no range is open. */
 const char *cs_range_name(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Holds back SIGPIPE and SIGXFSZ while this thread writes, and takes back what the writing
+/* Blocks SIGPIPE and SIGXFSZ while this thread writes, and consumes the signals that the writing
  * raised. */
 #include "base/signals.h"
 
@@ -17,7 +17,7 @@ void cs_signals_hold(struct cs_signals *signals)
 
 void cs_signals_release(struct cs_signals *signals)
 {
-    /* One that was pending before is not ours to take. */
+    /* A signal that was pending before is the application's: it stays pending. */
     if (sigismember(&signals->pending, SIGPIPE))
         sigdelset(&signals->deadly, SIGPIPE);
     if (sigismember(&signals->pending, SIGXFSZ))

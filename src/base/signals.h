@@ -1,6 +1,6 @@
-/* Writing to a file may raise SIGPIPE or SIGXFSZ, whose default is to end the process that we are a
- * guest in. Between hold and release the calling thread gets neither; one that its own writing
- * raised is gone, one that was pending before stays. */
+/* Writing to a file may raise SIGPIPE or SIGXFSZ, whose default is to end the process. Between hold
+ * and release the calling thread receives neither. A signal that its writing raised is consumed. A
+ * signal that was pending before stays pending. */
 #ifndef CS_BASE_SIGNALS_H
 #define CS_BASE_SIGNALS_H
 

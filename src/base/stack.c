@@ -1,4 +1,4 @@
-/* A second stack for threads that have too little of their own. */
+/* A second stack for threads whose stack is too small. */
 #include "base/stack.h"
 
 #include <pthread.h>
@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 enum {
-    AMPLE = 256 << 10,      /* twice what the deepest decision takes, and as much for cuDNN */
-    BYTES = 1 << 20,        /* of ours; pages that nobody touches cost nothing */
-    GUARD = 64 << 10,       /* at its end, where nothing may be touched */
-    LAST_BYTES = 128 << 10, /* four times what a report at the end takes */
+    AMPLE =
+        256 << 10, /* bytes: twice the need of the deepest decision, and as much again for cuDNN */
+    BYTES = 1 << 20,        /* of the second stack; untouched pages use no memory */
+    GUARD = 64 << 10,       /* inaccessible pages at its end */
+    LAST_BYTES = 128 << 10, /* four times the need of a report at exit */
     LAST_MOMENT = 5000000,  /* nanoseconds */
     LAST_MOMENTS = 400
 };
@@ -27,14 +28,14 @@ enum {
 
 __thread struct cs_stack_part cs_stack_part;
 
-/* As base/nest.h says. */
+/* The TLS model is explained in base/nest.h. */
 static __thread struct {
     bool measured;
-    char *own; /* GUARD + BYTES; NULL: not needed yet */
+    char *own; /* GUARD + BYTES; NULL until it is needed */
 } thread __attribute__((tls_model("initial-exec")));
 
-/* A stack that nobody knows is small: a fiber's, or one without /proc. The first thread's is as
- * large as programs expect. */
+/* Size 0 if the stack may be small without a sign of it: in a fiber, or without /proc. The first
+ * thread's stack is assumed to be large. */
 static struct cs_stack_part find_part(void)
 {
     pthread_attr_t attributes;
@@ -47,11 +48,12 @@ static struct cs_stack_part find_part(void)
     return (struct cs_stack_part){(uintptr_t)low + AMPLE, known && size > AMPLE ? size - AMPLE : 0};
 }
 
-/* Sanitizers follow no thread to another stack. */
+/* Sanitizers cannot follow a thread to another stack. */
 bool cs_stack_measure(uintptr_t here)
 {
     if (!thread.measured) {
-        thread.measured = true; /* first: the allocator, which is asked, may be foreign code */
+        thread.measured =
+            true; /* first, because the allocator that this may call may be foreign code */
         cs_stack_part = find_part();
     }
     return SANITIZED || here - cs_stack_part.from < cs_stack_part.size;
@@ -63,8 +65,8 @@ static void release(void *own)
     munmap(own, GUARD + BYTES);
 }
 
-/* The key whose value is a thread's own stack, freed when the thread ends; false if there are no
- * more keys. */
+/* The key whose value is a thread's second stack. The stack is freed when the thread ends. False if
+ * the process has no more keys. */
 static bool key_of(pthread_key_t *key_p)
 {
     static _Atomic(unsigned) made; /* the key + 1 */
@@ -80,7 +82,7 @@ static bool key_of(pthread_key_t *key_p)
     return known != 0;
 }
 
-/* True if the thread has one now. */
+/* True if the thread has a second stack now. */
 static bool own_stack(void)
 {
     pthread_key_t key;
@@ -104,7 +106,7 @@ struct visit {
     int result;
 };
 
-/* What makecontext hands on are ints. */
+/* makecontext passes only ints, so the argument is passed here. */
 static __thread struct visit *visit __attribute__((tls_model("initial-exec")));
 
 static void begin(void)
@@ -113,8 +115,8 @@ static void begin(void)
     now->result = now->function(now->arg);
 }
 
-/* Calls it on the stack at `low`. A signal's handler may do so between the two lines of another
- * call of this thread: what that one hands on is put back. */
+/* Calls the function on the stack at `low`. A signal handler may do so at any point of another call
+ * of this thread, so `visit` is restored. */
 static int run_on(char *low, size_t bytes, int (*function)(void *arg), void *arg)
 {
     struct visit now = {.function = function, .arg = arg}, *before = visit;
@@ -136,7 +138,7 @@ int cs_stack_run(int (*function)(void *arg), void *arg)
     return own_stack() ? run_on(thread.own + GUARD, BYTES, function, arg) : function(arg);
 }
 
-static _Atomic(pid_t) last_user; /* the thread that is on the last stack; 0: none */
+static _Atomic(pid_t) last_user; /* the thread that uses the last stack; 0 if it is free */
 
 static bool take_last(void)
 {

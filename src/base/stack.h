@@ -1,20 +1,20 @@
-/* Planning takes more of a thread's stack than some threads have: fibers, and threads of 64 KiB,
- * which are enough for cuDNN. Where little is left, what the library does runs on a stack of its
- * own, one a thread, kept until the thread ends. */
+/* Planning needs more stack than some threads have. Fibers and threads of 64 KiB have enough for
+ * cuDNN alone. If little is left, the library runs on a second stack, one for each thread, kept
+ * until the thread ends. */
 #ifndef CS_BASE_STACK_H
 #define CS_BASE_STACK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of the calling thread's stack the part above which anything of ours finds enough: where it begins
- * and its size, 0 until asked. As base/nest.h says. */
+/* The part of the calling thread's stack above which the library has enough: where it begins and
+ * its size, 0 until measured. The TLS model is explained in base/nest.h. */
 struct cs_stack_part {
     uintptr_t from, size;
 };
 extern __thread struct cs_stack_part cs_stack_part __attribute__((tls_model("initial-exec")));
 
-/* Finds out if that has not been asked yet, and answers. */
+/* Measures the part if this thread has not yet. True if `here` has enough stack below it. */
 bool cs_stack_measure(uintptr_t here);
 
 /* True if the calling thread has enough stack left for anything that the library does. */
@@ -24,16 +24,16 @@ static inline bool cs_stack_ample(void)
     return here - cs_stack_part.from < cs_stack_part.size || cs_stack_measure(here);
 }
 
-/* Calls a function on the thread's other stack; on this one if there is no memory for it. Not to be
- * called from there. */
+/* Calls a function on the thread's second stack, or on the current one if memory is short. Must not
+ * be called on the second stack. */
 int cs_stack_run(int (*function)(void *arg), void *arg);
 
-/* Calls a function on a stack that is there for the end of the process: in a signal's handler the
- * one in use may be of 8 KiB. Takes no memory. There is one; who comes while another thread is on
- * it waits, two seconds at most. False, and nothing was called, if it did not become free. */
+/* Calls a function on a stack that is reserved for the end of the process, because a signal handler
+ * may run on one of 8 KiB. Allocates no memory. The process has one such stack. A second thread
+ * waits for it, at most two seconds. False, without a call, if it did not become free. */
 bool cs_stack_run_last(int (*function)(void *arg), void *arg);
 
-/* In a forked child, where whoever was on it is not. */
+/* In a forked child: frees the last stack, whose user may be a thread of the parent. */
 void cs_stack_fork(void);
 
 #endif

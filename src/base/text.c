@@ -1,4 +1,4 @@
-/* Appends formatted text to a caller's buffer and counts what did not fit. */
+/* Appends formatted text to a caller's buffer and counts the bytes that did not fit. */
 #include "base/text.h"
 
 #include <stdarg.h>

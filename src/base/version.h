@@ -1,4 +1,4 @@
-/* Which convshim this is: the library and the command come together. */
+/* The version of convshim, which the library and the command share. */
 #ifndef CS_BASE_VERSION_H
 #define CS_BASE_VERSION_H
 
