@@ -1,4 +1,4 @@
-/* Puts the sources of options together in their order of precedence. */
+/* Merges the sources of options in their order of precedence. */
 #include "config/config.h"
 
 #include "config/ini.h"
@@ -43,8 +43,8 @@ static bool try_file(struct cs_load *load, const char *path, bool named)
     return true;
 }
 
-/* A folder of the user's own files, up to convshim/: below the one that `name` tells, else below
- * the home. */
+/* The user's folder for files, up to convshim/: below the one in variable `name`, else below the
+ * home folder. */
 static bool user_folder(const char *name, const char *below_home, char *path, size_t size)
 {
     const char *base = cs_variable(name), *below = "";
@@ -95,7 +95,7 @@ static void load_file(struct cs_load *load, const char *program, const char *scr
     try_file(load, "/etc/convshim.ini", false);
 }
 
-/* A budget over all of a process's scratch can only be kept where scratch is the library's own. */
+/* A budget for all scratch of a process can only be kept if the scratch is the library's. */
 static void settle(struct cs_load *load)
 {
     struct cs_config *config = load->config;
@@ -150,7 +150,7 @@ static void load_environment(struct cs_load *load)
 }
 
 static char overrides[CS_CONFIG_TEXT];
-static _Atomic size_t overriding; /* bytes of them that are whole */
+static _Atomic size_t overriding; /* bytes of complete words */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
 
 bool cs_config_override(const char *items)

@@ -1,21 +1,21 @@
-/* The options as one struct, from the ini file and the environment. This part knows how options are
- * written down, not what they are for. A bad value never stops anything: it makes one note and the
- * default stays.
+/* The options as one struct, from the ini file and the environment. This part parses options and
+ * does not depend on their meaning. A bad value stops nothing: it makes one note and the default
+ * stays.
  *
- * Order of precedence: the variable of an option alone, CONVSHIM_<NAME> (CONVSHIM_WORKSPACE,
- * CONVSHIM_INTERLEAVE_BUDGET); CONVSHIM_CONFIG ("name=value;name=value"); one file:
- * CONVSHIM_CONFIGFILE, else $XDG_CONFIG_HOME/convshim/<script>.ini (XDG_CONFIG_HOME unset:
- * ~/.config), where the program runs one (main.py.ini), else <program>.ini, else convshim.ini in
- * the same place, else /etc/convshim.ini; built-in defaults. CONVSHIM=0 switches everything off.
- * The current directory is never looked at: relative XDG_CONFIG_HOME and HOME are as good as unset.
- * The first file that exists decides; if it cannot be read, the defaults stay. An environment
- * variable that is set to nothing counts as unset. Files beyond 1 MiB are read up to there.
+ * Order of precedence: the variable of one option, CONVSHIM_<NAME> (CONVSHIM_WORKSPACE,
+ * CONVSHIM_INTERLEAVE_BUDGET); CONVSHIM_CONFIG ("name=value;name=value"); one file; built-in
+ * defaults. The file is CONVSHIM_CONFIGFILE, else $XDG_CONFIG_HOME/convshim/<script>.ini
+ * (XDG_CONFIG_HOME unset: ~/.config) if the program runs a script (main.py.ini), else
+ * <program>.ini, else convshim.ini in the same folder, else /etc/convshim.ini. CONVSHIM=0 switches
+ * everything off. The current directory is not searched: a relative XDG_CONFIG_HOME or HOME counts
+ * as unset. The first file that exists is used. If it cannot be read, the defaults stay. An empty
+ * environment variable counts as unset. Of larger files the first MiB is read.
  *
- * Rules are sections [rule NAME] of the file, tried in its order; in CONVSHIM_CONFIG their keys are
- * rule.NAME.KEY. Rules of CONVSHIM_CONFIG come before those of the file and take the place of rules
- * with their names. A rule with a fault, or one that sets nothing, is dropped as a whole.
+ * Rules are sections [rule NAME] of the file, tried in its order. In CONVSHIM_CONFIG their keys are
+ * rule.NAME.KEY. Rules of CONVSHIM_CONFIG come before those of the file and replace rules of the
+ * same name. A rule with a fault, or one that sets no option, is dropped as a whole.
  *
- * A variable that begins with CONVSHIM_ and is no option's makes a note (variables.c). */
+ * A variable that begins with CONVSHIM_ but belongs to no option makes a note (variables.c). */
 #ifndef CS_CONFIG_CONFIG_H
 #define CS_CONFIG_CONFIG_H
 
@@ -25,9 +25,9 @@
 #include <stdint.h>
 
 enum {
-    CS_CONFIG_TEXT = 4096, /* bytes of a path, its end included */
+    CS_CONFIG_TEXT = 4096, /* bytes of a path, NUL included */
     CS_CONFIG_NAME = 32,
-    CS_CONFIG_AUTO = -1 /* a SIZE, COUNT or RATIO written as auto; off is 0 */
+    CS_CONFIG_AUTO = -1 /* of a SIZE, COUNT or RATIO written as auto; off is 0 */
 };
 
 /* Bits: one form, or both. */
@@ -42,7 +42,7 @@ enum cs_summary_form {
 typedef int64_t cs_option_SIZE;
 typedef int64_t cs_option_COUNT;
 typedef int64_t cs_option_RATIO; /* thousandths */
-typedef int cs_option_CHOICE;    /* the place of a word among those allowed, from 0 */
+typedef int cs_option_CHOICE;    /* the index of a word among those allowed, from 0 */
 typedef int cs_option_LEVEL;     /* enum cs_level */
 typedef struct {
     char text[CS_CONFIG_NAME];
@@ -52,7 +52,7 @@ typedef struct {
 } cs_option_PATH;
 typedef struct {
     enum cs_summary_form form;
-    char path[CS_CONFIG_TEXT]; /* where there is CS_SUMMARY_JSON */
+    char path[CS_CONFIG_TEXT]; /* used with CS_SUMMARY_JSON */
 } cs_option_FORM;
 
 /* The words of each CHOICE. */
@@ -80,10 +80,10 @@ enum {
     CS_OPTIONS
 };
 
-/* Where a value comes from: a line of the file, an environment variable (an item of it, counted
- * from 1, if it has several), or nowhere: the built-in default. */
+/* The source of a value: a line of the file, an environment variable (with the number of the item,
+ * from 1, if it has several), or the built-in default. */
 struct cs_origin {
-    const char *variable; /* static; NULL: the file if `line` is not 0, else built-in */
+    const char *variable; /* static; NULL: the file if `line` is not 0, else the built-in default */
     int line;
 };
 
@@ -93,61 +93,62 @@ struct cs_config {
 #undef CS_OPTION
     struct cs_rules rules;       /* in the order in which they are tried */
     bool enabled;                /* false: CONVSHIM=0 */
-    char source[CS_CONFIG_TEXT]; /* what was read: the file, CONVSHIM_CONFIG, or "" for defaults */
-    size_t file_length; /* bytes of `source` that are the file's path; 0: no file was read */
+    char source[CS_CONFIG_TEXT]; /* the source that was read: the file, CONVSHIM_CONFIG, or "" for
+                                    defaults */
+    size_t file_length;          /* bytes of the file's path in `source`; 0: no file was read */
     struct cs_origin origin[CS_OPTIONS]; /* of each option, by CS_OPTION_name */
 };
 
-/* One line about something the user should mend, as "FILE:LINE: option: what is wrong; allowed:
- * what is". FILE may be the name of an environment variable: the "line" of CONVSHIM_CONFIG is the
- * number of its item, other variables have none. Of one file or variable at most 16 notes are made
- * and one that says so. */
+/* Receives one line about an option that the user should fix, as "FILE:LINE: option: problem;
+ * allowed: values". FILE may be the name of an environment variable. The "line" of CONVSHIM_CONFIG
+ * is the number of its item. Other variables have no line. Each file or variable makes at most 16
+ * notes, and one more that reports the end. */
 typedef void cs_config_note_fn(void *ctx, const char *line);
 
-/* Fills the struct. `policies` is the NULL-ended list of policy names that a POLICY option may
- * have, `program` the name for <program>.ini (NULL: none). Reads files and the environment; not
- * thread-safe against setenv. `note` may be NULL: a first call without notes tells where to log
- * those of a second. interleave.budget makes backing own; a source that says application gets a
- * note. With CONVSHIM=0 nothing is read: defaults, not enabled. */
+/* Fills the struct. `policies` is the NULL-ended list of names that a POLICY option accepts,
+ * `program` the name for <program>.ini (NULL: no program). Reads files and the environment. Not
+ * thread-safe against setenv. `note` may be NULL: a first call without notes returns the log file
+ * for the notes of a second call. interleave.budget sets backing to own. A source that sets backing
+ * to client makes a note. With CONVSHIM=0 nothing is read: defaults, not enabled. */
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx);
 
-/* The same where the program runs a script (NULL: none), for which SCRIPT.ini comes before
- * PROGRAM.ini. */
+/* The same for a program that runs a script (NULL: no script). SCRIPT.ini comes before PROGRAM.ini.
+ */
 void cs_config_load_script(struct cs_config *config, const char *program, const char *script,
                            const char *const *policies, cs_config_note_fn *note, void *ctx);
 
-/* The same from one file alone, whatever the environment says. False, with errno set and defaults
- * in *config, if it cannot be read at all; nothing is noted then. */
+/* The same from one file, without the environment. False with errno set, defaults in *config and no
+ * note if the file cannot be read. */
 bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
                          cs_config_note_fn *note, void *ctx);
 
-/* Items as CONVSHIM_CONFIG has them, alone, over defaults. */
+/* The same from one text of items, as in CONVSHIM_CONFIG, over defaults. */
 void cs_config_load_items(struct cs_config *config, const char *items, const char *const *policies,
                           cs_config_note_fn *note, void *ctx);
 
-/* Items that cs_config_load puts over all else from now on, behind those of calls before; the
- * program gives them. False, and nothing is changed, if they are too many. Thread-safe but against
- * cs_config_load, which sees them whole or not at all. */
+/* Adds items that the program sets. cs_config_load gives them precedence over all other sources,
+ * later calls over earlier ones. False, and unchanged, if the items do not fit. Thread-safe. A
+ * concurrent cs_config_load sees all items of a call or none. */
 bool cs_config_override(const char *items);
 
-/* The environment variable that stands for the option of that name alone, or NULL. */
+/* The environment variable of one option, or NULL. */
 const char *cs_config_variable(const char *option);
 
-/* The number of this process in a job of many, as the program that started the job gives it in the
- * environment; -1 if there is none. */
+/* The number of this process in a distributed job, from the environment that the launcher sets, or
+ * -1. */
 int64_t cs_config_rank(void);
 
-/* True if CONVSHIM=0 is set: asked before anything else, reads nothing but that variable. */
+/* True if CONVSHIM=0 is set. Called before anything else. Reads only that variable. */
 bool cs_config_disabled(void);
 
 /* Defaults alone. */
 void cs_config_default(struct cs_config *config);
 
-/* "64MiB", "64M", "1.5g", "512KiB", "4096" to bytes, "auto" to CS_CONFIG_AUTO. False if it is none
- * of these or beyond 64 bits. K, M, G, T mean powers of 1024, with or without iB or B, in any case;
- * blanks may stand before them. Of these a number may have up to three decimals; what is then no
- * whole number of bytes is rounded down. */
+/* Converts "64MiB", "64M", "1.5g", "512KiB", "4096" to bytes and "auto" to CS_CONFIG_AUTO. False if
+ * the text has no such form or leaves 64 bits. K, M, G, T are powers of 1024, with or without iB or
+ * B, in either case, after optional blanks. A number with a unit may have up to three decimals.
+ * Fractions of a byte are rounded down. */
 bool cs_config_size(const char *text, int64_t *bytes_p);
 
 #endif

@@ -1,4 +1,4 @@
-/* Puts together what is said of options that cannot be understood. */
+/* Composes notes about invalid options. */
 #include "config/diagnostics.h"
 
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    MAX_NOTES = 16, /* of one source: more would bury a program's own output */
+    MAX_NOTES = 16, /* of one source, so that notes do not bury the program's output */
     NOTE_BYTES = 768,
     SOURCE_BYTES = 240 /* of a file's name in a note */
 };
@@ -24,7 +24,7 @@ const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text)
 
 static int place(const struct cs_load *load, char *note, size_t size)
 {
-    /* Of a long path the end says more. */
+    /* The end of a long path is the informative part. */
     size_t length = strlen(load->source);
     const char *dots = length > SOURCE_BYTES ? "..." : "";
     const char *end = load->source + (length > SOURCE_BYTES ? length - SOURCE_BYTES : 0);

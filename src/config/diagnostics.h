@@ -1,26 +1,26 @@
-/* What is said to whoever wrote options that cannot be understood: one line each, with the place
- * before it, and not many of one source. Private to src/config. */
+/* Notes about invalid options: one line each, with its place before it, and a limited number for
+ * each source. Private to src/config. */
 #ifndef CS_CONFIG_DIAGNOSTICS_H
 #define CS_CONFIG_DIAGNOSTICS_H
 
 #include "config/option.h"
 
-/* What is being filled, and where its notes go. */
+/* The configuration that is being filled, and the receiver of its notes. */
 struct cs_load {
     struct cs_config *config;
     const char *const *policies;
     cs_config_note_fn *note; /* may be NULL */
     void *ctx;
 
-    /* Of the source being read; cs_ini_begin sets them. */
+    /* Of the source being read. cs_ini_begin sets them. */
     const char *source;
     bool file;                      /* else the source is a variable, its name static */
-    int line;                       /* 0: the source has none */
-    int notes;                      /* made so far */
-    int set_at[CS_OPTIONS];         /* line of the last valid value, 0: none */
+    int line;                       /* 0: the source has no lines */
+    int notes;                      /* notes made so far */
+    int set_at[CS_OPTIONS];         /* line of the last valid value, 0 if no line set it */
     int first_rule;                 /* of the source, in config->rules */
     bool rule_faulty[CS_MAX_RULES]; /* by their places in config->rules */
-    bool rules_full;                /* said already */
+    bool rules_full;                /* the note was made already */
 };
 
 /* Makes a note with the place before it. */
@@ -33,11 +33,10 @@ enum {
 };
 const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text);
 
-/* What to add to a note about a value that seems to hold several options, separated by commas; ""
- * for all others. */
+/* Text to add to a note if the value seems to hold several options separated by commas, else "". */
 const char *cs_diagnostics_comma(const struct cs_load *load, const char *value);
 
-/* What `line` counts: "line" of a file, "item" of a variable. */
+/* The unit of `line`: "line" of a file, "item" of a variable. */
 const char *cs_diagnostics_line_word(const struct cs_load *load);
 
 #endif

@@ -14,20 +14,20 @@ enum {
     MAX_LINE = CS_CONFIG_TEXT + 64 /* bytes: a name and the longest value */
 };
 
-/* Lines for inih. It is given each line without leading blanks, which it would take for a
- * continuation of the option above, and only lines that fit its buffer of 200 bytes; longer ones
- * are read here. What it skips without a word is noted here. */
+/* Passes lines to inih. Leading blanks are removed, because inih takes such lines for a
+ * continuation of the option above. Only lines that fit inih's buffer of 200 bytes are passed, and
+ * longer ones are read here. Lines that inih skips silently make a note here. */
 struct lines {
     struct cs_load *load;
-    int fd;           /* -1: the items are read instead */
+    int fd;           /* -1: the items are read, not a file */
     const char *rest; /* of the items */
     size_t at, filled, total;
     bool ended;
     bool unknown_section;         /* its options are ignored */
-    int rule;                     /* whose section it is, or -1 */
+    int rule;                     /* of the current section, or -1 */
     char section[CS_CONFIG_NAME]; /* "" before the first one */
-    bool unanswered;              /* the last line should be an option and was not handled yet */
-    char shown[CS_SHOWN_BYTES];   /* that line */
+    bool unanswered; /* the last line should be an option that inih has not reported yet */
+    char shown[CS_SHOWN_BYTES]; /* that line */
     char line[MAX_LINE + 1];
     char block[4096];
 };
@@ -81,7 +81,7 @@ void cs_ini_set(struct cs_load *load, const char *name, const char *value)
     load->config->origin[index] = (struct cs_origin){load->file ? NULL : load->source, load->line};
 }
 
-/* What becomes of a line that cannot be read. */
+/* The consequence for a line that cannot be read, for a note. */
 static const char *fate(struct lines *lines)
 {
     return cs_rules_spoil(lines->load, lines->rule, lines->shown) ? "the rule is dropped"
@@ -131,8 +131,8 @@ enum fault {
     HAS_NUL
 };
 
-/* Reads a line without its end and blanks around it into `text`; of a faulty one what came before.
- */
+/* Reads a line into `text`, without its end and surrounding blanks. Of a faulty line, `text` holds
+ * the part before the fault. */
 static enum fault read_text(struct lines *lines, char *text, size_t room)
 {
     enum fault fault = NO_FAULT;
@@ -184,7 +184,7 @@ static void refuse_section(struct lines *lines)
                             lines->shown, cs_option_sections(all));
 }
 
-/* Behind the name of a section only a comment is read by anybody. */
+/* inih ignores all text after the name of a section. Text that is not a comment makes a note. */
 static void note_behind(struct lines *lines, const char *rest)
 {
     char shown[CS_SHOWN_BYTES];
@@ -196,7 +196,7 @@ static void note_behind(struct lines *lines, const char *rest)
                             cs_diagnostics_show(shown, rest), fate(lines));
 }
 
-/* `text` begins with '['. What is not a section's line at all is an unknown one as well. */
+/* `text` begins with '['. A line that is not a valid section counts as an unknown section. */
 static void enter_section(struct lines *lines, const char *text)
 {
     static const char prefix[] = "rule";
@@ -218,7 +218,8 @@ static void enter_section(struct lines *lines, const char *text)
         note_behind(lines, text + length + strlen("[]"));
 }
 
-/* What inih will not speak of: faulty lines, sections, lines that it cannot make an option of. */
+/* Makes notes about lines that inih does not report: faulty lines, sections, lines that are not
+ * options. */
 static void announce(struct lines *lines, enum fault fault, const char *text, int room)
 {
     cs_diagnostics_show(lines->shown, text);
@@ -246,7 +247,7 @@ static void trim(char *text, size_t length)
     text[length] = '\0';
 }
 
-/* An option whose line inih's buffer does not hold, read as it would. */
+/* Reads an option whose line does not fit inih's buffer by the rules of inih. */
 static void handle_long(struct lines *lines, char *text)
 {
     for (char *mark = text; (mark = strchr(mark, ';')); mark++)
@@ -262,7 +263,7 @@ static void handle_long(struct lines *lines, char *text)
     handle(lines, "", text, value);
 }
 
-/* For inih in fgets' form. */
+/* For inih, in the form of fgets. */
 static char *read_line(char *text, int size, void *stream)
 {
     static const char bom[] = "\xEF\xBB\xBF";

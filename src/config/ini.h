@@ -5,17 +5,17 @@
 
 #include "config/diagnostics.h"
 
-/* Starts a source of that name, a variable's. */
+/* Begins a source: the variable of that name. */
 void cs_ini_begin(struct cs_load *load, const char *source);
 
-/* Sets an option by name, or notes why not. */
+/* Sets an option by name, or makes a note of the reason if it cannot. */
 void cs_ini_set(struct cs_load *load, const char *name, const char *value);
 
-/* Reads the file: 0, or the errno with which it could not be opened or read at all. Nothing is
- * noted in that case. */
+/* Reads the file. Returns 0, or the errno of the failed open or first read. Then no note is made.
+ */
 int cs_ini_file(struct cs_load *load, const char *path);
 
-/* Reads items separated by ';', as if each were a line; `source` names them in notes. */
+/* Reads items separated by ';' as lines. `source` is their name in notes. */
 void cs_ini_items(struct cs_load *load, const char *source, const char *items);
 
 #endif

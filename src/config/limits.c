@@ -4,8 +4,7 @@
 #include "base/checked.h"
 
 enum {
-    AUTO_WORKSPACE =
-        64 << 20 /* of a convolution, for the size of an arena that the user leaves to us */
+    AUTO_WORKSPACE = 64 << 20 /* bytes for each convolution, for the size of an arena under auto */
 };
 
 static bool is_for(const struct cs_rule *rule, const char *program, const char *script)
@@ -36,7 +35,7 @@ int64_t cs_limits_workspace(const struct cs_config *config)
     return as_number(config->workspace);
 }
 
-/* The most that some convolution may use, as far as that is written down. */
+/* The largest numeric limit of the options and the rules. */
 static int64_t largest_workspace(const struct cs_config *config, const struct cs_rules *rules)
 {
     int64_t most = cs_limits_workspace(config);
@@ -56,14 +55,14 @@ int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *r
     return config->interleave_budget > 0 ? config->interleave_budget : limit;
 }
 
-/* What scratch there is at most where it is the library's own; 0: any. */
+/* Bytes of scratch that exist at most if scratch is the library's. 0: no limit. */
 static int64_t own_scratch(const struct cs_config *config, const struct cs_rules *rules)
 {
     int64_t arena = cs_limits_arena(config, rules);
     return config->backing == CS_CONFIG_BACKING_OWN && arena > 0 ? arena : 0;
 }
 
-/* What one convolution may use. */
+/* Bytes that one convolution may use. */
 static int64_t workspace_limit(const struct cs_config *config, const struct cs_rules *rules)
 {
     int64_t own = own_scratch(config, rules), workspace = config->workspace;

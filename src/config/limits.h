@@ -1,22 +1,22 @@
-/* What the options mean for decisions, for the library and for the command that predicts what it
- * does. Pure. */
+/* Limits of decisions, computed from the options, for the library and for `convshim predict`. Pure.
+ */
 #ifndef CS_CONFIG_LIMITS_H
 #define CS_CONFIG_LIMITS_H
 
 #include "config/config.h"
 #include "convshim/policy.h"
 
-/* The workspace of one convolution that arenas are made for. */
+/* The workspace of one convolution by which arenas are sized. */
 int64_t cs_limits_workspace(const struct cs_config *config);
 
-/* The rules of the options that are for this program and script, in their order. */
+/* The rules that apply to this program and script, in their order. */
 void cs_limits_rules(const struct cs_config *config, const char *program, const char *script,
                      struct cs_rules *rules);
 
-/* The most bytes that arenas may hold; `rules`: those in force. */
+/* The most bytes that arenas may hold. `rules` are those in force. */
 int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *rules);
 
-/* What is allowed where no rule says another. */
+/* The limits for calls that match no rule. */
 struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_rules *rules);
 
 #endif

@@ -1,5 +1,5 @@
-/* Parses and checks the value of one option by its row of options.def; finds the nearest name of
- * an unknown one. */
+/* Parses and checks the value of one option by its row of options.def. Finds the nearest name of an
+ * unknown one. */
 #include "config/option.h"
 
 #include "base/checked.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Character tests of our own: those of the C library follow the program's locale. */
+/* Character tests without the program's locale, which those of the C library depend on. */
 static char lower(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -20,7 +20,7 @@ static bool same_word(const char *text, const char *word)
     return *text == *word;
 }
 
-/* Reads decimal digits up to *end_p; false without a digit or beyond 64 bits. */
+/* Reads decimal digits up to *end_p. False without a digit or beyond 64 bits. */
 static bool parse_digits(const char *text, const char **end_p, int64_t *number_p)
 {
     int64_t number = 0;
@@ -36,8 +36,8 @@ static bool parse_digits(const char *text, const char **end_p, int64_t *number_p
     return true;
 }
 
-/* Up to three digits behind a point, whatever the program's locale has there, as thousandths, up to
- * *end_p; 0 without a point. False if there is no digit behind it, or one too many. */
+/* Reads up to three digits after a point, in any locale, as thousandths, up to *end_p. 0 without a
+ * point. False without a digit after the point, or with more than three. */
 static bool parse_decimals(const char *text, const char **end_p, int64_t *thousandths_p)
 {
     int64_t thousandths = 0, unit = 1000;
@@ -93,16 +93,14 @@ static bool parse_bound(const char *text, int64_t *bound_p)
     return cs_config_size(word, bound_p);
 }
 
-/* True if a word stands before the numbers that are allowed: "auto, or", "off, or", "auto, off,
- * or".
- */
+/* True if the allowed numbers are preceded by the word: "auto, or", "off, or", "auto, off, or". */
 static bool allows_word(const struct cs_option *option, const char *word)
 {
     const char *found = strstr(option->allowed, word), *numbers = strstr(option->allowed, ", or ");
     return found && numbers && found < numbers && found[strlen(word)] == ',';
 }
 
-/* A number may be a word: auto, or off for 0. */
+/* A number may be written as a word: auto, or off for 0. */
 static bool parse_word(const struct cs_option *option, const char *text, int64_t *number_p)
 {
     static const struct {
@@ -161,7 +159,7 @@ static bool parse_RATIO(const struct cs_option *option, const char *text,
     if (!parse_word(option, text, &ratio)) {
         bool number =
             parse_digits(text, &text, &whole) && parse_decimals(text, &text, &part) && !*text;
-        /* The largest that is allowed has no decimals. */
+        /* The largest allowed number has no decimals. */
         if (!number || !in_range(option, whole) || (part > 0 && !in_range(option, whole + 1)))
             return false;
         ratio = whole * 1000 + part;
@@ -265,7 +263,7 @@ const struct cs_option cs_options[CS_OPTIONS] = {
 #include "convshim/options.def"
 #undef CS_OPTION
 
-/* With ", " before each; the first one is skipped below. */
+/* Each name with ", " before it. The first comma is skipped below. */
 static const char names[] =
 #define CS_OPTION(name, type, value, allowed, help) ", " #name
 #define CS_OPTION_IN(section, name, type, value, allowed, help) ", " #section "." #name
@@ -332,7 +330,7 @@ const char *cs_option_sections(char text[CS_OPTION_TEXT])
     return text;
 }
 
-/* What follows the section's name, if any. */
+/* The part after the section's name and dot, or the whole name. */
 static const char *bare(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -373,7 +371,7 @@ const char *cs_option_nearest(const char *name)
     if (length >= CS_CONFIG_NAME)
         return NULL;
     for (int i = 0; i < CS_OPTIONS; i++) {
-        /* In the wrong section the name may be right all the same. */
+        /* A name in the wrong section may still be correct. */
         bool misplaced = strcmp(bare(name), bare(cs_options[i].name)) == 0;
         size_t distance = misplaced ? 0 : cs_option_name_distance(name, cs_options[i].name);
         if (distance < best) {

@@ -8,9 +8,9 @@
 struct cs_option {
     const char *name;    /* "name" or "section.name" */
     const char *value;   /* default */
-    const char *allowed; /* for people; the limits of SIZE, COUNT and RATIO are read from it,
+    const char *allowed; /* for people. The limits of SIZE, COUNT and RATIO are read from it,
                             "[auto, or |off, or |auto, off, or ]MIN to MAX", and the words of
-                            CHOICE: "WORD, WORD"; of POLICY it is "": see cs_option_allowed */
+                            CHOICE: "WORD, WORD". It is "" for POLICY: see cs_option_allowed */
 
     /* True if `text` is allowed; then stores the value in *out. `policies` NULL: any name. */
     bool (*parse)(const struct cs_option *option, const char *text, const char *const *policies,
@@ -30,30 +30,30 @@ const char *cs_option_names(void);
 /* Index of the option of that name, or -1. */
 int cs_option_find(const char *name);
 
-/* All sections, as "[interleave], [budget], [rule NAME]", put together in `text`. */
+/* All sections, as "[interleave], [rule NAME]", composed in `text`. */
 const char *cs_option_sections(char text[CS_OPTION_TEXT]);
 
 /* True if some option is in the section. */
 bool cs_option_section(const char *section);
 
-/* What is allowed, for people: option->allowed or, of POLICY, the names in `policies`, put together
+/* The allowed values, for people: option->allowed or, for POLICY, the names in `policies`, composed
  * in `text`. */
 const char *cs_option_allowed(const struct cs_option *option, const char *const *policies,
                               char text[CS_OPTION_TEXT]);
 
-/* Levenshtein's distance of two names, capitals equal; `b` is shorter than CS_CONFIG_NAME. */
+/* Levenshtein distance of two names, case-insensitive. `b` is shorter than CS_CONFIG_NAME. */
 size_t cs_option_name_distance(const char *a, const char *b);
 
-/* A distance from which on a name of that length is another one. */
+/* Names of that length whose distance is at least this are not similar. */
 size_t cs_option_name_too_far(size_t length);
 
-/* The name that `name` was probably meant to be, or NULL. */
+/* The most similar name, or NULL. */
 const char *cs_option_nearest(const char *name);
 
-/* The section that `text` was probably meant to be; false if there is none. */
+/* The most similar section. False if none is similar. */
 bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME]);
 
-/* Sets one option from its text; false, and nothing changed, if it is not allowed. */
+/* Sets one option from its text. False, and unchanged, if the text is not allowed. */
 bool cs_option_set(struct cs_config *config, int index, const char *text,
                    const char *const *policies);
 

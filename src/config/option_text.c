@@ -1,4 +1,4 @@
-/* Prints the values of options and where each came from. */
+/* Prints values of options and their sources. */
 #include "config/option_text.h"
 
 #include "config/option.h"
@@ -16,7 +16,7 @@ static void write_word(const char *words, int n, char *text, size_t size)
     snprintf(text, size, "%.*s", (int)strcspn(words, ","), words);
 }
 
-/* Numbers that an option writes as words; false if this one is none. */
+/* Writes a number whose option spells it as a word. False if it has no word. */
 static bool write_special(const struct cs_option *option, int64_t number, char *text, size_t size)
 {
     bool off = number == 0 && strstr(option->allowed, "off, ");

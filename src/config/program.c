@@ -20,7 +20,7 @@ static uint64_t add(uint64_t hash, const char *text, const char *end)
     return cs_hash_bytes(hash, "", 1);
 }
 
-/* Without its folder. */
+/* The name without its folder. */
 static const char *base_of(const char *text, const char *end)
 {
     const char *base = text;
@@ -79,9 +79,9 @@ static const char *next_word(const char *word, const char *end)
     return next < end ? next : NULL;
 }
 
-/* Python's options in one word, "-um": m is followed by a module, c by code, W and X by what is
- * theirs; here or in the next word. What comes after, NULL if that is no script; *module_p is set
- * where it is a module. */
+/* Skips one word of Python's options, such as "-um". m is followed by a module, c by code, W and X
+ * by their arguments, in this word or the next. Returns the following text, or NULL if it is not a
+ * script. *module_p is set for a module. */
 static const char *skip_options(const char *word, const char *end, bool *module_p)
 {
     for (const char *letter = word + 1; *letter; letter++) {

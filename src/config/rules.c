@@ -1,21 +1,24 @@
-/* Parses the sections of rules: keys that match, keys that set; a rule with a fault is dropped
+/* Parses sections of rules: keys that match, and keys that set. A rule with a fault is dropped as a
  * whole. */
 #include "config/rules.h"
 
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(sizeof(cs_rule_POLICY) == sizeof(cs_option_POLICY), "a rule keeps what options do");
-_Static_assert(sizeof(cs_rule_SIZE) == sizeof(cs_option_SIZE), "a rule keeps what options do");
-_Static_assert(sizeof(cs_rule_COUNT) == sizeof(cs_option_COUNT), "a rule keeps what options do");
+_Static_assert(sizeof(cs_rule_POLICY) == sizeof(cs_option_POLICY),
+               "a rule stores values as options do");
+_Static_assert(sizeof(cs_rule_SIZE) == sizeof(cs_option_SIZE),
+               "a rule stores values as options do");
+_Static_assert(sizeof(cs_rule_COUNT) == sizeof(cs_option_COUNT),
+               "a rule stores values as options do");
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
 
-/* The next item of `*rest`, which `mark` or the end closes, without blanks around it; false if it
- * is empty or does not fit. */
+/* The next item of `*rest`, up to `mark` or the end, without surrounding blanks. False if it is
+ * empty or does not fit. */
 static bool next_item(const char **rest, char mark, char *item, size_t size)
 {
     const char *start = *rest, *end = strchr(start, mark);
@@ -46,7 +49,7 @@ static int place_of(enum cs_rule_key key, const char *text)
     }
 }
 
-/* A comma at the end is a word too few. */
+/* A comma at the end means a missing word. */
 static bool parse_WORDS(enum cs_rule_key key, const char *text, void *out)
 {
     cs_rule_WORDS words = 0;
@@ -66,7 +69,7 @@ static bool parse_WORDS(enum cs_rule_key key, const char *text, void *out)
 
 static bool parse_number(const char *text, int64_t *number_p)
 {
-    /* Digits alone: a size may have a unit. */
+    /* Digits only: cs_config_size would accept a unit. */
     return text[strspn(text, "0123456789")] == '\0' && cs_config_size(text, number_p);
 }
 
@@ -75,7 +78,7 @@ static bool parse_size(const char *text, int64_t *bytes_p)
     return *text >= '0' && *text <= '9' && cs_config_size(text, bytes_p);
 }
 
-/* A bound that is not given is the least or most that there is, but one must be. */
+/* A missing bound is the least or largest value. One of them must be present. */
 static bool parse_span(const char *text, struct cs_span *span,
                        bool (*parse)(const char *text, int64_t *value_p))
 {
@@ -150,7 +153,7 @@ static bool parse_GLOB(enum cs_rule_key key, const char *text, void *out)
     (void)key;
     cs_rule_GLOB *glob = out;
     size_t length = strlen(text);
-    /* A semicolon would begin a comment where the rule is written down. */
+    /* A semicolon would begin a comment in an ini file. */
     for (size_t i = 0; i < length; i++)
         if (text[i] < ' ' || text[i] > '~' || text[i] == ';')
             return false;
@@ -170,7 +173,7 @@ static bool parse_SWITCH(enum cs_rule_key key, const char *text, void *out)
 
 typedef bool parse_fn(enum cs_rule_key key, const char *text, void *out);
 
-/* Such a key is read as the option of its name is. */
+/* Such a key is parsed as the option of its name. */
 #define parse_POLICY NULL
 #define parse_SIZE NULL
 #define parse_COUNT NULL
@@ -239,7 +242,7 @@ static bool is_name(const char *text)
     return *text && text[strspn(text, letters)] == '\0' && strlen(text) < CS_RULE_NAME;
 }
 
-/* The rule of that name in the source that is being read, or -1. */
+/* The rule of that name in the source being read, or -1. */
 static int find(const struct cs_load *load, const char *name)
 {
     const struct cs_rules *rules = &load->config->rules;
@@ -249,7 +252,7 @@ static int find(const struct cs_load *load, const char *name)
     return -1;
 }
 
-/* A new rule at the end. */
+/* Appends a new rule. */
 static int add(struct cs_load *load, const char *name)
 {
     struct cs_rules *rules = &load->config->rules;
@@ -365,7 +368,7 @@ static void remove_at(struct cs_rules *rules, int index)
             (size_t)(rules->count - index) * sizeof rules->rule[0]);
 }
 
-/* What is faulty was noted when it was met. */
+/* Drops rules with a fault. The fault was noted when it was found. */
 static void drop_faulty(struct cs_load *load)
 {
     struct cs_rules *rules = &load->config->rules;

@@ -17,8 +17,8 @@ int64_t cs_session_run(void)
     return digits > 0 && digits < 12 && !value[digits] ? strtoll(value, NULL, 10) : 0;
 }
 
-/* A shell answers getenv itself, with what its script has exported meanwhile; secure_getenv would
- * tell of the environment that the shell was started with. */
+/* A shell implements getenv itself and includes the variables that its script has exported.
+ * secure_getenv would return the environment at the start of the shell. */
 bool cs_session_preloads(void)
 {
     const char *list = getenv("LD_PRELOAD");
@@ -30,7 +30,7 @@ void cs_session_folder(char path[CS_SESSION_PATH])
 {
     const char *base = cs_variable("XDG_RUNTIME_DIR");
     int error = errno;
-    /* In jobs of a cluster it may name what is not there. */
+    /* In cluster jobs the variable may name a folder that does not exist. */
     int length = base && base[0] == '/' && access(base, W_OK | X_OK) == 0
                      ? snprintf(path, CS_SESSION_PATH, "%s/convshim", base)
                      : snprintf(path, CS_SESSION_PATH, "/tmp/convshim-%lld", (long long)geteuid());

@@ -1,4 +1,4 @@
-/* The records that are kept between runs, in memory: reading the file once, looking up, adding. */
+/* Records kept between runs, in memory: reads the file once, finds records, adds records. */
 #include "config/store.h"
 
 #include "base/log.h"
@@ -15,11 +15,11 @@
 
 enum {
     MOST_READ = 2 * CS_STORE_BYTES,
-    MOST_ENTRIES = 1 << 17, /* remembered, of whatever origin */
+    MOST_ENTRIES = 1 << 17, /* in memory, from the file or this process */
     KEPT_BYTES = CS_STORE_BYTES / 2
 };
 
-/* What every call holds. */
+/* State that every call saves and restores. */
 struct hold {
     int error;
     struct cs_signals signals;
@@ -79,7 +79,7 @@ static bool same_key(struct cs_store_key a, struct cs_store_key b)
     return a.part[0] == b.part[0] && a.part[1] == b.part[1];
 }
 
-/* The slot of a key, or the empty one where it belongs. */
+/* The slot of a key, or the empty slot for it. */
 static uint32_t *slot_of(const struct cs_store *store, struct cs_store_key key)
 {
     size_t at = (size_t)key.part[1] & (store->slots - 1);
@@ -94,8 +94,8 @@ static const struct cs_store_entry *find(const struct cs_store *store, struct cs
     return number > 0 ? &store->entry[number - 1] : NULL;
 }
 
-/* An array with room for so many elements, doubled where it is full; NULL if there is no memory:
- * then the old one stays. */
+/* An array with room for `needed` elements, doubled if it is full. NULL if memory is short. Then
+ * the old array stays. */
 static void *grow(void *array, size_t *room, size_t needed, size_t size)
 {
     size_t required = *room ? *room : 64;
@@ -162,7 +162,7 @@ static void recall(const struct cs_store *store, const struct cs_store_entry *en
 
 /* --- from the file ---------------------------------------------------------------------------- */
 
-/* Remembers the whole lines of a text; returns how many bytes they were. */
+/* Adds the records of the complete lines of a text. Returns the bytes of these lines. */
 static size_t read_lines(struct cs_store *store, const char *text, size_t length)
 {
     struct cs_store_record record;
@@ -174,7 +174,7 @@ static size_t read_lines(struct cs_store *store, const char *text, size_t length
     return at;
 }
 
-/* Reads what follows the bytes that were read already. */
+/* Reads the part of the file that was not read before. */
 static void read_on(struct cs_store *store, int fd, int64_t size)
 {
     if (size - store->read > MOST_READ)
@@ -194,8 +194,8 @@ static void read_on(struct cs_store *store, int fd, int64_t size)
     cs_pages_free(text, length);
 }
 
-/* A file that is another one than last time, or shorter, is read again. */
-static void meet(struct cs_store *store, const struct stat *info)
+/* If the file is another one than last time, or shorter, it is read from the start. */
+static void restart_if_replaced(struct cs_store *store, const struct stat *info)
 {
     bool same = store->inode == info->st_ino && store->device == info->st_dev;
     if (!same || info->st_size < store->read) {
@@ -205,11 +205,12 @@ static void meet(struct cs_store *store, const struct stat *info)
     }
 }
 
-/* One line, once, about why nothing can be kept. */
-static void tell(struct cs_store *store, int error)
+/* Logs once why no record can be written. */
+static void report_unwritable(struct cs_store *store, int error)
 {
     if (!store->reported)
-        cs_log(CS_LOG_INFO, "what was measured is not kept for the next run (errno %d): %s", error,
+        cs_log(CS_LOG_INFO,
+               "cannot save measured times (errno %d), so the next run measures again: %s", error,
                store->path);
     store->reported = true;
 }
@@ -222,7 +223,7 @@ static void refresh(struct cs_store *store)
         return;
     enum cs_store_head head = CS_HEAD_ABSENT;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
-        meet(store, &info);
+        restart_if_replaced(store, &info);
         head = store->read > 0 ? CS_HEAD_GOOD : cs_store_head_of(fd, info.st_size);
     }
     if (head == CS_HEAD_GOOD) {
@@ -232,14 +233,14 @@ static void refresh(struct cs_store *store)
     }
     close(fd);
     if (head == CS_HEAD_BAD && !cs_store_set_aside(store->path)) {
-        tell(store, errno);
+        report_unwritable(store, errno);
         store->path[0] = '\0';
     }
 }
 
 /* --- to the file ------------------------------------------------------------------------------ */
 
-/* The first of the entries whose newest fit into KEPT_BYTES. */
+/* The index of the first entry from which all newer ones fit into KEPT_BYTES. */
 static size_t first_kept(const struct cs_store *store)
 {
     struct cs_store_record record;
@@ -269,8 +270,8 @@ static bool write_entries(const struct cs_store *store, int fd)
     return true;
 }
 
-/* Writes the newer half again. Others append to the file until it is locked, and to the new one
- * afterwards. */
+/* Writes the newer half into a new file. Others append to the old file until it is locked, and to
+ * the new one afterwards. */
 static void compact(struct cs_store *store)
 {
     int lock = cs_store_lock(store->path);
@@ -286,7 +287,7 @@ static void compact(struct cs_store *store)
     close(lock);
 }
 
-/* --- what is called from outside -------------------------------------------------------------- */
+/* --- interface -------------------------------------------------------------------------------- */
 
 bool cs_store_get(struct cs_store *store, struct cs_store_key key, struct cs_store_record *record)
 {
@@ -324,7 +325,7 @@ static void write_record(struct cs_store *store, const struct cs_store_record *r
     char line[CS_STORE_LINE];
     int64_t size = cs_store_append(store->path, line, cs_store_write_line(record, line));
     if (size < 0)
-        tell(store, errno);
+        report_unwritable(store, errno);
     if (size > CS_STORE_BYTES)
         compact(store);
 }

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 enum {
-    PAUSE = 2000000, /* nanoseconds between looks at a lock */
+    PAUSE = 2000000, /* nanoseconds between attempts to lock */
 #ifdef CS_DEBUG
-    PATIENCE = 10000, /* a sanitizer makes the holder slow */
+    PATIENCE = 10000, /* a sanitizer makes the lock's holder slow */
 #else
     PATIENCE = 1000, /* milliseconds */
 #endif
-    MOVES = 8, /* of the file, while it is being opened */
+    MOVES = 8, /* how often a file is opened again because it was replaced */
     CORRUPT_FILES = 9,
     ROOM = CS_STORE_PATH + 32
 };
@@ -38,7 +38,7 @@ enum cs_store_head cs_store_head_of(int fd, int64_t size)
     size_t length = cs_store_head_length(), filled = 0;
     if (size == 0)
         return CS_HEAD_ABSENT;
-    /* A read that a signal interrupts is repeated: it must not make a good file a bad one. */
+    /* A read that a signal interrupts is repeated. Otherwise a good file could seem damaged. */
     while (filled < length) {
         ssize_t got = pread(fd, head + filled, length - filled, (off_t)filled);
         if (got <= 0 && !(got < 0 && errno == EINTR))
@@ -59,7 +59,7 @@ bool cs_store_write(int fd, const char *text, size_t length)
     return written >= 0 && (size_t)written == length;
 }
 
-/* The folder of the file and the one above it; what is missing further up is not ours to make. */
+/* Creates the file's folder and the one above it. Folders further up must exist. */
 static void make_folders(const char *path)
 {
     char folder[CS_STORE_PATH];
@@ -94,8 +94,8 @@ static int64_t milliseconds(void)
     return cs_clock(CLOCK_MONOTONIC) / CS_MILLISECOND;
 }
 
-/* Not forever: the holder may have been stopped. Where locks are not available, a record is still
- * one write. */
+/* Waits a limited time, because the holder may have been stopped. If locks are not available, a
+ * record is still one write. */
 static bool lock(int fd, int operation)
 {
     const struct timespec pause = {.tv_nsec = PAUSE};
@@ -112,7 +112,7 @@ static bool lock(int fd, int operation)
     return true;
 }
 
-/* True if the path still means the open file. */
+/* True if the path still leads to the open file. */
 static bool still_there(const char *path, int fd)
 {
     struct stat open_one, named;
@@ -155,7 +155,7 @@ static int64_t size_of(int fd)
     return fstat(fd, &info) == 0 ? (int64_t)info.st_size : -1;
 }
 
-/* The first who has the file to itself writes the head. */
+/* The first process that locks an empty file writes the head. */
 static bool provide_head(int fd)
 {
     if (size_of(fd) != 0)
@@ -201,7 +201,8 @@ static bool move_away(const char *path)
     }
     if (rename(path, name) != 0)
         return false;
-    cs_log(CS_LOG_WARN, "%s is not a list of plans: it is now %s", path, strrchr(name, '/') + 1);
+    cs_log(CS_LOG_WARN, "%s is damaged: it was renamed to %s, and a new one is written", path,
+           strrchr(name, '/') + 1);
     return true;
 }
 

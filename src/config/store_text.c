@@ -1,4 +1,4 @@
-/* Writes a record as one line with a checksum, and reads it back. */
+/* Writes a record as one line with a checksum, and parses it. */
 #include "config/store_text.h"
 
 #include "base/hash.h"
@@ -11,7 +11,7 @@ enum {
     SUM_DIGITS = 16
 };
 
-/* FNV-1a with a finish: single bits of short lines reach all bits. */
+/* FNV-1a with a finish, so that single bits of short lines reach all bits. */
 static uint64_t checksum(const char *text, size_t length)
 {
     uint64_t hash = cs_hash_bytes(CS_HASH_START, text, length);
@@ -44,7 +44,7 @@ static bool read_hex(const char *text, size_t digits, uint64_t *value_p)
     return true;
 }
 
-/* One " NUMBER"; the text after it, NULL if there is none. */
+/* Parses one " NUMBER". Returns the text after it, or NULL if the form is wrong. */
 static const char *read_number(const char *text, const char *end, int64_t *value_p)
 {
     uint64_t value = 0;

@@ -1,5 +1,5 @@
-/* Names of environment variables, from options and back. A variable that is misspelt would have no
- * effect without a word, so every unknown one that begins like ours is named. */
+/* Converts names of options to names of environment variables and back. A misspelt variable would
+ * silently have no effect, so every unknown one with the prefix makes a note. */
 #include "config/variables.h"
 
 #include <stdio.h>
@@ -15,18 +15,18 @@ enum {
     NAME = PREFIX + CS_CONFIG_NAME
 };
 
-/* Variables that stand for no option: the library's own and what tests and scripts say to each
- * other. One that ends with _ stands for all that begin so. */
+/* Variables that belong to no option: the library's, and those that tests and scripts use. A name
+ * that ends with _ stands for all names that begin with it. */
 static const char *const others[] = {"CONFIG", "CONFIGFILE",    "BUILD", "SAN_RT", "STRICT",
                                      "TEST_",  "UPDATE_GOLDEN", "RUN",   NULL};
 
 enum {
-    SUGGESTED = 2 /* of the others, those that users set */
+    SUGGESTED = 2 /* the first names in `others` are those that users set */
 };
 
 const char *cs_variable_of(int option)
 {
-    /* Each thread its own: several may read the options at once. */
+    /* Per thread, because several threads may read the options at once. */
     static __thread char names[CS_OPTIONS][NAME] __attribute__((tls_model("initial-exec")));
     char *name = names[option];
     const char *from = cs_options[option].name;
@@ -57,7 +57,7 @@ static bool is_other(const char *name)
     return false;
 }
 
-/* All without the prefix, which says nothing. */
+/* Names are compared without the prefix, which all of them have. */
 static bool is_known(const char *name)
 {
     for (int i = 0; i < CS_OPTIONS; i++)
@@ -105,7 +105,7 @@ void cs_variables_unknown(struct cs_load *load)
         int length = (int)strcspn(*item, "=");
         bool ours = strncmp(*item, prefix, PREFIX) == 0,
              set = (*item)[length] && (*item)[length + 1];
-        /* Cut short, a long name is none of ours either. */
+        /* A long name that is cut is still unknown. */
         snprintf(name, sizeof name, "%.*s", length, *item);
         if (ours && set && !is_known(name + PREFIX))
             note_unknown(load, name);

@@ -1,20 +1,20 @@
-/* The environment variables whose names begin with CONVSHIM_: one for every option, a few beside.
+/* The environment variables whose names begin with CONVSHIM_: one for each option, and a few more.
  * Private to src/config. */
 #ifndef CS_CONFIG_VARIABLES_H
 #define CS_CONFIG_VARIABLES_H
 
 #include "config/ini.h"
 
-/* The variable of an option, "CONVSHIM_INTERLEAVE_BUDGET" for interleave.budget. Static; the
- * first time not thread-safe. */
+/* The variable of an option, "CONVSHIM_INTERLEAVE_BUDGET" for interleave.budget. Static. The first
+ * call is not thread-safe. */
 const char *cs_variable_of(int option);
 
-/* What the environment says of a variable. NULL for what is set to nothing; a set-user-id program
- * must not follow what its user says. */
+/* The value of an environment variable. NULL if it is empty, or if the program is set-user-id and
+ * must not follow its user's environment. */
 const char *cs_variable(const char *name);
 
-/* Makes a note of every variable that begins with CONVSHIM_ and is none of ours, with the name that
- * it was probably meant to have. */
+/* Makes a note of every unknown variable that begins with CONVSHIM_, with the most similar known
+ * name. */
 void cs_variables_unknown(struct cs_load *load);
 
 #endif

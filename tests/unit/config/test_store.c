@@ -412,7 +412,7 @@ static void set_aside(void)
         CHECK(access(path, F_OK) != 0);
         snprintf(name, sizeof name, "%s.corrupt-%d", path, turn < 9 ? turn : 9);
         CHECK(access(name, F_OK) == 0);
-        CHECK_INT(log_lines("is not a list of plans"), turn);
+        CHECK_INT(log_lines("is damaged"), turn);
     }
     CHECK_INT(log_lines(""), 11);
     snprintf(name, sizeof name, "%s.corrupt-10", path);
