@@ -1,6 +1,7 @@
-/* The CUDA driver of the process: one struct of typed function pointers, bound once it is loaded.
- * For streams, events and memory of our own it is preferred to the runtime: a program may have
- * linked that statically, and its errors would become the program's last error. */
+/* The CUDA driver of the process: one struct of typed function pointers, bound after the program
+ * has loaded the driver. The library prefers the driver to the runtime for its own streams, events
+ * and memory: a program may have linked the runtime statically, and errors of the runtime would
+ * become the program's last error. */
 #ifndef CS_CUDNN_BIND_DRIVER_H
 #define CS_CUDNN_BIND_DRIVER_H
 
@@ -13,11 +14,11 @@ struct cs_driver {
 #undef CS_DRIVER
 };
 
-/* The table; never NULL. Slots of functions that are not there are NULL, all of them before the
- * program has loaded a driver. Thread-safe; one load after the first time. */
+/* The table. Never NULL. Slots of missing functions are NULL, and so are all slots before the
+ * program has loaded a driver. Thread-safe. One load after the first time. */
 const struct cs_driver *cs_driver(void);
 
-/* Calls a function; an empty slot answers as a driver too old for it. */
+/* Calls a function. An empty slot returns the error of a driver that is too old for it. */
 #define CS_CU(name, ...)                                                                           \
     (cs_locks_free(#name),                                                                         \
      cs_driver()->name ? cs_driver()->name(__VA_ARGS__) : CUDA_ERROR_NOT_SUPPORTED)

@@ -1,5 +1,5 @@
-/* Walks the loader's list of libraries and their symbol tables by hand to find the real dlsym
- * and dlvsym. */
+/* Walks the loader's list of libraries and their symbol tables directly to find the real dlsym and
+ * dlvsym. */
 #include "cudnn/bind/find_dlsym.h"
 
 #include "base/hash.h"
@@ -16,14 +16,14 @@ enum {
     PAGE = 4096
 };
 
-/* Where we lie: known without a relocation. */
+/* The address of this library, available without a relocation. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-/* The loader's list: weak, so that NULL says that we are not relocated yet. */
+/* The loader's list. Weak: NULL means that this library is not relocated yet. */
 #pragma weak _r_debug
 
 struct found {
-    void *libc; /* libc's own; NULL if there is none */
-    void *next; /* of the first library behind ours that has one; else libc's */
+    void *libc; /* libc's function, or NULL */
+    void *next; /* from the first later library that defines it, else libc's */
 };
 
 /* The tables of one loaded library. */
@@ -36,7 +36,7 @@ struct tables {
     bool named;
 };
 
-/* The loader adds the base to these addresses when it loads a library; not every loader does. */
+/* The loader adds the base to these addresses when it loads a library, but some loaders do not. */
 CS_EARLY static const void *at(const struct link_map *map, Elf64_Addr address)
 {
     uintptr_t where = address < map->l_addr ? map->l_addr + address : address;
@@ -63,7 +63,7 @@ CS_EARLY static struct tables tables_of(const struct link_map *map)
     return t;
 }
 
-/* strcmp and its like are the sanitizers' before they are libc's. */
+/* strcmp and similar functions may be the sanitizers' instead of libc's. */
 CS_EARLY static bool same(const char *a, const char *b)
 {
     while (*a && *a == *b)
@@ -79,8 +79,8 @@ CS_EARLY static bool defines(const struct tables *t, uint32_t index, const char 
            same(t->strings + symbol->st_name, name);
 }
 
-/* The table: number of buckets, first symbol, words of the filter, shift; the filter; the buckets;
- * the chains, each ended by an odd hash. */
+/* The table has the number of buckets, the first symbol, the words of the filter and the shift,
+ * followed by the filter, the buckets and the chains. An odd hash ends a chain. */
 CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables *t,
                                 const char *name)
 {
@@ -100,7 +100,7 @@ CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables 
     return NULL;
 }
 
-/* Before glibc 2.34 the two were in libdl. */
+/* Before glibc 2.34 both functions were in libdl. */
 CS_EARLY static bool is_libc(const struct tables *t)
 {
     const char *soname = t->named && t->strings ? t->strings + t->soname : "";
@@ -129,7 +129,7 @@ CS_EARLY static long system_call(long number, long a, void *b, long c)
 }
 #endif
 
-/* Where the loader itself lies, asked from the kernel; NULL if it does not say. */
+/* The address of the loader, from the kernel, or NULL. */
 CS_EARLY static const char *loader(void)
 {
     char path[] = "/proc/self/auxv";
@@ -152,8 +152,8 @@ CS_EARLY static const char *loader(void)
     return (const char *)(base ? base : headers / PAGE * PAGE);
 }
 
-/* The loader's list while it has not relocated us yet: another library, whose relocation comes
- * first, looks up something on the way. */
+/* The loader's list before this library is relocated: another library is relocated first and looks
+ * up a function. */
 CS_EARLY static const struct link_map *early_list(void)
 {
     const Elf64_Ehdr *file = (const void *)loader();
@@ -184,7 +184,7 @@ CS_EARLY static struct found find(const char *name)
     struct found found = {NULL, NULL};
     bool behind = false;
     const struct link_map *map = cs_find_dlsym_relocated() ? _r_debug.r_map : early_list();
-    /* What comes before libc was loaded at start-up and stays. */
+    /* Libraries before libc in the list were loaded at start-up and stay loaded. */
     for (; map && !found.libc; map = map->l_next) {
         struct tables t = tables_of(map);
         void *function = symbol_in(map, &t, name);
@@ -200,19 +200,20 @@ CS_EARLY static struct found find(const char *name)
     return found;
 }
 
-/* Every thread that fills these finds the same, so that there is nothing to lock. */
+/* Every thread that fills these finds the same functions, so no lock is needed. */
 struct functions {
     _Atomic(void *) libc, next;
 };
 static struct functions plain, versioned_too;
 
-/* Stands in where nothing is found. */
+/* The result if no function is found. */
 static void *find_nothing(void)
 {
     return NULL;
 }
 
-/* Seldom called: what they need is not saved on the way of every lookup. */
+/* Rarely called. Not inlined, so that a usual lookup does not save the registers that this needs.
+ */
 __attribute__((noinline)) CS_EARLY static void *fill(struct functions *f, _Atomic(void *) *which,
                                                      const char *name)
 {
@@ -251,7 +252,7 @@ const char *cs_find_dlsym_other(const char *name, bool *ours_first)
             *ours_first = true;
         else if (symbol_in(map, &t, name))
             return map->l_name;
-        if (is_libc(&t)) /* what comes behind it may be unloaded meanwhile */
+        if (is_libc(&t)) /* later libraries in the list may be unloaded at any time */
             break;
     }
     return NULL;

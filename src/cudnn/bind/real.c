@@ -1,5 +1,5 @@
-/* Finds the loaded cuDNN and fills the table of its functions; the only place of the library
- * that calls dlopen and dlsym. */
+/* Finds the loaded cuDNN and fills the table of its functions. Only this file of the library calls
+ * dlopen and dlsym. */
 #include "cudnn/bind/real.h"
 
 #include "base/pages.h"
@@ -18,33 +18,34 @@
 #define CS_FUNCTION(pointer) ((const void *)(uintptr_t)(pointer))
 
 enum {
-    NAMES_BYTES = 4 << 20 /* of all that is loaded; what is not used costs nothing */
+    NAMES_BYTES = 4 << 20 /* for the names of all loaded files; untouched pages use no memory */
 };
 
 /* Where cuDNN was found. */
 enum origin {
-    ELSEWHERE,  /* under another name, inside another library, or behind us */
-    PARTS,      /* some of its parts, which a program linked alone: the rest may follow */
-    DISPATCHER, /* libcudnn.so.9, which has all */
+    ELSEWHERE, /* under another name, inside another library, or after this library */
+    PARTS,     /* some of its parts, which a program linked alone; the others may be loaded later */
+    DISPATCHER, /* libcudnn.so.9, which has all functions */
 };
 
-/* The functions of cuDNN. Never changed once others see it. */
+/* The functions of cuDNN. Never changed after other threads can see it. */
 struct bound {
     struct cs_real real;
     enum origin origin;
-    const struct bound *before; /* the table in whose place this one came */
+    const struct bound *before; /* the table that this one replaced */
 };
 static _Atomic(void *) bound_real;
 static const struct bound empty;
 
-/* Where functions are looked for. */
+/* The libraries that are searched for functions. */
 struct places {
     void *library[4];
     int count;
 };
 
-/* A framework's extension loads cuDNN RTLD_LOCAL: RTLD_NEXT does not see it, its soname does. Loads
- * nothing; what is found stays loaded from now on. */
+/* Adds a library by its soname. If a framework's extension loads cuDNN with RTLD_LOCAL, RTLD_NEXT
+ * does not find it, but its soname does. Loads no library. A found library stays loaded from now
+ * on. */
 static bool place(struct places *places, const char *soname)
 {
     void *library = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
@@ -58,9 +59,9 @@ bool cs_real_has_file(const char *path)
     return strncmp(cs_path_file(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
 }
 
-/* The files of all that is loaded, one name behind the other, an empty one last. Collected first,
- * as the loader's list must not be held while the loader is asked; and copied, since another thread
- * may unload one as soon as the list is free. */
+/* The names of all loaded files, separated by NULs, with an empty one at the end. They are
+ * collected before any lookup, because the loader must not be called while its list is locked. They
+ * are copied because another thread may unload a file as soon as the list is unlocked. */
 struct files {
     char *names;
     size_t used;
@@ -78,13 +79,13 @@ static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
     return 0;
 }
 
-/* A dispatcher of another name: an older version's, or renamed by who packed it. */
+/* A dispatcher under another name: of an older version, or renamed by its packager. */
 static bool renamed(const char *path)
 {
     return cs_real_has_file(path) && strchr(".-", cs_path_file(path)[strlen(VENDOR_PREFIX)]);
 }
 
-/* A library that has cuDNN in itself and exports it: its own calls reach us. */
+/* A library that contains cuDNN and exports it. Its own calls reach the entries. */
 static bool has_inside(void *library)
 {
     Dl_info there;
@@ -93,7 +94,8 @@ static bool has_inside(void *library)
     return address && dladdr1(address, &there, &own, RTLD_DL_LINKMAP) && own == library;
 }
 
-/* Functions of two major versions are never mixed. What does not report its version is taken. */
+/* Functions of two major versions are never mixed. A library that reports no version is accepted.
+ */
 static bool of_our_major(void *library)
 {
     size_t (*version)(void) =
@@ -101,7 +103,7 @@ static bool of_our_major(void *library)
     return !version || version() / 10000 == CUDNN_MAJOR;
 }
 
-/* Takes a file if it is cuDNN, by its name or by what is inside. */
+/* Adds a file if it is cuDNN, by its name or by its functions. */
 static bool place_other(struct places *places, const char *path, bool by_name, bool any_major)
 {
     if ((by_name && !renamed(path)) || !place(places, path))
@@ -163,7 +165,7 @@ static void *find(const struct places *places, const char *name)
     return NULL;
 }
 
-/* Fills the empty slots; true if any was filled. */
+/* Fills the empty slots. True if any was filled. */
 static bool fill(struct cs_real *real, const struct places *places)
 {
     bool filled = false;
@@ -181,7 +183,7 @@ static bool bind(struct bound *table, bool any_major)
 {
     struct places places = {.count = 0};
     table->origin = find_ours(&places);
-    /* First what can be served: an older cuDNN beside it has its own users. */
+    /* Supported versions first: an older cuDNN in the same process has its own users. */
     if (table->origin == ELSEWHERE && !find_others(&places, false) &&
         !(any_major && find_others(&places, true)) && (any_major || of_our_major(RTLD_NEXT)))
         places.library[places.count++] = RTLD_NEXT;
@@ -189,13 +191,13 @@ static bool bind(struct bound *table, bool any_major)
     return table->real.cudnnBackendCreateDescriptor || table->real.cudnnConvolutionForward;
 }
 
-/* For who has called an entry, and so must have something behind it. */
+/* For a caller of an entry, which needs a real function. */
 static bool bind_any(void *table)
 {
     return bind(table, true);
 }
 
-/* For who only asks. */
+/* For queries. */
 static bool bind_served(void *table)
 {
     return bind(table, false);
@@ -226,9 +228,9 @@ static bool bind_driver(void *opaque)
     return true;
 }
 
-/* A table bound once. No lock: the thread that binds waits for the loader, whose lock may be held
- * by a thread that waits for us. The first one to be ready wins; until one is, all slots are empty.
- */
+/* A table that is bound once, without a lock: the binding thread waits for the loader, whose lock
+ * may be held by a thread that would wait for the table. The first thread that is ready publishes
+ * its table. Until then all slots are empty. */
 static const void *table_of(_Atomic(void *) *bound, bool (*binder)(void *table), size_t size,
                             const void *none)
 {
@@ -239,14 +241,14 @@ static const void *table_of(_Atomic(void *) *bound, bool (*binder)(void *table),
     if (!table)
         return none;
     bool found = binder(table);
-    (void)dlerror(); /* what is missing is nobody's error */
+    (void)dlerror(); /* a missing function must not leave an error for the program */
     if (found && atomic_compare_exchange_strong(bound, &now, table))
         return table;
     free(table);
     return now ? now : none;
 }
 
-/* Not inlined: it is once. */
+/* Not inlined, because it runs once. */
 __attribute__((noinline)) static const struct cs_real *first_real(void)
 {
     const struct bound *table = table_of(&bound_real, bind_any, sizeof empty, &empty);
@@ -259,7 +261,8 @@ const struct cs_real *cs_real(void)
     return table ? &table->real : first_real();
 }
 
-/* The old table stays, as others may be reading it; there are at most as many as functions. */
+/* The old table stays, because other threads may be reading it. The number of tables is at most the
+ * number of functions. */
 const struct cs_real *cs_real_completed(void)
 {
     const struct cs_real *now = cs_real();
@@ -298,7 +301,7 @@ bool cs_real_bound(void)
     return atomic_load_explicit(&bound_real, memory_order_acquire);
 }
 
-/* The dispatcher and the parts are one cuDNN: their functions are the same. */
+/* The dispatcher and the parts are one cuDNN with the same functions. */
 static bool of_this_cudnn(const char *name, const void *address)
 {
     bool found = false;
@@ -317,7 +320,7 @@ static bool in_one_folder(const char *a, const char *b)
     return length == (size_t)(cs_path_file(b) - b) && memcmp(a, b, length) == 0;
 }
 
-/* True if the function lies in that file or beside it. */
+/* True if the function is in that file or in a file of the same folder. */
 static bool lies_with(const void *address, const char *path)
 {
     Dl_info there;

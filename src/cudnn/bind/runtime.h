@@ -1,6 +1,5 @@
 /* The CUDA runtime that the program has loaded: one struct of typed function pointers, bound once.
- * Slots of functions that are not there are NULL; a program that links the runtime statically has
- * none of them. */
+ * Slots of missing functions are NULL. All are NULL if the program links the runtime statically. */
 #ifndef CS_CUDNN_BIND_RUNTIME_H
 #define CS_CUDNN_BIND_RUNTIME_H
 
@@ -13,10 +12,11 @@ struct cs_runtime {
 #undef CS_RUNTIME
 };
 
-/* The table; never NULL. Thread-safe; one load after the first time. */
+/* The table. Never NULL. Thread-safe. One load after the first time. */
 const struct cs_runtime *cs_runtime(void);
 
-/* Calls a function that returns an error; an empty slot answers as a runtime too old for it. */
+/* Calls a function that returns an error. An empty slot returns the error of a runtime that is too
+ * old for it. */
 #define CS_CUDA(name, ...)                                                                         \
     (cs_locks_free(#name),                                                                         \
      cs_runtime()->name ? cs_runtime()->name(__VA_ARGS__) : cudaErrorCallRequiresNewerDriver)

@@ -1,5 +1,5 @@
-/* Makes, sets, finalizes and destroys backend descriptors; remembers the first error so that
- * callers check once. */
+/* Makes, sets, finalizes and destroys backend descriptors. Keeps the first error, so that callers
+ * check once. */
 #include "cudnn/plan/descriptor_builder.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* Building descriptors of the real backend API without a check at every line: a workbench remembers
- * the first error, after which nothing more is done, and owns everything made on it until it is
- * taken away. */
+/* Builds descriptors of the real backend API without a check at every line. The builder keeps the
+ * first error, after which all its functions do nothing. It owns every descriptor made with it
+ * until the descriptor is taken. */
 #ifndef CS_CUDNN_PLAN_DESCRIPTOR_BUILDER_H
 #define CS_CUDNN_PLAN_DESCRIPTOR_BUILDER_H
 
@@ -17,7 +17,7 @@ struct cs_descriptor_builder {
     cudnnBackendDescriptor_t descriptor[CS_DESCRIPTORS_MADE];
 };
 
-/* A new descriptor, owned by the bench; NULL after an error. */
+/* A new descriptor, owned by the builder. NULL after an error. */
 cudnnBackendDescriptor_t cs_descriptor_make(struct cs_descriptor_builder *builder,
                                             cudnnBackendDescriptorType_t type);
 
@@ -25,7 +25,7 @@ void cs_descriptor_set(struct cs_descriptor_builder *builder, cudnnBackendDescri
                        cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                        int64_t count, const void *elements);
 
-/* Reads up to `count` elements; returns how many there are. */
+/* Reads up to `count` elements. Returns how many exist. */
 int64_t cs_descriptor_get(struct cs_descriptor_builder *builder,
                           cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
                           cudnnBackendAttributeType_t type, int64_t count, void *elements);
@@ -33,11 +33,11 @@ int64_t cs_descriptor_get(struct cs_descriptor_builder *builder,
 void cs_descriptor_finalize(struct cs_descriptor_builder *builder,
                             cudnnBackendDescriptor_t descriptor);
 
-/* The bench gives up a descriptor: the caller owns it now. */
+/* Transfers ownership of a descriptor from the builder to the caller. */
 cudnnBackendDescriptor_t cs_descriptor_take(struct cs_descriptor_builder *builder,
                                             cudnnBackendDescriptor_t descriptor);
 
-/* Destroys what is left on the bench. */
+/* Destroys the builder's remaining descriptors. */
 void cs_descriptor_builder_clear(struct cs_descriptor_builder *builder);
 
 #endif

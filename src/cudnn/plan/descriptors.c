@@ -13,7 +13,7 @@ enum {
 static const cudnnDataType_t vendor_dtype[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
 
-/* Our five dimensions back in the application's count. */
+/* Converts five dimensions to the application's number of dimensions. */
 static int gather(const int64_t values[CS_DIMS], int spatial, int64_t out[CS_DIMS])
 {
     out[0] = values[CS_N];
@@ -101,8 +101,8 @@ static cudnnBackendDescriptor_t make_convolution(struct cs_descriptor_builder *b
     return operation;
 }
 
-/* The settings of a pointwise operation are spread over two descriptors, reported apart by the
- * number of the attribute. */
+/* The settings of a pointwise operation belong to two descriptors. The attribute's number tells
+ * which one. */
 static void set_settings(struct cs_descriptor_builder *builder, cudnnBackendDescriptor_t descriptor,
                          const struct cs_pointwise *pointwise, bool of_operation)
 {
@@ -181,9 +181,8 @@ cudnnBackendDescriptor_t cs_descriptors_graph(struct cs_descriptor_builder *buil
     return graph;
 }
 
-/* The application named its device by a handle or by properties; our descriptors name it the same
- * way.
- */
+/* The application named its device by a handle or by properties. These descriptors name it the same
+ * way. */
 static void set_device(struct cs_descriptor_builder *builder, const struct cs_target *target,
                        cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name)
 {
@@ -307,7 +306,7 @@ static unsigned bit_of(unsigned note)
 struct cs_engine_notes cs_descriptors_notes(struct cs_descriptor_builder *builder,
                                             cudnnBackendDescriptor_t configuration)
 {
-    /* Not CUDNN_..._NOTE_TYPE_COUNT: the cuDNN that runs may know more notes than the headers. */
+    /* Not CUDNN_..._NOTE_TYPE_COUNT: the loaded cuDNN may have more notes than the headers. */
     cudnnBackendNumericalNote_t numerical[NOTES];
     cudnnBackendBehaviorNote_t behaviour[NOTES];
     struct cs_engine_notes notes = {0, 0};

@@ -1,24 +1,24 @@
-/* The backend descriptors that a problem is made of, built on a workbench (backend.h) in the same
- * way as the application's own: same device, same settings. */
+/* The backend descriptors of a problem, made with a builder (descriptor_builder.h) in the same way
+ * as the application's: same device, same settings. */
 #ifndef CS_CUDNN_PLAN_DESCRIPTORS_H
 #define CS_CUDNN_PLAN_DESCRIPTORS_H
 
 #include "convshim/problem.h"
 #include "cudnn/plan/descriptor_builder.h"
 
-/* What an application may set of its engine beside the knobs; of none: zeros. */
+/* Settings of an engine in addition to its knobs. Zeros if the application set none. */
 struct cs_engine_settings {
     int32_t sm_count;
-    int32_t shared_memory; /* bytes; 0: not limited */
+    int32_t shared_memory; /* bytes; 0: no limit */
     bool no_clusters;
 };
 
-/* For whom and for what descriptors are built. */
+/* The device and the settings for which descriptors are built. */
 struct cs_target {
-    cudnnHandle_t handle;               /* the device; or, if NULL, */
+    cudnnHandle_t handle;               /* the device, or NULL if it is given by */
     cudnnBackendDescriptor_t device;    /* its properties */
     int64_t uid[CS_MAX_TENSORS];        /* names of the tensors in variant packs */
-    struct cs_engine_settings settings; /* of the application's engine, for every one */
+    struct cs_engine_settings settings; /* of the application's engine, applied to every engine */
 };
 
 /* A finalized operation graph of the convolution and its steps. */
@@ -36,8 +36,8 @@ cudnnBackendDescriptor_t cs_descriptors_configuration(struct cs_descriptor_build
                                                       cudnnBackendDescriptor_t chosen,
                                                       const struct cs_engine *engine);
 
-/* What the heuristics offer for a problem, best first: at most `capacity` configurations. Returns
- * how many. */
+/* The heuristics' configurations for a problem, best first, at most `capacity`. Returns how many.
+ */
 int cs_descriptors_heuristics(struct cs_descriptor_builder *builder, const struct cs_target *target,
                               const struct cs_problem *problem, cudnnBackendHeurMode_t mode,
                               cudnnBackendDescriptor_t *configuration, int capacity);
@@ -47,7 +47,7 @@ cudnnBackendDescriptor_t cs_descriptors_plan(struct cs_descriptor_builder *build
                                              const struct cs_target *target,
                                              cudnnBackendDescriptor_t configuration);
 
-/* The workspace that a finalized plan asks for, in bytes. */
+/* The workspace that a finalized plan requires, in bytes. */
 int64_t cs_descriptors_workspace(struct cs_descriptor_builder *builder,
                                  cudnnBackendDescriptor_t plan);
 
@@ -55,7 +55,7 @@ int64_t cs_descriptors_workspace(struct cs_descriptor_builder *builder,
 int64_t cs_descriptors_index(struct cs_descriptor_builder *builder,
                              cudnnBackendDescriptor_t configuration);
 
-/* The notes of a configuration's engine, a bit each. */
+/* The notes of a configuration's engine, one bit each. */
 struct cs_engine_notes {
     unsigned numerical; /* 1 << cudnnBackendNumericalNote_t */
     unsigned behaviour; /* 1 << cudnnBackendBehaviorNote_t */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    KEPT = 64 /* devices; later ones are asked again */
+    KEPT = 64 /* devices; properties of further ones are read every time */
 };
 
 enum state {
@@ -20,7 +20,7 @@ enum state {
 
 static struct {
     _Atomic(enum state) state;
-    struct cs_profile profile; /* constant once it is known */
+    struct cs_profile profile; /* constant after it is known */
 } kept[KEPT];
 
 size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON])
@@ -35,8 +35,8 @@ size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVI
     return strlen(text);
 }
 
-/* What follows "key": in an object whose members have different names; NULL if it is not there. A
- * library for the whole of JSON is not available without another one to load. */
+/* The text after "key": in an object whose members have different names, or NULL. A full JSON
+ * parser would be one more library in the process. */
 static const char *value_of(const char *json, const char *key)
 {
     size_t length = strlen(key);
@@ -69,8 +69,8 @@ static void name_of(const char *json, char name[CS_PROFILE_NAME])
     name[length] = '\0';
 }
 
-/* Fills in what the text says; what it does not say stays 0. The keys are cuDNN's own, and
- * memoryBusWidth, which only profiles of ours have (conf/devices). */
+/* Fills in the properties that the text contains. Missing ones stay 0. The keys are cuDNN's, and
+ * memoryBusWidth, which only convshim's profiles have (conf/devices). */
 static void parse(const char *json, struct cs_profile *profile)
 {
     *profile = (struct cs_profile){
@@ -122,8 +122,8 @@ static void announce(const struct cs_profile *profile)
            (long long)profile->memory_clock, (long long)profile->l2);
 }
 
-/* A thread that comes while another one asks asks for itself: nobody waits, and a fork in between
- * costs a place. */
+/* Threads that come at the same time each read the properties: no thread waits, and a fork in
+ * between costs one place of the table. */
 static struct cs_profile of_device(CUdevice device)
 {
     enum state unknown = UNKNOWN;

@@ -1,5 +1,5 @@
-/* What device plans are made for, as the cost model requires it: from the driver for a handle, from
- * its JSON for a device that is only described. */
+/* The properties of a device that the cost model needs: from the driver for a handle, or from the
+ * device's JSON if it is only described. */
 #ifndef CS_CUDNN_PLAN_DEVICE_PROFILE_H
 #define CS_CUDNN_PLAN_DEVICE_PROFILE_H
 
@@ -7,16 +7,16 @@
 #include "cudnn/plan/descriptors.h"
 
 enum {
-    CS_DEVICE_JSON = 4096 /* bytes of a description, its end included */
+    CS_DEVICE_JSON = 4096 /* bytes of a description, NUL included */
 };
 
-/* The JSON of a device descriptor, cut off where it is longer; "" if cuDNN does not report it.
- * Returns its length. */
+/* The JSON of a device descriptor, cut at the buffer's end. "" if cuDNN does not report it. Returns
+ * its length. */
 size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON]);
 
-/* The profile of a target's device; a handle's is the one whose context is current. False, and an
- * empty profile, if nothing reports it. Thread-safe. The driver is asked once for each device: a
- * clock may take it long to tell. */
+/* The profile of a target's device. For a handle this is the device of the current context. False,
+ * with an empty profile, if the properties are not available. Thread-safe. Each device is read from
+ * the driver once, because clock queries may be slow. */
 bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *profile);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reads which engine, knobs and settings the application chose, and the scope in which a
- * decision about it holds. */
+/* Reads the engine, knobs and settings that the application chose, and the scope in which a
+ * decision about them is valid. */
 #include "cudnn/plan/engine_choice.h"
 
 #include "base/hash.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    PICKS = 12 /* heuristic results looked at for a legacy call */
+    PICKS = 12 /* heuristic results that are examined for a legacy call */
 };
 
 void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
@@ -30,7 +30,8 @@ static void read_knobs(struct cs_descriptor_builder *builder,
     cudnnBackendDescriptor_t knob[CS_MAX_KNOBS];
     for (int i = 0; i < CS_MAX_KNOBS; i++)
         knob[i] = cs_descriptor_make(builder, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
-    /* With a count of 0 cuDNN does not say how many there are: ask for as many as we hold. */
+    /* With a count of 0 cuDNN does not return the number of knobs, so the whole array is requested.
+     */
     int64_t knobs = cs_descriptor_get(builder, configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, CS_MAX_KNOBS, knob);
     if (knobs > CS_MAX_KNOBS)
@@ -46,7 +47,7 @@ static void read_knobs(struct cs_descriptor_builder *builder,
     }
 }
 
-/* The engine's number and knobs; its descriptor is the builder's. */
+/* The engine's number and knobs. The builder owns the engine's descriptor. */
 static cudnnBackendDescriptor_t read_engine(struct cs_descriptor_builder *builder,
                                             cudnnBackendDescriptor_t configuration,
                                             struct cs_engine *engine)
@@ -68,7 +69,7 @@ bool cs_engine_choice_engine_of(cudnnBackendDescriptor_t configuration, struct c
     return builder.status == CUDNN_STATUS_SUCCESS;
 }
 
-/* Settings that older cuDNNs do not have: what cannot be read was not set. */
+/* Older cuDNNs lack some settings. A setting that cannot be read counts as not set. */
 static void read_settings(struct cs_engine_choice *choice, cudnnBackendDescriptor_t engine)
 {
     int64_t count;
@@ -135,7 +136,7 @@ static int64_t device_number(cudnnBackendDescriptor_t device)
     return length > 0 ? (int64_t)cs_hash_bytes(CS_HASH_START, text, length) : 0;
 }
 
-/* What a plan needs may depend on these settings of its engine as on the device. */
+/* The workspace of a plan may depend on these settings as on the device. */
 static int64_t settings_number(const struct cs_target *target)
 {
     uint64_t settings = (uint64_t)(uint32_t)target->settings.sm_count << 33 |
@@ -155,7 +156,8 @@ int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
     return device ^ settings_number(&choice->target);
 }
 
-/* Reads the configuration's engine into the maker if it is allowed and its plan is built. */
+/* Reads the configuration's engine into `choice` if the engine is allowed and its plan can be
+ * built. */
 static bool try_pick(struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration,
                      unsigned forbidden)
 {

@@ -1,4 +1,5 @@
-/* Whose plan is being tiled: the problem, the device, and the engine that the application chose. */
+/* The plan that is being tiled: the problem, the device, and the engine that the application chose.
+ */
 #ifndef CS_CUDNN_PLAN_ENGINE_CHOICE_H
 #define CS_CUDNN_PLAN_ENGINE_CHOICE_H
 
@@ -11,15 +12,15 @@ struct cs_engine_choice {
     struct cs_target target;      /* target.device is owned */
     struct cs_engine engine;      /* the application's */
     struct cs_engine_notes notes; /* of that engine */
-    struct cs_profile profile;    /* of the target, where one was asked for */
-    int64_t handle_number;        /* of the graph's handle; 0: to be asked for */
+    struct cs_profile profile;    /* of the target, if it was queried */
+    int64_t handle_number;        /* of the graph's handle; 0: not queried yet */
     bool known;                   /* engine and notes were read */
-    bool many;                    /* plans are made of other engines for the same graph, too, of
-                                     which most are never run */
+    bool many; /* plans of other engines for the same graph are made too, and most of them never run
+                */
 };
 
-/* Begins with a described problem and the application's names for its tensors; plans are for the
- * handle or, without one, for the device of what is read next. */
+/* Begins with a described problem and the application's names for its tensors. Plans are for the
+ * handle or, without one, for the device of the descriptor that is read next. */
 void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
                            const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle);
 void cs_engine_choice_fini(struct cs_engine_choice *choice);
@@ -28,14 +29,14 @@ void cs_engine_choice_fini(struct cs_engine_choice *choice);
  * them all. */
 bool cs_engine_choice_read(struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration);
 
-/* The engine and its knobs alone. */
+/* The engine and its knobs, without settings. */
 bool cs_engine_choice_engine_of(cudnnBackendDescriptor_t configuration, struct cs_engine *engine);
 
-/* All of it from a finalized execution plan. */
+/* Engine, knobs and settings of a finalized execution plan. */
 bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDescriptor_t plan);
 
-/* Picks the engine by heuristics: the first whose numerical notes have none of the `forbidden` bits
- * and whose plan is built. For the legacy API, which names none. */
+/* Chooses an engine by heuristics: the first whose numerical notes have none of the `forbidden`
+ * bits and whose plan can be built. For the legacy API, which names no engine. */
 bool cs_engine_choice_pick(struct cs_engine_choice *choice, unsigned forbidden);
 
 /* A number that separates the devices that plans are made for. */

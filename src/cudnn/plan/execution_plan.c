@@ -7,11 +7,11 @@
 #include "cudnn/plan/late_plan.h"
 
 enum {
-    PLAIN = 0, /* the engine that takes everything */
-    RESULTS =
-        12, /* of the heuristics, looked at where the application's engine does not take a tile */
+    PLAIN = 0,    /* the engine that accepts every convolution */
+    RESULTS = 12, /* heuristic results that are examined if the application's engine does not accept
+                     a tile */
     SPLIT_K = 0,  /* CUDNN_KNOB_TYPE_SPLIT_K, whose name is deprecated */
-    FALLBACKS = 3 /* looked at for a fallback plan: those after engine 0 may have to be compiled */
+    FALLBACKS = 3 /* examined for a fallback plan: those after engine 0 may have to be compiled */
 };
 
 static bool compiles(const struct cs_engine_choice *choice)
@@ -53,7 +53,7 @@ static enum cs_status build_late(const struct cs_recipe *recipe, void **executio
     return cs_late_plan(&builder, recipe, configuration, execution_plan_p, workspace_p);
 }
 
-/* On an engine that others have been asked about. */
+/* Builds on a kept engine, for which earlier plans were queried. */
 static enum cs_status build_on_kept(const struct cs_engine_choice *choice,
                                     const struct cs_recipe *recipe, void **execution_plan_p,
                                     int64_t *workspace_p)
@@ -71,7 +71,7 @@ static enum cs_status build_on_kept(const struct cs_engine_choice *choice,
     return status;
 }
 
-/* Finalized once its plan is run: most of those that are asked about never are. */
+/* The plan is finalized when it first runs, because most queried plans never run. */
 static enum cs_status build_engine(const struct cs_engine_choice *choice,
                                    const struct cs_problem *problem, const struct cs_engine *engine,
                                    void **execution_plan_p, int64_t *workspace_p)
@@ -87,8 +87,9 @@ static bool has_settings(const struct cs_engine_settings *settings)
     return settings->sm_count > 0 || settings->shared_memory > 0 || settings->no_clusters;
 }
 
-/* On what the heuristics offer. An application that limits its engine beyond the knobs, in its
- * multiprocessors for one, gets an engine of the same number and knobs under the same limits. */
+/* Builds on a configuration of the heuristics. If the application limits its engine beyond the
+ * knobs, such as its multiprocessors, an engine of the same number and knobs is built under the
+ * same limits. */
 static enum cs_status build_offered(const struct cs_engine_choice *choice,
                                     const struct cs_problem *problem,
                                     cudnnBackendDescriptor_t offered, void **execution_plan_p,
@@ -112,7 +113,7 @@ static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_
            notes.behaviour == choice->notes.behaviour;
 }
 
-/* What the heuristics offer for the tile itself, as long as it computes and behaves like the
+/* The first configuration of the heuristics for the tile that computes and behaves like the
  * application's engine. */
 static enum cs_status build_alike(const struct cs_engine_choice *choice,
                                   const struct cs_problem *problem, void **execution_plan_p,
@@ -132,7 +133,7 @@ static enum cs_status build_alike(const struct cs_engine_choice *choice,
     return status;
 }
 
-/* Of what the heuristics offer and computes alike, the plan with the least workspace. */
+/* The plan with least workspace of the heuristics' configurations that compute alike. */
 static enum cs_status build_least(const struct cs_engine_choice *choice,
                                   const struct cs_problem *problem, void **execution_plan_p,
                                   int64_t *workspace_p)
@@ -162,8 +163,8 @@ static enum cs_status build_least(const struct cs_engine_choice *choice,
     return CS_OK;
 }
 
-/* The application's engine with its own knobs; where they do not fit a smaller problem, with the
- * engine's defaults; where the engine does not, one that computes alike. */
+/* The application's engine with its own knobs. If a smaller problem does not accept them, the
+ * engine's defaults. If it does not accept the engine, an engine that computes alike. */
 static enum cs_status build_near(const struct cs_engine_choice *choice,
                                  const struct cs_problem *problem, void **execution_plan_p,
                                  int64_t *workspace_p)
@@ -178,8 +179,8 @@ static enum cs_status build_near(const struct cs_engine_choice *choice,
     return status;
 }
 
-/* Nothing that the application's engine does not do to the numbers. Tensor cores lose nothing where
- * the operands have 16 bits. */
+/* True if an engine has no numerical effect that the application's engine lacks. Tensor cores are
+ * exact for 16-bit operands. */
 static bool computes_alike(const struct cs_engine_choice *choice, unsigned numerical)
 {
     unsigned exact =
@@ -187,8 +188,8 @@ static bool computes_alike(const struct cs_engine_choice *choice, unsigned numer
     return (numerical & ~(choice->notes.numerical | exact)) == 0;
 }
 
-/* Tensor cores multiply 16-bit numbers exactly; those of f32 they would round, and nothing says
- * whether the application allows that. */
+/* Tensor cores multiply 16-bit numbers exactly. They would round f32 operands, and cuDNN does not
+ * report whether the application allows that. */
 static bool may_stand_in(const struct cs_engine_choice *choice,
                          cudnnBackendDescriptor_t configuration)
 {
@@ -204,7 +205,7 @@ static bool may_stand_in(const struct cs_engine_choice *choice,
            (notes.behaviour & native) == native;
 }
 
-/* The heuristics' first choice for the tile that may stand in for the plain engine. */
+/* The heuristics' first configuration for the tile that may replace the plain engine. */
 static enum cs_status build_own(const struct cs_engine_choice *choice,
                                 const struct cs_problem *problem, void **execution_plan_p,
                                 int64_t *workspace_p)
@@ -263,7 +264,7 @@ static bool may_fall_back(const struct cs_engine_choice *choice,
     return builder.status == CUDNN_STATUS_SUCCESS && computes_alike(choice, notes.numerical);
 }
 
-/* An engine that the heuristics fall back to and that computes as the application's. */
+/* A fallback engine of the heuristics that computes like the application's. */
 static enum cs_status build_fallback_engine(const struct cs_engine_choice *choice, int64_t limit,
                                             void **execution_plan_p, int64_t *workspace_p)
 {
@@ -283,8 +284,8 @@ static enum cs_status build_fallback_engine(const struct cs_engine_choice *choic
     return status;
 }
 
-/* Engine 0 on the whole problem. The first plan of a graph has it finalized at once; those for the
- * others, few of which are ever run, only ask for it. */
+/* Engine 0 on the whole problem. For the first plan of a graph it is finalized at once. For further
+ * plans, most of which never run, only its workspace is queried. */
 static enum cs_status build_plain(const struct cs_engine_choice *choice, void **execution_plan_p,
                                   int64_t *workspace_p)
 {
@@ -295,7 +296,7 @@ static enum cs_status build_plain(const struct cs_engine_choice *choice, void **
                           workspace_p);
 }
 
-/* Engine 0 needs no workspace and takes every convolution that we plan, and most fused ones. */
+/* Engine 0 needs no workspace and accepts every supported convolution, and most fused ones. */
 static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_plan_p,
                                      int64_t *workspace_p)
 {
@@ -322,7 +323,7 @@ static enum cs_status fallback_later(void *ctx, int64_t limit, void **execution_
     return cs_unasked_plan(&recipe, limit, execution_plan_p);
 }
 
-/* Parts that sums are split in; 0: no knob says so. */
+/* The number of parts that sums are split into. 0 if no knob sets it. */
 static int64_t splits_of(const struct cs_engine *engine)
 {
     int64_t splits = 0;
@@ -347,7 +348,8 @@ static int winograd_of(unsigned numerical)
     return 0;
 }
 
-/* Another engine as the application's choice: its notes and what its plan requires. */
+/* Reads another engine as if the application had chosen it: its notes and the workspace of its
+ * plan. */
 static bool read_other(const struct cs_engine_choice *choice,
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *other,
                        int64_t *required_p)

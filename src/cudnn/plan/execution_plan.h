@@ -1,4 +1,4 @@
-/* Execution plans of our own: the application's engine on another problem, and the fallback plan.
+/* Builds execution plans: the application's engine on another problem, and the fallback plan.
  * Implements struct cs_vendor over the backend API. */
 #ifndef CS_CUDNN_PLAN_EXECUTION_PLAN_H
 #define CS_CUDNN_PLAN_EXECUTION_PLAN_H
@@ -7,10 +7,10 @@
 #include "cudnn/plan/engine_choice.h"
 #include <stdatomic.h>
 
-/* What struct cs_vendor calls an execution plan. Nothing of it changes once it is ready. */
+/* The execution plan of struct cs_vendor. Immutable after it is ready. */
 struct cs_execution_plan {
     _Atomic(cudnnBackendDescriptor_t) plan; /* finalized; NULL: not ready */
-    struct cs_late *late;                   /* what it is made of then; NULL: was ready at once */
+    struct cs_late *late; /* the recipe for that case; NULL: ready from the start */
 };
 
 static inline bool cs_execution_plan_is_ready(const struct cs_execution_plan *execution_plan)
@@ -18,13 +18,13 @@ static inline bool cs_execution_plan_is_ready(const struct cs_execution_plan *ex
     return atomic_load_explicit(&execution_plan->plan, memory_order_acquire) != NULL;
 }
 
-/* Makes a plan ready to be run with a handle, which may take seconds where cuDNN compiles it. The
- * handle that it was asked for with may be gone by then. False if cuDNN refuses it after all, from
- * then on without asking again. Thread-safe. */
+/* Finalizes a plan so that it can run with a handle, which may take seconds if cuDNN compiles it.
+ * The handle of its query may have been destroyed. False if cuDNN refuses the plan. Later calls
+ * then return false without a new attempt. Thread-safe. */
 bool cs_execution_plan_make_ready(struct cs_execution_plan *execution_plan, cudnnHandle_t handle);
 
-/* The vendor's side of planning, without `time` and `model`, which need a device
- * (cudnn/run/timing.h); `choice` must outlive its use. */
+/* The vendor's functions for planning, without `time` and `model`, which need a device
+ * (cudnn/run/timing.h). `choice` must outlive its use. */
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice);
 
 #endif

@@ -63,7 +63,7 @@ bool cs_fusion_valid(const struct cs_step *step, int tensors)
     return true;
 }
 
-/* The scale of the second operand; an application need not set it. */
+/* The scale of the second operand, which an application may leave unset. */
 static double second_scale(const struct cs_pointwise *pointwise)
 {
     double wide = 1;

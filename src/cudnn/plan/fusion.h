@@ -1,5 +1,5 @@
-/* Pointwise operations fused to a convolution: the words of struct cs_step, which planning carries
- * without looking into them. */
+/* Pointwise operations fused to a convolution: the words of struct cs_step, which planning copies
+ * without interpretation. */
 #ifndef CS_CUDNN_PLAN_FUSION_H
 #define CS_CUDNN_PLAN_FUSION_H
 
@@ -17,7 +17,7 @@ enum {
     CS_MAX_SETTINGS = 8
 };
 
-/* One attribute as an application set it. */
+/* One attribute that an application set. */
 struct cs_setting {
     int64_t name; /* cudnnBackendAttributeName_t */
     int64_t type; /* cudnnBackendAttributeType_t */
@@ -35,11 +35,12 @@ struct cs_pointwise {
 void cs_fusion_pack(const struct cs_pointwise *pointwise, struct cs_step *step);
 void cs_fusion_unpack(const struct cs_step *step, struct cs_pointwise *pointwise);
 
-/* True if words from elsewhere can be unpacked: they name some of `tensors` tensors, and all
- * settings are numbers. cuDNN checks the rest. */
+/* True if words from an untrusted source can be unpacked: they name tensors below `tensors`, and
+ * all settings are numbers. cuDNN checks the rest. */
 bool cs_fusion_valid(const struct cs_step *step, int tensors);
 
-/* Whether a step reads the tensor of that index: what an addition scales by 0 it does not. */
+/* True if a step reads the tensor of that index. An addition does not read a tensor that it scales
+ * by 0. */
 bool cs_fusion_reads(const struct cs_step *step, int64_t tensor);
 
 #endif

@@ -6,7 +6,7 @@
 
 enum {
     BUCKETS = 64,
-    ALIGNMENT_BITS = 4 /* of an address that tell nothing */
+    ALIGNMENT_BITS = 4 /* low bits of an address, which are always 0 */
 };
 
 struct number {
@@ -32,8 +32,9 @@ static struct number **link_of_locked(cudnnHandle_t handle)
     return link;
 }
 
-/* The number that is known, or, with a new one to put there, that one's; 0: not known. */
-static int64_t known(cudnnHandle_t handle, struct number **new_p)
+/* The number of the handle. If it is not in the table, *new_p is added and its number returned. 0
+ * without *new_p. */
+static int64_t number_or_add(cudnnHandle_t handle, struct number **new_p)
 {
     cs_lock(&lock);
     struct number **link = link_of_locked(handle);
@@ -47,8 +48,8 @@ static int64_t known(cudnnHandle_t handle, struct number **new_p)
     return number;
 }
 
-/* The address would not do: the next handle may have it. */
-static int64_t unkept(void)
+/* The address cannot be the number, because a later handle may have the same address. */
+static int64_t unused_number(void)
 {
     cs_lock(&lock);
     int64_t number = ++given;
@@ -59,14 +60,14 @@ static int64_t unkept(void)
 int64_t cs_handle_number(cudnnHandle_t handle)
 {
     struct number *none = NULL;
-    int64_t number = handle ? known(handle, &none) : 0;
+    int64_t number = handle ? number_or_add(handle, &none) : 0;
     if (!handle || number != 0)
         return number;
-    struct number *new = malloc(sizeof *new); /* not under the lock */
+    struct number *new = malloc(sizeof *new); /* not while the lock is held */
     if (!new)
-        return unkept();
-    number = known(handle, &new);
-    free(new); /* another thread was first */
+        return unused_number();
+    number = number_or_add(handle, &new);
+    free(new); /* another thread was faster */
     return number;
 }
 

@@ -1,5 +1,5 @@
-/* Numbers for cuDNN handles. A handle stands for its device, but its address may mean another one
- * as soon as it is destroyed: a number is given once. Thread-safe. */
+/* Numbers for cuDNN handles. A handle stands for its device, but after it is destroyed a new handle
+ * may have its address. A number is never reused. Thread-safe. */
 #ifndef CS_CUDNN_PLAN_HANDLE_NUMBER_H
 #define CS_CUDNN_PLAN_HANDLE_NUMBER_H
 
@@ -7,14 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The number of a handle that is alive, the same until it is destroyed; 0 for NULL. Out of host
- * memory each answer is a number that no handle has. */
+/* The number of a living handle, the same until it is destroyed. 0 for NULL. If host memory is
+ * short, each call returns a number that belongs to no handle. */
 int64_t cs_handle_number(cudnnHandle_t handle);
 
-/* A handle is about to be destroyed. Numbers of others stay as they are. */
+/* Called before a handle is destroyed. Numbers of other handles are unchanged. */
 void cs_handle_retire(cudnnHandle_t handle);
 
-/* Holds (before) or frees (after) the numbers across a fork. */
+/* Locks the numbers before a fork, and unlocks them after it. */
 void cs_handle_fork(bool before);
 
 #endif

@@ -1,4 +1,4 @@
-/* A table of operation graphs with engines that nobody uses at the moment, one in a place. */
+/* A table of operation graphs with engines that are currently unused, one in each slot. */
 #include "cudnn/plan/kept_engine.h"
 
 #include "base/hash.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    PLACES = 64, /* a list's engines, times the tile shapes of a tiling */
+    PLACES = 64, /* the engines of a list, times the tile shapes of a tiling */
     OTHER_WORDS = CS_MAX_TENSORS + 5
 };
 

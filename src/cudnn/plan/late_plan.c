@@ -1,4 +1,4 @@
-/* Finalizes execution plans of our own, at once or when they are first run. */
+/* Finalizes execution plans, at once or when they first run. */
 #include "cudnn/plan/late_plan.h"
 
 #include "base/log.h"
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a plan is made of that is not finalized yet. Kept as long as the plan: several threads may
- * come to run it first. */
+/* The recipe of a plan that is not finalized yet. Kept as long as the plan, because several threads
+ * may run it first. */
 struct cs_late {
     int64_t workspace; /* that was reported */
     atomic_bool refused;
@@ -25,7 +25,8 @@ static int put(int64_t *word, int used, const int64_t *values, int count)
     return used + count;
 }
 
-/* A tenth of the struct, which has room for the largest fused graph. The handle is left out. */
+/* The problem takes a tenth of its struct, which has room for the largest fused graph. The handle
+ * is left out. */
 static int pack(const struct cs_recipe *recipe, int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS])
 {
     const struct cs_engine_settings *settings = &recipe->target.settings;
@@ -86,7 +87,7 @@ void cs_execution_plan_destroy(void *opaque)
     free(execution_plan);
 }
 
-/* A finalized plan and its workspace; CS_REFUSED if that is none. */
+/* A finalized plan and its workspace. CS_REFUSED if cuDNN cannot make it. */
 static enum cs_status finalize(struct cs_descriptor_builder *builder,
                                const struct cs_target *target,
                                cudnnBackendDescriptor_t configuration,
@@ -119,9 +120,9 @@ enum cs_status cs_finished_plan(struct cs_descriptor_builder *builder,
     return status;
 }
 
-/* False where cuDNN does not tell what the plan of a configuration would need. */
-static bool ask(const struct cs_descriptor_builder *builder, cudnnBackendDescriptor_t configuration,
-                int64_t *workspace_p)
+/* Queries the workspace of a configuration without its plan. False if cuDNN does not report it. */
+static bool query_workspace(const struct cs_descriptor_builder *builder,
+                            cudnnBackendDescriptor_t configuration, int64_t *workspace_p)
 {
     int64_t count = 0;
     return builder->status == CUDNN_STATUS_SUCCESS &&
@@ -135,7 +136,7 @@ enum cs_status cs_late_plan(struct cs_descriptor_builder *builder, const struct 
                             int64_t *workspace_p)
 {
     int64_t workspace;
-    if (!recipe->target.handle || !ask(builder, configuration, &workspace))
+    if (!recipe->target.handle || !query_workspace(builder, configuration, &workspace))
         return cs_finished_plan(builder, &recipe->target, configuration, execution_plan_p,
                                 workspace_p);
     cs_descriptor_builder_clear(builder);
@@ -166,7 +167,7 @@ enum cs_status cs_unasked_plan(const struct cs_recipe *recipe, int64_t most,
     return CS_OK;
 }
 
-/* A moment without memory is no property of the plan. */
+/* A temporary lack of memory is not a property of the plan. */
 static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_t handle)
 {
     static struct cs_log_cap cap;
@@ -195,8 +196,8 @@ static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_
     return made;
 }
 
-/* Who comes second throws away what the first has made meanwhile: nobody waits for a compiler with
- * a lock. */
+/* If two threads finalize a plan at once, the slower one destroys its result. No thread waits for a
+ * compiler on a lock. */
 bool cs_execution_plan_make_ready(struct cs_execution_plan *execution_plan, cudnnHandle_t handle)
 {
     cudnnBackendDescriptor_t expected = NULL, plan;

@@ -13,7 +13,7 @@ struct cs_operation_names {
 
 extern const struct cs_operation_names cs_operation_names[CS_DIRECTIONS];
 
-/* The direction of a convolution operation; false for every other type of descriptor. */
+/* The direction of a convolution operation. False for every other type of descriptor. */
 bool cs_operation_direction(cudnnBackendDescriptorType_t type, enum cs_direction *direction_p);
 
 #endif

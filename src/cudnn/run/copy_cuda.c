@@ -20,7 +20,7 @@ bool cs_copy_possible(void)
     return cs_driver()->cuMemcpy3DAsync_v2 && context();
 }
 
-/* A side of a copy, as the driver counts: rows in bytes, planes in rows. */
+/* One side of a copy in the driver's units: rows in bytes, planes in rows. */
 struct side {
     CUdeviceptr begin;
     size_t pitch, rows;

@@ -9,19 +9,19 @@
 /* True if the process has a driver that copies, and the calling thread a context. */
 bool cs_copy_possible(void);
 
-/* The box of that number, of copy->times, as the driver copies it: into the packed tensor (`in`) or
- * out of it. */
+/* Box `number` of copy->times, in the driver's form: into the packed tensor (`in`) or out of
+ * it. */
 CUDA_MEMCPY3D cs_copy_box(const struct cs_copy *copy, void *view, void *packed, bool in,
                           int64_t number);
 
 /* Starts a copy on a stream, captured or not. */
 int cs_copy_start(const struct cs_copy *copy, void *view, void *packed, bool in, void *stream);
 
-/* Adds a box to a graph behind *last_p, which becomes the new node; behind nothing if it is NULL.
- */
+/* Adds a box to a graph after *last_p, which becomes the new node. NULL: the box depends on no
+ * node. */
 int cs_copy_add_node(const CUDA_MEMCPY3D *box, CUgraph graph, CUgraphNode *last_p);
 
-/* Gives a node that cs_copy_add_node made another box. */
+/* Changes the box of a node that cs_copy_add_node made. */
 int cs_copy_change_node(const CUDA_MEMCPY3D *box, CUgraphNode node);
 
 #endif

@@ -1,4 +1,4 @@
-/* Streams, events, memory and stream capture through the CUDA driver API, behind struct
+/* Streams, events, memory and stream capture through the CUDA driver API. Implements struct
  * cs_device. */
 #include "cudnn/run/device_cuda.h"
 
@@ -6,7 +6,7 @@
 #include "cudnn/bind/real.h"
 #include <stdlib.h>
 
-/* What an application knows are cuDNN's statuses. */
+/* Applications expect statuses of cuDNN. */
 static int status_of(CUresult result)
 {
     switch (result) {
@@ -19,13 +19,13 @@ static int status_of(CUresult result)
     }
 }
 
-/* Our numbers begin at 1: 0 says that there is none. */
+/* Numbers begin at 1, because 0 means that there is no context or capture. */
 static uint64_t number_of(unsigned long long id)
 {
     return id == UINT64_MAX ? 0 : id + 1;
 }
 
-/* A driver that numbers contexts has everything else, too. */
+/* A driver that numbers contexts has all the other functions. */
 static uint64_t context(void *ctx)
 {
     CUcontext current = NULL;
@@ -44,8 +44,8 @@ static void *handle(void *ctx)
     return current;
 }
 
-/* The handle of a primary context comes back with another number after a reset. What else the
- * driver may answer, a kernel's fault for one, says nothing of the context's end. */
+/* After a reset the handle of a primary context has another number. Other errors of the driver,
+ * such as a kernel's fault, do not mean that the context has ended. */
 static bool lives(void *ctx, void *opaque, uint64_t context)
 {
     unsigned long long id = UINT64_MAX;
@@ -70,7 +70,8 @@ static int capture(void *ctx, void *stream, struct cs_capture *found)
     CUgraph graph = NULL;
     (void)ctx;
     *found = (struct cs_capture){0, NULL};
-    if (!cs_driver()->cuStreamGetCaptureInfo_v2) /* then there is no context either: see above */
+    if (!cs_driver()
+             ->cuStreamGetCaptureInfo_v2) /* then contexts have no numbers either: see above */
         return CUDNN_STATUS_SUCCESS;
     CUresult result = CS_CU(cuStreamGetCaptureInfo_v2, stream, &state, &id, &graph, NULL, NULL);
     if (result != CUDA_SUCCESS)
@@ -81,8 +82,8 @@ static int capture(void *ctx, void *stream, struct cs_capture *found)
                                                          : CUDNN_STATUS_SUCCESS;
 }
 
-/* Until it is swapped back, this thread may do what a capture of the strict modes forbids, its own
- * or another thread's: nothing of it becomes part of a graph. */
+/* Until the mode is swapped back, this thread may make calls that strict captures forbid, in this
+ * thread or another one. These calls do not become part of a graph. */
 static CUstreamCaptureMode swap_mode(CUstreamCaptureMode mode)
 {
     (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
@@ -176,9 +177,9 @@ static void release(void *ctx, void *memory)
     (void)swap_mode(before);
 }
 
-/* What the driver calls when a graph is gone. */
+/* The callback that the driver calls when a graph is destroyed. */
 struct keepsake {
-    void (*gone)(void *arg); /* NULL: nobody is to be told */
+    void (*gone)(void *arg); /* NULL: no callback */
     void *arg;
 };
 

@@ -1,4 +1,4 @@
-/* struct cs_device over the CUDA driver, for whatever context the calling thread is in. */
+/* struct cs_device over the CUDA driver, for the calling thread's current context. */
 #ifndef CS_CUDNN_RUN_DEVICE_CUDA_H
 #define CS_CUDNN_RUN_DEVICE_CUDA_H
 

@@ -1,4 +1,4 @@
-/* Binds and launches the tiles of one call through cuDNN, behind struct cs_gpu. */
+/* Binds and launches the tiles of one call through cuDNN. Implements struct cs_gpu. */
 #include "cudnn/run/launcher.h"
 
 #include "cudnn/bind/driver.h"
@@ -34,7 +34,7 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
     return (int)builder.status;
 }
 
-/* Relaxed: compiling loads code, and may be in the way of a capture, this thread's or another's. */
+/* Relaxed, because compiling loads code, which strict captures in any thread forbid. */
 static int prepare(const struct cs_launcher *launcher, struct cs_execution_plan *execution_plan)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -81,8 +81,8 @@ static void release(void *ctx, void *pack)
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
-/* A call may bring less than it was reported, for tiles in scratch of our own. A status: cuDNN's
- * own where it is too little. */
+/* A call may provide less than was reported if its tiles run in the library's scratch. Returns
+ * cuDNN's status if the provided workspace is too small. */
 static int check_provided(const struct cs_launcher *launcher, cudnnBackendDescriptor_t plan)
 {
     int64_t bytes = 0, count;

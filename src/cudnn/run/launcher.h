@@ -1,5 +1,5 @@
-/* struct cs_gpu over cuDNN: launches through the application's own handle, whose stream is switched
- * for tiles on side streams. A handle is one thread's at a time, so nobody else sees that. */
+/* struct cs_gpu over cuDNN: launches through the application's handle, whose stream is switched for
+ * tiles on side streams. One thread at a time uses a handle, so no other thread sees the switch. */
 #ifndef CS_CUDNN_RUN_LAUNCHER_H
 #define CS_CUDNN_RUN_LAUNCHER_H
 
@@ -7,30 +7,28 @@
 #include "cudnn/bind/real.h"
 #include "exec/rewrite.h"
 
-/* One call being run. */
+/* One running call. */
 struct cs_launcher {
     cudnnHandle_t handle;
     const struct cs_rewrite *rewrite;
     const struct cs_problem *problem; /* the whole */
     const int64_t *uid;               /* of the problem's tensors */
     cudnnBackendDescriptor_t
-        pack; /* the application's variant pack for the whole problem, or NULL: */
-    struct cs_addresses untiled; /* what it would hold */
-    int64_t provided;            /* bytes of its workspace at the most */
-    void *stream;                /* that launches go to; see cs_launcher_gpu */
+        pack; /* the application's variant pack for the whole problem. If NULL, */
+    struct cs_addresses untiled; /* its contents */
+    int64_t provided;            /* the most bytes of its workspace */
+    void *stream;                /* for launches; see cs_launcher_gpu */
 };
 
-/* *stream_p becomes the application's stream. Where cuDNN does not report it, launches go to that
- * one alone.
- */
+/* *stream_p becomes the application's stream. If cuDNN does not report it, all launches use that
+ * stream. */
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p);
 
-/* Makes the plan of a tile shape, or the fallback plan, ready to be run, where it is not yet; a
- * status. */
+/* Makes the plan of a tile shape, or the fallback plan, ready to run. Returns a status. */
 int cs_launcher_prepare(const struct cs_launcher *launcher, int shape);
 int cs_launcher_prepare_fallback(const struct cs_launcher *launcher);
 
-/* A finalized variant pack of some addresses; the caller destroys it. For other ways to launch. */
+/* A finalized variant pack of some addresses, for other ways to launch. The caller destroys it. */
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
                      cudnnBackendDescriptor_t *pack_p);
 

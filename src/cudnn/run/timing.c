@@ -11,29 +11,29 @@
 #include <string.h>
 
 enum {
-    RUNS = 3,       /* timed, after one that is not */
+    RUNS = 3,       /* timed runs, after one that is not timed */
     PATTERN = 0x3b, /* a number below one in every type */
     NAME_BYTES = 256
 };
 
-/* A measuring under way. */
+/* A measurement in progress. */
 struct builder {
     const struct cs_device *device;
-    void *stream, *caller_stream; /* ours and the handle's own */
-    bool stays;                   /* the handle could not be given its own back */
+    void *stream, *caller_stream; /* the builder's stream and the handle's */
+    bool stays;                   /* the handle's stream could not be restored */
     void *memory;
-    void *start, *end, *behind; /* events; only the first two tell times */
+    void *start, *end, *behind; /* events; only the first two record times */
     struct cs_launcher launcher;
     struct cs_gpu gpu;
 };
 
-/* Where the parts of the scratch begin; any shape finds room. */
+/* Offsets of the parts of the scratch, large enough for any shape. */
 struct layout {
     int64_t tensor[CS_MAX_TENSORS];
     int64_t staged, workspace, bytes;
 };
 
-/* Appends a part to the others. */
+/* Appends a part after the others. */
 static bool append(int64_t bytes, int64_t *end, int64_t *first_p)
 {
     int64_t rounded;
@@ -42,7 +42,7 @@ static bool append(int64_t bytes, int64_t *end, int64_t *first_p)
            cs_add(*end, rounded - rounded % CS_SCRATCH_ALIGNMENT, end);
 }
 
-/* The most that a tensor spans in any shape: as much as nothing where it has no address. */
+/* The most bytes that a tensor spans in any shape. 0 if it has no address. */
 static bool widest(const struct cs_plan *plan, int tensor, int64_t *bytes_p)
 {
     const struct cs_tensor *untiled = &plan->problem.tensor[tensor];
@@ -73,8 +73,8 @@ static bool lay_out(const struct cs_plan *plan, struct layout *layout)
            append(workspace, &layout->bytes, &layout->workspace);
 }
 
-/* A thread that captures, or whose application's stream is captured, must not be kept waiting, and
- * what is started would become part of the graph. */
+/* A thread that captures, or whose application's stream is captured, must not wait, and launches
+ * would become part of the graph. */
 static bool may_run(const struct builder *builder)
 {
     struct cs_capture capture;
@@ -98,7 +98,7 @@ static bool make_events(struct builder *builder)
     return made && builder->device->event_create(builder->device->ctx, &builder->behind) == 0;
 }
 
-/* Behind what the application has started already: its work would be timed with ours. */
+/* The stream begins after the application's earlier work, which would be timed otherwise. */
 static bool make_stream(struct builder *builder)
 {
     const struct cs_device *device = builder->device;
@@ -115,8 +115,8 @@ static bool make_memory(struct builder *builder, const struct layout *layout)
                            (size_t)layout->bytes, builder->stream));
 }
 
-/* Waits before it frees: what was started may still be running, also after an error. A stream that
- * the handle has is not destroyed under it. */
+/* Waits before it frees memory, because launches may still run, also after an error. A stream that
+ * the handle still uses is not destroyed. */
 static void clear(struct builder *builder)
 {
     const struct cs_device *device = builder->device;
@@ -152,8 +152,8 @@ static double run_once(struct builder *builder, int shape, void *launch)
     return (double)milliseconds * 1e-3;
 }
 
-/* The seconds of one tile of a shape, or less than 0. Copies of a staged filter gradient, which is
- * little beside the images, are left out. */
+/* The seconds of one tile of a shape, or less than 0. Copies of a staged filter gradient are left
+ * out, because they are short. */
 static double run_shape(struct builder *builder, const struct cs_plan *plan, int shape,
                         const struct layout *layout)
 {
@@ -224,7 +224,7 @@ static enum cs_status run_bench(struct builder *builder, const struct cs_plan *p
     return status;
 }
 
-/* Relaxed: while other threads capture, waiting and allocating would end their captures. */
+/* Relaxed, because waits and allocations would end captures of other threads. */
 static enum cs_status run_relaxed(struct builder *builder, const struct cs_plan *plan,
                                   int64_t limit, double *seconds_p)
 {
@@ -243,7 +243,7 @@ static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t l
 {
     struct cs_engine_choice *choice = ctx;
     const struct cs_vendor vendor = cs_execution_plan_vendor(choice);
-    /* Without a handle plans are made for a device that may be elsewhere. */
+    /* Without a handle the device of the plans may be absent. */
     struct cs_rewrite *rewrite = choice->target.handle ? calloc(1, sizeof *rewrite) : NULL;
     if (!rewrite)
         return CS_REFUSED;
@@ -262,7 +262,7 @@ static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t l
     return status;
 }
 
-/* Two models of one name have not been seen; parts of a GPU have names of their own. */
+/* Two models with one name are not known. Parts of a GPU have separate names. */
 static int64_t model(void *ctx)
 {
     const struct cs_engine_choice *choice = ctx;

@@ -5,9 +5,9 @@
 #include "convshim/vendor.h"
 #include "cudnn/plan/engine_choice.h"
 
-/* The vendor of cs_execution_plan_vendor, which can also time on the device that is there: on a
- * stream of our own, through the application's handle, after what its stream holds already. Leaves
- * the handle as it was. `maker` must outlive its use. */
+/* The vendor of cs_execution_plan_vendor, which can also time on the present device: on a separate
+ * stream, through the application's handle, after the work on its stream. Leaves the handle
+ * unchanged. `choice` must outlive its use. */
 struct cs_vendor cs_timing_vendor(struct cs_engine_choice *choice);
 
 #endif

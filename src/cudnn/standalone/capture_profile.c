@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A finalized descriptor of a device named by one attribute; NULL if cuDNN refuses. */
+/* A finalized descriptor of a device named by one attribute. NULL if cuDNN refuses. */
 static cudnnBackendDescriptor_t describe(cudnnBackendAttributeName_t name,
                                          cudnnBackendAttributeType_t type, const void *value)
 {
@@ -23,7 +23,7 @@ static cudnnBackendDescriptor_t describe(cudnnBackendAttributeName_t name,
     return NULL;
 }
 
-/* The text of such a descriptor; NULL if it has none. */
+/* The text of such a descriptor, or NULL. */
 static char *text_of(cudnnBackendDescriptor_t device)
 {
     const cudnnBackendAttributeName_t name = CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION;
@@ -71,7 +71,7 @@ static char *capture_by_number(void)
     return text;
 }
 
-/* Bits; 0 without a driver or a device. */
+/* Bits of the memory bus. 0 without a driver or a device. */
 static int bus_width(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

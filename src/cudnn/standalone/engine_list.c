@@ -1,5 +1,5 @@
-/* Asks cuDNN's heuristics for the engines of a convolution on a described device, and picks one
- * as a framework would. */
+/* Queries cuDNN's heuristics for the engines of a convolution on a described device, and chooses
+ * one like a framework. */
 #include "cudnn/standalone/engine_list.h"
 
 #include "cudnn/plan/execution_plan.h"
@@ -8,11 +8,11 @@
 #include <string.h>
 
 enum {
-    PICKS = 24 /* offers looked at to choose one */
+    PICKS = 24 /* offers that are examined to choose one */
 };
 
 struct cs_engine_list {
-    struct cs_descriptor_builder builder; /* holds the device's descriptor */
+    struct cs_descriptor_builder builder; /* owns the device's descriptor */
     struct cs_target target;
 };
 
@@ -66,8 +66,8 @@ static void begin_choice(struct cs_engine_choice *choice, const struct cs_engine
     memcpy(choice->target.uid, list->target.uid, sizeof choice->target.uid);
 }
 
-/* The settings that say into how many parts a sum is split. cuDNN has deprecated the name of the
- * first, not the knob. */
+/* The knobs that set the number of parts of a sum. cuDNN has deprecated the name of the first, not
+ * the knob. */
 static bool splits(const struct cs_engine *engine)
 {
     enum {
@@ -96,7 +96,7 @@ static void read_notes(const struct cs_engine_choice *choice, struct cs_ask_offe
     offer->winograd = numerical & 1u << CUDNN_NUMERICAL_NOTE_WINOGRAD;
 }
 
-/* Whether there is a plan, and what it requires. */
+/* Reads whether the plan exists, and its workspace. */
 static void read_plan(const struct cs_engine_list *list, cudnnBackendDescriptor_t configuration,
                       struct cs_ask_offer *offer)
 {
@@ -107,7 +107,7 @@ static void read_plan(const struct cs_engine_list *list, cudnnBackendDescriptor_
     cs_descriptor_builder_clear(&builder);
 }
 
-/* Fills `maker`, which the caller finishes, and `offer`; false if cuDNN does not report the engine.
+/* Fills `choice`, which the caller clears, and `offer`. False if cuDNN does not report the engine.
  */
 static bool read_offer(const struct cs_engine_list *list, const struct cs_problem *problem,
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *choice,
@@ -140,7 +140,7 @@ int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *
     return offers;
 }
 
-/* The first offer of a mode with a plan. */
+/* The first offer of a mode whose plan can be built. */
 static bool choose_of(struct cs_engine_list *list, const struct cs_problem *problem,
                       enum cs_ask_mode mode, struct cs_ask_offer *offer,
                       struct cs_engine_choice *choice)

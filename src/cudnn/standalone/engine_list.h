@@ -1,7 +1,7 @@
-/* What cuDNN says to a convolution on a GPU that need not be there: the engines that its
- * heuristics offer, and an engine of them for the library's own decision to work with.
+/* cuDNN's answers about a convolution on a GPU that may be absent: the engines that its heuristics
+ * offer, and a chosen engine as input of the library's own decision.
  *
- * An asker is one thread's; every thread has its own. Nothing here touches a device. */
+ * An engine list is used by one thread. No function uses a device. */
 #ifndef CS_CUDNN_STANDALONE_ENGINE_LIST_H
 #define CS_CUDNN_STANDALONE_ENGINE_LIST_H
 
@@ -22,42 +22,41 @@ enum cs_ask_mode {
 struct cs_ask_offer {
     enum cs_ask_mode mode;
     struct cs_engine engine;
-    int64_t workspace; /* bytes; -1: cuDNN builds no plan for it */
-    bool compiled;     /* at run time */
+    int64_t workspace; /* bytes; -1: cuDNN cannot build its plan */
+    bool compiled;     /* compiled at run time */
     bool tensor_cores;
     bool down_converts; /* f32 inputs are rounded first */
     bool deterministic;
     bool winograd, fft;
-    bool splits; /* its sum over parts whose results are kept and added */
+    bool splits; /* computes partial sums, stores them and adds them */
 };
 
 enum {
     CS_ASK_OFFERS = 96
 };
 
-/* After cs_standalone_open. `profile` is a device's JSON (conf/devices). False, with a line in
- * `error`, if cuDNN does not take it. */
+/* Called after cs_standalone_open. `profile` is a device's JSON (conf/devices). False, with a line
+ * in `error`, if cuDNN does not accept it. */
 bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p, char *error,
                            size_t size);
 void cs_engine_list_destroy(struct cs_engine_list *list);
 
-/* Everything that the heuristics of one mode offer for a checked problem, best first. Returns how
- * many. */
+/* All offers of the heuristics of one mode for a checked problem, best first. Returns how many. */
 int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *problem,
                           enum cs_ask_mode mode, struct cs_ask_offer offer[CS_ASK_OFFERS]);
 
-/* What a framework takes: the first offer that has a plan, of the fallbacks if the mode offers
- * none. CS_REFUSED: there is none. The caller owns what is chosen. */
+/* The choice of a framework: the first offer that has a plan, from the fallbacks if the mode has
+ * none. CS_REFUSED: no offer has a plan. The caller owns the chosen engine. */
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
                                      enum cs_ask_mode mode, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p);
 void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen);
 
-/* The chosen engine as cs_decide requires it; lives as long as `chosen`. */
+/* The chosen engine as cs_decide needs it. Valid as long as `chosen`. */
 struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen);
 
-/* The workspace that another problem requires with exactly this engine and these settings; -1: they
- * do not take it. */
+/* The workspace that another problem requires with exactly this engine and these settings. -1 if
+ * they do not accept it. */
 int64_t cs_engine_list_workspace(struct cs_engine_list *list, const struct cs_problem *problem,
                                  const struct cs_engine *engine);
 

@@ -1,5 +1,5 @@
-/* Opens a cuDNN for the command and binds its functions; takes the place of cudnn/bind/real.c
- * there. */
+/* Opens a cuDNN for the command and binds its functions. Replaces cudnn/bind/real.c in the command.
+ */
 #include "cudnn/bind/real.h"
 
 #include "cudnn/bind/driver.h"
@@ -27,7 +27,7 @@ const struct cs_real *cs_real_completed(void)
     return &table;
 }
 
-/* Devices are only described here: no driver is asked. */
+/* Devices are only described, so no driver is needed. */
 const struct cs_driver *cs_driver(void)
 {
     static const struct cs_driver none;

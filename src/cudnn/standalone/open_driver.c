@@ -9,8 +9,8 @@
 
 extern const char cs_nodriver[], cs_nodriver_end[];
 
-/* A file would be found by others, so it has no name but its soname, by which the loader knows it
- * once it is loaded. */
+/* A file could be found by other processes. Memory has no name, but the loader finds the loaded
+ * library by its soname. */
 static void load_stand_in(void)
 {
     const size_t size = (size_t)(cs_nodriver_end - cs_nodriver);
