@@ -1,11 +1,11 @@
-# convshim: `make help` names the targets.
-# SAN=address,undefined or SAN=thread builds everything into a folder of its own; V=1 shows commands.
+# convshim: `make help` lists the targets.
+# SAN=address,undefined or SAN=thread builds everything into a separate folder. V=1 shows commands.
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-# In parallel, unless something else is said, or of several goals the first may be to come first.
+# In parallel, unless -j is given. With several goals, the first may have to finish before the others.
 ifeq ($(MAKELEVEL)$(word 2,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -21,12 +21,12 @@ comma   := ,
 B       := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 PREFIX  ?= /usr/local
 Q       := $(if $(filter 1,$(V)),,@)
-# No package manager and no download: bootstrap names what is missing.
+# OFFLINE=1: bootstrap uses no package manager and no download, and lists missing packages.
 OFFLINE ?=
 export OFFLINE
 say      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $@;)
 
-# What bootstrap found or fetched: CUDA_INC, CUDNN_INC, CUDNN_LIB, NVRTC_LIB.
+# Folders that bootstrap found or fetched: CUDA_INC, CUDNN_INC, CUDNN_LIB, NVRTC_LIB.
 CONFIG  := build/config.mk
 ifeq ($(filter clean help,$(MAKECMDGOALS)),)
 include $(CONFIG)
@@ -38,16 +38,17 @@ WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
 OPT      ?= -O2 -g
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -DCS_DEBUG)
 CFLAGS   += -std=c17 -D_GNU_SOURCE -pthread $(OPT) $(WARN) $(SANFLAGS)
-# The same bytes wherever it is built; tools that look for sources from here still find them.
+# Reproducible: the binaries do not depend on the folder. Debuggers that run here still find the sources.
 CFLAGS   += $(addprefix -fdebug-prefix-map=,$(CURDIR)=. $(addsuffix =nvidia,$(CUDNN_INC) $(CUDA_INC)))
 PURE     := -Iinclude -Isrc
 VENDOR   := $(PURE) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-# Where a mistake of ours would write over somebody's memory, the process ends instead. scripts/check-rules.sh looks at what came of it.
+# A memory error of the library ends the process instead of overwriting the program's memory. scripts/check-rules.sh
+# checks the result.
 HARDEN   := -fstack-protector-strong -fstack-clash-protection \
             $(if $(SAN),,$(if $(filter -O1 -O2 -O3 -Os,$(OPT)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 LDHARDEN := -Wl,-z,now,-z,relro,-z,noexecstack
 LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fstack-usage $(HARDEN)
-# Statically where the system has the archive (Debian), so that the library needs nothing but libc.
+# Linked statically if the system has the archive (Debian), so that the library needs only libc.
 INIH     := $(if $(findstring /,$(shell $(CC) -print-file-name=libinih.a)),-l:libinih.a,-linih)
 LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) $(LDHARDEN)
 
@@ -60,7 +61,7 @@ doors    := src/intercept/loader/dlsym_$(firstword $(subst -, ,$(shell $(CC) -du
 testpolicies := $(sort $(basename $(notdir $(wildcard tests/policies/*.c))))
 libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(doors:%=$(B)/obj/%.o)
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
-# The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/standalone).
+# The command plans with the library's code, with a cuDNN that it opens itself (src/cudnn/standalone).
 cli      := $(wildcard src/cli/*.c src/cli/*/*.c)
 alone    := $(wildcard src/cudnn/standalone/*.c)
 cliplan  := $(wildcard src/cudnn/plan/*.c)
@@ -69,14 +70,14 @@ man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 simcudart := $(wildcard src/simdev/cudart/*.c)
 simbare  := $(wildcard src/simdev/cudnn/*.c)
 simcudnn := $(simbare) $(addprefix src/simdev/cudnn/onednn/,primitive_onednn.c layer_onednn.c layer_norm_onednn.c layer_pooling_onednn.c)
-# As it is installed: without oneDNN.
+# The installed version: without oneDNN.
 simcudnn_bare := $(simbare) src/simdev/cudnn/onednn/primitive_none.c
 simdriver := $(wildcard src/simdev/driver/*.c)
 simnvml  := src/simdev/libraries/nvml.c
 simcore  := $(filter-out $(simnvml),$(wildcard src/simdev/libraries/*.c))
 simtool  := $(wildcard src/simdev/standins/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so standins)
-# The same for programs of CUDA 12, in a folder of their own.
+# The same libraries for CUDA 12 programs, in a separate folder.
 simdev12 := $(addprefix $(B)/simdev/cuda12/,libcudart.so.12 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so)
 appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
@@ -97,7 +98,7 @@ man: $(man)
 help:
 	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
 
-# The long tests need more: NVIDIA's cudnn-frontend, a C++ compiler, Chromium.
+# The long tests also need NVIDIA's cudnn-frontend, a C++ compiler and Chromium.
 long     := $(filter test-full test-all,$(MAKECMDGOALS))
 $(CONFIG): scripts/bootstrap $(if $(long),build/bootstrap.full)
 	$(Q)$(if $(long),:,scripts/bootstrap quick) && touch $@
@@ -113,11 +114,11 @@ $(B)/flags: FORCE
 $(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) > $@
 
-# What --help and the manual page call allowed.
+# The allowed policies, for --help and the manual page.
 $(B)/gen/policy_names.h: policies $(wildcard policies/*.c) Makefile
 	$(call say,GEN)mkdir -p $(@D); echo '$(policies)' | sed 's/ /, /g; s/.*/#define CS_POLICY_NAMES "&"/' > $@
 
-# The style and the script of the pages that commands write, as strings of C.
+# The style and the script of generated pages, as C strings.
 $(B)/gen/page_%.h: src/cli/common/page.% Makefile
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
@@ -127,7 +128,7 @@ $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies
 $(B)/gen/convshim.map: src/intercept/entry/entries.def src/intercept/api.def scripts/gen-map
 	$(call say,GEN)mkdir -p $(@D); CC='$(CC)' scripts/gen-map > $@
 
-#: conf         what is made from options.def, rules.def and policies: conf/convshim.ini, docs/options.md
+#: conf         files generated from options.def, rules.def and policies: conf/convshim.ini, docs/options.md
 conf: conf/convshim.ini docs/options.md
 conf/convshim.ini: $(addprefix include/convshim/,options.def rules.def) policies $(wildcard policies/*.c) scripts/gen-conf scripts/gen-conf.c
 	$(call say,GEN)scripts/gen-conf > $@
@@ -139,11 +140,11 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	$(INIH) -Wl,--exclude-libs,ALL -ldl
 
-# What the command has Python import in a simulated program.
+# Python code that `convshim simulate` loads into a program.
 $(B)/gen/simulate_hook.h: src/cli/simulate/simulate_hook.py Makefile
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
-# A stand-in that the command carries inside and loads where there is no driver; nothing installs it as a file.
+# A driver stub inside the command, loaded if there is no driver. It is not installed as a file.
 $(B)/nodriver.so: src/cudnn/standalone/nodriver/libcuda.c $(B)/flags
 	$(call say,LD)$(CC) -std=c17 -O2 $(WARN) -fPIC -shared -nostdlib -Wl,-soname,libcuda.so.1 -s -o $@ $<
 $(B)/obj/src/cudnn/standalone/nodriver.o: $(B)/nodriver.so
@@ -153,13 +154,13 @@ cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(B)/obj/src/cudnn/standa
 $(B)/convshim: $(cliobj)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ $(INIH) -lcjson -lm -ldl
 
-# The library with the policies of tests/policies beside its own: an example and nonsense.
+# The library with the policies of tests/policies in addition to its own: an example and an invalid one.
 withtest  = $(filter-out $(B)/obj/gen/policies.o,$(1)) $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))
 $(B)/policies/libconvshim.so: $(call withtest,$(libobj)) $(B)/gen/convshim.map
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ \
 	$(filter %.o,$^) $(INIH) -Wl,--exclude-libs,ALL -ldl -lm
 
-# The manual pages come from the tables of the commands, so that they are linked in.
+# The manual pages are generated from the tables of the commands, so gen-man links those.
 $(B)/obj/scripts/gen-man.o: scripts/gen-man.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/gen-man: $(B)/obj/scripts/gen-man.o $(filter-out %/cli/main.o,$(cliobj))
@@ -198,14 +199,15 @@ $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cuda
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$(@F) \
 	-Wl,--version-script=src/simdev/cudart/cudart.map -o $@ $(filter %.o,$^) -lcjson
 	$(Q)ln -sf $(@F) $(@D)/libcudart.so
-# What cuDNN's headers declare and nothing here does.
+# Functions that cuDNN's headers declare and no source here defines.
 $(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest $(call objects,$(simcudnn))
 	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.o,$^) > $@
 $(B)/obj/gen/cudnn_rest.o: INCLUDES := $(SIMFLAGS)
 $(B)/gen/driver_rest.c: scripts/gen-driver-rest $(call objects,$(simdriver))
 	$(call say,GEN)mkdir -p $(@D); $< $(CUDA_INC) $(filter %.o,$^) > $@
 $(B)/obj/gen/driver_rest.o: INCLUDES := $(SIMFLAGS)
-# What the stand-ins of NVIDIA's other libraries enter, and the program that writes them from the names that installed ones have.
+# libsimdev-standin.so, which the stand-ins for NVIDIA's other libraries call, and the program that writes stand-ins
+# from the names in installed libraries.
 $(call objects,$(simnvml) $(simcore) $(simtool)): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries -I$(B)/gen -fvisibility=hidden
 $(B)/gen/standin_calls.h: src/simdev/libraries/calls.def Makefile
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
@@ -224,7 +226,7 @@ $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
 $(B)/simdev/libcuda.so.1: $(call objects,$(simdriver)) $(B)/obj/gen/driver_rest.o $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
-# With CUDA 12's names for what CUDA 13 has otherwise. What is in libcudnn asks for none of that.
+# With CUDA 12's names for functions that CUDA 13 renamed. libcudnn uses none of these functions.
 objects12 = $(patsubst %.c,$(B)/obj/cuda12/%.o,$(1))
 $(B)/obj/cuda12/%.o: %.c src/simdev/cuda12/names.h $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(SIMFLAGS) -include src/simdev/cuda12/names.h -MMD -MP -c -o $@ $<

@@ -1,15 +1,15 @@
-# What is installed, and where: one list for install, uninstall, the wheel and the Debian package.
+# The list of installed files, for install, uninstall, the wheel and the Debian package.
 
 BINDIR   ?= $(PREFIX)/bin
 LIBDIR   ?= $(PREFIX)/lib
 SHAREDIR ?= $(PREFIX)/share
 STRIP    ?= strip
 VERSION  := $(shell sed -n 's/^\#define CS_VERSION "\(.*\)"/\1/p' src/base/version.h)
-# Of what is made here nothing may depend on where and when it is made.
+# Reproducible: generated files do not depend on the time and folder of the build.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date -r src/base/version.h +%s)
 
-# The command looks for the library from its own folder, so that an installation can be moved. What it is told of LIBDIR is in
-# the one that is installed alone, whose object this is.
+# The command finds the library relative to its own folder, so that an installation can be moved. This object, which
+# holds the relative path of LIBDIR, is used only in the installed command.
 libdir_told = -DCS_LIBDIR_FROM_BINDIR="\"$(1)\""
 $(call objects,src/cli/common/installed.c): INCLUDES += $(call libdir_told,../lib)
 $(B)/shipped/libdir: FORCE
@@ -31,7 +31,8 @@ $(B)/gen-completion: $(call objects,scripts/gen-completion.c) $(filter-out %/cli
 $(completions): $(B)/gen-completion
 	$(call say,GEN)mkdir -p $(@D); $(B)/gen-completion $(call shell_of,$(@F)) > $@
 
-# --- the simulated device as it is installed: without oneDNN ------------------------------------------------------------
+# --- the installed version of the simulated device: without oneDNN
+# ----------------------------------------------------
 # device_rules FOLDER, LINKER, LIBRARIES: links the device of CUDA 13 into FOLDER, that of CUDA 12 into FOLDER/cuda12.
 define device_rules
 $(1)/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cudart.map
@@ -60,16 +61,17 @@ $(foreach d,$(1) $(1)/cuda12,$(d)/libsimdev-standin.so $(d)/libnvidia-ml.so.1):
 $(1)/standins: $(call objects,$(simtool))
 	$$(call say,LD)mkdir -p $$(@D); $(2) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $$@ $$(filter %.o,$$^) -ldl
 endef
-# With the program that writes stand-ins of NVIDIA's other libraries, and what these enter.
+# Includes the program that writes stand-ins for NVIDIA's other libraries, and the core that they call.
 device    := libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so
 device    += cuda12/libcudart.so.12 cuda12/libcudnn.so.9 cuda12/libcuda.so.1 cuda12/libnvidia-ml.so.1 cuda12/libsimdev-standin.so
 $(call objects,src/simdev/cudnn/onednn/primitive_none.c): INCLUDES := $(SIMFLAGS)
 $(eval $(call device_rules,$(B)/shipped/simdev,$$(CC),-lcjson))
 
-# --- the list: MODE:FILE:FOLDER/PLACE, with an s behind the mode of what is stripped -------------------------------------
-# FOLDER is one of those below by its name, as the list is of words and a path may have blanks.
+# --- the list: MODE:FILE:FOLDER/PLACE, with an s after the mode of files to strip
+# ----------------------------------------
+# FOLDER is the name of a variable below, because a path may have blanks, which separate the items of the list.
 folders    = PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' SHAREDIR='$(SHAREDIR)'
-# Wherever the binaries are built: $(1) is the command, $(2) the library, $(3) the folder of the device.
+# For binaries of any build: $(1) is the command, $(2) the library, $(3) the folder of the device.
 installed_from = 755s:$(1):BINDIR/convshim 644s:$(2):LIBDIR/libconvshim.so \
             $(foreach f,$(device),644s:$(3)/$f:LIBDIR/convshim/simdev/$f) 755s:$(3)/standins:LIBDIR/convshim/simdev/standins \
             644:$(B)/man/convshim.1:SHAREDIR/man/man1/convshim.1 644:$(B)/man/convshim.ini.5:SHAREDIR/man/man5/convshim.ini.5 \
@@ -82,12 +84,12 @@ installed_from = 755s:$(1):BINDIR/convshim 644s:$(2):LIBDIR/libconvshim.so \
 installed  = $(call installed_from,$(B)/shipped/convshim,$(B)/libconvshim.so,$(B)/shipped/simdev)
 
 .PHONY: install uninstall dist installable
-#: installable  what make install copies, without copying it
+#: installable  builds the files that make install copies
 installable: lib cli $(B)/shipped/convshim $(completions) $(addprefix $(B)/shipped/simdev/,$(device) standins)
-#: install      to PREFIX (/usr/local), under DESTDIR; LIBDIR and BINDIR name other folders than PREFIX/lib and PREFIX/bin
+#: install      to PREFIX (/usr/local), under DESTDIR; LIBDIR and BINDIR replace PREFIX/lib and PREFIX/bin
 install: installable
 	$(Q)$(folders) scripts/install-files --strip '$(STRIP)' '$(DESTDIR)' $(installed)
-#: uninstall    removes what install has installed, with the same settings
+#: uninstall    removes the installed files; needs the settings of install
 uninstall:
 	$(Q)$(folders) scripts/install-files --remove '$(DESTDIR)' $(installed)
 

@@ -1,11 +1,11 @@
-# The wheel: what is installed, linked so that it runs with any glibc since 2.28, cJSON inside. ARCH=aarch64 builds it with
-# aarch64-linux-gnu-gcc.
+# The wheel: the installed files, linked so that they run with any glibc since 2.28, with cJSON included. ARCH=aarch64
+# builds it with aarch64-linux-gnu-gcc.
 
 GLIBC    := 2.28
 ARCH     ?= $(shell uname -m)
 PORTABLE := $(B)/portable
 CJSON    := build/source/cjson
-# Where the host's own pages and completions are when something else is built.
+# The folder of the host's manual pages and completions in a cross build.
 HOST      = $(if $(CROSS),build,$(B))
 
 $(CJSON)/cJSON.c:
@@ -21,19 +21,19 @@ $(PORTABLE)/libconvshim.so: $(libobj) $(B)/gen/convshim.map $(PORTABLE)/younger.
 	$(INIH) -Wl,--exclude-libs,ALL -ldl
 $(PORTABLE)/convshim: $(cliobj) $(PORTABLE)/cJSON.o $(PORTABLE)/younger.o
 	$(call say,LD)$(portable_link) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $(cliobj) $(PORTABLE)/cJSON.o $(INIH) -lm -ldl
-# What of the list is linked here.
+# The files of the list that are linked here.
 portable := $(filter $(PORTABLE)/%,$(foreach e,$(call \
             installed_from,$(PORTABLE)/convshim,$(PORTABLE)/libconvshim.so,$(PORTABLE)/simdev),$(word 2,$(subst :, ,$e))))
 $(filter $(PORTABLE)/simdev/%,$(portable)): $(PORTABLE)/cJSON.o | $(PORTABLE)/younger.o
 $(eval $(call device_rules,$(PORTABLE)/simdev,$(portable_link),))
 
-# Ours, and those of what is linked in.
+# The licences of convshim and of the libraries that are linked in.
 licences := --licence LICENSE=LICENSE --licence cJSON=$(CJSON)/LICENSE \
             --licence inih=$(firstword $(wildcard /usr/share/doc/libinih-dev/copyright) build/source/aarch64/usr/share/doc/libinih-dev/copyright)
 
 .PHONY: wheel wheel-files
 wheel-files: $(portable)
-# Everything is told again: PREFIX and its like have no say in a wheel.
+# Set explicitly, because PREFIX and similar variables must not affect a wheel.
 portable_tree = PREFIX= BINDIR=/bin LIBDIR=/lib SHAREDIR=/share
 #: wheel        build/dist/convshim-VERSION-py3-none-PLATFORM.whl; ARCH=aarch64: for that machine
 ifeq ($(ARCH),$(shell uname -m))
@@ -53,7 +53,7 @@ portable-tree:
 	$(subst $(B)/man/,$(HOST)/man/,$(subst $(B)/completions/,$(HOST)/completions/,$(call \
 	installed_from,$(PORTABLE)/convshim,$(PORTABLE)/libconvshim.so,$(PORTABLE)/simdev)))
 
-# Of libraries for another machine only headers and archives are needed.
+# Only headers and archives of libraries for another machine are needed.
 build/source/aarch64/usr:
 	$(call say,FETCH)scripts/fetch-debian arm64 libinih-dev build/source/aarch64
 build/source/include/ini.h: build/source/aarch64/usr $(CJSON)/cJSON.c

@@ -1,5 +1,5 @@
-/* Functions that glibc has since 2.28, for what is linked to run with that one
- * (scripts/link-portable). None of them is seen from outside. */
+/* Functions that glibc has gained since 2.28, for programs that are linked to run with that version
+ * (scripts/link-portable). None of them is exported. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -11,7 +11,7 @@
 
 #define SUPPLIED __attribute__((visibility("hidden")))
 
-/* The system's struct is that of <sys/stat.h> on 64-bit machines. */
+/* On 64-bit machines, the system call uses the struct of <sys/stat.h>. */
 static int status_of(int folder, const char *path, struct stat *status, int flags)
 {
     return (int)syscall(SYS_newfstatat, folder, path, status, flags);
@@ -42,13 +42,13 @@ SUPPLIED pid_t gettid(void)
     return (pid_t)syscall(SYS_gettid);
 }
 
-/* Fails where the kernel is older than 5.9: its callers can do without. */
+/* Fails if the kernel is older than 5.9. Its callers do not depend on it. */
 SUPPLIED int close_range(unsigned first, unsigned last, int flags)
 {
     return (int)syscall(SYS_close_range, first, last, flags);
 }
 
-/* twalk hands nothing on: kept for the thread while it walks. */
+/* twalk has no argument for the callback, so it is kept per thread during the walk. */
 static __thread struct walk {
     void (*visit)(const void *, VISIT, void *);
     void *closure;
@@ -68,7 +68,7 @@ SUPPLIED void twalk_r(const void *tree, void (*action)(const void *, VISIT, void
     walking = outer;
 }
 
-/* The loader's own where it has one, as that takes no lock. */
+/* Uses the loader's function if there is one, because it takes no lock. */
 SUPPLIED int _dl_find_object(void *address, struct dl_find_object *result)
 {
     static int (*own)(void *, struct dl_find_object *);

@@ -1,4 +1,4 @@
-# Benchmarks of host time, over a cuDNN and a driver that do nothing.
+# Benchmarks of host time, with a cuDNN and a driver whose functions only return.
 
 benches := $(addprefix $(B)/bench/,bench decide try_all repeat count)
 idle    := $(addprefix $(B)/bench/,libcudnn.so.9 libcuda.so.1)
@@ -24,6 +24,6 @@ $(B)/bench/try_all: $(B)/obj/tests/bench/try_all.o $(appshare) $(simdev)
 $(addprefix $(B)/bench/,repeat count): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(pureobj) $(INIH) -lm
 
-#: bench        what the library costs in host time, written to build/bench.json
+#: bench        host time of the library, written to build/bench.json
 bench: lib $(simdev) $(benches)
 	$(Q)scripts/bench --build $(B)

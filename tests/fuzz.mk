@@ -7,13 +7,13 @@ fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 described := $(addprefix src/cudnn/plan/,fusion.c handle_number.c operation.c) $(addprefix src/intercept/graph/,describe_graph.c graph.c attributes.c shadow.c) \
              $(addprefix src/flow/,flow.c decisions.c build.c refusal.c scoped_limit.c peak.c built_plans.c measure.c traced_gpu.c)
 
-# What a fuzzer needs beside the parts without cuDNN: fuzzed_NAME, here and in reliability.mk.
+# Sources that a fuzzer needs in addition to the parts without cuDNN: fuzzed_NAME, here and in reliability.mk.
 fuzzed_describe := $(described)
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
 	$(call say,FUZZ)mkdir -p $(@D); $(FUZZCC) $(FUZZFLAGS) $(VENDOR) -Itests/fuzz -Itests/unit -o $@ $< $(fuzzed_$*) $(pure) \
 	$(B)/gen/policies.c $(INIH) -lcjson -lm
 
-# The same without clang, over the seeds and some inputs made from them: each has to link and to find nothing.
+# The same without clang, with the seeds and some inputs derived from them. Each must link and find no error.
 fuzzseeds := $(patsubst tests/fuzz/%.c,$(B)/fuzz_seeds/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzzdirs  := $(wildcard tests/fuzz/seeds/*)
 $(call objects,$(wildcard tests/fuzz/*.c)): INCLUDES := $(VENDOR) -Itests/fuzz -Itests/unit

@@ -8,12 +8,12 @@ $(call objects,$(wildcard tests/gpu/*.c)): INCLUDES := $(addprefix -isystem ,$(C
 $(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(gpushare) $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
-# What the cost model predicts, without a GPU.
+# The predictions of the cost model, without a GPU.
 gpu += $(B)/gpu/predict
 $(B)/obj/tests/gpu/predict/predict.o: INCLUDES := $(PURE) -Itests/unit
 $(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) $(INIH) -lm
 
-#: gpu          what scripts/gpu-suite runs on a GPU
+#: gpu          programs that scripts/gpu-suite runs on a GPU
 .PHONY: gpu
 gpu: lib $(simdev) $(gpu)

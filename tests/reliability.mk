@@ -1,6 +1,7 @@
-# How far the tests reach: faults, fuzzers, mutants, coverage, the long runs.
+# Measures of the tests themselves: faults, fuzzers, mutants, coverage, long runs.
 
-# --- faults: a library whose every allocation and every call to cuDNN and CUDA can be made to fail ---------------------
+# --- faults: a library in which every allocation and every call to cuDNN and CUDA can be made to fail
+# ------------------
 faultobj := $(patsubst %.c,$(B)/faults/obj/%.o,$(pure) $(vendor)) $(B)/faults/obj/tests/faults/faults.o
 
 $(B)/faults/obj/tests/faults/faults.o: FAULTS :=
@@ -35,13 +36,13 @@ SOAK_PASSED ?= 100000000
 mutants: tests-built
 	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED) --quick
 
-#: soak         calls by 64 threads, and the memory that stays: SOAK_PASSED=100000000
-# 10^6 calls of ever new shapes and 10^8 that are passed on, by 64 threads each.
+#: soak         calls by 64 threads, and the memory that remains: SOAK_PASSED=100000000
+# 10^6 calls with new shapes and 10^8 calls that pass through, each on 64 threads.
 soak: SOAK_CALLS := 1000000
 soak: lib $(simdev) $(B)/apps/soak $(idle)
 	$(Q)$(TESTENV) SOAK_THREADS=64 SOAK_PASSED=$(SOAK_PASSED) bats tests/system/soak.bats
 
-# What of src and policies the tests run: a build of its own, the unit tests, the fuzzers' seeds, and suites of whole programs.
-#: coverage     the share of lines and branches that the tests run
+# Coverage of src and policies by unit tests, the fuzzers' seeds and suites of whole programs, in a separate build.
+#: coverage     percentage of lines and branches that the tests run
 coverage:
 	$(Q)scripts/coverage

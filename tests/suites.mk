@@ -10,7 +10,7 @@ TESTENV  += LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressio
 endif
 JOBS     ?= $(shell nproc)
 
-# Suite `tsan_threads` is one of TSan in any case.
+# Suite `tsan_threads` always uses a TSan build.
 tsan     := $(if $(findstring address,$(SAN)),,tsan)
 hash     := \#
 short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
@@ -43,7 +43,7 @@ golden: $(golden_tests)
 	$(Q)for t in $^; do CONVSHIM_UPDATE_GOLDEN=1 $$t >$(B)/golden.log 2>&1 || { echo "$$t fails in other ways:"; grep '^#' $(B)/golden.log; }; done
 	$(Q)git --no-pager diff --stat tests/golden
 
-#: test-full    every test; LOAD=20: of random cases and fixed lists that many percent
+#: test-full    every test; LOAD=20 runs 20 % of the random cases and fixed lists
 test-full: tests-built $(tsan)
 	$(run_tests) $(short) $(sweeps) $(long_only) $(call bats,$(wildcard tests/system/*.bats))
 
@@ -57,6 +57,6 @@ test-all: WHOLE := $(if $(SAN),,1)
 test-all: $(if $(SAN),,$(B)/faults/libconvshim.so $(fuzzers))
 test-all: test-full
 
-#: tsan         what the suite `tsan_threads` needs, whatever this build is
+#: tsan         TSan build for the suite `tsan_threads`, in any build
 tsan:
 	$(Q)$(MAKE) --no-print-directory SAN=thread lib $(patsubst $(B)/%,build/san-thread/%,$(simdev)) build/san-thread/apps/threads

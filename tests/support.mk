@@ -6,7 +6,7 @@ $(B)/apps/compare: $(addprefix $(B)/obj/tests/support/apps/,compare.o values.o)
 $(B)/apps/%: $(B)/obj/tests/support/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
-# Programs and libraries that the bats suites load in hostile ways.
+# Programs and libraries that the bats suites load in unusual ways.
 clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libcudnn_tracer.so libflip.so load_race libload_race_plugin.so reset reset_linked small_stack cancelled bad_arguments told queried hostile ranges idle large plans walk refused reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
@@ -22,15 +22,15 @@ SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
 SIMDEPS    := -L$(B)/simdev -lcudart -ldnnl -lcjson -lgomp -lm -ldl
 include tests/support/clients/versions/rules.mk
 
-# Bound as the compiler's default is, at the first call, and at load.
+# Bound lazily, which is the compiler's default, and at load.
 $(B)/clients/libwork_lazy.so: BIND := -Wl,-z,lazy
 $(B)/clients/libwork_noplt.so: BIND := -fno-plt
 $(addprefix $(B)/clients/,libwork.so libwork_lazy.so libwork_noplt.so): tests/support/clients/work.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-# Their cuDNN is their own, and its functions are exported.
+# With a static cuDNN whose functions are exported.
 $(B)/clients/libwork_static.so: tests/support/clients/work.c $(clientbase) $(call objects,$(simcudnn)) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,-Bsymbolic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
-# Their cuDNN is loaded behind stubs, which other libraries come before or not.
+# Their cuDNN is loaded through stubs, which other libraries may override or not.
 $(B)/clients/libwork_stubs_bound.so: BIND := -Wl,-Bsymbolic
 $(addprefix $(B)/clients/libwork_stubs,.so _bound.so): $(addprefix tests/support/clients/,work.c stubs.c) $(clientbase) \
               $(B)/obj/tests/support/clients/loader_cudnn.o $(clientdep) $(simdev)
@@ -46,7 +46,8 @@ $(B)/clients/walk: $(wildcard tests/support/clients/walk*.c) $(clientbase) $(cli
 $(B)/clients/told: BIND := -Wl,--wrap=cudnnBackendGetAttribute
 $(addprefix $(B)/clients/,reset small_stack bad_arguments told queried): $(B)/clients/%: tests/support/clients/%.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-# With the library linked: nothing of a user's is preloaded into a privileged program, and it finds what it needs by its own path.
+# Linked with the library: a user cannot preload libraries into a privileged program, so it finds the library by its
+# path.
 $(B)/clients/reset_linked: tests/support/clients/reset.c $(clientbase) $(clientdep) $(B)/libconvshim.so $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) -L$(B) -Wl,--no-as-needed -lconvshim -Wl,--disable-new-dtags \
 	-Wl,-rpath,$(CURDIR)/$(B):$(CURDIR)/$(B)/simdev $(CLIENTLIBS)
@@ -64,12 +65,12 @@ $(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/support/clients
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(addprefix $(B)/clients/lib,interposer.so cudnn_tracer.so flip.so): $(B)/clients/lib%.so: tests/support/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
-# libwork.so with a cuDNN that is loaded and looked up instead of linked.
+# libwork.so with a cuDNN that is loaded and looked up at run time instead of linked.
 $(B)/obj/tests/support/clients/loader_cudnn.o: INCLUDES := $(SIMFLAGS)
 $(B)/clients/libwork_looked_up.so: tests/support/clients/work.c $(clientbase) $(B)/obj/tests/support/clients/loader_cudnn.o $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -include tests/support/clients/loader_calls.h -fPIC -shared -o $@ $(filter %.c %.o,$^) \
 	-L$(B)/simdev -lcudart -lm -ldl
-# What is not called through a stub can be called before the loader is done.
+# Calls without a stub can happen before the loader has finished.
 $(addprefix $(B)/clients/libloader_,deep.so early.so other.so): $(B)/clients/libloader_%.so: tests/support/clients/loader_%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -fno-plt -shared -Wl,-soname,$(@F) -o $@ $<
 $(B)/clients/libloader_local.so: tests/support/clients/loader_local.c $(B)/clients/libloader_deep.so $(clientdep)

@@ -1,13 +1,14 @@
-# How much the tests do, and the sweeps.
+# The number of test cases, and the sweeps.
 
-# Of random problems, fixed lists, seeds, repetitions and attempts LOAD percent, in the bats suites too. Sanitizers cost time.
+# Percentage of random problems, fixed lists, seeds, repetitions and attempts that run, also in the bats suites.
+# Sanitizers are slow.
 LOAD     ?= $(if $(SAN),20,100)
 percent   = $(shell echo $$(($(1) * $(LOAD) / 100)))
 RANDOM_N ?= $(call percent,700)
 EVERY    ?= $(shell echo $$((2500 / $(LOAD))))
 SEEDS    ?= $(call percent,240)
 SOAK_CALLS ?= $(call percent,1000000)
-# Of the backward directions: the oldest GPU and the newest but one, all in test-all.
+# For the backward directions: the oldest GPU and the second newest. test-all uses all.
 GPUS    ?= GPUS="t4 h200"
 POLICIES ?= fit
 

@@ -1,14 +1,14 @@
-# Unit tests, and the simulated device's tests of itself: one program each.
+# Unit tests, and the simulated device's self-tests: one program each.
 
 unitsrc  := $(wildcard tests/unit/*/test_*.c)
 unit     := $(addprefix $(B)/unit/,$(notdir $(basename $(unitsrc))))
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
-# One more where there is a compiler for it. Sanitizers are not for what it compiles.
+# One more test if nvcc is installed. It does not support sanitizers.
 NVCC     ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 selftest += $(if $(NVCC),$(if $(SAN),,$(B)/simdev/selftest_nvcc))
 
-# Everything of the library and the command, for linking: main is each test's own. What stands in for libc's functions (dlsym, _exit,
-# kill) stays out, since it would stand in for the tests' too. The command's binding of cuDNN comes first.
+# An archive of the library and the command without their main. It excludes replacements of libc functions (dlsym,
+# _exit, kill), because they would replace the tests' functions too. The command's binding of cuDNN comes first.
 parts := $(call objects,$(alone)) $(B)/obj/src/cudnn/standalone/nodriver.o $(filter-out %/cli/main.o,$(call objects,$(cli))) \
          $(filter-out %/intercept/ending.o %/loader/dlsym.o,$(call objects,$(pure) $(vendor))) $(B)/obj/gen/policies.o
 $(B)/libconvshim-parts.a: $(parts)
@@ -17,17 +17,17 @@ $(B)/libconvshim-parts.a: $(parts)
 $(call objects,$(unitsrc)): INCLUDES := $(PURE) -Itests/unit
 $(call objects,$(wildcard tests/unit/intercept/*.c tests/unit/cudnn/*.c)): INCLUDES := $(VENDOR) -Itests/unit -Itests/fuzz
 $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
-# The linker puts what a test defines by WRAPPED (check.h) before the function of that name.
+# The linker prefers a function that a test defines with WRAPPED (check.h).
 $(unit): $(B)/libconvshim-parts.a
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) $$(nm $(filter %.o,$^) | sed -n 's/.* T __wrap_/-Wl,--wrap=/p') -o $@ \
 	$(filter %.o,$^) $(filter %.a,$^) $(INIH) -lcjson -lm -ldl
-# The executor as in a debug build.
+# The executor with debug checks.
 $(B)/unit/test_exec_debug: $(B)/obj/tests/unit/debug_exec.o
 $(B)/obj/tests/unit/debug_exec.o: src/exec/exec.c $(B)/flags
 	$(call say,CC)$(CC) $(CFLAGS) $(PURE) -DCS_DEBUG -MMD -MP -c -o $@ $<
 # With the policies of tests/policies.
 $(B)/unit/test_nonsense: $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))
-# Commands look for conf from the folder of the program, which has one more above it there.
+# Commands search for conf relative to the program's folder, which is one level deeper there.
 ifneq ($(SAN),)
 $(unit): | build/conf
 build/conf:

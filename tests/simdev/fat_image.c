@@ -1,5 +1,5 @@
-/* Builds ELF images and fat binaries of them, section by section. Compressed ones hold their bytes
- * as literals: what a decompressor has to do with them is what it does with any. */
+/* Builds ELF images and fat binaries from them, section by section. Compressed ones hold their
+ * bytes as literals, which every decompressor handles like other input. */
 #include "fat_image.h"
 #include <elf.h>
 #include <stdint.h>
@@ -51,7 +51,7 @@ static void add_kernels(struct image *image)
 {
     static const unsigned char code[128];
     static const unsigned char bounds[] = {4, 5, 12, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
-    /* An address, and a structure of 16 bytes with one in its second half. */
+    /* An address, and a structure of 16 bytes whose second half is an address. */
     static const unsigned char parameters[] = {3, 0x19, 24, 0, 4, 0x17, 12,   0, 0, 0,    0,    0,
                                                0, 0,    0,  0, 0, 0,    0x20, 0, 4, 0x17, 12,   0,
                                                0, 0,    0,  0, 1, 0,    8,    0, 0, 0,    0x40, 0};
@@ -133,7 +133,7 @@ struct fat {
     uint64_t flags, zero, decompressed;
 };
 
-/* All images, so that none is lost when the last user forgets it. */
+/* All images, so that leak checkers do not report an image without users. */
 struct kept {
     struct kept *before;
     unsigned char fat[sizeof(struct fat) + 2 * ROOM];

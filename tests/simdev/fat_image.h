@@ -1,4 +1,4 @@
-/* A fat binary as nvcc writes it, made by hand: one ELF image with two kernels and a variable. */
+/* A fat binary in nvcc's format: one ELF image with two kernels and a variable. */
 #ifndef FAT_IMAGE_H
 #define FAT_IMAGE_H
 
@@ -10,7 +10,7 @@ enum fat_packing {
     FAT_ZSTD
 };
 
-/* What the image tells of its kernels "plain" and "shared", and of its variable "numbers". */
+/* Properties of the image's kernels "plain" and "shared", and of its variable "numbers". */
 enum {
     FAT_REGISTERS = 40,    /* of both */
     FAT_MAX_THREADS = 256, /* of "shared" */
@@ -18,7 +18,7 @@ enum {
     FAT_NUMBERS = 4        /* ints: 11, 22, 33, 44 */
 };
 
-/* For the architecture, 10 * major + minor; in memory that stays. NULL if memory is short. */
+/* For the architecture, 10 * major + minor. The memory is never freed. NULL if memory is short. */
 const void *fat_image(int arch, enum fat_packing packing);
 
 #endif

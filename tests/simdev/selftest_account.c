@@ -1,5 +1,5 @@
-/* Tests of account mode: a program with kernels of its own, registered as the code that nvcc
- * generates registers them; its memory, its kernels, and what is told of both. */
+/* Tests of account mode with a program that registers kernels as nvcc's generated code does: its
+ * memory, its kernels, and the report. */
 #include "cudart_nvcc.h"
 #include "fat_image.h"
 #include "selftest_cudart.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* The program's side of its kernels and its variable: only their addresses count. */
+/* The program's stubs of its kernels and its variable. Only their addresses matter. */
 static char plain_stub, shared_stub;
 static int numbers[FAT_NUMBERS];
 
@@ -60,27 +60,27 @@ static void test_launches(void)
     cudaStream_t stream;
     cudaStreamCreate(&stream);
     check(launch(&plain_stub, 8, 128, 0, NULL) == cudaSuccess && launched() == 1,
-          "a launch as nvcc writes it is counted");
+          "launch: nvcc's code, counted once");
     check(cudaLaunchKernel(&plain_stub, one, one, NULL, 0, stream) == cudaSuccess &&
               launched() == 2,
           "cudaLaunchKernel");
     check(cudaLaunchCooperativeKernel(&plain_stub, one, one, NULL, 0, stream) == cudaSuccess &&
               launched() == 3,
-          "a cooperative launch");
+          "launch: cooperative grid that fits, counted");
     const struct dim3 large = {1u << 20, 1, 1};
     check(fails(cudaLaunchCooperativeKernel(&plain_stub, large, one, NULL, 0, stream),
                 cudaErrorCooperativeLaunchTooLarge),
-          "one whose blocks cannot be on the device at once is refused");
+          "launch: cooperative grid that does not fit at once, refused");
     const cudaLaunchConfig_t config = {.gridDim = one, .blockDim = one, .stream = stream};
     check(cudaLaunchKernelExC(&config, &plain_stub, NULL) == cudaSuccess && launched() == 4,
           "cudaLaunchKernelExC");
     check(fails(cudaLaunchKernel(&plain_stub, one, many, NULL, 0, stream),
                 cudaErrorInvalidConfiguration),
-          "a block of too many threads is refused");
+          "launch: block with too many threads, refused");
     check(
         fails(cudaLaunchKernel(numbers, one, one, NULL, 0, stream), cudaErrorInvalidDeviceFunction),
-        "what is no kernel is refused");
-    check(launched() == 4, "what was refused is not counted");
+        "launch: address that is not a kernel, refused");
+    check(launched() == 4, "launch: refused launches are not counted");
     cudaStreamDestroy(stream);
 }
 
@@ -94,34 +94,34 @@ static void test_attributes(const char *packing)
            shared.sharedSizeBytes, shared.maxThreadsPerBlock);
     check(got && plain.numRegs == FAT_REGISTERS && plain.sharedSizeBytes == 0 &&
               plain.maxThreadsPerBlock == 1024,
-          "registers as the image tells");
+          "attributes: registers of the image");
     check(shared.sharedSizeBytes == FAT_SHARED && shared.maxThreadsPerBlock == FAT_MAX_THREADS,
-          "shared memory and launch bounds as the image tells");
-    /* H200: 65536 registers, 64 warps and 228 KiB of shared memory a multiprocessor. 40 registers
-     * are 1280 a warp: 51 warps, counted as 48: 6 blocks of 8. */
+          "attributes: shared memory and launch bounds of the image");
+    /* H200: 65536 registers, 64 warps and 228 KiB of shared memory per multiprocessor. 40 registers
+     * are 1280 per warp: 51 warps, rounded down to 48: 6 blocks of 8. */
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &plain_stub, 256, 0) ==
                   cudaSuccess &&
               blocks == 6,
-          "occupancy by registers");
-    /* 4 KiB, 60 KiB and the reserved one: 3 fit. */
+          "occupancy: limited by registers");
+    /* 4 KiB static, 60 KiB dynamic and the reserved part: 3 fit. */
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &shared_stub, 32, 60 << 10) ==
                   cudaSuccess &&
               blocks == 3,
-          "occupancy by shared memory");
+          "occupancy: limited by shared memory");
 }
 
 static void test_dynamic_shared(void)
 {
     check(fails(launch(&shared_stub, 1, 32, 46 << 10, NULL), cudaErrorInvalidValue),
-          "more dynamic shared memory than the default is refused");
+          "dynamic shared memory: above the default, refused");
     check(cudaFuncSetAttribute(&shared_stub, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                100 << 10) == cudaSuccess &&
               launch(&shared_stub, 1, 32, 100 << 10, NULL) == cudaSuccess,
-          "unless the kernel was told of it");
+          "dynamic shared memory: attribute set, accepted");
     check(fails(cudaFuncSetAttribute(&shared_stub, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      300 << 10),
                 cudaErrorInvalidValue),
-          "no more than a block can have");
+          "dynamic shared memory: attribute above a block's limit, refused");
 }
 
 static void test_graph(void)
@@ -135,12 +135,13 @@ static void test_graph(void)
     launch(&plain_stub, 1, 32, 0, stream);
     simdev_account_call(stream, "library", NULL);
     cudaStreamEndCapture(stream, &graph);
-    check(launched() == before, "a captured launch is not counted");
+    check(launched() == before, "captured launch: not counted");
     cudaGraphInstantiate(&exec, graph, 0);
     cudaGraphLaunch(exec, stream);
     cudaGraphLaunch(exec, stream);
-    check(launched() == before + 2, "each launch of the graph counts it");
-    check(simdev_counted(SIMDEV_LIBRARY_CALLS) == 2, "and a library's call beside it");
+    check(launched() == before + 2, "captured launch: counted at each launch of the graph");
+    check(simdev_counted(SIMDEV_LIBRARY_CALLS) == 2,
+          "captured library call: counted at each launch of the graph");
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
     cudaStreamDestroy(stream);
@@ -157,21 +158,21 @@ static void test_variable(void)
     check(cudaGetSymbolSize(&bytes, numbers) == cudaSuccess && bytes == sizeof(numbers) &&
               cudaGetSymbolAddress(&address, numbers) == cudaSuccess &&
               simdev_range_alive(address, bytes),
-          "a variable has storage of its size");
+          "variable: storage of its size");
     check(cudaMemcpyFromSymbol(host, numbers, sizeof(host), 0, cudaMemcpyDeviceToHost) ==
                   cudaSuccess &&
               host[0] == 11 && host[3] == 44,
-          "with what the image begins with");
+          "variable: starts with the image's content");
     check(cudaMemcpyToSymbol(numbers, changed, sizeof(changed), 4, cudaMemcpyHostToDevice) ==
                   cudaSuccess &&
               cudaMemcpy(host, address, sizeof(host), cudaMemcpyDeviceToHost) == cudaSuccess &&
               host[0] == 11 && host[1] == -1 && host[2] == -2 && host[3] == 44,
-          "and keeps what is copied into it");
+          "variable: returns copied values");
     check(fails(cudaMemcpyToSymbol(numbers, host, sizeof(host), 4, cudaMemcpyHostToDevice),
                 cudaErrorInvalidValue),
-          "a copy beyond its end is refused");
+          "variable: copy past its end, refused");
     check(fails(cudaGetSymbolAddress(&address, &plain_stub), cudaErrorInvalidSymbol),
-          "what is no variable is refused");
+          "variable: address that is not a variable, refused");
 }
 
 /* --- memory --- */
@@ -196,13 +197,15 @@ static void test_large(void)
     cudaMemGetInfo(&free_before, &total);
     unsigned char *first = device_alloc(bytes), *second = device_alloc(bytes);
     cudaMemGetInfo(&free_after, &total);
-    check(first && second && free_before - free_after == 2 * bytes, "80 GB are there, and counted");
+    check(first && second && free_before - free_after == 2 * bytes,
+          "memory: 80 GB allocated and counted");
     cudaMemset(first, 7, bytes);
     cudaMemcpy(second, first, bytes, cudaMemcpyDeviceToDevice);
     cudaMemcpy(end, second + bytes - 4, 4, cudaMemcpyDeviceToHost);
-    check(end[0] == 7 && end[3] == 7, "what a set filled is copied");
-    check(resident_bytes() < before + 64 * MIB, "without room here");
-    check(!device_alloc(total), "the capacity holds");
+    check(end[0] == 7 && end[3] == 7, "memory: a set on the source, copied to the destination");
+    check(resident_bytes() < before + 64 * MIB,
+          "memory: 80 GB take less than 64 MiB of this machine");
+    check(!device_alloc(total), "memory: above the capacity, refused");
     (void)cudaGetLastError();
     cudaFree(first);
     cudaFree(second);
@@ -226,33 +229,33 @@ static void test_bytes(void)
     memset(host, 3, sizeof(host));
     memset(back, 9, sizeof(back));
     cudaMemcpy(back, a, BYTES, cudaMemcpyDeviceToHost);
-    check(all(back, BYTES, 0), "what nothing wrote reads as zeros");
+    check(all(back, BYTES, 0), "bytes: never written, read as zeros");
     cudaMemcpy(a + 1000, host, 5000, cudaMemcpyHostToDevice);
     cudaMemset(a + 2000, 4, 100);
     cudaMemcpy(back, a, BYTES, cudaMemcpyDeviceToHost);
     check(all(back, 1000, 0) && all(back + 1000, 1000, 3) && all(back + 2000, 100, 4) &&
               all(back + 2100, 3900, 3) && all(back + 6000, 4000, 0),
-          "copies and sets are kept, and nothing else");
+          "bytes: copies and sets are kept, others read as zeros");
     cudaMemset(b, 5, BYTES);
     cudaMemcpy(b, a + 500, 1700, cudaMemcpyDeviceToDevice);
     cudaMemcpy(back, b, BYTES, cudaMemcpyDeviceToHost);
     check(all(back, 500, 0) && all(back + 500, 1000, 3) && all(back + 1500, 100, 4) &&
               all(back + 1600, 100, 3) && all(back + 1700, 8300, 5),
-          "a copy inside the device takes all of it along");
+          "bytes: copy inside the device, known and unknown bytes are copied");
     cudaMemcpy2D(b, 100, host, 50, 50, 10, cudaMemcpyHostToDevice);
     cudaMemcpy(back, b, 1000, cudaMemcpyDeviceToHost);
     check(all(back, 50, 3) && all(back + 50, 50, 0) && all(back + 900, 50, 3),
-          "copies of rows write the rows alone");
+          "bytes: copy of rows, gaps stay unchanged");
     cudaFree(a);
     cudaFree(b);
     a = device_alloc(BYTES);
     cudaMemcpy(back, a, BYTES, cudaMemcpyDeviceToHost);
-    check(all(back, BYTES, 0), "new memory holds nothing of the old");
+    check(all(back, BYTES, 0), "bytes: new memory at old addresses, unknown");
     cudaFree(a);
 }
 
-/* What a kernel was given it may have written. */
-static void test_given(void)
+/* A kernel may write to the addresses passed to it. */
+static void test_kernel_arguments(void)
 {
     static const struct dim3 one = {1, 1, 1};
     int host[4] = {1, 2, 3, 4}, back[4] = {9, 9, 9, 9};
@@ -267,21 +270,22 @@ static void test_given(void)
     cudaMemcpy(apart, host, sizeof(host), cudaMemcpyHostToDevice);
     cudaLaunchKernel(&plain_stub, one, one, arguments, 0, NULL);
     cudaMemcpy(back, given, sizeof(back), cudaMemcpyDeviceToHost);
-    check(back[0] == 1 && back[3] == 4, "an input is there when it is asked for as it was written");
+    check(back[0] == 1 && back[3] == 4, "kernel arguments: whole input read after a launch, kept");
     cudaMemcpy(back, given, sizeof(int), cudaMemcpyDeviceToHost);
-    check(back[0] == 0, "what a kernel may have written over a part of it is not what lay there");
+    check(back[0] == 0, "kernel arguments: part of the input at the address, unknown");
     cudaMemcpy(back, given + 1, sizeof(int), cudaMemcpyDeviceToHost);
-    check(back[0] == 2, "the rest of it is");
+    check(back[0] == 2, "kernel arguments: another part of the input, kept");
     cudaMemcpy(back, within, sizeof(int), cudaMemcpyDeviceToHost);
-    check(back[0] == 0, "addresses inside of structures are seen");
+    check(back[0] == 0, "kernel arguments: address inside a structure, unknown");
     cudaMemcpy(back, apart, sizeof(int), cudaMemcpyDeviceToHost);
-    check(back[0] == 1, "memory that no kernel was given keeps what it has");
+    check(back[0] == 1, "kernel arguments: memory not passed, kept");
     cudaMemcpy(given, host, sizeof(host), cudaMemcpyHostToDevice);
     cudaMemcpy(back, given, sizeof(int), cudaMemcpyDeviceToHost);
-    check(back[0] == 1, "and so does what was written since");
+    check(back[0] == 1, "kernel arguments: memory written after the launch, kept");
     simdev_account_written(apart, sizeof(int));
     cudaMemcpy(back, apart, sizeof(back), cudaMemcpyDeviceToHost);
-    check(back[0] == 0 && back[1] == 2, "what a library says that it wrote is gone");
+    check(back[0] == 0 && back[1] == 2,
+          "simdev_account_written: bytes are unknown, others are kept");
     cudaFree(given);
     cudaFree(within);
     cudaFree(apart);
@@ -291,17 +295,17 @@ static void test_managed(void)
 {
     int *shared = NULL, back = 0;
     check(cudaMallocManaged((void **)&shared, 4096, cudaMemAttachGlobal) == cudaSuccess,
-          "managed memory");
+          "managed memory: allocated, attributes returned");
     shared[5] = 77;
     cudaMemcpy(&back, &shared[5], sizeof(back), cudaMemcpyDefault);
-    check(back == 77, "what the host writes to it is there");
+    check(back == 77, "managed memory: writes of the host are read back");
     cudaFree(shared);
     static char own[8192];
     check(cudaHostRegister(own, sizeof(own), 0) == cudaSuccess &&
               fails(cudaHostRegister(own, 10, 0), cudaErrorHostMemoryAlreadyRegistered) &&
               cudaHostUnregister(own) == cudaSuccess &&
               fails(cudaHostUnregister(own), cudaErrorHostMemoryNotRegistered),
-          "memory of the program can be page-locked once");
+          "host memory: registered once, unregistered once");
 }
 
 /* --- pools --- */
@@ -323,29 +327,29 @@ static void test_pools(void)
     cudaMallocAsync(&b, 5 * MIB, NULL);
     check(pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 8 * MIB &&
               pool_number(pool, cudaMemPoolAttrReservedMemCurrent) >= 8 * MIB,
-          "a pool knows what is used of it");
+          "pool: used and reserved bytes after two allocations");
     cudaFreeAsync(a, NULL);
     check(pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 5 * MIB &&
               pool_number(pool, cudaMemPoolAttrUsedMemHigh) == 8 * MIB,
-          "and what was used most");
+          "pool: used bytes and high-water mark after a free");
     cudaFree(b);
     cudaMemPoolTrimTo(pool, 0);
     check(pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 0 &&
               pool_number(pool, cudaMemPoolAttrReservedMemCurrent) == 0,
-          "trimmed, it holds nothing");
+          "pool: trimmed, holds no memory");
     cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero);
-    check(pool_number(pool, cudaMemPoolAttrUsedMemHigh) == 0, "high-water marks begin again");
+    check(pool_number(pool, cudaMemPoolAttrUsedMemHigh) == 0, "pool: high-water mark, reset");
     const struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                            .location = {.type = cudaMemLocationTypeDevice}};
     check(cudaMemPoolCreate(&own, &props) == cudaSuccess &&
               cudaMallocFromPoolAsync(&a, MIB, own, NULL) == cudaSuccess &&
               pool_number(own, cudaMemPoolAttrUsedMemCurrent) == MIB &&
               pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 0,
-          "pools of the program's own");
+          "pool: created by the program, counts separately");
     cudaFreeAsync(a, NULL);
     check(cudaMemPoolDestroy(own) == cudaSuccess &&
               fails(cudaMallocFromPoolAsync(&a, MIB, own, NULL), cudaErrorInvalidValue),
-          "and their end");
+          "pool: destroyed, refuses allocations");
 }
 
 /* --- time --- */
@@ -369,8 +373,9 @@ static float time_of_launch(unsigned blocks)
 static void test_time(void)
 {
     const float small = time_of_launch(1), large = time_of_launch(1u << 20);
-    check(small > 0 && large > 10 * small, "a launch takes time by its grid");
-    check(time_of_launch(1u << 20) == large && time_of_launch(1) == small, "the same every time");
+    check(small > 0 && large > 10 * small, "time: launch, from the size of its grid");
+    check(time_of_launch(1u << 20) == large && time_of_launch(1) == small,
+          "time: same launch, same time");
 }
 
 static void sleep_a_little(void *data)
@@ -388,12 +393,14 @@ static void test_order(void)
     cudaLaunchHostFunc(stream, sleep_a_little, &calls);
     launch(&plain_stub, 1, 32, 0, stream);
     check(simdev_counted(SIMDEV_KERNEL_LAUNCHES) == before,
-          "a kernel waits for the program's function before it");
-    check(cudaStreamQuery(stream) == cudaErrorNotReady, "and the stream is not ready");
+          "order: kernel after a host function, waits");
+    check(cudaStreamQuery(stream) == cudaErrorNotReady,
+          "order: stream with waiting work, not ready");
     cudaStreamSynchronize(stream);
-    check(calls == 1 && simdev_counted(SIMDEV_KERNEL_LAUNCHES) == before + 1, "until both ran");
+    check(calls == 1 && simdev_counted(SIMDEV_KERNEL_LAUNCHES) == before + 1,
+          "order: synchronised stream, both have run");
     launch(&plain_stub, 1, 32, 0, stream);
-    check(cudaStreamQuery(stream) == cudaSuccess, "alone, a kernel is over at once");
+    check(cudaStreamQuery(stream) == cudaSuccess, "order: kernel on an idle stream, done at once");
     cudaStreamDestroy(stream);
 }
 
@@ -409,26 +416,26 @@ static void test_library(void)
     size_t bytes = 0;
     check(cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0) == cudaSuccess &&
               cudaLibraryGetKernelCount(&count, library) == cudaSuccess && count == 2,
-          "a library's kernels are counted");
+          "library: number of kernels");
     check(cudaLibraryGetKernel(&kernel, library, "shared") == cudaSuccess && kernel &&
               fails(cudaLibraryGetKernel(&kernel, library, "absent"), cudaErrorSymbolNotFound),
-          "and found by their names");
+          "library: kernels found by name");
     cudaLibraryGetKernel(&kernel, library, "shared");
     const struct dim3 one = {1, 1, 1};
     const uint64_t before = launched();
     check(cudaLaunchKernel(kernel, one, one, NULL, 0, NULL) == cudaSuccess &&
               launched() == before + 1,
-          "a handle can be launched");
+          "library: kernel launched by handle");
     check(cudaLibraryGetGlobal((void **)&address, &bytes, library, "numbers") == cudaSuccess &&
               bytes == sizeof(numbers) &&
               cudaMemcpy(&back, address + 2, 4, cudaMemcpyDeviceToHost) == cudaSuccess &&
               back == 33,
-          "and its variables read");
+          "library: variable read");
     check(cudaLibraryUnload(library) == cudaSuccess &&
               fails(cudaLaunchKernel(kernel, one, one, NULL, 0, NULL),
                     cudaErrorInvalidDeviceFunction) &&
               fails(cudaLibraryUnload(library), cudaErrorInvalidResourceHandle),
-          "after its end all are gone");
+          "library: unloaded, kernels and handle are invalid");
 }
 
 /* --- the driver, as programs look it up --- */
@@ -456,13 +463,13 @@ static void test_driver_module(void)
     const uint64_t before = launched();
     if (!check(p_cuModuleLoadData && p_cuModuleGetFunction && p_cuLaunchKernel &&
                    p_cuFuncGetAttribute && p_cuModuleUnload,
-               "the driver's functions are found"))
+               "driver: module functions found"))
         return;
     check(p_cuModuleLoadData(&module, fat_image(90, FAT_PLAIN)) == CUDA_SUCCESS &&
               p_cuModuleGetFunction(&function, module, "plain") == CUDA_SUCCESS &&
               p_cuModuleGetFunction(&function, module, "none") == CUDA_ERROR_NOT_FOUND &&
               p_cuModuleGetFunction(&function, module, "plain") == CUDA_SUCCESS,
-          "a module's kernels by name");
+          "driver: kernels of a module found by name");
     check(p_cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) == CUDA_SUCCESS &&
               launched() == before + 1,
           "cuLaunchKernel");
@@ -472,10 +479,10 @@ static void test_driver_module(void)
     check(p_cuModuleUnload(module) == CUDA_SUCCESS &&
               p_cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) ==
                   CUDA_ERROR_INVALID_HANDLE,
-          "the module's end");
+          "driver: unloaded module, handle is invalid");
     check(driver("cuStreamGetCaptureInfo", 12000) != driver("cuStreamGetCaptureInfo", 13000) &&
               !driver("cuNothing", 13000),
-          "each version of CUDA finds its own");
+          "driver: look-up by CUDA version, matching function");
 }
 
 static void test_driver_graph(void)
@@ -497,11 +504,11 @@ static void test_driver_graph(void)
               p_cuGraphAddKernelNode(&node, graph, NULL, 0, &params) == CUDA_SUCCESS &&
               p_cuGraphAddKernelNode(&node, graph, &node, 1, &params) == CUDA_SUCCESS &&
               p_cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS,
-          "a graph of kernels through the driver");
+          "driver: graph of kernels created");
     check(p_cuGraphLaunch(exec, NULL) == CUDA_SUCCESS && launched() == before + 2,
-          "and its launch");
+          "driver: graph of kernels launched");
     check(p_cuGraphExecDestroy(exec) == CUDA_SUCCESS && p_cuGraphDestroy(graph) == CUDA_SUCCESS,
-          "and its end");
+          "driver: graph of kernels destroyed");
 }
 
 static void test_virtual_memory(void)
@@ -525,37 +532,37 @@ static void test_virtual_memory(void)
     cudaMemGetInfo(&free_before, &total);
     check(p_cuMemAddressReserve(&base, 1000 * MIB, 0, 0, 0) == CUDA_SUCCESS &&
               base % (2 * MIB) == 0,
-          "addresses are reserved");
-    check(!simdev_range_alive((void *)base, 1), "and nothing is there");
+          "virtual memory: addresses reserved");
+    check(!simdev_range_alive((void *)base, 1), "virtual memory: reserved range, not usable");
     check(p_cuMemCreate(&first, 2 * MIB, &prop, 0) == CUDA_SUCCESS &&
               p_cuMemCreate(&second, 2 * MIB, &prop, 0) == CUDA_SUCCESS &&
               p_cuMemMap(base, 2 * MIB, 0, first, 0) == CUDA_SUCCESS &&
               p_cuMemMap(base + 2 * MIB, 2 * MIB, 0, second, 0) == CUDA_SUCCESS &&
               p_cuMemSetAccess(base, 4 * MIB, &access, 1) == CUDA_SUCCESS,
-          "memory is mapped side by side");
+          "virtual memory: two pieces mapped next to each other");
     check(p_cuMemMap(base, 2 * MIB, 0, second, 0) == CUDA_ERROR_INVALID_VALUE,
-          "and not where some is mapped");
+          "virtual memory: map over a mapped range, refused");
     cudaMemGetInfo(&free_after, &total);
-    check(free_before - free_after == 4 * MIB, "it counts");
+    check(free_before - free_after == 4 * MIB, "virtual memory: created pieces count");
     check(simdev_range_alive((void *)(base + MIB), 2 * MIB) &&
               !simdev_range_alive((void *)(base + 3 * MIB), 2 * MIB),
-          "a range may lie in both, and not beyond");
+          "virtual memory: range across two pieces, valid up to their end");
     cudaMemcpy((void *)(base + 2 * MIB - 4), &value, 4, cudaMemcpyHostToDevice);
     cudaMemcpy(back, (void *)(base + 2 * MIB - 4), 8, cudaMemcpyDeviceToHost);
-    check(back[0] == 123 && back[1] == 0, "copies go over the seam");
+    check(back[0] == 123 && back[1] == 0, "virtual memory: copy across two pieces, correct");
     check(p_cuMemUnmap(base, 4 * MIB) == CUDA_SUCCESS && p_cuMemRelease(first) == CUDA_SUCCESS &&
               p_cuMemRelease(second) == CUDA_SUCCESS &&
               p_cuMemRelease(second) == CUDA_ERROR_INVALID_VALUE &&
               p_cuMemAddressFree(base, 1000 * MIB) == CUDA_SUCCESS,
-          "all of it ends");
+          "virtual memory: unmapped, released and freed once");
     cudaMemGetInfo(&free_after, &total);
-    check(free_before == free_after, "and counts no more");
+    check(free_before == free_after, "virtual memory: released pieces do not count");
     check(p_cuMemCreate(&first, total / (2 * MIB) * 2 * MIB + 2 * MIB, &prop, 0) ==
               CUDA_ERROR_OUT_OF_MEMORY,
-          "the capacity holds for it");
+          "virtual memory: above the capacity, refused");
 }
 
-/* --- what is told, and compute mode --- */
+/* --- the report, and compute mode --- */
 
 static int number_in(const cJSON *json, const char *first, const char *second, const char *third)
 {
@@ -603,19 +610,20 @@ static void test_report(void)
 {
     char path[] = "/tmp/simdev-account-XXXXXX";
     const int file = mkstemp(path);
-    check(run_self("report", "account", path) == 0, "a program that is told of");
+    check(run_self("report", "account", path) == 0,
+          "report: program in account mode, exits with 0");
     cJSON *report = read_json(path);
     check(number_in(report, "not_executed", "kernels", "total") == 3 &&
               number_in(report, "not_executed", "kernels", "names") == 2 &&
               number_in(report, "kernel_launches", NULL, NULL) == 3,
-          "its kernels");
-    check(number_in(report, "not_executed", "calls", "total") == 1, "a library's call");
-    check(number_in(report, "missing", "most", "cuNothing") == 1, "what is missing");
+          "report: kernels");
+    check(number_in(report, "not_executed", "calls", "total") == 1, "report: library call");
+    check(number_in(report, "missing", "most", "cuNothing") == 1, "report: missing function");
     check(number_in(report, "reads_of_nothing_written", "bytes", NULL) == 4,
-          "a read of what a kernel should have written");
+          "report: read of bytes that a kernel should have written");
     cJSON_Delete(report);
     check(run_self("compute", "compute", path) == 0,
-          "in compute mode a kernel is refused, and that is a violation");
+          "compute mode: kernel launch, refused with a violation");
     close(file);
     unlink(path);
 }
@@ -633,7 +641,7 @@ int main(int count, char **arguments)
     test_attributes("as it is");
     __cudaUnregisterFatBinary(handle);
     check(fails(launch(&plain_stub, 1, 32, 0, NULL), cudaErrorUnknown),
-          "a program's library that is gone takes its kernels along");
+          "unloaded library: its kernels are invalid");
     handle = register_program(FAT_LZ4);
     test_attributes("LZ4");
     __cudaUnregisterFatBinary(handle);
@@ -644,7 +652,7 @@ int main(int count, char **arguments)
     test_variable();
     test_large();
     test_bytes();
-    test_given();
+    test_kernel_arguments();
     test_managed();
     test_pools();
     test_time();

@@ -1,5 +1,5 @@
-/* What the tests of the stand-in libcuda share: its functions, found as a library finds them that
- * nobody linked against a driver. Each test program includes it once. */
+/* Shared by the tests of the simulated libcuda: its functions, looked up as a library does that is
+ * not linked against a driver. Each test program includes it once. */
 #ifndef SELFTEST_CUDA_H
 #define SELFTEST_CUDA_H
 
@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-/* By the names that are exported. */
+/* By their exported names. */
 #undef cuCtxCreate
 #undef cuStreamGetCaptureInfo
 #define CALLS(C)                                                                                   \
@@ -67,7 +67,7 @@ static struct {
 #undef MEMBER
 } cu;
 
-/* False if there is no driver yet, or not all of it. */
+/* False if there is no driver yet, or if a function is missing. */
 static bool bind_driver(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -84,15 +84,14 @@ static bool bind_driver(void)
     return bound;
 }
 
-/* A call of the driver that has to fail with this error, and leave the runtime's last error alone.
- */
+/* True if a driver call failed with this error and did not change the runtime's last error. */
 static inline bool refused(CUresult result, CUresult wanted)
 {
     const cudaError_t last = cudaGetLastError();
     const char *got = NULL;
     (void)cu.cuGetErrorName(result, &got);
     if (result != wanted || last != cudaSuccess)
-        printf("# %s, and the last error of the runtime is %s\n", got ? got : "unnamed",
+        printf("# error %s, last error of the runtime %s\n", got ? got : "unnamed",
                cudaGetErrorName(last));
     return result == wanted && last == cudaSuccess;
 }

@@ -1,6 +1,5 @@
-/* Tests of the stand-in for CUDA 12, as a program compiled with CUDA 12's headers calls it: forms
- * of functions and structures that CUDA 13 no longer has. Their declarations are this file's own.
- */
+/* Tests of libcudart.so.12, called as by a program compiled with CUDA 12's headers: functions and
+ * structures in forms that CUDA 13 removed. Declares them itself. */
 #include "selftest_cudart.h"
 #include <dlfcn.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static void *runtime(const char *name)
 #define FUNCTION(name, ...)                                                                        \
     cudaError_t (*name)(__VA_ARGS__) = (cudaError_t(*)(__VA_ARGS__))runtime(#name)
 
-/* True if nothing was written from `begin` on. */
+/* True if no byte from `begin` on was written. */
 static bool untouched(const unsigned char *memory, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++)
@@ -43,23 +42,23 @@ static void test_structures(void)
     unsigned char memory[2048];
     int version = 0;
     void *block = device_alloc(100), *told;
-    check(cudaRuntimeGetVersion(&version) == cudaSuccess && version / 1000 == 12, "version 12");
+    check(cudaRuntimeGetVersion(&version) == cudaSuccess && version / 1000 == 12, "version: 12");
     memset(memory, CANARY, sizeof(memory));
     check(cudaPointerGetAttributes(memory, block) == cudaSuccess &&
               integer_at(memory, 0) == cudaMemoryTypeDevice && integer_at(memory, 4) == 0 &&
               untouched(memory, OLD_POINTER_BYTES, sizeof(memory)),
-          "attributes of a pointer, and no byte more");
+          "structures: pointer attributes, CUDA 12's size");
     memcpy(&told, memory + 8, sizeof(told));
-    check(told == block, "the pointer on the device");
+    check(told == block, "structures: pointer attributes, device pointer");
     memset(memory, CANARY, sizeof(memory));
     check(cudaGetDeviceProperties_v2(memory, 0) == cudaSuccess &&
               untouched(memory, OLD_PROP_BYTES, sizeof(memory)) &&
               !untouched(memory, OLD_PROP_BYTES - 1, OLD_PROP_BYTES),
-          "properties of a device, and no byte more");
+          "structures: device properties, CUDA 12's size");
     /* From CUDA 12.8's header: clockRate, multiProcessorCount, cooperativeLaunch, clusterLaunch. */
     check(integer_at(memory, 348) == 1980000 && integer_at(memory, 388) == 132 &&
               integer_at(memory, 688) == 1 && integer_at(memory, 772) == 1,
-          "each where a program of CUDA 12 looks for it");
+          "structures: device properties at CUDA 12's offsets");
     cudaFree(block);
 }
 
@@ -84,24 +83,24 @@ static void test_forms(void)
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     check(cudaStreamGetCaptureInfo(stream, &status, &id) == cudaSuccess &&
               status == cudaStreamCaptureStatusActive && id != 0,
-          "three arguments tell of a capture");
+          "forms: cudaStreamGetCaptureInfo with three arguments");
     check(cudaStreamGetCaptureInfo_v2(stream, &status, &id, &captured, &nodes, &count) ==
                   cudaSuccess &&
               captured && count == 0,
-          "and six of its graph");
+          "forms: cudaStreamGetCaptureInfo_v2 with six arguments");
     cudaStreamEndCapture(stream, &graph);
     cudaGraphAddEmptyNode(&first, graph, NULL, 0);
     cudaGraphAddEmptyNode(&second, graph, NULL, 0);
     check(cudaGraphAddDependencies(graph, &first, &second, 1) == cudaSuccess &&
               cudaGraphGetEdges(graph, NULL, NULL, &count) == cudaSuccess && count == 1 &&
               cudaGraphNodeGetDependencies(second, &found, &count) == cudaSuccess && found == first,
-          "edges have no data");
+          "forms: edges without data");
     cudaGraphDestroy(graph);
     cudaStreamDestroy(stream);
     check(runtime("cudaEventElapsedTime_v2") && runtime("cudaStreamGetCaptureInfo_v3") &&
               runtime("cudaGraphAddNode_v2") && runtime("cudaMemAdvise_v2") &&
               !runtime("simdev_12_edges"),
-          "newer forms go by their numbers");
+          "forms: newer forms have a version suffix");
 }
 
 int main(void)

@@ -9,7 +9,7 @@ static void increment(void *counter)
     ++*(int *)counter;
 }
 
-/* A context that is current, on the device. */
+/* Creates a context on the device, which becomes current. */
 static CUcontext make(int device)
 {
     CUcontext context = NULL;
@@ -31,20 +31,19 @@ static void test_stack(void)
     CUcontext first = primary(0), second = NULL, popped = NULL;
     const unsigned long long outer = id_of(NULL);
     second = make(0);
-    check(second && current() == second && id_of(NULL) != outer,
-          "a context is current when it is made");
+    check(second && current() == second && id_of(NULL) != outer, "stack: created context, current");
     check(cu.cuCtxPopCurrent_v2(&popped) == CUDA_SUCCESS && popped == second && current() == first,
-          "below it is the one before");
+          "stack: popped context, the previous one is current");
     check(cu.cuCtxPushCurrent_v2(second) == CUDA_SUCCESS && current() == second &&
               cu.cuCtxSetCurrent(first) == CUDA_SUCCESS && current() == first &&
               cu.cuCtxPopCurrent_v2(NULL) == CUDA_SUCCESS && current() == first,
-          "a context is put on top, or in place of the top");
-    check(cu.cuCtxSetCurrent(NULL) == CUDA_SUCCESS && !current(), "or none");
+          "stack: pushed on top, or set instead of the top");
+    check(cu.cuCtxSetCurrent(NULL) == CUDA_SUCCESS && !current(), "stack: set to NULL, no context");
     check(refused(cu.cuCtxSetCurrent((CUcontext)(void *)&first), CUDA_ERROR_INVALID_CONTEXT) &&
               refused(cu.cuCtxPushCurrent_v2(NULL), CUDA_ERROR_INVALID_CONTEXT) &&
               refused(cu.cuCtxDestroy_v2(first), CUDA_ERROR_INVALID_CONTEXT) &&
               refused(cu.cuCtxCreate_v2(&popped, 0, 7), CUDA_ERROR_INVALID_DEVICE),
-          "what is no context is refused");
+          "stack: invalid contexts, refused");
     cu.cuCtxDestroy_v2(second);
 }
 
@@ -55,15 +54,16 @@ static void test_runtime(void)
     void *block = device_alloc(100);
     cudaGetDevice(&device);
     check(context && current() == context && device == 1,
-          "the runtime uses the context that is current");
+          "runtime: current context of the driver, used");
     cudaSetDevice(0);
-    check(current() == primary(0) && current() != context, "until a device is chosen");
+    check(current() == primary(0) && current() != context,
+          "runtime: device chosen, primary context is current");
     cu.cuCtxSetCurrent(context);
-    check(cudaFree(block) == cudaSuccess, "memory of its own is freed");
+    check(cudaFree(block) == cudaSuccess, "runtime: memory of the current context, freed");
     check(cu.cuCtxCreate_v4(&v4, NULL, 0, 0) == CUDA_SUCCESS && v4 && v4 != context,
-          "contexts by CUDA 13's function");
+          "cuCtxCreate_v4: creates a context");
     cu.cuCtxDestroy_v2(v4);
-    check(current() == context, "what is destroyed is popped");
+    check(current() == context, "stack: destroyed context, popped");
     cu.cuCtxDestroy_v2(context);
 }
 
@@ -79,17 +79,17 @@ static void test_owners(void)
     cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
     check(refused(cu.cuEventRecord(event, stream), CUDA_ERROR_INVALID_HANDLE) &&
               fails(cudaEventRecord(event, stream), cudaErrorInvalidResourceHandle),
-          "an event is not recorded on a stream of another context");
+          "event: recorded on a stream of another context, refused");
     check(cu.cuEventRecord(event, other) == CUDA_SUCCESS &&
               cu.cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS,
-          "a stream of another context may wait for it");
+          "event: waited for by a stream of another context");
     check(fails(enqueue(stream, increment, &counter), cudaErrorInvalidResourceHandle) &&
               enqueue(other, increment, &counter) == cudaSuccess,
-          "nothing is launched on a stream of another context");
+          "launch: stream of another context, refused");
     cu.cuCtxSetCurrent(first);
     check(enqueue(stream, increment, &counter) == cudaSuccess &&
               cu.cuEventRecord(event, other) == CUDA_SUCCESS,
-          "the event's own context need not be current");
+          "event: recorded while another context is current");
     cu.cuStreamSynchronize(stream);
     cu.cuStreamSynchronize(other);
     cu.cuStreamDestroy_v2(stream);
@@ -107,7 +107,7 @@ static void touch(void *arg)
     t->alive = simdev_range_alive(t->memory, 64);
 }
 
-/* Whether work on the stream can use the memory. */
+/* True if work on the stream can use the memory. */
 static bool can_use(cudaStream_t stream, void *memory)
 {
     struct touch t = {.memory = memory, .alive = false};
@@ -123,10 +123,11 @@ static void test_address_spaces(void)
     cudaMallocAsync(&pooled, 64, NULL);
     second = make(0);
     there = device_alloc(64);
-    check(can_use(NULL, there) && !can_use(NULL, here), "memory is its context's");
-    check(can_use(NULL, pooled), "but for the device's pool");
+    check(can_use(NULL, there) && !can_use(NULL, here), "memory: of another context, not usable");
+    check(can_use(NULL, pooled), "memory: of the device's pool, usable in any context");
     cu.cuCtxSetCurrent(first);
-    check(can_use(NULL, here) && !can_use(NULL, there), "either way");
+    check(can_use(NULL, here) && !can_use(NULL, there),
+          "memory: of the first context, not usable in the second");
     cu.cuCtxDestroy_v2(second);
     cudaFree(here);
     cudaFreeAsync(pooled, NULL);
@@ -156,25 +157,25 @@ static void test_default_streams(void)
     sem_init(&gate, 0, 0);
     on_thread(note_stream);
     check(own != other_threads_stream && own == stream_id(cudaStreamPerThread) && own != legacy,
-          "a thread's default stream is its own");
+          "default streams: one per thread");
     enqueue(NULL, wait_gate, &gate);
     enqueue(NULL, increment, &here);
     second = make(0);
     check(stream_id(NULL) != legacy && stream_id(cudaStreamPerThread) != own,
-          "each context has default streams of its own");
+          "default streams: separate in each context");
     enqueue(NULL, increment, &there);
     check(cudaDeviceSynchronize() == cudaSuccess && there == 1 && here == 0,
-          "which do not wait for each other");
+          "default streams: no order between contexts");
     cu.cuCtxSetCurrent(first);
     open_gate(&gate);
     cudaDeviceSynchronize();
     check(here == 1 && stream_id(NULL) == legacy && stream_id(cudaStreamPerThread) == own,
-          "and stay what they are");
+          "default streams: unchanged after another context's end");
     cu.cuCtxDestroy_v2(second);
     sem_destroy(&gate);
 }
 
-/* --- what is destroyed --- */
+/* --- destruction --- */
 
 static atomic_int stage;
 
@@ -196,11 +197,11 @@ static void *hold_context(void *unused)
     reach(2);
     check(refused(cu.cuEventCreate(&event, 0), CUDA_ERROR_CONTEXT_IS_DESTROYED) &&
               current() == shared && fails(cudaFree(NULL), cudaErrorContextIsDestroyed),
-          "a context that another thread destroyed is of no use");
+          "destroyed by another thread: the current context is invalid");
     cudaSetDevice(0);
     check(cu.cuEventCreate(&event, 0) == CUDA_SUCCESS &&
               cu.cuEventDestroy_v2(event) == CUDA_SUCCESS,
-          "another one can be chosen");
+          "destroyed by another thread: a new context can be set");
     return NULL;
 }
 
@@ -224,17 +225,18 @@ static void test_destroy(void)
     enqueue(stream, sleep_5ms, NULL);
     enqueue(stream, increment, &counter);
     check(cu.cuCtxDestroy_v2(shared) == CUDA_SUCCESS && counter == 1 && current() == first,
-          "a context ends when its work has");
+          "destruction: waits for the context's work");
     atomic_store(&stage, 2);
     pthread_join(thread, NULL);
     cudaMemGetInfo(&after, &total);
     check(refused(cu.cuStreamDestroy_v2(stream), CUDA_ERROR_INVALID_HANDLE) &&
               refused(cu.cuEventDestroy_v2(event), CUDA_ERROR_INVALID_HANDLE) &&
               !simdev_range_alive((void *)(uintptr_t)memory, 1) && after == before,
-          "with its streams, events and memory");
-    check(refused(cu.cuCtxDestroy_v2(shared), CUDA_ERROR_INVALID_CONTEXT), "and only once");
+          "destruction: ends streams, events and memory");
+    check(refused(cu.cuCtxDestroy_v2(shared), CUDA_ERROR_INVALID_CONTEXT),
+          "destruction: second call, refused");
     CUcontext next = make(0);
-    check(next == shared && id_of(next) > id, "a handle is given again, an id never");
+    check(next == shared && id_of(next) > id, "destruction: handle reused, id not reused");
     cu.cuCtxDestroy_v2(next);
 }
 
@@ -249,7 +251,7 @@ static void test_destroy_capturing(void)
     cu.cuCtxDestroy_v2(context);
     primary(0);
     block = device_alloc(64);
-    check(block != NULL, "a capture ends with its context");
+    check(block != NULL, "destruction: ends the context's capture");
     cudaFree(block);
 }
 
@@ -259,9 +261,9 @@ static void fresh_thread(void)
 {
     int device = -1;
     check(cudaGetDevice(&device) == cudaSuccess && device == 0 && !current(),
-          "a fresh thread is on the first device");
+          "devices: new thread uses the first device");
     check(cudaSetDevice(1) == cudaSuccess && cudaGetDevice(&device) == cudaSuccess && device == 1,
-          "a thread chooses its device");
+          "devices: thread sets its device");
 }
 
 static void test_devices(void)
@@ -269,37 +271,43 @@ static void test_devices(void)
     struct cudaPointerAttributes attributes;
     size_t first_free = 0, second_free = 0, total = 0;
     int count = 0, device = -1;
-    check(cudaGetDeviceCount(&count) == cudaSuccess && count == 2, "two devices");
+    check(cudaGetDeviceCount(&count) == cudaSuccess && count == 2,
+          "devices: SIMDEV_DEVICES=2, two devices");
     CUcontext a = primary(0), b = primary(1);
-    check(a != b && id_of(a) != id_of(b), "each has a primary context");
+    check(a != b && id_of(a) != id_of(b), "devices: separate primary contexts");
     on_thread(fresh_thread);
     primary(0);
     on_thread(fresh_thread);
-    check(cudaGetDevice(&device) == cudaSuccess && device == 0, "and nobody else's");
-    check(fails(cudaSetDevice(2), cudaErrorInvalidDevice), "there is no third");
+    check(cudaGetDevice(&device) == cudaSuccess && device == 0,
+          "devices: setting of one thread does not change another");
+    check(fails(cudaSetDevice(2), cudaErrorInvalidDevice), "devices: third device, refused");
     void *here = device_alloc(40 * MIB);
     primary(1);
     void *there = device_alloc(40 * MIB);
-    check(here && there, "each has memory of its own");
+    check(here && there, "devices: separate memory");
     void *more = NULL;
-    check(fails(cudaMalloc(&more, 40 * MIB), cudaErrorMemoryAllocation), "and no more than that");
+    check(fails(cudaMalloc(&more, 40 * MIB), cudaErrorMemoryAllocation),
+          "devices: separate capacity");
     cudaMemGetInfo(&second_free, &total);
     cudaPointerGetAttributes(&attributes, there);
-    check(attributes.device == 1 && second_free == 24 * MIB, "which is told");
+    check(attributes.device == 1 && second_free == 24 * MIB,
+          "devices: attributes and free memory of each");
     check(cudaMemcpy(there, here, MIB, cudaMemcpyDeviceToDevice) == cudaSuccess,
-          "copies go from one to the other");
-    check(can_use(NULL, there) && !can_use(NULL, here), "work does not");
-    check(cudaDeviceReset() == cudaSuccess && simdev_range_alive(here, 1) == false, "a reset");
+          "devices: copy between two devices");
+    check(can_use(NULL, there) && !can_use(NULL, here),
+          "devices: work uses memory of its device only");
+    check(cudaDeviceReset() == cudaSuccess && simdev_range_alive(here, 1) == false,
+          "reset: one device's memory is freed");
     cudaFree(NULL);
     cudaMemGetInfo(&second_free, &total);
     primary(0);
     cudaMemGetInfo(&first_free, &total);
     check(second_free == 64 * MIB && first_free == 24 * MIB && simdev_range_alive(here, 40 * MIB),
-          "is of one device");
+          "reset: memory of the other device is kept");
     cudaFree(here);
 }
 
-/* cuDNN plans without a device, whatever the program has. */
+/* cuDNN plans without a device, also in a program with a context. */
 static void test_planner(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -307,7 +315,7 @@ static void test_planner(void)
     *(void **)&is_planner = library ? dlsym(library, "cuda_driver_is_planner") : NULL;
     check(is_planner && is_planner((const void *)cudnnCreate) &&
               !is_planner((const void *)cudaFree) && !is_planner((const void *)test_planner),
-          "cuDNN is told of no context");
+          "cuDNN's planning: has no context");
 }
 
 static void test_cudnn(void)
@@ -321,7 +329,7 @@ static void test_cudnn(void)
     cudnnCreate(&handle);
     check(cudnnSetStream(handle, here) == CUDNN_STATUS_SUCCESS &&
               cudnnSetStream(handle, there) == CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH,
-          "a cuDNN handle takes streams of its own device");
+          "cuDNN handle: accepts only streams of its device");
     cudnnDestroy(handle);
     cudaStreamDestroy(here);
     cudaStreamDestroy(there);
@@ -333,7 +341,7 @@ int main(void)
     setenv("SIMDEV_DEVICES", "2", 1);
     setenv("SIMDEV_CAPACITY", "64M", 1);
     (void)cudaSetDevice(0);
-    if (!check(bind_driver(), "there is a driver"))
+    if (!check(bind_driver(), "a driver is loaded"))
         return finish_checks();
     test_stack();
     test_runtime();

@@ -1,4 +1,4 @@
-/* Tests of the stand-in libcuda's copies of boxes. Prints TAP. */
+/* Tests of the simulated libcuda's copies of boxes. Prints TAP. */
 #include "selftest_cuda.h"
 #include <string.h>
 
@@ -69,16 +69,16 @@ static void test_stream(CUstream stream)
     CUDA_MEMCPY3D in = inwards(), out = outwards();
     check(cu.cuMemcpy3DAsync_v2(&in, stream) == CUDA_SUCCESS &&
               cu.cuStreamSynchronize(stream) == CUDA_SUCCESS && is_packed(0),
-          "a box is packed");
+          "stream: box packed");
     memset(back, 9, PACKED);
     cudaMemcpy(packed, back, PACKED, cudaMemcpyHostToDevice);
     check(cu.cuMemcpy3DAsync_v2(&out, stream) == CUDA_SUCCESS &&
               cu.cuStreamSynchronize(stream) == CUDA_SUCCESS,
-          "and unpacked");
+          "stream: box unpacked");
     cudaMemcpy(back, view, VIEW, cudaMemcpyDeviceToHost);
     for (int i = 0; i < PACKED; i++)
         host[place(i)] = 9;
-    check(memcmp(host, back, VIEW) == 0, "which leaves the gaps alone");
+    check(memcmp(host, back, VIEW) == 0, "stream: gaps unchanged");
 }
 
 static void test_capture(CUstream stream)
@@ -89,13 +89,13 @@ static void test_capture(CUstream stream)
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     check(cu.cuMemcpy3DAsync_v2(&in, stream) == CUDA_SUCCESS &&
               cudaStreamEndCapture(stream, &graph) == cudaSuccess,
-          "a box is captured");
+          "capture: copy of a box");
     cudaGraphInstantiate(&exec, graph, 0);
     for (int turn = 2; turn < 4; turn++) {
         refill(turn);
         cudaGraphLaunch(exec, stream);
         cudaStreamSynchronize(stream);
-        check(is_packed(0), "and replayed");
+        check(is_packed(0), "capture: replayed copy");
     }
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
@@ -113,20 +113,20 @@ static void test_nodes(CUstream stream)
               cu.cuGraphAddMemcpyNode(&second, graph, &first, 1, &out, context) == CUDA_SUCCESS &&
               cu.cuGraphAddMemcpyNode(&second, graph, NULL, 0, &out, NULL) ==
                   CUDA_ERROR_INVALID_CONTEXT,
-          "boxes are nodes");
+          "nodes: added, refused without a context");
     refill(5);
     cudaGraphInstantiate(&exec, graph, 0);
     cudaGraphLaunch(exec, stream);
     cudaStreamSynchronize(stream);
-    check(is_packed(0), "that run");
+    check(is_packed(0), "nodes: copies run");
     cudaGraphExecDestroy(exec);
     in.srcDevice += 1;
-    check(cu.cuGraphMemcpyNodeSetParams(first, &in) == CUDA_SUCCESS, "other addresses are set");
+    check(cu.cuGraphMemcpyNodeSetParams(first, &in) == CUDA_SUCCESS, "nodes: other addresses set");
     refill(6);
     cudaGraphInstantiate(&exec, graph, 0);
     cudaGraphLaunch(exec, stream);
     cudaStreamSynchronize(stream);
-    check(is_packed(7), "and used");
+    check(is_packed(7), "nodes: other addresses used");
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
 }
@@ -134,22 +134,24 @@ static void test_nodes(CUstream stream)
 static void test_refusals(CUstream stream)
 {
     CUDA_MEMCPY3D bad = inwards();
-    check(cu.cuMemcpy3DAsync_v2(NULL, stream) == CUDA_ERROR_INVALID_VALUE, "no box is refused");
+    check(cu.cuMemcpy3DAsync_v2(NULL, stream) == CUDA_ERROR_INVALID_VALUE,
+          "refusals: NULL instead of a box");
     bad.srcPitch = (size_t)1 << 31;
     check(refused(cu.cuMemcpy3DAsync_v2(&bad, stream), CUDA_ERROR_INVALID_VALUE),
-          "a pitch of 2^31 bytes is");
+          "refusals: pitch of 2^31 bytes");
     bad = inwards();
     bad.dstPitch = WIDTH - 1;
     check(refused(cu.cuMemcpy3DAsync_v2(&bad, stream), CUDA_ERROR_INVALID_VALUE),
-          "rows longer than their pitch are");
+          "refusals: rows longer than their pitch");
     bad = inwards();
     bad.srcHeight = ROWS - 1;
     check(refused(cu.cuMemcpy3DAsync_v2(&bad, stream), CUDA_ERROR_INVALID_VALUE),
-          "planes of more rows than their height are");
+          "refusals: planes with more rows than their height");
     bad = inwards();
     bad.srcMemoryType = CU_MEMORYTYPE_HOST;
-    check(refused(cu.cuMemcpy3DAsync_v2(&bad, stream), CUDA_ERROR_INVALID_VALUE), "host memory is");
-    check(simdev_violations() == 0, "none of it was a violation");
+    check(refused(cu.cuMemcpy3DAsync_v2(&bad, stream), CUDA_ERROR_INVALID_VALUE),
+          "refusals: host memory");
+    check(simdev_violations() == 0, "refusals: no violations");
 }
 
 int main(void)

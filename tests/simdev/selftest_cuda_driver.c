@@ -1,38 +1,38 @@
-/* Tests of the stand-in libcuda: a driver that shares the device with the runtime. Prints TAP. */
+/* Tests of the simulated libcuda, which shares the device with the runtime. Prints TAP. */
 #include "selftest_cuda.h"
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-/* --- who has a context --- */
+/* --- current contexts --- */
 
 static void fresh_thread(void)
 {
     CUevent event = NULL;
     CUcontext context;
-    check(!current() && id_of(NULL) == 0, "a fresh thread has no context");
+    check(!current() && id_of(NULL) == 0, "context: new thread, none");
     check(cu.cuEventCreate(&event, 0) == CUDA_ERROR_INVALID_CONTEXT &&
               cu.cuCtxPopCurrent_v2(&context) == CUDA_ERROR_INVALID_CONTEXT,
-          "without which the driver does nothing");
+          "context: none, driver calls are refused");
     (void)cudaGetDeviceCount(&(int){0});
-    check(!current(), "counting devices makes none current");
+    check(!current(), "context: cudaGetDeviceCount, still none");
     (void)cudaSetDevice(0);
     check(current() && cu.cuEventCreate(&event, 0) == CUDA_SUCCESS &&
               cu.cuEventDestroy_v2(event) == CUDA_SUCCESS,
-          "choosing a device does");
+          "context: cudaSetDevice, primary is current");
 }
 
 static void first_call(void)
 {
     void *block = device_alloc(1);
-    check(current() != NULL, "any use of the runtime does");
+    check(current() != NULL, "context: any runtime call, primary is current");
     cudaFree(block);
 }
 
 static void first_work(void)
 {
     enqueue(NULL, sleep_5ms, NULL);
-    check(current() != NULL, "work does");
+    check(current() != NULL, "context: queued work, primary is current");
 }
 
 static void test_primary(void)
@@ -43,28 +43,29 @@ static void test_primary(void)
     on_thread(first_work);
     cudaSetDevice(0);
     check(cu.cuDevicePrimaryCtxRetain(&retained, 0) == CUDA_SUCCESS && retained == current(),
-          "the primary context is the runtime's");
+          "primary context: retained by the driver, same as the runtime's");
     const unsigned long long id = id_of(retained);
-    check(id != 0 && id == id_of(NULL), "and has an id");
+    check(id != 0 && id == id_of(NULL), "primary context: has an id");
     check(cu.cuDevicePrimaryCtxRelease_v2(0) == CUDA_SUCCESS && id_of(NULL) == id &&
               cu.cuDevicePrimaryCtxRelease_v2(0) == CUDA_ERROR_INVALID_CONTEXT,
-          "a release does not end what the runtime uses, and there is one only");
+          "primary context: released once, still used by the runtime");
     check(cu.cuDevicePrimaryCtxRetain(&retained, 1) == CUDA_ERROR_INVALID_DEVICE,
-          "there is no second device");
+          "primary context: second device, refused");
     cudaDeviceReset();
     check(id_of(retained) == 0 && refused(cu.cuCtxGetId(retained, &(unsigned long long){0}),
                                           CUDA_ERROR_CONTEXT_IS_DESTROYED),
-          "a reset ends it");
+          "primary context: reset, destroyed");
     cudaFree(NULL);
-    check(current() == retained && id_of(NULL) > id, "the next use has a new id");
+    check(current() == retained && id_of(NULL) > id,
+          "primary context: next use, same handle and new id");
     int device = -1, bits = 0;
     check(cu.cuInit(0) == CUDA_SUCCESS && cu.cuDeviceGet(&device, 0) == CUDA_SUCCESS &&
               device == 0 && cu.cuDeviceGet(&device, 1) == CUDA_ERROR_INVALID_DEVICE,
-          "the driver has the one device");
+          "device: only one");
     check(cu.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 0) ==
                   CUDA_SUCCESS &&
               bits == 6144,
-          "and its memory bus is the profile's");
+          "device: memory bus of the profile");
 }
 
 /* --- streams, events, memory --- */
@@ -78,22 +79,22 @@ static void test_streams(void)
     check(cu.cuStreamCreateWithPriority(&high, CU_STREAM_NON_BLOCKING, -3) == CUDA_SUCCESS &&
               cu.cuStreamGetPriority(high, &priority) == CUDA_SUCCESS && priority == -3 &&
               cu.cuStreamGetFlags(high, &flags) == CUDA_SUCCESS && flags == CU_STREAM_NON_BLOCKING,
-          "a stream has its priority and its flags");
+          "stream: priority and flags");
     check(cudaStreamGetPriority(high, &priority) == cudaSuccess && priority == -3,
-          "it is the runtime's too");
+          "stream: usable by the runtime");
     cu.cuStreamCreate(&low, CU_STREAM_DEFAULT);
     check(cu.cuStreamGetId(low, &a) == CUDA_SUCCESS && cudaStreamGetId(low, &b) == cudaSuccess &&
               a == b && cu.cuStreamGetId(high, &c) == CUDA_SUCCESS && a != c,
-          "one id for both");
+          "stream: same id in driver and runtime");
     check(cu.cuStreamGetId(NULL, &a) == CUDA_SUCCESS &&
               cu.cuStreamGetId(CU_STREAM_LEGACY, &b) == CUDA_SUCCESS && a == b &&
               cu.cuStreamGetId(CU_STREAM_PER_THREAD, &c) == CUDA_SUCCESS && a != c,
-          "default streams have ids");
+          "stream: default streams have ids");
     cu.cuStreamDestroy_v2(low);
     check(refused(cu.cuStreamDestroy_v2(low), CUDA_ERROR_INVALID_HANDLE) &&
               refused(cu.cuStreamGetId(low, &a), CUDA_ERROR_INVALID_HANDLE) &&
               refused(cu.cuStreamCreate(&low, 8), CUDA_ERROR_INVALID_VALUE),
-          "errors are answered and not remembered");
+          "stream: errors are returned, the last error does not change");
     cudaStreamDestroy(high);
 }
 
@@ -125,29 +126,29 @@ static void test_events(void)
     cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
     check(cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
               cu.cuEventQuery(event) == CUDA_SUCCESS,
-          "an event that names nothing is done");
+          "event: never recorded, done");
     enqueue(a, wait_gate, &gate);
     enqueue(a, increment, &counter);
     check(cu.cuEventRecord(event, a) == CUDA_SUCCESS &&
               refused(cu.cuEventQuery(event), CUDA_ERROR_NOT_READY),
-          "one that was recorded behind work is not");
-    check(cu.cuStreamWaitEvent(b, event, 0) == CUDA_SUCCESS, "a stream waits for it");
+          "event: recorded after work, not ready");
+    check(cu.cuStreamWaitEvent(b, event, 0) == CUDA_SUCCESS, "event: waited for by another stream");
     enqueue(b, look, &l);
     open_gate(&gate);
     check(cu.cuStreamSynchronize(b) == CUDA_SUCCESS && l.seen == 1 &&
               cu.cuEventQuery(event) == CUDA_SUCCESS,
-          "and comes behind it");
+          "event: wait, ordered after the recorded work");
     cu.cuEventDestroy_v2(event);
     check(refused(cu.cuEventRecord(event, a), CUDA_ERROR_INVALID_HANDLE) &&
               refused(cu.cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE) &&
               refused(cu.cuStreamWaitEvent(a, event, 0), CUDA_ERROR_INVALID_HANDLE),
-          "no event after it was destroyed");
+          "event: destroyed, refused");
     cudaStreamDestroy(a);
     cudaStreamDestroy(b);
     sem_destroy(&gate);
 }
 
-/* A wait that is dropped: what it was for does not hold the stream up. */
+/* A dropped wait does not delay its stream. */
 static void test_dropped(void)
 {
     sem_t gate;
@@ -166,13 +167,13 @@ static void test_dropped(void)
     simdev_drop("cuStreamWaitEvent", 2);
     check(cu.cuStreamWaitEvent(a, event, 0) == CUDA_SUCCESS &&
               cu.cuStreamWaitEvent(b, event, 0) == CUDA_SUCCESS,
-          "a call that does nothing answers success");
+          "dropped call: returns success");
     enqueue(b, look, &l);
-    check(cudaStreamSynchronize(b) == cudaSuccess && l.seen == 0, "it did nothing");
-    check(simdev_calls("cuStreamWaitEvent") == calls + 2, "calls are counted");
+    check(cudaStreamSynchronize(b) == cudaSuccess && l.seen == 0, "dropped call: no effect");
+    check(simdev_calls("cuStreamWaitEvent") == calls + 2, "calls: counted");
     cudaStreamWaitEvent(b, event, 0);
     check(simdev_calls("cuStreamWaitEvent") == calls + 2,
-          "those of the runtime are not the driver's");
+          "calls: calls of the runtime are not counted");
     open_gate(&gate);
     cudaDeviceSynchronize();
     cu.cuEventDestroy_v2(event);
@@ -192,15 +193,16 @@ static void test_waits(void)
     cu.cuStreamWaitEvent(NULL, event, 0);
     (void)cu.cuEventQuery(event);
     cu.cuEventDestroy_v2(event);
-    check(simdev_counted(SIMDEV_DRIVER_WAITS) == driver, "what does not wait does not count");
+    check(simdev_counted(SIMDEV_DRIVER_WAITS) == driver,
+          "waits: calls that do not wait, not counted");
     cu.cuMemFree_v2(block);
     cu.cuStreamSynchronize(NULL);
     check(simdev_counted(SIMDEV_DRIVER_WAITS) == driver + 2 && simdev_counted(SIMDEV_WAITS) == own,
-          "what waits is counted");
+          "waits: calls that wait, counted");
     cudaDeviceSynchronize();
     check(simdev_counted(SIMDEV_DRIVER_WAITS) == driver + 2 &&
               simdev_counted(SIMDEV_WAITS) == own + 1,
-          "apart from what the runtime waits for");
+          "waits: waits of the runtime, counted separately");
 }
 
 static void nap(void *milliseconds)
@@ -223,14 +225,14 @@ static void test_times(void)
     cu.cuEventRecord(end, stream);
     cu.cuEventRecord(untimed, stream);
     check(refused(cu.cuEventElapsedTime(&told, start, end), CUDA_ERROR_NOT_READY),
-          "no time before the end");
+          "time: unfinished event, not ready");
     check(cu.cuEventSynchronize(end) == CUDA_SUCCESS &&
               cu.cuEventElapsedTime(&told, start, end) == CUDA_SUCCESS && told >= 20 &&
               told < 20000,
-          "the time between two events");
+          "time: between two events");
     cu.cuStreamSynchronize(stream);
     check(refused(cu.cuEventElapsedTime(&told, start, untimed), CUDA_ERROR_INVALID_HANDLE),
-          "not of an event without timing");
+          "time: event without timing, refused");
     cu.cuEventDestroy_v2(start);
     cu.cuEventDestroy_v2(end);
     cu.cuEventDestroy_v2(untimed);
@@ -246,11 +248,11 @@ static void test_name(void)
     check(cu.cuCtxGetDevice(&device) == CUDA_SUCCESS && device == 0 &&
               cu.cuDeviceGetName(name, sizeof name, device) == CUDA_SUCCESS &&
               strcmp(name, properties.name) == 0,
-          "the device of the context, by name");
+          "name: device of the current context");
     check(cu.cuDeviceGetName(little, sizeof little, device) == CUDA_SUCCESS &&
               strncmp(little, name, 3) == 0 && little[3] == '\0' &&
               refused(cu.cuDeviceGetName(name, sizeof name, 99), CUDA_ERROR_INVALID_DEVICE),
-          "as much of it as fits");
+          "name: truncated to the buffer");
 }
 
 static void test_set(void)
@@ -262,7 +264,7 @@ static void test_set(void)
               cudaMemcpy(got, (void *)(uintptr_t)block, sizeof got, cudaMemcpyDeviceToHost) ==
                   cudaSuccess &&
               got[0] == 0x3b && got[sizeof got - 1] == 0x3b,
-          "memory is set");
+          "memory: cuMemsetD8Async");
     cu.cuMemFree_v2(block);
 }
 
@@ -273,15 +275,16 @@ static void test_memory(void)
     check(cu.cuMemAlloc_v2(&block, 3 * MIB) == CUDA_SUCCESS && block % 512 == 0 &&
               cudaPointerGetAttributes(&attributes, (void *)(uintptr_t)block) == cudaSuccess &&
               attributes.type == cudaMemoryTypeDevice,
-          "memory is the device's");
-    check(cudaMemset((void *)(uintptr_t)block, 0, 3 * MIB) == cudaSuccess, "and can be used");
+          "memory: allocated on the device");
+    check(cudaMemset((void *)(uintptr_t)block, 0, 3 * MIB) == cudaSuccess,
+          "memory: usable by the runtime");
     check(cu.cuMemFree_v2(block) == CUDA_SUCCESS &&
               !simdev_range_alive((void *)(uintptr_t)block, 1),
-          "until it is freed");
+          "memory: freed, not usable");
     check(refused(cu.cuMemAlloc_v2(&block, (size_t)1 << 60), CUDA_ERROR_OUT_OF_MEMORY) &&
               refused(cu.cuMemAlloc_v2(&block, 0), CUDA_ERROR_INVALID_VALUE) &&
               refused(cu.cuMemFree_v2(0), CUDA_ERROR_INVALID_VALUE),
-          "too much and nothing are refused");
+          "memory: too many bytes, 0 bytes and NULL, refused");
 }
 
 /* --- captures --- */
@@ -305,36 +308,36 @@ static void test_capture_info(void)
     cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     check(capture_state(stream, &status, &first, &told) == CUDA_SUCCESS &&
               status == CU_STREAM_CAPTURE_STATUS_NONE,
-          "no capture");
+          "capture info: stream is not capturing");
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
     enqueue(stream, sleep_5ms, NULL);
     check(capture_state(stream, &status, &first, &told) == CUDA_SUCCESS &&
               status == CU_STREAM_CAPTURE_STATUS_ACTIVE && first != 0 && told,
-          "a capture, its id and its graph");
+          "capture info: id and graph");
     check(cu.cuStreamGetCaptureInfo_v3(stream, &status, &second, NULL, &nodes, &edges, &count) ==
                   CUDA_SUCCESS &&
               second == first && count == 1 && nodes && edges,
-          "what its next node depends on");
+          "capture info: dependencies of the next node");
     check(cu.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
               status == CU_STREAM_CAPTURE_STATUS_ACTIVE,
-          "a stream that is capturing");
+          "capture info: cuStreamIsCapturing");
     cudaStreamEndCapture(stream, &graph);
-    check(graph == told, "the graph is the one that comes out");
+    check(graph == told, "capture info: the captured graph is the returned one");
     cudaGraphDestroy(graph);
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
     check(capture_state(stream, &status, &second, &told) == CUDA_SUCCESS && second != first,
-          "the next capture has another id");
+          "capture info: next capture, new id");
     (void)cudaStreamQuery(stream);
     (void)cudaGetLastError();
     check(capture_state(stream, &status, &second, &told) == CUDA_SUCCESS &&
               status == CU_STREAM_CAPTURE_STATUS_INVALIDATED,
-          "one that was invalidated");
+          "capture info: invalidated capture");
     (void)cudaStreamEndCapture(stream, &graph);
     (void)cudaGetLastError();
     cudaStreamDestroy(stream);
 }
 
-/* A stream joins a capture and is joined again, all by the driver. */
+/* A stream joins a capture and is joined again, both by driver calls. */
 static void test_capture_join(void)
 {
     cudaStream_t stream;
@@ -351,17 +354,17 @@ static void test_capture_join(void)
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     check(cu.cuEventRecord(fork, stream) == CUDA_SUCCESS &&
               cu.cuStreamWaitEvent(side, fork, 0) == CUDA_SUCCESS,
-          "a stream joins a capture");
+          "capture: stream joins by an event");
     enqueue(side, increment, &counter);
     check(cu.cuEventRecord(join, side) == CUDA_SUCCESS &&
               cu.cuStreamWaitEvent(stream, join, 0) == CUDA_SUCCESS,
-          "and is joined");
+          "capture: stream is joined again");
     enqueue(stream, look, &l);
     check(cudaStreamEndCapture(stream, &graph) == cudaSuccess &&
               cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess &&
               cudaGraphLaunch(exec, stream) == cudaSuccess &&
               cudaStreamSynchronize(stream) == cudaSuccess && l.seen == 1,
-          "the graph runs in that order");
+          "capture: replay in the captured order");
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
     cu.cuEventDestroy_v2(fork);
@@ -384,19 +387,20 @@ static void test_capture_mode(void)
               mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
               cu.cuMemAlloc_v2(&block, 64) == CUDA_SUCCESS &&
               cu.cuEventQuery(event) == CUDA_SUCCESS,
-          "memory can be had and an event asked inside a capture with the mode relaxed");
+          "capture mode relaxed: allocation and event query succeed");
     cu.cuThreadExchangeStreamCaptureMode(&mode);
-    check(cudaStreamEndCapture(stream, &graph) == cudaSuccess, "which harms no capture");
+    check(cudaStreamEndCapture(stream, &graph) == cudaSuccess,
+          "capture mode relaxed: capture stays valid");
     cudaGraphDestroy(graph);
     cu.cuMemFree_v2(block);
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     check(refused(cu.cuMemAlloc_v2(&block, 64), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) &&
               fails(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated),
-          "without that it fails, and the capture too");
+          "capture mode global: allocation refused, capture invalidated");
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     check(refused(cu.cuEventQuery(event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) &&
               fails(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated),
-          "an event is not asked either");
+          "capture mode thread-local: event query refused, capture invalidated");
     cu.cuEventDestroy_v2(event);
     cudaStreamDestroy(stream);
 }
@@ -426,16 +430,16 @@ static void test_user_objects(void)
                   CUDA_SUCCESS &&
               cu.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE) ==
                   CUDA_SUCCESS,
-          "a graph keeps an object");
+          "user object: retained by a graph");
     cudaGraphInstantiate(&exec, graph, 0);
     cudaGraphDestroy(graph);
-    check(atomic_load(&gone) == 0, "and so does what was made from it");
+    check(atomic_load(&gone) == 0, "user object: retained by the executable graph");
     cudaGraphExecDestroy(exec);
-    check(gone_soon(1), "no longer than that");
+    check(gone_soon(1), "user object: destroyed with the last graph");
     cu.cuUserObjectCreate(&object, NULL, note_gone, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     check(refused(cu.cuGraphRetainUserObject(NULL, object, 1, 0), CUDA_ERROR_INVALID_VALUE) &&
               cu.cuUserObjectRelease(object, 1) == CUDA_SUCCESS && gone_soon(2),
-          "an object that no graph took");
+          "user object: never retained, destroyed at release");
 }
 
 static void test_errors(void)
@@ -445,18 +449,17 @@ static void test_errors(void)
               strcmp(name, "CUDA_ERROR_CONTEXT_IS_DESTROYED") == 0 &&
               cu.cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text) == CUDA_SUCCESS &&
               strcmp(text, "out of memory") == 0,
-          "errors have names and texts");
+          "errors: names and texts");
     check(cu.cuGetErrorName((CUresult)12345, &name) == CUDA_ERROR_INVALID_VALUE && !name,
-          "others have none");
+          "errors: unknown number, refused");
 }
 
-/* --- what the device is --- */
+/* --- properties of the device --- */
 
-static void unasked(void)
+static void check_no_device(void)
 {
     CUdevice device;
-    check(cu.cuCtxGetDevice(&device) == CUDA_ERROR_INVALID_CONTEXT,
-          "without a context there is no device");
+    check(cu.cuCtxGetDevice(&device) == CUDA_ERROR_INVALID_CONTEXT, "device: no context, none");
 }
 
 static int attribute(CUdevice_attribute which)
@@ -471,30 +474,31 @@ static void test_device(void)
     struct cudaDeviceProp prop;
     char name[64] = "";
     size_t memory = 0;
-    on_thread(unasked);
+    on_thread(check_no_device);
     (void)cudaSetDevice(0);
     (void)cudaGetDeviceProperties(&prop, 0);
-    check(cu.cuCtxGetDevice(&device) == CUDA_SUCCESS && device == 0, "the context has a device");
+    check(cu.cuCtxGetDevice(&device) == CUDA_SUCCESS && device == 0,
+          "device: of the current context");
     check(cu.cuDeviceGetName(name, sizeof name, 0) == CUDA_SUCCESS &&
               strcmp(name, prop.name) == 0 && cu.cuDeviceTotalMem_v2(&memory, 0) == CUDA_SUCCESS &&
               memory == prop.totalGlobalMem,
-          "of the name and memory that the runtime tells");
+          "device: name and memory as in the runtime");
     check(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == prop.major &&
               attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == prop.multiProcessorCount &&
               attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) == prop.l2CacheSize &&
               attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) > 0 &&
               attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) > 0,
-          "with attributes");
+          "device: attributes as in the runtime");
     check(cu.cuDeviceGetName(name, sizeof name, 9) == CUDA_ERROR_INVALID_DEVICE,
-          "and no other device has them");
+          "device: invalid number, refused");
 }
 
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    check(!bind_driver(), "before the first call there is no driver");
+    check(!bind_driver(), "driver: not loaded before the first call");
     (void)cudaGetDeviceCount(&(int){0});
-    if (check(bind_driver(), "the first call loads it, with all functions")) {
+    if (check(bind_driver(), "driver: loaded by the first call, with all functions")) {
         test_errors();
         test_primary();
         test_device();

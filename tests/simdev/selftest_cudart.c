@@ -1,5 +1,5 @@
-/* Tests of the stand-in libcudart. Prints TAP. Run from the root of the repository (it reads
- * conf/devices/h200.json). */
+/* Tests of the simulated libcudart. Prints TAP. Run from the root of the repository, because it
+ * reads conf/devices/h200.json. */
 #include "selftest_cudart.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,27 +30,30 @@ static void test_capacity(void)
     size_t free_bytes = 0, total = 0;
     void *second = NULL;
     void *first = device_alloc(40 * MIB);
-    check(first != NULL, "an allocation within the capacity");
-    check(cudaMalloc(&second, 40 * MIB) == cudaErrorMemoryAllocation, "one beyond it is refused");
-    check(cudaPeekAtLastError() == cudaErrorMemoryAllocation, "the error is remembered");
+    check(first != NULL, "capacity: allocation within it");
+    check(cudaMalloc(&second, 40 * MIB) == cudaErrorMemoryAllocation,
+          "capacity: allocation above it, refused");
+    check(cudaPeekAtLastError() == cudaErrorMemoryAllocation, "last error: kept");
     const cudaError_t told = cudaGetLastError(), after = cudaGetLastError();
-    check(told == cudaErrorMemoryAllocation && after == cudaSuccess, "cudaGetLastError clears it");
+    check(told == cudaErrorMemoryAllocation && after == cudaSuccess,
+          "last error: cleared by cudaGetLastError");
     cudaMemGetInfo(&free_bytes, &total);
-    check(total == 64 * MIB && free_bytes == 24 * MIB, "cudaMemGetInfo");
+    check(total == 64 * MIB && free_bytes == 24 * MIB, "cudaMemGetInfo: capacity and free bytes");
     cudaFree(first);
     first = device_alloc(64 * MIB);
-    check(first != NULL, "after a free all of the capacity can be had");
-    check(cudaMalloc(&second, 1) == cudaErrorMemoryAllocation, "and not one byte more");
+    check(first != NULL, "capacity: all available after a free");
+    check(cudaMalloc(&second, 1) == cudaErrorMemoryAllocation, "capacity: one byte more, refused");
     (void)cudaGetLastError();
     cudaFree(first);
-    check(cudaMalloc(&second, SIZE_MAX) == cudaErrorMemoryAllocation, "absurd sizes are refused");
+    check(cudaMalloc(&second, SIZE_MAX) == cudaErrorMemoryAllocation,
+          "capacity: SIZE_MAX bytes, refused");
     (void)cudaGetLastError();
-    check(cudaMalloc(&second, 0) == cudaSuccess && !second, "nothing is NULL");
+    check(cudaMalloc(&second, 0) == cudaSuccess && !second, "cudaMalloc: 0 bytes, NULL");
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeHost};
     check(cudaMallocManaged(&second, 64, cudaMemAttachGlobal) == cudaSuccess &&
               cudaPointerGetAttributes(&attributes, second) == cudaSuccess &&
               attributes.type == cudaMemoryTypeManaged && attributes.hostPointer == second,
-          "managed memory is the host's and the device's");
+          "managed memory: attributes of host and device");
     cudaFree(second);
 }
 
@@ -59,22 +62,22 @@ static void test_blocks(void)
     unsigned char host[3000];
     unsigned char *block = device_alloc(sizeof(host));
     check((uintptr_t)block % 512 == 0 && (uintptr_t)block % 1024 != 0,
-          "alignment is 512 and not more");
+          "block: aligned to 512 bytes and not more");
     cudaMemcpy(host, block, sizeof(host), cudaMemcpyDeviceToHost);
     bool poisoned = true;
     for (size_t i = 0; i < sizeof(host); i++)
         poisoned = poisoned && host[i] == 0xCB;
-    check(poisoned, "fresh memory is poisoned");
+    check(poisoned, "block: new memory is poisoned");
     check(simdev_range_alive(block, sizeof(host)) && simdev_range_alive(block + 2999, 1),
-          "a live range");
+          "range: inside a block, alive");
     check(!simdev_range_alive(block, sizeof(host) + 1) && !simdev_range_alive(block - 1, 2),
-          "a range that leaves its block is not alive");
+          "range: past the block's ends, not alive");
     check(simdev_range_alive(block + 2999, 0) && !simdev_range_alive(block + 3000, 0),
-          "an address alone");
+          "range: 0 bytes, alive if the address is");
     check(!simdev_range_alive(host, 1) && !simdev_range_alive(block, SIZE_MAX),
-          "host memory and absurd sizes are not alive");
+          "range: host memory and SIZE_MAX, not alive");
     cudaFree(block);
-    check(!simdev_range_alive(block, 1), "a freed range is not alive");
+    check(!simdev_range_alive(block, 1), "range: freed block, not alive");
 }
 
 static void test_attributes(void)
@@ -85,14 +88,15 @@ static void test_attributes(void)
     unsigned char *block = device_alloc(100);
     cudaPointerGetAttributes(&a, block + 50);
     check(a.type == cudaMemoryTypeDevice && a.devicePointer == block + 50 && !a.hostPointer,
-          "attributes of device memory");
+          "attributes: device memory");
     cudaMallocHost(&pinned, 100);
     cudaPointerGetAttributes(&a, pinned);
-    check(a.type == cudaMemoryTypeHost && a.hostPointer == pinned, "of page-locked memory");
+    check(a.type == cudaMemoryTypeHost && a.hostPointer == pinned,
+          "attributes: page-locked memory");
     check(cudaPointerGetAttributes(&a, &local) == cudaSuccess &&
               a.type == cudaMemoryTypeUnregistered,
-          "of other memory");
-    check(!simdev_range_alive(pinned, 100), "page-locked memory is not device memory");
+          "attributes: other memory");
+    check(!simdev_range_alive(pinned, 100), "range: page-locked memory, not alive");
     cudaFreeHost(pinned);
     cudaFree(block);
 }
@@ -111,10 +115,11 @@ static void test_stream_ordered_memory(void)
     cudaMemsetAsync(block, 7, MIB, stream);
     cudaFreeAsync(block, stream);
     cudaMemGetInfo(&after, &total);
-    check(after == before + MIB, "cudaFreeAsync gives the bytes back at once");
-    check(!simdev_range_alive(block, MIB), "the host may not name them any more");
+    check(after == before + MIB, "cudaFreeAsync: bytes are available at once");
+    check(!simdev_range_alive(block, MIB), "cudaFreeAsync: the host cannot use the memory");
     open_gate(&gate);
-    check(cudaStreamSynchronize(stream) == cudaSuccess, "while work queued before still may");
+    check(cudaStreamSynchronize(stream) == cudaSuccess,
+          "cudaFreeAsync: work queued before can use the memory");
     cudaStreamDestroy(stream);
     sem_destroy(&gate);
 }
@@ -130,14 +135,14 @@ static void test_copies(void)
     cudaMemcpy(a, from, sizeof(from), cudaMemcpyHostToDevice);
     cudaMemcpy(b, a, sizeof(from), cudaMemcpyDeviceToDevice);
     cudaMemcpy(to, b, sizeof(to), cudaMemcpyDefault);
-    check(memcmp(from, to, sizeof(from)) == 0, "host to device to device to host");
+    check(memcmp(from, to, sizeof(from)) == 0, "copy: host to device to device to host");
 
     memset(to, 0, sizeof(to));
     check(cudaMemcpy2D(to, 3, a + 1, 6, 3, 5, cudaMemcpyDeviceToHost) == cudaSuccess &&
               to[0] == 2 && to[3] == 8 && to[14] == 28 && to[15] == 0,
-          "a 2-D copy");
+          "copy: 2-D, correct bytes");
     check(cudaMemcpy2D(to, 3, a, 6, 4, 5, cudaMemcpyDeviceToHost) == cudaErrorInvalidPitchValue,
-          "rows longer than the pitch are refused");
+          "copy: rows longer than the pitch, refused");
     (void)cudaGetLastError();
 
     memset(to, 0, sizeof(to));
@@ -146,7 +151,7 @@ static void test_copies(void)
                                     .dstPtr = {to, 2, 2, 2},
                                     .extent = {2, 2, 3},
                                     .kind = cudaMemcpyDeviceToHost};
-    check(cudaMemcpy3DAsync(&box, 0) == cudaSuccess, "a 3-D copy is taken");
+    check(cudaMemcpy3DAsync(&box, 0) == cudaSuccess, "copy: 3-D, accepted");
     cudaStreamSynchronize(0);
     bool right = true;
     for (int z = 0, i = 0; z < 3; z++) {
@@ -155,10 +160,10 @@ static void test_copies(void)
                 right = right && to[i] == from[(z + 1) * 30 + (y + 2) * 6 + x + 1];
         }
     }
-    check(right && to[12] == 0, "and moves the right bytes");
+    check(right && to[12] == 0, "copy: 3-D, correct bytes");
     cudaMemset(a, 9, 5);
     cudaMemcpy(to, a, 6, cudaMemcpyDeviceToHost);
-    check(to[0] == 9 && to[4] == 9 && to[5] == from[5], "cudaMemset");
+    check(to[0] == 9 && to[4] == 9 && to[5] == from[5], "cudaMemset: correct bytes");
     cudaFree(a);
     cudaFree(b);
 }
@@ -175,13 +180,13 @@ static void test_pinned_is_asynchronous(void)
     *pinned = 1;
     enqueue(stream, wait_gate, &gate);
     cudaMemcpyAsync(block, pinned, 1, cudaMemcpyHostToDevice, stream);
-    check(cudaStreamQuery(stream) == cudaErrorNotReady, "a page-locked copy does not wait");
+    check(cudaStreamQuery(stream) == cudaErrorNotReady, "copy: page-locked memory, does not wait");
     (void)cudaGetLastError();
     *pinned = 2;
     open_gate(&gate);
     cudaStreamSynchronize(stream);
     cudaMemcpy(&result, block, 1, cudaMemcpyDeviceToHost);
-    check(result == 2, "it reads when it runs");
+    check(result == 2, "copy: page-locked memory, read when it runs");
     cudaStreamDestroy(stream);
     cudaFreeHost(pinned);
     cudaFree(block);
@@ -219,12 +224,13 @@ static void test_order(void)
     cudaStreamSynchronize(stream);
     while (in_order < length && history[in_order] == in_order)
         in_order++;
-    check(in_order == TASKS, "a stream runs everything in order");
-    check(cudaStreamQuery(stream) == cudaSuccess, "then it is idle");
-    check(cudaStreamDestroy(stream) == cudaSuccess, "and can be destroyed");
-    check(cudaStreamSynchronize(stream) == cudaErrorInvalidResourceHandle, "once");
+    check(in_order == TASKS, "stream: order of execution");
+    check(cudaStreamQuery(stream) == cudaSuccess, "stream: idle after synchronisation");
+    check(cudaStreamDestroy(stream) == cudaSuccess, "stream: destroyed");
+    check(cudaStreamSynchronize(stream) == cudaErrorInvalidResourceHandle,
+          "stream: destroyed, synchronisation refused");
     check(enqueue(stream, sleep_5ms, NULL) == cudaErrorInvalidResourceHandle,
-          "nothing can be queued on it then");
+          "stream: work after destruction, refused");
     (void)cudaGetLastError();
 }
 
@@ -241,28 +247,28 @@ static void test_events(void)
     cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
     cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
     check(cudaEventQuery(event) == cudaSuccess && cudaStreamWaitEvent(b, event, 0) == cudaSuccess,
-          "an event never recorded holds nobody up");
+          "event: never recorded, does not block");
     enqueue(a, wait_gate, &gate);
     enqueue(a, increment, &counter);
     cudaEventRecord(event, a);
     enqueue(a, wait_gate, &later);
     cudaStreamWaitEvent(b, event, 0);
     enqueue(b, look, &e);
-    check(cudaEventQuery(event) == cudaErrorNotReady, "an event is not ready before its work");
+    check(cudaEventQuery(event) == cudaErrorNotReady, "event: before its work, not ready");
     usleep(20000);
-    check(cudaStreamQuery(b) == cudaErrorNotReady, "the other stream waits for it");
+    check(cudaStreamQuery(b) == cudaErrorNotReady, "event: other stream waits for it");
     (void)cudaGetLastError();
     open_gate(&gate);
     cudaStreamSynchronize(b);
-    check(e.seen == 1, "and then sees what was done before it");
+    check(e.seen == 1, "event: waiting stream has the results of the work before");
     check(cudaEventSynchronize(event) == cudaSuccess && cudaEventQuery(event) == cudaSuccess,
-          "the event is ready then");
-    check(cudaStreamQuery(a) == cudaErrorNotReady, "whatever comes behind it");
+          "event: work done, ready");
+    check(cudaStreamQuery(a) == cudaErrorNotReady, "event: ready while later work runs");
     (void)cudaGetLastError();
     open_gate(&later);
     cudaStreamSynchronize(a);
     cudaEventDestroy(event);
-    check(cudaEventRecord(event, a) == cudaErrorInvalidResourceHandle, "a destroyed event");
+    check(cudaEventRecord(event, a) == cudaErrorInvalidResourceHandle, "event: destroyed, refused");
     (void)cudaGetLastError();
     cudaStreamDestroy(a);
     cudaStreamDestroy(b);
@@ -282,21 +288,21 @@ static void test_wait_takes_the_last_record(void)
     cudaEventRecord(event, a);
     cudaStreamWaitEvent(b, event, 0);
     enqueue(a, wait_gate, &gate);
-    cudaEventRecord(event, a); /* later than the wait: b does not wait for it */
-    check(cudaStreamSynchronize(b) == cudaSuccess, "a wait is for what was recorded before it");
+    cudaEventRecord(event, a); /* after the wait, so b does not wait for it */
+    check(cudaStreamSynchronize(b) == cudaSuccess, "wait: only for the record before it");
     cudaStreamWaitEvent(b, event, 0);
     cudaEventDestroy(event);
     usleep(20000);
-    check(cudaStreamQuery(b) == cudaErrorNotReady, "and outlives the event");
+    check(cudaStreamQuery(b) == cudaErrorNotReady, "wait: survives the destruction of its event");
     (void)cudaGetLastError();
     open_gate(&gate);
     cudaStreamDestroy(a);
     cudaStreamDestroy(b);
-    check(cudaDeviceSynchronize() == cudaSuccess, "destroyed streams finish their work");
+    check(cudaDeviceSynchronize() == cudaSuccess, "stream: destroyed, finishes its work");
     sem_destroy(&gate);
 }
 
-/* Without concurrency this would never end: one stream's work opens the other's gate. */
+/* Hangs without concurrency, because each stream's work opens the other's gate. */
 static void test_streams_are_concurrent(void)
 {
     sem_t gate;
@@ -306,7 +312,7 @@ static void test_streams_are_concurrent(void)
     cudaStreamCreate(&b);
     enqueue(a, wait_gate, &gate);
     enqueue(b, open_gate, &gate);
-    check(cudaDeviceSynchronize() == cudaSuccess, "streams run side by side");
+    check(cudaDeviceSynchronize() == cudaSuccess, "streams: run concurrently");
     cudaStreamDestroy(a);
     cudaStreamDestroy(b);
     sem_destroy(&gate);
@@ -330,18 +336,19 @@ static void test_legacy_stream(void)
     enqueue(blocking, look, &at_blocking);
     enqueue(other, look, &at_other);
     cudaStreamSynchronize(other);
-    check(at_other.seen == 0, "a non-blocking stream does not wait for the legacy stream");
+    check(at_other.seen == 0, "legacy stream: non-blocking streams do not wait for it");
     usleep(20000);
     check(at_legacy.seen == -1 && cudaStreamQuery(NULL) == cudaErrorNotReady,
-          "the legacy stream waits for blocking streams");
+          "legacy stream: waits for blocking streams");
     open_gate(&gate);
     usleep(20000);
     check(at_blocking.seen == -1 && cudaStreamQuery(blocking) == cudaErrorNotReady,
-          "and blocking streams wait for it");
+          "legacy stream: blocking streams wait for it");
     (void)cudaGetLastError();
     open_gate(&legacy_gate);
     cudaStreamSynchronize(blocking);
-    check(at_legacy.seen == 0 && at_blocking.seen == 1, "each sees what was done before");
+    check(at_legacy.seen == 0 && at_blocking.seen == 1,
+          "legacy stream: both have the results of the work before");
     cudaStreamDestroy(blocking);
     cudaStreamDestroy(other);
     sem_destroy(&legacy_gate);
@@ -363,9 +370,9 @@ static void test_timing(void)
     cudaEventRecord(untimed, stream);
     cudaEventSynchronize(untimed);
     check(cudaEventElapsedTime(&ms, start, end) == cudaSuccess && ms >= 5 && ms < 5000,
-          "cudaEventElapsedTime");
+          "time: cudaEventElapsedTime");
     check(cudaEventElapsedTime(&ms, start, untimed) == cudaErrorInvalidResourceHandle,
-          "an event without timing has no time");
+          "time: event without timing, refused");
     (void)cudaGetLastError();
     cudaEventDestroy(start);
     cudaEventDestroy(end);
@@ -385,8 +392,8 @@ static void test_host_function(void)
     cudaStreamCreate(&stream);
     cudaLaunchHostFunc(stream, call_cuda, &inside);
     cudaStreamSynchronize(stream);
-    check(inside == cudaErrorNotPermitted, "a host function may not call CUDA");
-    check(cudaGetLastError() == cudaSuccess, "and leaves the caller's last error alone");
+    check(inside == cudaErrorNotPermitted, "host function: CUDA call, refused");
+    check(cudaGetLastError() == cudaSuccess, "host function: last error of the caller unchanged");
     cudaStreamDestroy(stream);
 }
 
@@ -444,13 +451,13 @@ static void test_threads(void)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     cudaDeviceSynchronize();
-    check(atomic_load(&shared.errors) == 0, "eight threads with streams of their own");
-    check(shared.counter == THREADS * ROUNDS, "and one in common");
+    check(atomic_load(&shared.errors) == 0, "threads: eight threads with separate streams");
+    check(shared.counter == THREADS * ROUNDS, "threads: eight threads with one stream");
     cudaStreamDestroy(shared.common);
 }
 
-/* So many bytes that blocks freed here push others out of the quarantine. */
-static void *take_and_give(void *arg)
+/* Enough bytes that blocks freed here push others out of the quarantine. */
+static void *allocate_and_free(void *arg)
 {
     struct shared *shared = arg;
     int wrong = 0;
@@ -463,16 +470,16 @@ static void *take_and_give(void *arg)
     return NULL;
 }
 
-/* A sanitizer sees what goes wrong once in very many times. */
+/* For sanitizers: repeats rare interleavings many times. */
 static void test_threads_allocate(void)
 {
     struct shared shared = {0};
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, take_and_give, &shared);
+        pthread_create(&threads[i], NULL, allocate_and_free, &shared);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    check(atomic_load(&shared.errors) == 0, "eight threads allocate and free");
+    check(atomic_load(&shared.errors) == 0, "threads: eight threads allocate and free");
 }
 
 /* --- the device --- */
@@ -489,18 +496,18 @@ static void test_device(void)
     cudaGetDeviceProperties(&prop, 0);
     check(strcmp(prop.name, "NVIDIA H200") == 0 && prop.major == 9 && prop.minor == 0 &&
               prop.multiProcessorCount == 132 && prop.totalGlobalMem == 64 * MIB,
-          "properties come from the profile, memory from the capacity");
+          "properties: from the profile, memory from the capacity");
     check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
               major == 9,
-          "attributes too");
+          "attributes: from the profile");
     check(cudaGetDeviceCount(&count) == cudaSuccess && count == 1 &&
               cudaSetDevice(1) == cudaErrorInvalidDevice,
-          "there is one device");
+          "devices: one");
     (void)cudaGetLastError();
-    check(cudaDriverGetVersion(&version) == cudaSuccess && version == 13000, "driver version");
+    check(cudaDriverGetVersion(&version) == cudaSuccess && version == 13000, "version: driver");
     check(strcmp(cudaGetErrorName(cudaErrorNotReady), "cudaErrorNotReady") == 0 &&
               strcmp(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory") == 0,
-          "error names and texts");
+          "errors: names and texts");
 }
 
 int main(void)

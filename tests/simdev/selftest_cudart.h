@@ -1,4 +1,4 @@
-/* What the tests of the stand-in libcudart share: TAP, and work for streams. Each test program
+/* Shared by the tests of the simulated libcudart: TAP, and work for streams. Each test program
  * includes it once. */
 #ifndef SELFTEST_CUDART_H
 #define SELFTEST_CUDART_H
@@ -21,16 +21,16 @@ static bool check(bool good, const char *name)
     return good;
 }
 
-/* A call that has to fail with this error; forgets it then. */
+/* True if a call failed with this error. Clears the last error. */
 static inline bool fails(cudaError_t error, cudaError_t wanted)
 {
     if (error != wanted)
-        printf("# %s instead of %s\n", cudaGetErrorName(error), cudaGetErrorName(wanted));
+        printf("# error %s instead of %s\n", cudaGetErrorName(error), cudaGetErrorName(wanted));
     (void)cudaGetLastError();
     return error == wanted;
 }
 
-/* Prints the plan; the status for main. */
+/* Prints the plan and returns the status for main. */
 static int finish_checks(void)
 {
     printf("1..%d\n", checks);
@@ -43,7 +43,7 @@ static inline void *device_alloc(size_t bytes)
     return cudaMalloc(&ptr, bytes) == cudaSuccess ? ptr : NULL;
 }
 
-/* NULL if there is no such file or no JSON in it. */
+/* NULL if the file is missing or is not JSON. */
 static inline cJSON *read_json(const char *path)
 {
     FILE *file = fopen(path, "re");

@@ -1,4 +1,4 @@
-/* Tests of the stand-in libcudart: stream capture. Prints TAP. */
+/* Tests of the simulated libcudart: stream capture. Prints TAP. */
 #include "selftest_cudart.h"
 #include <pthread.h>
 #include <string.h>
@@ -34,15 +34,16 @@ static bool begin(void)
     return begin_in(stream, cudaStreamCaptureModeThreadLocal);
 }
 
-/* Ends a capture that has to end well. */
+/* Ends a capture and checks that it succeeded. */
 static cudaGraph_t end(void)
 {
     cudaGraph_t graph = NULL;
-    check(cudaStreamEndCapture(stream, &graph) == cudaSuccess && graph, "the capture ends well");
+    check(cudaStreamEndCapture(stream, &graph) == cudaSuccess && graph,
+          "capture: ends with success");
     return graph;
 }
 
-/* Ends one that has to end with an error. */
+/* True if the end of a capture failed with this error. */
 static bool ends_with(cudaError_t wanted)
 {
     cudaGraph_t graph = (cudaGraph_t)&graph;
@@ -76,7 +77,7 @@ static void run_graph(cudaGraph_t graph)
     check(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess &&
               cudaGraphLaunch(exec, stream) == cudaSuccess &&
               cudaStreamSynchronize(stream) == cudaSuccess,
-          "the graph runs");
+          "graph: runs");
     cudaGraphExecDestroy(exec);
 }
 
@@ -85,7 +86,7 @@ static void increment(void *byte)
     ++*(unsigned char *)byte;
 }
 
-/* --- what is captured --- */
+/* --- captured work --- */
 
 static void test_work(void)
 {
@@ -98,42 +99,42 @@ static void test_work(void)
     unsigned char counter = 0;
     cudaMemset(block, 1, BYTES);
     cudaDeviceSynchronize();
-    check(begin() && status_of(stream) == cudaStreamCaptureStatusActive, "a stream captures");
+    check(begin() && status_of(stream) == cudaStreamCaptureStatusActive, "capture: begins");
     cudaMemsetAsync(block, 7, 4, stream);
     cudaMemcpyAsync(block + 8, block, 4, cudaMemcpyDeviceToDevice, stream);
     enqueue(stream, increment, block + 8);
     cudaLaunchHostFunc(stream, increment, &counter);
     cudaGraph_t graph = end();
-    check(status_of(stream) == cudaStreamCaptureStatusNone, "and then no more");
-    check(byte_at(0) == 1 && byte_at(8) == 1 && counter == 0, "nothing of it has run");
+    check(status_of(stream) == cudaStreamCaptureStatusNone, "capture: ended");
+    check(byte_at(0) == 1 && byte_at(8) == 1 && counter == 0, "capture: captured work has not run");
     bool types = nodes_of(graph) == 4;
     cudaGraphGetNodes(graph, node, &count);
     for (size_t i = 0; types && i < 4; i++) {
         enum cudaGraphNodeType type;
         types = cudaGraphNodeGetType(node[i], &type) == cudaSuccess && type == wanted[i];
     }
-    check(types, "each piece of work is a node");
+    check(types, "capture: one node per operation");
     cudaGraphGetEdges(graph, from, to, NULL, &count);
     check(count == 3 && from[0] == node[0] && to[0] == node[1] && to[2] == node[3],
-          "behind the one before it");
+          "capture: each node depends on the one before");
     run_graph(graph);
-    check(byte_at(0) == 7 && byte_at(8) == 8 && counter == 1, "which do what they say");
+    check(byte_at(0) == 7 && byte_at(8) == 8 && counter == 1, "replay: first, results as captured");
     run_graph(graph);
-    check(byte_at(8) == 8 && counter == 2, "every time");
+    check(byte_at(8) == 8 && counter == 2, "replay: second, results as captured");
     cudaGraphDestroy(graph);
 }
 
-/* Pageable memory: the host does not wait for what will never run. */
+/* Pageable memory: the host does not wait for captured work, which never runs. */
 static void test_pageable(void)
 {
     unsigned char host = 3;
     begin();
     check(cudaMemcpyAsync(block, &host, 1, cudaMemcpyHostToDevice, stream) == cudaSuccess,
-          "a copy from pageable memory does not wait");
+          "pageable copy: does not wait");
     cudaGraph_t graph = end();
     host = 5;
     run_graph(graph);
-    check(byte_at(0) == 5, "and is read when it runs");
+    check(byte_at(0) == 5, "pageable copy: source read at replay");
     cudaGraphDestroy(graph);
 }
 
@@ -147,31 +148,32 @@ static void test_fork_and_join(void)
     cudaEventRecord(fork, stream);
     check(cudaStreamWaitEvent(side, fork, 0) == cudaSuccess &&
               status_of(side) == cudaStreamCaptureStatusActive,
-          "a stream that waits for a captured event joins");
+          "fork: stream that waits for a captured event, joins");
     cudaMemcpyAsync(block + 16, block, 8, cudaMemcpyDeviceToDevice, side);
     cudaEventRecord(joined, side);
     cudaMemcpyAsync(block + 32, block, 8, cudaMemcpyDeviceToDevice, stream);
     cudaStreamWaitEvent(stream, joined, 0);
     cudaMemcpyAsync(block + 48, block + 16, 8, cudaMemcpyDeviceToDevice, stream);
     cudaGraph_t graph = end();
-    check(status_of(side) == cudaStreamCaptureStatusNone, "it leaves with the end");
+    check(status_of(side) == cudaStreamCaptureStatusNone,
+          "join: stream leaves at the end of the capture");
     cudaGraphGetEdges(graph, from, to, NULL, &count);
     check(nodes_of(graph) == 4 && count == 4 && from[0] == from[1] && to[2] == to[3],
-          "events are edges, not nodes");
+          "fork: events become edges, not nodes");
     cudaMemset(block, 0, BYTES);
     cudaDeviceSynchronize();
     run_graph(graph);
     check(byte_at(16) == 1 && byte_at(32) == 1 && byte_at(55) == 1 && byte_at(56) == 0,
-          "the branches do their work");
+          "fork: replay of both branches");
     cudaGraphDestroy(graph);
     check(fails(cudaEventQuery(joined), cudaErrorCapturedEvent) &&
               fails(cudaEventSynchronize(joined), cudaErrorCapturedEvent),
-          "an event of a capture names nothing that runs");
+          "captured event: query and synchronisation, refused");
     check(fails(cudaStreamWaitEvent(outside, joined, 0), cudaErrorCapturedEvent),
-          "nor can it be waited for afterwards");
+          "captured event: wait outside of the capture, refused");
     check(cudaEventRecord(joined, outside) == cudaSuccess &&
               cudaEventSynchronize(joined) == cudaSuccess,
-          "recorded again it is an ordinary one");
+          "captured event: recorded outside, usable");
     cudaEventDestroy(fork);
     cudaEventDestroy(joined);
 }
@@ -184,13 +186,13 @@ static void test_join_without_work(void)
     cudaStreamWaitEvent(side, event, 0);
     cudaMemsetAsync(block, 2, 1, stream);
     cudaGraph_t graph = end();
-    check(nodes_of(graph) == 1, "a branch without work needs no joining");
+    check(nodes_of(graph) == 1, "fork: branch without work, no join needed");
     cudaGraphDestroy(graph);
     begin();
     cudaStreamWaitEvent(side, event, 0);
     (void)cudaGetLastError();
     check(status_of(side) == cudaStreamCaptureStatusNone && nodes_of(graph = end()) == 0,
-          "an event of an earlier capture brings nobody into this one");
+          "fork: event of an earlier capture, does not join");
     cudaGraphDestroy(graph);
     cudaEventDestroy(event);
 }
@@ -207,16 +209,16 @@ static void test_launch_is_captured(void)
     cudaGraph_t inner = end();
     cudaGraphInstantiate(&exec, inner, 0);
     begin();
-    check(cudaGraphLaunch(exec, stream) == cudaSuccess, "a launch on a capturing stream");
+    check(cudaGraphLaunch(exec, stream) == cudaSuccess, "graph launch: on a capturing stream");
     cudaGraph_t outer = end();
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(inner);
     cudaGraphGetNodes(outer, &node, &one);
     check(one == 1 && cudaGraphNodeGetType(node, &type) == cudaSuccess &&
               type == cudaGraphNodeTypeGraph && counter == 0,
-          "becomes a child graph");
+          "graph launch: becomes a child graph node");
     run_graph(outer);
-    check(counter == 1, "that runs");
+    check(counter == 1, "graph launch: child graph runs");
     cudaGraphDestroy(outer);
 }
 
@@ -237,25 +239,26 @@ static void test_info(void)
                   cudaSuccess &&
               status == cudaStreamCaptureStatusActive && id > 0 && nodes_of(graph) == 1 &&
               count == 1 && edges[0].type == 0,
-          "cudaStreamGetCaptureInfo");
-    check(fails(cudaGraphDestroy(graph), cudaErrorIllegalState), "its graph cannot be destroyed");
+          "info: status, id, graph and dependencies");
+    check(fails(cudaGraphDestroy(graph), cudaErrorIllegalState),
+          "info: graph of a capture, cannot be destroyed");
     check(cudaGraphAddEmptyNode(&manual, graph, nodes, count) == cudaSuccess &&
               cudaStreamUpdateCaptureDependencies(stream, &manual, NULL, 1,
                                                   cudaStreamSetCaptureDependencies) == cudaSuccess,
-          "a node can be put between by hand");
+          "info: dependencies replaced by an added node");
     cudaMemsetAsync(block + 1, 1, 1, stream);
-    check(end() == graph && nodes_of(graph) == 3, "the graph is the one that was told");
+    check(end() == graph && nodes_of(graph) == 3, "info: graph of the query is the returned graph");
     count = 2;
     check(cudaGraphNodeGetDependentNodes(manual, list, NULL, &count) == cudaSuccess && count == 1,
-          "and what came next depends on that node");
+          "info: next node depends on the added node");
     cudaGraphDestroy(graph);
     begin();
     cudaStreamGetCaptureInfo(stream, &status, &later, NULL, NULL, NULL, NULL);
-    check(later > id, "every capture has an id of its own");
+    check(later > id, "info: separate id for every capture");
     cudaGraphDestroy(end());
     check(cudaStreamGetCaptureInfo(stream, &status, NULL, NULL, NULL, NULL, NULL) == cudaSuccess &&
               status == cudaStreamCaptureStatusNone,
-          "a stream that does not capture");
+          "info: stream that is not capturing");
 }
 
 static void test_to_graph(void)
@@ -267,20 +270,20 @@ static void test_to_graph(void)
     cudaGraphAddEmptyNode(&first, graph, NULL, 0);
     check(cudaStreamBeginCaptureToGraph(stream, graph, &first, NULL, 1,
                                         cudaStreamCaptureModeRelaxed) == cudaSuccess,
-          "cudaStreamBeginCaptureToGraph");
+          "capture to a graph: begins");
     cudaMemsetAsync(block, 4, 1, stream);
     check(end() == graph && nodes_of(graph) == 2 &&
               cudaGraphNodeGetDependentNodes(first, list, NULL, &one) == cudaSuccess && one == 1,
-          "adds to the graph behind the given nodes");
+          "capture to a graph: nodes added after the given nodes");
     check(cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
                                         cudaStreamCaptureModeRelaxed) == cudaSuccess &&
               fails(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated) && nodes_of(graph) == 2,
-          "which stays when the capture fails");
+          "capture to a graph: failed capture, graph unchanged");
     check(fails(cudaStreamBeginCaptureToGraph(stream, NULL, NULL, NULL, 0,
                                               cudaStreamCaptureModeRelaxed),
                 cudaErrorInvalidValue),
-          "no graph");
+          "capture to a graph: NULL, refused");
     cudaGraphDestroy(graph);
 }
 
@@ -292,20 +295,21 @@ static void test_begin_and_end(void)
     cudaEvent_t event = new_event();
     check(fails(cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal),
                 cudaErrorStreamCaptureUnsupported),
-          "the legacy stream cannot capture");
+          "begin: legacy stream, refused");
     check(fails(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState),
-          "no end without a beginning");
+          "end: without begin, refused");
     begin();
     check(fails(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaErrorIllegalState),
-          "a stream captures once at a time");
+          "begin: stream that is capturing, refused");
     cudaEventRecord(event, stream);
     cudaStreamWaitEvent(side, event, 0);
     check(fails(cudaStreamEndCapture(side, &graph), cudaErrorStreamCaptureUnmatched),
-          "it ends on the stream that it began on");
-    check(ends_with(cudaErrorStreamCaptureInvalidated), "the mistake made it invalid");
+          "end: on another stream, refused");
+    check(ends_with(cudaErrorStreamCaptureInvalidated),
+          "end: on another stream, capture invalidated");
     check(begin_in(cudaStreamPerThread, cudaStreamCaptureModeGlobal) &&
               cudaStreamEndCapture(cudaStreamPerThread, &graph) == cudaSuccess,
-          "the stream of the thread can capture");
+          "begin: per-thread default stream");
     cudaGraphDestroy(graph);
     cudaEventDestroy(event);
 }
@@ -317,10 +321,10 @@ static void test_unjoined(void)
     cudaEventRecord(event, stream);
     cudaStreamWaitEvent(side, event, 0);
     cudaMemsetAsync(block, 1, 1, side);
-    check(ends_with(cudaErrorStreamCaptureUnjoined), "work that nobody waits for");
+    check(ends_with(cudaErrorStreamCaptureUnjoined), "unjoined work: end fails");
     check(status_of(stream) == cudaStreamCaptureStatusNone &&
               status_of(side) == cudaStreamCaptureStatusNone,
-          "ends the capture all the same");
+          "unjoined work: capture is over");
     begin();
     cudaEventRecord(event, stream);
     cudaStreamWaitEvent(side, event, 0);
@@ -328,7 +332,8 @@ static void test_unjoined(void)
     cudaEventRecord(event, side);
     cudaMemsetAsync(block + 1, 1, 1, side);
     cudaStreamWaitEvent(stream, event, 0);
-    check(ends_with(cudaErrorStreamCaptureUnjoined), "also what came behind the event");
+    check(ends_with(cudaErrorStreamCaptureUnjoined),
+          "unjoined work: after the joining event, end fails");
     cudaEventDestroy(event);
 }
 
@@ -338,28 +343,30 @@ static void test_isolation_and_merge(void)
     cudaGraph_t graph;
     cudaEventRecord(event, outside);
     begin();
-    check(cudaStreamWaitEvent(stream, never, 0) == cudaSuccess, "an event never recorded");
+    check(cudaStreamWaitEvent(stream, never, 0) == cudaSuccess,
+          "isolation: wait for an event never recorded, no effect");
     check(fails(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureIsolation) &&
               status_of(stream) == cudaStreamCaptureStatusInvalidated,
-          "a wait for work outside of the capture");
+          "isolation: wait for uncaptured work, refused");
     check(fails(cudaMemsetAsync(block, 1, 1, stream), cudaErrorStreamCaptureInvalidated) &&
               fails(cudaEventRecord(event, stream), cudaErrorStreamCaptureInvalidated),
-          "after which the stream takes nothing");
-    check(ends_with(cudaErrorStreamCaptureInvalidated), "and yields no graph");
+          "isolation: invalidated capture, refuses work");
+    check(ends_with(cudaErrorStreamCaptureInvalidated),
+          "isolation: invalidated capture, yields no graph");
     begin();
     begin_in(side, cudaStreamCaptureModeThreadLocal);
     cudaEventRecord(event, side);
     check(fails(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureMerge),
-          "two captures do not become one");
+          "merge: wait for another capture, refused");
     check(fails(cudaStreamEndCapture(side, &graph), cudaErrorStreamCaptureInvalidated) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "both are invalid then");
+          "merge: both captures invalidated");
     cudaEventDestroy(event);
     cudaEventDestroy(never);
 }
 
-/* Calls about something captured; each makes its capture invalid. */
-static void test_questions(void)
+/* Calls that concern a captured stream or event. Each one invalidates its capture. */
+static void test_refusals(void)
 {
     cudaEvent_t event = new_event();
     void *memory = NULL, *given = NULL;
@@ -367,41 +374,41 @@ static void test_questions(void)
     begin();
     check(fails(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "cudaStreamSynchronize");
+          "refusals: cudaStreamSynchronize");
     begin();
     check(fails(cudaStreamQuery(stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "cudaStreamQuery");
+          "refusals: cudaStreamQuery");
     begin();
     check(fails(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "cudaDeviceSynchronize");
+          "refusals: cudaDeviceSynchronize");
     begin();
     cudaEventRecord(event, stream);
     check(fails(cudaEventQuery(event), cudaErrorCapturedEvent) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "cudaEventQuery");
+          "refusals: cudaEventQuery");
     begin();
     cudaEventRecord(event, stream);
     check(fails(cudaEventSynchronize(event), cudaErrorCapturedEvent) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "cudaEventSynchronize");
+          "refusals: cudaEventSynchronize");
     begin();
     check(fails(cudaMallocAsync(&memory, 64, stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "cudaMallocAsync");
+          "refusals: cudaMallocAsync");
     begin();
     check(fails(cudaFreeAsync(given, stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "cudaFreeAsync");
+          "refusals: cudaFreeAsync");
     begin();
     check(fails(cudaStreamDestroy(stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "cudaStreamDestroy");
+          "refusals: cudaStreamDestroy");
     begin();
     check(cudaStreamSynchronize(outside) == cudaSuccess &&
               cudaFreeAsync(given, outside) == cudaSuccess,
-          "other streams are free to work");
+          "refusals: other streams are not affected");
     cudaGraphDestroy(end());
     cudaEventDestroy(event);
 }
@@ -413,27 +420,28 @@ static void test_legacy_stream(void)
     enum cudaStreamCaptureStatus status;
     cudaStreamCreate(&blocking);
     begin();
-    check(cudaMemset(block, 1, 1) == cudaSuccess, "the legacy stream beside a non-blocking one");
+    check(cudaMemset(block, 1, 1) == cudaSuccess,
+          "legacy stream: usable during a capture on a non-blocking stream");
     cudaGraphDestroy(end());
     begin_in(blocking, cudaStreamCaptureModeRelaxed);
     check(fails(cudaStreamIsCapturing(NULL, &status), cudaErrorStreamCaptureImplicit) &&
               status_of(blocking) == cudaStreamCaptureStatusActive,
-          "with a blocking one it cannot be asked");
+          "legacy stream: query during a capture on a blocking stream, refused");
     check(fails(cudaMemset(block, 1, 1), cudaErrorStreamCaptureImplicit) &&
               status_of(blocking) == cudaStreamCaptureStatusInvalidated,
-          "nor used");
+          "legacy stream: work during a capture on a blocking stream, refused");
     cudaStreamEndCapture(blocking, &graph);
     (void)cudaGetLastError();
     begin_in(blocking, cudaStreamCaptureModeRelaxed);
     check(fails(cudaStreamSynchronize(cudaStreamLegacy), cudaErrorStreamCaptureImplicit) &&
               fails(cudaStreamEndCapture(blocking, &graph), cudaErrorStreamCaptureInvalidated),
-          "nor waited for");
+          "legacy stream: wait during a capture on a blocking stream, refused");
     cudaEvent_t event = new_event();
     begin();
     cudaEventRecord(event, stream);
     check(fails(cudaStreamWaitEvent(NULL, event, 0), cudaErrorStreamCaptureImplicit) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "it cannot join");
+          "legacy stream: cannot join a capture");
     cudaEventDestroy(event);
     cudaStreamDestroy(blocking);
 }
@@ -474,7 +482,8 @@ static void in_thread(void *(*function)(void *), struct other_thread *other)
     pthread_join(thread, NULL);
 }
 
-/* An allocation in a thread of mode `mine` while this or another one captures in mode `theirs`. */
+/* True if the capture stays valid after an allocation. Mode `mine` is that of the allocating thread
+ * (`here`: this one), `theirs` that of the capture. */
 static bool allowed(enum cudaStreamCaptureMode mine, enum cudaStreamCaptureMode theirs, bool here)
 {
     struct other_thread other = {.mode = mine};
@@ -494,7 +503,7 @@ static bool allowed(enum cudaStreamCaptureMode mine, enum cudaStreamCaptureMode 
         cudaGraphDestroy(graph);
     (void)cudaGetLastError();
     check(other.allocated == (valid ? cudaSuccess : cudaErrorStreamCaptureUnsupported),
-          "an allocation fails exactly if it makes the capture invalid");
+          "mode: allocation fails only if it invalidates the capture");
     return valid;
 }
 
@@ -505,25 +514,25 @@ static void test_modes(void)
     const enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
     check(!allowed(global, global, true) && !allowed(global, local, true) &&
               allowed(global, relaxed, true),
-          "in the thread that captures: only if the capture is relaxed");
+          "mode: same thread, global: allowed only in a relaxed capture");
     check(!allowed(local, global, true) && !allowed(local, local, true),
-          "a thread of local mode no less");
+          "mode: same thread, thread-local: refused");
     check(allowed(relaxed, global, true) && allowed(relaxed, local, true),
-          "unless the thread is relaxed");
+          "mode: same thread, relaxed: allowed");
     check(!allowed(global, global, false) && allowed(global, local, false) &&
               allowed(global, relaxed, false),
-          "in another thread: not beside a global capture");
+          "mode: other thread, global: refused only by a global capture");
     check(allowed(local, global, false) && allowed(relaxed, global, false),
-          "unless that thread cares for itself only");
+          "mode: other thread, thread-local or relaxed: allowed");
     begin_in(stream, relaxed);
     struct other_thread other = {.mode = global};
     in_thread(end_there, &other);
-    check(other.ended == cudaSuccess, "a relaxed capture may end in another thread");
+    check(other.ended == cudaSuccess, "end: relaxed capture, in another thread");
     begin();
     in_thread(end_there, &other);
     check(other.ended == cudaErrorStreamCaptureWrongThread &&
               ends_with(cudaErrorStreamCaptureInvalidated),
-          "no other may");
+          "end: other modes, in another thread refused");
 }
 
 /* --- many threads --- */
@@ -575,7 +584,7 @@ static void test_threads(void)
         pthread_join(threads[i], NULL);
         total += wrong[i];
     }
-    check(total == 0, "threads capture side by side");
+    check(total == 0, "threads: concurrent captures");
 }
 
 int main(void)
@@ -596,7 +605,7 @@ int main(void)
     test_begin_and_end();
     test_unjoined();
     test_isolation_and_merge();
-    test_questions();
+    test_refusals();
     test_legacy_stream();
     test_modes();
     test_threads();

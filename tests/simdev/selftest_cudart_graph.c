@@ -1,8 +1,8 @@
-/* Tests of the stand-in libcudart: graphs made by hand, and executable graphs. Prints TAP. */
+/* Tests of the simulated libcudart: graphs created by calls, and executable graphs. Prints TAP. */
 #include "selftest_cudart.h"
 #include <string.h>
 
-/* --- work that leaves a trace --- */
+/* --- work that records its execution --- */
 
 enum {
     TRACE = 64
@@ -24,7 +24,7 @@ static void forget(void)
     traced = 0;
 }
 
-/* A node that leaves the first letter of `name`. */
+/* Adds a node that records the first letter of `name`. */
 static cudaGraphNode_t add(cudaGraph_t graph, const char *name, const cudaGraphNode_t *after,
                            size_t count)
 {
@@ -66,7 +66,7 @@ static bool before(char first, char second)
     return a && b && a < b;
 }
 
-/* --- failure on request; first of all, since SIMDEV_FAIL counts calls --- */
+/* --- failure on request: first, because SIMDEV_FAIL counts calls --- */
 
 static void test_failures(void)
 {
@@ -75,10 +75,10 @@ static void test_failures(void)
     cudaGraph_t graph = new_graph(), child = new_graph();
     check(fails(cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child), cudaErrorUnknown) &&
               cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child) == cudaSuccess,
-          "cudaGraphAddChildGraphNode fails on request");
+          "SIMDEV_FAIL: cudaGraphAddChildGraphNode");
     check(fails(cudaGraphInstantiate(&exec, graph, 0), cudaErrorUnknown) &&
               run_graph(graph) == cudaSuccess,
-          "cudaGraphInstantiate too");
+          "SIMDEV_FAIL: cudaGraphInstantiate");
     cudaGraphDestroy(child);
     cudaGraphDestroy(graph);
 }
@@ -92,17 +92,20 @@ static void test_structure(void)
     size_t count = 0;
     enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
     cudaGraph_t graph = new_graph();
-    check(cudaGraphGetNodes(graph, NULL, &count) == cudaSuccess && count == 0, "an empty graph");
+    check(cudaGraphGetNodes(graph, NULL, &count) == cudaSuccess && count == 0,
+          "cudaGraphGetNodes: empty graph");
     const cudaGraphNode_t a = add(graph, "a", NULL, 0), b = add(graph, "b", &a, 1);
     const cudaGraphNode_t ab[] = {a, b};
     cudaGraphNode_t c = NULL;
-    check(cudaGraphAddEmptyNode(&c, graph, ab, 2) == cudaSuccess, "three nodes");
+    check(cudaGraphAddEmptyNode(&c, graph, ab, 2) == cudaSuccess,
+          "cudaGraphGetNodes: three nodes, count");
     count = 4;
     check(cudaGraphGetNodes(graph, list, &count) == cudaSuccess && count == 3 && list[0] == a &&
               list[1] == b && list[2] == c && !list[3],
-          "cudaGraphGetNodes: in the order of adding, the rest of the room cleared");
+          "cudaGraphGetNodes: order of adding, rest of the array cleared");
     count = 2;
-    check(cudaGraphGetNodes(graph, list, &count) == cudaSuccess && count == 2, "less room");
+    check(cudaGraphGetNodes(graph, list, &count) == cudaSuccess && count == 2,
+          "cudaGraphGetNodes: short array");
     count = 4;
     check(cudaGraphGetRootNodes(graph, list, &count) == cudaSuccess && count == 1 && list[0] == a,
           "cudaGraphGetRootNodes");
@@ -121,8 +124,10 @@ static void test_structure(void)
               cudaGraphNodeGetType(c, &type) == cudaSuccess && type == cudaGraphNodeTypeEmpty,
           "cudaGraphNodeGetType");
     cudaGraphDestroy(graph);
-    check(fails(cudaGraphNodeGetType(a, &type), cudaErrorInvalidValue), "nodes go with the graph");
-    check(fails(cudaGraphDestroy(graph), cudaErrorInvalidValue), "a graph is destroyed once");
+    check(fails(cudaGraphNodeGetType(a, &type), cudaErrorInvalidValue),
+          "cudaGraphDestroy: destroys the nodes");
+    check(fails(cudaGraphDestroy(graph), cudaErrorInvalidValue),
+          "cudaGraphDestroy: second call, refused");
 }
 
 static void test_dependencies(void)
@@ -135,24 +140,25 @@ static void test_dependencies(void)
     cudaGraphExec_t exec;
     check(cudaGraphAddDependencies(graph, &b, &a, NULL, 1) == cudaSuccess &&
               run_graph(graph) == cudaSuccess && before('b', 'a'),
-          "an edge may lead back to a node added earlier");
+          "edges: back to a node added earlier");
     check(fails(cudaGraphAddDependencies(graph, &b, &a, NULL, 1), cudaErrorInvalidValue),
-          "the same edge again");
+          "edges: duplicate, refused");
     check(fails(cudaGraphAddDependencies(graph, &a, &a, NULL, 1), cudaErrorInvalidValue),
-          "a node that waits for itself");
+          "edges: from a node to itself, refused");
     check(fails(cudaGraphAddDependencies(graph, &a, &foreign, NULL, 1), cudaErrorInvalidValue),
-          "a node of another graph");
+          "edges: to a node of another graph, refused");
     check(fails(cudaGraphAddDependencies(graph, &a, &b, &odd, 1), cudaErrorNotSupported),
-          "an edge that is not a full one");
+          "edges: with data, refused");
     check(fails(cudaGraphAddEmptyNode(&node, graph, twice, 2), cudaErrorInvalidValue),
-          "a dependency named twice");
+          "edges: duplicate dependency of a new node, refused");
     cudaGraphAddDependencies(graph, &a, &b, NULL, 1);
-    check(fails(cudaGraphInstantiate(&exec, graph, 0), cudaErrorInvalidValue), "a circle");
+    check(fails(cudaGraphInstantiate(&exec, graph, 0), cudaErrorInvalidValue),
+          "edges: circle, instantiation refused");
     cudaGraphDestroy(other);
     cudaGraphDestroy(graph);
 }
 
-/* a -> (b, c) -> d, b and c with nothing between them. */
+/* a -> (b, c) -> d, without an edge between b and c. */
 static void test_order(void)
 {
     cudaGraph_t graph = new_graph();
@@ -161,8 +167,8 @@ static void test_order(void)
     add(graph, "d", bc, 2);
     check(run_graph(graph) == cudaSuccess && traced == 4 && before('a', 'b') && before('a', 'c') &&
               before('b', 'd') && before('c', 'd'),
-          "nodes run in an order that the edges allow");
-    check(before('c', 'b'), "which need not be that of adding");
+          "order: as the edges allow");
+    check(before('c', 'b'), "order: not that of adding");
     cudaGraphDestroy(graph);
 }
 
@@ -178,27 +184,28 @@ static void test_children(void)
     add(graph, "z", &node, 1);
     add(child, "k", NULL, 0);
     check(cudaGraphNodeGetType(node, &type) == cudaSuccess && type == cudaGraphNodeTypeGraph,
-          "a child graph node");
+          "child graph: node type");
     check(run_graph(graph) == cudaSuccess && traced == 4 && before('a', 'i') && before('i', 'j') &&
               before('j', 'z') && !strchr(trace, 'k'),
-          "embeds the graph as it was, between what it waits for and what waits for it");
+          "child graph: copy of the graph, runs between dependencies and dependents");
     check(cudaGraphChildGraphNodeGetGraph(node, &embedded) == cudaSuccess && embedded != child &&
               cudaGraphGetNodes(embedded, NULL, &count) == cudaSuccess && count == 2,
-          "cudaGraphChildGraphNodeGetGraph hands out the embedded graph");
+          "child graph: query returns the embedded graph");
     add(embedded, "l", NULL, 0);
     check(run_graph(graph) == cudaSuccess && traced == 5 && before('a', 'l') && before('l', 'z'),
-          "itself, not a copy");
-    check(fails(cudaGraphDestroy(embedded), cudaErrorInvalidValue), "which the node keeps");
+          "child graph: query returns the graph itself, not a copy");
+    check(fails(cudaGraphDestroy(embedded), cudaErrorInvalidValue),
+          "child graph: destruction of the embedded graph, refused");
     check(fails(cudaGraphChildGraphNodeGetGraph(a, &embedded), cudaErrorInvalidValue),
-          "other nodes have none");
-    check(cudaGraphClone(&clone, graph) == cudaSuccess, "cudaGraphClone");
+          "child graph: query of another node type, refused");
+    check(cudaGraphClone(&clone, graph) == cudaSuccess, "clone: created");
     cudaGraphDestroy(child);
     cudaGraphDestroy(graph);
     check(run_graph(clone) == cudaSuccess && traced == 5 && before('a', 'i') && before('j', 'z'),
-          "outlives the original, with what is embedded");
+          "clone: runs after the original is destroyed");
     count = 1;
     check(cudaGraphGetRootNodes(clone, list, &count) == cudaSuccess && list[0] && list[0] != a,
-          "and has nodes of its own");
+          "clone: separate nodes");
     cudaGraphDestroy(clone);
 }
 
@@ -221,28 +228,30 @@ static void test_memory_nodes(void)
               cudaGraphAddMemcpyNode1D(&out, graph, &in, 1, to, block, 16, cudaMemcpyDefault) ==
                   cudaSuccess &&
               run_graph(graph) == cudaSuccess && memcmp(from, to, 16) == 0,
-          "copy nodes");
+          "copy nodes: run");
     from[3] = 99;
-    check(run_graph(graph) == cudaSuccess && to[3] == 99, "read when they run");
+    check(run_graph(graph) == cudaSuccess && to[3] == 99,
+          "copy nodes: read the source when they run");
     check(cudaGraphMemcpyNodeSetParams1D(in, block, from + 8, 4, cudaMemcpyDefault) ==
                   cudaSuccess &&
               run_graph(graph) == cudaSuccess && to[0] == 8 && to[4] == 4,
-          "and may be changed");
+          "copy nodes: parameters changed");
     check(fails(cudaGraphMemsetNodeSetParams(in, &words), cudaErrorInvalidValue),
-          "not into nodes of another type");
+          "copy nodes: parameters of another type, refused");
     check(cudaGraphAddMemsetNode(&set, graph, NULL, 0, &words) == cudaSuccess &&
               run_graph(graph) == cudaSuccess,
-          "a node that sets words");
+          "set node: elements of 4 bytes");
     cudaMemcpy(to, block + 32, 16, cudaMemcpyDeviceToHost);
-    check(to[0] == 1 && to[3] == 4 && to[4] == 1 && to[7] == 4 && to[8] == 0xCB, "row by row");
+    check(to[0] == 1 && to[3] == 4 && to[4] == 1 && to[7] == 4 && to[8] == 0xCB,
+          "set node: first row");
     cudaMemcpy(to, block + 48, 16, cudaMemcpyDeviceToHost);
-    check(to[5] == 2 && to[8] == 0xCB, "in every row");
+    check(to[5] == 2 && to[8] == 0xCB, "set node: second row");
     struct cudaMemsetParams bytes = {.dst = block + 56, .elementSize = 1, .width = 3, .height = 1};
     check(cudaGraphMemsetNodeSetParams(set, &bytes) == cudaSuccess &&
               run_graph(graph) == cudaSuccess,
-          "changed to bytes");
+          "set node: parameters changed");
     cudaMemcpy(to, block + 56, 4, cudaMemcpyDeviceToHost);
-    check(to[0] == 0 && to[2] == 0 && to[3] == 0xCB, "elsewhere");
+    check(to[0] == 0 && to[2] == 0 && to[3] == 0xCB, "set node: changed parameters used");
     cudaGraphDestroy(graph);
     cudaFree(block);
 }
@@ -264,29 +273,31 @@ static void test_replay(void)
     cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
     cudaGraphAddHostNode(&first, graph, NULL, 0, &start);
     cudaGraphAddHostNode(&second, graph, &first, 1, &wait);
-    check(cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess, "instantiated");
+    check(cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess,
+          "executable graph: created");
     cudaGraphDestroy(graph);
     check(cudaGraphUpload(exec, a) == cudaSuccess && cudaGraphLaunch(exec, a) == cudaSuccess &&
               cudaGraphLaunch(exec, b) == cudaSuccess,
-          "launched twice, the graph gone");
+          "launch: twice, after the graph is destroyed");
     wait_gate(&started);
     usleep(20000);
     check(sem_trywait(&started) != 0 && fails(cudaStreamQuery(b), cudaErrorNotReady),
-          "the second launch waits for the first, on whatever stream");
-    check(cudaGraphExecDestroy(exec) == cudaSuccess, "destroyed under way");
+          "launch: second waits for the first, on another stream");
+    check(cudaGraphExecDestroy(exec) == cudaSuccess, "executable graph: destroyed during a launch");
     open_gate(&gate);
     open_gate(&gate);
     check(cudaStreamSynchronize(a) == cudaSuccess && cudaStreamSynchronize(b) == cudaSuccess &&
               sem_trywait(&started) == 0,
-          "both finish");
-    check(fails(cudaGraphLaunch(exec, a), cudaErrorInvalidValue), "then it is gone");
+          "executable graph: both launches finish");
+    check(fails(cudaGraphLaunch(exec, a), cudaErrorInvalidValue),
+          "executable graph: launch after destruction, refused");
     cudaStreamDestroy(a);
     cudaStreamDestroy(b);
     sem_destroy(&gate);
     sem_destroy(&started);
 }
 
-/* A launch is one piece of work in the order of its stream. */
+/* A launch is one operation in the order of its stream. */
 static void test_stream_order(void)
 {
     sem_t gate;
@@ -305,7 +316,7 @@ static void test_stream_order(void)
     cudaGraphLaunch(exec, stream);
     open_gate(&gate);
     cudaStreamSynchronize(stream);
-    check(strcmp(trace, "1g2g") == 0, "launches keep the order of the stream");
+    check(strcmp(trace, "1g2g") == 0, "launch: ordered with other work of the stream");
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
     cudaStreamDestroy(stream);
@@ -342,25 +353,25 @@ static void test_update(void)
     cudaGraphLaunch(exec, stream);
     check(cudaGraphExecUpdate(exec, same, &info) == cudaSuccess &&
               info.result == cudaGraphExecUpdateSuccess,
-          "cudaGraphExecUpdate");
+          "update: same structure, accepted");
     open_gate(&gate);
     cudaStreamSynchronize(stream);
-    check(strcmp(trace, "ab") == 0, "leaves launches alone that are queued");
+    check(strcmp(trace, "ab") == 0, "update: queued launch, unchanged");
     forget();
     cudaGraphDestroy(same);
-    check(run_exec(exec) == cudaSuccess && strcmp(trace, "cd") == 0, "later ones do the new work");
+    check(run_exec(exec) == cudaSuccess && strcmp(trace, "cd") == 0,
+          "update: later launch, new work");
     check(fails(cudaGraphExecUpdate(exec, more, &info), cudaErrorGraphExecUpdateFailure) &&
               info.result == cudaGraphExecUpdateErrorTopologyChanged && !info.errorNode,
-          "not with another number of nodes");
+          "update: different number of nodes, refused");
     check(fails(cudaGraphExecUpdate(exec, apart, &info), cudaErrorGraphExecUpdateFailure) &&
               info.result == cudaGraphExecUpdateErrorTopologyChanged && info.errorNode == loose,
-          "or other edges");
+          "update: different edges, refused");
     check(fails(cudaGraphExecUpdate(exec, empty, &info), cudaErrorGraphExecUpdateFailure) &&
               info.result == cudaGraphExecUpdateErrorNodeTypeChanged && info.errorNode == node,
-          "or other types");
+          "update: different types, refused");
     forget();
-    check(run_exec(exec) == cudaSuccess && strcmp(trace, "cd") == 0,
-          "a refused one changes nothing");
+    check(run_exec(exec) == cudaSuccess && strcmp(trace, "cd") == 0, "update: refused, no change");
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
     cudaGraphDestroy(more);
@@ -383,24 +394,25 @@ static void test_child_update(void)
     cudaGraphAddChildGraphNode(&outer, graph, &second, 1, middle);
     cudaGraphInstantiate(&exec, graph, 0);
     check(cudaGraphExecChildGraphNodeSetParams(exec, second, other) == cudaSuccess,
-          "cudaGraphExecChildGraphNodeSetParams");
+          "child update: accepted");
     forget();
     check(run_exec(exec) == cudaSuccess && strcmp(trace, "abcdab") == 0,
-          "changes that child alone");
+          "child update: changes only that child");
     size_t one = 1;
     cudaGraphChildGraphNodeGetGraph(outer, &embedded);
     cudaGraphGetNodes(embedded, &inner, &one);
     check(cudaGraphExecChildGraphNodeSetParams(exec, inner, third) == cudaSuccess,
-          "also one inside of a child");
+          "child update: graph nested in a child");
     forget();
-    check(run_exec(exec) == cudaSuccess && strcmp(trace, "abcdef") == 0, "at its place");
+    check(run_exec(exec) == cudaSuccess && strcmp(trace, "abcdef") == 0,
+          "child update: nested graph runs at its place");
     check(run_graph(graph) == cudaSuccess && strcmp(trace, "ababab") == 0,
-          "the graph stays as it was");
+          "child update: original graph unchanged");
     check(fails(cudaGraphExecChildGraphNodeSetParams(exec, first, unlike),
                 cudaErrorGraphExecUpdateFailure),
-          "another structure is refused");
+          "child update: different structure, refused");
     check(fails(cudaGraphExecChildGraphNodeSetParams(exec, NULL, other), cudaErrorInvalidValue),
-          "no node");
+          "child update: NULL node, refused");
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
     cudaGraphDestroy(middle);
@@ -426,7 +438,7 @@ static void test_user_objects(void)
     check(cudaUserObjectCreate(&object, &gone, open_gate, 1, cudaUserObjectNoDestructorSync) ==
                   cudaSuccess &&
               cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove) == cudaSuccess,
-          "a graph takes a user object");
+          "user object: retained by a graph");
     cudaGraphAddChildGraphNode(&node, outer, NULL, 0, graph);
     cudaGraphDestroy(graph);
     cudaGraphInstantiate(&exec, outer, 0);
@@ -435,20 +447,21 @@ static void test_user_objects(void)
     cudaGraphLaunch(exec, stream);
     cudaGraphExecDestroy(exec);
     usleep(20000);
-    check(sem_trywait(&gone) != 0, "which lives as long as any copy, also one on a stream");
+    check(sem_trywait(&gone) != 0, "user object: kept by copies and by a running launch");
     open_gate(&gate);
     wait_gate(&gone);
-    check(cudaStreamSynchronize(stream) == cudaSuccess, "and no longer");
-    check(fails(cudaUserObjectRelease(object, 1), cudaErrorInvalidValue), "then it is gone");
+    check(cudaStreamSynchronize(stream) == cudaSuccess, "user object: destroyed after the launch");
+    check(fails(cudaUserObjectRelease(object, 1), cudaErrorInvalidValue),
+          "user object: destroyed, refused");
     graph = new_graph();
     cudaUserObjectCreate(&object, &gone, open_gate, 2, cudaUserObjectNoDestructorSync);
     cudaGraphRetainUserObject(graph, object, 1, 0);
     check(cudaUserObjectRelease(object, 2) == cudaSuccess &&
               cudaGraphReleaseUserObject(graph, object, 1) == cudaSuccess,
-          "references are counted");
+          "user object: references counted");
     wait_gate(&gone);
     check(fails(cudaGraphReleaseUserObject(graph, object, 1), cudaErrorInvalidValue),
-          "a graph gives back what it has");
+          "user object: released by the graph only once");
     cudaGraphDestroy(graph);
     cudaStreamDestroy(stream);
     sem_destroy(&gate);
@@ -476,29 +489,32 @@ static void test_release(void)
         .run = nothing, .release = count_release, .arg = &released, .maker = &work};
     struct simdev_work next = {
         .run = nothing, .release = count_release, .arg = &replaced, .maker = &work};
-    check(simdev_graph_add(graph, &work) == cudaSuccess, "simdev_graph_add");
+    check(simdev_graph_add(graph, &work) == cudaSuccess, "simdev_graph_add: accepted");
     cudaGraphClone(&clone, graph);
     cudaGraphInstantiate(&exec, clone, 0);
     run_exec(exec);
-    check(simdev_graph_replace(graph, &next) == cudaSuccess, "simdev_graph_replace");
+    check(simdev_graph_replace(graph, &next) == cudaSuccess,
+          "simdev_graph_replace: same maker, accepted");
     next.maker = &next;
-    check(simdev_graph_replace(graph, &next) == cudaErrorInvalidValue, "by the same maker only");
+    check(simdev_graph_replace(graph, &next) == cudaErrorInvalidValue,
+          "simdev_graph_replace: another maker, refused");
     add(graph, "x", NULL, 0);
     next.maker = &work;
-    check(simdev_graph_replace(graph, &next) == cudaErrorInvalidValue, "in a graph of one node");
+    check(simdev_graph_replace(graph, &next) == cudaErrorInvalidValue,
+          "simdev_graph_replace: graph of two nodes, refused");
     cudaGraphDestroy(graph);
     cudaGraphDestroy(clone);
     run_exec(exec);
-    check(released == 0 && replaced == 1, "what a graph holds can run");
+    check(released == 0 && replaced == 1, "work: not released while a graph holds it");
     cudaGraphExecDestroy(exec);
     cudaDeviceSynchronize();
-    check(released == 1 && replaced == 1, "and is released once");
+    check(released == 1 && replaced == 1, "work: released once");
     check(simdev_graph_add(graph, &work) == cudaErrorInvalidValue && released == 1,
-          "refused work stays the caller's");
+          "work: refused, kept by the caller");
     check(enqueue(NULL, nothing, NULL) == cudaSuccess &&
               simdev_enqueue(NULL, &work) == cudaSuccess &&
               cudaDeviceSynchronize() == cudaSuccess && released == 2,
-          "work on a stream is released when it ran");
+          "work: on a stream, released after it ran");
 }
 
 int main(void)

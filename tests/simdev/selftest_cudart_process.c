@@ -1,7 +1,7 @@
-/* Tests of the stand-in libcudart: what ends or spoils a process, and its report. Prints TAP.
+/* Tests of the simulated libcudart: violations, faults and the end of a process, and its report.
+ * Prints TAP.
  *
- * Each case runs in a process of its own: this program again, as `selftest_cudart_process --case
- * NAME`. */
+ * Each case runs in a separate process: this program with `selftest_cudart_process --case NAME`. */
 #include "selftest_cuda.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ static void write_byte(void *address)
     *(volatile unsigned char *)address = 1;
 }
 
-/* --- the cases; what they return is the status of their process, anything but 0 a failure --- */
+/* --- the cases: each returns the status of its process, 0 for success --- */
 
 static int case_report(void)
 {
@@ -46,7 +46,7 @@ static int case_overrun_asked(void)
     unsigned char *block = device_alloc(MIB);
     enqueue(NULL, write_byte, block + MIB + 3000);
     cudaDeviceSynchronize();
-    _exit(0); /* so that nothing but the synchronisation can have seen it */
+    _exit(0); /* so that only the synchronisation can have found it */
 }
 
 static int case_overrun_at_exit(void)
@@ -60,14 +60,15 @@ static int case_write_after_free(void)
     unsigned char *block = device_alloc(4096);
     cudaFree(block);
     write_byte(block + 17);
-    return cudaDeviceSynchronize() != cudaSuccess; /* reports it, and exit not once more */
+    return cudaDeviceSynchronize() !=
+           cudaSuccess; /* reports it, and exit does not report it again */
 }
 
 static int case_touch_large_after_free(void)
 {
     unsigned char *block = device_alloc(4 * MIB);
     cudaFree(block);
-    signal(SIGSEGV, SIG_DFL); /* nothing that a sanitizer should report */
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer must not report it */
     write_byte(block + MIB);
     return 0;
 }
@@ -92,7 +93,8 @@ static int case_bad_frees(void)
     return wrong;
 }
 
-/* The copy finds its memory gone only when it runs: a fault that every later call reports. */
+/* The memory of a queued copy is freed before the copy runs: a fault that every later call reports.
+ */
 static int case_fault(void)
 {
     static sem_t gate;
@@ -178,7 +180,7 @@ static int case_fork_driver(void)
     return !WIFEXITED(status) || WEXITSTATUS(status) != 5;
 }
 
-/* With settings that cannot be used. */
+/* Runs with unusable settings. */
 static int case_unusable(void)
 {
     void *block = NULL;
@@ -299,7 +301,7 @@ static const struct {
 
 static int run_case(const char *name)
 {
-    alarm(60); /* a case that hangs ends here, by a signal */
+    alarm(60); /* ends a case that hangs, by a signal */
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         if (strcmp(cases[i].name, name) == 0)
             return cases[i].run();
@@ -324,7 +326,7 @@ static void read_errors(const char *path, struct outcome *outcome)
         fclose(file);
 }
 
-/* `variable` NULL: no setting besides the report. Free with cJSON_Delete(outcome.report). */
+/* `variable` NULL: only the report is set. The caller frees outcome.report with cJSON_Delete. */
 static struct outcome try_case(const char *name, const char *variable, const char *value)
 {
     struct outcome outcome = {.status = -1};
@@ -371,7 +373,7 @@ static bool exited(const struct outcome *outcome, int code)
     return WIFEXITED(outcome->status) && WEXITSTATUS(outcome->status) == code;
 }
 
-/* Ends as it should and reports exactly one violation with this text in it. */
+/* Expects exit status 0 and exactly one violation that contains this text. */
 static void expect_violation(const char *name, const char *text, const char *title)
 {
     struct outcome outcome = try_case(name, NULL, NULL);
@@ -400,23 +402,27 @@ static void expect_unusable(const char *variable, const char *value, const char 
 static void test_violations(void)
 {
     expect_violation("overrun-freed", "write 0 bytes past the end",
-                     "an overrun, seen when freed");
+                     "violation: write past the end, found at the free");
     expect_violation("overrun-at-exit", "write 1 bytes before the start",
-                     "an underrun, seen at exit");
-    expect_violation("write-after-free", "write after free at offset 17", "a write after free");
-    expect_violation("copy-after-free", "not inside a live allocation", "a copy after free");
+                     "violation: write before the start, found at exit");
+    expect_violation("write-after-free", "write after free at offset 17",
+                     "violation: write after free");
+    expect_violation("copy-after-free", "not inside a live allocation",
+                     "violation: copy after free");
     expect_violation("fault", "no longer inside a live allocation",
-                     "a fault is sticky until the device is reset");
+                     "fault: sticky until the device is reset");
     struct outcome outcome = try_case("overrun-asked", NULL, NULL);
     check(strstr(outcome.errors, "simdev: violation: write 3000 bytes past the end") != NULL,
-          "an overrun, seen when synchronised");
+          "violation: write past the end, found at a synchronisation");
     cJSON_Delete(outcome.report);
     outcome = try_case("touch-large-after-free", NULL, NULL);
-    check(!exited(&outcome, 0), "a large freed block is not there any more");
+    check(!exited(&outcome, 0), "large freed block: access ends the process");
     cJSON_Delete(outcome.report);
     outcome = try_case("bad-frees", NULL, NULL);
-    check(exited(&outcome, 0) && value_of(&outcome, "violations") == 4, "four wrong frees");
-    check(strstr(outcome.errors, "\nsimdev: 4 violations\n") != NULL, "the last line counts them");
+    check(exited(&outcome, 0) && value_of(&outcome, "violations") == 4,
+          "violation: four invalid frees");
+    check(strstr(outcome.errors, "\nsimdev: 4 violations\n") != NULL,
+          "violation: number in the last line");
     cJSON_Delete(outcome.report);
 }
 
@@ -424,29 +430,30 @@ static void test_report(void)
 {
     struct outcome outcome = try_case("report", "SIMDEV_CAPACITY", "8M");
     const cJSON *planning = cJSON_GetObjectItemCaseSensitive(outcome.report, "planning");
-    check(exited(&outcome, 0) && outcome.report, "a report is written");
+    check(exited(&outcome, 0) && outcome.report, "report: written");
     check(value_of(&outcome, "peak_bytes") == 4 * MIB &&
               value_of(&outcome, "live_bytes") == 1 * MIB &&
               value_of(&outcome, "largest_allocation") == 3 * MIB &&
               value_of(&outcome, "allocations") == 2 && value_of(&outcome, "frees") == 1 &&
               value_of(&outcome, "capacity_bytes") == 8 * MIB,
-          "memory in the report");
+          "report: memory");
     check(value_of(&outcome, "copies") == 2 && value_of(&outcome, "streams") == 2 &&
               value_of(&outcome, "conv_launches") == 1 &&
               value_of(&outcome, "other_launches") == 0 &&
               value_of(&outcome, "largest_workspace_used") == 12345,
-          "work in the report");
+          "report: work");
     check(cJSON_IsString(planning) && strcmp(planning->valuestring, "a test") == 0 &&
               value_of(&outcome, "violations") == 0 && outcome.errors[0] == '\0',
-          "nothing is printed when nothing is wrong");
+          "report: no violations, nothing printed");
     cJSON_Delete(outcome.report);
     outcome = try_case("fail", "SIMDEV_FAIL", "cudaMalloc:2,cudaStreamCreate:1,cudaMemcpy:1");
-    check(exited(&outcome, 0), "calls fail on request, once each");
+    check(exited(&outcome, 0), "SIMDEV_FAIL: each listed call fails once");
     cJSON_Delete(outcome.report);
-    expect_unusable("SIMDEV_CAPACITY", "lots", "a capacity that is none");
-    expect_unusable("SIMDEV_FAIL", "cudaMalloc", "a failure list that is none");
-    expect_unusable("SIMDEV_PROFILE", "/nonexistent.json", "a profile that is not there");
-    expect_unusable("SIMDEV_PROFILE", "/dev/null", "a profile that is empty");
+    expect_unusable("SIMDEV_CAPACITY", "lots", "SIMDEV_CAPACITY: not a size, unusable");
+    expect_unusable("SIMDEV_FAIL", "cudaMalloc", "SIMDEV_FAIL: not a list, unusable");
+    expect_unusable("SIMDEV_PROFILE", "/nonexistent.json",
+                    "SIMDEV_PROFILE: missing file, unusable");
+    expect_unusable("SIMDEV_PROFILE", "/dev/null", "SIMDEV_PROFILE: empty file, unusable");
 }
 
 static double value_of_device(const struct outcome *outcome, int device, const char *key)
@@ -460,9 +467,9 @@ static void test_driver(void)
 {
     struct outcome outcome =
         try_case("driver-fail", "SIMDEV_FAIL", "cuMemAlloc_v2:2,cuEventRecord:1,cudaMalloc:3");
-    check(exited(&outcome, 0), "calls of the driver fail by their own names");
+    check(exited(&outcome, 0), "SIMDEV_FAIL: driver calls by their exported names");
     cJSON_Delete(outcome.report);
-    expect_status("fork-driver", 0, "a forked child has no driver");
+    expect_status("fork-driver", 0, "fork: child has no driver");
 }
 
 static void test_devices(void)
@@ -470,28 +477,28 @@ static void test_devices(void)
     struct outcome outcome = try_case("devices", "SIMDEV_DEVICES", "2");
     check(exited(&outcome, 0) && value_of(&outcome, "peak_bytes") == 5 * MIB &&
               value_of(&outcome, "live_bytes") == 4 * MIB,
-          "memory of all devices in the report");
+          "report: memory of all devices");
     check(value_of_device(&outcome, 0, "peak_bytes") == 3 * MIB &&
               value_of_device(&outcome, 1, "peak_bytes") == 2 * MIB &&
               value_of_device(&outcome, 1, "live_bytes") == 1 * MIB &&
               value_of_device(&outcome, 1, "allocations") == 2 &&
               value_of_device(&outcome, 1, "frees") == 1 &&
               value_of_device(&outcome, 2, "frees") == -1,
-          "and of each");
+          "report: memory of each device");
     cJSON_Delete(outcome.report);
-    expect_unusable("SIMDEV_DEVICES", "0", "no device");
-    expect_unusable("SIMDEV_DEVICES", "two", "a number of devices that is none");
+    expect_unusable("SIMDEV_DEVICES", "0", "SIMDEV_DEVICES: 0, unusable");
+    expect_unusable("SIMDEV_DEVICES", "two", "SIMDEV_DEVICES: not a number, unusable");
 }
 
-static void test_ends(void)
+static void test_exit(void)
 {
     struct outcome outcome = try_case("exit-with-work", NULL, NULL);
     check(exited(&outcome, 0) && value_of(&outcome, "other_launches") == 40,
-          "exit waits for queued work");
+          "exit: waits for queued work");
     cJSON_Delete(outcome.report);
-    expect_status("exit-with-stuck-host-function", 0, "but not for a host function");
-    expect_status("exit-in-host-function", 9, "which may itself call exit");
-    expect_status("fork", 0, "a forked child has no device and ends");
+    expect_status("exit-with-stuck-host-function", 0, "exit: does not wait for a host function");
+    expect_status("exit-in-host-function", 9, "exit: called by a host function");
+    expect_status("fork", 0, "fork: child has no device and ends");
 }
 
 int main(int argc, char **argv)
@@ -510,7 +517,7 @@ int main(int argc, char **argv)
     test_report();
     test_driver();
     test_devices();
-    test_ends();
+    test_exit();
     rmdir(directory);
     return finish_checks();
 }

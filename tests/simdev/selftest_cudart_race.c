@@ -1,4 +1,4 @@
-/* Tests of the race check, of orders from a seed, and of calls left out. Prints TAP. */
+/* Tests of the race check, of orders from a seed, and of dropped calls. Prints TAP. */
 #include "selftest_cuda.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -9,7 +9,7 @@ enum {
     MEETINGS = 200
 };
 
-/* These programs race on purpose; ThreadSanitizer would tell so, too. */
+/* These programs race on purpose, which ThreadSanitizer would report too. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
@@ -18,7 +18,7 @@ const char *__tsan_default_options(void)
 
 static unsigned char *memory;
 
-/* A program, and whether it has a race. */
+/* A program, and the expected result. */
 struct program {
     const char *name;
     bool races;
@@ -35,7 +35,7 @@ static void get(cudaStream_t stream, size_t from)
     static unsigned char *copies, *copy;
     if (!copies)
         copy = copies = device_alloc(16 * BYTES);
-    copy += 16; /* another place every time, so that only the source can race */
+    copy += 16; /* different bytes each time, so that only the source can race */
     (void)cudaMemcpyAsync(copy, memory + from, 8, cudaMemcpyDeviceToDevice, stream);
 }
 
@@ -66,7 +66,7 @@ static void two_reads(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
     get(b, 0);
 }
 
-/* Eight rows of `bytes`, every 64. */
+/* Copies eight rows of `bytes` bytes at a distance of 64. */
 static void put_rows(cudaStream_t stream, size_t from, size_t bytes)
 {
     static unsigned char *source;
@@ -76,21 +76,21 @@ static void put_rows(cudaStream_t stream, size_t from, size_t bytes)
                             stream);
 }
 
-static void neighbours(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void interleaved_rows(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)event;
     put_rows(a, 0, 32);
     put_rows(b, 32, 32);
 }
 
-static void neighbours_too_close(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void overlapping_rows(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)event;
     put_rows(a, 0, 34);
     put_rows(b, 32, 32);
 }
 
-static void by_an_event(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void ordered_by_event(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     put(a, 0, 64);
     hand_over(a, b, event);
@@ -113,7 +113,7 @@ static void awaited_too_late(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
     (void)cudaStreamWaitEvent(b, event, 0);
 }
 
-static void by_the_host(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void ordered_by_host_wait(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)event;
     put(a, 0, 64);
@@ -121,7 +121,7 @@ static void by_the_host(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
     put(b, 0, 64);
 }
 
-static void by_asking(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void ordered_by_queries(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     put(a, 0, 64);
     (void)cudaEventRecord(event, a);
@@ -130,7 +130,7 @@ static void by_asking(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
     put(b, 0, 64);
 }
 
-static void by_the_legacy_stream(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void ordered_by_legacy_stream(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)b, (void)event;
     put(a, 0, 64);
@@ -138,14 +138,14 @@ static void by_the_legacy_stream(cudaStream_t a, cudaStream_t b, cudaEvent_t eve
     put(a, 0, 64);
 }
 
-static void beside_the_legacy_stream(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void with_non_blocking_stream(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)a, (void)event;
     put(NULL, 0, 64);
     put(b, 0, 64);
 }
 
-/* b takes part in a's capture; with `joined` the two writes are ordered there. */
+/* b takes part in a's capture. With `joined`, the two writes are ordered. */
 static cudaGraphExec_t capture(cudaStream_t a, cudaStream_t b, cudaEvent_t event, bool joined)
 {
     cudaGraph_t graph = NULL;
@@ -170,7 +170,7 @@ static void launch_and_end(cudaGraphExec_t exec, cudaStream_t stream)
     (void)cudaGraphExecDestroy(exec);
 }
 
-static void in_a_graph(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void graph_without_edge(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     launch_and_end(capture(a, b, event, false), a);
 }
@@ -180,8 +180,9 @@ static void edges(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
     launch_and_end(capture(a, b, event, true), a);
 }
 
-/* Who ends a graph may learn that its replays are over: not before the work beside it is there. */
-static void a_replay_beside(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+/* The end of a graph may show the host that its replays are over, so it comes after the parallel
+ * work is queued. */
+static void replay_parallel_to_work(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     cudaGraphExec_t exec = capture(a, b, event, true);
     (void)cudaGraphLaunch(exec, a);
@@ -189,7 +190,7 @@ static void a_replay_beside(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
     (void)cudaGraphExecDestroy(exec);
 }
 
-static void a_replay_before(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void replay_before_work(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     launch_and_end(capture(a, b, event, true), a);
     hand_over(a, b, event);
@@ -208,7 +209,7 @@ static void raise_flag(void *flag)
     atomic_store((atomic_bool *)flag, true);
 }
 
-/* Where a seed decides, the device goes on when it is asked something. */
+/* With a seed, the device continues when the host makes a query. */
 static void await_flag(atomic_bool *flag, cudaEvent_t beside)
 {
     while (!atomic_load(flag))
@@ -216,7 +217,7 @@ static void await_flag(atomic_bool *flag, cudaEvent_t beside)
             (void)cudaGetLastError();
 }
 
-/* A graph that writes, calls the host and keeps an object. */
+/* A graph that writes, calls the host and retains an object. */
 static cudaGraphExec_t capture_kept(cudaStream_t stream, atomic_bool *ran, atomic_bool *gone)
 {
     cudaUserObject_t object = NULL;
@@ -233,9 +234,9 @@ static cudaGraphExec_t capture_kept(cudaStream_t stream, atomic_bool *ran, atomi
     return exec;
 }
 
-/* In the moment when the device has run the replay and its stream has not noticed yet, if the
- * threads meet so: whoever is told that the object is gone may use what the graph used. */
-static void by_what_the_graph_kept(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+/* May run between the end of the replay and the stream's notice of it. A host that has seen the
+ * object's destruction may use the memory that the graph used. */
+static void ordered_by_user_object(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     for (int i = 0; i < MEETINGS; i++) {
         static atomic_bool ran, gone;
@@ -252,7 +253,7 @@ static void by_what_the_graph_kept(cudaStream_t a, cudaStream_t b, cudaEvent_t e
     }
 }
 
-static void by_the_driver(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void ordered_by_driver_event(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     put(a, 0, 64);
     (void)cu.cuEventRecord(event, a);
@@ -260,46 +261,47 @@ static void by_the_driver(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
     put(b, 0, 64);
 }
 
-static void without_the_wait(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void dropped_wait(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     simdev_drop("cuStreamWaitEvent", 1);
-    by_the_driver(a, b, event);
+    ordered_by_driver_event(a, b, event);
     simdev_drop("cuStreamWaitEvent", 0);
 }
 
-static void without_the_record(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void dropped_record(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     simdev_drop("cuEventRecord", UINT64_MAX);
-    by_the_driver(a, b, event);
+    ordered_by_driver_event(a, b, event);
     simdev_drop("cuEventRecord", 0);
 }
 
 static const struct program programs[] = {
-    {"two writes on two streams race", true, two_writes},
-    {"a write and a read race", true, write_and_read},
-    {"two reads do not", false, two_reads},
-    {"rows between each other's rows do not", false, neighbours},
-    {"rows that share bytes do", true, neighbours_too_close},
-    {"an event orders", false, by_an_event},
-    {"one that is recorded before the work does not", true, recorded_too_early},
-    {"nor one that is awaited behind it", true, awaited_too_late},
-    {"the host orders by waiting", false, by_the_host},
-    {"and by asking until it is over", false, by_asking},
-    {"the legacy stream orders blocking streams", false, by_the_legacy_stream},
-    {"and no others", true, beside_the_legacy_stream},
-    {"nodes of a graph race", true, in_a_graph},
-    {"edges order them", false, edges},
-    {"a replay races with what runs beside it", true, a_replay_beside},
-    {"an event orders a replay", false, a_replay_before},
-    {"replays of one graph are ordered", false, replays_of_one_graph},
-    {"what a graph kept is gone behind its replays", false, by_what_the_graph_kept},
-    {"the driver's events order", false, by_the_driver},
-    {"but not where the wait is left out", true, without_the_wait},
-    {"nor where the record is", true, without_the_record},
+    {"two streams: two writes, race", true, two_writes},
+    {"two streams: a write and a read, race", true, write_and_read},
+    {"two streams: two reads, no race", false, two_reads},
+    {"two streams: interleaved rows, no race", false, interleaved_rows},
+    {"two streams: rows that share bytes, race", true, overlapping_rows},
+    {"event: orders two streams", false, ordered_by_event},
+    {"event: recorded before the work, race", true, recorded_too_early},
+    {"event: waited for after the work, race", true, awaited_too_late},
+    {"host: wait orders two streams", false, ordered_by_host_wait},
+    {"host: queries until the end order two streams", false, ordered_by_queries},
+    {"legacy stream: ordered with a blocking stream", false, ordered_by_legacy_stream},
+    {"legacy stream: with a non-blocking stream, race", true, with_non_blocking_stream},
+    {"graph: nodes without an edge, race", true, graph_without_edge},
+    {"graph: nodes with edges, no race", false, edges},
+    {"replay: with parallel work, race", true, replay_parallel_to_work},
+    {"replay: ordered by an event", false, replay_before_work},
+    {"replay: two of one graph, ordered", false, replays_of_one_graph},
+    {"user object: its destruction orders replays before the host", false, ordered_by_user_object},
+    {"driver: events order two streams", false, ordered_by_driver_event},
+    {"driver: dropped wait, race", true, dropped_wait},
+    {"driver: dropped record, race", true, dropped_record},
 };
 
-/* In every order that a few seeds give: what is found must not depend on it. */
-static bool as_told(const struct program *program)
+/* Runs the program in the orders of a few seeds, because the result must not depend on the order.
+ */
+static bool has_expected_result(const struct program *program)
 {
     bool good = true;
     for (uint64_t seed = 0; seed < 12; seed++) {
@@ -330,7 +332,7 @@ static void note(void *arg)
     order[ordered++] = (int)(intptr_t)arg;
 }
 
-/* Eight pieces of work on each of four streams; the order in which they run. */
+/* Queues eight operations on each of four streams and records the order in which they run. */
 static void run_order(uint64_t seed)
 {
     cudaStream_t stream[4];
@@ -359,26 +361,26 @@ static void test_orders(void)
             last[order[i] % 4] = order[i];
             differ += order[i] != i;
         }
-        for (int s = 0; s < 4; s++) /* the last eight all of one stream */
+        for (int s = 0; s < 4; s++) /* the last eight all from one stream */
             starved +=
                 order[ORDER - 1] % 4 == s && order[ORDER - 8] % 4 == s && order[ORDER - 4] % 4 == s;
         run_order(seed);
         same = same && memcmp(first, order, sizeof order) == 0;
     }
-    check(legal, "a seed keeps the order of each stream");
-    check(same, "one seed gives one order");
-    check(differ > 200, "seeds give orders that are not that of the calls");
-    check(starved > 0, "some seed starves a stream");
+    check(legal, "seed: order of each stream kept");
+    check(same, "seed: same seed, same order");
+    check(differ > 200, "seed: different from the order of the calls");
+    check(starved > 0, "seed: some seed starves a stream");
 }
 
 int main(void)
 {
     setenv("SIMDEV_RACES", "1", 1);
-    (void)freopen("/dev/null", "w", stderr); /* what is to be found is written there */
+    (void)freopen("/dev/null", "w", stderr); /* hides the expected violations */
     memory = device_alloc(BYTES);
-    check(memory && bind_driver(), "the device and its driver are there");
+    check(memory && bind_driver(), "device and driver: available");
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        check(as_told(&programs[i]), programs[i].name);
+        check(has_expected_result(&programs[i]), programs[i].name);
     test_orders();
     return finish_checks();
 }

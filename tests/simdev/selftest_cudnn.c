@@ -63,7 +63,7 @@ static const struct problem problems[] = {
 };
 /* clang-format on */
 
-/* All of it twice: by oneDNN and by the loops that stand in where oneDNN refuses. */
+/* Runs the checks with oneDNN and with the loops for cases that oneDNN refuses. */
 static void check_results(const char *way)
 {
     NEED(setenv("SIMDEV_CONVOLVE", way, 1));
@@ -110,7 +110,7 @@ static void check_drawn(void)
 
 /* ---- tiles ---- */
 
-/* Rows [first, first + rows) of the output as a convolution of its own on views of the whole. */
+/* Rows [first, first + rows) of the output as a separate convolution on views of the tensors. */
 static void cut(const struct problem *p, const struct tensor t[ROLES], int64_t first, int64_t rows,
                 struct problem *tile, struct tensor part[ROLES])
 {
@@ -174,7 +174,7 @@ static void check_tiles(void)
 
 /* ---- refusals ---- */
 
-/* A plan owns its workspace while it runs: nothing that lay there survives. */
+/* True if a run overwrites all of its workspace, as a plan on a GPU may. */
 static bool is_written_over(desc plan, const int64_t *uid, void **pointer, char *workspace,
                             size_t bytes)
 {
@@ -199,32 +199,34 @@ static void check_refusals(void)
         make(&t[role], spiky.type);
     desc plan = plan_of(&spiky, t, Y, 16);
     const size_t bytes = (size_t)workspace_of(plan);
-    ok(bytes > 0, "an nchw f16 plan wants a workspace");
+    ok(bytes > 0, "plan: nchw f16, requires a workspace");
     NEED(cudaMalloc((void **)&workspace, bytes));
     NEED(cudaMalloc((void **)&gone, t[X].bytes + 64));
     void *good[ROLES] = {t[X].device, t[W].device, t[Y].device};
-    ok(execute(plan, 3, uid, good, workspace) == CUDNN_STATUS_SUCCESS, "a correct launch");
-    ok(is_written_over(plan, uid, good, workspace, bytes), "a run writes its whole workspace");
-    ok(execute(plan, 3, uid, good, NULL) == CUDNN_STATUS_EXECUTION_FAILED, "no workspace");
+    ok(execute(plan, 3, uid, good, workspace) == CUDNN_STATUS_SUCCESS, "launch: valid");
+    ok(is_written_over(plan, uid, good, workspace, bytes),
+       "launch: overwrites its whole workspace");
+    ok(execute(plan, 3, uid, good, NULL) == CUDNN_STATUS_EXECUTION_FAILED,
+       "launch: no workspace, refused");
     ok(execute(plan, 3, uid, good, workspace + 512) == CUDNN_STATUS_EXECUTION_FAILED,
-       "a workspace shorter than the plan's");
+       "launch: workspace smaller than required, refused");
     ok(execute(plan, 3, uid, good, t[Y].device) == CUDNN_STATUS_EXECUTION_FAILED,
-       "a workspace inside a tensor");
+       "launch: workspace inside a tensor, refused");
     void *shifted[ROLES] = {gone + 2, t[W].device, t[Y].device};
     ok(execute(plan, 3, uid, shifted, workspace) == CUDNN_STATUS_EXECUTION_FAILED,
-       "a tensor below its declared alignment");
+       "launch: tensor below its declared alignment, refused");
     void *beyond[ROLES] = {t[X].device, t[W].device, t[Y].device + 16};
     ok(execute(plan, 3, uid, beyond, workspace) == CUDNN_STATUS_EXECUTION_FAILED,
-       "a tensor that reaches out of its allocation");
+       "launch: tensor past its allocation, refused");
     void *alias[ROLES] = {t[X].device, t[W].device, t[X].device};
     ok(execute(plan, 3, uid, alias, workspace) == CUDNN_STATUS_EXECUTION_FAILED,
-       "a convolution onto its own input");
+       "launch: output equal to the input, refused");
     ok(execute(plan, 2, uid, good, workspace) == CUDNN_STATUS_EXECUTION_FAILED,
-       "a variant pack without the output");
+       "launch: variant pack without the output, refused");
     NEED(cudaFree(gone));
     void *dead[ROLES] = {gone, t[W].device, t[Y].device};
     ok(execute(plan, 3, uid, dead, workspace) == CUDNN_STATUS_EXECUTION_FAILED,
-       "a tensor in freed memory");
+       "launch: tensor in freed memory, refused");
     NEED(cudaDeviceSynchronize());
     NEED(cudaFree(workspace));
     NEED(cudnnBackendDestroyDescriptor(plan));
@@ -242,21 +244,21 @@ static void check_attributes(void)
     desc done = tensor_desc(7, &t[X], spiky.type, false, 16), plan = plan_of(&spiky, t, Y, 16);
     ok(cudnnBackendGetAttribute(fresh, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &count,
                                 &uid) != CUDNN_STATUS_SUCCESS,
-       "an attribute asked before finalize");
+       "attributes: get before finalize, refused");
     ok(cudnnBackendSetAttribute(done, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid) !=
            CUDNN_STATUS_SUCCESS,
-       "an attribute set after finalize");
+       "attributes: set after finalize, refused");
     ok(cudnnBackendSetAttribute(fresh, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &uid) !=
            CUDNN_STATUS_SUCCESS,
-       "an attribute of another descriptor");
+       "attributes: of another descriptor type, refused");
     ok(cudnnBackendGetAttribute(done, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, NULL,
                                 &uid) == CUDNN_STATUS_SUCCESS &&
            uid == 7,
-       "an attribute read back, its count not asked");
+       "attributes: get without a count");
     ok(cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
                                 &count, &told) == CUDNN_STATUS_SUCCESS &&
            told == handle,
-       "the plan's handle read back");
+       "attributes: handle of a plan");
     desc config = new_desc(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     ok(cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count,
@@ -265,7 +267,7 @@ static void check_attributes(void)
            cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
                                     1, &count, &bytes) == CUDNN_STATUS_SUCCESS &&
            bytes == workspace_of(plan),
-       "config and plan tell the same workspace");
+       "workspace: equal in config and plan");
     NEED(cudnnBackendDestroyDescriptor(config));
     NEED(cudnnBackendDestroyDescriptor(plan));
     NEED(cudnnBackendDestroyDescriptor(done));
@@ -328,7 +330,7 @@ static desc fused_plan(const struct problem *p, struct fused *f, bool whole, flo
     return plan;
 }
 
-/* A side input that is scaled by 0 gets no address. */
+/* A side input that is scaled by 0 has no address. */
 static bool fused_agrees(const struct problem *p, bool whole, float scale)
 {
     static const int64_t uid[] = {1, 2, 3, 4, 5};
@@ -379,13 +381,12 @@ static void check_fused(void)
     /* clang-format on */
     char name[128];
     for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
-        snprintf(name, sizeof name, "convolution and bias, %s", p[i].name);
+        snprintf(name, sizeof name, "fused: convolution and bias, %s", p[i].name);
         ok(fused_agrees(&p[i], false, 1), name);
-        snprintf(name, sizeof name, "convolution, side input in place, bias and relu, %s",
+        snprintf(name, sizeof name, "fused: convolution, side input in place, bias and relu, %s",
                  p[i].name);
         ok(fused_agrees(&p[i], true, 0.5F), name);
-        snprintf(name, sizeof name, "the same, the side input scaled by 0 and absent, %s",
-                 p[i].name);
+        snprintf(name, sizeof name, "fused: side input scaled by 0 and absent, %s", p[i].name);
         ok(fused_agrees(&p[i], true, 0), name);
     }
 }

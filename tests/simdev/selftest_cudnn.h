@@ -1,4 +1,4 @@
-/* What the checks of the stand-in libcudnn share: problems, operands, a reference, plans. Each
+/* Shared by the checks of the simulated libcudnn: problems, operands, a reference, plans. Each
  * program that includes this is an ordinary client of cuDNN and prints TAP. */
 #ifndef SELFTEST_CUDNN_H
 #define SELFTEST_CUDNN_H
@@ -30,7 +30,7 @@ static inline void ok(bool good, const char *name)
     printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
 }
 
-/* Everything outside of what is being checked must work. */
+/* Ends the program if a call that the check only prepares with has failed. */
 static inline void need(int status, const char *what)
 {
     if (status == 0)
@@ -73,7 +73,7 @@ struct tensor {
     int64_t dim[5], stride[5];
     char *device; /* of the whole allocation */
     size_t bytes;
-    float *host; /* what the elements are, in dense order of the dimensions */
+    float *host; /* the values, in dense order of the dimensions */
 };
 
 static uint64_t seed = 1;
@@ -136,7 +136,7 @@ static inline void shape(const struct problem *p, struct tensor t[ROLES])
         lay_out(&t[role], p->nhwc);
 }
 
-/* ---- elements to and from the device, with the compiler's own 16-bit arithmetic ---- */
+/* ---- elements to and from the device, by the compiler's 16-bit arithmetic ---- */
 
 static inline void put(char *at, cudnnDataType_t type, float value)
 {
@@ -275,7 +275,7 @@ static inline void add_product(int64_t x, int64_t w, int64_t y, void *arg)
     s->sum[at[s->result]] += product;
 }
 
-/* alpha * convolution + beta * what the result held, in dense order. */
+/* alpha * convolution + beta * previous result, in dense order. */
 static inline double *reference(const struct problem *p, const struct tensor t[ROLES], int result)
 {
     const int64_t count = elements(&t[result]);
@@ -292,7 +292,7 @@ static inline bool agrees(const struct tensor *t, cudnnDataType_t type, const do
     const int64_t count = elements(t);
     for (int64_t i = 0; i < count; i++)
         if (!(fabs((double)t->host[i] - wanted[i]) <= part * fabs(wanted[i]))) {
-            printf("# element %lld is %g, wanted %g\n", (long long)i, (double)t->host[i],
+            printf("# element %lld is %g, expected %g\n", (long long)i, (double)t->host[i],
                    wanted[i]);
             return false;
         }
@@ -438,8 +438,8 @@ static inline desc plan_by_engine(desc graph, int64_t index)
     return plan;
 }
 
-/* A plan for one convolution of the given tensors, by any way there is. The graph dies before the
- * plan is used. */
+/* A plan for one convolution of the given tensors, by any heuristics mode. The graph is destroyed
+ * before the plan is used. */
 static inline desc plan_of(const struct problem *p, const struct tensor t[ROLES], int result,
                            int64_t alignment)
 {

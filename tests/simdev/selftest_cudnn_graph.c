@@ -1,16 +1,16 @@
-/* Checks of libcudnn with graphs: what is captured, and what is put into graphs as nodes. */
+/* Checks of libcudnn with graphs: captured executions, and graph nodes. */
 #include "selftest_cudnn.h"
 
 static const int64_t uid[ROLES] = {1, 2, 3};
 static cudaStream_t stream;
 
-/* One convolution with all that it takes. */
+/* One convolution with its operands, workspace and plan. */
 struct layer {
     struct problem p;
     struct tensor t[ROLES];
     desc plan;
     void *workspace;
-    float *eager; /* what an ordinary run gives */
+    float *eager; /* result of an ordinary run */
 };
 
 static desc pack_of(void **pointer, void *workspace)
@@ -62,7 +62,7 @@ static void layer_end(struct layer *l)
     free(l->eager);
 }
 
-/* True if y holds what an ordinary run gives; clears it. */
+/* True if y has the result of an ordinary run. Clears y. */
 static bool is_eager(const struct layer *l, struct tensor *y)
 {
     download(y, l->p.type);
@@ -135,7 +135,7 @@ static void check_capture(void)
     struct layer l = layer_of(&spiky);
     cudaGraph_t graph = capture(execute_layer, &l, &status);
     ok(status == CUDNN_STATUS_SUCCESS && nodes_of(graph) == 1 && is_clear(&l, &l.t[Y]),
-       "cudnnBackendExecute on a capturing stream is a node and runs nothing");
+       "capture: cudnnBackendExecute adds a node and does not run");
     NEED(cudnnBackendDestroyDescriptor(l.plan));
     cudaGraphExec_t exec = instantiate(graph);
     NEED(cudaGraphDestroy(graph));
@@ -144,13 +144,13 @@ static void check_capture(void)
         launch(exec);
         same = is_eager(&l, &l.t[Y]) && same;
     }
-    ok(same, "each replay gives what an ordinary run gives, the plan destroyed");
+    ok(same, "capture: replays after the plan is destroyed, same result");
     NEED(cudaGraphExecDestroy(exec));
     l.plan = plan_of(&l.p, l.t, Y, 16);
     layer_end(&l);
 }
 
-/* cudnn-frontend warms plans up like this; a GPU looks at no address before the launch. */
+/* cudnn-frontend warms plans up in this way. A GPU does not use the addresses before the launch. */
 static cudnnStatus_t execute_nowhere(void *arg)
 {
     const struct layer *l = arg;
@@ -162,7 +162,8 @@ static cudnnStatus_t execute_nowhere(void *arg)
     return status;
 }
 
-/* A run writes its workspace; one that is refused does not. */
+/* True if a launch of the graph is refused: a run writes its workspace, a refused launch does not.
+ */
 static bool is_refused(const struct layer *l, cudaGraph_t graph)
 {
     char byte = 1;
@@ -180,22 +181,22 @@ static void check_captured_addresses(void)
     cudnnStatus_t status;
     struct layer l = layer_of(&spiky);
     cudaGraph_t graph = capture(execute_nowhere, &l, &status);
-    ok(status == CUDNN_STATUS_SUCCESS, "a capture takes addresses that are not there");
+    ok(status == CUDNN_STATUS_SUCCESS, "capture: addresses without memory, accepted");
     NEED(cudaGraphDestroy(graph));
     graph = capture(execute_layer, &l, &status);
-    ok(!is_refused(&l, graph), "a node whose memory is there runs");
+    ok(!is_refused(&l, graph), "replay: memory exists, runs");
     NEED(cudaGraphDestroy(graph));
     struct layer other = l; /* with an output elsewhere */
     NEED(cudaMalloc((void **)&other.t[Y].device, other.t[Y].bytes));
     graph = capture(execute_layer, &other, &status);
     NEED(cudaFree(other.t[Y].device));
     ok(status == CUDNN_STATUS_SUCCESS && is_refused(&l, graph),
-       "one whose memory is gone does not");
+       "replay: memory was freed, refused");
     NEED(cudaGraphDestroy(graph));
     other.t[Y].device = l.t[X].device;
     graph = capture(execute_layer, &other, &status);
     ok(status == CUDNN_STATUS_SUCCESS && is_refused(&l, graph),
-       "nor a convolution onto its own input");
+       "replay: output equal to the input, refused");
     NEED(cudaGraphDestroy(graph));
     layer_end(&l);
 }
@@ -234,7 +235,8 @@ static void check_captured_scalars(void)
     launch(exec);
     launch(exec);
     NEED(cudaMemcpy(&value, s.data, sizeof value, cudaMemcpyDeviceToHost));
-    ok(status == CUDNN_STATUS_SUCCESS && value == 12, "a factor is read when it is captured");
+    ok(status == CUDNN_STATUS_SUCCESS && value == 12,
+       "capture: scaling factor read at the capture");
     NEED(cudaGraphExecDestroy(exec));
     NEED(cudaGraphDestroy(graph));
     s.factor = 5;
@@ -243,7 +245,8 @@ static void check_captured_scalars(void)
     exec = instantiate(graph);
     launch(exec);
     NEED(cudaMemcpy(&value, s.data, sizeof value, cudaMemcpyDeviceToHost));
-    ok(status == CUDNN_STATUS_SUCCESS && value == 5, "a constant too");
+    ok(status == CUDNN_STATUS_SUCCESS && value == 5,
+       "capture: constant of cudnnSetTensor read at the capture");
     NEED(cudaGraphExecDestroy(exec));
     NEED(cudaGraphDestroy(graph));
     NEED(cudaFree(s.data));
@@ -259,9 +262,9 @@ static void check_invalidated(void)
     NEED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     (void)cudaStreamSynchronize(stream);
     ok(cudnnBackendExecute(handle, l.plan, pack) == CUDNN_STATUS_EXECUTION_FAILED,
-       "an invalidated capture takes no launch");
+       "invalidated capture: execution, refused");
     ok(cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated,
-       "and gives no graph");
+       "invalidated capture: end yields no graph");
     NEED(cudnnSetStream(handle, NULL));
     NEED(cudnnBackendDestroyDescriptor(pack));
     layer_end(&l);
@@ -301,7 +304,7 @@ static bool has_native_note(desc config)
     return native;
 }
 
-/* How many engines were asked, and how many answered as their notes say. */
+/* Number of engines tried, and how many behaved as their notes describe. */
 struct answers {
     int native, taken, others, refused;
 };
@@ -331,7 +334,7 @@ static void ask(const struct layer *model, desc config, struct answers *answers)
     NEED(cudnnBackendDestroyDescriptor(l.plan));
 }
 
-/* Every engine of the heuristics' list. */
+/* Tries every engine of the heuristics' list. */
 static void ask_all(const struct layer *l, cudnnBackendHeurMode_t mode, struct answers *answers)
 {
     enum {
@@ -370,10 +373,11 @@ static void check_notes(void)
     ask_all(&l, CUDNN_HEUR_MODE_A, &answers);
     ask_all(&l, CUDNN_HEUR_MODE_FALLBACK, &answers);
     ok(answers.others > 0 && answers.refused == answers.others,
-       "engines whose notes do not allow population refuse it");
+       "population: engines whose notes do not allow it, refused");
     ok(answers.taken == answers.native,
-       answers.native > 0 ? "engines whose notes allow it take it"
-                          : "engines whose notes allow it take it # SKIP this planning has none");
+       answers.native > 0
+           ? "population: engines whose notes allow it, accepted"
+           : "population: engines whose notes allow it, accepted # SKIP this planning has none");
     layer_end(&l);
 }
 
@@ -383,9 +387,10 @@ static void check_requested_failures(void)
     cudaGraph_t graph = new_graph();
     NEED(setenv("SIMDEV_NATIVE_GRAPHS", "1", 1));
     ok(populate(&l, &l.t[Y], graph) == CUDNN_STATUS_EXECUTION_FAILED && nodes_of(graph) == 0,
-       "cudnnBackendPopulateCudaGraph fails on request");
+       "SIMDEV_FAIL: cudnnBackendPopulateCudaGraph");
     NEED(populate(&l, &l.t[Y], graph));
-    ok(update(&l, &l.t[Y], graph) == CUDNN_STATUS_EXECUTION_FAILED, "the update too");
+    ok(update(&l, &l.t[Y], graph) == CUDNN_STATUS_EXECUTION_FAILED,
+       "SIMDEV_FAIL: cudnnBackendUpdateCudaGraph");
     NEED(unsetenv("SIMDEV_NATIVE_GRAPHS"));
     NEED(cudaGraphDestroy(graph));
     layer_end(&l);
@@ -402,22 +407,24 @@ static void check_population(void)
     clear(&other);
     ok(populate(&l, &l.t[Y], graph) == CUDNN_STATUS_SUCCESS && nodes_of(graph) == 1 &&
            is_clear(&l, &l.t[Y]),
-       "population adds one node and runs nothing");
+       "population: adds one node and does not run");
     NEED(cudaGraphAddChildGraphNode(&child, outer, NULL, 0, graph));
     cudaGraphExec_t exec = instantiate(outer);
     launch(exec);
-    ok(is_eager(&l, &l.t[Y]), "as a child graph it gives what an ordinary run gives");
+    ok(is_eager(&l, &l.t[Y]), "population: as a child graph, same result as an ordinary run");
     NEED(cudaGraphChildGraphNodeGetGraph(child, &embedded));
-    ok(update(&l, &other, embedded) == CUDNN_STATUS_SUCCESS, "the child's graph takes an update");
+    ok(update(&l, &other, embedded) == CUDNN_STATUS_SUCCESS, "update: graph of a child node");
     launch(exec);
-    ok(is_eager(&l, &l.t[Y]) && is_clear(&l, &other), "which an executable graph does not see");
+    ok(is_eager(&l, &l.t[Y]) && is_clear(&l, &other),
+       "update: existing executable graph, unchanged");
     NEED(cudaGraphExecChildGraphNodeSetParams(exec, child, embedded));
     launch(exec);
-    ok(is_clear(&l, &l.t[Y]) && is_eager(&l, &other), "before it is told");
+    ok(is_clear(&l, &l.t[Y]) && is_eager(&l, &other),
+       "update: executable graph after its update, new operands");
     NEED(cudaGraphExecDestroy(exec));
     exec = instantiate(graph);
     launch(exec);
-    ok(is_eager(&l, &l.t[Y]) && is_clear(&l, &other), "the graph itself stayed as it was");
+    ok(is_eager(&l, &l.t[Y]) && is_clear(&l, &other), "update: the original graph is unchanged");
     NEED(cudaGraphExecDestroy(exec));
     NEED(cudaGraphDestroy(outer));
     NEED(cudaGraphDestroy(graph));
@@ -435,21 +442,23 @@ static void check_population_errors(void)
     NEED(cudaMalloc((void **)&gone.device, gone.bytes));
     NEED(cudaFree(gone.device));
     ok(populate(&l, &gone, graph) == CUDNN_STATUS_EXECUTION_FAILED && nodes_of(graph) == 0,
-       "population checks what a launch checks");
-    ok(populate(&l, &l.t[Y], NULL) == CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no graph");
-    ok(update(&l, &l.t[Y], graph) == CUDNN_STATUS_BAD_PARAM, "an update of an empty graph");
+       "population: freed memory, refused");
+    ok(populate(&l, &l.t[Y], NULL) == CUDNN_STATUS_BAD_PARAM_NULL_POINTER,
+       "population: NULL graph, refused");
+    ok(update(&l, &l.t[Y], graph) == CUDNN_STATUS_BAD_PARAM, "update: empty graph, refused");
     NEED(populate(&l, &l.t[Y], graph));
-    ok(update(&m, &m.t[Y], graph) == CUDNN_STATUS_BAD_PARAM, "an update by another plan");
+    ok(update(&m, &m.t[Y], graph) == CUDNN_STATUS_BAD_PARAM, "update: another plan, refused");
     ok(update(&l, &gone, graph) == CUDNN_STATUS_EXECUTION_FAILED &&
            update(&l, &l.t[Y], graph) == CUDNN_STATUS_SUCCESS,
-       "an update checks what a launch checks");
+       "update: freed memory refused, valid memory accepted");
     ok(populate(&m, &m.t[Y], graph) == CUDNN_STATUS_SUCCESS && nodes_of(graph) == 2,
-       "a graph that is not empty can be populated");
-    ok(update(&l, &l.t[Y], graph) == CUDNN_STATUS_BAD_PARAM, "an update among several nodes");
+       "population: graph with nodes, accepted");
+    ok(update(&l, &l.t[Y], graph) == CUDNN_STATUS_BAD_PARAM, "update: graph of two nodes, refused");
     NEED(cudaGraphDestroy(graph));
     graph = new_graph();
     NEED(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
-    ok(update(&l, &l.t[Y], graph) == CUDNN_STATUS_BAD_PARAM, "an update of somebody else's node");
+    ok(update(&l, &l.t[Y], graph) == CUDNN_STATUS_BAD_PARAM,
+       "update: node of another maker, refused");
     NEED(cudaGraphDestroy(graph));
     layer_end(&m);
     layer_end(&l);

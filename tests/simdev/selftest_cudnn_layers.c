@@ -1,5 +1,5 @@
-/* Checks of what the stand-in libcudnn computes beside convolutions: known values, and every
- * gradient against differences of its own forward function, in both layouts. */
+/* Checks of layers other than convolutions: known values, and every gradient against differences of
+ * the simulated forward function, in both layouts. */
 #include "selftest_cudnn.h"
 
 enum {
@@ -262,7 +262,7 @@ static void respond_back(const struct layer *layer, const float *x, const float 
     NEED(cudnnDestroyLRNDescriptor(response));
 }
 
-/* ---- gradients against differences ---- */
+/* ---- gradients compared with differences ---- */
 
 static double weighted(const struct layer *layer, const float *x, const float *weight)
 {
@@ -274,7 +274,7 @@ static double weighted(const struct layer *layer, const float *x, const float *w
     return sum;
 }
 
-/* Elements all differ by more than the step, none is near a kink. */
+/* All elements differ by more than the step, and none is close to a kink. */
 static void check_gradient(const struct layer *layer)
 {
     const float step = 1.0f / 256;
@@ -360,9 +360,9 @@ static void check_pooling_values(void)
     for (int i = 0; i < COUNT; i++)
         x[i] = (float)i;
     pool(&layer, x, y);
-    /* Rows 0 and 1 of the first plane, then 1 to 3; columns in pairs. */
+    /* Rows 0 and 1 of the first plane, then 1 to 3. Columns in pairs. */
     ok(y[0] == 6 && y[3] == 9 && y[4] == 16 && y[POOLED - 1] == COUNT - 1,
-       "maxima of pooling are the values they must be");
+       "maximum pooling: known values");
 }
 
 static void check_softmax_values(void)
@@ -374,7 +374,7 @@ static void check_softmax_values(void)
         x[i] = i / 20 % 3 == 2 ? logf(2) : 0;
     softmax(&layer, x, y);
     ok(fabsf(y[0] - 0.25f) < 1e-6f && fabsf(y[20] - 0.25f) < 1e-6f && fabsf(y[40] - 0.5f) < 1e-6f,
-       "softmax over channels of 0, 0, ln 2 is 1/4, 1/4, 1/2");
+       "softmax: channels of 0, 0, ln 2 give 1/4, 1/4, 1/2");
 }
 
 static void check_norm_values(void)
@@ -395,7 +395,7 @@ static void check_norm_values(void)
         const double mean = sum / 40, deviation = sqrt(squares / 40 - mean * mean);
         good = good && fabs(mean - 0.5) < 1e-4 && fabs(deviation - (1 + c)) < 1e-3;
     }
-    ok(good, "normalised channels have the mean of the bias and the deviation of the scale");
+    ok(good, "batch normalisation: mean of the bias and deviation of the scale");
 }
 
 static void check_bias_gradient(void)
@@ -408,13 +408,12 @@ static void check_bias_gradient(void)
     NEED(cudnnConvolutionBackwardBias(handle, &one, t, from, &zero, bias, to));
     take(db, to, 3);
     take(NULL, from, 0);
-    ok(db[0] == 40 && db[1] == 80 && db[2] == 120,
-       "the gradient of a bias is the sum of a channel");
+    ok(db[0] == 40 && db[1] == 80 && db[2] == 120, "bias gradient: sum of a channel");
     NEED(cudnnDestroyTensorDescriptor(t));
     NEED(cudnnDestroyTensorDescriptor(bias));
 }
 
-/* What oneDNN does not take is refused when it is called, not computed otherwise. */
+/* Cases that oneDNN does not support are refused at the call. */
 static void check_refusals(void)
 {
     cudnnLRNDescriptor_t even = response_of(4);
@@ -425,10 +424,10 @@ static void check_refusals(void)
     NEED(cudnnSetPooling2dDescriptor(beside, CUDNN_POOLING_MAX, CUDNN_NOT_PROPAGATE_NAN, 2, 2, 2, 2,
                                      1, 1));
     ok(cudnnPoolingForward(handle, beside, &one, t, x, &zero, out, y) == CUDNN_STATUS_NOT_SUPPORTED,
-       "pooling with a window beside the input is not supported");
+       "pooling: window outside of the input, not supported");
     ok(cudnnLRNCrossChannelForward(handle, even, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one, t, x, &zero, t,
                                    y) == CUDNN_STATUS_NOT_SUPPORTED,
-       "a response over an even number of channels is not supported");
+       "response normalisation: even number of channels, not supported");
     take(NULL, x, 0);
     take(NULL, y, 0);
     NEED(cudnnDestroyPoolingDescriptor(beside));
@@ -437,7 +436,7 @@ static void check_refusals(void)
     NEED(cudnnDestroyTensorDescriptor(out));
 }
 
-/* All matrices first, then all biases, as the documentation has it. */
+/* All matrices first, then all biases, as the documentation defines. */
 static void check_rnn_layout(void)
 {
     cudnnRNNDescriptor_t rnn;
@@ -453,15 +452,15 @@ static void check_rnn_layout(void)
                                   CUDNN_DEFAULT_MATH, 10, 20, 20, 2, NULL, 0));
     NEED(cudnnGetRNNWeightSpaceSize(handle, rnn, &bytes));
     const size_t matrices = 4 * (20 * 10 + 20 * 20) + 4 * (20 * 20 + 20 * 20);
-    ok(bytes == 4 * (matrices + 2 * 8 * 20), "parameters of a two-layer LSTM take what they must");
+    ok(bytes == 4 * (matrices + 2 * 8 * 20), "LSTM: size of the parameters of two layers");
     NEED(cudnnGetRNNWeightParams(handle, rnn, 1, bytes, base, 4, matrix, &at, bias, &bias_at));
     ok((char *)at == base + 4 * (4 * (20 * 10 + 20 * 20) + 4 * 20 * 20) &&
            (char *)bias_at == base + 4 * (matrices + 8 * 20 + 4 * 20),
-       "a matrix and a bias of the second layer lie where they must");
-    /* PyTorch asks for one of the two addresses at a time. */
+       "LSTM: addresses of a matrix and a bias of the second layer");
+    /* PyTorch queries one of the two addresses at a time. */
     void *alone = NULL;
     NEED(cudnnGetRNNWeightParams(handle, rnn, 1, bytes, base, 4, matrix, &alone, NULL, NULL));
-    ok(alone == at, "the matrix alone can be asked for");
+    ok(alone == at, "LSTM: address of the matrix alone");
     NEED(cudnnDestroyTensorDescriptor(matrix));
     NEED(cudnnDestroyTensorDescriptor(bias));
     NEED(cudnnDestroyRNNDescriptor(rnn));

@@ -151,29 +151,29 @@ static void check_legacy_queries(void)
     struct legacy l = legacy_of(&spiky, t);
     desc plan = plan_of(&spiky, t, Y, 16);
     NEED(cudnnGetConvolutionForwardWorkspaceSize(handle, l.x, l.w, l.conv, l.y, precomp, &bytes));
-    ok(bytes == (size_t)workspace_of(plan), "legacy and backend want the same workspace");
+    ok(bytes == (size_t)workspace_of(plan), "workspace: equal in the legacy and the backend API");
     NEED(cudnnGetConvolutionForwardAlgorithm_v7(handle, l.x, l.w, l.conv, l.y, 8, &count, perf));
     ok(count == 8 && perf[0].algo == precomp && perf[0].memory == bytes &&
            perf[0].status == CUDNN_STATUS_SUCCESS && perf[1].memory == 0 &&
            perf[7].status == CUDNN_STATUS_NOT_SUPPORTED,
-       "the algorithm list");
+       "algorithms: list of the heuristics");
     NEED(cudaMalloc((void **)&workspace, bytes));
     ok(cudnnConvolutionForward(handle, &one, l.x, t[X].device, l.w, t[W].device, l.conv, precomp,
                                workspace, bytes - 1, &zero, l.y,
                                t[Y].device) == CUDNN_STATUS_BAD_PARAM,
-       "a legacy call that brings too little workspace");
+       "launch: workspace smaller than required, refused");
     ok(cudnnConvolutionForward(handle, &one, l.x, t[X].device, l.w, t[W].device, l.conv, precomp,
                                workspace + 512, bytes, &zero, l.y,
                                t[Y].device) == CUDNN_STATUS_EXECUTION_FAILED,
-       "a legacy call that claims more workspace than there is");
+       "launch: workspace larger than its allocation, refused");
     NEED(cudnnFindConvolutionForwardAlgorithmEx(handle, l.x, t[X].device, l.w, t[W].device, l.conv,
                                                 l.y, t[Y].device, 8, &count, perf, workspace, 16));
     ok(count == 8 && perf[0].algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM && perf[0].time > 0 &&
            perf[1].status != CUDNN_STATUS_SUCCESS,
-       "FindEx runs what fits its workspace");
+       "FindEx: runs the algorithms that fit its workspace");
     NEED(cudnnFindConvolutionForwardAlgorithm(handle, l.x, l.w, l.conv, l.y, 2, &count, perf));
     ok(count == 2 && perf[1].status == CUDNN_STATUS_SUCCESS && perf[0].time <= perf[1].time,
-       "Find brings its own memory");
+       "Find: allocates its memory");
     NEED(cudnnBackendDestroyDescriptor(plan));
     NEED(cudaFree(workspace));
     legacy_end(&l);
@@ -205,7 +205,7 @@ static void check_legacy_fused(void)
         bias.device, relu, l.y, t[Y].device);
     download(&t[Y], p.type);
     ok(status == CUDNN_STATUS_SUCCESS && agrees(&t[Y], p.type, wanted),
-       "legacy convolution, side input in place, bias and relu");
+       "fused: legacy convolution, side input in place, bias and relu");
     NEED(cudnnDestroyActivationDescriptor(relu));
     legacy_end(&l);
     free(wanted);
@@ -224,7 +224,7 @@ static struct tensor make_like(int n, int c, int h, int w, bool nhwc, cudnnDataT
     return t;
 }
 
-/* Operands of one extent in two layouts and types, and a bias. */
+/* Operands of the same extents in two layouts and types, and a bias. */
 struct operands {
     struct tensor a, b, c, bias;
     cudnnTensorDescriptor_t ad, bd, cd, biasd;
@@ -266,13 +266,13 @@ static void check_sums(struct operands *o)
         o->wanted[i] = 2 * (double)o->a.host[i] + (double)o->b.host[i];
     NEED(cudnnTransformTensor(handle, &two, o->ad, o->a.device, &one, o->bd, o->b.device));
     download(&o->b, F);
-    ok(agrees(&o->b, F, o->wanted), "transform from f16 nchw to f32 nhwc, scaled and added");
+    ok(agrees(&o->b, F, o->wanted), "transform: f16 nchw to f32 nhwc, scaled and added");
 
     for (int64_t i = 0; i < o->count; i++)
         o->wanted[i] = 0.5 * (double)o->bias.host[i / 63 % 5] + 2 * (double)o->b.host[i];
     NEED(cudnnAddTensor(handle, &half, o->biasd, o->bias.device, &two, o->bd, o->b.device));
     download(&o->b, F);
-    ok(agrees(&o->b, F, o->wanted), "a broadcast bias added");
+    ok(agrees(&o->b, F, o->wanted), "add: broadcast bias");
 }
 
 static void check_product(struct operands *o)
@@ -285,7 +285,7 @@ static void check_product(struct operands *o)
     NEED(cudnnOpTensor(handle, mul, &one, o->bd, o->b.device, &two, o->cd, o->c.device, &zero,
                        o->cd, o->c.device));
     download(&o->c, F);
-    ok(agrees(&o->c, F, o->wanted), "a product in place");
+    ok(agrees(&o->c, F, o->wanted), "operation: product in place");
     NEED(cudnnDestroyOpTensorDescriptor(mul));
 }
 
@@ -304,7 +304,7 @@ static void check_activations(struct operands *o)
     activate(o, CUDNN_ACTIVATION_CLIPPED_RELU, 3);
     for (int64_t i = 0; i < o->count; i++)
         o->wanted[i] = fmin(3, fmax(0, (double)o->c.host[i]));
-    ok(agrees(&o->b, F, o->wanted), "a clipped relu");
+    ok(agrees(&o->b, F, o->wanted), "activation: clipped relu");
 
     activate(o, CUDNN_ACTIVATION_SWISH, 0);
     bool close = true;
@@ -312,7 +312,7 @@ static void check_activations(struct operands *o)
         const double x = (double)o->c.host[i], y = x / (1 + exp(-x));
         close = close && fabs((double)o->b.host[i] - y) <= 1e-6 * fabs(y) + 1e-30;
     }
-    ok(close, "a swish");
+    ok(close, "activation: swish");
 }
 
 static void check_constant(struct operands *o)
@@ -322,9 +322,9 @@ static void check_constant(struct operands *o)
     for (int64_t i = 0; i < o->count; i++)
         o->wanted[i] = 3;
     download(&o->a, H);
-    ok(agrees(&o->a, H, o->wanted), "a constant, scaled");
+    ok(agrees(&o->a, H, o->wanted), "set and scale: constant");
     ok(cudnnScaleTensor(handle, o->bd, o->b.device + 4, &two) == CUDNN_STATUS_EXECUTION_FAILED,
-       "an operation that reaches out of its allocation");
+       "operation: operand past its allocation, refused");
 }
 
 static void check_operations(void)
@@ -337,8 +337,7 @@ static void check_operations(void)
     unmake_operands(&o);
 }
 
-/* y = conv(x), x = 2 y, y = conv(x): queued at once, the results are those of one after the other.
- */
+/* y = conv(x), x = 2 y, y = conv(x): queued at once, the results equal those of sequential runs. */
 static bool ordered_on(cudaStream_t stream)
 {
     static const struct problem p = {"order",  F,      0,      0,      2,      1,      1, 16, 16,
@@ -382,8 +381,8 @@ static void check_order(void)
 {
     cudaStream_t stream;
     NEED(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    ok(ordered_on(NULL), "order on the default stream");
-    ok(ordered_on(stream), "order on a stream");
+    ok(ordered_on(NULL), "order: default stream");
+    ok(ordered_on(stream), "order: created stream");
     NEED(cudaStreamDestroy(stream));
 }
 
