@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
-# The simulated device in account mode: a program takes the same memory as when it is computed, and its planning is told of.
+# shellcheck disable=SC2016,SC2030,SC2031 # an inner shell expands these; each test is a separate process
+# The simulated device in account mode: a program has the same memory as if its results were computed, and failed
+# planning is reported.
 load helper
 
 decoder()
@@ -72,7 +73,7 @@ word()
     expect_true "and no more than edges" "$(device shimmed tensor_bytes) < 2 * $(device plain tensor_bytes)"
 }
 
-@test "what the capacity does not allow is counted, with the bytes that were live" {
+@test "allocations beyond the capacity are counted, with the live bytes" {
     export SIMDEV_MODE=account
     decoder
     expect_equal "refused" "$(device plain refused)" 0
@@ -83,7 +84,7 @@ word()
     expect_true "short" "$(device plain last_live_bytes) + $(device plain last_bytes) > $peak - 1"
 }
 
-@test "what was read that nothing had written has the name of its reader" {
+@test "a read of memory that was never written names the reading function" {
     cat >reader.c <<'END'
 #include <stdio.h>
 extern int cudaMalloc(void **, unsigned long), cudaMemcpy(void *, const void *, unsigned long, int), cudaMemset(void *, int, unsigned long);
@@ -97,7 +98,7 @@ END
     expect_equal "by" "$(device plain reads_its_result)" 1
 }
 
-@test "sizes that no cuDNN planned are told, unless they are asked for" {
+@test "sizes that no real cuDNN planned are reported, unless they are requested" {
     export SIMDEV_CUDNN_DIR=
     decoder
     expect_status 0
@@ -123,7 +124,7 @@ END
     expect_line plain.err 'violation: SIMDEV_TIME sundial: not model or clock'
 }
 
-@test "with-simdev preloads the device in account mode, behind what the user preloads" {
+@test "with-simdev --account preloads the device after the user's libraries" {
     local users=libm.so.6
     [[ $SAN_RT != *tsan* ]] || cannot_run "ThreadSanitizer's runtime must be the first library"
     [[ -z $SAN_RT ]] || users=$SAN_RT:$users

@@ -91,7 +91,7 @@ declared()
     expect_names unknown <<<cudnnConvolutionWhatever
 }
 
-@test "a function about convolutions that no row names is unknown, whatever else a row covers" {
+@test "a convolution function without a row is unknown, even if another row's pattern matches" {
     object new.so <<<'extern int cudnnCreateWhateverDescriptor(void), cudnnCreateWhateverConvDescriptor(void);
         int f(void) { return cudnnCreateWhateverDescriptor() + cudnnCreateWhateverConvDescriptor(); }'
     audit 1 new.so
@@ -114,7 +114,7 @@ declared()
     expect_line audit.out '^  words\.so: none$'
 }
 
-@test "a name in data without a lookup is held; a function in the place of cuDNN's is exported" {
+@test "a name in data without a lookup is held; a function with a name of cuDNN is exported" {
     object both.so <<<'const char name[] = "cudnnBackendFinalize"; int cudnnBackendExecute(void) { return 0; }'
     audit 0 both.so
     expect_line audit.out '^  both\.so: holds 1, exports 1$'
@@ -177,7 +177,7 @@ with zipfile.ZipFile("toy_frame-1.2.3-cp311-cp311-linux_x86_64.whl", "w", zipfil
     expect_line audit.out '^<details><summary>toy_frame 1\.2\.3: lib/libwork\.so; .*_looked_up\.so</summary>$'
 }
 
-@test "what cannot be read: status 2, the reason, and the other files all the same" {
+@test "unreadable files: status 2, the reason, and the other files are read" {
     echo text >text
     : >empty
     head -c 2000 "$CLIENTS/libwork.so" >cut.so

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What the summary says of libraries that call cuDNN without coming through the preloaded library.
+# The summary's report of libraries whose cuDNN calls do not pass through the preloaded library.
 load helper
 
 # bypass WAY LIBRARY...: pairs of how a library is loaded and its name; all of them convolve in one process.
@@ -49,7 +49,7 @@ expect_no_bypass()
     expect_equal "calls tiled" "$(counted tiled)" "$1"
 }
 
-@test "one library through the preload, one bound past it: the second is named, whoever is first" {
+@test "one library through the preload, one bound past it: the second is named, in either order" {
     need_deepbind
     copies libwork_lazy.so libplain.so libdeep.so
     bypass plain libplain.so deep libdeep.so

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Rewritten calls in CUDA graphs: captured in every mode, replayed beside eager calls, destroyed and made again.
+# Rewritten calls in CUDA graphs: captured in every mode, replayed concurrently with eager calls, destroyed and made
+# again.
 load helper
 
 # told_by_traffic WHAT: a number of the program's last line.
@@ -42,9 +43,9 @@ mode()
     traffic "$SIX;lanes=2;backing=own" --seeds "1:$(few 8)" --threads 2 --contexts 2 --capture-first
 }
 
-# Each seed drops its graphs at its end. If what they had did not come back, a hundred seeds would want far more than
-# the four graphs' worth of scratch that the arena holds.
-@test "the scratch of destroyed graphs comes back, that of spoilt captures too" {
+# Each seed drops its graphs at its end. If their scratch were not freed, a hundred seeds would need far more than the
+# scratch of four graphs, which is all that the arena holds.
+@test "the scratch of destroyed graphs and of invalid captures is freed" {
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=own;arena=3MiB" shimmed "$APPS/traffic" --seeds 1:300
     expect_status 0
     expect_no_violation shimmed
@@ -60,8 +61,8 @@ mode()
     expect_true "calls on the fallback plan" "$(counted fallback) > 0"
 }
 
-# Nodes of a graph that the client builds may be given other addresses but tell nobody which scratch they had.
-@test "a plan put into a graph by the client: tiles in its workspace, the fallback plan if it is told of none" {
+# A client that builds a graph may change the addresses of its nodes, and does not report its scratch.
+@test "a plan put into a graph by the client: tiles in its workspace, the fallback plan without one" {
     export SIMDEV_NATIVE_GRAPHS=1
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=client" shimmed "$CLIENTS/plans" populate
     expect_status 0
@@ -76,7 +77,7 @@ mode()
 }
 
 # bats test_tags=quick
-@test "a plan whose first execution is captured, replayed twice, on lanes and scratch of our own" {
+@test "a plan whose first execution is captured and replayed twice: lanes and scratch of the library" {
     SIMDEV_RACES=1 CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$CLIENTS/plans" captured
     expect_status 0
     expect_no_violation shimmed

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
-# Options from files and the environment, as a user meets them: one line for whatever is wrong, the program unharmed.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
+# Options from files and the environment, as a user meets them: one line for each fault, and an unharmed program.
 load helper
 
 # Sizes do not matter here, and planning by rule of thumb starts faster.
 export SIMDEV_PLANNING=rule
 
-# One convolution; the summary says what limit and policy were in force and where they came from.
+# One convolution. The summary contains the limit and policy in force and their source.
 run_program()
 {
     shimmed "${AS_USER[@]}" "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
@@ -104,7 +104,7 @@ refused()
     expect_source "policy fit, CONVSHIM_CONFIG"
 }
 
-@test "bad values: one line with place, option and what is allowed, default used" {
+@test "bad values: one line with place, option and allowed values, and the default is used" {
     local value
     for value in 0 -1 99999999999999999999 64parsecs '' ' ' 1.5 1.2345MiB 0x1000 12EiB 1023 '64 MiB x' $'6\x01\xff'; do
         refused "workspace=$value" 'CONVSHIM_CONFIG:1: workspace: "*" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB'
@@ -264,7 +264,7 @@ unreadable()
     expect_complaint "$CONVSHIM_CONFIGFILE:1: *"
 }
 
-@test "a pipe that nobody writes to does not hold the program" {
+@test "a pipe without a writer does not hold the program" {
     mkfifo pipe.ini
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/pipe.ini
     run_program

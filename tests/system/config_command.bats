@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
-# convshim config: every option with its value and where that comes from, and what is wrong in a file.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
+# convshim config: every option with its value and source, and the faults of a file.
 load helper
 
 # config STATUS ARGUMENT...: config.out and config.err.
@@ -84,7 +84,7 @@ expect_option()
 }
 
 # bats test_tags=quick
-@test "text, CSV and JSON tell the same" {
+@test "text, CSV and JSON contain the same values" {
     export CONVSHIM_CONFIG='log_file=a, "b";workspace=3MiB'
     config 0
     expect_line config.out '^option +value +default +from$'
@@ -99,7 +99,7 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
 }
 
 # bats test_tags=quick
-@test "what is to be mended: a line for each on standard error, status 1" {
+@test "faults of the options: a line for each on standard error, status 1" {
     export CONVSHIM_CONFIG='workspace=much;tiles=2'
     config 1
     expect_line config.err '^convshim: CONVSHIM_CONFIG:1: workspace: "much" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB$'
@@ -142,7 +142,7 @@ advice()
 }
 
 # bats test_tags=quick
-@test "--check: what has no effect, hides other rules or has quotes" {
+@test "--check: options without effect, rules that hide others, and quotes are reported" {
     cat >vain.ini <<'END'
 tiles = 7
 price = 8
@@ -238,7 +238,7 @@ rules_file()
 }
 
 # bats test_tags=quick
-@test "--explain: which rule applies, why earlier ones do not, and to what kind of convolution" {
+@test "--explain: the rule that applies, why earlier ones do not, and the kind of convolution" {
     rules_file <<'END'
 [rule last]
 layout = nhwc
@@ -281,7 +281,7 @@ END
 }
 
 # bats test_tags=quick
-@test "--explain: what is no convolution has status 2 and one line" {
+@test "--explain: an invalid convolution has status 2 and one line" {
     local shape
     for shape in 1x2 1x64x8x8 1x64x8x8,64x64x3 1x64x8x8,64x32x3x3 1x64x8x8,64x32x3x3,groups=3 1x64x8x8,64x64x3x3,f12 \
         1x64x8x8,64x64x3x3,pad=x 1x64x8x8,64x64x3x3,pad=1x1x1 1x64x8x8,64x64x99x3 1x64x8x8,64x64x3x3,required=much \

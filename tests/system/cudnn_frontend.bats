@@ -28,7 +28,7 @@ expect_pair()
     expect_no_violation plain shimmed
 }
 
-# What was tiled ran in tiles.
+# Convolutions that were tiled ran in tiles.
 expect_tiles()
 {
     expect_true "calls tiled" "$(counted tiled) > 0"
@@ -48,7 +48,8 @@ in_python()
     expect_pair
 }
 
-# in_cpp DIALECT [EXCEPT]: the same, by the client that links cuDNN, then by the one that looks it up; see expect_capped.
+# in_cpp DIALECT [EXCEPT]: the same, by the client that links cuDNN, then by the one that looks it up; see
+# expect_capped.
 in_cpp()
 {
     local linkage name
@@ -78,8 +79,8 @@ largest()
     column <(grep -vE "^${2:-$}" "$1") workspace | sort -n | tail -n 1
 }
 
-# Without the library something wants more than the limit; with it nothing does, and what wanted more ran in tiles. Except
-# lines that match: of these, plans may be not tiled for which there is no tiling.
+# Without the library some plan needs more than the limit. With it, none does, and these convolutions ran in tiles. In
+# lines that match the pattern, plans without a tiling may stay untiled.
 expect_capped()
 {
     local small none
@@ -95,7 +96,7 @@ expect_capped()
     fi
 }
 
-# In both types the plan that the heuristics like best wants more than the limit.
+# In both types the heuristics' first plan needs more than the limit.
 first_choice()
 {
     in_python first "$1"
@@ -131,7 +132,8 @@ first_choice()
     diff <(column plain.out plans) <(column shimmed.out plans) >difference.out || fail "there are other plans"
 }
 
-# Those that add up parts of the filter gradient want as much for a slice of it, and f16 is cut into slices only.
+# Plans that add up parts of the filter gradient need the same workspace for a slice of it, and f16 is only cut into
+# slices.
 split="filter f16 (benchmark )?workspace"
 
 @test "Python: every plan of a filter gradient" {
@@ -140,7 +142,7 @@ split="filter f16 (benchmark )?workspace"
     diff <(column plain.out plans) <(column shimmed.out plans) >difference.out || fail "there are other plans"
 }
 
-@test "Python: plans over a limit deselected by what their configurations tell: none has to go" {
+@test "Python: plans over a limit are deselected by the sizes of their configurations, none has to be" {
     in_python limited forward bias_relu data filter
     mv shimmed.out limited.out
     CONVSHIM_CONFIG=$config shimmed "$python" "$sources/convolve.py" every forward bias_relu data filter

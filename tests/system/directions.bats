@@ -14,7 +14,7 @@ tiled()
     expect_status 0
     expect_no_violation plain shimmed
     expect_equal "failed calls" "$(counted failed)" 0
-    # A legacy query knows no beta: where that makes a tile want more than was told, the fallback plan runs.
+    # A legacy query has no beta: if a tile needs more than the reported size because of it, the fallback plan runs.
     expect_true "calls on the fallback plan" "50 * $(counted fallback) <= $(counted calls)"
     expect_accounts_agree
     expect_same --exact
@@ -62,7 +62,7 @@ random()
     "$APPS/compare" --reference exact.bin plain.bin shimmed.bin >compare.out 2>&1 || fail "the errors grew"
 }
 
-# The comparison itself: what is worse must not pass.
+# The comparison itself: a worse result must not pass.
 @test "a comparison with float64 that finds the tiled result worse fails" {
     local problem="direction=filter x=4x8x9x9 w=8x8x3x3 pre=1"
     plain "$APPS/conv_random" --data normal --problem "$problem" --dump single.bin --reference exact.bin
@@ -121,7 +121,7 @@ on_axis()
     expect_axis "(K|C|KC)"
 }
 
-# Every thread has a stream and a workspace of its own, and operands that arrive on the stream just before.
+# Each thread has its own stream and workspace, and its operands arrive on the stream just before the call.
 @test "as in ooc_cuDNN: streams share no workspace, tiles wait for the caller's stream, nothing is left behind" {
     plain "$APPS/threads" --threads 3 --calls "$(few 300)" --seed 5 --direction all
     expect_status 0
@@ -176,7 +176,7 @@ answers()
     expect_status 0
 }
 
-@test "pytorch 31500: a transposed convolution goes from gigabytes to under the limit, whatever autotuning picks" {
+@test "pytorch 31500: a transposed convolution goes from gigabytes to under the limit, for each autotuning choice" {
     answers plain
     planned_by_cudnn plain || cannot_run "no real cuDNN"
     expect_true "answers over 4 GiB without" "$(awk -F, '$7 > 4294967296' plain.out | wc -l) >= 3"
@@ -196,8 +196,8 @@ answers()
     expect_true "reported <= limit" "$(counted reported) <= 2097152"
 }
 
-# Images of one tile's size, of which only channels can be cut, in both layouts, with and without strides and sums; then
-# filters that alone want more than the limit.
+# Images of one tile's size, of which only channels can be cut, in both layouts, with and without strides and sums.
+# Then filters that need more than the limit by themselves.
 data_channels()
 {
     tiled "$1" --direction data \

@@ -36,7 +36,8 @@ looked_up()
     expect_status 0
 }
 
-# expect_answers COUNT: so many lookups found us instead of libcudnn; nothing else differs, neither owner nor error.
+# expect_answers COUNT: this number of lookups found our function instead of libcudnn's. Owner and error are
+# unchanged.
 expect_answers()
 {
     expect_equal "answers" "$(grep -c 'libconvshim\.so; no error' shimmed.out)" "$1"
@@ -58,7 +59,7 @@ device_with_real_cudnn()
     export SIMDEV_DIR=$BATS_TEST_TMPDIR/device
 }
 
-# libwork_looked_up.so loads a cuDNN of its own, by its path.
+# libwork_looked_up.so loads another cuDNN, by its path.
 with_other_cudnn()
 {
     mkdir other
@@ -103,7 +104,7 @@ with_library()
     expect_accounts_agree
 }
 
-@test "cuDNN linked by one library and looked up by another: both tiled, whoever is first" {
+@test "cuDNN linked by one library and looked up by another: both tiled, in either order" {
     works libwork.so libwork_looked_up.so
     expect_counts 2
     works libwork_looked_up.so libwork.so
@@ -136,7 +137,7 @@ with_library()
     expect_answers 0
 }
 
-@test "an error that nobody asked for is dropped by the next lookup" {
+@test "a pending error that was not read is dropped by the next lookup" {
     looked_up pending libcudnn.so.9
     expect_answers 2
 }
@@ -177,12 +178,12 @@ with_library()
     done
 }
 
-@test "CONVSHIM=0: whatever is looked up is the real one" {
+@test "CONVSHIM=0: each lookup finds the real function" {
     CONVSHIM=0 looked_up names libcudnn.so.9
     expect_answers 0
 }
 
-# beside PRELOAD: with another preloaded library that says in which way it was used.
+# beside PRELOAD: together with another preloaded library, which prints how it was used.
 beside()
 {
     CONVSHIM_CONFIG=$EVERYTHING on_device shimmed env LD_PRELOAD="${SAN_RT:+$SAN_RT:}$1" \
@@ -201,7 +202,7 @@ beside()
     done
 }
 
-@test "another library's dlsym behind ours gets what it would get" {
+@test "a dlsym of a library preloaded after ours gets its usual result" {
     beside "$LIBRARY:$CLIENTS/libloader_other.so"
     expect_counts 2
     expect_line shimmed.err '^loader_other: asked$'
@@ -248,7 +249,7 @@ beside()
     expect_equal "calls of the child" "$(counted calls hostile.child)" 1
 }
 
-@test "exec after calls: the new program starts afresh" {
+@test "exec after calls: the new program starts with fresh counts" {
     hostile exec
     expect_counts 1
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016 # what stands in pages
-# What documentation shows: commands are run, their output is compared (tests/support/run_docs.py); links lead somewhere.
+# shellcheck disable=SC2016 # text of pages
+# Documentation: its commands are run and their output is compared (tests/support/run_docs.py), and its links have
+# targets.
 load helper
 
 export PYTHONDONTWRITEBYTECODE=1
@@ -20,7 +21,7 @@ run_docs()
     run_docs docs/recipes.md docs/frameworks.md
 }
 
-@test "what the other pages show is what is printed" {
+@test "examples of the other pages: output equals the page" {
     local pages
     cd "$ROOT"
     mapfile -t pages < <(printf '%s\n' README.md docs/*.md docs/*/*.md | grep -vE '/recipes|docs/frameworks.md')

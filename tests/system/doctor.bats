@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
-# convshim doctor: each check where it finds something and where it does not. Frameworks are folders made here: packages'
-# metadata, and small libraries that come to cuDNN as the real ones do.
+# shellcheck disable=SC2016,SC2030,SC2031 # an inner shell expands these; each test is a separate process
+# convshim doctor: each check with and without a finding. Frameworks are folders made here: packages'
+# metadata, and small libraries that load cuDNN in the way of the real ones.
 load helper
 
 COMMAND=$BUILD/convshim
@@ -36,7 +36,7 @@ object()
     gcc -shared -fPIC -o "$file" -x c - -x none "$@"
 }
 
-# cudnn FOLDER VERSION: a libcudnn of NVIDIA's package, with the few functions that the toys below want.
+# cudnn FOLDER VERSION: a libcudnn as in NVIDIA's package, with the few functions that these programs need.
 cudnn()
 {
     object "$1/lib/libcudnn.so.${2%%.*}" -Wl,-soname,"libcudnn.so.${2%%.*}" <<<'int cudnnBackendExecute(void) { return 0; }
@@ -106,7 +106,7 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "a command that the loader was told to start looks at what it can" {
+@test "a command started through the loader examines the files that it finds" {
     local loader
     loader=$(readelf -p .interp "$COMMAND" | sed -n 's|.* \(/.*\)|\1|p')
     status=0
@@ -200,7 +200,7 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "the command: what env, nice and others run is what is looked at" {
+@test "the command: the program that env, nice and others run is examined" {
     printf 'int main(void) { return 0; }' >main.c
     gcc -o inner main.c
     local wrapped
@@ -224,7 +224,7 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "the command: what a shell is told, and what a start script starts, is looked at" {
+@test "the command: the program of a shell's -c or of a start script is examined" {
     site
     torch 2.10.0 9.15.1
     hide libcuda.so.1
@@ -331,7 +331,7 @@ END
 }
 
 # bats test_tags=quick
-@test "the command: privileges of its own" {
+@test "the command: a program with its own privileges" {
     printf 'int main(void) { return 0; }' >main.c
     gcc -o plain_program main.c
     cp plain_program set_user && chmod 4755 set_user
@@ -372,7 +372,7 @@ END
 }
 
 # bats test_tags=quick
-@test "no Python, a broken one, a command that is none: it says what it could not look for" {
+@test "no Python, a broken one, another command: the missing check is reported" {
     mkdir -p bin
     PATH=$BATS_TEST_TMPDIR/bin doctor 0
     expect_finding note python 'Python: no python3 in PATH: PyTorch, JAX and others could not be looked for'
@@ -418,7 +418,7 @@ END
     expect_finding ok deepbind 'RTLD_DEEPBIND: nothing'
 }
 
-# torch_with VERSION CUDNN SEVERITY: of the check for what leaves cuDNN.
+# torch_with VERSION CUDNN SEVERITY: checks the severity of the finding about convolutions that do not go to cuDNN.
 torch_with()
 {
     rm -rf "${SITE:?}"/*
@@ -467,7 +467,7 @@ torch_with()
 }
 
 # bats test_tags=quick
-@test "ONNX Runtime's wheel names no folder: NVIDIA's package is found only by who asks for it" {
+@test "ONNX Runtime's wheel names no folder: NVIDIA's package is found only by programs that load it" {
     site
     cudnn "$SITE/nvidia/cudnn" 9.28.0
     package nvidia-cudnn-cu13 9.28.0.42
@@ -519,7 +519,7 @@ torch_with()
         "-Wl,-rpath,\$ORIGIN/../nvidia/cudnn/lib" <<<'#include <dlfcn.h>
         void *f(void *cudnn) { return dlsym(cudnn, "cudnnConvolutionForward"); }
         int cudnnConvolutionForward(void) { return 1; } int cudnnGetVersion(void) { return 1; }'
-    # Its own folders lead to another cuDNN, or as in the wheel to none: it gets what the stand-in finds.
+    # Its own folders lead to another cuDNN, or to none as in the wheel: it gets the one that the stand-in finds.
     object "$SITE/tensorflow/libtensorflow_cc.so.2" "$SITE/tensorflow/libtensorflow_framework.so.2" \
         "-Wl,-rpath,\$ORIGIN:\$ORIGIN/../other/lib" \
         <<<'extern int cudnnConvolutionForward(void); int f(void) { return cudnnConvolutionForward(); }'
@@ -536,7 +536,7 @@ torch_with()
 }
 
 # bats test_tags=quick
-@test "a program: what it and its libraries link" {
+@test "a program: libraries that it and its libraries link" {
     LD_LIBRARY_PATH=$BUILD/simdev doctor 0 "$APPS/vae_decoder" --help
     expect_finding ok framework "vae_decoder: vae_decoder links cuDNN: LD_PRELOAD reaches it; cuDNN 9.* in $BUILD/simdev/libcudnn\\.so\\.9"
     expect_finding ok inside 'linked in: nothing'
@@ -601,14 +601,14 @@ torch_with()
     done
     for i in {1..40}; do
         cp "$CLIENTS/libwork.so" changed.so
-        # Headers, tables of segments, dynamic section: what is read first.
+        # Headers, tables of segments, dynamic section: the parts that are read first.
         printf '\xff\xff\xff\x7f' | dd of=changed.so bs=1 seek=$((16 + i * 13)) conv=notrunc 2>/dev/null
         doctor 2 --library changed.so
         expect_finding fatal library '.*/changed\.so: '
     done
 }
 
-# captured PROFILE: what doctor says of the simulated GPU of that profile, in captured.json.
+# captured PROFILE: doctor's description of the simulated GPU of that profile, in captured.json.
 captured()
 {
     on_device plain env SIMDEV_PROFILE="$1" "$COMMAND" doctor --capture-device

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
-# When cuDNN or CUDA fail: the right result or the program's own way out, never a wrong result.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
+# If cuDNN or CUDA fails: the right result or the program's own error handling, never a wrong result.
 load helper
 
 # Calls of both APIs, most of them cut into three tiles, planned and run one after the other.
@@ -15,7 +15,8 @@ reference()
     expect_true "tiled calls" "$(counted tiled) > 4"
 }
 
-# failing FUNCTION:N: the program ends well, with the same result, or says what failed and ends with status 1.
+# failing FUNCTION:N: the program ends with status 0 and the same result, or prints the failure and ends with status
+# 1.
 failing()
 {
     SIMDEV_FAIL=$1 CONVSHIM_CONFIG=$EVERYTHING shimmed "${program[@]}" --dump shimmed.bin
@@ -89,7 +90,7 @@ failing()
     done
 }
 
-@test "however plans fail to build, engine config and plan tell the same" {
+@test "failed builds: engine config and plan report the same workspace" {
     local n
     for n in {2..16}; do
         SIMDEV_FAIL=cudnnBackendFinalize:$n CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
@@ -98,8 +99,8 @@ failing()
     done
 }
 
-# told MODE: each range of plans fails to build in turn, in some of them all that could keep what was told: the program goes on
-# to its next plan.
+# told MODE: in turn, each range of plans fails to build; some ranges include all plans that fit the reported size.
+# The program goes on to its next plan.
 told()
 {
     local first fail refused=0 right=0
@@ -115,7 +116,7 @@ told()
     expect_true "refused plans" "$refused > 0"
 }
 
-@test "a size that was told is used or the plan is refused, whichever plans fail to build" {
+@test "a reported size is used or the plan is refused, whichever plans fail to build" {
     told keep
 }
 
@@ -123,8 +124,8 @@ told()
     told destroy
 }
 
-# queried MODE OPTIONS [failures]: a plain query is told less, and for the call that follows neither tiles nor a fallback plan can
-# be built.
+# queried MODE OPTIONS [failures]: a plain query reports less than required, and for the next call neither tiles nor a
+# fallback plan can be built.
 queried()
 {
     SIMDEV_FAIL=$(seq -s, -f 'cudnnBackendFinalize:%g' 9 80)${3:-} CONVSHIM_CONFIG="$EVERYTHING;$2" shimmed "$CLIENTS/queried" "$1"
@@ -132,7 +133,7 @@ queried()
     expect_line shimmed.err 'no fallback plan fits the reported workspace'
 }
 
-@test "a legacy call that brings what a plain query was told runs whole in lent scratch where nothing else fits" {
+@test "a legacy call with the size of a plain query runs untiled in lent scratch if no plan fits" {
     local mode backing
     plain "$CLIENTS/queried" fused
     expect_line plain.out '^reported 135696: 0, right$'
@@ -146,7 +147,7 @@ queried()
     done
 }
 
-@test "a legacy query is answered anew under another limit of the program, and what it was told then does at any time" {
+@test "a legacy query under another limit gets a new size, and calls with either size run" {
     local fails
     for fails in '' "$(seq -s, -f 'cudnnBackendFinalize:%g' 60 200)"; do
         SIMDEV_FAIL=$fails CONVSHIM_CONFIG='workspace=64KiB;threshold=0' shimmed "$CLIENTS/queried" limited 16384
@@ -157,7 +158,7 @@ queried()
     done
 }
 
-@test "without scratch to lend, or a byte less than was told: cuDNN's refusal, and no result" {
+@test "without scratch to lend, or a byte less than reported: cuDNN's refusal, and no result" {
     local mode
     plain "$CLIENTS/queried" small
     expect_line plain.out '^reported 135696: 2000, untouched$'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Programs that call cuDNN in the order in which a framework does: the same results to the bit, and no framework, by
-# whatever way it asks, searches and chooses, ends with more workspace than the limit. Each program checks its own
-# results, and that sizes told twice are the same.
+# Programs that call cuDNN in the order of a framework. The results are the same to the bit. No framework gets more
+# workspace than the limit, in whichever way it queries, searches and chooses. Each program checks its own results,
+# and that repeated queries report the same size.
 load helper
 
 LIMIT=3145728
@@ -25,7 +25,7 @@ largest()
     sed -n 's/^largest workspace \([0-9]*\)$/\1/p' "$1.out" | grep . || fail "$1.out does not tell the workspace"
 }
 
-# What cuDNN is asked to run by the programs would be more than the limit.
+# Without the library, the programs would run plans that need more than the limit.
 expect_limited()
 {
     expect_true "workspace without the library" "$(largest plain) > $LIMIT"
@@ -34,7 +34,7 @@ expect_limited()
     expect_equal "failed calls" "$(counted failed)" 0
 }
 
-# The same, and nothing that ran used more, whoever brought it.
+# The same, and no call used more, for each source of workspace.
 expect_limited_everywhere()
 {
     expect_limited
@@ -85,7 +85,7 @@ expect_all_tiled()
     expect_limited_everywhere
 }
 
-# The algorithm that is taken wants nothing: what is left of the peak is the search's.
+# The chosen algorithm needs no workspace: the search alone causes the peak.
 @test "dlib, smallest: Find does not spike" {
     framework dlib --mode smallest
     expect_equal "workspace without the library" "$(largest plain)" 0
@@ -169,7 +169,7 @@ expect_all_tiled()
     expect_all_tiled
 }
 
-@test "PaddlePaddle keeps under its limit what it would filter out" {
+@test "PaddlePaddle keeps algorithms under its limit that it would filter out" {
     framework paddle --limit 3500000
     expect_equal "workspace without the library" "$(largest plain)" 0
     expect_true "workspace with the library" "$(largest shimmed) <= $LIMIT"

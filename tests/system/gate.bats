@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Threads that decode beside each other take turns with their high-memory stage.
+# Threads that decode concurrently take turns with their high-memory stage.
 load helper
 
 # Images of which a sanitizer is done in time.
@@ -8,9 +8,9 @@ WORKSPACE=1MiB PX=384
 # The last of those that this process may run on.
 CORE=$(taskset -pc $$ | sed -E 's/.*[ ,-]//')
 
-# A saturated GPU, which does one thing at a time: on one core, or what the simulation has to do for the copies of one thread
-# would be free beside another's arithmetic. The device's peak is that of a process whose threads have warmed up one after the
-# other.
+# A saturated GPU, which does one thing at a time. It has one core, because the simulation's work for the copies of
+# one thread would otherwise overlap with another's arithmetic at no cost. The device's peak is that of a process
+# whose threads have warmed up one after the other.
 decode()
 {
     local threads=$1 config=$2
@@ -72,7 +72,7 @@ take_turns()
 }
 
 # bats test_tags=quick
-@test "one thread waits for nobody" {
+@test "one thread never waits" {
     decode 1 "interleave=stage"
     expect_equal "waits" "$(summary 's["gate"]["waits"]')" 0
 }

@@ -1,12 +1,14 @@
-# Runs whole programs on the simulated device, without and with the library, and reads what they left.
+# Runs whole programs on the simulated device, without and with the library, and reads their outputs.
 #
-# CONVSHIM_BUILD    what was built (default: build), against the folder that bats was started in
+# CONVSHIM_BUILD    build folder (default: build), relative to the folder that bats was started in
 # CONVSHIM_SAN_RT   a sanitizer's runtime, preloaded first
-# CONVSHIM_TEST_LOAD  of random cases, fixed lists and attempts this many percent are run (default: 100, with a sanitizer 20)
+# CONVSHIM_TEST_LOAD  percentage of random cases, fixed lists and attempts that is run (default: 100, with a sanitizer
+# 20)
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
 # `plain` and `shimmed` leave $status and, in the test's folder, NAME.out, NAME.err and NAME.json (the device's own
-# accounting), where NAME is plain or shimmed; `shimmed` also the library's summary of each process, shimmed.PID.summary.
+# accounting), where NAME is plain or shimmed; `shimmed` also the library's summary of each process,
+# shimmed.PID.summary.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables that the tests use
 
@@ -45,7 +47,7 @@ setup()
     [ -r "$LIBRARY" ] || fail "$LIBRARY is missing: build first"
 }
 
-# Fails; shows why, and the ends of what the programs said.
+# Fails: prints the reason, and the ends of the programs' outputs.
 fail()
 {
     local log
@@ -80,7 +82,7 @@ cannot_run()
     skip "$1"
 }
 
-# Seconds after which a program hangs. Far beyond what any takes: the machine may be busy with something else.
+# Seconds after which a program counts as hanging. Far more than any program takes, since the machine may be busy.
 HANGS=${SAN_RT:+1800}
 HANGS=${HANGS:-600}
 
@@ -90,8 +92,8 @@ on_device()
     shift
     rm -f "$name.json" "$name".*.summary
     status=0
-    # There, also what starts the program has the device's libraries, which need the sanitizer's before them, but for
-    # ThreadSanitizer, with whose runtime preloaded Debian's bash ends by a fault.
+    # In account mode the shell that starts the program also has the device's libraries, and the sanitizer's must come
+    # before them. ThreadSanitizer is an exception: Debian's bash crashes if its runtime is preloaded.
     [[ -z $SAN_RT || $SAN_RT == *tsan* || ${SIMDEV_MODE-} != account ]] || early=(env LD_PRELOAD="$SAN_RT")
     timeout "$HANGS" "${early[@]}" "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
         status=$?
@@ -103,7 +105,8 @@ plain()
     on_device plain env LD_PRELOAD="$SAN_RT" "$@"
 }
 
-# With the library, which writes its summary as JSON; a test may set SUMMARY, CONVSHIM_SUMMARY or the option to something else.
+# With the library, which writes its summary as JSON; a test may set SUMMARY, CONVSHIM_SUMMARY or the option to
+# something else.
 shimmed()
 {
     [[ -v CONVSHIM_SUMMARY || ${CONVSHIM_CONFIG-} == *summary=* ]] || local -x CONVSHIM_SUMMARY=$SUMMARY
@@ -112,8 +115,8 @@ shimmed()
     sed -i '/^convshim\[[0-9]*\]: summary in .*\/shimmed\.[0-9]*\.summary; convshim report shows it$/d' shimmed.err
 }
 
-# expect_cpu SECONDS COMMAND...: the programs of a command take less processor time. Wall time would tell what else the
-# machine does. Sanitizers are slow.
+# expect_cpu SECONDS COMMAND...: the programs of a command take less processor time. Wall time would depend on other
+# work of the machine. Sanitizers are slow.
 expect_cpu()
 {
     local limit=$1 before after
@@ -131,7 +134,7 @@ cpu_of()
     awk -F '[ms ]+' 'END { printf "%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' "$1"
 }
 
-# expect_status WANTED: what the last program ended with.
+# expect_status WANTED: the exit status of the last program.
 expect_status()
 {
     [ "$status" = "$1" ] || fail "status $status, not $1"
@@ -195,7 +198,8 @@ expect_no_violation()
     done
 }
 
-# expect_same OPTION...: what `plain` and `shimmed` dumped as plain.bin and shimmed.bin, by the options of compare.
+# expect_same OPTION...: compares plain.bin and shimmed.bin, the dumps of `plain` and `shimmed`, with these options of
+# compare.
 expect_same()
 {
     "$APPS/compare" "$@" plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
@@ -236,7 +240,8 @@ summaries()
     [ ! -e "${files[0]}" ] || printf '%s\n' "${files[@]}"
 }
 
-# counted WHAT [FILE]: a number of the summary: calls, tiled, not_tiled, extra (launches), fallback, failed; of the last run's
+# counted WHAT [FILE]: a number of the summary: calls, tiled, not_tiled, extra (launches), fallback, failed; of the
+# last run's
 # or of the text in a file.
 counted()
 {
@@ -249,7 +254,7 @@ counted()
     fi
 }
 
-# The same from the text, for what is tested where no JSON is written.
+# The same from the text, for tests that write no JSON.
 counted_in_text()
 {
     local pattern
@@ -279,20 +284,20 @@ not_tiled_because()
     summary_reason "$1" "$(summaries)"
 }
 
-# reason_text REASON: what people read of it.
+# reason_text REASON: its text in outputs.
 reason_text()
 {
     sed -nE "s/^CS_REASON\($1, \"(.*)\"\)/\1/p" "$ROOT/include/convshim/reasons.def" | grep . || fail "no reason $1"
 }
 
-# expect_axis PATTERN [TILES]: some convolution runs in so many tiles along axes that match.
+# expect_axis PATTERN [TILES]: some convolution runs in this number of tiles along axes that match.
 expect_axis()
 {
     summary '"\n".join("%s x %d" % (p["decision"]["axis"], p["decision"]["tiles"]) for p in s["sites"] if p["decision"])' >axes.out
     grep -qE "^$1 x ${2:-[0-9]+}\$" axes.out || fail "no tiles along $1"
 }
 
-# The summary counts what the device saw.
+# The summary's counts equal the device's.
 expect_accounts_agree()
 {
     local tiled not_tiled fallback

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016 # what a shell of ours expands
-# Hostile processes: killed, sandboxed, privileged, without what is usually there. The program's results and its end are
+# shellcheck disable=SC2016 # an inner shell expands these
+# Hostile processes: killed, sandboxed, privileged, without the usual surroundings. The program's results and its end
+# are
 # those without the library.
 load helper
 load predict
@@ -36,7 +37,7 @@ wait_for()
     done
 }
 
-# end SIGNAL STATUS: sends the signal to the program; what it ends with.
+# end SIGNAL STATUS: sends the signal to the program and checks its exit status.
 end()
 {
     status=0
@@ -75,7 +76,7 @@ program_of()
     expect_line shimmed.err '^convshim\[[0-9]+\]: workspace  .* largest reported'
 }
 
-@test "SIGTERM to what convshim run started: the text, without being asked for" {
+@test "SIGTERM to a program of convshim run: prints the text, although no summary was requested" {
     begin CONVSHIM_SUMMARY=text CONVSHIM_RUN=1
     end TERM 143
     expect_equal "texts" "$(grep -cE '^convshim\[[0-9]+\]: convolutions  ' shimmed.err)" 1
@@ -141,7 +142,7 @@ os.wait()'
     [ ! -e "${left[0]}" ] || rm "${left[0]}" # killed while it wrote the next one
 }
 
-@test "SIGTERM to a program with a handler of its own, which calls the one before: its own end" {
+@test "SIGTERM to a program whose own handler calls the previous one: the program's own end" {
     SUMMARY=json:summary.json hostile chained_signal 7
     expect_true "calls" "$(summary_total calls summary.json) >= 1"
 }
@@ -256,7 +257,7 @@ without()
     [ ! -e "${left[0]}" ] || fail "${left[0]} is left"
 }
 
-@test "a set-user-id program: what its user's environment says is ignored" {
+@test "a set-user-id program: its user's environment is ignored" {
     local folder status=0
     [ -z "$SAN_RT" ] || cannot_run "a sanitizer's runtime reads the environment itself"
     [ "$(id -u)" = 0 ] && command -v setcap setpriv >/dev/null || cannot_run "only root gives a file capabilities"
@@ -277,8 +278,9 @@ without()
     expect_equal "options that the environment gave the privileged one" "$(grep -cE 'CONVSHIM_CONFIG|user\.ini' privileged.out)" 0
 }
 
-# A program whose group is its file's: the kernel tells it AT_SECURE, and the loader preloads nothing, so the library is linked.
-@test "a set-group-id program with the library: what its user's environment says is ignored" {
+# A program whose group is its file's: the kernel sets AT_SECURE, and the loader preloads no library, so the library
+# is linked.
+@test "a set-group-id program linked to the library: its user's environment is ignored" {
     local name
     [ -z "$SAN_RT" ] || cannot_run "a sanitizer's runtime reads the environment itself"
     cp "$CLIENTS/reset_linked" plain

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# make install, uninstall and dist, and what is used from an installation: in folders of the test's own.
+# make install, uninstall and dist, and the use of an installation, in the test's own folders.
 load helper
 
 unset MAKEFLAGS MFLAGS MAKELEVEL GNUMAKEFLAGS
@@ -11,7 +11,7 @@ make_in_root()
     make -C "$ROOT" --no-print-directory -j1 "$@" >make.out 2>make.err || fail "make $*"
 }
 
-# complete_bash WORD...: what bash would offer for the last word.
+# complete_bash WORD...: bash's completions of the last word.
 complete_bash()
 {
     bash --norc -c '. "$0" && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && previous=${COMP_WORDS[COMP_CWORD - 1]} &&
@@ -71,7 +71,7 @@ complete_bash()
     expect_true "tiled" "$(python3 -c 'import json; print(json.load(open("run.json"))["totals"]["tiled"])') > 0"
 }
 
-@test "completion offers what the tables have, in bash, zsh and fish" {
+@test "completion offers the words of the tables, in bash, zsh and fish" {
     expect_equal "commands" "$(complete_bash convshim pre)" "predict "
     expect_equal "options" "$(complete_bash convshim report --ta)" "--table "
     expect_equal "words of a help text" "$(complete_bash convshim report --format '')" "text json csv markdown "

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What the library writes for other programs: the summary as JSON, and the trace. Read by a parser that is not ours.
-# shellcheck disable=SC2016 # what python reads
+# Outputs for other programs: the summary as JSON, and the trace. An independent parser reads them.
+# shellcheck disable=SC2016 # input of Python
 load helper
 
 DECODER=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f32)
@@ -22,7 +22,7 @@ tiles = [x for x in e if x.get("cat") == "tile"]
 print(eval("(" + sys.argv[1] + ")"))' "$1" "$2"
 }
 
-# The JSON summary of the last program adds up, and counts what the device saw.
+# The JSON summary of the last program adds up, and its counts equal the device's.
 expect_summary_agrees()
 {
     expect_equal "calls by outcome" "$(value 's["totals"]["tiled"] + s["totals"]["fallback"] + s["totals"]["failed"] +
@@ -36,7 +36,7 @@ expect_summary_agrees()
         "$(value 'int(s["totals"]["reported_max"] in [site["reported"] for site in s["sites"] if site["calls"]])')"
 }
 
-# Every decision stands among the candidates that it was made among, with the untiled call beside it.
+# Each decision is among its candidates, and so is the untiled call.
 expect_candidates()
 {
     python3 - <<'END' || fail "the candidates"
@@ -81,7 +81,7 @@ decoder()
     decoder graph
 }
 
-@test "the summary of a decoder, legacy API: totals, sites and device agree; predict counts what ran" {
+@test "the summary of a decoder, legacy API: totals, sites and device agree, and predict counts the calls that ran" {
     decoder legacy
     python3 -c 'import json
 s = json.load(open("summary.json"))
@@ -144,7 +144,7 @@ json.dump(s, open("summary.json", "w"))'
     expect_equal "log_file" "$(value 's["config"]["options"]["log_file"] == "a\"b\tc"' "${written[0]}")" True
 }
 
-@test "a relative path counts from where the program began; ranks are told" {
+@test "a relative path starts from the program's first folder, and ranks are recorded" {
     mkdir elsewhere
     RANK=5 CONVSHIM_SUMMARY=json:elsewhere/s.json shimmed "${DECODER[@]}" --api graph
     expect_equal "rank" "$(value 's["process"]["rank"]' elsewhere/s.json)" 5
@@ -210,8 +210,8 @@ json.dump(s, open("summary.json", "w"))'
         "$(value 's["totals"]["reported_max"]')"
 }
 
-# The program has all of its memory from the beginning to the end, and tells how much.
-@test "the trace has every slab and block of own scratch, graphs' too: it adds up to what the device saw" {
+# The program has all of its memory from the beginning to the end, and reports its size.
+@test "the trace has every slab and block of own scratch, graphs included: it adds up to the device's figures" {
     local config="policy=fixed;tiles=6;threshold=0;lanes=2;backing=own" bytes what
     for what in "--seeds 1:6 --threads 3" "--seeds 1:12 --threads 3 --capture-first --mode global"; do
         # shellcheck disable=SC2086 # options
@@ -251,7 +251,7 @@ END
     done
 }
 
-# The executor sees the trace in the device's place: what it does must not depend on it.
+# The executor calls the device through the trace, and must behave as without it.
 @test "staged tiles are copied with a trace as without" {
     local trace
     for trace in "" trace.json; do
@@ -276,7 +276,7 @@ END
     expect_equal "its last event" "$(events 'e[-1]["name"]' trace.json)" "trace_limit reached: what follows is missing"
 }
 
-# The program runs until it is killed; what it has written by then can be read.
+# The program runs until it is killed. The file can be read up to that moment.
 @test "killed in the middle, five times: the trace can be read" {
     local pid tenths
     for tenths in 15 17 19 21 23; do
@@ -316,8 +316,8 @@ END
     expect_line shimmed.out ' levels -2 -2 -2$'
 }
 
-# What a program was told by its own cuDNN is what predict tells of the same convolutions.
-@test "predict reads the summary, and foretells what the program was told" {
+# predict's sizes equal those that the program's own cuDNN reported for the same convolutions.
+@test "predict reads the summary, and predicts the sizes that the program got" {
     local cudnn
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
     CONVSHIM_CONFIG="workspace=1MiB" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \

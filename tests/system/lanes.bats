@@ -14,13 +14,13 @@ driver_calls()
     sed -nE "s/^[[:space:]]*\"$1\":[[:space:]]*([0-9]+),?\$/\1/p" shimmed.json | grep . || echo 0
 }
 
-@test "the traffic that the lanes are tested with has no race of its own" {
+@test "the traffic of the lanes' tests is free of races without the library" {
     SIMDEV_RACES=1 plain "$APPS/traffic" --seeds "1:$(few 20)" --threads 3
     expect_status 0
     expect_no_violation plain
 }
 
-# Large enough for eight lanes within what the whole convolution wants.
+# Large enough for eight lanes within the workspace of the untiled convolution.
 problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=f16 x=2x16x64x32 w=16x16x3x3 pre=1 beta=-1"
     --problem "direction=data dtype=bf16 x=1x16x64x64 w=16x16x3x3 pre=1"
     --problem "direction=filter dtype=f16 x=1x64x8x8 w=256x64x3x3 pre=1")
@@ -47,14 +47,14 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
     expect_accounts_agree
 }
 
-@test "three and four lanes, tiles on scratch of our own: right results, no race" {
+@test "three and four lanes, tiles on scratch of the library: right results, no race" {
     traffic "policy=fixed;tiles=16;threshold=0;lanes=3;backing=own" --seeds "31:$(few 15)"
     expect_equal "lanes" "$(lanes)" 3
     traffic "policy=fixed;tiles=16;threshold=0;lanes=4;backing=own" --seeds "46:$(few 15)"
     expect_equal "lanes" "$(lanes)" 4
 }
 
-@test "lanes of their own where a plan gains by them: right results, no race" {
+@test "lanes chosen by the library if a plan gains by them: right results, no race" {
     traffic "workspace=16KiB" --seeds "1:$(few 20)"
 }
 
@@ -102,7 +102,8 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
     expect_equal "waits" "$(driver_calls cuStreamWaitEvent)" 0
 }
 
-# removals CONFIG WAITS RECORDS [options]: each of at least so many waits and records left out must be missed.
+# removals CONFIG WAITS RECORDS [options]: at least this number of waits and records are left out in turn, and each
+# omission must be noticed.
 removals()
 {
     local config=$1 least_waits=$2 least_records=$3 waits records
@@ -125,7 +126,7 @@ removals()
 }
 
 # One call at a time fails, whichever: streams, events, waits, memory. The program must not notice.
-@test "what lanes and scratch are made of cannot be had: right results" {
+@test "objects for lanes and scratch cannot be created: right results" {
     local what n
     for what in cuStreamCreateWithPriority cuEventCreate cuMemAlloc_v2 cuGraphRetainUserObject cuUserObjectCreate \
         cuStreamGetCaptureInfo_v2 cuStreamGetId cuCtxGetId; do

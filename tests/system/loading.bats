@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Hostile loading: whatever a program does with its libraries, threads and processes, it gets its results.
+# Hostile loading: a program gets its results for each use of libraries, threads and processes.
 load helper
 
 # Summaries as text: one for each process, wherever it goes.
@@ -74,8 +74,8 @@ expect_counts()
     expect_accounts_agree
 }
 
-# The same library twice, once under the name of a part of cuDNN: what that one calls is cuDNN's own.
-@test "a part of cuDNN calls exported functions on a thread of its own: they are the real ones" {
+# The same library twice, once under the name of a part of cuDNN: calls from that one are cuDNN's own.
+@test "a part of cuDNN calls exported functions on its own thread: it gets the real ones" {
     cp "$CLIENTS/libwork.so" libcudnn_engines_own.so.9
     HOSTILE_PART=./libcudnn_engines_own.so.9 hostile part
     expect_counts 5
@@ -87,7 +87,7 @@ expect_counts()
     expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" 30
 }
 
-@test "the first call beside a library's constructor that forks and calls: nobody waits for ever" {
+@test "the first call during a library's constructor that forks and calls: no deadlock" {
     HANGS=120 SIMDEV_PLANNING=rule SIMDEV_CUDNN_DIR='' shimmed "$CLIENTS/load_race" "$CLIENTS/libload_race_plugin.so"
     expect_status 0
     expect_line shimmed.out '^both were served$'
@@ -129,7 +129,7 @@ expect_counts()
     expect_equal "calls of both" "$(($(counted calls "${logs[0]}") + $(counted calls "${logs[1]}")))" 3
 }
 
-@test "exec after calls: the new program starts afresh" {
+@test "exec after calls: the new program starts with fresh counts" {
     hostile exec
     expect_counts 1
 }
@@ -229,7 +229,7 @@ logged()
     expect_empty shimmed.err
 }
 
-@test "standard error on a pipe that nobody reads: the program ends as it would" {
+@test "standard error on a pipe without a reader: the program ends as usual" {
     # shellcheck disable=SC2016 # the inner shell expands them
     CONVSHIM_CONFIG=$EVERYTHING "$ROOT/scripts/with-simdev" -- bash -c \
         '{ env LD_PRELOAD="$1" "$2" local "$3"; echo "$?" >status; } 2>&1 >/dev/null | true' \

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# The manual pages: roff without a warning, and with exactly what --help and conf/convshim.ini have.
+# The manual pages: roff without a warning, and the same options as --help and conf/convshim.ini.
 load helper
 
 COMMAND=$BUILD/convshim
 PAGES=$BUILD/man
 
-# terms FILE: what stands bold before an explanation, as people read it.
+# terms FILE: the bold terms before an explanation, as displayed.
 terms()
 {
     sed -nE 's/^\\fB(.*)$/\1/p' "$1" | sed -E 's/\\f[A-Z]//g; s/\\-/-/g'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
-# Policy measure: tiles are timed on the device once, in a first run, and known in later ones. The times are the simulated
-# device's and mean nothing; that they are taken, kept and used again is what is tested.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
+# Policy measure: a first run times tiles on the device, later runs reuse these times. The simulated device's times
+# have no meaning. The tests check that times are taken, stored and reused.
 load helper
 
 # Sizes do not matter here, and planning by rule of thumb starts faster.
@@ -10,7 +10,7 @@ export SIMDEV_PLANNING=rule
 CONFIG="policy=measure;workspace=16KiB"
 program=("$APPS/conv_random" --api both --count 12 --seed 36 --dtype f32)
 
-# Under the policy, with a line for whatever is measured; results as without the library.
+# Runs under the policy, with a line for each measurement, and the same results as without the library.
 measure()
 {
     CONVSHIM_LOG=debug CONVSHIM_CONFIG=$CONFIG shimmed "${program[@]}" --dump shimmed.bin
@@ -39,7 +39,7 @@ records()
     grep -cE '^[0-9a-f]{32} ' "$plans" || true
 }
 
-# What was reported for each convolution, and its tiles.
+# The reported size and the tiles of each convolution.
 decisions()
 {
     summary '"\n".join("%s %s %s" % (p["id"], p["reported"], p["decision"]) for p in s["sites"] if p["decision"])'
@@ -81,7 +81,7 @@ expect_later_run()
     [ ! -e "$XDG_CACHE_HOME" ] || fail "$XDG_CACHE_HOME was made"
 }
 
-@test "under another limit it measures anew" {
+@test "another limit: measures again" {
     reference
     expect_first_run
     local before
@@ -134,7 +134,7 @@ expect_later_run()
     expect_true "ways measured" "$(times measured) >= 4"
 }
 
-@test "whatever fails in measuring: right results, and no trace is kept of it" {
+@test "a failing call during a measurement: right results, and no record is stored" {
     local call n failed=0
     reference
     for call in cuEventCreate cuStreamCreateWithPriority cuEventRecord cuStreamWaitEvent cuMemAlloc_v2 cuMemsetD8Async \
@@ -143,7 +143,7 @@ expect_later_run()
             rm -f "$plans"
             SIMDEV_FAIL=$call:$n measure
             [ "$(times 'not measured')" = 0 ] || failed=$((failed + 1))
-            # What was not measured is next time.
+            # A measurement that failed is repeated in the next run.
             measure
             expect_equal "contests without a measurement, after $call $n" "$(times 'not measured')" 0
         done

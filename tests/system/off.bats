@@ -27,7 +27,7 @@ run_plain()
     diff plain.err shimmed.err || fail "it said something else"
 }
 
-@test "policy=off: same calls, same memory, and what could be saved" {
+@test "policy=off: same calls, same memory, and the possible savings" {
     run_plain
     export CONVSHIM_CONFIG="policy=off;workspace=16KiB"
     CONVSHIM_SUMMARY=text shimmed "${program[@]}" --dump shimmed.bin
@@ -39,7 +39,7 @@ run_plain()
     expect_true "calls that could be tiled" "$(not_tiled_because REPORT_ONLY) > 0"
 }
 
-@test "policy=off: the summary tells the bytes that could be saved" {
+@test "policy=off: the summary contains the bytes that could be saved" {
     CONVSHIM_SUMMARY=text CONVSHIM_CONFIG="policy=off;workspace=64KiB" shimmed "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
     expect_line shimmed.err 'KiB largest required, .*[1-9][0-9.]* KiB could be saved \(limit 64 KiB\)'

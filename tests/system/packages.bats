@@ -13,13 +13,13 @@ make_package()
     [ -r "$made" ] || fail "make $* made nothing"
 }
 
-# environment FOLDER: a Python of its own, with pip.
+# environment FOLDER: a separate Python environment with pip.
 environment()
 {
     python3 -m venv "$1" 2>venv.err || cannot_run "this Python makes no environments (python3-venv is missing)"
 }
 
-# A program of a framework's kind: it loads what uses cuDNN.
+# An application as a framework: it loads a library that uses cuDNN.
 write_app()
 {
     cat >app.py <<'END'
@@ -38,7 +38,7 @@ elf_of()
 }
 
 # bats test_tags=quick
-@test "make-wheel names the platform by what binaries ask for, and its record has every file" {
+@test "make-wheel derives the platform from the binaries, and its record has every file" {
     mkdir -p tree/bin tree/lib
     cp /usr/lib/*-linux-gnu/libinih.so.1 tree/lib/ 2>/dev/null || cp "$(command -v true)" tree/lib/
     printf '#!/bin/sh\necho hello\n' >tree/bin/hello
@@ -130,7 +130,7 @@ END
     expect_empty lintian.out
 }
 
-@test "make deb MAINTAINER: who answers for the Debian package; what is no address is refused" {
+@test "make deb MAINTAINER: the package's maintainer; an invalid address is refused" {
     make_package deb "MAINTAINER=A (Full) Name <name@example.org>"
     expect_equal "maintainer" "$(dpkg-deb -f "$made" Maintainer)" "A (Full) Name <name@example.org>"
     mkdir tree

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Dilated convolutions of stride 1 are cut by phase: a tile is every n-th row of input and output, with an n-th of the dilation.
+# Dilated convolutions of stride 1 are cut by phase: a tile is every n-th row of input and output, with an n-th of the
+# dilation.
 # Nothing is read twice, and the results stay the same to the bit.
 load helper
 
@@ -23,8 +24,8 @@ by_phase()
     summary "sum(p['tiled'] for p in s['sites'] if p['decision'] and set(p['decision']['axis']) & set('dhw') and (${1:-True}))"
 }
 
-# random LEAST CONFIG OPTIONS...: of 600 random dilated problems at least so many run by phase. Planned by the rule of thumb,
-# whose engine takes all views.
+# random LEAST CONFIG OPTIONS...: of 600 random dilated problems at least LEAST run by phase. Planned by the rule of
+# thumb, whose engine accepts all views.
 random()
 {
     local least=$1 config=$2

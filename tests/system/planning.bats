@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
-# What real cuDNN says to the plans of the library, and the same answer to every kind of client.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
+# The library's plans with a real cuDNN, and the same size for each kind of client.
 load helper
 
 layers=$ROOT/tests/data/conv_layers.csv
 limit=$((64 << 20))
 no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
 
-# table NAME API: what is told for every layer, as name.csv.
+# table NAME API: the reported sizes of all layers, as name.csv.
 table()
 {
     "$1" "$APPS/plan_layers" --csv "$layers" --api "$2"
@@ -17,7 +17,7 @@ table()
     expect_equal "layers of $1.csv" "$(grep -cv '^model,' "$1.csv")" "$(grep -cv '^model,' "$layers")"
 }
 
-# over FILE: the layers that are told more than the limit.
+# over FILE: the layers whose reported size exceeds the limit.
 over()
 {
     awk -F, -v limit="$limit" '$7 + 0 > limit { print $1 "," $2 }' "$1"
@@ -35,7 +35,7 @@ all_under_limit()
     expect_equal "layers told more than 64 MiB" "$(cat over.out)" "$2"
 }
 
-@test "every layer of the list under 64 MiB, graph API; engine configs tell what plans tell" {
+@test "every layer of the list under 64 MiB, graph API; engine configs and plans report the same" {
     all_under_limit graph ""
 }
 
@@ -43,7 +43,7 @@ all_under_limit()
     all_under_limit legacy ""
 }
 
-@test "layers up to the limit are told what cuDNN told" {
+@test "layers up to the limit: cuDNN's size is reported" {
     table plain graph
     table shimmed graph
     awk -F, -v limit="$limit" 'NR == FNR { if ($7 + 0 <= limit) small[$1 "," $2] = $7; next }
@@ -51,14 +51,14 @@ all_under_limit()
     expect_empty changed.out
 }
 
-@test "a second run tells the same bytes" {
+@test "a second run reports the same bytes" {
     table shimmed graph
     mv shimmed.csv first.csv
     table shimmed graph
     cmp first.csv shimmed.csv || fail "the second run told something else"
 }
 
-# planned MODE [CONFIG]: a client whose own checks must hold; then `told` bytes are in shimmed.out.
+# planned MODE [CONFIG]: a client whose own checks must hold. Then shimmed.out contains `told` bytes.
 planned()
 {
     CONVSHIM_CONFIG=${2:-workspace=64KiB} shimmed "$CLIENTS/plans" "$1"
@@ -79,7 +79,7 @@ expect_tiled()
 }
 
 # bats test_tags=quick
-@test "plan and engine config tell the same, with and without an element count" {
+@test "plan and engine config report the same, with and without an element count" {
     plain "$CLIENTS/plans" channels
     expect_status 0
     expect_true "bytes without the library" "$(bytes plain.out) > 65536"
@@ -87,12 +87,12 @@ expect_tiled()
     expect_tiled 1
 }
 
-@test "asked before there is a plan, the engine config tells what its plans will" {
+@test "queried before a plan exists, the engine config reports the size of its plans" {
     planned config_first
     expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
 }
 
-@test "descriptors that are initialized anew" {
+@test "descriptors that are initialized again" {
     planned initialized
     expect_tiled 1
 }
@@ -127,7 +127,7 @@ expect_tiled()
     expect_tiled 1
 }
 
-@test "a plan rebuilt from engine index and knobs on a new graph is told the same" {
+@test "a plan rebuilt from engine index and knobs on a new graph reports the same size" {
     planned rebuilt
     expect_tiled 1
 }
@@ -222,7 +222,7 @@ expect_tiled()
     expect_true "launches" "$(device shimmed conv_launches) >= 2 * $(device plain conv_launches)"
 }
 
-# told_of OPTIONS: the bytes that are told of one layer, as $workspace, on the GPU whose tiles cost most.
+# told_of OPTIONS: the bytes reported for one layer, as $workspace, on the GPU with the most expensive tiles.
 told_of()
 {
     cat >wide.csv <<'END'

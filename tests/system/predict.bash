@@ -1,4 +1,4 @@
-# What the tests of `convshim predict` share.
+# Shared functions of the tests of `convshim predict`.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables that the tests use
 
@@ -12,7 +12,7 @@ readonly SPIKE=(--input 1x512x512x512 --filter 512x512x3x3 --pad 1)
 
 CUDNN=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
 
-# What the real cuDNN loads, loses and unloads again cannot be told from a leak of the command's.
+# Memory that the real cuDNN loads, loses and unloads cannot be distinguished from a leak of the command.
 need_cudnn()
 {
     [ -r "$CUDNN/libcudnn.so.9" ] || cannot_run "no real cuDNN in CUDNN_LIB of build/config.mk"

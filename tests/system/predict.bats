@@ -35,7 +35,7 @@ load predict
 }
 
 # bats test_tags=quick
-@test "the spike of a channels-first convolution, and what is left of it" {
+@test "the spike of a channels-first convolution, without and with convshim" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     expect_equal header "$(head -n 1 predict.out)" "$HEADER,$YOUNGER"
     expect_equal "input" "$(column input_bytes)" $((512 * 512 * 512 * 2))
@@ -175,7 +175,7 @@ END
     refused '\-\-sweep does not go with --engines' "${SPIKE[@]}" --sweep --engines
 }
 
-@test "channels last there is no spike, and that is what the explanation says" {
+@test "channels last: no spike, and the explanation contains the reason" {
     expect_predicted 0 "${SPIKE[@]}" --layout nhwc --format csv
     expect_true "workspace" "$(column workspace_bytes) < 1 << 20"
     expect_equal "reason" "$(column reason)" "workspace within the limit"
@@ -186,7 +186,7 @@ END
 }
 
 # bats test_tags=quick
-@test "channels that are no multiple of eight are padded, and that is what the explanation says" {
+@test "channels that are no multiple of eight: padded, and the explanation contains it" {
     expect_predicted 0 --input 1x100x1024x1024 --filter 100x100x3x3 --pad 1 --layout nhwc
     expect_line predict.out 'channels padded to a multiple of 8\.$'
     expect_line predict.out 'for padding channels to a multiple of 8 \(without: [0-9]+ B\)'
@@ -194,7 +194,7 @@ END
     expect_true "workspace of 104 channels" "$(column workspace_bytes) < 1 << 20"
 }
 
-@test "a sum that is split over parts is told as such" {
+@test "a split sum: the explanation contains its parts" {
     expect_predicted 0 --input 16x256x128x128 --filter 256x256x3x3 --pad 1 --dir wgrad --device a100
     expect_line predict.out 'for [0-9]+ partial results in f32 of 2\.[23] MiB each'
 }
@@ -214,7 +214,7 @@ END
 }
 
 # bats test_tags=quick
-@test "for people settings of an engine that want the same are one line, and none is lost" {
+@test "text output: engine settings with equal workspace share a line, and none is lost" {
     local mode
     for mode in a fallback; do
         expect_predicted 0 "${SPIKE[@]}" --engines --mode "$mode" --format csv
@@ -236,7 +236,7 @@ END
     expect_equal "dilated output" "$(column output_bytes)" $((128 * 29 * 29 * 2))
 }
 
-@test "what the options of the library mean there they mean here" {
+@test "options of the library have the same effect in predict" {
     expect_predicted 0 "${SPIKE[@]}" --policy off --format csv
     expect_equal "reason" "$(column reason)" "policy only reports"
     expect_equal "workspace" "$(column tiled_workspace_bytes)" "$(column workspace_bytes)"
@@ -389,7 +389,7 @@ profile()
 }
 
 # bats test_tags=quick
-@test "a profile of one's own" {
+@test "--device FILE: the user's own profile" {
     cp "$ROOT/conf/devices/rtx4090.json" mine.json
     expect_predicted 0 "${SPIKE[@]}" --device mine.json --format csv
     sed 's/,mine,/,rtx4090,/' predict.out >mine.csv
@@ -456,7 +456,7 @@ profile()
 }
 
 # bats test_tags=quick
-@test "what cannot be written is not answered" {
+@test "output that cannot be written: status 1" {
     [ -w /dev/full ] || cannot_run "no /dev/full"
     status=0
     "$COMMAND" predict --device list >/dev/full 2>full.err || status=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# convshim predict: the layers of models, compared byte by byte with plans that are built directly, and with what the
-# library itself tells.
+# convshim predict: the layers of models, compared byte by byte with directly built plans and with the library's own
+# reports.
 load helper
 load predict
 
@@ -55,7 +55,7 @@ same_bytes()
     same_bytes plain
 }
 
-@test "with convshim: the bytes that the library tells a program" {
+@test "with convshim: the bytes that the library reports to a program" {
     planned shimmed h200
     predicted h200 tiled_workspace_bytes
     same_bytes shimmed
@@ -279,7 +279,7 @@ wrong()
 }
 
 # bats test_tags=quick
-@test "wrong lists: file, line and what is wrong, status 2" {
+@test "wrong lists: file, line and fault, status 2" {
     local head good='m,a,1,8,1,9,9,8,1,3,3,1,f16'
     head=model,layer,n,c,d,h,w,k,kd,kh,kw,groups,dtype
     refused 'none.csv: No such file' --csv none.csv
@@ -301,7 +301,7 @@ wrong()
     refused 'wrong.csv:2: a NUL character' --csv wrong.csv
 }
 
-# What spreadsheets and other systems make of a text.
+# Variants that spreadsheets and other systems make of a text.
 @test "lists with a byte order mark, of standard input, without a type, with the types' other names" {
     printf '\xef\xbb\xbfmodel,layer,n,c,w,k,kw\r\nm,a,1,64,64,64,3\r\n' >bom.csv
     predict_as predict --estimate --csv bom.csv --dtype f16 --format csv
@@ -335,7 +335,7 @@ wrong()
     expect_cpu 5 refused '/dev/zero: not a text file' --summary /dev/zero
 }
 
-@test "what a terminal would act on goes to none" {
+@test "control characters: removed from all outputs" {
     printf 'layer,n,c,w,k,kw,dtype\n\033[31mred\302\2332J,1,8,9,8,3,f16\n' >escape.csv
     predict_as predict --estimate --csv escape.csv
     expect_status 0
@@ -353,7 +353,7 @@ wrong()
     expect_line predict.err 'wrong.csv:11: '
 }
 
-@test "wrong JSON: the element and what is wrong, status 2" {
+@test "wrong JSON: the element and its fault, status 2" {
     printf '[{"layer": "a",\n "n": }]' >wrong.json
     refused 'wrong.json: not JSON from line 2 on' --trace wrong.json
     echo '{"rows": []}' >wrong.json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The Python package: a program that asks and tells the library, with the simulated device and no wheel.
+# The Python package: a program that queries and configures the library, on the simulated device and without a wheel.
 load helper
 
 export SIMDEV_PLANNING=rule PYTHONPATH=$ROOT/python
@@ -37,7 +37,7 @@ line()
 }
 
 # bats test_tags=quick
-@test "limit: for what is planned inside, in both APIs, whatever is raised" {
+@test "limit: applies to plans made inside it, in both APIs, also if an exception is raised" {
     scene limits
     expect_equal "plans of outside" "$(line 1 | cut -d , -f 1,2)" "{'calls': 3, 'tiled': 0"
     expect_equal "the plan of inside" "$(line 2 | cut -d , -f 1,2)" "{'calls': 4, 'tiled': 1"
@@ -103,7 +103,7 @@ except convshim.NotActiveError as error: print(error)'
     expect_equal "output" "$(<shimmed.out)" $'False\nCONVSHIM=0 switches convshim off'
 }
 
-@test "the package says of everything what it takes and gives" {
+@test "each function of the package has a docstring and types" {
     python3 - <<'END' || fail "a function without a word or a type"
 import inspect, convshim
 assert (__import__("pathlib").Path(convshim.__file__).parent / "py.typed").exists()

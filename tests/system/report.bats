@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
-# convshim report: every format has the same numbers; merging, refusals, and the page refers to nothing outside.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
+# convshim report: every format has the same numbers. Merging, refusals, and a page without external references.
 load helper
 
 COMMAND=$BUILD/convshim
@@ -95,7 +95,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
 }
 
 # bats test_tags=quick
-@test "what is no summary is refused by name, with status 2" {
+@test "files that are not summaries are refused by name, with status 2" {
     echo '{"schema":"convshim summary","version":2}' >newer.json
     echo '{"schema":"else"}' >other.json
     echo '{' >broken.json

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The page of `convshim report --html` and the pictures of `convshim predict --svg`, opened in Chromium. Each check is also
+# The page of `convshim report --html` and the pictures of `convshim predict --svg`, opened in Chromium. Each check is
+# also
 # given a page that it has to refuse.
 load helper
 
@@ -51,7 +52,8 @@ expect_counts()
     expect_true "columns of $1 that were sorted" "${counts[2]:-0} >= $4"
 }
 
-# mutant NAME WORDS SED...: NAME.html is page.html (or NAME.svg picture.svg), changed; the checker has to say WORDS of it.
+# mutant NAME WORDS SED...: NAME.html is page.html (or NAME.svg picture.svg), changed; the checker has to say WORDS of
+# it.
 mutant()
 {
     local name=$1 from=page.html
@@ -62,7 +64,7 @@ mutant()
     printf '%s\t%s\n' "$name" "$2" >>mutants
 }
 
-# expect_refused WHERE,...: there every mutant is refused, for its own reason, and what it was made of is not.
+# expect_refused WHERE,...: each mutant is refused there, for its own reason, and its original is accepted.
 expect_refused()
 {
     local name words names
@@ -113,7 +115,7 @@ expect_refused()
     expect_counts long.html 2000 490 0
 }
 
-@test "pictures of what is predicted" {
+@test "pictures of predictions: pass the checker" {
     printf '%s\n' model,layer,n,c,h,w,k,kh,kw,dtype \
         '"</text><script>alert(1)</script><img src=x onerror=alert(1)>, and then more, and more, and still some more of it",a,1,8,99,99,8,3,3,f16' \
         "b,$(printf 'W%.0s' {1..200}),1,8,900,900,8,3,3,f16" 'b,größe <x>&y,1,8,9,9,8,3,3,f16' $'b,\xff\xfe,1,8,9,9,8,3,3,f16' >odd.csv
@@ -162,7 +164,7 @@ expect_refused()
     expect_refused light,dark,print
 }
 
-@test "the checker refuses: what overlaps, sticks out, is too wide, too small or not there" {
+@test "the checker refuses: overlapping, protruding, too wide, too small and missing elements" {
     page page "$HARD/mixed.json"
     mutant overlap "overlaps" -e '/^\.bars small/s|display: block|display: block; margin-top: -1.5em|'
     mutant scale "overlaps" -e 's|(<text x="100%" y=")[0-9.]+|\150|'
@@ -188,7 +190,7 @@ expect_refused()
     expect_refused light
 }
 
-@test "the checker refuses: what only scripts show" {
+@test "the checker refuses: faults that only appear with scripts" {
     page page "$HARD/mixed.json"
     mutant script_only "[scripts] says" -e 's|^table \{|table.sorts { display: none; } table {|' -e "s|^'use strict';|document.body.append(Object.assign(document.createElement('style'), {textContent: 'table.sorts { display: table !important }'}));|"
     mutant dead "[scripts] 1 buttons" -e 's|<h1>|<h1><button type="button">sort</button>|'

@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
-# Legacy convolutions whose descriptors change between asking and running, after others wanted more than the limit. The program
-# checks every result and status itself. Without JSON: for that the library would describe every call.
+# Legacy convolutions whose descriptors change between query and call, after other convolutions needed more than the
+# limit. The program checks every result and status itself. Without JSON, because the library would otherwise describe
+# every call.
 load helper
 
 # shellcheck disable=SC2034 # helper.bash uses it
 SUMMARY=text
 
-# reshape PART CALLS REWRITTEN: one image wants 9 KiB, eight want 65 KiB.
+# reshape PART CALLS REWRITTEN: one image needs 9 KiB, eight need 65 KiB.
 reshape()
 {
     export SIMDEV_PLANNING=rule
@@ -18,7 +19,7 @@ reshape()
 }
 
 # bats test_tags=quick
-@test "set to another shape and back: what was asked about is tiled without asking again" {
+@test "set to another shape and back: the queried shape is tiled without a new query" {
     reshape place 10 4
     expect_line shimmed.err " 5 $(reason_text SMALL)\$"
     expect_line shimmed.err "  1 $(reason_text PROVIDED)\$" # looked at, although cuDNN takes it as it is
@@ -26,17 +27,17 @@ reshape()
     reshape address 9 4
 }
 
-@test "of another thread's asking only what it asked about is tiled" {
+@test "threads: queries of another thread count for their own shape alone" {
     reshape threads 103 5
 }
 
-@test "what was not asked about, in what was told for more: in tiles, where cuDNN refuses the whole" {
+@test "a shape without a query, in a larger reported size: in tiles, although cuDNN refuses the untiled call" {
     reshape unasked 2 2
     SIMDEV_PLANNING=rule plain "$CLIENTS/reshape" unasked
     expect_status 1
 }
 
-@test "what cuDNN refuses for other reasons stays refused, and is one call" {
+@test "calls that cuDNN refuses for other reasons stay refused, and count once" {
     reshape refused 2 0
     plain "$CLIENTS/reshape" refused
     expect_status 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The same results with less workspace, and counters that tell what the device saw.
+# The same results with less workspace, and counters that equal the device's.
 load helper
 
 # both CONFIG PROGRAM OPTIONS...: runs it without and with the library, each with a dump.
@@ -38,7 +38,7 @@ integers()
     integers graph "workspace=16KiB" 5
 }
 
-@test "legacy API, three tiles of everything that wants workspace: equal to the bit" {
+@test "legacy API, three tiles for each call with a workspace: equal to the bit" {
     integers legacy "$EVERYTHING" 20
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031,SC2034 # each test is a process of its own; helper.bash uses what is set here
-# Rules: which convolutions they reach, what they change, what is said about them; and policies that talk nonsense.
+# shellcheck disable=SC2030,SC2031,SC2034 # each test is a separate process; helper.bash uses these variables
+# Rules: the convolutions that they match, their effects, and the messages about them. Policies with invalid results.
 load helper
 
 # Sizes do not matter here, and planning by rule of thumb starts faster.
@@ -36,7 +36,7 @@ followed()
     summary "{r['name']: r['calls'] for r in s['rules']}['$1']"
 }
 
-# complaints: what was said of the options; a line about a convolution begins with its shape.
+# complaints: messages about the options. A line about a convolution begins with its shape.
 complaints()
 {
     sed -nE 's/^convshim\[[0-9]+\]: //; /^[0-9]+x[0-9x]+ -> /d; / is (loaded|bound): /d; p' shimmed.err
@@ -48,7 +48,7 @@ complaints()
     expect_equal "rules" "$(summary 's["rules"]')" "[]"
 }
 
-@test "a rule skips what it matches, the rest is tiled as before" {
+@test "a rule skips its matches, the rest is tiled as before" {
     local dtype
     export CONVSHIM_CONFIG=$EVERYTHING
     convolutions --api graph
@@ -72,7 +72,7 @@ skip = yes"
 }
 
 # bats test_tags=quick
-@test "a rule sets workspace: of what it matches no more is told" {
+@test "a rule sets workspace: its matches report no more" {
     rules <<<"workspace = 1MiB
 [rule tight]
 direction = fwd
@@ -90,7 +90,8 @@ workspace = 1TiB"
     expect_true "calls that followed the rule" "$(followed loose) > 0"
 }
 
-# by_required FILE LEAST MOST: how many sites of a summary require more than LEAST and no more than MOST, and how many of
+# by_required FILE LEAST MOST: how many sites of a summary require more than LEAST and no more than MOST, and how many
+# of
 # those were tiled.
 by_required()
 {
@@ -100,7 +101,7 @@ sites = [site for site in json.load(open(sys.argv[1]))["sites"] if least < site[
 print(len(sites), sum(site["tiled"] > 0 for site in sites))' "$@"
 }
 
-@test "threshold above workspace: what requires no more is not tiled, of options and of rules" {
+@test "threshold above workspace: convolutions up to it are not tiled, for options and rules" {
     local api some tiled
     for api in graph legacy; do
         for options in "workspace=8KiB;threshold=40KiB" "rule.a.workspace=8KiB;rule.a.threshold=40KiB"; do
@@ -159,7 +160,7 @@ skip = yes"
 }
 
 # bats test_tags=quick
-@test "a rule and an ini file for a script of Python; what config says of them" {
+@test "a rule and an ini file for a Python script, and config's report of them" {
     cp "$ROOT/tests/support/clients/python_client.py" main.py
     cat >"$XDG_CONFIG_HOME/convshim/main.py.ini" <<'END'
 [rule other]
@@ -257,7 +258,7 @@ nonsense()
     expect_equal "policy" "$(summary '(s["config"]["options"]["policy"], s["config"]["source"])')" "('$1', 'CONVSHIM_CONFIG')"
 }
 
-@test "policies that want nothing: every call as it was" {
+@test "policies that accept nothing: every call is unchanged" {
     local policy
     for policy in nan veto infinite; do
         nonsense $policy "workspace=16KiB"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
-# convshim run: the program gets the library and its options, whatever was set before, and keeps its own status.
+# shellcheck disable=SC2016,SC2030,SC2031 # an inner shell expands these; each test is a separate process
+# convshim run: the program gets the library and its options, independent of earlier settings, and keeps its own status.
 load helper
 
 export SIMDEV_PLANNING=rule
@@ -12,14 +12,14 @@ run_command()
     command_of "$1" run "${@:2}"
 }
 
-# Nothing was said but what every run ends with (status.bats).
+# The output contains only the line that ends every run (status.bats).
 expect_no_word()
 {
     sed -i -e "/^convshim\[[0-9]*\]: no convolution/d" -e "/^convshim: PYTORCH_CUDA_ALLOC_CONF=/d" run.err
     expect_empty run.err
 }
 
-# set_to NAME: what a dry run would give a program, read by a shell.
+# set_to NAME: the value that a dry run would set, read by a shell.
 set_to()
 {
     # Of the shell's own: a program would have the library.
@@ -89,7 +89,7 @@ set_to()
 }
 
 # bats test_tags=quick
-@test "presets: each is a faultless ini file that says what it is for, is listed and taken" {
+@test "presets: each is a faultless ini file that begins with its purpose, is listed and accepted" {
     local file name
     for file in "$ROOT"/conf/presets/*.ini; do
         name=$(basename "$file" .ini)
@@ -117,7 +117,7 @@ in_force()
 }
 
 # bats test_tags=quick
-@test "a preset is in force, options given beside it win, an ini file of one's own is taken by its path" {
+@test "a preset is in force, options given with it override it, and a user's ini file is found by its path" {
     in_force --preset small
     expect_line options.out '^16MiB fit .*/conf/presets/small\.ini'
     in_force --preset look --workspace 1MiB
@@ -185,7 +185,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
 }
 
 # bats test_tags=quick
-@test "a dry run tells of mistakes in the options that the program would have" {
+@test "a dry run reports mistakes in the program's options" {
     run_command 0 --dry-run -- touch ran
     expect_empty run.err
     CONVSHIM_CONFIG=foo=bar run_command 0 --dry-run
@@ -200,7 +200,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
 }
 
 # bats test_tags=quick
-@test "a command alone in its folder says what it does not find" {
+@test "a command alone in its folder names the missing files" {
     mkdir -p alone/bin
     cp "$COMMAND" alone/bin/convshim
     while IFS='|' read -r wanted arguments said; do
@@ -240,7 +240,7 @@ END
 }
 
 # bats test_tags=quick
-@test "the library: named, beside the command, in ../lib; a clear word where it is not" {
+@test "the library: named, next to the command, in ../lib; otherwise a clear message" {
     mkdir -p bin lib "odd name"
     cp "$COMMAND" bin/
     status=0
@@ -270,7 +270,7 @@ END
     expect_no_word
 }
 
-@test "installed: the command finds library, GPUs and presets of its own, man pages and default ini are there" {
+@test "installed: the command finds its library, GPUs and presets; man pages and default ini exist" {
     local tree=$PWD/tree file
     env -u MAKEFLAGS -u MAKELEVEL make -C "$ROOT" -s -o lib -o cli install B="$BUILD" DESTDIR="$tree" PREFIX=/usr \
         >install.out 2>&1 || fail "$(<install.out)"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# `convshim simulate`: programs on a GPU that is not there. What it shows is what a plain run on the simulated device tells.
+# `convshim simulate`: programs on a GPU that is not installed. Its output equals the report of a plain run on the
+# simulated device.
 load helper
 
 COMMAND=$BUILD/convshim
@@ -29,7 +30,7 @@ figure()
     awk -F, -v name="$1" -v column="$([ "$2" = without ] && echo 2 || echo 3)" '$1 == name { print $column }' simulate.out
 }
 
-# written NAME: what the runs of --keep kept wrote to that file of the working folder.
+# written NAME: the contents of that file in the working folder of the runs, kept by --keep.
 written()
 {
     cat kept/layers/*/0/files/"$1"
@@ -61,7 +62,7 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
 }
 
 # bats test_tags=quick
-@test "the text names program, device and cuDNN, says how it ran, and what no figure has" {
+@test "the text names program, device and cuDNN, the course of the run, and unknown figures" {
     simulate --device rtx3060 --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.out "^program     $APPS/vae_decoder --csv"
@@ -115,7 +116,7 @@ END
 }
 
 @test "a program that went on without an allocation is compared with one that had it" {
-    # It takes another plan where a workspace cannot be had.
+    # The program chooses another plan if a workspace cannot be allocated.
     simulate --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     local peak
     peak=$(figure device_peak without)
@@ -147,7 +148,7 @@ END
     expect_status 2
 }
 
-@test "nothing is gained: what holds the peak, and what became of the convolutions" {
+@test "nothing is gained: the tensors at the peak and the reasons of the convolutions" {
     simulate --workspace 1GiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_line simulate.out '^no gain     (Of the|The) [0-9.]+ [KMG]iB at the peak .*: workspace within the limit\.'
     simulate --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
@@ -155,14 +156,14 @@ END
 }
 
 # bats test_tags=quick
-@test "sizes that no real cuDNN planned are told loudly, and are no success" {
+@test "sizes that no real cuDNN planned: a prominent warning, and status 1" {
     SIMDEV_PLANNING=rule simulate -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
     expect_line simulate.out '^NO REAL cuDNN PLANNED THIS: sizes are by rule of thumb'
 }
 
 # bats test_tags=quick
-@test "a program that fails: what it said, its status, and what it called that is not simulated" {
+@test "a failing program: its output, its status, and the functions it called that are not simulated" {
     cat >missing.c <<'END'
 #include <stdio.h>
 extern int cudaMalloc(void **, unsigned long), cudnnCreate(void **), cudnnSetStream(void *, void *), cudnnMultiHeadAttnForward(void);
@@ -205,7 +206,7 @@ END
 }
 
 # bats test_tags=quick
-@test "a checkpoint that the program saves over an old one: the old one stays, and what was written is listed" {
+@test "a checkpoint saved over an old one: the old one stays, and written files are listed" {
     mkdir -p work/data results
     cd work
     echo precious >model.pt
@@ -295,7 +296,7 @@ END
     expect_line simulate.out '^status,1,$'
 }
 
-# A PyTorch, as far as the hook asks for it, over the real libcudart that Python loads.
+# A PyTorch reduced to the functions that the hook calls, with the real libcudart that Python loads.
 fake_torch()
 {
     mkdir -p packages/torch/cuda
@@ -338,7 +339,7 @@ END
 }
 
 # bats test_tags=quick
-@test "what PyTorch tells of its own peaks, also where the program resets them; the user's sitecustomize runs" {
+@test "PyTorch's own peaks are shown, also if the program resets them; the user's sitecustomize runs" {
     fake_torch
     echo 'open("own", "w").write("ran")' >packages/sitecustomize.py
     cat >program.py <<'END'
@@ -370,7 +371,7 @@ END
     expect_true "less predicted time" "$(figure predicted_ns with) < $time"
 }
 
-@test "JAX, which looks for a GPU in /dev and takes its devices down at exit: it has the GPU and tells its peaks" {
+@test "JAX, which looks for a GPU in /dev and removes its devices at exit: it has the GPU and its peaks are shown" {
     mkdir -p packages/jax/_src
     cat >packages/jax/__init__.py <<'END'
 from jax._src import api, hardware_utils, xla_bridge
@@ -422,7 +423,7 @@ END
     true
 }
 
-@test "a program that starts the one with the GPU: each run has a starter of its own, which sees its end" {
+@test "a program that starts the one with the GPU: each run has its own starter, which sees its end" {
     cat >starter.py <<'END'
 import os, subprocess, sys
 child = subprocess.run([sys.executable, "-c", """
@@ -442,7 +443,7 @@ END
 }
 
 # bats test_tags=quick
-@test "--keep leaves what was gathered" {
+@test "--keep: keeps the collected files" {
     simulate --keep kept --only with --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_equal "report" "$(find kept/with-1 -name 'report.*.json' | wc -l)" 1
@@ -476,7 +477,7 @@ END
     expect_line simulate.out '^without     does not run: status 12,'
 }
 
-# alone: the figures of both sides, each of a process of its own.
+# alone: the figures of both sides, each from a separate process.
 alone()
 {
     local side
@@ -497,7 +498,7 @@ expect_alone()
     done
 }
 
-@test "runs that are forked from one process tell what processes of their own tell" {
+@test "forked runs: the same figures as separate processes" {
     alone --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
@@ -523,7 +524,7 @@ END
     expect_equal "processes of their own" "$(find kept -maxdepth 1 -name 'with*' | wc -l)" 4
 }
 
-@test "each forked run has files, variables and options of its own" {
+@test "each forked run has its own files, variables and options" {
     cat >forked.py <<'END'
 import ctypes, os
 lines = open("lines")
@@ -546,7 +547,7 @@ END
 }
 
 # bats test_tags=quick
-@test "a failed program's traceback is shown, whatever libraries print after it" {
+@test "a failed program's traceback is shown, even if libraries print after it" {
     cat >fails.py <<'END'
 import atexit
 atexit.register(lambda: print("\n".join("leaked %d" % i for i in range(50))))
@@ -560,7 +561,7 @@ END
 }
 
 # bats test_tags=quick
-@test "a program that cannot be forked is run anew each time, and that is said" {
+@test "a program that cannot be forked: starts again for each run, and the output shows this" {
     cat >threads.c <<'END'
 #include <pthread.h>
 #include <unistd.h>
@@ -619,7 +620,7 @@ END
     expect_status 2
 }
 
-@test "--html: a page with both curves, and what is held at the peaks by layer" {
+@test "--html: a page with both curves, and the held memory at the peaks by layer" {
     simulate --html page.html --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.err 'simulate: page in page.html$'

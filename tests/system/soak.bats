@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# A program that goes through ever new shapes: what the library holds must not grow with them. A cuDNN and a driver that do
-# nothing keep nothing themselves. The simulated device and the real planner do for every shape: there it is compared with
-# the same program without the library.
+# A program with constantly new shapes: the library's memory must not grow with them. A cuDNN and a driver without
+# effects keep no memory. The simulated device and the real planner keep some for every shape, so there the program is
+# compared with itself without the library.
 
 bats_require_minimum_version 1.5.0
 load helper
@@ -39,7 +39,8 @@ grown()
     done
 }
 
-# As many handles as threads, each with a memory of shapes, which the first half fills. SOAK_THREADS, SOAK_PASSED: 64 and 10^8
+# As many handles as threads, each with a memory of shapes, which the first half fills. SOAK_THREADS, SOAK_PASSED: 64
+# and 10^8
 # in `make soak`.
 soak_threads()
 {

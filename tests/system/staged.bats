@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Tiles that work on packed copies of what a cut leaves in pieces, and tensors that are too large for cuDNN's engines.
+# Tiles that work on packed copies of tensors that a cut leaves in pieces, and tensors that are too large for cuDNN's
+# engines.
 load helper
 
 ALWAYS="$EVERYTHING;staged=always"
@@ -52,7 +53,8 @@ random()
     expect_true "copies" "$(device shimmed copies) > 10"
 }
 
-# What a legacy caller of a fused convolution was told does not know its addend: its copy may not fit, then the fallback plan runs.
+# The size reported to a legacy caller of a fused convolution does not include its addend. Its copy may not fit, and
+# then the fallback plan runs.
 @test "staged tiles on lanes, captured and replayed, in orders from seeds" {
     local lanes
     for lanes in 1 2; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Stand-ins for NVIDIA's libraries: made from the names that an installed library exports, they count what is called. No library of
-# NVIDIA's is needed: the ones that names are read from are made here.
+# Stand-ins for NVIDIA's libraries are made from the exported names of an installed library, and count calls. No
+# library of NVIDIA is needed: the tests make the ones that names are read from.
 
 load helper
 
@@ -14,7 +14,7 @@ installed()
     gcc -shared -fPIC -Wl,-soname,"$soname" -Wl,--version-script="$name.map" -o "$soname" "$name.c"
 }
 
-# client TEXT: a program that calls what it loads by name.
+# client TEXT: a program that calls the loaded functions by name.
 client()
 {
     {
@@ -92,7 +92,7 @@ setup_file()
     [ "$(python3 -c 'import json; print(len(json.load(open("report.json"))["estimated"]["most"]))')" = 2 ]
 }
 
-@test "a version is what the installed library answers, and a library without versions gets none" {
+@test "versions: the installed library's own, and none for a library without versions" {
     installed cublasLt libcublasLt.so.13 cublasLtGetVersion
     printf 'int ncclGetVersion(int *v);int ncclGetVersion(int *v){*v = 23007; return 0;}\n' >nccl.c
     gcc -shared -fPIC -Wl,-soname,libnccl.so.2 -o libnccl.so.2 nccl.c
@@ -104,7 +104,7 @@ setup_file()
     [ "$(accounted ./client)" = "77 0 23007" ]
 }
 
-@test "a version is told as the installed library tells it without a handle, and in parts" {
+@test "versions: as the installed library reports them without a handle, and in parts" {
     printf '%s\n' 'int cublasGetVersion_v2(void *h, int *v); int cublasGetVersion_v2(void *h, int *v) { *v = h ? 1 : 131000; return 0; }' \
         'int cublasGetProperty(int part, int *v);' \
         'int cublasGetProperty(int part, int *v) { *v = part == 0 ? 13 : part == 1 ? 10 : 4; return 0; }' >cublas.c
@@ -127,7 +127,7 @@ setup_file()
     LD_LIBRARY_PATH=$PWD/made accounted ./linked
 }
 
-@test "what is no library, and one that nothing is known of, is refused by name" {
+@test "a file that is not a library, and an unknown library: refused by name" {
     echo nonsense >libcublas.so.13
     run ! "$SIMDEV_DIR/standins" --out made libcublas.so.13
     [[ $output == *'libcublas.so.13: not a shared library'* ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016 # what a shell of ours expands
+# shellcheck disable=SC2016 # an inner shell expands these
 # Signs of life: lines of the log, the line at the end of a run, convshim status, convshim doctor --pid.
 load helper
 
@@ -54,7 +54,7 @@ print(row[sys.argv[1]])' "$1"
 }
 
 # bats test_tags=quick
-@test "what run started says one line at its end, also if no convolution came, and why" {
+@test "a program of convshim run: one line at its end, also without a convolution, with the reason" {
     local hint='convshim\[[0-9]+\]: no convolution'
     run_on none -- bash -c 'true; exit 7'
     expect_status 7
@@ -93,7 +93,7 @@ print(row[sys.argv[1]])' "$1"
             expect_line $name.err "$none"
             expect_equal "lines of $name" "$(wc -l <$name.err)" 1
         done
-        # What has become of the shell speaks for it.
+        # The program that the shell became prints its own line.
         run_on became --workspace 96KiB -- $shell -c 'exec "$@"' $shell "${work[@]}"
         expect_status 0
         expect_equal "summaries" "$(grep -c 'convolutions  ' became.err)" 1
@@ -105,7 +105,7 @@ print(row[sys.argv[1]])' "$1"
 }
 
 # bats test_tags=quick
-@test "the line is there without a summary, and is not beside one; log = off silences it" {
+@test "the final line: printed without a summary, omitted with one, silenced by log = off" {
     local program=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
     run_on off --summary off -- "${program[@]}"
     expect_line off.err '^convshim\[[0-9]+\]: 1 convolutions, 0 of them tiled$'
@@ -142,7 +142,7 @@ print(row[sys.argv[1]])' "$1"
     tiled=$(cell tiled)
     expect_true "calls" "$(cell calls) > $before"
     expect_true "tiled" "$tiled > 0 && $tiled <= $(cell calls)"
-    # What is not tiled keeps its size, so the largest reported may be the largest required.
+    # An untiled convolution keeps its size, so the largest reported may be the largest required.
     expect_true "workspace" "$(cell reported_max_bytes) > 0 && $(cell required_max_bytes) >= $(cell reported_max_bytes)"
     command_of 0 status "$pid"
     expect_line status.out "^ *$pid  *soak  *0:00:"
@@ -155,7 +155,7 @@ print(row[sys.argv[1]])' "$1"
 }
 
 # bats test_tags=quick
-@test "status --watch goes on until the process ends; own scratch is told" {
+@test "status --watch: goes on until the process ends, and shows own scratch" {
     begin_soak --backing own
     timeout 60 "$COMMAND" status --watch "$pid" --format csv >watch.csv &
     local watch=$!
@@ -194,7 +194,7 @@ print(row[sys.argv[1]])' "$1"
     command_of 2 doctor --pid 1 -- true
 }
 
-@test "no place for the file, a full one, somebody else's: the program does not notice" {
+@test "no place for the file, a full one, another user's: the program is unaffected" {
     local program=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
     mkdir -p other/convshim && chmod 777 other/convshim
     XDG_RUNTIME_DIR=$PWD/other run_on other -- "${program[@]}"

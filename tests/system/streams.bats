@@ -8,8 +8,8 @@ traffic()
     any_traffic "$@"
 }
 
-# held: the most that the library had of the device, by the device's own accounting. The program has all of its memory
-# from the beginning to the end, and tells how much.
+# held: the largest memory that the library had on the device, by the device's own accounting. The program has all of
+# its memory from the beginning to the end, and reports its size.
 held()
 {
     local own
@@ -35,8 +35,8 @@ held()
     done
 }
 
-# Model 0 wants 25 KiB on two lanes and half as much on one.
-@test "scratch for less lanes than wanted: less lanes" {
+# Model 0 needs 25 KiB on two lanes and half of that on one.
+@test "scratch for fewer lanes than intended: fewer lanes" {
     traffic "$SIX;lanes=2;backing=own;arena=20KiB" --seeds 1:4 --no-capture --model 0
     expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
     expect_equal "lanes" "$(counted lanes)" 1
@@ -67,7 +67,7 @@ held()
     expect_true "calls on the fallback plan" "$(counted fallback) > 0"
 }
 
-@test "calls that bring no workspace: scratch of our own, right results" {
+@test "calls without a workspace: scratch of the library, right results" {
     traffic "$SIX;lanes=2;backing=auto" --seeds "1:$(few 10)" --empty-handed
     expect_true "tiled calls" "$(counted tiled) > 0"
     expect_true "bytes of scratch" "$(held) > 0"
@@ -88,8 +88,8 @@ held()
     expect_status 0
 }
 
-# The check itself: memory that cannot be had is asked for again by every call.
-@test "a program that asks for memory in the steady state is found out" {
+# The check itself: every call requests memory that cannot be allocated.
+@test "a program that allocates memory in the steady state is noticed" {
     SIMDEV_FAIL=$(seq -s , -f 'cuMemAlloc_v2:%g' 3000) CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" \
         shimmed "$APPS/traffic" --seeds 1:1 --steady
     expect_status 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# `convshim tune`: rules for the convolutions that make a program's peak, and what they do.
+# `convshim tune`: rules for the convolutions that cause a program's peak, and their effect.
 load helper
 
 COMMAND=$BUILD/convshim
@@ -39,7 +39,7 @@ with_file()
 }
 
 # bats test_tags=quick
-@test "few convolutions are tiled for the peak of the defaults, and a plain run with the file has what it says" {
+@test "few convolutions are tiled for the peak of the defaults, and a run with the file has its figures" {
     local small=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 512 --dtype f16)
     tune --cudnn "$CUDNN" --runs 4 -- "${small[@]}"
     expect_status 0
@@ -78,7 +78,7 @@ with_file()
     expect_true "lower" "$(device shimmed peak_bytes) < $plain"
 }
 
-@test "no rule can go: without each of them the peak is higher, by what it says" {
+@test "each rule is necessary: without it the peak is higher by its stated amount" {
     tune --cudnn "$CUDNN" --lowest -- "${decoder[@]}"
     expect_status 0
     with_file "$PWD/convshim.ini" "${decoder[@]}"
@@ -94,7 +94,7 @@ with_file()
     done
 }
 
-@test "--fits: as much as has to be, on a capacity; and what does not fit" {
+@test "--fits: as much tiling as necessary on a capacity; a size that does not fit" {
     tune --cudnn "$CUDNN" --lowest -- "${decoder[@]}"
     local lowest most between
     with_file "$PWD/convshim.ini" "${decoder[@]}"
@@ -139,7 +139,7 @@ with_file()
     expect_status 2
 }
 
-# many COUNT: a summary, many.json, of so many convolutions that each require more than the one before.
+# many COUNT: a summary, many.json, of COUNT convolutions, each of which requires more than the one before.
 many()
 {
     python3 - "$1" <<'END'
@@ -181,7 +181,7 @@ END
 }
 
 # bats test_tags=quick
-@test "programs that do not run, that have no convolution, and what cannot be asked" {
+@test "programs that do not run, programs without a convolution, and invalid arguments" {
     tune --cudnn "$CUDNN" -- false
     expect_status 1
     expect_line tune.err 'the program does not run: status 1'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
-# Plans that no tiling makes small enough: run, or refused where the application has another engine to try.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
+# Plans that no tiling makes small enough: run, or refused if the application has another engine to try.
 load helper
 
 no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
@@ -8,7 +8,8 @@ no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
 # planned OPTIONS: engine and workspace of the first plan that works.
 planned()
 {
-    # A filter gradient of 16 bits, in groups: nothing of it can be cut. Its first engine requires 98 MiB, others that use
+    # A filter gradient of 16 bits, in groups: nothing of it can be cut. Its first engine requires 98 MiB, others that
+    # use
     # tensor cores, too, 24.5 MiB and more.
     cat >grouped.csv <<'END'
 model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
@@ -21,7 +22,7 @@ END
     workspace=$(awk -F, 'NR > 1 { print $7 }' shimmed.out)
 }
 
-@test "what another engine that computes alike does in one piece is not refused" {
+@test "a plan is not refused if an equivalent engine fits untiled" {
     planned "untileable=run;workspace=32MiB"
     first=$engine
     expect_true "told $workspace" "$workspace <= 32 << 20 && $workspace > 20 << 20"
@@ -37,7 +38,7 @@ END
     expect_true "within the limit as it is: $workspace" "$workspace > 90 << 20"
 }
 
-@test "refuse: whatever is left" {
+@test "untileable=refuse: the program gets an engine that fits the limit" {
     planned "untileable=refuse;workspace=20MiB"
     expect_true "an engine that needs little: $workspace" "$workspace <= 20 << 20"
 }

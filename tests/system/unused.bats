@@ -2,19 +2,20 @@
 # Programs that make no cuDNN call do not notice the library.
 load helper
 
-# The library, built with sanitizers, brings their runtime along, which reads the list of mappings again with a larger buffer
+# The library, built with sanitizers, brings their runtime along, which reads the list of mappings again with a larger
+# buffer
 # until all of it fits.
 own_files="libconvshim\.so${SAN_RT:+|lib(asan|tsan|ubsan|stdc\+\+)\.so|^open\(./proc/self/maps}"
 
-# traced NAME PRELOAD COMMAND...: NAME.trace is the sorted list of the files it touched and the bytes it wrote; of what
-# differs from run to run the place is kept. NAME.out and NAME.err are what it said.
+# traced NAME PRELOAD COMMAND...: NAME.trace is the sorted list of the files that the command touched and the bytes
+# that it wrote. Parts that differ between runs are replaced by a fixed word. NAME.out and NAME.err are its outputs.
 traced()
 {
     local name=$1 libraries=$2
     shift 2
     # One file a process: in a common one, lines of two processes cut each other in half.
     rm -f "$name".raw.*
-    # Nobody can look for leaks in what is being traced.
+    # Leaks cannot be searched in a traced program.
     ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 strace -ff -qq -o "$name.raw" -E LD_PRELOAD="$libraries" \
         -e trace=%file,write,writev,clone,clone3,fork,vfork,socket,connect "$@" >"$name.out" 2>"$name.err"
     cat "$name".raw.* >"$name.raw"

@@ -6,7 +6,8 @@ VERSIONS=$CLIENTS/versions
 # A real cuDNN that the simulated one plans with would be one more in the process.
 export SIMDEV_CUDNN_DIR=
 
-# work MODE CALLS LIBRARY...: each library does its work, one after the other in one process, without the library and with it,
+# work MODE CALLS LIBRARY...: each library does its work, one after the other in one process, without the library and
+# with it,
 # which sees CALLS convolutions and tiles them all.
 work()
 {
@@ -33,7 +34,7 @@ work()
     work works 1 "$CLIENTS/libwork.so" "$VERSIONS/libwork_old.so"
 }
 
-@test "a cuDNN 8 that was looked up is nobody else's" {
+@test "a cuDNN 8 that was looked up: used by its own caller alone" {
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/loader" beside "$VERSIONS/libcudnn.so.8" "$CLIENTS/libwork.so"
     expect_status 0
     expect_line shimmed.out '^cudnnBackendCreateDescriptor: libcudnn\.so\.8$'
@@ -47,12 +48,12 @@ work()
     work legacy 1 "$VERSIONS/libwork_parts.so"
 }
 
-@test "a user of one part first, then one of cuDNN: what the part lacks is found" {
+@test "a library that uses one part, then one that uses all of cuDNN: functions that the part lacks are found" {
     work legacy 1 "$VERSIONS/libtouch_graph.so" "$CLIENTS/libwork.so"
     work works 1 "$VERSIONS/libtouch_graph.so" "$CLIENTS/libwork.so"
 }
 
-@test "a cuDNN that was looked up is also that of who is linked to its part" {
+@test "a cuDNN that was looked up: also used by a library linked to one of its parts" {
     work works 2 "$CLIENTS/libwork_looked_up.so" "$VERSIONS/libwork_parts.so"
 }
 

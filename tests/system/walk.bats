@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Random walks through both APIs, in and out of turn, without and with the library: every status, everything that is read and
+# Random walks through both APIs, in and out of turn, without and with the library: every status, everything that is
+# read and
 # every result is the same, but for the sizes of workspaces.
 load helper
 
@@ -38,7 +39,7 @@ walk()
 
 # The walk of this seed sets no mode of the convolution.
 # bats test_tags=quick
-@test "backend API, what nobody has set is what cuDNN takes it for" {
+@test "backend API, unset attributes: cuDNN's defaults" {
     walk graph 2352 1 "$EVERYTHING"
 }
 
