@@ -48,8 +48,8 @@ $(1)/cuda12/libcudnn.so.9: $(1)/cuda12/libcudart.so.12
 $(1)/libcudnn.so.9 $(1)/cuda12/libcudnn.so.9: $(call objects,$(simcudnn_bare)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map
 	$$(call say,LD)mkdir -p $$(@D); $(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
 	-o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart $(3) -lm -ldl
-$(1)/libcuda.so.1: $(call objects,$(simdriver)) $(1)/libcudart.so.13
-$(1)/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(1)/cuda12/libcudart.so.12
+$(1)/libcuda.so.1: $(call objects,$(simdriver)) $(B)/obj/gen/driver_rest.o $(1)/libcudart.so.13
+$(1)/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/obj/gen/driver_rest.o $(1)/cuda12/libcudart.so.12
 $(1)/libcuda.so.1 $(1)/cuda12/libcuda.so.1:
 	$$(call say,LD)$(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart
 $(1)/libsimdev-standin.so: $(call objects,$(simcore)) $(1)/libcudart.so.13

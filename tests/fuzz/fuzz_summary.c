@@ -32,7 +32,7 @@ static void use(const struct cs_run_summary *run)
         check(&merged);
         cs_summary_fini(&merged);
     }
-    if (cs_summary_anatomy(run, 2, &anatomy))
+    if (cs_summary_anatomy(run, &anatomy))
         cs_anatomy_fini(&anatomy);
 }
 
