@@ -1,4 +1,4 @@
-/* The answers of cuDNN and of this process to what the flow asks. */
+/* Answers the flow's queries about cuDNN and this process. */
 #include "intercept/cudnn_host.h"
 
 #include "cudnn/bind/find_dlsym.h"
@@ -30,7 +30,7 @@ struct found {
     bool whole;
 };
 
-/* The library that has all of cuDNN counts more than its parts. */
+/* A file with all of cuDNN is preferred to its parts. */
 static int note_file(struct dl_phdr_info *object, size_t size, void *opaque)
 {
     struct found *found = opaque;
@@ -50,7 +50,8 @@ static void file_text(char *text, size_t size)
     dl_iterate_phdr(note_file, &found);
 }
 
-/* What does not report its version lacks more than that, and then every slot says so. */
+/* A library without cudnnGetVersion lacks more functions, and every empty slot returns an error
+ * then. */
 static bool supported(void)
 {
     const struct cs_real *real = cs_real();

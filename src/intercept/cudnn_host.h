@@ -1,4 +1,4 @@
-/* What flow asks of the vendor's library and of the process: see flow/host.h. */
+/* Facts about the vendor's library and the process that the flow needs: see flow/host.h. */
 #ifndef CS_INTERCEPT_CUDNN_HOST_H
 #define CS_INTERCEPT_CUDNN_HOST_H
 
@@ -6,7 +6,8 @@
 
 extern const struct cs_host cs_host;
 
-/* False in a copy of this library that is loaded behind another copy. Takes no lock. */
+/* False in a copy of this library that comes after another copy in the loader's list. Takes no
+ * lock. */
 bool cs_host_first_copy(void);
 
 #endif

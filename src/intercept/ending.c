@@ -1,14 +1,13 @@
-/* The end of the process, also of one that never called cuDNN: nothing else of the library runs
- * there. Everywhere but in what `convshim run` started, and where convolutions have come, that is a
- * look at one variable.
+/* The end of the process, also of one that never called cuDNN. No other part of the library runs
+ * there. Unless `convshim run` started the process, or it ran convolutions, the end only reads one
+ * variable.
  *
- * libc's exit runs what is registered with it, but not every program ends so. dash, os._exit and
- * the children of Python's multiprocessing call _exit; Python, and whoever follows the custom, ends
- * a program that Ctrl-C has stopped by kill(getpid(), SIGINT), so that its parent learns of the
- * signal. Both are calls of libc's functions, in whose place these stand: they write what there is
- * to write and call the real one. Nothing of what the program asked for changes. Before memory
- * shows that there is something to write, none of them makes a system call of its own: a sandbox
- * may end a process for it. */
+ * libc's exit calls registered functions, but some programs end in another way. dash, os._exit and
+ * the children of Python's multiprocessing call _exit. Python ends a program that Ctrl-C has
+ * interrupted by kill(getpid(), SIGINT), so that its parent sees the signal, and so do other
+ * programs. This file exports both functions of libc. They write the summary if it is due, and call
+ * the real function with the same arguments. They make no system call before a look at memory shows
+ * that a summary is due, because a sandbox may end a process for it. */
 #include "base/stack.h"
 #include "cudnn/bind/find_dlsym.h"
 #include "flow/renewal.h"
@@ -21,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of several copies of the library in a process the first one speaks. */
+/* If a process has several copies of the library, the first one writes the summary. */
 static bool speaks(void)
 {
     return cs_sign_due() && cs_host_first_copy();
@@ -43,7 +42,7 @@ static int say_last(void *unused)
 CS_EXPORT _Noreturn void end_at_once(int status) __asm__("_exit");
 CS_EXPORT _Noreturn void end_at_once_c99(int status) __asm__("_Exit");
 
-/* May be called in a signal's handler: nothing here takes memory. */
+/* May be called in a signal handler. Allocates no memory. */
 _Noreturn void end_at_once(int status)
 {
     void (*real)(int) = (void (*)(int))cs_find_dlsym_behind("_exit");

@@ -1,4 +1,5 @@
-/* The one way in: replays the real call, or handles it under the nesting guard. */
+/* The single way into the library: calls the real function, or handles the call under the nesting
+ * guard. */
 #include "intercept/intercept.h"
 
 #include "base/nest.h"
@@ -10,7 +11,7 @@
 #include "intercept/loader/caller.h"
 #include <pthread.h>
 
-/* What the handling notes is traced with the time that all of it took. */
+/* Events that the handling records are traced with the total time. */
 static int traced(struct cs *cs, struct cs_entry_call *call)
 {
     int64_t begin = cs_trace_now();
@@ -28,7 +29,7 @@ static int intercept(void *opaque)
     if (!cs)
         return call->replay(call);
     int cancel;
-    /* A convolution is no place where a thread expects to be cancelled, and its tiles would stay
+    /* Applications do not expect a convolution to be a cancellation point, and tiles would remain
      * half started. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     cs_nest_enter();
@@ -40,9 +41,10 @@ static int intercept(void *opaque)
     return status;
 }
 
-/* Nothing of ours is a point where a thread is cancelled, and in cuDNN it may be, as without us. A
- * thread that may be cancelled anywhere may not meanwhile: it would end with a lock taken. That
- * takes an atomic operation in such threads alone; switching cancellation off takes two in all. */
+/* The library's code has no cancellation point here, and cuDNN's may have some, as without
+ * convshim. If a thread can be cancelled at any instruction, cancellation is deferred, because the
+ * thread would end with a lock held. That takes one atomic operation in such threads only.
+ * Disabling cancellation takes two in all threads. */
 static int note(void *opaque)
 {
     struct cs_entry_call *call = opaque;
@@ -59,8 +61,8 @@ static int note(void *opaque)
     return status;
 }
 
-/* cuDNN calls its own exported functions, inside our calls and on threads of its own, and so do our
- * plans: all get the real ones. */
+/* cuDNN calls its own exported functions, inside calls of the library and on its own threads, and
+ * so do tiles' plans. All of these get the real functions. */
 static inline int enter(int (*function)(void *), struct cs_entry_call *call, const void *caller)
 {
     if (cs_nested() || cs_instance_off() || cs_caller_is_cudnn(caller))
@@ -73,7 +75,7 @@ int cs_intercept_from(struct cs_entry_call *call, const void *caller)
     return enter(intercept, call, caller);
 }
 
-/* Not on the thread's second stack: a coroutine that is suspended may be there. */
+/* Not on the thread's second stack, because it may hold a suspended coroutine. */
 int cs_intercept_always(struct cs_entry_call *call)
 {
     return intercept(call);

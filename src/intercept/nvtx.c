@@ -1,9 +1,9 @@
-/* Ranges of NVTX (NVIDIA Tools Extension, version 3), for naming call sites. NVTX lives in headers:
- * what a program has of it asks, at its first use, the library that NVTX_INJECTION64_PATH names for
- * InitializeInjectionNvtx2, which fills in the functions that it requires to hear of. Who does not
- * set the variable to convshim never gets here, and other tools have NVTX for themselves.
+/* Ranges of NVTX (NVIDIA Tools Extension, version 3), for naming call sites. NVTX consists of
+ * headers. At their first use they load the library in NVTX_INJECTION64_PATH and call its
+ * InitializeInjectionNvtx2, which sets the callbacks that it needs. Unless the variable names
+ * convshim, this code does not run, and other tools can use NVTX.
  *
- * The ABI is written out here, since not every CUDA comes with the headers (nvtxTypes.h and
+ * The ABI is declared here, because some versions of CUDA lack the headers (nvtxTypes.h and
  * nvToolsExt.h of NVTX 3: NvtxExportTableCallbacks, NvtxCallbackIdCore, nvtxEventAttributes_v2). */
 #include "base/range.h"
 #include "config/config.h"
@@ -17,7 +17,7 @@ enum {
     MESSAGE_ASCII = 1
 };
 
-/* Places in the table of the core's functions. */
+/* Indexes into the table of the core's functions. */
 enum {
     PUSH_EX = 8,
     PUSH_A = 9,
@@ -55,7 +55,7 @@ static int push_ex(const struct attributes *attributes)
     return cs_range_push(named ? attributes->message : "");
 }
 
-/* Wide characters depend on the program's locale; the range counts, without a name. */
+/* Wide characters depend on the program's locale, so the range is counted without a name. */
 static int push_w(const void *message)
 {
     (void)message;
@@ -75,7 +75,7 @@ static void set(function ***table, unsigned count, unsigned place, function *to)
 
 typedef const void *tables(uint32_t id);
 
-/* 1 if ranges are listened to, 0 if not: then NVTX does nothing. */
+/* Returns 1 if ranges are recorded, else 0: then NVTX is inactive. */
 CS_EXPORT int InitializeInjectionNvtx2(tables *get);
 
 CS_EXPORT int InitializeInjectionNvtx2(tables *get)

@@ -1,4 +1,4 @@
-/* The table of our entries and of the real functions that they call, made of entries.def. */
+/* The table of the entries and of the real functions that they call, made from entries.def. */
 #include "intercept/entry/entries.h"
 
 #include "cudnn/bind/real.h"
@@ -8,7 +8,7 @@
 static const struct entry {
     const char *name;
     void *function;
-    size_t slot; /* where struct cs_real has the real one */
+    size_t slot; /* offset of the real function in struct cs_real */
 } entries[] = {
 #define CS_ENTRY(name, part) {#name, (void *)name, offsetof(struct cs_real, name)},
 #include "intercept/entry/entries.def"

@@ -1,6 +1,6 @@
-/* How entries are written. An entry packs its arguments after a cs_entry_call, points `replay` at
- * the real function and `handle` at what convshim does, and goes through cs_intercept: no `if` of
- * its own. */
+/* How entries are written. An entry packs its arguments after a cs_entry_call, sets `replay` to the
+ * real function and `handle` to convshim's function, and calls cs_intercept. It contains no `if`.
+ */
 #ifndef CS_INTERCEPT_ENTRY_ENTRY_H
 #define CS_INTERCEPT_ENTRY_ENTRY_H
 
@@ -13,7 +13,7 @@
 /* The arguments that follow a call. */
 #define CS_ARGS(type, call) ((type *)(void *)(call))
 
-/* Addresses are held without const, as variant packs hold them; nothing writes through those of
+/* Addresses are held without const, as in variant packs. No code writes through addresses of
  * inputs. */
 #define CS_ADDRESS(pointer) ((void *)(uintptr_t)(pointer))
 

@@ -19,7 +19,7 @@ static int create_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendCreateDescriptor, a->type, a->descriptor);
 }
 
-/* After cuDNN has made it: before there is no address to keep it by. Nobody else knows the address
+/* After cuDNN has created it, because it has no address before. No other thread has the address
  * until this returns. */
 static int create_handle(struct cs *cs, struct cs_entry_call *call)
 {
@@ -49,7 +49,8 @@ static int destroy_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendDestroyDescriptor, a->descriptor);
 }
 
-/* Forgotten first: the address may be handed out again as soon as cuDNN has it back. */
+/* The record is removed first, because another thread may get the same address as soon as cuDNN has
+ * destroyed the descriptor. */
 static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
@@ -70,7 +71,7 @@ static int initialize_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendInitialize, a->descriptor);
 }
 
-/* The descriptor is as if it had just been created. */
+/* The record is reset to that of a new descriptor. */
 static int initialize_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
@@ -100,8 +101,8 @@ static int finalize_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendFinalize, a->descriptor);
 }
 
-/* The vendor's status if the application has to take a plan for one that cuDNN cannot build: its
- * workspace would not fit what was reported to the application. */
+/* The vendor's status. An error if cuDNN cannot build the rewriting: the application has to take
+ * another plan, because the full workspace exceeds the size that was reported. */
 static int finalized(struct cs *cs, struct cs_shadow *shadow)
 {
     switch (shadow->type) {
@@ -120,8 +121,8 @@ static int finalized(struct cs *cs, struct cs_shadow *shadow)
     return refuses(shadow) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
-/* After cuDNN: it checks what the application has set, so that only what is consistent is
- * described, and a plan's engine and knobs can be read only now. */
+/* After cuDNN: it checks the attributes, so that only consistent ones are described. The engine and
+ * knobs of a plan can be read only now. */
 static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
@@ -153,8 +154,8 @@ static int set_replay(struct cs_entry_call *call)
                         a->elements);
 }
 
-/* cuDNN does not tell back what it was given, so it is recorded here; only what it has accepted, or
- * the record would be of something that the descriptor is not. */
+/* cuDNN has no query for all attributes, so they are recorded here. Only accepted ones are
+ * recorded, because the record must match the descriptor. */
 static int set_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct set *a = CS_ARGS(struct set, call);
@@ -176,8 +177,8 @@ CS_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descri
     return (cudnnStatus_t)cs_intercept_note(&a.call);
 }
 
-/* A finalized plan of a graph with a convolution in it; NULL for all others, which are none of our
- * business and are not counted. */
+/* A finalized plan of a graph with a convolution. NULL for all other plans, which are not counted.
+ */
 static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
 {
     const struct cs_shadow *shadow = cs_shadow_find(plan);
@@ -213,9 +214,9 @@ static int get_replay(struct cs_entry_call *call)
                         a->count, a->elements);
 }
 
-/* Puts the size that convshim answers in the place of cuDNN's: of a plan what its finalization has
- * decided, of an engine configuration, which frameworks ask before they make a plan of it, what
- * will be decided. */
+/* Replaces cuDNN's size by the reported one: for a plan by the size that its finalization has
+ * decided, for an engine configuration by the size that will be decided. Frameworks query
+ * configurations before they make plans. */
 static void tell(struct cs *cs, const struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
                  void *element)
 {
@@ -230,9 +231,10 @@ static void tell(struct cs *cs, const struct cs_shadow *shadow, cudnnBackendAttr
     memcpy(element, &bytes, sizeof bytes);
 }
 
-/* What cuDNN has filled in: descriptors (heuristics fill engine configurations that nobody has set
- * up) inherit what is known of the one asked, sizes are answered by convshim. `count` may say how
- * many there are rather than how many were filled. */
+/* Handles values that cuDNN has filled in. Descriptors inherit the graph of the queried one,
+ * because heuristics fill engine configurations that the application has not set up. Sizes are
+ * replaced by reported ones. `count` may be the number of available elements instead of the number
+ * of filled ones. */
 static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
 {
     int64_t filled = a->count && *a->count < a->requested ? *a->count : a->requested;
@@ -244,8 +246,8 @@ static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
         tell(cs, shadow, a->name, a->elements);
 }
 
-/* The JSON of a tiled plan carries a note of its size (json_note.h). A buffer without room for the
- * note has cuDNN's text alone. */
+/* The JSON of a tiled plan carries a note with its size (json_note.h). If the buffer has no room
+ * for the note, it receives cuDNN's text alone. */
 static void add_note(const struct cs_shadow *plan, const struct get *a, int64_t length)
 {
     const int64_t reported = plan->plan.verdict.reported;
@@ -302,7 +304,7 @@ static int execute_replay(struct cs_entry_call *call)
     return is_rewritten(a->plan) ? cs_intercept_always(call) : execute_real(a);
 }
 
-/* For who runs a plan although it could not be finalized. */
+/* The status for an execution of a plan that could not be finalized. */
 static int refused(struct cs *cs, const struct cs_shadow *plan)
 {
     cs_account_failed(&cs->account, &plan->plan.verdict.site);
@@ -313,7 +315,7 @@ static int execute_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct execute *a = CS_ARGS(struct execute, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
-    if (!plan || !a->handle || !a->pack) /* what is wrong with none is cuDNN's to say */
+    if (!plan || !a->handle || !a->pack) /* cuDNN reports NULL arguments */
         return execute_real(a);
     if (refuses(plan))
         return refused(cs, plan);
@@ -360,7 +362,7 @@ static int update_replay(struct cs_entry_call *call)
     return is_rewritten(a->plan) ? cs_intercept_always(call) : update_real(a);
 }
 
-/* NULL also if something else is not there, which is cuDNN's to say. */
+/* NULL also if another argument is NULL, which cuDNN reports. */
 static const struct cs_shadow *populated_plan(const struct graph *a)
 {
     return a->handle && a->pack && a->graph ? counted_plan(a->plan) : NULL;

@@ -5,7 +5,7 @@
 #include "intercept/legacy/dispatch.h"
 #include "intercept/legacy/plan_cache.h"
 
-/* The three directions differ in the order of their arguments alone. */
+/* The three directions differ only in the order of their arguments. */
 struct run {
     struct cs_entry_call call;
     struct cs_legacy_call what;
@@ -16,9 +16,9 @@ static int run_replay(struct cs_entry_call *call)
     return (int)cs_legacy_call_run(&CS_ARGS(struct run, call)->what);
 }
 
-/* Most legacy calls are of convolutions that no query met over the limit. Describing them would
- * cost more than passing them on, so they run first and are looked at only if cuDNN refuses them:
- * that may be for the small workspace that it was told of for another shape. */
+/* Most legacy calls are of convolutions for which no query exceeded the limit. Describing them
+ * would cost more than the call, so they run first. They are described only if cuDNN refuses them.
+ * A refusal may be caused by a small workspace that was reported for another shape. */
 static int run_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct cs_legacy_call *what = &CS_ARGS(struct run, call)->what;

@@ -1,5 +1,6 @@
-/* Every entry once more, under the version that the part of cuDNN gives it: what is linked to libcudnn_graph.so.9 alone, say, asks
- * for cudnnBackendExecute of version libcudnn_graph.so.9. One symbol has one version, so each of these only jumps to the entry. */
+/* Every entry once more, under the version that the part of cuDNN gives it. A program that is linked to
+ * libcudnn_graph.so.9 alone needs cudnnBackendExecute of version libcudnn_graph.so.9. One symbol has one version,
+ * so each of these symbols jumps to the entry. */
 #if defined __x86_64__ && defined __CET__
 #include <cet.h>
 #define LANDING _CET_ENDBR

@@ -3,8 +3,8 @@
 #include "intercept/legacy/find_algorithm.h"
 #include "intercept/legacy/oversized_tensor.h"
 
-/* cuDNN fills its results in, and only their memory is changed: the struct that it has for each
- * direction differs in the type of the algorithm's enum alone, so that one stands for all. */
+/* cuDNN fills in the results, and only their memory is changed. cuDNN's structs for the three
+ * directions differ only in the type of the algorithm's enum, so one struct stands for all. */
 
 #define RESULTS(result) ((cs_legacy_result *)(void *)(result))
 
@@ -24,8 +24,8 @@ static int size_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct size *a = CS_ARGS(struct size, call);
     if (!a->bytes)
-        return size_replay(call); /* cuDNN's own status for the mistake */
-    /* cuDNN cannot be asked about a tensor that its descriptor does not hold. */
+        return size_replay(call); /* cuDNN's status for this error */
+    /* cuDNN cannot be queried about a tensor that its descriptor does not hold. */
     if (cs_oversized_tensor_in(&a->what) && cs_legacy_report_oversized(cs, &a->what, a->bytes))
         return CUDNN_STATUS_SUCCESS;
     int status = size_replay(call);

@@ -3,15 +3,16 @@
 #include "intercept/legacy/oversized_tensor.h"
 #include <limits.h>
 
-/* cuDNN refuses to set a descriptor of 2^31 elements or more. Its extents are recorded beside it
- * (oversized_tensor.h), and who asks for them is answered from there. */
+/* cuDNN refuses to set a descriptor of 2^31 elements or more. Its extents are recorded separately
+ * (oversized_tensor.h). The getters answer from that record. */
 
 struct set {
     struct cs_entry_call call;
     struct cs_oversized_tensor_set what;
 };
 
-/* What stays refused is refused once more, so that the descriptor holds what cuDNN leaves in it. */
+/* If the result is a refusal, cuDNN's function is called again, so that the descriptor has the
+ * contents that cuDNN leaves after a refusal. */
 static int set_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
@@ -96,7 +97,8 @@ static int destroy_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnDestroyTensorDescriptor, CS_ARGS(struct destroy, call)->descriptor);
 }
 
-/* Forgotten first: the address may be handed out again as soon as cuDNN has it back. */
+/* The record is removed first, because another thread may get the same address as soon as cuDNN has
+ * destroyed the descriptor. */
 static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
@@ -125,7 +127,7 @@ static int get_nd_replay(struct cs_entry_call *call)
                         a->extent, a->stride);
 }
 
-/* A stride that an int does not hold cannot be answered. */
+/* A stride that does not fit into an int cannot be returned. */
 static int get_nd_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct get *a = CS_ARGS(struct get, call);
@@ -180,7 +182,7 @@ static int get_4d_handle(struct cs *cs, struct cs_entry_call *call)
     if (!cs_oversized_tensor_find(a->descriptor, &large))
         return get_4d_replay(call);
     if (large.rank != 4)
-        return CUDNN_STATUS_BAD_PARAM; /* as cuDNN's own for a descriptor of another rank */
+        return CUDNN_STATUS_BAD_PARAM; /* the same as cuDNN's for a descriptor of another rank */
     for (int i = 0; i < 4; i++) {
         if (a->stride[i] && large.stride[i] > INT_MAX)
             return CUDNN_STATUS_NOT_SUPPORTED;
@@ -243,8 +245,8 @@ struct output {
     cudnnTensorDescriptor_t x;
     cudnnFilterDescriptor_t w;
     int rank;
-    int *extent;      /* `rank` of them, or */
-    int *separate[4]; /* one each */
+    int *extent;      /* `rank` elements, or */
+    int *separate[4]; /* one for each */
 };
 
 static int output_nd_replay(struct cs_entry_call *call)

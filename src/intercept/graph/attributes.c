@@ -1,4 +1,4 @@
-/* Reads the attributes that applications set on backend descriptors; anything unknown becomes a
+/* Reads the attributes that applications set on backend descriptors. An unknown attribute becomes a
  * reason not to tile. */
 #include "intercept/graph/attributes.h"
 
@@ -8,8 +8,8 @@
 #include "intercept/graph/shadow.h"
 #include <string.h>
 
-/* One attribute as an application set it. What cannot be read sets a reason and reads as a default:
- * nothing that comes from a descriptor with a reason is tiled. */
+/* One attribute that an application set. An attribute that cannot be read sets a reason and returns
+ * a default: no problem of a descriptor with a reason is tiled. */
 struct attribute {
     cudnnBackendAttributeName_t name;
     cudnnBackendAttributeType_t type;
@@ -38,7 +38,8 @@ static int as_int64s(const struct attribute *a, int64_t *values, int capacity,
     return (int)a->count;
 }
 
-/* What cannot be read counts as true: of a graph (dynamic shapes) that forbids tiling. */
+/* An attribute that cannot be read counts as true. For a graph with dynamic shapes that forbids
+ * tiling. */
 static bool as_true(const struct attribute *a)
 {
     unsigned char value = 1;
@@ -47,7 +48,7 @@ static bool as_true(const struct attribute *a)
     return value != 0;
 }
 
-/* cuDNN takes scales as float or double, whatever the compute type. */
+/* cuDNN accepts scales as float or double for every compute type. */
 static double as_double(const struct attribute *a, enum cs_reason *reason_p)
 {
     double wide = 0;
@@ -63,7 +64,7 @@ static double as_double(const struct attribute *a, enum cs_reason *reason_p)
     return (double)narrow;
 }
 
-/* An enum of cuDNN's, all of which have the size of an int. */
+/* An enum of cuDNN. All of them have the size of an int. */
 static int as_enum(const struct attribute *a, cudnnBackendAttributeType_t type,
                    enum cs_reason *reason_p)
 {
@@ -133,7 +134,7 @@ static void set_tensor(struct cs_tensor_attributes *attributes, const struct att
             attributes->reason = CS_REASON_TENSOR;
         break;
     case CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION:
-        break; /* means nothing while the vector count is 1 */
+        break; /* not used while the vector count is 1 */
     case CUDNN_ATTR_TENSOR_IS_VIRTUAL:
         attributes->is_virtual = as_true(a);
         break;
@@ -197,7 +198,8 @@ static size_t size_of(cudnnBackendAttributeType_t type)
     }
 }
 
-/* A number of a pointwise operation: kept as it is, to be set again on the tiles'. */
+/* A number of a pointwise operation. It is stored unchanged, to be set again on the tiles'
+ * operations. */
 static void set_setting(struct cs_pointwise_attributes *attributes, const struct attribute *a)
 {
     struct cs_setting setting = {a->name, a->type, 0};
@@ -238,8 +240,8 @@ static void set_pointwise(struct cs_pointwise_attributes *attributes, const stru
     }
 }
 
-/* Operations copy what they refer to: cuDNN lets a program destroy a tensor's descriptor as soon as
- * the operation that uses it is finalized. */
+/* Operations copy the attributes of their descriptors, because a program may destroy a tensor's
+ * descriptor as soon as the operation that uses it is finalized. */
 static void set_tensor_of(struct cs_tensor_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *tensor = as_shadow(a);
@@ -277,7 +279,8 @@ static void set_convolution(struct cs_operation_attributes *attributes,
         attributes->reason = CS_REASON_ATTRIBUTE;
 }
 
-/* The settings of the descriptor stand before those of the operation, whichever came first. */
+/* The settings of the descriptor come before those of the operation, in whichever order they were
+ * set. */
 static void set_pointwise_of(struct cs_operation_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *from = as_shadow(a);
@@ -325,8 +328,8 @@ static void set_pointwise_operation(struct cs_operation_attributes *attributes,
     }
 }
 
-/* Operations of other types (reductions, matrix products, ...) carry no attributes here: that they
- * are there is enough to leave the graph alone. */
+/* Operations of other types (reductions, matrix products, ...) have no attributes here. A graph
+ * with one of them is not tiled. */
 static void set_operations(struct cs_graph_attributes *attributes, const struct attribute *a)
 {
     const char *elements = a->elements;
@@ -378,7 +381,7 @@ static void set_graph(struct cs_graph_attributes *attributes, const struct attri
     }
 }
 
-/* How many elements were noted; -1 if they are not of that type or too many. */
+/* The number of recorded elements. -1 if they have another type or are too many. */
 static int as_row(const struct attribute *a, cudnnBackendAttributeType_t type, void *out)
 {
     if (a->type != type || a->count < 0 || a->count > CS_PACK_TENSORS)
@@ -408,15 +411,15 @@ static void set_pack(struct cs_pack_attributes *attributes, const struct attribu
     }
 }
 
-/* The problem travels from the graph over heuristics and engine configuration to the plan, which is
- * the first to be judged. */
+/* The problem is passed from the graph to heuristics, engine configuration and plan. The plan is
+ * the first one that is decided on. */
 static void set_origin(struct cs_shadow *shadow, const struct attribute *a)
 {
     const struct cs_shadow *from = as_shadow(a);
     cs_shadow_origin(shadow, from ? from->graph : NULL);
 }
 
-/* cuDNN reports nothing of the operations of a plan that was loaded. */
+/* cuDNN does not report the operations of a plan that was loaded. */
 static void set_json(struct cs_shadow *shadow, const struct attribute *a)
 {
     int64_t length = a->count, held = 0;
@@ -441,7 +444,7 @@ static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
         set_json(shadow, a);
 }
 
-/* What applications make once. */
+/* Descriptors that applications set up once. */
 __attribute__((noinline)) static void set_part(struct cs_shadow *shadow, const struct attribute *a)
 {
     enum cs_direction direction;
@@ -485,7 +488,7 @@ __attribute__((noinline)) static void set_part(struct cs_shadow *shadow, const s
     }
 }
 
-/* Packs first: they are made for every call. */
+/* Packs first, because they are made for every call. */
 void cs_attribute_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
                       cudnnBackendAttributeType_t type, int64_t count, const void *elements)
 {

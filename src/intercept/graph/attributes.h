@@ -1,15 +1,15 @@
-/* What applications set in backend descriptors, as far as a convolution depends on it. Attributes
- * are read by the header's documented forms; anything unknown becomes a reason, never a guess. */
+/* The attributes of backend descriptors on which a convolution depends. They are read in the forms
+ * that the header documents. An unknown attribute becomes a reason, never a guess. */
 #ifndef CS_INTERCEPT_GRAPH_ATTRIBUTES_H
 #define CS_INTERCEPT_GRAPH_ATTRIBUTES_H
 
 #include "cudnn/bind/real.h"
 #include "cudnn/plan/fusion.h"
 
-/* How many tensors of a variant pack are noted (a pack with more is not understood), and how many
- * operations of a graph. A pack may name tensors that its graph does not have. The note of a pack
- * is made at every call: with more of them, glibc would no longer serve it from a thread's own
- * store. */
+/* The most tensors of a variant pack that are recorded (a larger pack is not understood), and the
+ * most operations of a graph. A pack may name tensors that its graph does not have. The record of a
+ * pack is made at every call. If it were larger, glibc would no longer serve it from a thread's
+ * cache. */
 enum {
     CS_PACK_TENSORS = 60,
     CS_GRAPH_OPS = CS_MAX_STEPS + 1
@@ -20,13 +20,13 @@ enum {
 };
 
 struct cs_tensor_attributes {
-    int dims; /* as the application counts them: 3 to 5; 0: absent */
+    int dims;                                 /* the application's count: 3 to 5; 0: absent */
     int64_t extent[CS_DIMS], stride[CS_DIMS]; /* as set, not yet N C D H W */
     int64_t uid;                              /* CS_NO_UID: not set */
     int64_t alignment;
     enum cs_dtype dtype;
     bool is_virtual, by_value;
-    enum cs_reason reason; /* why it cannot be planned with; CS_REASON_NONE */
+    enum cs_reason reason; /* why planning is impossible; or CS_REASON_NONE */
 };
 
 struct cs_conv_attributes {
@@ -56,15 +56,15 @@ struct cs_operation_attributes {
 
 struct cs_graph_attributes {
     int operations;   /* as many as the application gave, CS_GRAPH_OPS at most */
-    bool convolution; /* at least one of them is */
+    bool convolution; /* at least one operation is a convolution */
     enum cs_reason reason;
     cudnnHandle_t handle;
     struct cs_operation_attributes operation[CS_GRAPH_OPS];
 };
 
 struct cs_pack_attributes {
-    int pointers, uids; /* -1: more than are noted */
-    bool overridden;    /* an attribute beyond pointers, names and workspace */
+    int pointers, uids; /* -1: more than can be recorded */
+    bool overridden;    /* an attribute other than pointers, names and workspace */
     bool finalized;
     void *workspace;
     void *pointer[CS_PACK_TENSORS];
@@ -73,15 +73,15 @@ struct cs_pack_attributes {
 
 struct cs_shadow;
 
-/* Notes a successful cudnnBackendSetAttribute. */
+/* Records a successful cudnnBackendSetAttribute. */
 void cs_attribute_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
                       cudnnBackendAttributeType_t type, int64_t count, const void *elements);
 
-/* Notes a successful cudnnBackendGetAttribute that filled descriptors of the application. */
+/* Records a successful cudnnBackendGetAttribute that filled descriptors of the application. */
 void cs_attribute_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,
                       const void *elements);
 
-/* cuDNN's types as ours; false for a type we do not plan. */
+/* Converts cuDNN's type. False for a type that is not supported. */
 bool cs_attribute_dtype(cudnnDataType_t type, enum cs_dtype *dtype_p);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The application's dimensions (N C [[D] H] W) in our five. */
+/* Converts the application's dimensions (N C [[D] H] W) to five. */
 static void spread(const struct cs_tensor_attributes *attributes, struct cs_tensor *tensor)
 {
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1},
@@ -33,13 +33,14 @@ static void spread_window(const struct cs_conv_attributes *attributes, struct cs
     }
 }
 
-/* A graph on its way to a problem: tensors are known by the application's names. */
+/* A graph that is being converted to a problem. Tensors are identified by the application's names.
+ */
 struct draft {
     const struct cs_graph_attributes *attributes;
     const struct cs_operation_attributes *convolution;
     struct cs_problem *problem;
     int64_t *uid;
-    bool sided[CS_MAX_TENSORS]; /* tensor[i].side is known */
+    bool sided[CS_MAX_TENSORS]; /* tensor[i].side has been determined */
 };
 
 static enum cs_reason operation_reason(const struct cs_operation_attributes *operation)
@@ -63,7 +64,7 @@ static enum cs_reason first_reason(const struct cs_graph_attributes *attributes)
     return reason;
 }
 
-/* The one convolution; what comes before it in the application's order is counted. */
+/* Finds the one convolution, and counts the operations before it in the application's order. */
 static enum cs_reason find_convolution(struct draft *draft)
 {
     for (int i = 0; i < draft->attributes->operations; i++) {
@@ -85,8 +86,8 @@ static bool same_tensor(const struct cs_tensor *a, const struct cs_tensor *b)
            a->dtype == b->dtype && a->is_virtual == b->is_virtual && a->by_value == b->by_value;
 }
 
-/* The index of a tensor, added if it is new; -1 for an absent one. Operations name tensors by
- * unique id, and the same id with another shape is an error that cuDNN is left to report. */
+/* The index of a tensor, which is added if it is new. -1 for an absent one. Operations refer to
+ * tensors by unique id. The same id with another shape is an error that cuDNN reports. */
 static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attributes *attributes,
                                int64_t *index_p)
 {
@@ -137,7 +138,7 @@ static enum cs_reason add_step(struct draft *draft, const struct cs_operation_at
                                      .precision = attributes->precision,
                                      .settings = attributes->settings};
     if (attributes->mode == CUDNN_POINTWISE_GEN_INDEX)
-        return CS_REASON_FUSED; /* its values depend on where an element lies */
+        return CS_REASON_FUSED; /* its values depend on the position of an element */
     memcpy(pointwise.setting, attributes->setting, sizeof pointwise.setting);
     for (int i = 0; i < CS_PW_OPERANDS; i++) {
         enum cs_reason reason = index_of(draft, &operation->tensor[i], &pointwise.operand[i]);
@@ -161,8 +162,8 @@ static bool single(const struct cs_tensor *tensor)
 }
 
 /* A side is the operand (x, filter or y) whose division a tensor follows. All tensors of a
- * pointwise operation lie on one side; a single number is divided by none, so it may serve several.
- * Returns whether something new was learnt. */
+ * pointwise operation are on one side. A single number is not divided, so it may be used on several
+ * sides. Returns true if a side was added. */
 static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwise, bool *clash)
 {
     struct cs_problem *problem = draft->problem;
@@ -188,8 +189,8 @@ static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwis
     return learnt;
 }
 
-/* Operations come in the application's order, which need not be that of the data: repeat until
- * nothing new is learnt. Each round settles a tensor, so it ends. */
+/* The application's order of operations may differ from the order of the data, so this repeats
+ * until no side is added. It ends because each round adds at least one side. */
 static enum cs_reason find_sides(struct draft *draft)
 {
     struct cs_problem *problem = draft->problem;
@@ -234,8 +235,8 @@ static enum cs_reason set_window(struct draft *draft)
     return CS_REASON_NONE;
 }
 
-/* Tiles overlap in the halo of the input's side: what is written there would be written twice, by
- * tiles that may run at once. And a result that is virtual is nowhere to be found. */
+/* Tiles overlap in the halo of the input's side: a tensor written there would be written twice,
+ * perhaps by tiles that run at once. A virtual result has no address. */
 static enum cs_reason check_written(const struct cs_problem *problem)
 {
     for (int i = 0; i < problem->tensors; i++)
@@ -333,9 +334,8 @@ static bool laid_out_alike(const struct cs_tensor *a, const struct cs_tensor *b)
            a->alignment == b->alignment && a->by_value == b->by_value;
 }
 
-/* TensorFlow gives no address for a side input that is scaled by 0. As in the legacy API, where
- * such callers pass y twice, the result stands for it if it is laid out alike; nobody reads it
- * there. */
+/* TensorFlow passes no address for a side input that is scaled by 0. The result's address replaces
+ * it if both have the same layout, as legacy callers pass y twice. No kernel reads it. */
 static void *stand_in_of(const struct cs_pack_attributes *pack, const struct cs_graph *graph,
                          int tensor)
 {

@@ -1,23 +1,23 @@
-/* From what applications have set in an operation graph to a problem. */
+/* Converts an application's operation graph to a problem. */
 #ifndef CS_INTERCEPT_GRAPH_DESCRIBE_GRAPH_H
 #define CS_INTERCEPT_GRAPH_DESCRIBE_GRAPH_H
 
 #include "convshim/gpu.h"
 #include "intercept/graph/shadow.h"
 
-/* The facts of an operation graph that was just finalized, with one reference; NULL out of host
- * memory. */
+/* The facts of an operation graph that was just finalized, with one reference. NULL if host memory
+ * is short. */
 struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow);
 
-/* The addresses that a variant pack gives to a problem's tensors; false if it does not give them
- * all. A side input that is scaled by 0 needs none, where the result is laid out like it. */
+/* The addresses of a problem's tensors in a variant pack. False if one is missing. A side input
+ * that is scaled by 0 may be missing if the result has the same layout. */
 bool cs_describe_pack(const struct cs_shadow *pack, const struct cs_graph *graph,
                       struct cs_addresses *addresses);
 
-/* Fills in the groups of a problem whose tensors, window and steps are set. */
+/* Sets the groups of a problem whose tensors, window and steps are set. */
 enum cs_reason cs_describe_finish(struct cs_problem *problem);
 
-/* Checks a finished problem; nothing may be planned for one that was not checked. */
+/* Checks a finished problem. An unchecked problem must not be planned. */
 enum cs_reason cs_describe_check(const struct cs_problem *problem);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reference-counted facts of an operation graph, shared by the plans that come from it. */
+/* Reference-counted facts of an operation graph, shared by its plans. */
 #include "intercept/graph/graph.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Notes behind the JSON of plans: words as bytes, bytes as blanks. */
+/* Notes after the JSON of plans: words as bytes, bytes as blanks. */
 #include "intercept/graph/json_note.h"
 
 #include "base/hash.h"
@@ -11,10 +11,10 @@ enum {
     FORMAT = 1,
     HEAD_WORDS = 3, /* the format, the size, the words of the problem */
     WORDS = HEAD_WORDS + CS_PROBLEM_WORDS + CS_MAX_TENSORS,
-    WORD_BYTES = 10, /* at most, of seven bits each */
+    WORD_BYTES = 10, /* the most bytes of a word, with seven bits each */
     COUNT = 2,       /* bytes of the count of bytes before it */
     HASH = 8,        /* of the JSON and the bytes before it */
-    BLANKS = 4,      /* characters a byte */
+    BLANKS = 4,      /* characters of one byte */
     BYTES = WORDS * WORD_BYTES + COUNT + HASH
 };
 
@@ -22,7 +22,7 @@ _Static_assert(BYTES < 1 << 8 * COUNT, "a note's bytes cannot be counted");
 
 static const char blank[4] = {' ', '\t', '\n', '\r'};
 
-/* Small numbers of either sign in a byte. */
+/* Small numbers of either sign take one byte. */
 static int put_word(unsigned char *bytes, int64_t value)
 {
     uint64_t left = (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
@@ -33,7 +33,7 @@ static int put_word(unsigned char *bytes, int64_t value)
     return used;
 }
 
-/* The bytes that were read; 0 if there is no whole word. */
+/* Returns the bytes that were read, or 0 if the word is incomplete. */
 static int get_word(const unsigned char *bytes, int count, int64_t *value_p)
 {
     uint64_t value = 0;
@@ -99,7 +99,7 @@ void cs_json_note_write(const struct cs_graph *graph, int64_t reported, char *js
         json[length + i] = blank[bytes[i / BLANKS] >> 2 * (i % BLANKS) & 3];
 }
 
-/* The bytes before `end`; false if some of the characters are no blanks. */
+/* Decodes the bytes before `end`. False if some of the characters are not blanks. */
 static bool bytes_before(const char *end, int count, unsigned char *bytes)
 {
     const char *at = end - (ptrdiff_t)count * BLANKS;
@@ -115,7 +115,7 @@ static bool bytes_before(const char *end, int count, unsigned char *bytes)
     return true;
 }
 
-/* The note's words; returns how many, 0 if there is no note. */
+/* The note's words. Returns how many, 0 without a note. */
 static int words_of(const char *text, int64_t *length_p, int64_t word[WORDS])
 {
     unsigned char bytes[BYTES];
@@ -140,7 +140,7 @@ static int words_of(const char *text, int64_t *length_p, int64_t word[WORDS])
     return words;
 }
 
-/* Planning does not look into steps, so they are checked here. */
+/* Planning does not interpret steps, so they are checked here. */
 static bool steps_valid(const struct cs_problem *problem)
 {
     for (int i = 0; i < problem->steps; i++)

@@ -1,5 +1,4 @@
-/* What happens to a plan of the application's: decided on when finalized, run tiled when
- * executed. */
+/* The application's plans: decided when they are finalized, run tiled when they are executed. */
 #include "intercept/graph/plan_hooks.h"
 
 #include "base/log.h"
@@ -20,7 +19,7 @@ static struct cs_request request_of(const struct cs_engine_choice *choice, int64
                                .scope = cs_engine_choice_scope(choice)};
 }
 
-/* Why a plan cannot even be described; CS_REASON_NONE if it can. */
+/* The reason why a plan cannot be described, or CS_REASON_NONE. */
 static enum cs_reason obstacle(const struct cs_shadow *plan)
 {
     if (plan->plan.reason != CS_REASON_NONE)
@@ -28,8 +27,9 @@ static enum cs_reason obstacle(const struct cs_shadow *plan)
     return plan->graph ? plan->graph->reason : CS_REASON_UNSEEN;
 }
 
-/* A plan whose size was reported before it was written to JSON, here or in another process, keeps
- * that size: with these options by the same tiles, else by tiles or the fallback plan within it. */
+/* A plan whose size was reported before it was written to JSON, in this or another process, keeps
+ * that size. With the same options it has the same tiles. Otherwise tiles or the fallback plan run
+ * within the size. */
 static struct cs_verdict judge_loaded(struct cs *cs, int64_t held, struct cs_request *request,
                                       const struct cs_vendor *vendor)
 {
@@ -59,8 +59,8 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     int64_t required = 0;
     if (verdict.reason != CS_REASON_NONE || !plan->graph)
         return verdict;
-    /* With the plan's own handle: the graph's may be gone by now, and that of a loaded plan is not
-     * known. */
+    /* The plan's handle is used, because the graph's may have been destroyed, and a loaded plan's
+     * graph has none. */
     bool own = plan->plan.handle && (plan->graph->handle || plan->plan.held > 0);
     cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid,
                           own ? plan->plan.handle : plan->graph->handle);
@@ -124,7 +124,7 @@ bool cs_plan_hooks_call(const struct cs_shadow *plan, const struct cs_launcher *
     *call = (struct cs_call){.provided = 0};
     if (!noted || !cs_describe_pack(noted, plan->graph, &call->base))
         return false;
-    /* Of the size nothing is known but what was reported. */
+    /* The pack's size is not known, so the reported one is assumed. */
     if (call->base.workspace)
         call->provided = plan->plan.verdict.reported;
     return true;

@@ -1,16 +1,16 @@
-/* Backend plans that convshim stands behind: what is reported for them, and how they run. */
+/* Backend plans that convshim rewrites: their reported sizes and their execution. */
 #ifndef CS_INTERCEPT_GRAPH_PLAN_HOOKS_H
 #define CS_INTERCEPT_GRAPH_PLAN_HOOKS_H
 
 #include "cudnn/run/launcher.h"
 #include "intercept/graph/shadow.h"
 
-/* Decides on a plan that the application has just finalized and builds its rewriting; the answer is
- * kept in the shadow. */
+/* Decides on a plan that the application has just finalized, and builds its rewriting. The result
+ * is stored in the shadow. */
 void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan);
 
-/* The workspace to report for an engine configuration that requires `required` bytes: what will be
- * reported for its plan. */
+/* The workspace to report for an engine configuration that requires `required` bytes, equal to that
+ * of its plan later. */
 int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,
                                int64_t required);
 
@@ -18,15 +18,15 @@ int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configurat
 struct cs_launcher cs_plan_hooks_launcher(const struct cs_shadow *plan, cudnnHandle_t handle,
                                           cudnnBackendDescriptor_t pack);
 
-/* Fills in what the application's variant pack gives to a tiled plan; false if it is not
- * understood: a call for the fallback plan. */
+/* Fills in the addresses of the application's variant pack for a tiled plan. If the pack is not
+ * understood, returns false: the call needs the fallback plan. */
 bool cs_plan_hooks_call(const struct cs_shadow *plan, const struct cs_launcher *launcher,
                         struct cs_call *call);
 
 /* Counts a plan that is about to be executed unchanged with this variant pack. */
 void cs_plan_hooks_pass(struct cs *cs, const struct cs_shadow *plan, cudnnBackendDescriptor_t pack);
 
-/* Runs a tiled plan with the application's variant pack; returns the vendor's status. */
+/* Runs a tiled plan with the application's variant pack. Returns the vendor's status. */
 int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                       cudnnBackendDescriptor_t pack);
 

@@ -5,11 +5,11 @@
 #include "cudnn/run/copy_cuda.h"
 #include "intercept/graph/plan_hooks.h"
 
-/* A walk over a plan that makes nodes (or changes them) instead of launching. */
+/* A run of a plan that creates or changes nodes instead of launching. */
 struct walk {
     struct cs_launcher launcher;
-    cudaGraph_t all;      /* holds the tiles' nodes, or the fallback plan's */
-    cudaGraphNode_t last; /* the tile's node before this one, or this one itself when changing */
+    cudaGraph_t all;      /* contains the nodes of the tiles or of the fallback plan */
+    cudaGraphNode_t last; /* the previous tile's node, or this tile's when nodes are changed */
 };
 
 static int status_of(cudaError_t error)
@@ -47,7 +47,7 @@ static int add_nodes(const struct walk *walk, const struct cs_execution_plan *ex
                         pack, graph);
 }
 
-/* A new graph with a plan's nodes; the caller destroys it. */
+/* A new graph with a plan's nodes. The caller destroys it. */
 static int make_graph(const struct walk *walk, const struct cs_execution_plan *execution_plan,
                       cudnnBackendDescriptor_t pack, cudaGraph_t *graph_p)
 {
@@ -63,9 +63,8 @@ static int make_graph(const struct walk *walk, const struct cs_execution_plan *e
     return status;
 }
 
-/* Nodes stand in one chain, since tiles share their scratch: there is no lane in a graph. cuDNN
- * populates whole graphs only, so each tile's nodes become a child graph; a child is copied when it
- * is added. */
+/* Nodes form one chain without lanes, because tiles share their scratch. cuDNN populates only whole
+ * graphs, so each tile's nodes become a child graph. A child is copied when it is added. */
 static int add_tile(void *ctx, int shape, void *pack)
 {
     struct walk *walk = ctx;
@@ -93,7 +92,7 @@ static int add_copy(void *ctx, const struct cs_copy *copy, void *view, void *pac
     return status;
 }
 
-/* In place of whatever tiles were added before. */
+/* Replaces tiles that were added before. */
 static int add_fallback(void *ctx)
 {
     struct walk *walk = ctx;
@@ -108,13 +107,13 @@ static int add_fallback(void *ctx)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The node after a node of a chain; NULL after the last, or where several follow. CUDA 13 gave the
- * function one argument more. */
+/* The node after a node of a chain. NULL after the last one, or if several follow. The function has
+ * one more argument since CUDA 13. */
 static cudaGraphNode_t next_node(cudaGraphNode_t node)
 {
     typedef cudaError_t before_13(cudaGraphNode_t, cudaGraphNode_t *, size_t *);
     cudaGraphNode_t next[2] = {NULL};
-    size_t count = 2; /* no more are counted than there is room for */
+    size_t count = 2; /* the size of the array, which limits the result */
     int version = 0;
     cudaError_t error = CS_CUDA(cudaRuntimeGetVersion, &version);
     if (error == cudaSuccess && version >= 13000)
@@ -125,7 +124,7 @@ static cudaGraphNode_t next_node(cudaGraphNode_t node)
     return error == cudaSuccess && count == 1 ? next[0] : NULL;
 }
 
-/* The chain is walked in the order in which it was made; same plan, same nodes. */
+/* The chain is walked in the order of its creation. The same plan gives the same nodes. */
 static int change_tile(void *ctx, int shape, void *pack)
 {
     struct walk *walk = ctx;
@@ -154,7 +153,8 @@ static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *
     return status;
 }
 
-/* Another plan's nodes, perhaps: this one's own fallback plan may never have been run. */
+/* The nodes may be those of another plan, because this plan's fallback plan may never have been
+ * run. */
 static int change_fallback(void *ctx)
 {
     struct walk *walk = ctx;
@@ -164,13 +164,12 @@ static int change_fallback(void *ctx)
         return status;
     status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, fallback->plan,
                           walk->launcher.pack, walk->all);
-    /* Of an engine that makes no nodes they are not: the application's own plan finds them wrong.
-     */
+    /* If the engine makes no nodes, cuDNN reports an error for the application's plan. */
     return status == CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API ? CUDNN_STATUS_BAD_PARAM
                                                                       : status;
 }
 
-/* Without a graph of ours there are no tiles, but cuDNN may still add the fallback plan's nodes. */
+/* Without a child graph tiles are impossible, but cuDNN may still add the fallback plan's nodes. */
 static int add_fallback_alone(const struct walk *walk, cudaGraph_t graph)
 {
     int status = cs_launcher_prepare_fallback(&walk->launcher);
@@ -205,7 +204,7 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
 static cudaGraphNode_t only_root(cudaGraph_t graph)
 {
     cudaGraphNode_t root[2] = {NULL};
-    size_t count = 2; /* no more are counted than there is room for */
+    size_t count = 2; /* the size of the array, which limits the result */
     cudaError_t error = CS_CUDA(cudaGraphGetRootNodes, graph, root, &count);
     return error == cudaSuccess && count == 1 ? root[0] : NULL;
 }
@@ -216,8 +215,8 @@ static bool is_of_type(cudaGraphNode_t node, enum cudaGraphNodeType required)
     return node && CS_CUDA(cudaGraphNodeGetType, node, &type) == cudaSuccess && type == required;
 }
 
-/* True if the graph is a chain of tiles, each perhaps after copies: a fallback plan's has no child
- * graphs. */
+/* True if the graph is a chain of tiles, each perhaps after copies. Nodes of a fallback plan have
+ * no child graphs. */
 static bool holds_tiles(cudaGraph_t graph)
 {
     cudaGraphNode_t node = only_root(graph);
@@ -240,13 +239,13 @@ int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_
     if (!is_of_type(root, cudaGraphNodeTypeGraph) ||
         CS_CUDA(cudaGraphChildGraphNodeGetGraph, root, &walk.all) != cudaSuccess)
         walk.all = graph;
-    /* Nodes of the fallback plan: there are no tiles to change. */
+    /* The nodes of a fallback plan contain no tiles to change. */
     if (walk.all == graph || !holds_tiles(walk.all))
         return change_fallback(&walk);
     walk.last = only_root(walk.all);
     struct cs_call call;
     bool understood = cs_plan_hooks_call(plan, &walk.launcher, &call);
     int status = cs_flow_try(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL).vendor;
-    /* Nodes that are left are those of another plan. */
+    /* Remaining nodes mean that the graph has another plan's nodes. */
     return status == CUDNN_STATUS_SUCCESS && walk.last ? CUDNN_STATUS_BAD_PARAM : status;
 }

@@ -1,4 +1,4 @@
-/* A hash table from backend descriptors to what applications set on them. */
+/* A hash table from backend descriptors to the attributes that applications set. */
 #include "intercept/graph/shadow.h"
 
 #include "base/hash.h"
@@ -9,10 +9,10 @@
 #include <string.h>
 
 enum {
-    HEAD = offsetof(struct cs_shadow, tensor), /* what comes before any notes */
-    SHARDS = 32,   /* a fork holds all their locks, and ThreadSanitizer follows no more than 64 */
-    BUCKETS = 128, /* per shard */
-    QUICK = 1032   /* bytes of the largest allocation that glibc serves from a thread's own store */
+    HEAD = offsetof(struct cs_shadow, tensor), /* the part before the attributes of a type */
+    SHARDS = 32,   /* a fork holds all of these locks, and ThreadSanitizer supports at most 64 */
+    BUCKETS = 128, /* for each shard */
+    QUICK = 1032   /* bytes of the largest allocation that glibc serves from a thread's cache */
 };
 
 _Static_assert(offsetof(struct cs_shadow, pack) + sizeof(struct cs_pack_attributes) <= QUICK,
@@ -40,7 +40,8 @@ static struct cs_shadow **bucket_of(struct shard *shard, cudnnBackendDescriptor_
     return &shard->bucket[hash_of(descriptor) >> 40 & (BUCKETS - 1)];
 }
 
-/* Only what the type needs: variant packs come and go with every call. */
+/* Allocates only the bytes that the type needs, because variant packs are created and destroyed at
+ * every call. */
 static size_t bytes_of(cudnnBackendDescriptorType_t type)
 {
     switch (type) {
@@ -66,7 +67,8 @@ static size_t bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
-/* The rows of packs and graphs are read only as far as they were set. */
+/* The rows of packs and graphs are read only up to the number that was set, so they are not zeroed.
+ */
 static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
 {
     switch (type) {
@@ -79,8 +81,8 @@ static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
-/* What cuDNN assumes of attributes that nobody sets; plans made without a mode say (in their JSON,
- * cuDNN 9.19) that they are true convolutions. */
+/* cuDNN's defaults of attributes. The JSON of plans made without a mode contains true convolution
+ * (cuDNN 9.19). */
 static void defaults(struct cs_shadow *shadow)
 {
     enum cs_direction direction;
@@ -97,7 +99,7 @@ static void defaults(struct cs_shadow *shadow)
     }
 }
 
-/* All of it: cuDNN may have points where the thread is cancelled. */
+/* The whole rewriting, without cancellation: cuDNN may contain cancellation points. */
 static void discard(struct cs_rewrite *rewrite)
 {
     int cancel;
@@ -108,7 +110,7 @@ static void discard(struct cs_rewrite *rewrite)
     pthread_setcancelstate(cancel, NULL);
 }
 
-/* Never under a shard's lock: destroying a plan's tiles calls cuDNN. */
+/* Never under a shard's lock, because destroying a plan's tiles calls cuDNN. */
 static void destroy(struct cs_shadow *shadow)
 {
     if (!shadow)
@@ -143,8 +145,8 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
         defaults(shadow);
     }
     cs_lock(&shard->lock);
-    /* cuDNN handed this address out again: its last owner was destroyed unseen, by a call that an
-     * application made around us. */
+    /* cuDNN returned this address again: the earlier descriptor was destroyed by a call that did
+     * not pass through the library. */
     struct cs_shadow *stale = unlink_locked(shard, descriptor);
     if (shadow) {
         struct cs_shadow **bucket = bucket_of(shard, descriptor);
@@ -155,7 +157,7 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
     destroy(stale);
 }
 
-/* The lock guards the table, not what is found: cuDNN forbids to use a descriptor while another
+/* The lock protects the table, not the shadow. cuDNN forbids using a descriptor while another
  * thread destroys or changes it. */
 struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    ALIGNMENT = 16 /* what tensor-core engines ask for at most; cudaMalloc gives more */
+    ALIGNMENT = 16 /* the largest alignment that tensor-core engines need; cudaMalloc gives more */
 };
 
 static void spread(const int *values, int count, int64_t out[CS_DIMS])
@@ -16,7 +16,7 @@ static void spread(const int *values, int count, int64_t out[CS_DIMS])
         out[i < CS_D ? i : i + CS_DIMS - count] = values[i];
 }
 
-/* What the descriptor itself could not hold. */
+/* Describes a tensor that its descriptor could not hold. */
 static enum cs_reason describe_oversized(const struct cs_oversized_tensor *large,
                                          struct cs_tensor *tensor, int *dims_p)
 {
@@ -47,7 +47,7 @@ static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct
     return cs_attribute_dtype(type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
-/* Filters are always packed; the innermost dimension first in `order`. */
+/* Filters are always packed. The innermost dimension comes first in `order`. */
 static enum cs_reason pack(struct cs_tensor *tensor, const enum cs_dim order[CS_DIMS], int spatial)
 {
     int64_t stride = 1;
@@ -110,8 +110,8 @@ static enum cs_reason describe_window(cudnnConvolutionDescriptor_t descriptor,
     return cs_attribute_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
-/* The extents say how many groups there are. Where the descriptor says something else cuDNN
- * refuses. */
+/* The extents determine the number of groups. If the descriptor contradicts them, cuDNN refuses the
+ * call. */
 static enum cs_reason check_groups(cudnnConvolutionDescriptor_t descriptor, int64_t groups)
 {
     int count;
@@ -133,11 +133,12 @@ static double scale_of(const void *scale, double absent)
     return scale ? (double)*(const float *)scale : absent;
 }
 
-/* The fused call on its way to steps: conv -> + alpha2 * z -> + bias -> activation -> y. */
+/* The fused call that is being converted to steps: conv -> + alpha2 * z -> + bias -> activation ->
+ * y. */
 struct chain {
     struct cs_problem *problem;
     struct cs_addresses *addresses;
-    int64_t last; /* the tensor that the next step takes */
+    int64_t last; /* the input of the next step */
 };
 
 static int64_t add_tensor(struct chain *chain, const struct cs_tensor *tensor, void *address)
@@ -149,7 +150,7 @@ static int64_t add_tensor(struct chain *chain, const struct cs_tensor *tensor, v
     return at;
 }
 
-/* What a step leaves for the next one, in the accumulator's precision. */
+/* The intermediate result between two steps, in the accumulator's precision. */
 static int64_t add_virtual(struct chain *chain)
 {
     struct cs_tensor tensor = chain->problem->tensor[CS_Y];
@@ -185,7 +186,7 @@ static struct cs_setting nan_setting(cudnnNanPropagation_t value)
     return setting;
 }
 
-/* What a ReLU makes of NaN is the application's choice. */
+/* The application chooses whether ReLU propagates NaN. */
 static enum cs_reason describe_activation(const struct cs_legacy_call *call, bool *relu_p,
                                           struct cs_setting *nan_p)
 {
@@ -215,7 +216,7 @@ static enum cs_reason describe_side(cudnnTensorDescriptor_t descriptor, void *ad
     return CS_REASON_NONE;
 }
 
-/* With alpha2 = 0 z is not read: callers pass y itself, or nothing. */
+/* With alpha2 = 0 z is not read. Callers pass y instead, or NULL. */
 static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct chain *chain)
 {
     struct cs_problem *problem = chain->problem;
@@ -274,7 +275,8 @@ static enum cs_reason describe_operands(const struct cs_legacy_call *call,
 enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_problem *problem,
                                   struct cs_addresses *addresses)
 {
-    /* Not zeroed whole: a problem has room for many more tensors than most calls have. */
+    /* Not zeroed as a whole, because a problem has room for many more tensors than most calls have.
+     */
     problem->direction = call->direction;
     problem->tensors = CS_OPERANDS;
     problem->steps = problem->steps_before = 0;

@@ -1,5 +1,5 @@
-/* What becomes of a call of the legacy API: it is described, what was prepared for it is found or
- * made, and it runs as tiles or is passed on. */
+/* Calls of the legacy API: describes a call, finds or makes its entry, and runs it as tiles or
+ * passes it on. */
 #include "intercept/legacy/dispatch.h"
 
 #include "cudnn/run/launcher.h"
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 
 enum {
-    STATUS_CATEGORY = 1000 /* of cuDNN's status numbers */
+    STATUS_CATEGORY = 1000 /* statuses of cuDNN by hundreds */
 };
 
-/* The names of a problem's tensors in our own variant packs. */
+/* The names of a problem's tensors in the library's variant packs. */
 static const int64_t tensor_uid[CS_MAX_TENSORS] = {1, 2,  3,  4,  5,  6,  7,  8,
                                                    9, 10, 11, 12, 13, 14, 15, 16};
 
@@ -40,8 +40,9 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
     return verdict;
 }
 
-/* A call with a tensor that cuDNN's legacy side does not know: what it requires is what the picked
- * engine's plan requires, and it cannot be passed on unchanged. Returns that, in *required_p. */
+/* A call with a tensor that the legacy API cannot describe. The required workspace is that of the
+ * chosen engine's plan, and the call cannot be passed on unchanged. Returns the workspace in
+ * *required_p. */
 static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_call *call,
                                          const struct cs_problem *problem, int64_t limit,
                                          int64_t *required_p)
@@ -49,7 +50,7 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
     struct cs_engine_choice choice;
     void *execution_plan;
     cs_engine_choice_init(&choice, problem, tensor_uid,
-                          call->handle); /* engine 0 if none is picked */
+                          call->handle); /* engine 0 if no engine is chosen */
     (void)cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute));
     struct cs_vendor vendor = cs_timing_vendor(&choice);
     *required_p = 0;
@@ -68,8 +69,8 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
 static void key_of(const struct cs_legacy_call *call, const struct cs_problem *problem,
                    int64_t limit, struct cs_key *key)
 {
-    /* A legacy call names its engine by algorithm and math type; under another limit of the program
-     * it is planned anew. */
+    /* A legacy call names its engine by algorithm and math type. Under another limit of the program
+     * it is planned again. */
     struct cs_engine named = {.index = call->algorithm, .knobs = 2};
     named.knob_value[0] = call->math;
     named.knob_value[1] = cs_scoped_limit();
@@ -85,11 +86,11 @@ static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
     return true;
 }
 
-/* Two threads may both make an entry for one handle only if they use it at once, which cuDNN
- * forbids: so the lock is not held while it is made.
+/* The lock is not held while an entry is made. Two threads could make one for the same handle only
+ * if they used the handle at once, which cuDNN forbids.
  *
- * The entry of a described call, made if need be; `required` < 0: ask the library. NULL if the
- * problem is none that can be planned, or if asking or host memory fails. */
+ * The entry of a described call, made if necessary. `required` < 0: cuDNN is queried. NULL if the
+ * problem is not supported, if the query fails or if host memory is short. */
 static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
                                             const struct cs_problem *problem, int64_t required,
                                             int64_t limit)
@@ -169,7 +170,8 @@ bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call
 {
     struct cs_legacy_call chosen = *call;
     size_t bytes;
-    /* The same number in all directions: implicit precomputed GEMM, and 1 of the gradients. */
+    /* The same number in all directions: implicit precomputed GEMM, and algorithm 1 of the
+     * gradients. */
     chosen.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
     if (!results->result || !results->returned || results->requested < 1 ||
         !cs_legacy_report_oversized(cs, &chosen, &bytes))
@@ -185,7 +187,7 @@ bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call
     return true;
 }
 
-/* A described call and where its rewriting is. */
+/* A described call and its rewriting. */
 struct match {
     struct cs_problem problem;
     struct cs_addresses addresses;
@@ -198,8 +200,8 @@ static int64_t provided_by(const struct cs_legacy_call *call)
     return call->execution.provided > INT64_MAX ? INT64_MAX : (int64_t)call->execution.provided;
 }
 
-/* The entry whose tiles fit into what the caller provided, or, without a rewriting, the one that
- * says why not. */
+/* The entry whose tiles fit into the provided workspace or, without a rewriting, the entry with the
+ * reason. */
 static struct cs_plan_cache_entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
                                            const struct cs_problem *problem)
 {
@@ -239,7 +241,7 @@ static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const s
                                 .provided = provided};
 }
 
-/* Where that is not known, it is. */
+/* If the state is not known, it counts as capturing. */
 static bool is_capturing(const struct cs *cs, void *stream)
 {
     const struct cs_device *device = cs->exec.device;
@@ -247,7 +249,7 @@ static bool is_capturing(const struct cs *cs, void *stream)
     return device && (device->capture(device->ctx, stream, &capture) != 0 || capture.id != 0);
 }
 
-/* Runs a tiled call; `counted` or only to be timed. */
+/* Runs a tiled call, `counted`, or uncounted to be timed. */
 static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                bool counted)
 {
@@ -261,15 +263,16 @@ static int run(struct cs *cs, const struct cs_legacy_call *call, const struct ma
                    : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
 }
 
-/* The caller has allocated all that the untiled call requires: tiles would save nothing now. */
+/* True if the caller has allocated everything that the untiled call requires: tiles would save no
+ * memory. */
 static bool provided_all(const struct cs_legacy_call *call, const struct cs_plan_cache_entry *entry)
 {
     return call->execution.provided >= (size_t)entry->required &&
            entry->required > entry->verdict.reported;
 }
 
-/* cuDNN checks what it is provided before it starts anything, so a call that was refused may be run
- * in another way. */
+/* cuDNN checks the provided workspace before it starts any work, so a refused call may be run
+ * another way. */
 static bool refused(int status)
 {
     return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
@@ -278,8 +281,8 @@ static bool refused(int status)
 
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
 {
-    /* Turns (interleave) count small calls, too; the summary of a look describes every call; and a
-     * tensor of 2^31 elements may be refused although it requires nothing. */
+    /* Interleaving counts small calls too. Some options describe every call. A tensor of 2^31
+     * elements may be refused although it requires no workspace. */
     if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) ||
         cs_oversized_tensor_in(call))
         return false;
@@ -294,8 +297,8 @@ bool cs_legacy_settle(struct cs *cs, int status)
     return true;
 }
 
-/* A run without its scales or an operand is refused by cuDNN; tiles would be started on what is
- * missing. */
+/* cuDNN refuses a call without scales or an operand. Tiles would be started with a missing address.
+ */
 static bool is_complete(const struct cs_legacy_call *call)
 {
     const struct cs_legacy_execution *run = &call->execution;
@@ -303,8 +306,8 @@ static bool is_complete(const struct cs_legacy_call *call)
            (call->fusion ? call->fusion->alpha2 : run->beta);
 }
 
-/* What a query about the call was answered: it knows neither scales nor what is fused. NULL if
- * there was no query, or it was answered with all that is required. */
+/* The entry of a query about the call, without scales and fused operations. NULL if the call was
+ * not queried, or if the full required size was reported. */
 static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs_legacy_call *call)
 {
     struct cs_problem problem;
@@ -319,15 +322,15 @@ static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs
     return entry && entry->verdict.rewrite ? entry : NULL;
 }
 
-/* Under another limit the query may have been answered with less. */
+/* Under another limit a smaller size may have been reported. */
 static int64_t least_reported(const struct cs_plan_cache_entry *query)
 {
     return cs_scoped_limit_used() ? 0 : query->verdict.reported;
 }
 
-/* Passes a call on that provides no more than a query about it was answered, which was less than
- * cuDNN requires: with scratch of our own. False if that is not so, or there is no such scratch:
- * then cuDNN refuses the call. */
+/* Passes a call on with scratch of the library, if it provides at most the reported workspace and
+ * cuDNN requires more. False if that does not apply, or if no scratch is available: then cuDNN
+ * refuses the call. */
 static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                      int *status_p)
 {

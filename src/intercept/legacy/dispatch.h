@@ -1,5 +1,5 @@
-/* Calls of the legacy API: the workspace to report to queries, and executions as tiles. What was
- * prepared for one is in plan_cache.h. */
+/* Calls of the legacy API: the workspace to report to queries, and executions as tiles.
+ * plan_cache.h keeps the prepared rewritings. */
 #ifndef CS_INTERCEPT_LEGACY_DISPATCH_H
 #define CS_INTERCEPT_LEGACY_DISPATCH_H
 
@@ -11,30 +11,31 @@
 size_t cs_legacy_report(struct cs *cs, struct cs_legacy_call *call, size_t required);
 size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, size_t required);
 
-/* The same for the results of an algorithm query: their memory fields become what is reported. */
+/* The same for the results of an algorithm query: their memory fields become the reported sizes. */
 void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
                               const struct cs_legacy_results *results);
 
-/* For calls that bring a tensor with recorded extents (oversized_tensor.h), about which cuDNN
- * cannot be asked: what to report, and the one result of an algorithm query. False if such a call
- * could not be run. */
+/* For calls with a tensor whose extents are recorded (oversized_tensor.h), about which cuDNN cannot
+ * be queried: the size to report, and the one result of an algorithm query. False if such a call
+ * could not run. */
 bool cs_legacy_report_oversized(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p);
 bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call,
                                 const struct cs_legacy_results *results);
 
-/* True if nothing speaks for a look at a call: it is to be passed on, and its status to be
- * settled. That counts it as passed on, or is false: cuDNN has refused the call, which may have
- * had less reported for another shape, and cs_legacy_run is to look at it after all. */
+/* cs_legacy_unfiltered is true if a call needs no description: the caller passes it on, and passes
+ * its status to cs_legacy_settle. That counts the call as passed on, or returns false if cuDNN has
+ * refused it, perhaps because a smaller size was reported for another shape. Then the caller calls
+ * cs_legacy_run. */
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call);
 bool cs_legacy_settle(struct cs *cs, int status);
 
 /* Runs a call as tiles in the workspace that it provided. A call that is not tiled is counted as
- * passed on; it runs here only if a query about it was answered with less than cuDNN requires and
- * it provides no more than that: in scratch of our own. False: the caller is to pass it on. */
+ * passed on. It runs here, in scratch of the library, only if a query reported less than cuDNN
+ * requires and the call provides no more than that. False: the caller passes the call on. */
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p);
 
-/* Runs a call once as tiles in what it provided, uncounted: to be timed. False if it is not
- * tiled; then nothing was run. */
+/* Runs a call once as tiles in the provided workspace, uncounted, to be timed. False if it is not
+ * tiled. Then no work was started. */
 bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p);
 
 #endif

@@ -1,5 +1,5 @@
-/* The Find... queries, which time every algorithm: ours are timed tiled, within the size that is
- * reported. */
+/* The Find... queries, which time every algorithm. Rewritten ones are timed tiled, within the
+ * reported size. */
 #include "intercept/legacy/find_algorithm.h"
 
 #include "cudnn/bind/driver.h"
@@ -10,7 +10,7 @@ enum {
     ALGORITHMS = 16 /* more than any direction has */
 };
 
-/* Milliseconds on the device between two events around a run; false if it failed. */
+/* Milliseconds on the device between two events around a run. False if it failed. */
 static bool run_timed(struct cs *cs, const struct cs_legacy_call *call, CUstream stream,
                       CUevent begin, CUevent end, float *time_p)
 {
@@ -22,7 +22,7 @@ static bool run_timed(struct cs *cs, const struct cs_legacy_call *call, CUstream
     return good && CS_CU(cuEventElapsedTime, time_p, begin, end) == CUDA_SUCCESS;
 }
 
-/* The second of two runs: the first one loads what there is to load. */
+/* Times the second of two runs, because the first one loads kernels. */
 static bool time_run(struct cs *cs, const struct cs_legacy_call *call, float *time_p)
 {
     CUstream stream;
@@ -39,9 +39,8 @@ static bool time_run(struct cs *cs, const struct cs_legacy_call *call, float *ti
     return good;
 }
 
-/* The workspace that an algorithm of a result requires, also of one that was not run for want of
- * it.
- */
+/* The workspace that a result's algorithm requires, also if it did not run because the workspace
+ * was too small. */
 static bool required_of(const struct cs_legacy_call *call, const cs_legacy_result *result,
                         size_t *bytes_p)
 {
@@ -51,7 +50,7 @@ static bool required_of(const struct cs_legacy_call *call, const cs_legacy_resul
             *bytes_p > call->execution.provided);
 }
 
-/* An algorithm that convshim rewrites becomes what the rewriting is. */
+/* Replaces the time and memory of an algorithm that convshim rewrites by those of its tiles. */
 static void retime(struct cs *cs, const struct cs_legacy_call *call, cs_legacy_result *result)
 {
     struct cs_legacy_call chosen = *call;
@@ -72,7 +71,7 @@ static void retime(struct cs *cs, const struct cs_legacy_call *call, cs_legacy_r
     }
 }
 
-/* What ran first, fastest first. */
+/* Successful results first, fastest first. */
 static int compare(const void *left, const void *right)
 {
     const cs_legacy_result *a = left, *b = right;
@@ -85,7 +84,7 @@ static int compare(const void *left, const void *right)
 int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
                          const struct cs_legacy_results *to)
 {
-    /* All of them, since which ones come first is not settled yet. */
+    /* All results are requested, because retiming may change their order. */
     cs_legacy_result result[ALGORITHMS];
     int returned = 0, required = to->requested;
     const struct cs_legacy_results all = {ALGORITHMS, &returned, result};
@@ -103,9 +102,8 @@ int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
     return (int)status;
 }
 
-/* The largest workspace reported to any algorithm, and whether some is answered with less than it
- * requires.
- */
+/* The largest workspace reported for any algorithm, and whether one was reported less than it
+ * requires. */
 static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, size_t *bytes_p)
 {
     struct cs_legacy_call chosen = *call;
@@ -124,7 +122,8 @@ static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, siz
     return tiled_calls;
 }
 
-/* Of the driver: what fails in the runtime becomes the program's last error. */
+/* Allocates through the driver, because an error of the runtime would become the program's last
+ * error. */
 static bool memory(size_t bytes, void **address_p)
 {
     CUdeviceptr address;
@@ -171,7 +170,7 @@ int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
         deallocate(&own);
         return status;
     }
-    /* What there is room for is left to the vendor's own search. */
+    /* If the memory was not enough, the vendor's search runs. */
     deallocate(&own);
     int status = (int)cs_legacy_call_find(call, to);
     if (status == CUDNN_STATUS_SUCCESS)

@@ -1,4 +1,4 @@
-/* The three directions of the legacy API behind one set of functions, and which engines an
+/* One set of functions for the three directions of the legacy API, and the engines that an
  * algorithm allows. */
 #include "intercept/legacy/legacy_call.h"
 
@@ -131,7 +131,8 @@ cudnnStatus_t cs_legacy_call_find_ex(const struct cs_legacy_call *c,
 
 #define NOTE(name) (1u << CUDNN_NUMERICAL_NOTE_##name)
 
-/* What an algorithm allows beyond plain sums of products in a fixed order. */
+/* The numerical notes that an algorithm allows in addition to plain sums of products in a fixed
+ * order. */
 static unsigned allowed_notes(const struct cs_legacy_call *call)
 {
     const unsigned winograd = NOTE(WINOGRAD) | NOTE(WINOGRAD_TILE_4x4) | NOTE(WINOGRAD_TILE_6x6) |

@@ -1,21 +1,21 @@
-/* What a call of the legacy API says, the same for every direction, and the real functions behind
- * it. */
+/* The arguments of a legacy call in the same form for every direction, and the real functions. */
 #ifndef CS_INTERCEPT_LEGACY_LEGACY_CALL_H
 #define CS_INTERCEPT_LEGACY_LEGACY_CALL_H
 
 #include "convshim/problem.h"
 #include "cudnn/bind/real.h"
 
-/* What only an execution has: zeros in a query, which means alpha 1, beta 0 and no addresses. The
- * search for an algorithm on the caller's tensors (FindEx) has addresses and no scales. */
+/* The arguments that only an execution has. Zeros in a query mean alpha 1, beta 0 and no addresses.
+ * The search for an algorithm on the caller's tensors (FindEx) has addresses and no scales. */
 struct cs_legacy_execution {
     const void *alpha, *beta;
     void *data[CS_OPERANDS];
     void *workspace;
-    size_t provided; /* bytes there */
+    size_t provided; /* bytes at that address */
 };
 
-/* What only a fused execution has: y = activation(alpha * convolution + alpha2 * z + bias). */
+/* The arguments that only a fused execution has: y = activation(alpha * convolution + alpha2 * z +
+ * bias). */
 struct cs_legacy_fusion {
     const void *alpha2;
     cudnnTensorDescriptor_t z, bias;
@@ -23,8 +23,8 @@ struct cs_legacy_fusion {
     cudnnActivationDescriptor_t activation;
 };
 
-/* The question first, which all calls have. Descriptors and addresses stand under their operands'
- * names: gradients in the places of what they are gradients of. */
+/* First the arguments that all calls have. Descriptors and addresses are named by their operands. A
+ * gradient has the name of its tensor. */
 struct cs_legacy_call {
     enum cs_direction direction;
     cudnnHandle_t handle;
@@ -32,16 +32,16 @@ struct cs_legacy_call {
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t conv;
     int algorithm;        /* cudnnConvolution{Fwd,BwdData,BwdFilter}Algo_t */
-    cudnnMathType_t math; /* cs_legacy_call_math, or a query result's own */
+    cudnnMathType_t math; /* from cs_legacy_call_math, or from a query's result */
     struct cs_legacy_execution execution;
-    const struct cs_legacy_fusion *fusion; /* NULL: the convolution alone */
+    const struct cs_legacy_fusion *fusion; /* NULL: an unfused convolution */
 };
 
-/* A result of an algorithm query. The three directions have a type each, which differ in the type
- * of the algorithm's number alone. */
+/* A result of an algorithm query. The three directions have separate types, which differ only in
+ * the type of the algorithm's number. */
 typedef cudnnConvolutionFwdAlgoPerf_t cs_legacy_result;
 
-/* Where an algorithm query puts its results. */
+/* Where an algorithm query stores its results. */
 struct cs_legacy_results {
     int requested;
     int *returned;
@@ -51,7 +51,7 @@ struct cs_legacy_results {
 /* The math type of a convolution descriptor. */
 cudnnMathType_t cs_legacy_call_math(cudnnConvolutionDescriptor_t conv);
 
-/* The real calls, with the call's own arguments. */
+/* The real functions, called with the call's arguments. */
 cudnnStatus_t cs_legacy_call_run(const struct cs_legacy_call *call);
 cudnnStatus_t cs_legacy_call_size(const struct cs_legacy_call *call, size_t *bytes_p);
 cudnnStatus_t cs_legacy_call_get(const struct cs_legacy_call *call,
@@ -61,7 +61,8 @@ cudnnStatus_t cs_legacy_call_find(const struct cs_legacy_call *call,
 cudnnStatus_t cs_legacy_call_find_ex(const struct cs_legacy_call *call,
                                      const struct cs_legacy_results *results);
 
-/* What numerical notes (a bit each) an engine in place of the call's algorithm must not have. */
+/* The numerical notes, one bit each, that an engine which replaces the call's algorithm must not
+ * have. */
 unsigned cs_legacy_call_forbidden(const struct cs_legacy_call *call, enum cs_dtype compute);
 
 #endif

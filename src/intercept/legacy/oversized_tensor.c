@@ -1,5 +1,4 @@
-/* Remembers the extents of tensors with 2^31 elements and more, which a legacy descriptor
- * refuses. */
+/* Records the extents of tensors with 2^31 elements or more, which a legacy descriptor refuses. */
 #include "intercept/legacy/oversized_tensor.h"
 
 #include "base/checked.h"
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_NOTES = 4096, /* then tensors are refused as by cuDNN itself */
+    MAX_NOTES = 4096, /* tensors beyond these are refused as by cuDNN */
     SENTINEL_RANK = CUDNN_DIM_MAX
 };
 
@@ -90,7 +89,7 @@ bool cs_oversized_tensor_in(const struct cs_legacy_call *call)
            (call->fusion && cs_oversized_tensor_find(call->fusion->z, &large));
 }
 
-/* Packed strides; false for a format that has none or where 64 bits do not do. */
+/* Packed strides. False for a format without them, or if 64 bits are too few. */
 static bool pack(cudnnTensorFormat_t format, struct cs_oversized_tensor *large)
 {
     int64_t next = 1;
@@ -125,7 +124,7 @@ static bool describe(const struct cs_oversized_tensor_set *set, struct cs_oversi
     return set->stride || pack(set->format, large);
 }
 
-/* The type alone is taken: the extents were what was refused. */
+/* True if cuDNN accepts the type with small extents, so that only the extents were refused. */
 static bool takes_small(const struct cs_oversized_tensor_set *set)
 {
     const int ones[CS_DIMS] = {1, 1, 1, 1, 1};
@@ -133,8 +132,9 @@ static bool takes_small(const struct cs_oversized_tensor_set *set)
            CUDNN_STATUS_SUCCESS;
 }
 
-/* A tensor that no function computes with: of bytes, in more dimensions than any takes. cuDNN
- * (9.19) lets neither 64-bit integers, booleans nor 8-bit floats into legacy descriptors. */
+/* Sets the descriptor to a tensor that no function accepts: of bytes, with more dimensions than any
+ * function accepts. cuDNN (9.19) accepts neither 64-bit integers, booleans nor 8-bit floats in
+ * legacy descriptors. */
 static bool disarm(cudnnTensorDescriptor_t descriptor)
 {
     const int ones[SENTINEL_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -181,10 +181,10 @@ bool cs_oversized_tensor_bytes(const struct cs_oversized_tensor *large, size_t *
     return true;
 }
 
-/* One spatial extent; 0 if the window does not fit. */
+/* One spatial extent. 0 if the window does not fit. */
 static int64_t slide(int64_t x, int64_t w, int64_t pad, int64_t stride, int64_t dilation)
 {
-    int64_t room = x + 2 * pad - (w - 1) * dilation - 1; /* of ints: 64 bits do */
+    int64_t room = x + 2 * pad - (w - 1) * dilation - 1; /* of ints, so 64 bits suffice */
     return room < 0 ? 0 : room / stride + 1;
 }
 

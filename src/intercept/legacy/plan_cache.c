@@ -9,14 +9,14 @@
 
 enum {
     BUCKETS = 256,
-    /* Of 14 KB of ours where the call is tiled, 1 KB where it is not, and what cuDNN keeps for a
-     * plan; then the handle starts afresh. */
+    /* An entry takes 14 KB if the call is tiled, 1 KB if not, and cuDNN's memory for a plan. At
+     * this number a handle's entries are destroyed. */
     MAX_PER_HANDLE = 256
 };
 
 static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
 static struct cs_plan_cache_entry *buckets[BUCKETS];
-static struct cs_plan_cache_entry *captured; /* of handles that are gone */
+static struct cs_plan_cache_entry *captured; /* of handles that were destroyed */
 
 static void destroy(struct cs_plan_cache_entry *entry)
 {
@@ -73,7 +73,7 @@ struct cs_plan_cache_entry *cs_plan_cache_find(const struct cs_key *key)
 
 struct cs_plan_cache_entry *cs_plan_cache_new(const struct cs_key *key)
 {
-    /* A key has room for the largest fused graph; most need an eighth of it. */
+    /* A key has room for the largest fused graph. Most need an eighth of it. */
     size_t used = offsetof(struct cs_key, word) + (size_t)key->words * sizeof *key->word;
     struct cs_plan_cache_entry *entry = malloc(offsetof(struct cs_plan_cache_entry, key) + used);
     if (entry)

@@ -1,5 +1,5 @@
-/* A Bloom filter of what the queries met over the threshold: everything else is passed through
- * unseen. */
+/* A Bloom filter of the inputs that queries found above the threshold. Other calls pass through
+ * without a description. */
 #include "intercept/legacy/query_filter.h"
 
 #include "base/hash.h"
@@ -7,14 +7,14 @@
 
 enum {
     WORD = 64,  /* bits */
-    WORDS = 256 /* of a thousand inputs added, one in sixteen others is looked at for nothing */
+    WORDS = 256 /* with a thousand inputs added, one in sixteen others is described unnecessarily */
 };
 
-/* Asked first: one load tells apart what most programs run, whose queries all stayed small. */
+/* Checked first: for most programs, whose queries were all small, one load decides. */
 static atomic_uint algorithms[CS_DIRECTIONS]; /* a bit each */
 static _Atomic uint64_t inputs[WORDS];
 
-/* Numbers beyond those that cuDNN has share the others' bits. */
+/* Numbers beyond those that cuDNN has share the bits of others. */
 static unsigned algorithm_bit(const struct cs_legacy_call *call)
 {
     return 1u << ((unsigned)call->algorithm % 32);
@@ -25,7 +25,7 @@ static uint64_t mix(uint64_t hash, int high, int low)
     return cs_hash_word(hash, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
 
-/* False if cuDNN does not report what x is. */
+/* False if cuDNN does not report the descriptor of x. */
 static bool hash_input(const struct cs_legacy_call *call, uint64_t *hash_p)
 {
     cudnnDataType_t type;

@@ -1,4 +1,4 @@
-/* Finds, in the relocations of the loaded objects, who calls cuDNN past our entries. */
+/* Finds loaded objects that call cuDNN past the entries, by their relocations. */
 #include "intercept/loader/bypass.h"
 
 #include "base/hash.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum {
-    VENDOR_FILES = 64 /* cuDNN 9 has about ten; of more, only these are known */
+    VENDOR_FILES = 64 /* cuDNN 9 has about ten; further ones are not recognized */
 };
 
 #if defined __x86_64__
@@ -53,7 +53,7 @@ struct tables {
     struct relocations calls, rest;
 };
 
-/* The loader adds the base to these addresses when it loads an object, but for the kernel's. */
+/* The loader adds the base to these addresses when it loads an object, except for the kernel's. */
 static const void *at(Elf64_Addr base, Elf64_Addr address)
 {
     uintptr_t where = address < base ? base + address : address;
@@ -116,8 +116,8 @@ static bool is_slot(const Elf64_Rela *r)
     return ELF64_R_TYPE(r->r_info) == DATA_SLOT || ELF64_R_TYPE(r->r_info) == CALL_SLOT;
 }
 
-/* A slot holds the function that is called through it, or until the first call an address in the
- * object itself. Names are looked at last: large objects have hundreds of thousands. */
+/* A slot holds the function that is called through it or, until the first call, an address in the
+ * object itself. Names are compared last, because large objects have hundreds of thousands. */
 static bool binds_past(const struct search *search, const struct tables *t,
                        const struct relocations *relocations)
 {
@@ -135,8 +135,8 @@ static bool binds_past(const struct search *search, const struct tables *t,
     return false;
 }
 
-/* The table: number of buckets, first symbol, words of the filter, shift; the filter; the buckets;
- * the chains, each ended by an odd hash. */
+/* The table has the number of buckets, the first symbol, the words of the filter and the shift,
+ * followed by the filter, the buckets and the chains. An odd hash ends a chain. */
 static bool defines(const struct tables *t, const char *name)
 {
     if (!t->hash || t->hash[0] == 0)
@@ -157,7 +157,8 @@ static bool defines(const struct tables *t, const char *name)
     }
 }
 
-/* Who only wraps the vendor's convolutions, as we do and a copy of us, has none of the rest. */
+/* An object that only wraps the vendor's convolutions, such as this library or a copy, lacks the
+ * other functions. */
 static bool defines_all(const struct tables *t)
 {
     static const char *const names[] = {
@@ -174,8 +175,8 @@ static bool defines_all(const struct tables *t)
     return entries && rest;
 }
 
-/* A function that the object defines, but calls in a way that we come before: through a slot that
- * the loader has not bound to the object's own. */
+/* True for a function that the object defines but calls through a slot that the loader has not
+ * bound to the object's own function. Such calls reach the entries. */
 static bool calls_by_name(const struct tables *t, const struct relocations *relocations)
 {
     size_t count = relocations->first ? relocations->bytes / sizeof *relocations->first : 0;
@@ -191,8 +192,9 @@ static bool calls_by_name(const struct tables *t, const struct relocations *relo
     return false;
 }
 
-/* The vendor's library linked in. Not so stubs, which have its functions only to load it and look
- * them up (TensorFlow's framework library): they call us by name, or were answered by us. */
+/* True for objects with the vendor's library linked in. Objects with stubs, which load the library
+ * and look its functions up (TensorFlow's framework library), call the entries by name or got them
+ * from a lookup. */
 static bool has_inside(const struct tables *t, struct cs_object_range range)
 {
     return defines_all(t) && !calls_by_name(t, &t->calls) && !calls_by_name(t, &t->rest) &&

@@ -1,21 +1,20 @@
-/* Which loaded objects call the vendor's functions without coming through our entries: those loaded
- * with RTLD_DEEPBIND, which the loader binds past a preloaded library, and those that have the
- * vendor's library linked in; not those that have its functions as stubs, behind which it is loaded
- * and looked up through us.
+/* Finds loaded objects that call the vendor's functions past the entries. These are objects loaded
+ * with RTLD_DEEPBIND, which the loader binds past a preloaded library, and objects with the
+ * vendor's library linked in. Objects with stubs, which load the library and look functions up, are
+ * not reported.
  *
- * Told from what the loader has bound so far: a function that is bound at its first call tells
- * nothing before. A library linked in is seen only if the object exports its functions. Whoever
- * looks functions up instead of linking them is not found here. */
+ * The search reads the loader's bindings so far: a function that is bound at its first call gives
+ * no information before it. A library that is linked in is found only if the object exports its
+ * functions. Objects that look functions up instead of linking them are not found here. */
 #ifndef CS_INTERCEPT_LOADER_BYPASS_H
 #define CS_INTERCEPT_LOADER_BYPASS_H
 
 #include <stddef.h>
 
-/* Writes the objects' file names into `text`, ", " between them, "..." in place of those that do
- * not fit into `size` bytes; "" if there are none. Returns how many objects there are. Reads
- * through the relocations of everything that is loaded: for once in a process. Allocates nothing,
- * and takes no lock but that of the loader's list: any thread, also at exit. `size` is at least 4.
- */
+/* Writes the objects' file names into `text`, separated by ", ". "..." replaces those that do not
+ * fit into `size` bytes. "" if no object was found. Returns the number of objects. Reads the
+ * relocations of all loaded objects, so call it once in a process. Allocates no memory, and takes
+ * no lock except that of the loader's list. Any thread, also at exit. `size` is at least 4. */
 size_t cs_bypass_find(char *text, size_t size);
 
 #endif

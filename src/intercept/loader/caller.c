@@ -1,4 +1,4 @@
-/* Finds the loaded object that an address lies in, and remembers of each whether it is cuDNN. */
+/* Finds the loaded object of an address, and caches whether the object is cuDNN. */
 #include "intercept/loader/caller.h"
 
 #include "cudnn/bind/real.h"
@@ -10,12 +10,12 @@
 #include <stdio.h>
 
 enum {
-    MAX_RANGES = 64, /* beyond these every call asks the loader */
-    GENERATED =
-        1 << 20 /* code that no object holds, a JIT compiler's, is remembered in such blocks */
+    MAX_RANGES = 64,    /* for further ones every call asks the loader */
+    GENERATED = 1 << 20 /* code outside all objects, such as a JIT compiler's, is cached in blocks
+                           of this size */
 };
 
-/* Written once: `from` first, by whoever gets the slot, `to` last. */
+/* Written once: `from` first, by the thread that claims the slot, `to` last. */
 struct range {
     _Atomic(uintptr_t) from, to;
     atomic_bool cudnn;
@@ -23,8 +23,9 @@ struct range {
 static struct range known[MAX_RANGES];
 
 struct search {
-    uintptr_t address, from, to; /* in: the range that holds what no object does */
-    char path[PATH_MAX];         /* of the object; empty: none holds the address */
+    uintptr_t address, from,
+        to; /* in: an address; out: the range of its object, or the gap between objects */
+    char path[PATH_MAX]; /* of the object; empty: the address is in no object */
 };
 
 static int look_at(struct dl_phdr_info *object, size_t size, void *opaque)

@@ -1,4 +1,4 @@
-/* Decides whether a lookup gets one of our entries or what the real dlsym says. */
+/* Decides whether a lookup returns an entry or the result of the real dlsym. */
 #include "intercept/loader/dlsym.h"
 
 #include "base/log.h"
@@ -12,13 +12,14 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* The objects that were answered, by their lowest address; 0: none yet. */
+/* The objects that received an entry, by their lowest address. 0: free. */
 enum {
     MAX_ANSWERED = 16
 };
 static _Atomic(uintptr_t) answered[MAX_ANSWERED];
 
-/* The vendor's library looks its own parts up: with our entries it would call itself for ever. */
+/* False for the vendor's library, which looks its own parts up: with the entries it would call
+ * itself endlessly. */
 static bool served(const void *caller)
 {
     Dl_info from;
@@ -33,7 +34,8 @@ static void say_once(const char *path)
         cs_log(CS_LOG_INFO, "%s is not the cuDNN in use: its functions are not intercepted", path);
 }
 
-/* Kept for the summary: who was answered here does not go past us, whatever its slots say. */
+/* Recorded for the summary: an object that received an entry does not bypass the library, whatever
+ * its slots contain. */
 static void note_answered(const void *caller)
 {
     Dl_info from;
@@ -57,8 +59,8 @@ bool cs_dlsym_answered(uintptr_t from, uintptr_t to)
     return false;
 }
 
-/* RTLD_DEFAULT and RTLD_NEXT find our entries by themselves, in the order of the loader. Otherwise
- * the real lookup comes first: an entry stands in only for a function that is there and cuDNN's. */
+/* RTLD_DEFAULT and RTLD_NEXT find the entries by the loader's order. Otherwise the real lookup runs
+ * first: an entry replaces only a function that exists and is cuDNN's. */
 __attribute__((noinline)) static void *answer(void *handle, const char *name, const char *version,
                                               const void *caller, int versioned)
 {
@@ -81,8 +83,8 @@ __attribute__((noinline)) static void *answer(void *handle, const char *name, co
     return entry;
 }
 
-/* The loader looks names up before it has relocated this library: until then nothing may be called
- * that goes through a slot, strncmp included. */
+/* The loader may look names up before this library is relocated. Until then no function may be
+ * called through a slot, not even strncmp. */
 CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, const char *version,
                                                 const void *caller, int versioned)
 {

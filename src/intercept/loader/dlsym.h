@@ -1,37 +1,36 @@
 /* The dlsym and dlvsym that programs reach when the library is preloaded, so that a program that
- * looks cuDNN up instead of linking it gets our entries. They answer only if
+ * looks cuDNN up instead of linking it gets the entries. They return an entry only if
  *
  *   the name is an entry's, and CONVSHIM is not 0,
- *   the caller is neither the vendor's library nor ourselves,
+ *   the caller is neither the vendor's library nor this library,
  *   the handle is a library's: RTLD_DEFAULT and RTLD_NEXT are looked up for the caller,
- *   libc's own lookup succeeds and finds the very function that the entry would call.
+ *   libc's lookup succeeds and finds the very function that the entry would call.
  *
- * Everything else jumps to the next dlsym as if nobody had been in between: return address,
- * arguments and stack are the caller's, and so is dlerror. That next one is another preloaded
- * library's, if there is one behind us. A name that is no entry's costs a comparison: no lock, no
- * memory, no other call but the first time. Thread-safe.
+ * Every other lookup jumps to the next dlsym, as without this library: return address, arguments,
+ * stack and dlerror are the caller's. The next dlsym is that of the next preloaded library that
+ * exports it, or libc's. For a name that is not an entry's a lookup costs one comparison: no lock,
+ * no memory and, except for the first time, no other call. Thread-safe.
  *
- * RTLD_DEFAULT finds our entries without help, since a preloaded library comes first; so does
- * dlvsym's, if it asks for cuDNN 9's version.
- */
+ * RTLD_DEFAULT finds the entries without help, because a preloaded library comes first. So does a
+ * dlvsym that requests cuDNN 9's version. */
 #ifndef CS_INTERCEPT_LOADER_DLSYM_H
 #define CS_INTERCEPT_LOADER_DLSYM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What to do with a lookup. The order of the members is known to dlsym_*.S. */
+/* The result of a lookup. dlsym_*.S depend on the order of the members. */
 struct cs_dlsym_verdict {
-    void *answer; /* to return; NULL: jump to `next` */
+    void *answer; /* the result; NULL: jump to `next` */
     void *next;   /* never NULL */
 };
 
-/* Called by dlsym (versioned 0) and dlvsym (1), of which `caller` is the return address. */
+/* Called by dlsym (versioned 0) and dlvsym (1). `caller` is their return address. */
 struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, const char *version,
                                        const void *caller, int versioned);
 
-/* True if an entry was the answer to a lookup by code at from <= address < to. Of very many callers
- * only the first are known. */
+/* True if a lookup by code at from <= address < to returned an entry. Only the first callers are
+ * recorded if they are many. */
 bool cs_dlsym_answered(uintptr_t from, uintptr_t to);
 
 #endif

@@ -1,5 +1,5 @@
-/* dlsym and dlvsym: judge, then return the answer or jump to the next one with the caller's own registers and return
- * address. Assembly, since a compiler makes that jump only when it optimises. */
+/* dlsym and dlvsym: judge, then return the answer or jump to the next one with the caller's registers and return
+ * address. In assembly, because a compiler makes that jump only when it optimizes. */
         .text
         .hidden cs_dlsym_judge
 

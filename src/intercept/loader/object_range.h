@@ -1,4 +1,4 @@
-/* Where a loaded object lies. */
+/* The range of addresses of a loaded object. */
 #ifndef CS_INTERCEPT_LOADER_OBJECT_RANGE_H
 #define CS_INTERCEPT_LOADER_OBJECT_RANGE_H
 
@@ -8,11 +8,12 @@
 
 struct cs_object_range {
     uintptr_t from,
-        to; /* the first address, and the one behind the last; from > to: it is nowhere */
+        to; /* the first address, and the first one after the object; from > to: unknown */
 };
 
-/* All that the loader has reserved for an object, as dl_iterate_phdr gives it: from its first
- * segment to the end of its last, with the gaps between, where no other object is laid. Pure. */
+/* The whole range that the loader has reserved for an object, from dl_iterate_phdr: from its first
+ * segment to the end of its last, gaps included. The loader places no other object in the gaps.
+ * Pure. */
 struct cs_object_range cs_object_range_of(const struct dl_phdr_info *object);
 
 static inline bool cs_object_range_has(struct cs_object_range range, uintptr_t address)
