@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check-rules.sh: what must hold of the sources and of the built library. Prints TAP; the status is 0 if all hold.
+# check-rules.sh: checks rules for the sources and the built library. Prints TAP. The status is 0 if all rules hold.
 #
 #   scripts/check-rules.sh BUILD_DIR      the library is BUILD_DIR/libconvshim.so, the objects are in BUILD_DIR/obj
 set -euo pipefail
@@ -12,7 +12,7 @@ readonly library=$build/libconvshim.so
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# FILE:LINE:CODE of C files, without comments and the insides of strings.
+# FILE:LINE:CODE of C files, without comments and the content of strings.
 code_of()
 {
     awk '
@@ -38,7 +38,7 @@ code_of()
     }' "$@"
 }
 
-# OBJECT:SYMBOL of what objects leave undefined, sanitizers and instrumentation aside.
+# OBJECT:SYMBOL for undefined symbols of objects, without those of sanitizers and instrumentation.
 undefined_of()
 {
     nm -A -u "$@" | sed -E 's/: +[Uuwv] /:/; s/@.*//' | grep -vE ':(__(asan|ubsan|tsan|lsan|msan|sanitizer|gcov)_|_GLOBAL_OFFSET_TABLE_)' || true
@@ -49,7 +49,7 @@ mapfile -t files <"$work/files"
 [ "${#files[@]}" = 0 ] || code_of "${files[@]}" >"$work/code"
 find "$build/obj" \( -path "$build/obj/src/*" -o -path "$build/obj/policies/*" -o -path "$build/obj/gen/*" \) -name '*.o' ! -path "$build/obj/src/simdev/*" 2>/dev/null |
     sort >"$work/all" || true
-# Left behind by a source that is gone or was moved: not linked any more.
+# Objects of deleted or moved sources, which are not linked any more.
 while read -r object; do
     source=${object#"$build/obj/"}
     source=${source%.o}
@@ -66,7 +66,8 @@ fi
 
 number=0 failures=0
 
-# check NAME COMMAND...: holds if the command succeeds and prints nothing; what it prints are the places where it fails.
+# check NAME COMMAND...: the rule holds if the command succeeds without output. Otherwise, the output lists the
+# places.
 check()
 {
     local name=$1 found verdict='ok'
@@ -80,7 +81,7 @@ check()
     [ -z "$found" ] || echo "# ${found//$'\n'/$'\n# '}"
 }
 
-# code_without PATTERN [EXEMPT]: lines of code with a pattern, but for files that the second pattern names.
+# code_without PATTERN [EXEMPT]: lines of code that match a pattern, except in files that match the second pattern.
 code_without()
 {
     [ -s "$work/code" ] || echo "no source was found"
@@ -101,8 +102,8 @@ need_library()
 
 readonly word='(^|[^A-Za-z0-9_])'
 
-# A library that ends or writes into somebody else's process breaks programs that were fine without it: a child's stdout
-# is often another program's input.
+# A library that ends the process or writes to stdout breaks working programs: the stdout of a child is often the
+# input of another program.
 no_exit_no_stdout()
 {
     code_without "$word((_|quick_)?exit|_Exit|abort|assert|v?printf|puts|putchar|__builtin_(trap|abort)) *\\(" 'src/cli/'
@@ -110,20 +111,20 @@ no_exit_no_stdout()
     symbols_without '(_|quick_)?exit|_Exit|abort|__assert_fail|v?printf|__v?printf_chk|puts|putchar|stdout' 'src/cli/'
 }
 
-# LD_PRELOAD is inherited by every child; code that runs at load time runs in shells and compilers too.
+# Every child inherits LD_PRELOAD, so code that runs at load time also runs in shells and compilers.
 no_constructor()
 {
     local size
     code_without "$word(__)?constructor(__)?([^A-Za-z0-9_]|\$)"
     need_library || return 0
-    # Not grep -q: nm would die of the closed pipe.
+    # Not grep -q: nm would fail on the closed pipe.
     nm -D --undefined-only "$library" | grep -E "__[at]san_init" >/dev/null && return 0
     size=$(readelf -dW "$library" | awk '/\(INIT_ARRAYSZ\)/ { print $3 }')
     [ "${size:-0}" -le 8 ] || echo "libconvshim.so has $((size / 8)) initialisers, of which the compiler's own is one"
 }
 
-# One place knows what the environment may say; a variable read elsewhere is an option that no help page lists. The
-# command has a place of its own for what it hands on to programs.
+# Only one file reads environment variables, because a variable that another file reads is an option without
+# documentation. The command has one file for variables that it passes to programs.
 no_getenv()
 {
     local allowed='src/config/|src/cli/common/environment\.[co]'
@@ -131,7 +132,8 @@ no_getenv()
     symbols_without '(secure_|__secure_)?getenv|(__)?environ' "$allowed"
 }
 
-# Resolving a symbol by the wrong rule finds ourselves (endless recursion) or another cuDNN. These files know the rule.
+# A wrong rule for symbol resolution finds the library itself (endless recursion) or another cuDNN. These files
+# implement the right rule.
 no_dlsym()
 {
     local allowed='src/cudnn/(bind/(real|find_dlsym)\.[co]|standalone/(open_cudnn|capture_profile|open_driver)\.[co])|src/intercept/loader/dlsym'
@@ -139,7 +141,7 @@ no_dlsym()
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
 
-# What an attacker would use: a stack or a table that can be written and run, addresses that are known, unchecked copies.
+# Weaknesses that an attacker would use: a writable and executable stack or table, known addresses, unchecked copies.
 hardened()
 {
     local file load
@@ -157,8 +159,8 @@ hardened()
     done
 }
 
-# A thread whose stack has 256 KiB left runs what the library does on it (src/base/stack.h), and cuDNN needs most of that.
-# lay_out is for buffers that live at different times, which no plan has.
+# The library runs on threads with 256 KiB of stack (src/base/stack.h), and cuDNN needs most of it. lay_out holds
+# buffers that live at different times, which no plan has.
 no_large_frame()
 {
     local usage
@@ -169,13 +171,13 @@ no_large_frame()
     awk -F '\t' '$2 > 40960 && $1 !~ /src\/plan\/layout\.c:.*:lay_out$/ { print $1 " takes " $2 " bytes" }' "${usage[@]}"
 }
 
-# What is locked past src/base/lock.c is missing from the order that debug builds check.
+# A lock outside of src/base/lock.c is missing from the order that debug builds check.
 no_other_locks()
 {
     code_without "$word(pthread_(mutex|rwlock|spin|cond)_[a-z]+|pthread_once|call_once|mtx_lock|flockfile) *\\(" 'src/(base/lock\.c|cli/)'
 }
 
-# The table of locks in ARCHITECTURE.md is that of locks.def, in its order.
+# The table of locks in ARCHITECTURE.md must equal locks.def, in its order.
 locks_are_documented()
 {
     grep -oE '^CS_LOCK\([A-Z]+' src/base/locks.def | cut -d '(' -f 2 >"$work/locks"
@@ -185,7 +187,7 @@ locks_are_documented()
         sed -nE 's/^< (.*)/\1 is not in the table of ARCHITECTURE.md, or elsewhere/p; s/^> (.*)/\1 is not in locks.def, or elsewhere/p'
 }
 
-# TARGETS:HEADERS that a header or source reaches, directly or not, and that are NVIDIA's.
+# TARGETS:HEADERS for NVIDIA headers that a header or source includes, directly or not.
 nvidia_headers_of()
 {
     local file
@@ -196,7 +198,8 @@ nvidia_headers_of()
     done
 }
 
-# Whatever sees a vendor's types starts to depend on them; a second vendor must be a sibling of src/cudnn, not a rewrite.
+# Code that includes a vendor's types starts to depend on them. A second vendor must be a sibling of src/cudnn, not a
+# rewrite.
 no_nvidia_outside()
 {
     local files
@@ -205,7 +208,7 @@ no_nvidia_outside()
     nvidia_headers_of "${files[@]}"
 }
 
-# The contracts are what a policy or a tool compiles against without CUDA.
+# Policies and tools compile with the public contracts without CUDA.
 no_nvidia_in_contracts()
 {
     local files
@@ -214,7 +217,7 @@ no_nvidia_in_contracts()
     nvidia_headers_of "${files[@]}"
 }
 
-# One binary serves every cuDNN 9: what is missing is an empty slot at run time, not another build.
+# One binary supports every cuDNN 9: a missing function is an empty slot at run time, not another build.
 no_version_switch()
 {
     code_without '# *(if|elif|ifdef|ifndef|elifdef|elifndef)[^A-Za-z].*(CUDNN_(VERSION|MAJOR|MINOR|PATCHLEVEL)|CUDART_VERSION|CUDA_VERSION)'
@@ -227,9 +230,9 @@ no_long_file()
         xargs -0 wc -l | awk '$2 != "total" && $1 > 700 { print $2 " has " $1 " lines" }'
 }
 
-# A planner that can reach a clock, a file, an allocator or the vendor gives other answers on another day. What its
-# objects may use: each other, bytes in memory, arithmetic, text put together in the caller's memory, and for the memo a
-# lock.
+# A planner with access to a clock, a file, an allocator or the vendor gives different results on different days. Its
+# objects may use each other, bytes in memory, arithmetic, text formatting into the caller's memory, and a lock for
+# the memo.
 planner_is_pure()
 {
     local pure allowed
@@ -249,7 +252,8 @@ planner_is_pure()
         grep -vE '^src/decide/memo\.o:cs_(lock|unlock|lock_init)$' | sed 's/:/ uses /' || true
 }
 
-# PART: PARTS whose code and headers it may use. Each names only parts that stand before it, so that there is no circle.
+# PART: PARTS whose code and headers it may use. Each line names only parts of earlier lines, so that there is no
+# circle.
 parts()
 {
     cat <<'END'
@@ -280,8 +284,8 @@ function part_of(path) {
     return substr(path, 1, RLENGTH)
 }'
 
-# SYMBOL OBJECT of what objects define for others, and of what they leave undefined. The command's own binding of cuDNN
-# stands in for the library's; dlsym, _exit and kill are libc's for all but those who are the library.
+# SYMBOL OBJECT for symbols that objects define for others, and for their undefined symbols. Excludes the command's
+# binding of cuDNN, which replaces the library's, and dlsym, _exit and kill, which are libc's outside of the library.
 symbols_of_parts()
 {
     mapfile -t objects <"$work/objects"
@@ -290,7 +294,7 @@ symbols_of_parts()
     awk -F: '{ print $2, $1 }' "$work/undefined" >"$work/used"
 }
 
-# A part that reaches up cannot be read, tested or replaced without what is above it.
+# A part that depends on a higher part cannot be read, tested or replaced without it.
 arrows_point_down()
 {
     local simdev
@@ -300,14 +304,14 @@ arrows_point_down()
     {
         awk 'NR == FNR { if (!($1 in at) || at[$1] ~ /cudnn\/standalone/) at[$1] = $2; next }
              $1 in at { print $2, at[$1], "uses " $1 }' "$work/defined" "$work/used"
-        # Headers, too; lists of names (.def) are for all.
+        # The rule covers headers too. All parts may include lists of names (.def).
         grep -HoE '^#include "[a-z]+/[^"]*\.h"' "${files[@]}" |
             sed -nE 's#^([^:]*):.include "((base|plan|decide|exec|account|config|cudnn|flow|intercept|cli|simdev)/.*)"#\1 src/\2 includes \2#p'
     } | awk "$part_of"'
         NR == FNR { sub(/:$/, "", $1); for (i = 2; i <= NF; i++) may[$1, $i]; next }
         { user = part_of($1); owner = part_of($2) }
         user != owner && !((user, owner) in may) { print $1, $3, $4 ", of " owner }' <(parts) -
-    # The simulated device is a product of its own: it shares nothing with the library.
+    # The simulated device is a separate product: it shares no code with the library.
     grep -HnE '^#include "(convshim|base|plan|decide|exec|account|config|cudnn|flow|intercept|cli)/' -r src/simdev || true
     mapfile -t simdev < <(find "$build/obj/src/simdev" -name '*.o' 2>/dev/null)
     [ "${#simdev[@]}" -gt 0 ] || echo "no object of src/simdev in $build/obj: build first"
@@ -315,7 +319,7 @@ arrows_point_down()
         awk 'NR == FNR { at[$1]; next } $1 ~ /^cs_/ && $1 in at { print $2 " uses " $1 }' "$work/defined" -
 }
 
-# Two functions of one name bind to each other by accident as soon as they meet in a program.
+# Two functions with one name are bound to each other by accident if both are linked into a program.
 names_are_unique()
 {
     [ -s "$work/objects" ] || { echo "no object in $build/obj: build first"; return 0; }
@@ -324,9 +328,10 @@ names_are_unique()
         awk '$1 == last { print $1 " is defined in " where " and in " $2 } { last = $1; where = $2 }'
 }
 
-# A test of a static function, or of a part whose neighbours are the test's own, holds how the code is written and not what it promises.
-# Static functions are out of reach without the file that holds them. What the product itself defines twice, the binding of cuDNN, is a
-# seam: a test may be a third. Other faults come in through WRAPPED (tests/unit/check.h), devices, files and memory.
+# Tests check promised behaviour through headers. A test of a static function, or with replaced neighbours, would
+# check how the code is written. Static functions are only accessible by including their file. The binding of cuDNN is
+# a seam, which the product defines twice and a test may define again. Other faults come in through WRAPPED
+# (tests/unit/check.h), devices, files and memory.
 tests_use_headers()
 {
     mapfile -t sources < <(find tests -name '*.[ch]' | sort)
@@ -351,16 +356,17 @@ tests_use_headers()
         head != "" && code ~ /^{/ { print head; head = "" }' "$work/exported_once" -
 }
 
-# A library that needs NVIDIA's at load time stops every program on a machine without them, and loads a second cuDNN
-# beside a framework's own.
+# If the library needed NVIDIA's at load time, every program would fail on a machine without them. A second cuDNN
+# would be loaded next to the framework's.
 no_nvidia_needed()
 {
     need_library || return 0
     readelf -dW "$library" | grep -E '\(NEEDED\).*\[lib(cu|nv)' || true
 }
 
-# An export too many takes over a function of the program; one too few is a call that is never seen; one without cuDNN 9's
-# version takes calls of another cuDNN in the same process. Only what stands for libc's own function has no version.
+# An extra export replaces a function of the program. A missing export is a call that is not intercepted. An export
+# without cuDNN 9's version intercepts calls of another cuDNN in the same process. Only replacements of libc functions
+# have no version.
 exports_are_entries()
 {
     need_library || return 0
@@ -375,21 +381,21 @@ exports_are_entries()
         sed -E 's/^\t(.*)/\1 is exported, but not an entry/; t; s/$/ is an entry, but not exported/'
 }
 
-# inih marks its functions for export: a host that has its own inih would get ours. Undefined ones would bind to the host's.
+# inih exports its functions: a host with another inih would use ours. Undefined ones would be bound to the host's.
 inih_is_inside()
 {
     need_library || return 0
     nm -D "$library" | grep -E ' ini_' || true
 }
 
-# What only exists on the machine of its writer fails on every other one.
+# A path that exists only on one machine fails on every other.
 no_machine_path()
 {
     git ls-files -z --cached --others --exclude-standard |
         xargs -0 -r grep -nIE '(^|[^A-Za-z0-9_.~-])/((work|root|Users)/|home/[a-z])' -- 2>&1 || [ $? = 123 ]
 }
 
-# Of what is made from sources none is a source.
+# Generated files are not sources.
 no_compiled_files()
 {
     git ls-files | grep -E '\.(pyc|[oad]|so(\.[0-9]+)*)$' || true

@@ -1,6 +1,6 @@
-/* Prints a shell's completion of `convshim` from the tables that --help and the manual page come
- * from: `gen-completion bash | zsh | fish`. Which words an option takes is read from what the
- * tables say: the list of the library's options, or the list that a help text begins with. */
+/* Prints a shell's completion of `convshim` from the tables of --help and the manual page:
+ * `gen-completion bash | zsh | fish`. The words of an option come from these tables: the list of
+ * the library's options, or the list at the start of a help text. */
 #include "cli/common/cli.h"
 #include "policy_names.h"
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const struct {
 #undef CS_OPTION
 };
 
-/* What options.def says of an option that is one of the library's, or as one of them. */
+/* The text of options.def for an option of the library, or for an option with the same values. */
 static const char *library_text(const struct cs_cli_option *option, bool type)
 {
     char name[64];
@@ -50,7 +50,7 @@ static const char *library_text(const struct cs_cli_option *option, bool type)
     return NULL;
 }
 
-/* The length of what stands between brackets, or 0. */
+/* The length of a text in brackets, or 0. */
 static size_t aside(const char *text)
 {
     return text[0] == ' ' && text[1] == '(' && strchr(text, ')')
@@ -58,8 +58,8 @@ static size_t aside(const char *text)
                : 0;
 }
 
-/* "text, json or csv (bytes). More." to "text json csv": single words up to the first that is none.
- */
+/* "text, json or csv (bytes). More." becomes "text json csv": the words before the first that is
+ * not in the list. */
 static void take_words(const char *text, char words[WORDS])
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -86,7 +86,7 @@ static void take_words(const char *text, char words[WORDS])
         words[0] = '\0';
 }
 
-/* What may be given to an option: a list, or a word that stands for one. */
+/* The possible values of an option: a list, or a word that represents a list. */
 static void words_of(const struct cs_cli_option *option, char words[WORDS])
 {
     const char *allowed = library_text(option, false), *type = library_text(option, true);
@@ -115,7 +115,7 @@ static bool takes_file(const struct cs_cli_option *option)
     return type && strcmp(type, "PATH") == 0;
 }
 
-/* Names that the command itself lists: a shell's command that prints them, or NULL. */
+/* The shell command that prints the names from the command, or NULL. */
 static const char *lister(const struct cs_cli_option *option)
 {
     if (strcmp(option->name, "preset") == 0)
@@ -126,7 +126,8 @@ static const char *lister(const struct cs_cli_option *option)
     return NULL;
 }
 
-/* Text in single quotes of a shell. Fish escapes within them, others have to leave them. */
+/* Text in single quotes of a shell. Fish has an escape for quotes. Other shells end the quoted
+ * text. */
 static void quoted(const char *text, bool fish)
 {
     putchar('\'');
@@ -206,7 +207,7 @@ static void print_bash(void)
          "    fi\n"
          "    [[ \" $commands \" == *\" $command \"* ]] || return\n"
          "    options=_convshim_${command}_options stops=_convshim_${command}_stops\n"
-         "    # Behind -- stands a command with arguments of its own.\n"
+         "    # After -- comes a command with separate arguments.\n"
          "    for ((at = 2; at < COMP_CWORD; at++)); do\n"
          "        if [ \"${COMP_WORDS[at]}\" = -- ] && [ -n \"${!stops}\" ]; then\n"
          "            if declare -F _command_offset >/dev/null; then\n"
@@ -282,7 +283,7 @@ static void print_zsh(void)
         quoted(row, false);
         putchar('\n');
     }
-    puts("        'help:what a command does'\n    )\n    if (( CURRENT == 2 )); then\n"
+    puts("        'help:describe a command'\n    )\n    if (( CURRENT == 2 )); then\n"
          "        _describe command commands\n        return\n    fi\n"
          "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
          "    case $command in");
@@ -319,7 +320,7 @@ static void print_fish(void)
          "commands.\ncomplete -c convshim -f -n __fish_use_subcommand -l help -d 'What commands "
          "there are'\ncomplete -c convshim -f -n __fish_use_subcommand -l version -d 'Which "
          "version this is'\n"
-         "complete -c convshim -f -n __fish_use_subcommand -a help -d 'what a command does'");
+         "complete -c convshim -f -n __fish_use_subcommand -a help -d 'describe a command'");
     fputs("complete -c convshim -f -n '__fish_seen_subcommand_from help' -a '", stdout);
     for (int i = 0; i < COMMANDS; i++)
         printf("%s%s", i > 0 ? " " : "", commands[i].name);

@@ -23,7 +23,7 @@ static const struct row rows[] = {
 };
 static const size_t row_count = sizeof rows / sizeof rows[0];
 
-/* What a rule matches by, and what it sets. */
+/* The conditions of a rule, and the values that it sets. */
 static const struct row conditions[] = {
 #define CS_RULE_WHEN(name, type, allowed, help) {"rule NAME", #name, #type, "", allowed, help},
 #define CS_RULE_SET(name, type, allowed, help)
@@ -51,7 +51,7 @@ static const char *allowed_of(const struct row *row, char text[TEXT])
     return text;
 }
 
-/* The policies say themselves what they are for. */
+/* Policies describe themselves. */
 static const char *help_of(const struct row *row, char text[TEXT])
 {
     size_t length = (size_t)snprintf(text, TEXT, "%s", row->help);
@@ -65,7 +65,7 @@ static const char *help_of(const struct row *row, char text[TEXT])
     return text;
 }
 
-/* Comment lines of at most COLUMNS, broken at blanks. */
+/* Comment lines of at most COLUMNS characters, broken at blanks. */
 static void print_comment(const char *text)
 {
     while (*text) {
@@ -97,7 +97,8 @@ static void print_key(const struct row *row)
     print_comment(line);
 }
 
-/* The example matches by what spikes and stays below what the option says. */
+/* The example has conditions for convolutions with a large workspace, and a value within the
+ * option's limits. */
 static void print_rules(void)
 {
     printf("\n");

@@ -1,5 +1,5 @@
-/* Prints the manual pages from the tables that --help, the parser of options and the checks of the
- * doctor come from: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
+/* Prints the manual pages from the tables of --help, of the option parser and of the checks of
+ * doctor: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
 #include "base/version.h"
 #include "cli/common/cli.h"
 #include "convshim/policy.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text for roff: nothing in it is a request or an escape. */
+/* Text for roff, escaped so that it contains no requests. */
 static void text(const char *s)
 {
     for (bool begins = true; *s; begins = *s++ == '\n') {
@@ -22,7 +22,7 @@ static void text(const char *s)
     }
 }
 
-/* Paragraphs, parted by empty lines. */
+/* Paragraphs, separated by empty lines. */
 static void paragraphs(const char *s)
 {
     for (const char *end; (end = strstr(s, "\n\n")); s = end + 2) {
@@ -42,7 +42,7 @@ static void head(const char *page, const char *section, const char *of, const ch
     printf("%s \\- %s\n.nh\n", page, about);
 }
 
-/* A term and what it means. */
+/* A term and its description. */
 static void term(const char *name, const char *argument, const char *about)
 {
     printf(".TP\n\\fB");
@@ -97,7 +97,7 @@ static void describe_command(const struct cs_cli_command *command)
 
 static void list_checks(void)
 {
-    puts(".SH CHECKS\nWhat \\fBconvshim doctor\\fR looks for, and what to do if it is not so:");
+    puts(".SH CHECKS\nThe checks of \\fBconvshim doctor\\fR, and the remedy if one fails:");
 #define CS_CHECK(id, what, advice) term(#id, NULL, what ". " advice);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
@@ -106,25 +106,25 @@ static void list_checks(void)
 static void list_variables(void)
 {
     puts(".SH ENVIRONMENT");
-    term("CONVSHIM", NULL, "0 switches the library off.");
+    term("CONVSHIM", NULL, "0 switches the library off for a program.");
     term("CONVSHIM_CONFIG", NULL,
-         "Options of the library, \"name=value;name=value\". They win over those of files.");
-    term("CONVSHIM_CONFIGFILE", NULL, "The one file of options to read; see convshim.ini(5).");
+         "Options of the library, \"name=value;name=value\". They override those of files.");
+    term("CONVSHIM_CONFIGFILE", NULL, "The only file of options to read. See convshim.ini(5).");
     term(
         "CONVSHIM_WORKSPACE, CONVSHIM_SUMMARY, CONVSHIM_INTERLEAVE_BUDGET, ...", NULL,
         "Every option has a variable: CONVSHIM_ and its name in capitals, a dot become _. They win "
         "over CONVSHIM_CONFIG. A line names those that begin with CONVSHIM_ and are unknown.");
     term("CONVSHIM_RUN", NULL,
-         "Set by convshim run: the id of the process that says at its end what came of the run.");
+         "Set by convshim run: the id of the process that prints the run's result at its end.");
     term("XDG_RUNTIME_DIR", NULL,
-         "In its folder convshim processes can be found while they run; /tmp/convshim-UID where it "
-         "is unset or not there.");
-    term("LD_PRELOAD", NULL, "How the library comes into a program; convshim run extends it.");
+         "Its folder holds the data of running convshim processes. /tmp/convshim-UID is used if it "
+         "is unset or missing.");
+    term("LD_PRELOAD", NULL, "Loads the library into a program. convshim run extends it.");
 }
 
 static void print_command_page(void)
 {
-    head("convshim", "1", "User Commands", "convolutions of cuDNN in little memory");
+    head("convshim", "1", "User Commands", "lower the peak GPU memory of cuDNN convolutions");
     puts(".SH SYNOPSIS");
 #define CS_COMMAND(name, summary) usage_of(cs_cli_command_##name);
 #include "cli/commands.def"
@@ -132,11 +132,12 @@ static void print_command_page(void)
     puts(".nf");
     text("convshim help COMMAND\nconvshim --help | --version\n");
     puts(".fi\n.SH DESCRIPTION");
-    text("convshim is a library that, preloaded into a program, answers cuDNN's workspace queries "
-         "with\n"
-         "a small size and runs oversized convolutions as tiles in it. This command runs programs "
-         "with\n"
-         "it, predicts what they would save, and says what stands in the way.\n");
+    text("convshim is a library that is preloaded into a program. It reports a small size to "
+         "cuDNN's\n"
+         "workspace queries, and runs oversized convolutions as tiles in that size. This command "
+         "runs\n"
+         "programs with the library, predicts the savings, and shows why programs are not "
+         "intercepted.\n");
     puts(".SH COMMANDS");
 #define CS_COMMAND(name, summary) term(#name, NULL, summary ".");
 #include "cli/commands.def"
@@ -146,9 +147,10 @@ static void print_command_page(void)
 #undef CS_COMMAND
     list_checks();
     puts(".SH EXIT STATUS");
-    text("0, 1 if the answer is no or something failed, 2 for input not understood; where a "
-         "command\n"
-         "differs, it says so above.\n");
+    text(
+        "0: success. 1: the answer is no, or an error. 2: invalid input. If a command uses others, "
+        "they\n"
+        "are listed with the command.\n");
     list_variables();
     puts(".SH SEE ALSO\n.BR convshim.ini (5)");
 }
@@ -180,7 +182,7 @@ static void print_options(void)
     }
 }
 
-/* What a rule's key is written like. */
+/* The description of a rule's key. */
 static void rule_key(const char *name, const char *allowed, const char *about)
 {
     char help[1024];
@@ -193,14 +195,12 @@ static void print_rules(void)
 {
     puts(".SH RULES");
     paragraphs(
-        "A section [rule NAME] sets other values for some convolutions, or leaves them alone. All "
-        "keys "
-        "that it has must match; of several rules the first that matches is the only one that "
-        "counts. "
-        "In CONVSHIM_CONFIG a key is written rule.NAME.KEY. A rule with a fault in it is dropped "
-        "as a "
-        "whole, with a line for each fault. \"convshim config --explain SHAPE\" says which rule "
-        "applies.\n\nKeys that match:");
+        "A section [rule NAME] sets other values for some convolutions, or leaves them untiled. "
+        "All "
+        "its keys that match must fit. Only the first rule that matches a convolution applies. In "
+        "CONVSHIM_CONFIG a key is written rule.NAME.KEY. A rule with an error is ignored, with one "
+        "line for each error. \"convshim config --explain SHAPE\" shows the rule that applies.\n\n"
+        "Keys that match:");
 #define CS_RULE_WHEN(name, type, allowed, help) rule_key(#name, allowed, help);
 #define CS_RULE_SET(name, type, allowed, help)
 #include "convshim/rules.def"
@@ -222,21 +222,19 @@ static void print_ini_page(void)
     head("convshim.ini", "5", "File Formats", "options of the library convshim");
     puts(".SH DESCRIPTION");
     paragraphs(
-        "Lines \"name = value\"; what follows a semicolon or a # at the beginning of a line is a "
-        "comment. Options of a section stand after its line, [section], and sections after all "
-        "other options; elsewhere such an option is written section.name. Sizes are 4096, 512KiB, "
-        "64MiB, 1.5g. A bad value or an unknown name makes one line that says what is allowed, and "
-        "the default is used.\n\n"
-        "One file is read, the first of these that there is: the one that CONVSHIM_CONFIGFILE "
-        "names; PROGRAM.ini, where PROGRAM is the name of the program, and convshim.ini in "
-        "$XDG_CONFIG_HOME/convshim (~/.config/convshim if that is unset); /etc/convshim.ini. The "
-        "current folder is never looked at. Items of CONVSHIM_CONFIG, \"name=value;name=value\", "
-        "win over the file, and the variable of an option alone, CONVSHIM_WORKSPACE and its like, "
-        "over "
-        "everything.\n\n"
-        "\"convshim config\" shows what is in force and why, \"convshim config --check FILE\" "
-        "looks "
-        "for mistakes. The default of each option is given here.");
+        "Lines \"name = value\". A comment starts with a semicolon, or with a # at the beginning "
+        "of "
+        "a line. Options of a section follow its line, [section], and sections follow all other "
+        "options. Elsewhere such an option is written section.name. Examples of sizes: 4096, "
+        "512KiB, 64MiB, 1.5g. A bad value or an unknown name prints one line with the allowed "
+        "values, and the default is used.\n\n"
+        "One file is read, the first of these that exists: the file in CONVSHIM_CONFIGFILE; "
+        "SCRIPT.ini (main.py.ini for python main.py), PROGRAM.ini and convshim.ini in "
+        "$XDG_CONFIG_HOME/convshim (default: ~/.config/convshim); /etc/convshim.ini. The current "
+        "folder is not searched. Items of CONVSHIM_CONFIG, \"name=value;name=value\", override the "
+        "file. The variable of one option, such as CONVSHIM_WORKSPACE, overrides both.\n\n"
+        "\"convshim config\" shows the values and their sources. \"convshim config --check FILE\" "
+        "lists mistakes. The text of each option gives its default.");
     print_options();
     list_policies();
     print_rules();
