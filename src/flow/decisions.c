@@ -33,7 +33,7 @@ struct help {
 static struct cs_peak_level level(void *ctx)
 {
     struct help *help = ctx;
-    return cs_peak_level(&help->cs->peak, help->request->scope, &help->request->problem);
+    return cs_peak_level(&help->cs->peak, cs_instance_context(help->cs), &help->request->problem);
 }
 
 static const struct cs_referee *referee_for(void *ctx, const struct cs_limits *limits)

@@ -197,7 +197,6 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
-    verdict.scope = request->scope;
     verdict.layer = key.hash | 1;
     verdict.refused = (reason != CS_REASON_NONE && decision.promised) ||
                       (!rewrite && cs_refusal_is_due(cs, request, vendor, &key, &decision, reason));
@@ -230,10 +229,9 @@ bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided)
 
 static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
 {
-    const struct cs_device *device = cs->exec.device;
-    if (cs->config.interleave == CS_INTERLEAVE_STAGE && verdict && verdict->site.place && device)
-        cs_gate_pass(&cs->gate, device->context(device->ctx), verdict->site.hash,
-                     verdict->footprint);
+    if (cs->config.interleave == CS_INTERLEAVE_STAGE && verdict && verdict->site.place &&
+        cs->exec.device)
+        cs_gate_pass(&cs->gate, cs_instance_context(cs), verdict->site.hash, verdict->footprint);
 }
 
 static struct cs_outcome try(struct cs *cs, const struct cs_verdict *verdict,
@@ -290,7 +288,7 @@ void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
                    const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
     if (verdict->layer != 0)
-        cs_peak_note(&cs->peak, verdict->scope, verdict->layer, verdict->reported, problem,
+        cs_peak_note(&cs->peak, cs_instance_context(cs), verdict->layer, verdict->reported, problem,
                      addresses);
 }
 

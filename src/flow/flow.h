@@ -15,7 +15,6 @@ struct cs_verdict {
     enum cs_reason reason;   /* CS_REASON_NONE: tiled */
     int64_t reported;        /* workspace bytes to report to the application */
     struct cs_site_ref site; /* where its calls are counted; zeros: nowhere */
-    int64_t scope;           /* of its request */
     uint64_t layer;          /* a number for its problem; 0: its calls are not noted */
     int64_t footprint;       /* bytes that a call takes while it runs, as far as is known */
     bool refused; /* no tiling does with the limit, and the application is to take another plan; or

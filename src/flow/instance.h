@@ -51,6 +51,13 @@ static inline bool cs_describes_all(const struct cs *cs)
     return (cs->config.summary.form & CS_SUMMARY_JSON) || cs_trace_on(&cs->trace);
 }
 
+/* The number of the calling thread's context; 0: it has none. */
+static inline uint64_t cs_instance_context(const struct cs *cs)
+{
+    const struct cs_device *device = cs->exec.device;
+    return device ? device->context(device->ctx) : 0;
+}
+
 /* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. The first call's `host`
  * is kept. Thread-safe; costs one load after the first time. */
 struct cs *cs_instance(const struct cs_host *host);

@@ -1,4 +1,4 @@
-/* Keeps what calls show of a program's memory, by device. */
+/* Keeps what calls show of a program's memory, by context. */
 #include "flow/peak.h"
 
 #include "base/pages.h"
@@ -9,27 +9,28 @@ void cs_peak_init(struct cs_peak *peak)
 }
 
 /* The lock is held. NULL: there is no room, or no memory. */
-static struct cs_pass *pass_of(struct cs_peak *peak, int64_t scope)
+static struct cs_pass *pass_of(struct cs_peak *peak, uint64_t context)
 {
     for (int i = 0; i < CS_PEAK_DEVICES; i++) {
         if (!peak->device[i]) {
             peak->device[i] = cs_pages(sizeof *peak->device[i]);
             if (!peak->device[i])
                 return NULL;
-            peak->device[i]->scope = scope;
+            peak->device[i]->context = context;
         }
-        if (peak->device[i]->scope == scope)
+        if (peak->device[i]->context == context)
             return &peak->device[i]->pass;
     }
     return NULL;
 }
 
-struct cs_peak_level cs_peak_level(struct cs_peak *peak, int64_t scope, const struct cs_problem *problem)
+struct cs_peak_level cs_peak_level(struct cs_peak *peak, uint64_t context,
+                                   const struct cs_problem *problem)
 {
     struct cs_peak_level level = {0, 0};
     int64_t operands = cs_pass_operands(problem);
     cs_lock(&peak->lock);
-    struct cs_pass *pass = pass_of(peak, scope);
+    struct cs_pass *pass = pass_of(peak, context);
     if (pass) {
         level.record = pass->record;
         level.beside = cs_pass_beside(pass, problem);
@@ -40,11 +41,11 @@ struct cs_peak_level cs_peak_level(struct cs_peak *peak, int64_t scope, const st
     return level;
 }
 
-void cs_peak_note(struct cs_peak *peak, int64_t scope, uint64_t layer, int64_t reported,
+void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer, int64_t reported,
                   const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
     cs_lock(&peak->lock);
-    struct cs_pass *pass = pass_of(peak, scope);
+    struct cs_pass *pass = pass_of(peak, context);
     if (pass)
         cs_pass_note(pass, layer, reported, problem, addresses);
     cs_unlock(&peak->lock);

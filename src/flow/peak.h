@@ -1,6 +1,6 @@
-/* The most device memory that a program's convolutions have held, for each device: what a
- * convolution may use without the program's peak growing. Every call is noted with the addresses of
- * its operands (decide/pass.h). Thread-safe. */
+/* The most device memory that a program's convolutions have held, for each context: what
+ * a convolution may use without the program's peak growing. Every call is noted with the addresses
+ * of its operands (decide/pass.h). Thread-safe. */
 #ifndef CS_FLOW_PEAK_H
 #define CS_FLOW_PEAK_H
 
@@ -15,20 +15,20 @@ enum {
 struct cs_peak {
     struct cs_lock lock;
     struct cs_peak_device {
-        int64_t scope; /* the device's number */
+        uint64_t context; /* of the device */
         struct cs_pass pass;
     } * device[CS_PEAK_DEVICES]; /* NULL: none yet */
 };
 
 void cs_peak_init(struct cs_peak *peak);
 
-/* What calls on a device have held, for a decision about `problem`. The convolution will hold its
+/* What calls in a context have held, for a decision about `problem`. The convolution will hold its
  * operands: they count from now on, also where programs plan all convolutions before they run. */
-struct cs_peak_level cs_peak_level(struct cs_peak *peak, int64_t scope,
-                              const struct cs_problem *problem);
+struct cs_peak_level cs_peak_level(struct cs_peak *peak, uint64_t context,
+                                   const struct cs_problem *problem);
 
 /* A call that is about to be made, of a convolution that was reported so many bytes. */
-void cs_peak_note(struct cs_peak *peak, int64_t scope, uint64_t layer, int64_t reported,
+void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer, int64_t reported,
                   const struct cs_problem *problem, const struct cs_addresses *addresses);
 
 #endif

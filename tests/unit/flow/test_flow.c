@@ -589,6 +589,60 @@ static void runs_are_counted_by_how_they_ended(void)
     free(cs);
 }
 
+/* --- the record ------------------------------------------------------------------------------- */
+
+static uint64_t context_now;
+
+static uint64_t current_context(void *ctx)
+{
+    (void)ctx;
+    return context_now;
+}
+
+/* Requires 64 MiB. */
+static struct cs_request image_of(int64_t handle)
+{
+    static const int64_t dims[CS_DIMS] = {1, 16, 1, 1024, 1024};
+    struct cs_request request = ordinary();
+    struct rng unused = {0};
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        struct cs_tensor *tensor = &request.problem.tensor[i];
+        if (i != CS_FILTER)
+            memcpy(tensor->dims, dims, sizeof dims);
+        random_strides(&unused, CHANNELS_FIRST, 2, tensor);
+    }
+    settle_operands(&request.problem);
+    request.required = workspace_of(&request.problem);
+    request.scope = handle;
+    return request;
+}
+
+static enum cs_reason reason_for(struct cs *cs, const struct cs_request *request)
+{
+    struct cs_verdict verdict = cs_flow_prepare(cs, request, &vendor);
+    cs_rewrite_discard(verdict.rewrite);
+    return verdict.reason;
+}
+
+static void handles_of_a_context_share_its_record(void)
+{
+    static const struct cs_device device = {.context = current_context};
+    static const struct cs_addresses unknown;
+    const struct cs_verdict large = {.layer = 1, .reported = 1 << 30};
+    struct cs *cs = new_instance("fit");
+    cs->exec.device = &device;
+    cs->limits = (struct cs_limits){.workspace = -1, .threshold = -1, .price = 1 << 20, .lanes = 1};
+    cs_peak_init(&cs->peak);
+    struct cs_request first = image_of(1), second = image_of(2), third = image_of(3);
+    context_now = 1;
+    CHECK_INT(reason_for(cs, &first), CS_REASON_NONE);
+    cs_flow_watch(cs, &large, &first.problem, &unknown);
+    CHECK_INT(reason_for(cs, &second), CS_REASON_BELOW_PEAK);
+    context_now = 2;
+    CHECK_INT(reason_for(cs, &third), CS_REASON_NONE);
+    free(cs);
+}
+
 int main(void)
 {
     TEST(oversized_is_tiled_and_remembered);
@@ -609,5 +663,6 @@ int main(void)
     TEST(what_no_tiling_suits_is_refused_for_another);
     TEST(another_engine_may_be_tiled);
     TEST(runs_are_counted_by_how_they_ended);
+    TEST(handles_of_a_context_share_its_record);
     return REPORT();
 }
