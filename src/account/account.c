@@ -1,4 +1,4 @@
-/* The counters: one table of convolutions in a block of at most 8 MiB, counted without locks; a
+/* The counters: one table of convolutions in a block of at most 8 MiB, counted without locks. A
  * lock is taken only to add a row. */
 #include "account/account.h"
 
@@ -11,8 +11,10 @@ _Static_assert(CS_MAX_SITES + 1 < 1 << 12, "places no longer fit PLACE_BITS");
 enum {
     COUNT_BITS = 44, /* a million calls a second fill them in half a year */
     TENANTS =
-        1 << (64 - COUNT_BITS), /* a reference would have to outlive that many to be mixed up */
-    PLACE_BITS = 12,            /* of what a call's order is kept in; the tenant has the rest */
+        1 << (64 -
+              COUNT_BITS), /* the reference to an earlier tenant must not live longer than that */
+    PLACE_BITS =
+        12, /* bits of a call number's table entry for the site's place; the tenant has the rest */
     KEY_WORDS = CS_PROBLEM_WORDS + 9 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
 };
 
@@ -56,8 +58,8 @@ static bool has_key(const struct cs_site_facts *facts, const struct key *key)
            memcmp(other.word, key->word, (size_t)key->words * sizeof key->word[0]) == 0;
 }
 
-/* FNV-1a by words, with a fold, since single bits of a word reach its upper bits alone. Summaries
- * name problems by it: it stays what it is. */
+/* FNV-1a by words, with a fold, because single bits of a word reach only the upper bits. Summaries
+ * name problems by it, so it must not change. */
 static uint64_t hash_of(const struct key *key)
 {
     uint64_t hash = CS_HASH_START;
@@ -76,8 +78,8 @@ char *cs_account_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID
     return id;
 }
 
-/* All counting is relaxed: no reader concludes from one counter what another one has, and a summary
- * that is written while threads run is of no particular moment anyway. */
+/* All counters are relaxed: no reader infers one counter from another, and a summary that is
+ * written while threads run describes no exact moment. */
 static void raise_to(_Atomic int64_t *most, int64_t value)
 {
     int64_t before = atomic_load_explicit(most, memory_order_relaxed);
@@ -101,7 +103,7 @@ static int64_t count_of(uint64_t tagged)
     return (int64_t)(tagged & (tag_of(1) - 1));
 }
 
-/* False, and nothing is counted, if the site has another tenant by now. */
+/* False, without a count, if the site has another tenant now. */
 static bool add_tagged(cs_tagged *counter, uint32_t tenant, int64_t amount)
 {
     uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
@@ -128,10 +130,10 @@ static bool is_smaller(const struct cs_site *a, const struct cs_site *b)
     return a->saved != b->saved ? a->saved < b->saved : a->required < b->required;
 }
 
-/* Which site gives way when the table is full. It is kept at hand, so that a program with ever new
- * shapes pays for the search only when one of them comes in.
+/* The site to fold when the table is full. It is kept, so that a program with many shapes searches
+ * only when it adds a new one.
  *
- * Called with the lock held, as all that follows up to cs_account_site. */
+ * Called with the lock held, like the following functions up to cs_account_site. */
 static void find_smallest(struct cs_account *account)
 {
     account->smallest = 0;
@@ -140,7 +142,8 @@ static void find_smallest(struct cs_account *account)
             account->smallest = i;
 }
 
-/* Nothing counted; calls by references to the tenant before count as folded from now on. */
+/* Resets a site's counters. Calls by references to the earlier tenant count as folded from now on.
+ */
 static void empty(struct cs_account *account, struct cs_site *site, uint32_t tenant)
 {
     site->tenant = tenant;
@@ -164,7 +167,7 @@ static void settle(struct cs_account *account, int index, const struct cs_site *
     account->facts[index] = *facts;
 }
 
-/* The index of a new site; CS_MAX_SITES if there is no room. */
+/* The index of a new site. CS_MAX_SITES without room. */
 static int add(struct cs_account *account, const struct cs_site_facts *facts, uint64_t hash,
                const char *name)
 {
@@ -174,7 +177,7 @@ static int add(struct cs_account *account, const struct cs_site_facts *facts, ui
     strncat(measures.name, name, sizeof measures.name - 1);
     if (index < CS_MAX_SITES) {
         settle(account, index, &measures, facts, hash);
-        /* Last: those who walk through the table without the lock find whole rows only. */
+        /* Last, so that threads that read the table without the lock find only complete rows. */
         atomic_store_explicit(&account->sites, index + 1, memory_order_release);
         if (index + 1 == CS_MAX_SITES)
             find_smallest(account);
@@ -191,8 +194,7 @@ static int add(struct cs_account *account, const struct cs_site_facts *facts, ui
     return index;
 }
 
-/* In a row, by hash first: it is asked when a plan is made, beside which it is nothing.
- */
+/* A linear search, by hash first. It runs when a plan is made, which takes much longer. */
 static int find(const struct cs_account *account, const struct key *key, uint64_t hash)
 {
     for (int i = 0; i < account->sites; i++)
@@ -215,11 +217,11 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
     if (index < CS_MAX_SITES)
         site.tenant = account->site[index].tenant;
     cs_unlock(&account->lock);
-    site.place = (uint32_t)index + 1; /* from 1: a reference of zeros is one that was never made */
+    site.place = (uint32_t)index + 1; /* from 1: a reference of zeros is empty */
     return site;
 }
 
-/* The site of a reference, NULL if it has none (any more). */
+/* The site of a reference, or NULL if it has none or was folded. */
 static struct cs_site *site_of(struct cs_account *account, const struct cs_site_ref *site)
 {
     if (!site || site->place == 0 || site->place > CS_MAX_SITES)
@@ -262,8 +264,8 @@ static void count(struct cs_account *account, const struct cs_site_ref *ref,
         add_to(&account->folded[counter], amount);
 }
 
-/* Of two threads that make a site's first call at once either may be noted as the first: calls that
- * run side by side have no order that anybody could tell. */
+/* If two threads make a site's first calls at once, either may be recorded as the first, because
+ * concurrent calls have no order. */
 static void note_order(struct cs_account *account, const struct cs_site_ref *ref, int64_t number)
 {
     struct cs_site *site = site_of(account, ref);
@@ -287,14 +289,13 @@ int cs_account_order(const struct cs_account *account, int64_t number)
     return index >= 0 && account->site[index].tenant == noted >> PLACE_BITS ? index : -1;
 }
 
-/* Last of all that a call adds to the account's own counters: who sees the number sees the others.
- */
+/* The last counter that a call increments, so that a reader of this number sees the others. */
 static int64_t number_of_call(struct cs_account *account)
 {
     return atomic_fetch_add_explicit(&account->calls, 1, memory_order_release) + 1;
 }
 
-/* One execution, whatever became of it. `reported` is what it had to run with. */
+/* One execution with any outcome. `reported` is the workspace it had to run with. */
 static int64_t count_call(struct cs_account *account, const struct cs_site_ref *site,
                           int64_t reported)
 {

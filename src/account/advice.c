@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    /* Tiles of a call from which on their launches are worth a word: about 0.1 ms at the cost
-     * model's kernel_us (src/decide/cost.def), in which a fast GPU moves some 300 MB. */
+    /* Tiles of a call from which their launches matter: about 0.1 ms at the cost model's kernel_us
+     * (src/decide/cost.def), in which a fast GPU moves some 300 MB. */
     MANY = 32
 };
 

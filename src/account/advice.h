@@ -1,4 +1,4 @@
-/* One line of advice for those who read the summary. */
+/* One line of advice at the end of the summary. */
 #ifndef CS_ACCOUNT_ADVICE_H
 #define CS_ACCOUNT_ADVICE_H
 
@@ -8,8 +8,9 @@ enum {
     CS_ADVICE_TEXT = 160 /* bytes that hold every advice */
 };
 
-/* What could be done better, where something can: objects that bypass the library; why nothing was
- * tiled; a limit that takes very many tiles. Like snprintf; "" and 0 if there is none. */
+/* An improvement that the user can make, if one is found: objects that bypass the library, reasons
+ * why no call was tiled, a limit that needs very many tiles. Like snprintf. "" and 0 without
+ * advice. */
 int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
                    size_t size);
 

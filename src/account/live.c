@@ -1,4 +1,4 @@
-/* Makes, counts in and reads the files of running processes. */
+/* Makes, updates and reads the files of running processes. */
 #include "account/live.h"
 
 #include "base/clock.h"
@@ -16,10 +16,10 @@
 
 enum {
     NAME_BYTES = 32,
-    LOOK_EVERY = 100 /* milliseconds; a tenth of what `convshim status --watch` waits */
+    LOOK_EVERY = 100 /* milliseconds; a tenth of the interval of `convshim status --watch` */
 };
 
-/* The folder of the user alone; -1 if there is none and none is to be made. */
+/* The user's private folder. -1 if it does not exist and must not be made. */
 static int open_folder(const char *path, bool make)
 {
     struct stat there;
@@ -40,8 +40,8 @@ static void name_of(char name[NAME_BYTES], int64_t pid, const char *suffix)
     snprintf(name, NAME_BYTES, "%lld%s", (long long)pid, suffix);
 }
 
-/* When a process began, in ticks: the 22nd word of its line, of which the second may have blanks.
- * 0: there is no such process. */
+/* The start of a process, in ticks: the 22nd word of its line in /proc, of which the second may
+ * contain blanks. 0: the process does not exist. */
 static int64_t birth_of(int64_t pid)
 {
     char path[NAME_BYTES + 16], line[1024];
@@ -78,16 +78,16 @@ static void fill(struct cs_live_page *page, const struct cs_live_facts *facts)
     copy(page->vendor, sizeof page->vendor, facts->vendor);
     copy(page->policy, sizeof page->policy, facts->policy);
     copy(page->release, sizeof page->release, facts->release);
-    /* Last: a reader that finds the mark finds the texts, too. */
+    /* Last, so that a reader that finds the mark finds the texts. */
     atomic_store_explicit(&page->magic, CS_LIVE_MAGIC, memory_order_release);
 }
 
-/* A page of the file's own. Its room is claimed first: a full disk would end the process at the
- * first store. */
+/* A page of the file. Its disk space is allocated first, because on a full disk the first store
+ * would end the process. */
 static struct cs_live_page *map(int fd)
 {
     struct cs_signals signals;
-    cs_signals_hold(&signals); /* beyond the limit of a file's size the kernel raises one */
+    cs_signals_hold(&signals); /* beyond the file size limit the kernel raises a signal */
     int error = posix_fallocate(fd, 0, sizeof(struct cs_live_page));
     cs_signals_release(&signals);
     if (error != 0)
@@ -100,7 +100,7 @@ static struct cs_live_page *make(int folder)
 {
     char name[NAME_BYTES];
     name_of(name, getpid(), "");
-    unlinkat(folder, name, 0); /* what a process of the same id has left */
+    unlinkat(folder, name, 0); /* left by an earlier process of the same id */
     int fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return NULL;
@@ -120,7 +120,7 @@ void cs_live_open(struct cs_live *live, const char *folder, const struct cs_live
 {
     int error = errno;
     int64_t none = 0;
-    /* Also if nothing comes of it: what failed once is not tried again at every call. */
+    /* Set also if the file cannot be made, so that later calls do not try again. */
     if (!atomic_compare_exchange_strong(&live->process, &none, getpid()))
         return;
     int fd = open_folder(folder, true);
@@ -149,7 +149,7 @@ static int64_t calls_of(const _Atomic int64_t *calls)
     return atomic_load_explicit(calls, memory_order_acquire);
 }
 
-/* Calls last: whoever finds them equal need not copy the others. */
+/* Calls last: a reader that finds them unchanged need not copy the others. */
 static void copy_once(struct cs_live_page *page, const struct cs_account *account)
 {
     put(&page->tiled, &account->tiled_calls);
@@ -161,11 +161,10 @@ static void copy_once(struct cs_live_page *page, const struct cs_account *accoun
     put(&page->calls, &account->calls);
 }
 
-/* Again if another thread has counted meanwhile: it has written what is newer than some of what was
- * loaded here, and this thread may have written over it. Without fences, which would double what
- * counting costs: what a processor holds back for some nanoseconds can still come last, and stays
- * until the next call. Not inlined, as the next one: most calls of cs_live_count have nothing to
- * copy. */
+/* Repeats if another thread has counted during the copy: this thread may have overwritten newer
+ * values. Without fences, which would double the cost of counting. So an old value that a processor
+ * delays for nanoseconds may stay until the next call. Not inlined, like the next function, because
+ * most calls of cs_live_count have no new counts. */
 __attribute__((noinline)) static void copy_counters(struct cs_live_page *page,
                                                     const struct cs_account *account)
 {
@@ -176,7 +175,7 @@ __attribute__((noinline)) static void copy_counters(struct cs_live_page *page,
     } while (calls_of(&account->calls) != before);
 }
 
-/* True for one of the threads that ask, ten times a second. */
+/* True for one calling thread, ten times a second. */
 __attribute__((noinline)) static bool is_due(struct cs_live *live, struct cs_live_page *page)
 {
     int64_t due = atomic_load_explicit(&live->due, memory_order_relaxed), now = now_ms();
@@ -215,7 +214,7 @@ void cs_live_fork(struct cs_live *live)
     atomic_store(&live->process, 0);
 }
 
-/* Removes a file of the folder; false if it was not there. */
+/* Removes a file of the folder. False if it did not exist. */
 static bool take_away(const char *folder, int64_t pid, const char *suffix)
 {
     char name[NAME_BYTES];
@@ -228,7 +227,7 @@ static bool take_away(const char *folder, int64_t pid, const char *suffix)
     return there;
 }
 
-/* The page stays mapped: other threads may be counting into it until the process is gone. */
+/* The page stays mapped, because other threads may count into it until the process ends. */
 void cs_live_close(struct cs_live *live, const char *folder)
 {
     int error = errno;
@@ -255,7 +254,7 @@ bool cs_live_noted(const char *folder, int64_t run)
     return take_away(folder, run, ".ran");
 }
 
-/* True if the file is one of ours, and whole. */
+/* Reads a page. True if the file is complete and of this format. */
 static bool take_in(int fd, struct cs_live_page *page)
 {
     struct stat there;
@@ -281,7 +280,7 @@ bool cs_live_read(const char *folder, int64_t pid, struct cs_live_page *page)
     bool read = file >= 0 && take_in(file, page);
     if (file >= 0)
         close(file);
-    /* Of a process that was killed, or of an older one whose id has come again. */
+    /* The process was killed, or a new one has its id. */
     int64_t birth = birth_of(pid);
     if (birth == 0 || (read && page->birth != birth)) {
         unlinkat(fd, name, 0);
@@ -299,7 +298,8 @@ static int by_number(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* A file's name as a process id, 0 if it is none; notes of runs that are over are removed. */
+/* A file's name as a process id, 0 if it has another form. Notes of runs that are over are removed.
+ */
 static int64_t pid_of(int folder, const char *name)
 {
     size_t digits = strspn(name, "0123456789");

@@ -1,4 +1,4 @@
-/* What became of a convolution, for lines and tables. */
+/* The outcome of a convolution, for lines and tables. */
 #ifndef CS_ACCOUNT_OUTCOME_H
 #define CS_ACCOUNT_OUTCOME_H
 
@@ -10,7 +10,7 @@ enum {
 };
 
 struct cs_site_outcome_text {
-    char reported[CS_SIZE_TEXT]; /* "" if a reason stands in `tiles` */
+    char reported[CS_SIZE_TEXT]; /* "" if `tiles` contains a reason */
     char tiles[64]; /* "H x 9 on 2", "H x 9, raised", "(H x 9 possible)", or the reason */
 };
 

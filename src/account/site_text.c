@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "3x3" of the last `count` numbers of D, H, W. */
+/* "3x3" from the last `count` numbers of D, H, W. */
 static void extents_text(char *text, size_t size, const int64_t numbers[CS_SPATIAL], int count)
 {
     int length = 0;
@@ -25,7 +25,7 @@ static bool all_equal(const int64_t numbers[CS_SPATIAL], int count)
     return true;
 }
 
-/* "s1" if it is the same everywhere, else "s2x1". */
+/* "s1" if all are equal, else "s2x1". */
 static void setting_text(char *text, size_t size, const char *name, const int64_t *numbers,
                          int count)
 {

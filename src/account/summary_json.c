@@ -22,7 +22,7 @@ static int64_t count_of(uint64_t tagged)
     return (int64_t)(tagged << 20 >> 20);
 }
 
-/* Two threads that count the first calls of a site may have come in either order. */
+/* Concurrent threads may count a site's first calls in either order. */
 static void calls_of(const struct cs_site *site, int64_t *first_p, int64_t *last_p)
 {
     int64_t first = count_of(site->first), last = count_of(site->last);
@@ -114,7 +114,7 @@ static void put_passed(struct cs_json *json, const struct cs_account *account)
     cs_json_close(json, ']');
 }
 
-/* Sums that leave 64 bits stay at the most. */
+/* Sums beyond 64 bits become the maximum. */
 static void raise_by(int64_t *sum, int64_t amount)
 {
     if (!cs_add(*sum, amount, sum))
@@ -292,7 +292,7 @@ static void put_string_or_null(struct cs_json *json, const char *key, const char
         cs_json_null(json, key);
 }
 
-/* What was never worked out is 0. */
+/* A value that was not computed is 0, and printed as null. */
 static void put_integer_or_null(struct cs_json *json, const char *key, int64_t number)
 {
     if (number > 0)

@@ -9,16 +9,16 @@ enum {
     CS_SUMMARY_VERSION = 1
 };
 
-/* What it says of the process beside the text's head. */
+/* Data of the process in addition to the text summary's head. */
 struct cs_summary_process {
     const char *program;
-    const char *script;    /* that the program runs; NULL or "": none */
+    const char *script;    /* that the program runs; NULL or "": no script */
     const char *arguments; /* its command line, each word with its NUL */
     size_t arguments_bytes;
     int64_t pid;
-    int64_t rank;             /* -1: none */
+    int64_t rank;             /* -1: not in a distributed job */
     int64_t start_ms, end_ms; /* since 1970 */
-    const char *device;       /* "" if not known */
+    const char *device;       /* "" if unknown */
     int options;              /* each as a name and a text, written by: */
     const char *(*option)(void *ctx, int index, char *text, size_t size);
     void *ctx;

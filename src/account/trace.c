@@ -1,5 +1,5 @@
-/* Writes trace events in whole pages that are appended, so that a trace is readable at any time
- * and after a crash. */
+/* Writes trace events in whole pages that are appended, so that a trace is readable at any time and
+ * after a crash. */
 #include "account/trace.h"
 
 #include "base/signals.h"
@@ -16,23 +16,23 @@
 #include <unistd.h>
 
 enum {
-    PAGE = 4096, /* within one a write to a file is not cut by a signal */
+    PAGE = 4096, /* a signal does not cut a write within one page */
     LINE = 2048, /* most that an event takes */
-    LAST = 256,  /* what is kept for the event that says that there are no more */
+    LAST = 256,  /* bytes reserved for the event that reports the end */
     NAME = 1024,
     ARGUMENTS = 256,
     PLACE_BITS = 40 /* of a block's place in its slab */
 };
 
-/* Of a trace, by a crash, if calls keep coming. */
+/* Events of this many nanoseconds may be lost by a crash if calls keep coming. */
 static const int64_t MOST_LOST = CS_SECOND;
 
 static const char closing[] = "\n]\n";
 
 static const char last_event[] =
-    "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"trace_limit reached: what follows is missing\"";
+    "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"trace_limit reached: later events are missing\"";
 
-/* As base/nest.h says. */
+/* The TLS model is explained in base/nest.h. */
 static __thread struct cs_trace_annotate noted __attribute__((tls_model("initial-exec")));
 
 struct cs_trace_annotate *cs_trace_annotated(void)
@@ -54,20 +54,20 @@ void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, cons
     atomic_store(&trace->on, path[0] != '\0');
 }
 
-/* Takes the bracket off again, if it is still what the file ends with. */
+/* Removes the closing bracket, if it is still the end of the file. */
 static void reopen(int fd)
 {
     char end[sizeof closing] = "";
     off_t size = lseek(fd, 0, SEEK_END), at = size - (off_t)strlen(closing);
     if (at >= 0 && pread(fd, end, strlen(closing), at) == (ssize_t)strlen(closing) &&
         strcmp(end, closing) == 0 && ftruncate(fd, at) != 0)
-        errno = 0; /* then it stays, and what follows it is not read */
+        errno = 0; /* then the bracket stays, and readers ignore later events */
 }
 
 static bool write_chunk(const struct cs_trace *trace)
 {
     struct cs_signals guard;
-    /* What was there before is not of this run. */
+    /* Older contents are not part of this run. */
     bool anew = trace->position == 0 && cs_file_path_replaceable(trace->path);
     int fd = cs_file_open_append(trace->path,
                                  (trace->closed ? O_RDWR : O_WRONLY) | (anew ? O_TRUNC : 0));
@@ -85,7 +85,7 @@ static bool write_chunk(const struct cs_trace *trace)
     return whole;
 }
 
-/* Called with the lock held, as all that follows up to cs_trace_flush. */
+/* Called with the lock held, like the following functions up to cs_trace_flush. */
 static void flush(struct cs_trace *trace)
 {
     char text[128];
@@ -110,7 +110,7 @@ static void put(struct cs_trace *trace, const char *bytes, size_t size)
     trace->used += size;
 }
 
-/* An event as a line; blanks fill a page that it no longer fits. */
+/* Writes an event as a line. If the page has no room for it, blanks fill the page. */
 static void put_line(struct cs_trace *trace, const char *line)
 {
     static const char blanks[] = "                                                                ";
@@ -134,7 +134,7 @@ static void put_name(struct cs_trace *trace, const char *what, int64_t thread, c
     put_line(trace, line);
 }
 
-/* What a file begins with. */
+/* Writes the start of a file. */
 static void put_head(struct cs_trace *trace)
 {
     char line[LINE];
@@ -190,18 +190,18 @@ static void put_event(struct cs_trace *trace, const char *format, ...)
     va_end(arguments);
     if (!cs_trace_on(trace) || length < 0 || length >= (int)sizeof line)
         return;
-    /* The page's rest may be filled twice: before this line and before the last one. */
+    /* The rest of a page may be filled twice: before this line and before the last one. */
     if (trace->position + (int64_t)trace->used + length + LAST + 2 * LINE > trace->limit)
         put_last(trace);
     else
         put_line(trace, line);
 }
 
-/* The track of a lane of the calling thread, named when it is used first. */
+/* The track of a lane of the calling thread. Its name is written at its first use. */
 static int64_t track_of(struct cs_trace *trace, int lane)
 {
     static __thread struct {
-        pid_t pid; /* a forked child has to name its own */
+        pid_t pid; /* a forked child has to name its own tracks */
         unsigned lanes;
     } named __attribute__((tls_model("initial-exec")));
     char name[64];
@@ -263,7 +263,8 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
     noted.number = 0;
     if (call.number == 0)
         return;
-    /* Before begin, which takes the trace's lock: the account's comes first in the order. */
+    /* Before begin, which takes the trace's lock, because the account's lock comes first in the
+     * order. */
     name_site(account, &call.site, name, id);
     if (begin(trace)) {
         put_scratch(trace, from, call.site.required, call.site.reported, own);
@@ -280,8 +281,8 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
     end(trace);
 }
 
-/* A span begins or ends on the track of a slab, of a place in it, or of a graph: tracks go by
- * names, and by a number of the process. */
+/* Begins or ends a span on the track of a slab, of a place in it, or of a graph. Tracks are
+ * identified by names, and by a number of the process. */
 static void put_span(struct cs_trace *trace, bool begins, const char *name, uint64_t id, int64_t at,
                      const char *arguments)
 {
@@ -370,7 +371,7 @@ void cs_trace_flush(struct cs_trace *trace)
         return;
     cs_lock(&trace->lock);
     flush(trace);
-    trace->written_at = 0; /* what still comes is written at once */
+    trace->written_at = 0; /* later events are written at once */
     cs_unlock(&trace->lock);
 }
 
@@ -390,7 +391,7 @@ void cs_trace_close(struct cs_trace *trace)
     errno = error;
 }
 
-/* What the parent had in its buffer is the parent's to write. */
+/* The parent writes the events that it had in its buffer. */
 static void begin_child(struct cs_trace *trace)
 {
     char path[PATH_MAX];
@@ -409,7 +410,7 @@ static bool is_shared(const struct cs_trace *trace)
     return !strstr(trace->place.path + trace->place.folder, "%p");
 }
 
-/* A file that both will write to is begun by the parent: who finds it begun only adds to it. */
+/* If both processes write to one file, the parent begins it, and the child only appends. */
 static void begin_for_both(struct cs_trace *trace)
 {
     if (cs_trace_on(trace) && !trace->path[0])

@@ -1,12 +1,12 @@
 /* A trace of calls and tiles as they are started, in Chrome's trace event format (the JSON array
- * form, whose closing bracket may be missing), for Perfetto and chrome://tracing. Times are the
- * host's: of the device nothing is known.
+ * form, whose closing bracket may be missing), for Perfetto and chrome://tracing. Times are those
+ * of the host. Times on the device are not recorded.
  *
- * A process that ends normally closes the bracket.
+ * A process that ends normally writes the closing bracket.
  *
- * Events are written in chunks, at the latest a second after the next one comes. No line crosses a
- * page of the file and chunks are appended whole, so that a process that is killed leaves a file
- * that can be read. Thread-safe. Off, it costs one load. */
+ * Events are written in chunks, at the latest one second after the next event. No line crosses a
+ * page of the file, and chunks are appended whole, so that a killed process leaves a readable file.
+ * Thread-safe. One load if the trace is off. */
 #ifndef CS_ACCOUNT_TRACE_H
 #define CS_ACCOUNT_TRACE_H
 
@@ -21,29 +21,29 @@ enum {
 struct cs_trace {
     atomic_bool on;
     const char *program; /* borrowed */
-    int64_t limit;       /* bytes that one process writes */
+    int64_t limit;       /* most bytes that one process writes */
     struct cs_place place;
 
-    struct cs_lock lock; /* of what follows */
-    char path[PATH_MAX]; /* that was written to; "" before */
-    int64_t position;    /* in that file, of what this process writes; the buffer left out */
-    int64_t written_at;  /* when the last chunk was, nanoseconds */
-    bool broken;         /* what was written is not all */
-    bool ended;          /* what still comes is written at once */
+    struct cs_lock lock; /* protects the following members */
+    char path[PATH_MAX]; /* the file that was written to; "" before the first write */
+    int64_t position;    /* bytes that this process has written to the file, without the buffer */
+    int64_t written_at;  /* nanoseconds, of the last chunk */
+    bool broken;         /* a write failed */
+    bool ended;          /* later events are written at once */
     bool shared;         /* by this process and another */
     bool closed;         /* the file ends with the bracket */
     size_t used;
     char buffer[CS_TRACE_CHUNK];
 };
 
-/* What became of a call, as the calling thread notes it for cs_trace_call. */
+/* The outcome of a call, which the calling thread records for cs_trace_call. */
 struct cs_trace_annotate {
-    int64_t number; /* of the call; 0: none */
+    int64_t number; /* of the call; 0: no record */
     struct cs_site_ref site;
     const char *outcome; /* static: "tiles", "fallback plan", "failed" or a reason's id */
 };
 
-/* In place, on zeroed memory. `path` empty: off. */
+/* Initializes zeroed memory. `path` empty: off. */
 void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, const char *program);
 
 static inline bool cs_trace_on(const struct cs_trace *trace)
@@ -54,35 +54,36 @@ static inline bool cs_trace_on(const struct cs_trace *trace)
 /* The clock of the trace, nanoseconds. */
 int64_t cs_trace_now(void);
 
-/* The note of the calling thread. */
+/* The record of the calling thread. */
 struct cs_trace_annotate *cs_trace_annotated(void);
 
-/* The call that the calling thread has noted, with its site's text; then the note is empty. `own`:
- * bytes of scratch that the library holds. */
+/* Writes the call that the calling thread has recorded, with its site's text, and clears the
+ * record. `own`: bytes of scratch that the library holds. */
 void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t begin, int64_t end,
                    int64_t own);
 
 /* The launch of a tile. */
 void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t begin, int64_t end);
 
-/* What happened to scratch of the library's own. */
+/* An event of the library's own scratch. */
 void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *event);
 
-/* Writes what is left. */
+/* Writes the buffered events. */
 void cs_trace_flush(struct cs_trace *trace);
 
-/* True if there is a file, and as much in it as there should be. */
+/* True if the file exists and is complete so far. */
 static inline bool cs_trace_written(const struct cs_trace *trace)
 {
     return trace->position > 0 && !trace->broken;
 }
 
-/* Writes what is left, and the closing bracket: the file is JSON then. What still comes goes before
- * it. A file that processes share, or that is none, stays open: nobody can say who is the last. */
+/* Writes the buffered events and the closing bracket, after which the file is valid JSON. Later
+ * events are inserted before the bracket. A file that several processes share, or a device or pipe,
+ * gets no bracket, because no process can detect that it is the last one. */
 void cs_trace_close(struct cs_trace *trace);
 
-/* Holds (before) or frees (after) the lock across a fork. A child begins a file of its own or,
- * where the path has no %p, adds to its parent's. */
+/* Locks the trace before a fork, and unlocks it after it. A child begins its own file or, if the
+ * path has no %p, appends to its parent's. */
 void cs_trace_fork(struct cs_trace *trace, bool before, bool child);
 
 #endif

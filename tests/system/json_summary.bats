@@ -273,7 +273,7 @@ END
     expect_status 0
     expect_true "bytes of the trace" "$(stat -c %s trace.json) <= 65536"
     expect_true "bytes of the trace" "$(stat -c %s trace.json) > 50000"
-    expect_equal "its last event" "$(events 'e[-1]["name"]' trace.json)" "trace_limit reached: what follows is missing"
+    expect_equal "its last event" "$(events 'e[-1]["name"]' trace.json)" "trace_limit reached: later events are missing"
 }
 
 # The program runs until it is killed. The file can be read up to that moment.

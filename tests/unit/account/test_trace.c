@@ -410,7 +410,7 @@ static void it_ends_at_its_limit(void)
         cJSON *events = events_of(path);
         const cJSON *last = cJSON_GetArrayItem(events, cJSON_GetArraySize(events) - 1);
         CHECK_STR(cJSON_GetObjectItem(last, "name")->valuestring,
-                  "trace_limit reached: what follows is missing");
+                  "trace_limit reached: later events are missing");
         cJSON_Delete(events);
         end();
     }
