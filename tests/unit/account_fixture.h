@@ -1,4 +1,4 @@
-/* An account with an image decoder's convolutions in it, for the tests of what is written about it.
+/* An account that contains an image decoder's convolutions, for tests of the outputs made from it.
  */
 #ifndef ACCOUNT_FIXTURE_H
 #define ACCOUNT_FIXTURE_H

@@ -1,5 +1,5 @@
-/* For tests of what opens files: it may be given descriptor 0, as in a program whose standard input
- * is closed, and closes all that it opens. */
+/* For tests of functions that open files: such a function may receive descriptor 0, as in a program
+ * whose standard input is closed, and must close every descriptor that it opens. */
 #ifndef DESCRIPTORS_H
 #define DESCRIPTORS_H
 

@@ -1,19 +1,19 @@
 /* A device for unit tests: streams, events, memory and captures as vector clocks, so that a test
- * can ask whether two accesses are ordered, whatever order things ran in.
+ * can check whether two accesses are ordered, independently of the order in which they ran.
  *
- * Work is begun by device_touch. Two touches of one byte, one of them a write, that no stream
- * order, event or knowledge of the host separates are a race: counted, and the first one printed.
- * The host knows that something is over if `done` has said so, or device_synchronize: that it
- * happens to be over orders nothing.
+ * Work is begun by device_touch. Two touches of one byte, at least one of them a write, must be
+ * ordered by a stream, an event or the host. Otherwise they are a race, which is counted; the first
+ * one is printed. The host orders work only after `done` or device_synchronize has reported its
+ * end. Work that has ended without such a report is not ordered.
  *
- * What is touched in a capture runs when it is replayed. Memory of device_allocate that a capture
- * has touched may be touched by nothing else until the capture's graph is dropped, and by the
- * capture only if the host knew that what ran there was over: a replay comes behind nothing. Other
- * addresses are the program's, who orders replays itself: they are compared where device_replay
- * runs them.
+ * Touches in a capture run when the capture is replayed. No other work may touch memory of
+ * device_allocate that a capture has touched, until the graph of the capture is dropped. The
+ * capture itself may touch it only if the host had seen the end of all earlier work there, because
+ * a replay is ordered after nothing. Other addresses belong to the program, which orders its
+ * replays itself: they are compared when device_replay runs them.
  *
- * Any call may fail (fail_at) and any event wait may be left out (skip_wait), by number. What a
- * GPU would refuse or punish is a misuse. All functions are thread-safe. */
+ * Any call may fail (fail_at) and any event wait may be left out (skip_wait), by number. A call
+ * that a GPU would refuse or that would crash it is a misuse. All functions are thread-safe. */
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
@@ -83,8 +83,8 @@ static struct fake_device {
     int races, misuses;
     int64_t allocated;
     pthread_mutex_t lock;
-    struct device_clock host;    /* what it knows to be over */
-    struct device_clock running; /* what is over: device_run */
+    struct device_clock host;    /* work whose end the host has seen */
+    struct device_clock running; /* work that has ended: device_run */
     int streams, handles, events, touches, blocks, keeps;
     uint64_t captures;
     struct device_stream stream[DEVICE_STREAMS];
@@ -104,7 +104,8 @@ static inline void device_misuse(const char *what)
         printf("# fake device: %s\n", what);
 }
 
-/* A real device has locks of its own, which whoever holds them may wait for us with. */
+/* A real device has its own locks. A thread that holds one may wait for us, so no call may come
+ * with a lock of ours held. */
 static inline void device_lock(void)
 {
     pthread_mutex_lock(&fake_device.lock);
@@ -134,7 +135,7 @@ static inline bool device_fails_locked(void)
     return ++fake_device.calls == fake_device.fail_at;
 }
 
-/* For what else a test makes fail: counts as a call of the device. */
+/* For further operations that a test makes fail: counts as a call of the device. */
 static inline bool device_fails(void)
 {
     device_lock();
@@ -237,7 +238,7 @@ static inline void device_touch_locked(struct device_stream *on, uintptr_t begin
         const struct device_touch then = d->touch[i];
         bool overlap = now.begin < then.end && then.begin < now.end;
         bool ordered = device_ordered(&then, &now, clock);
-        /* Who comes behind this write comes behind what it covers. */
+        /* Work ordered after this write is also ordered after the touches that the write covers. */
         bool hidden = write && ordered && then.capture == now.capture && then.begin >= now.begin &&
                       then.end <= now.end;
         if (!hidden)
@@ -275,7 +276,7 @@ static inline void device_synchronize_locked(void)
     device_forget_touches_locked(0, UINTPTR_MAX, 0);
 }
 
-/* --- what the library calls --- */
+/* --- the library's view: functions of cs_gpu --- */
 
 static inline uint64_t device_context(void *ctx)
 {
@@ -496,11 +497,11 @@ static inline void device_free(void *ctx, void *memory)
            !(d->block[index].alive && d->block[index].begin == (uintptr_t)memory))
         index++;
     if (index == d->blocks) {
-        device_misuse("free of what was not allocated");
+        device_misuse("free of an address that was not allocated");
     } else {
         for (int i = 0; i < d->touches; i++)
             if (d->touch[i].begin < d->block[index].end && d->block[index].begin < d->touch[i].end)
-                device_misuse("free of what a graph uses");
+                device_misuse("free of memory that a graph uses");
         d->block[index].alive = false;
         d->allocated -= (int64_t)(d->block[index].end - d->block[index].begin);
     }
@@ -567,7 +568,7 @@ static inline void device_synchronize(void)
     device_unlock();
 }
 
-/* What was started on a stream, and what that is behind, is over; the host has to ask. */
+/* Ends the work started on a stream, and the work before it. The host has not yet seen that end. */
 static inline void device_run(void *stream)
 {
     device_lock();
@@ -641,7 +642,7 @@ static inline bool device_end_capture(uint64_t id)
     return valid;
 }
 
-/* What was captured runs on a stream. */
+/* Runs a captured graph on a stream. */
 static inline void device_replay(uint64_t capture, void *stream)
 {
     device_lock();

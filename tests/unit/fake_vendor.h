@@ -25,12 +25,12 @@ struct fake {
     bool refuses_all;
     int64_t nomem_at; /* the call that runs out of memory, counted from 1 */
     int64_t negative_at;
-    int64_t fallback;      /* what the fallback plan needs */
-    bool fallback_exceeds; /* it tells more than it was allowed */
-    int64_t stubborn;      /* what every plan needs with less relaxation than `helps`; 0: not so */
+    int64_t fallback;      /* bytes that the fallback plan needs */
+    bool fallback_exceeds; /* it reports more than its limit */
+    int64_t stubborn; /* bytes that every plan needs with less relaxation than `helps`; 0: off */
     enum cs_relaxation helps;
     const struct cs_profile *profile; /* the device */
-    int64_t alike;                    /* what an engine alike needs, if that is what helps */
+    int64_t alike; /* bytes that an equivalent engine needs, if `helps` allows one */
     int64_t calls, live;
     int64_t profiled; /* how often the device was asked for */
 };
@@ -184,8 +184,8 @@ static inline struct fake vae_vendor(void)
     return (struct fake){.fixed = 9 * MIB / 2, .per_byte = 1};
 }
 
-/* What a decision says is so: the cut exists, is valid, and each of its kinds is granted and within
- * the scratch. */
+/* Checks a decision: the cut exists and is valid, and each of its kinds is granted and fits the
+ * scratch. */
 static inline void check_true(const struct fake *fake, const struct cs_problem *problem,
                               const struct cs_decision *decision)
 {

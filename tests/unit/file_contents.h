@@ -1,4 +1,4 @@
-/* What a file holds, for tests of what writes files. */
+/* Reads a whole file, for tests of functions that write files. */
 #ifndef FILE_CONTENTS_H
 #define FILE_CONTENTS_H
 

@@ -129,7 +129,7 @@ static inline struct cs_request ordinary(void)
     return request;
 }
 
-/* What every verdict has in common, whatever went wrong. */
+/* Checks the properties that every verdict has. */
 static inline void check_verdict(struct cs *cs, const struct cs_request *request,
                                  const struct cs_verdict *verdict)
 {
@@ -162,8 +162,8 @@ static inline void check_verdict(struct cs *cs, const struct cs_request *request
     }
 }
 
-/* Prepares, checks what is common and discards; `tiles` of the answer is 0 if it was not tiled.
- */
+/* Prepares a request, checks the common properties and discards the verdict. `tiles` of the answer
+ * is 0 if the convolution was not tiled. */
 struct answer {
     enum cs_reason reason;
     int64_t reported, tiles, shapes;

@@ -1,6 +1,6 @@
-/* How often the heap was asked for memory, by any thread, and how often by one that held a lock of
- * the library; for tests of what must not ask. And how many blocks are taken, for tests of what
- * gives back all that it takes. To be included by one file of a program. */
+/* Counts the heap calls of all threads, and those made while a lock of the library was held, for
+ * tests of functions that must not allocate. Counts the live blocks, for tests of functions that
+ * must free all that they allocate. Include it in one file of a program. */
 #ifndef HEAP_H
 #define HEAP_H
 

@@ -1,4 +1,4 @@
-/* A plan as stable text, one line a tile after a head line: what tests/golden/plans.txt holds. */
+/* A plan as stable text, as in tests/golden/plans.txt: a head line, then one line for each tile. */
 #ifndef PLAN_DUMP_H
 #define PLAN_DUMP_H
 

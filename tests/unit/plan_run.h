@@ -1,7 +1,7 @@
 /* A plan carried out on the host: convolutions in whole numbers that wrap around, so that sums are
- * the same in every order, and the copies as a device makes them. Tiles and their copies must leave
- * in memory, gaps included, what the whole leaves there. Further tensors are added: those on the
- * result's side to what is written, the others to the operand that they go with. */
+ * the same in every order, and the copies as a device makes them. The tiles and their copies must
+ * leave the same bytes in memory as the untiled convolution, gaps included. Further tensors are
+ * added: those on the result's side to the result, the others to their operand. */
 #ifndef PLAN_RUN_H
 #define PLAN_RUN_H
 
@@ -103,7 +103,7 @@ static inline void host_convolve(const struct cs_problem *problem, char *const b
     }
 }
 
-/* As a device does it, and only what devices do. */
+/* Copies as a device does, with only the operations that devices have. */
 static inline void host_copy(const struct cs_copy *copy, char *view, char *packed, bool in)
 {
     CHECK(copy->times >= 1 && copy->times <= CS_COPY_TIMES && copy->width <= CS_COPY_PITCH);
@@ -133,7 +133,7 @@ static inline void host_tile(const struct cs_plan *plan, int64_t index, struct h
     cs_plan_tile(plan, index, &tile);
     cs_plan_problem(plan, tile.shape, &shape);
     CHECK_INT(cs_problem_check(&shape), CS_OK);
-    memset(staged, 0xa5, sizeof staged); /* nobody may rely on what lies there */
+    memset(staged, 0xa5, sizeof staged); /* stale bytes, on which no tile may rely */
     for (int i = 0; i < shape.tensors; i++)
         base[i] = view[i] = host->tensor[i] + tile.offset[i];
     int stages = cs_plan_stages(plan, tile.shape, stage);
@@ -161,7 +161,7 @@ static inline bool host_fits(const struct cs_problem *problem)
     return (wide)elements_of(&problem->tensor[CS_Y]) * elements_of(&filter) <= RUN_TERMS;
 }
 
-/* Bytes in which what tiles leave differs from what the whole leaves; < 0: too large to run. */
+/* Number of bytes that differ between the tiled and the untiled result; < 0: too large to run. */
 static inline int64_t host_differs(const struct cs_plan *plan)
 {
     static struct host before, whole, tiled;

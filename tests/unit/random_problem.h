@@ -116,7 +116,7 @@ static inline void random_dimension(struct rng *rng, int64_t extent, int64_t tap
     problem->tensor[CS_Y].dims[CS_D + i] = (padded - reach) / stride + 1;
 }
 
-/* The operands' sides and what the direction writes, for problems that say neither. */
+/* Sets the operands' sides and the result of the direction, for problems that leave both open. */
 static inline void settle_operands(struct cs_problem *problem)
 {
     if (problem->tensors == 0)

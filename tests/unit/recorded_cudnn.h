@@ -1,5 +1,5 @@
-/* A cuDNN of the test's own that remembers what is set on its backend descriptors, and whose
- * heuristics offer a list of engines that the test gives. */
+/* A test's own cuDNN. It records the attributes that are set on its backend descriptors, and its
+ * heuristics offer a list of engines that the test provides. */
 #ifndef RECORDED_CUDNN_H
 #define RECORDED_CUDNN_H
 
@@ -47,12 +47,13 @@ static struct {
     int64_t told_results;   /* where not 0: how many results heuristics say that there are */
     int asked_mode;         /* of the last heuristics */
     int64_t asked_capacity; /* likewise */
-    struct offer own;       /* what an engine that the test's subject makes by its index is like */
+    struct offer own;       /* properties of an engine that the tested code makes by its index */
     int32_t sm_count, shared_memory;
     bool no_clusters, settings_known;
-    bool tells_workspace; /* of configurations, too */
+    bool tells_workspace; /* configurations report a workspace, too */
     const char *device;
-    cudnnStatus_t (*judge)(const struct recorded *plan); /* what plans are finalized to; or NULL */
+    cudnnStatus_t (*judge)(
+        const struct recorded *plan); /* status of finalizing a plan; may be NULL */
 } cudnn;
 
 static inline struct recorded *recorded_at(const void *descriptor)
@@ -158,7 +159,8 @@ static inline const struct attribute_set *attribute_of(const struct recorded *of
     return NULL;
 }
 
-/* What a configuration, an engine or a plan is of: an offer, or the test's own engine. */
+/* The offer behind a configuration, an engine or a plan: one of the list, or the test's own engine.
+ */
 static inline const struct offer *offer_of(const struct recorded *of)
 {
     static const int of_what[] = {CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
@@ -306,7 +308,7 @@ static inline cudnnStatus_t recorded_get(const cudnnBackendDescriptor_t descript
     }
 }
 
-/* Begins anew, with heuristics that offer nothing. */
+/* Starts from the beginning, with heuristics that offer no engine. */
 static inline void recorded_start(void)
 {
     memset(&cudnn, 0, sizeof cudnn);

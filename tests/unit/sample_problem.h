@@ -83,7 +83,7 @@ static inline struct cs_problem deep(void)
     return deep_towards(CS_BACKWARD_FILTER);
 }
 
-/* Rows with a bias of each channel and a sum with what is written, a fused forward graph. */
+/* Rows, fused with a bias for each channel and the addition of the old result. */
 static inline struct cs_problem fused(void)
 {
     struct cs_problem problem = rows(CS_FORWARD, 1);

@@ -1,4 +1,5 @@
-/* Keeps the books of an arena by what it tells whoever watches, and complains of what cannot be. */
+/* A ledger of an arena's memory, kept from the events that the arena reports. Prints each event
+ * that contradicts it. */
 #ifndef SCRATCH_LEDGER_H
 #define SCRATCH_LEDGER_H
 
@@ -89,7 +90,8 @@ static void ledger_see(void *ctx, const struct cs_scratch_event *event)
 {
     (void)ctx;
     int at = ledger_graph(event->capture);
-    CHECK((cs_locks_held >> CS_RANK_ARENA & 1) == 1); /* what is told is true as long */
+    CHECK((cs_locks_held >> CS_RANK_ARENA & 1) ==
+          1); /* the event is valid while the lock is held */
     ledger.events++;
     switch (event->what) {
     case CS_SCRATCH_ALLOCATED:
@@ -125,7 +127,7 @@ static inline void ledger_begin(struct cs_arena *arena)
     arena->watch = (struct cs_scratch_watch){ledger_see, NULL};
 }
 
-/* True if the books say what the arena itself says. */
+/* True if the ledger agrees with the arena's own figures. */
 static inline bool ledger_agrees(struct cs_arena *arena)
 {
     const struct cs_arena_facts facts = cs_arena_facts(arena);

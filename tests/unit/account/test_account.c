@@ -115,7 +115,7 @@ static void every_outcome_is_counted_once(void)
     free(account);
 }
 
-static void only_what_ran_counts_for_the_largest(void)
+static void launched_calls_alone_count_for_the_largest(void)
 {
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
@@ -205,7 +205,7 @@ static void threads_share_sites(void)
     }
 }
 
-static void a_site_tells_what_it_is(void)
+static void site_text_contains_its_properties(void)
 {
     char line[300];
     struct cs_problem problem = problem_of(2, 512, 512, 512, CS_F16);
@@ -251,7 +251,7 @@ static void reasons_have_their_texts(void)
 
 static char text[1 << 14];
 
-/* What a summary is written with holds whatever was there before. */
+/* Fills the stack, so that a summary that reads uninitialized memory shows it. */
 __attribute__((noinline)) static void fill_stack(char with)
 {
     volatile char below[64 << 10];
@@ -265,7 +265,7 @@ static int summarise(const struct cs_account *account, const struct cs_summary_h
     return cs_summary_text(account, h, text, sizeof text);
 }
 
-/* What holds for every summary. */
+/* Checks the properties that every summary has. */
 static void check_form(void)
 {
     int lines = 0;
@@ -307,7 +307,7 @@ static void the_summary_of_a_report(void)
     free(account);
 }
 
-static void the_summary_names_what_bypasses(void)
+static void bypassing_libraries_are_named(void)
 {
     static const char rest[] =
         "\n                  (cuDNN 8, RTLD_DEEPBIND or cuDNN inside: these convolutions are "
@@ -460,7 +460,7 @@ static void the_summary_of_own_scratch(void)
 }
 
 /* A line only where there is something to say. */
-static void the_summary_is_silent_about_what_was_not(void)
+static void own_scratch_is_omitted_if_unused(void)
 {
     const struct {
         struct cs_summary_own own;
@@ -501,7 +501,7 @@ static void the_summary_is_silent_about_what_was_not(void)
     free(account);
 }
 
-/* Calls by rule; a rule that none followed is told, since it may be a mistake. */
+/* Calls by rule. A rule that matched no call is listed, since it may be a mistake. */
 static void the_summary_of_rules(void)
 {
     static const char *const none[] = {NULL}, *const two[] = {"vae", "old", NULL};
@@ -665,19 +665,19 @@ int main(void)
 {
     TEST(a_site_is_known_by_all_its_facts);
     TEST(every_outcome_is_counted_once);
-    TEST(only_what_ran_counts_for_the_largest);
+    TEST(launched_calls_alone_count_for_the_largest);
     TEST(threads_count_exactly);
     TEST(threads_share_sites);
-    TEST(a_site_tells_what_it_is);
+    TEST(site_text_contains_its_properties);
     TEST(reasons_have_their_texts);
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);
-    TEST(the_summary_names_what_bypasses);
+    TEST(bypassing_libraries_are_named);
     TEST(advice_is_given_where_there_is_some);
     TEST(advice_is_not_given_where_all_is_well);
     TEST(the_summary_of_own_scratch);
     TEST(limits_that_were_raised_are_named);
-    TEST(the_summary_is_silent_about_what_was_not);
+    TEST(own_scratch_is_omitted_if_unused);
     TEST(the_summary_of_rules);
     TEST(rules_that_fill_their_line);
     TEST(the_summary_of_a_large_program);

@@ -1,5 +1,4 @@
-/* src/account: what tells sites apart, the table when it is full, advice and texts, case by case.
- */
+/* src/account: the fields that distinguish sites, a full table, and each advice and text. */
 #include "account/account.h"
 
 #include "account/advice.h"
@@ -13,7 +12,7 @@ static struct cs_site_ref site_of(struct cs_account *account, const struct cs_si
 }
 
 /* Files of older runs name problems and sites by these numbers. */
-static void names_of_problems_stay_what_they_are(void)
+static void problem_ids_are_stable_between_builds(void)
 {
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 512, 256, 64, CS_F16);
@@ -127,7 +126,7 @@ static void the_last_place_and_none(void)
     small = site_of(account, &facts);
     CHECK_INT(small.place, CS_MAX_SITES + 1);
     CHECK_INT(account->folds, 1);
-    memset(&account->facts[0], 0, sizeof account->facts[0]); /* what follows the table */
+    memset(&account->facts[0], 0, sizeof account->facts[0]); /* the memory after the table */
     CHECK(!cs_account_facts(account, &small, &found));
     cs_account_prepared(account, &small, 4);
     CHECK_INT(account->folded_host, 4);
@@ -187,7 +186,7 @@ static void no_site(void)
     free(account);
 }
 
-static void only_so_many_calls_have_an_order(void)
+static void order_has_a_limited_length(void)
 {
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 8, 8, 16, CS_F16);
@@ -254,7 +253,7 @@ static const struct advised {
     {{{CS_REASON_SMALL, 5}, {CS_REASON_VENDOR, 6}}, 7, 0, 1, 1, ""},
 };
 
-/* What ran well, or did not, counts alike. */
+/* An account of three calls that all succeeded or all failed, by `how`: both count alike. */
 static struct cs_account *account_advised(const struct advised *row, int how)
 {
     struct cs_account *account = new_account();
@@ -454,12 +453,12 @@ static void rules_are_counted_by_calls(void)
 
 int main(void)
 {
-    TEST(names_of_problems_stay_what_they_are);
+    TEST(problem_ids_are_stable_between_builds);
     TEST(every_fact_counts);
     TEST(a_name_is_cut);
     TEST(the_last_place_and_none);
     TEST(no_site);
-    TEST(only_so_many_calls_have_an_order);
+    TEST(order_has_a_limited_length);
     TEST(advice_by_reasons);
     TEST(advice_by_sites);
     TEST(texts_of_problems);

@@ -74,7 +74,7 @@ static void the_most_tiles_count(void)
     free(account);
 }
 
-static void what_bypasses_comes_first(void)
+static void bypass_has_priority(void)
 {
     struct cs_account *account = tiled_into(100, 1);
     struct cs_summary_head head = plain;
@@ -84,7 +84,7 @@ static void what_bypasses_comes_first(void)
     free(account);
 }
 
-/* Where anything was done there is nothing to say of what was not. */
+/* If anything was tiled, the advice does not mention the rest. */
 static void nothing_was_tiled(void)
 {
     struct cs_account *account = new_account();
@@ -106,7 +106,7 @@ static void nothing_was_tiled(void)
     }
 }
 
-static void what_can_be_changed_goes_before_the_most_frequent(void)
+static void changeable_reason_precedes_the_most_frequent(void)
 {
     struct cs_account *account = new_account();
     char want[CS_ADVICE_TEXT];
@@ -119,9 +119,9 @@ static void what_can_be_changed_goes_before_the_most_frequent(void)
     check_advice(account, &plain,
                  "the application ignores the reported size and allocates its own");
     pass(account, CS_REASON_DEAR, 1);
-    check_advice(
-        account, &plain,
-        "tiles would cost more than they save: raise price, or write how much workspace may be used");
+    check_advice(account, &plain,
+                 "tiles would cost more than they save: raise price, or write how much workspace "
+                 "may be used");
     pass(account, CS_REASON_NO_TILING, 1);
     check_advice(account, &plain, "no tiling fits 1 MiB: try a larger workspace");
     pass(account, CS_REASON_REPORT_ONLY, 1);
@@ -205,9 +205,9 @@ int main(void)
 {
     TEST(many_tiles);
     TEST(the_most_tiles_count);
-    TEST(what_bypasses_comes_first);
+    TEST(bypass_has_priority);
     TEST(nothing_was_tiled);
-    TEST(what_can_be_changed_goes_before_the_most_frequent);
+    TEST(changeable_reason_precedes_the_most_frequent);
     TEST(each_reason_can_be_the_main_one);
     TEST(small_calls);
     return REPORT();

@@ -1,4 +1,5 @@
-/* src/account/live.c: what a process counts can be read from outside, and only by its user. */
+/* src/account/live.c: other processes of the same user can read the counters of a process; other
+ * users cannot. */
 #include "account/live.h"
 
 #include "account_fixture.h"
@@ -112,9 +113,9 @@ static void a_link_is_not_followed(void)
     CHECK(!other.page);
 }
 
-/* A child counts into a file of its own, and the parent's stays. */
-/* Nothing is left where the file cannot have its size, and what is counted goes nowhere. A fork
- * forgets it, and the child may try. */
+/* A child counts into its own file; the parent's file stays. */
+/* If the file cannot get its size, it is removed and counts are dropped. A fork resets this, so the
+ * child may try again. */
 static void without_room_there_is_no_file(void)
 {
     struct cs_account *account = new_account();
@@ -175,7 +176,7 @@ static void a_child_has_its_own(void)
     CHECK(waitpid(child, &status, 0) == child);
     CHECK_INT(status, 0);
     CHECK_INT(cs_live_list(folder, pids, ROOM), 2);
-    CHECK(!cs_live_read(folder, child, &page)); /* nobody has it: it is removed */
+    CHECK(!cs_live_read(folder, child, &page)); /* no process owns it: it is removed */
     CHECK_INT(cs_live_list(folder, pids, ROOM), 1);
     CHECK_INT(pids[0], getpid());
     CHECK(cs_live_read(folder, getpid(), &page));
@@ -184,7 +185,7 @@ static void a_child_has_its_own(void)
 }
 
 /* An id that came again, a file that is torn: as if there were none. */
-static void what_is_no_page_is_none(void)
+static void damaged_page_is_ignored(void)
 {
     struct cs_live live = {.page = NULL};
     struct cs_live_page page;
@@ -219,8 +220,8 @@ static void notes_are_taken_once(void)
     CHECK(!cs_live_noted(folder, INT64_C(99999999999)));
 }
 
-/* No process has an id beyond 2^22: what is left of one is removed when processes are listed. */
-static void notes_of_what_is_gone_are_removed(void)
+/* No process id exceeds 2^22. Files of such an id are removed when processes are listed. */
+static void notes_of_ended_processes_are_removed(void)
 {
     int64_t pids[ROOM];
     char gone[128], other[128];
@@ -238,8 +239,9 @@ static void notes_of_what_is_gone_are_removed(void)
     CHECK(access(file_of(".ran"), F_OK) == 0);
 }
 
-/* A copy that stalls: its first store behind the border of two pages faults, and the handler counts
- * and copies as another thread would. What the first one has loaded is old by then. */
+/* A copy that stalls: its first store after the border of two pages faults. The handler then counts
+ * and copies, as another thread would. The values that the first copy had loaded are old by then.
+ */
 static struct {
     struct cs_live live;
     struct cs_account *account;
@@ -320,9 +322,9 @@ int main(void)
     TEST(a_link_is_not_followed);
     TEST(without_room_there_is_no_file);
     TEST(a_child_has_its_own);
-    TEST(what_is_no_page_is_none);
+    TEST(damaged_page_is_ignored);
     TEST(notes_are_taken_once);
-    TEST(notes_of_what_is_gone_are_removed);
+    TEST(notes_of_ended_processes_are_removed);
     TEST(who_stalls_leaves_nothing_old);
     TEST(no_descriptor_is_left_open);
     char remove[96];

@@ -1,4 +1,4 @@
-/* Convolutions and what became of them, in words: every part that a text may have, alone. */
+/* Convolutions and their outcome as text: each optional part alone. */
 #include "account_fixture.h"
 
 #include "account/outcome.h"

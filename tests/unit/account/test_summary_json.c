@@ -1,5 +1,5 @@
-/* src/base/json.c, src/account/summary_json.c: what is written is JSON, whatever the names,
- * and says what was counted. Read back with a parser that is not ours. */
+/* src/base/json.c, src/account/summary_json.c: the output is valid JSON for all names, and contains
+ * the counts. It is read back with an independent parser. */
 #include "account/summary_json.h"
 
 #include "account_fixture.h"
@@ -359,7 +359,7 @@ static void sites_come_in_the_order_of_first_calls(void)
     free(account);
 }
 
-/* What lies behind the last site is none. */
+/* Entries after the last site are not read. */
 static void sums_are_those_of_the_sites(void)
 {
     struct cs_account *account = new_account();

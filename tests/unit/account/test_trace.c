@@ -113,7 +113,7 @@ static void the_clock_is_the_monotonic_one(void)
     }
 }
 
-static void an_event_says_what_was(void)
+static void event_contains_its_call(void)
 {
     begin(file_of("one"), 1 << 20, "a \"program\"\n");
     call(1, 2);
@@ -194,8 +194,8 @@ static void scratch_comes_and_goes(void)
     end();
 }
 
-/* Numbers that differ from run to run by what they are: the process, its threads and their lanes,
- * the time of now. */
+/* Replaces the numbers that differ between runs (the process, its threads and their lanes, the
+ * current time) by known ones. */
 static void put_known(char *known, size_t size, const char *line, int64_t begun)
 {
     size_t used = 0;
@@ -416,8 +416,8 @@ static void it_ends_at_its_limit(void)
     }
 }
 
-/* The same event always: nothing of it tells when it was. What was written of it, or in its place.
- */
+/* Writes the same event each time, independent of the clock. Returns the bytes written for it or
+ * instead of it. */
 static int64_t put_tile(void)
 {
     int64_t before = trace->position + (int64_t)trace->used;
@@ -425,8 +425,8 @@ static int64_t put_tile(void)
     return trace->position + (int64_t)trace->used - before;
 }
 
-/* An event is written as long as the last one fits behind it, and twice what an event takes at
- * most, since the page's rest may be filled. */
+/* An event is written as long as the final event still fits after it. The distance is twice the
+ * largest event, since the rest of the page may be filled. */
 static void the_last_byte_of_the_limit(void)
 {
     enum {
@@ -445,7 +445,7 @@ static void the_last_byte_of_the_limit(void)
     end();
 }
 
-static void an_older_file_is_begun_anew(void)
+static void earlier_file_is_overwritten(void)
 {
     for (int run = 0; run < 2; run++) {
         begin(run == 0 ? file_of("anew") : path, 1 << 20, "program");
@@ -492,8 +492,8 @@ static void a_path_that_is_too_long_ends_the_trace(void)
     end();
 }
 
-/* A file that may grow no further, of so many bytes: what is written is whole, one line says that
- * the trace ends, and nothing more comes. */
+/* A file with a size limit of this many bytes: written events are whole, one line reports that the
+ * trace ends, and no event follows. */
 static void a_file_that_grows_no_further_ends_the_trace(void)
 {
     static const rlim_t limits[] = {0, 1, 4095, 4096, 10000};
@@ -575,7 +575,7 @@ static void a_child_adds_to_its_parents_or_has_its_own(void)
     end();
 }
 
-/* Whoever ends a trace sees no error of it. */
+/* Errors at the end of a trace stay invisible to the program. */
 static void an_end_that_cannot_be_written_is_not_seen(void)
 {
     char place[96];
@@ -591,8 +591,9 @@ static void an_end_that_cannot_be_written_is_not_seen(void)
     end();
 }
 
-/* Whatever was at the place of its own file before, and however far its parent's had come. */
-static void a_child_begins_its_own_file_anew(void)
+/* A child starts its own file, independent of an earlier file at this place and of the length of
+ * its parent's. */
+static void child_starts_its_own_file(void)
 {
     for (int closed = 0; closed < 2; closed++) {
         char own[PATH_MAX];
@@ -635,7 +636,7 @@ static void check_json(int events)
     cJSON_Delete(list);
 }
 
-/* A normal end closes the bracket; what comes after it is inside all the same. */
+/* A normal end closes the bracket. Later events still come before it. */
 static void a_normal_end_leaves_json(void)
 {
     begin(file_of("whole"), 1 << 20, "program");
@@ -658,7 +659,7 @@ static void a_normal_end_leaves_json(void)
     read_text(path);
     CHECK(strstr(text, "trace_limit reached") && strcmp(text + strlen(text) - 3, "\n]\n") == 0);
     end();
-    /* Of processes that share a file nobody knows who is the last. */
+    /* If processes share a file, no process can detect that it is the last. */
     begin(file_of("shared"), 1 << 20, "program");
     cs_trace_tile(trace, 0, 1, 1, 2);
     cs_trace_fork(trace, true, false);
@@ -675,7 +676,7 @@ int main(void)
         return 1;
     descriptors_begin();
     TEST(the_clock_is_the_monotonic_one);
-    TEST(an_event_says_what_was);
+    TEST(event_contains_its_call);
     TEST(scratch_comes_and_goes);
     TEST(every_event_as_it_is_written);
     TEST(without_a_path_nothing_is_done);
@@ -683,12 +684,12 @@ int main(void)
     TEST(threads_lose_nothing);
     TEST(it_ends_at_its_limit);
     TEST(the_last_byte_of_the_limit);
-    TEST(an_older_file_is_begun_anew);
+    TEST(earlier_file_is_overwritten);
     TEST(a_normal_end_leaves_json);
     TEST(a_path_that_is_too_long_ends_the_trace);
     TEST(a_file_that_grows_no_further_ends_the_trace);
     TEST(a_child_adds_to_its_parents_or_has_its_own);
-    TEST(a_child_begins_its_own_file_anew);
+    TEST(child_starts_its_own_file);
     TEST(an_end_that_cannot_be_written_is_not_seen);
     TEST(no_descriptor_is_left_open);
     char command[96];

@@ -7,7 +7,7 @@ static int64_t nanoseconds(const struct timespec *time)
     return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
-static void between_what_the_system_says(void)
+static void cs_clock_lies_between_two_system_readings(void)
 {
     static const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME,
                                        CLOCK_REALTIME_COARSE};
@@ -28,7 +28,7 @@ static void units(void)
 
 int main(void)
 {
-    TEST(between_what_the_system_says);
+    TEST(cs_clock_lies_between_two_system_readings);
     TEST(units);
     return REPORT();
 }

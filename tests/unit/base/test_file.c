@@ -1,5 +1,5 @@
-/* Files of the library appear whole or not at all, for their user alone, and never through a link
- * that somebody else has laid. */
+/* Files of the library appear whole or not at all. They are private to their user, and are never
+ * written through a link made by another user. */
 #include "base/file.h"
 
 #include "check.h"
@@ -46,7 +46,7 @@ static bool part_is_left(const char *path)
     return size_of(part) >= 0;
 }
 
-static void what_is_written_in_parts_is_whole(void)
+static void partial_writes_are_completed(void)
 {
     for (most_written = 1; most_written < 6; most_written++) {
         CHECK(put("parts", "0123456789"));
@@ -98,7 +98,7 @@ static void a_place_stays_in_the_folder_where_it_was_named(void)
     cs_file_place_set(&place, name);
     CHECK(!cs_file_place_path(&place, path));
     CHECK_INT(errno, ENAMETOOLONG);
-    /* It fits as it stands, but not with the process id in place of %p. */
+    /* The name fits as written, but not with the process id instead of %p. */
     name[PATH_MAX - strlen(folder) - 2] = '\0';
     memcpy(name + strlen(name) - 2, "%p", 2);
     cs_file_place_set(&place, name);
@@ -124,7 +124,7 @@ static void a_new_file_appears_when_it_is_whole(void)
     CHECK(!part_is_left(file.path));
 }
 
-/* What a process of the same number has left is in nobody's way. */
+/* A file left by an earlier process with the same id is replaced. */
 static void a_part_that_was_left_is_replaced(void)
 {
     static struct cs_place place;
@@ -146,7 +146,7 @@ static void a_file_that_cannot_be_put_into_its_place_leaves_no_trace(void)
     cs_file_place_set(&place, "folder.txt");
     CHECK(cs_file_new_begin(&file, &place));
     cs_file_new_write(&file, "lost", 4);
-    CHECK(mkdir("folder.txt", 0700) == 0); /* meanwhile; a file does not take a folder's place */
+    CHECK(mkdir("folder.txt", 0700) == 0); /* a file must not replace a folder */
     errno = 0;
     CHECK(!cs_file_new_end(&file));
     CHECK_INT(errno, EISDIR);
@@ -206,7 +206,7 @@ static void a_pipe_is_appended_to(void)
     CHECK(mkfifo("pipe", 0600) == 0);
     CHECK(!cs_file_path_replaceable("pipe"));
     cs_file_place_set(&place, "pipe");
-    CHECK(!cs_file_new_begin(&file, &place)); /* nobody reads: who waited would wait for ever */
+    CHECK(!cs_file_new_begin(&file, &place)); /* the pipe has no reader: waiting would never end */
     CHECK_INT(errno, ENXIO);
     int reader = open("pipe", O_RDONLY | O_NONBLOCK);
     CHECK(cs_file_new_begin(&file, &place));
@@ -225,7 +225,7 @@ static void a_pipe_is_appended_to(void)
     CHECK(!cs_file_path_replaceable(folder));
 }
 
-static void a_file_that_is_appended_to_keeps_what_it_has(void)
+static void appended_file_keeps_its_contents(void)
 {
     struct stat there;
     CHECK(put("log.txt", "one"));
@@ -257,7 +257,7 @@ static void a_link_is_followed_only_if_it_is_the_users_own(void)
     CHECK_INT(size_of("nothing.txt"), -1);
     CHECK(!cs_file_path_replaceable("own"));
     if (geteuid() != 0)
-        return; /* nobody else lays links for others */
+        return; /* only root can make links for other users */
     CHECK(lchown("own", NOBODY, NOBODY) == 0);
     CHECK_INT(cs_file_open_append("own", O_WRONLY), -1);
     CHECK_INT(errno, ELOOP);
@@ -279,7 +279,7 @@ int main(void)
         return 1;
     descriptors_begin();
     TEST(a_path_has_the_process_id_for_each_p);
-    TEST(what_is_written_in_parts_is_whole);
+    TEST(partial_writes_are_completed);
     TEST(a_place_stays_in_the_folder_where_it_was_named);
     TEST(a_new_file_appears_when_it_is_whole);
     TEST(a_part_that_was_left_is_replaced);
@@ -287,7 +287,7 @@ int main(void)
     TEST(a_file_that_cannot_be_written_leaves_no_trace);
     TEST(a_name_without_room_for_the_part_is_refused);
     TEST(a_pipe_is_appended_to);
-    TEST(a_file_that_is_appended_to_keeps_what_it_has);
+    TEST(appended_file_keeps_its_contents);
     TEST(a_link_is_followed_only_if_it_is_the_users_own);
     TEST(no_descriptor_is_left_open);
     snprintf(command, sizeof command, "rm -r %s", folder);

@@ -1,5 +1,5 @@
-/* src/base/json.c, text.c and pages.c: every beginning of a character against the ranges of RFC
- * 3629, what does not fit the buffer, texts that are cut. */
+/* src/base/json.c, text.c and pages.c: every first byte of a character against the ranges of RFC
+ * 3629, texts that exceed the buffer, texts that are cut. */
 #include "base/json.h"
 
 #include "base/pages.h"
@@ -7,7 +7,7 @@
 #include "check.h"
 #include <sys/mman.h>
 
-/* By what the bytes stand for: the shortest form, no half of a pair, nothing beyond U+10FFFF. */
+/* By code point: the shortest form, no half of a surrogate pair, nothing above U+10FFFF. */
 static size_t length_by_value(const unsigned char *text)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -90,8 +90,8 @@ static void commas_stand_between_and_nowhere_else(void)
     CHECK_INT(pieces, 1);
 }
 
-/* In pieces of a whole buffer, whatever is written. */
-static void what_does_not_fit_goes_out_in_pieces(void)
+/* Each piece but the last fills the buffer, for any text. */
+static void text_beyond_the_buffer_is_written_in_full_pieces(void)
 {
     static char text[9000];
     for (size_t length = 4090; length < 8200; length += length == 4100 ? 4080 : 1) {
@@ -149,7 +149,7 @@ static void texts_are_cut_and_counted(void)
     }
 }
 
-static void pages_grow_and_keep_what_they_have(void)
+static void growing_pages_keeps_their_contents(void)
 {
     enum {
         PAGE = 4096
@@ -173,7 +173,7 @@ static bool is_mapped(char *page)
     return msync(page, 4096, MS_ASYNC) == 0;
 }
 
-static void pages_are_given_back(void)
+static void freed_pages_are_unmapped(void)
 {
     enum {
         PAGE = 4096
@@ -190,10 +190,10 @@ int main(void)
 {
     TEST(characters_are_those_of_utf8);
     TEST(commas_stand_between_and_nowhere_else);
-    TEST(what_does_not_fit_goes_out_in_pieces);
+    TEST(text_beyond_the_buffer_is_written_in_full_pieces);
     TEST(a_quoted_text_ends_where_it_has_to);
     TEST(texts_are_cut_and_counted);
-    TEST(pages_grow_and_keep_what_they_have);
-    TEST(pages_are_given_back);
+    TEST(growing_pages_keeps_their_contents);
+    TEST(freed_pages_are_unmapped);
     return REPORT();
 }

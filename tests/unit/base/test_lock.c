@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_THREAD__
-/* What is wrong here is so on purpose: ThreadSanitizer is not to look for it, too. */
+/* These tests make lock mistakes on purpose, so ThreadSanitizer must not look for deadlocks. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
@@ -85,7 +85,7 @@ static void *wait_for_it(void *result)
     return NULL;
 }
 
-/* Nobody tells: the clock ends the wait, a cancellation does not. */
+/* Without a signal the timeout ends the wait; a cancellation does not. */
 static void waiting_is_not_cancelled(void)
 {
     pthread_t thread;
@@ -101,7 +101,7 @@ static void waiting_is_not_cancelled(void)
     pthread_mutex_unlock(&arena.mutex);
 }
 
-#ifndef __SANITIZE_THREAD__ /* which delivers no signal in the middle of its own functions */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer delivers no signal inside its own functions */
 enum {
     PATIENCE = 10 /* seconds */
 };
@@ -147,8 +147,8 @@ static int go_on(pid_t child, enum __ptrace_request how, int signal)
     return stopped_by(child);
 }
 
-/* Runs the handler where the child is. Its registers are put back by hand, as the way back through
- * the kernel cannot be told from the child's own instructions. */
+/* Runs the handler at the child's current instruction. The registers are restored here, because the
+ * kernel's own return path cannot be distinguished from the child's instructions. */
 static int interrupt(pid_t child)
 {
     static const int sets[] = {NT_PRSTATUS, NT_PRFPREG};

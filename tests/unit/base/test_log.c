@@ -1,4 +1,4 @@
-/* src/base/log.h: lines, levels, caps, files, and what must not happen to the program around. */
+/* src/base/log.h: lines, levels, caps, files, and that logging never harms the program. */
 #include "base/file.h"
 #include "base/log.h"
 
@@ -219,7 +219,7 @@ static void a_relative_path_stays_where_it_was(void)
     CHECK_STR(read_file(path_of("relative")), prefixed("here"));
 }
 
-static void a_file_that_cannot_be_opened_is_told_once(void)
+static void unopenable_file_is_reported_once(void)
 {
     catch_stderr();
     cs_log_open(CS_LOG_WARN, path_of("missing/log"));
@@ -459,7 +459,7 @@ int main(void)
     TEST(the_file_is_appended_to_and_named_after_the_process);
     TEST(nothing_is_created_before_a_line);
     TEST(a_relative_path_stays_where_it_was);
-    TEST(a_file_that_cannot_be_opened_is_told_once);
+    TEST(unopenable_file_is_reported_once);
     TEST(errno_is_kept);
     TEST(no_target_harms_the_program);
     TEST(signals_of_the_program_stay_as_they_were);

@@ -27,7 +27,7 @@ static void block(int how, int number)
     pthread_sigmask(how, &set, NULL);
 }
 
-static void what_writing_raises_is_taken_back(void)
+static void signals_raised_by_writing_are_removed(void)
 {
     static const int deadly[] = {SIGPIPE, SIGXFSZ};
     for (int i = 0; i < 2; i++) {
@@ -42,7 +42,7 @@ static void what_writing_raises_is_taken_back(void)
     }
 }
 
-static void what_was_pending_before_stays(void)
+static void signals_pending_before_stay_pending(void)
 {
     static const int deadly[] = {SIGPIPE, SIGXFSZ};
     for (int i = 0; i < 2; i++) {
@@ -72,8 +72,8 @@ static void a_mask_that_had_them_has_them_still(void)
 
 int main(void)
 {
-    TEST(what_writing_raises_is_taken_back);
-    TEST(what_was_pending_before_stays);
+    TEST(signals_raised_by_writing_are_removed);
+    TEST(signals_pending_before_stay_pending);
     TEST(a_mask_that_had_them_has_them_still);
     return REPORT();
 }

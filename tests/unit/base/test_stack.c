@@ -1,4 +1,4 @@
-/* Threads with little stack: what they call runs on another one of theirs. */
+/* A thread with a small stack runs its callee on a second stack of the thread. */
 #include "base/stack.h"
 #include "check.h"
 #include <pthread.h>

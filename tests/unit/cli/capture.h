@@ -1,4 +1,4 @@
-/* What a command prints on standard output, or on standard error, run in the test's own process. */
+/* The output of a command, on standard output or standard error, run in the test's own process. */
 #ifndef CLI_CAPTURE_H
 #define CLI_CAPTURE_H
 
@@ -15,7 +15,8 @@ static int captured_status;
 
 typedef int cli_command_fn(int argc, char **argv);
 
-/* Runs a command with words that end with NULL; what it printed on that stream, up to 64 KiB. */
+/* Runs a command with the given words, which end with NULL. Returns its output on that stream, at
+ * most 64 KiB. */
 static const char *said_on(int stream, cli_command_fn *command, const char *const words[])
 {
     char name[] = "/tmp/convshim-captured-XXXXXX";
@@ -41,8 +42,7 @@ static inline const char *output_of(cli_command_fn *command, const char *const w
     return said_on(STDOUT_FILENO, command, words);
 }
 
-/* Every one of the texts, which end with NULL, is in what was printed, the later behind the
- * earlier. */
+/* Checks that the output contains all texts, which end with NULL, in their order. */
 static void check_says(const char *const texts[])
 {
     const char *at = captured;

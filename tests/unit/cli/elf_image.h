@@ -1,5 +1,5 @@
-/* What the ELF files that tests make have in common: three segments (all of the file, the
- * interpreter's path, the dynamic section) and five sections. */
+/* Parts that the ELF files of all tests share: three segments (the whole file, the interpreter's
+ * path, the dynamic section) and five sections. */
 #ifndef ELF_IMAGE_H
 #define ELF_IMAGE_H
 

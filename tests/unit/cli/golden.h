@@ -91,7 +91,7 @@ static char *golden_capture(golden_run_fn *run, void *state, int *status_p)
     return text;
 }
 
-/* What a command may leave behind. */
+/* Resources that a command may leave. */
 struct golden_left {
     long long blocks, descriptors, mappings;
 };
@@ -212,8 +212,8 @@ static inline void golden_answers(int (*command)(int argc, char **argv),
     }
 }
 
-/* Runs it with each of its requests for memory refused in turn. It gives back what it has taken and
- * prints the same as always or that memory is short. The parser of JSON reports only failure. */
+/* Runs the command once for each of its allocations, which is refused. It must free its memory, and
+ * print the usual output or that memory is short. The parser of JSON reports only failure. */
 static inline void golden_short_of_memory(const char *title, golden_run_fn *run, void *state)
 {
 #ifdef HEAP_REFUSES

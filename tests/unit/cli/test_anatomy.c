@@ -123,14 +123,14 @@ static void tiny_checkpoints(void)
     CHECK_INT(list[1].running, 80);
     CHECK_INT(list[2].running, 96);
     CHECK_INT(list[2].running_flops, 88);
-    anatomy.layers = 2; /* what lies behind them is none */
+    anatomy.layers = 2; /* entries after the last are not read */
     CHECK_INT(cs_anatomy_checkpoints(&anatomy, list), 2);
     anatomy.layers = 3;
     cs_anatomy_fini(&anatomy);
 }
 
-/* By bytes an operation, of equals the larger first, then the earlier; what is not kept, is empty
- * or costs nothing is none. */
+/* By bytes for each operation, then the larger, then the earlier. An output that is not kept, is
+ * empty or costs no time is not listed. */
 static void the_order_of_checkpoints(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What commands share: text that a terminal cannot be harmed by, options, files by their names. */
+/* Shared parts of commands: text that cannot harm a terminal, options, files by their names. */
 #include "check.h"
 #include "cli/common/cli.h"
 #include "cli/common/data_files.h"
@@ -10,7 +10,7 @@
 
 static char folder[] = "/tmp/convshim-cli-XXXXXX";
 
-/* What goes to a stream while something is done, in a buffer of 4 KiB. */
+/* Collects the output to a stream in a buffer of 4 KiB. */
 static struct {
     char text[4096];
     FILE *stream;
@@ -145,7 +145,7 @@ static void expect_refused(const char *a, const char *said)
     CHECK_INT(status, CS_CLI_USAGE);
 }
 
-static void what_cannot_be_taken_is_refused(void)
+static void invalid_options_are_refused(void)
 {
     expect_refused("--devise=x",
                    "unknown or ambiguous option '--devise'; did you mean '--device'?");
@@ -313,7 +313,7 @@ int main(void)
     TEST(sizes);
     TEST(the_folder_of_the_program);
     TEST(options_are_taken);
-    TEST(what_cannot_be_taken_is_refused);
+    TEST(invalid_options_are_refused);
     TEST(help_is_set_in_columns);
     TEST(names_and_paths);
     TEST(files_are_listed_by_name);

@@ -1,6 +1,5 @@
-/* All that `convshim doctor` says, of machines that are the test's own: what the loader, a Python
- * and the kernel answer stands in tables and files here, and so do the libraries that are looked
- * at. No program is run. */
+/* All findings of `convshim doctor`, on machines that the test describes: tables and files here
+ * replace the loader, a Python, the kernel and the examined libraries. No program is run. */
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"
@@ -19,7 +18,7 @@ static struct machine {
     const char *list;     /* of the loader, of any file; NULL: it cannot be asked */
     const char *complain; /* the loader's first line where it is given a library to preload */
     const char *finds;    /* names that the loader finds, each in the folder lib */
-    const char *python;   /* what a Python prints; NULL: it cannot be run */
+    const char *python;   /* output of a Python; NULL: it cannot be run */
 } machine;
 
 const char *gnu_get_libc_version(void)
@@ -40,9 +39,9 @@ FILE *fopen(const char *path, const char *mode)
     return open_file(path, mode);
 }
 
-static bool telling; /* what is run */
+static bool telling; /* print the commands that are run */
 
-/* Of what was run last: its words and how long its variables are. */
+/* The last command: its number of words and the lengths of its variables. */
 static int words_run;
 static size_t preload_run, folders_run;
 
@@ -251,7 +250,7 @@ static void make_files(void)
     write_text("plain.py", "x = 1 # channels_last\n");
 }
 
-/* --- what is reported --- */
+/* --- findings --- */
 
 #define LIBRARY "--library libconvshim.so "
 
@@ -511,7 +510,7 @@ static void ignore(void *ctx, const char *name, const char *path)
     (void)ctx, (void)name, (void)path;
 }
 
-/* What does not fit is not asked; a list of folders is cut. */
+/* A name that does not fit is skipped, and a list of folders is cut. */
 static void names_that_are_too_long(void)
 {
     static char name[10000], path[PATH_MAX], complaint[64];

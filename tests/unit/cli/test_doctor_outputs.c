@@ -1,5 +1,5 @@
-/* What `convshim doctor` reads: scripts of shells, ELF files byte by byte, commands, and what it
- * says of the program that a command runs. Files are made here; none is run. */
+/* Inputs of `convshim doctor` (scripts of shells, ELF files byte by byte, commands) and its report
+ * about the program that a command runs. The files are made here; none is run. */
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"
@@ -39,8 +39,7 @@ static void put(const char *format, ...)
     golden_puts(line);
 }
 
-/* What the programs of a script are called with, line by line, and the folder that it changes to.
- */
+/* The arguments of a script's programs, line by line, and the folder that it changes to. */
 static void put_script(const char *script)
 {
     char *text = cs_start_script_expand(script), word[PATH_MAX];
@@ -154,8 +153,8 @@ static void count_symbol(void *ctx, const char *name, bool defined)
     ++*(int *)ctx;
 }
 
-/* A damaged file is refused with a reason, or what is read of it lies inside: the sanitizers and
- * the end of the mapping would tell. */
+/* A damaged file is refused with a reason, or all reads stay inside it: the sanitizers and the end
+ * of the mapping check this. */
 static void check_image(size_t size)
 {
     struct cs_elf elf;

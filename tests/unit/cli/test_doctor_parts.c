@@ -1,5 +1,5 @@
-/* Parts of `convshim doctor`, `convshim run` and `convshim config`: which word of a command runs,
- * what a file says of itself, what a check concludes. */
+/* Parts of `convshim doctor`, `convshim run` and `convshim config`: the program of a command, the
+ * properties of a file, the conclusion of a check. */
 #include "capture.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/libcudnn.h"
@@ -26,7 +26,7 @@ static void expect_inner(const char *const *words, const char *first)
     CHECK_STR(inner[0], first);
 }
 
-static void what_wrappers_run(void)
+static void wrappers_are_skipped_to_the_program(void)
 {
     expect_inner(WORDS("prog", "x"), "prog");
     expect_inner(WORDS("env", "-u", "X", "A=1", "nice", "-n", "5", "prog", "x"), "prog");
@@ -39,7 +39,7 @@ static void what_wrappers_run(void)
 }
 
 /* By its version where that is known, else by its name. */
-static void what_a_cudnn_is_called_and_whether_it_is_served(void)
+static void cudnn_files_have_a_title_and_a_status(void)
 {
     static const struct {
         const char *path;
@@ -65,7 +65,7 @@ static void what_a_cudnn_is_called_and_whether_it_is_served(void)
     }
 }
 
-/* By the first name that is there, whatever its case and its dashes. */
+/* The first installed name is used, independent of its case and dashes. */
 static void packages_by_their_names(void)
 {
     static struct cs_package packages[] = {{"nvidia-cudnn-cu13", "1", ""},
@@ -115,12 +115,13 @@ static void files_that_a_script_names(void)
     CHECK(!cs_start_script_file(&text, ".py", word));
 }
 
-static void what_a_file_says_of_itself(void)
+static void elf_properties_are_read(void)
 {
     struct cs_elf elf;
     const char *why;
     Dl_info libc;
-    CHECK(dladdr((void *)gnu_get_libc_version, &libc) != 0); /* no sanitizer has one of its own */
+    CHECK(dladdr((void *)gnu_get_libc_version, &libc) !=
+          0); /* no sanitizer replaces this function */
     CHECK(cs_elf_open(&elf, libc.dli_fname, &why));
     CHECK_STR(elf.soname ? elf.soname : "none", "libc.so.6");
     CHECK(elf.dynamic && !elf.rpath && !elf.runpath);
@@ -175,7 +176,7 @@ static void where_a_word_of_a_script_may_be(void)
     CHECK_STR(path, "/srv/a.py");
 }
 
-static void who_asks_for_channels_last(void)
+static void channels_last_is_noted(void)
 {
     new_doctor(WORDS("prog", "--channels-last"));
     cs_doctor_layout(&doctor);
@@ -210,8 +211,8 @@ static void nothing_loads_so_that_it_binds_past(void)
     doctor.subjects = 0;
 }
 
-/* Of each PyTorch and cuDNN: the first patch of 2.9 bypasses all from 9.8 on, the later ones those
- * of its own bounds. */
+/* Pairs of PyTorch and cuDNN: the first patch of 2.9 bypasses all versions from 9.8, later patches
+ * those in their own ranges. */
 static void which_pytorch_bypasses_which_cudnn(void)
 {
     static const struct {
@@ -260,7 +261,7 @@ static void without_a_python_nothing_is_looked_for(void)
                    "no python3 in PATH: PyTorch, JAX and others could not be looked for");
 }
 
-static void what_a_command_runs_is_found_first(void)
+static void program_of_a_command_is_the_first_finding(void)
 {
     new_doctor(WORDS("env", "A=1", "/bin/sh", "-c", "true"));
     cs_doctor_examine(&doctor);
@@ -310,7 +311,7 @@ static void where_a_script_sets_ld_preload(void)
         CHECK_INT(cs_start_script_preload(given[i].text), given[i].line);
     new_doctor(WORDS("/bin/sh", "-c", "export LD_PRELOAD=a.so"));
     cs_doctor_program(&doctor);
-    CHECK_INT(doctor.findings, 2); /* the first: what runs */
+    CHECK_INT(doctor.findings, 2); /* the first: the program */
     if (doctor.findings != 2)
         return;
     CHECK_INT(doctor.finding[1].severity, CS_WARNING);
@@ -327,7 +328,7 @@ static void without_a_cudnn_there_is_no_profile_to_read(void)
     SAYS("convshim: no cuDNN: /nonexistent/libcudnn.so.9: cannot open shared object file");
 }
 
-static void run_says_what_it_would_set(void)
+static void dry_run_prints_the_environment(void)
 {
     unsetenv("LD_PRELOAD");
     unsetenv("NVTX_INJECTION64_PATH");
@@ -372,8 +373,8 @@ static int say_verdict(int argc, char **argv)
     return 0;
 }
 
-/* The one line that is concluded: all who have a cuDNN that is served, or why nobody is. */
-static void what_is_concluded(void)
+/* The final line: all libraries with a supported cuDNN, or the reason why there is none. */
+static void conclusion_follows_from_the_findings(void)
 {
     static char nothing[] = "", *command[] = {nothing, NULL};
     static struct cs_client client[] = {
@@ -393,7 +394,7 @@ static void what_is_concluded(void)
     static const struct {
         size_t first, subjects, findings;
         bool commanded, channels_last, running;
-        const char *start, *rest; /* of what is said */
+        const char *start, *rest; /* of the conclusion */
     } rows[] = {
         {0, 3, 1, true, false, false, both, ".\n"},
         {1, 2, 0, false, false, false, both, ".\n"},
@@ -423,22 +424,22 @@ static void what_is_concluded(void)
 int main(void)
 {
     descriptors_begin();
-    TEST(what_wrappers_run);
-    TEST(what_a_cudnn_is_called_and_whether_it_is_served);
+    TEST(wrappers_are_skipped_to_the_program);
+    TEST(cudnn_files_have_a_title_and_a_status);
     TEST(packages_by_their_names);
     TEST(files_that_a_script_names);
-    TEST(what_a_file_says_of_itself);
+    TEST(elf_properties_are_read);
     TEST(where_a_word_of_a_script_may_be);
-    TEST(who_asks_for_channels_last);
+    TEST(channels_last_is_noted);
     TEST(nothing_loads_so_that_it_binds_past);
     TEST(which_pytorch_bypasses_which_cudnn);
     TEST(without_a_python_nothing_is_looked_for);
-    TEST(what_a_command_runs_is_found_first);
+    TEST(program_of_a_command_is_the_first_finding);
     TEST(scripts_of_scripts);
     TEST(where_a_script_sets_ld_preload);
     TEST(without_a_cudnn_there_is_no_profile_to_read);
-    TEST(run_says_what_it_would_set);
-    TEST(what_is_concluded);
+    TEST(dry_run_prints_the_environment);
+    TEST(conclusion_follows_from_the_findings);
     TEST(which_rule_applies_as_json);
     TEST(no_descriptor_is_left_open);
     return REPORT();

@@ -1,6 +1,5 @@
-/* What a server hears of its process and asks of it, and that the process is ended with the
- * simulation, whether it heeds the request or not. The process's end of the line is the test's own.
- */
+/* A server's messages from and to its process. The process ends with the simulation, also if it
+ * ignores the request. The test plays the process's end of the connection. */
 #include "cli/simulate/fork_server.h"
 
 #include "check.h"
@@ -24,8 +23,8 @@ int nanosleep(const struct timespec *pause, struct timespec *left)
     return hurried ? 0 : clock_nanosleep(CLOCK_MONOTONIC, 0, pause, left);
 }
 
-static uid_t foreign; /* who comes is another user's; 0: whoever it is */
-static bool unknown;  /* nobody says whose it is */
+static uid_t foreign; /* the user that connects; 0: the real one */
+static bool unknown;  /* the user that connects cannot be determined */
 
 int getsockopt(int file, int level, int name, void *restrict value, socklen_t *restrict bytes)
 {
@@ -90,8 +89,8 @@ static void who_ignores_it_is_killed(void)
     CHECK_INT(waits, 250);
 }
 
-/* Whoever has ended is no process of ours any more: its number may be another's. */
-static void who_has_ended_gets_no_signal(void)
+/* The id of a process that has ended may belong to another process. */
+static void ended_process_gets_no_signal(void)
 {
     struct cs_fork_server server = server_of(SIG_DFL);
     pid_t pid = server.pid;
@@ -102,10 +101,11 @@ static void who_has_ended_gets_no_signal(void)
     CHECK_INT(waitpid(pid, NULL, 0), pid);
 }
 
-/* --- what is said --- */
+/* --- messages --- */
 
 enum {
-    MOST_ASKED = 128 << 10 /* bytes of a request: what the device's end takes, and one more */
+    MOST_ASKED =
+        128 << 10 /* bytes of a request: the largest that the device accepts, and one more */
 };
 
 static struct cs_fork_server talking;
@@ -128,7 +128,7 @@ static int open_joined(void)
 {
     CHECK(cs_fork_server_open(&talking));
     CHECK_INT(talking.state, CS_FORK_STARTING);
-    talking.pid = getpid(); /* no child: only what ends it would ask */
+    talking.pid = getpid(); /* not a child: only code that ends it would use the id */
     int program = join_server(&talking);
     CHECK_INT(talking.connection, -1);
     return program;
@@ -140,7 +140,7 @@ static void close_joined(int program)
     cs_fork_server_close(&talking);
     char byte;
     ssize_t left;
-    while ((left = recv(program, &byte, 1, 0)) > 0) /* what was asked */
+    while ((left = recv(program, &byte, 1, 0)) > 0) /* the request */
         ;
     CHECK_INT(left, 0); /* it sees the end */
     close(program);
@@ -155,7 +155,7 @@ static struct cs_fork_news heard(int program, const char *message, size_t bytes)
 #define HEARD(program, text) heard(program, text, sizeof text)
 
 /* Messages of one, two and three texts, as the device sends them. */
-static void what_a_program_says(void)
+static void each_message_has_its_news(void)
 {
     int program = open_joined();
     struct cs_fork_news news = HEARD(program, "ready\0");
@@ -216,7 +216,7 @@ static void why_it_cannot_be_forked(void)
     }
 }
 
-/* What else the program starts may come, too: it is sent away, and hears no request. */
+/* Further processes of the program may connect. They are disconnected, and receive no request. */
 static void only_the_first_is_the_program(void)
 {
     char byte;
@@ -235,7 +235,7 @@ static void only_the_first_is_the_program(void)
 }
 
 /* Anybody on the machine can come; the program may come behind them. */
-static void who_is_not_ours_is_sent_away(void)
+static void foreign_processes_are_disconnected(void)
 {
     for (int as = 0; as < 2; as++) {
         CHECK(cs_fork_server_open(&talking));
@@ -287,7 +287,7 @@ static void ends_of_any_number(void)
     }
 }
 
-/* --- what is asked --- */
+/* --- requests --- */
 
 static void requests(void)
 {
@@ -330,7 +330,7 @@ static void requests_of_any_length(void)
     HEARD(program, "ready\0");
     for (int as = 0; as < 3; as++)
         for (size_t bytes = MOST_ASKED - 2; bytes <= MOST_ASKED + 2; bytes++) {
-            char *items[] = {"A=1", as == 1 ? "B" : text}; /* the last fills what is left */
+            char *items[] = {"A=1", as == 1 ? "B" : text}; /* the last fills the remaining space */
             const struct cs_child_variables variables = {.item = items, .items = (size_t)as};
             size_t before = as == 0 ? 0 : as == 1 ? strlen("A=1") + 1 : strlen("A=1") + 1 + 2;
             size_t length = bytes - before - 1;
@@ -346,7 +346,7 @@ static void requests_of_any_length(void)
 
 /* --- how it ends --- */
 
-/* What it said before is heard first; then how it ended, once. */
+/* Its earlier messages come first, then its end, once. */
 static void a_process_that_has_ended(void)
 {
     CHECK(cs_fork_server_open(&talking));
@@ -368,13 +368,13 @@ static void a_process_that_has_ended(void)
     CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
     CHECK_INT(talking.status, 5);
     cs_fork_server_close(&talking);
-    talking.state = CS_FORK_NONE; /* nobody is waited for */
+    talking.state = CS_FORK_NONE; /* no process is waited for */
     talking.pid = getpid();
     cs_fork_server_look(&talking);
     CHECK_INT(talking.state, CS_FORK_NONE);
 }
 
-/* Which does not come to the device, and one that nobody knows any more. */
+/* A process that does not use the device, and one whose id no longer exists. */
 static void a_process_that_says_nothing(void)
 {
     CHECK(cs_fork_server_open(&talking));
@@ -404,7 +404,7 @@ static int descriptors(void)
     return open;
 }
 
-/* Each has a name of its own, and nothing of it stays. */
+/* Each server has its own name, which is removed at its end. */
 static void nothing_stays_open(void)
 {
     char name[sizeof talking.name] = "";
@@ -430,11 +430,11 @@ static void nothing_stays_open(void)
 
 int main(void)
 {
-    TEST(what_a_program_says);
+    TEST(each_message_has_its_news);
     TEST(messages_that_are_cut);
     TEST(why_it_cannot_be_forked);
     TEST(only_the_first_is_the_program);
-    TEST(who_is_not_ours_is_sent_away);
+    TEST(foreign_processes_are_disconnected);
     TEST(ends_of_any_number);
     TEST(requests);
     TEST(requests_of_any_length);
@@ -443,6 +443,6 @@ int main(void)
     TEST(nothing_stays_open);
     TEST(who_heeds_the_request_is_not_killed);
     TEST(who_ignores_it_is_killed);
-    TEST(who_has_ended_gets_no_signal);
+    TEST(ended_process_gets_no_signal);
     return REPORT();
 }

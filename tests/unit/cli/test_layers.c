@@ -24,7 +24,7 @@ static void note(void *ctx, const char *line)
 typedef bool reader(struct cs_layers *, const char *, const struct cs_layer_rules *,
                     cs_layers_note_fn *, void *);
 
-/* Reads a list from a file of its own. */
+/* Reads a list from its own file. */
 static bool read_list(reader *read, const char *text, size_t length,
                       const struct cs_layer_rules *rules, struct cs_layers *layers,
                       struct notes *notes)
@@ -81,7 +81,7 @@ static void columns_of_the_list(void)
     cs_layers_fini(&layers);
 }
 
-static void any_order_and_what_may_be_left_out(void)
+static void columns_in_any_order_with_optional_ones_missing(void)
 {
     struct cs_layers layers;
     struct notes notes;
@@ -150,7 +150,7 @@ static void json_says_the_same(void)
     cs_layers_fini(&layers);
 }
 
-/* A convolution as a summary has it, with one text in the place of another. */
+/* A convolution of a summary, with one text replaced. */
 static bool read_site(const char *was, const char *is, const struct cs_layer_rules *rules,
                       struct cs_layers *layers, struct notes *notes)
 {
@@ -188,7 +188,7 @@ static void convolutions_of_a_summary(void)
     CHECK(read_site("\"name\": \"\"", "\"name\": \"mine\"", &plain, &layers, &notes));
     CHECK_STR(at(&layers, 0)->name, "mine");
     cs_layers_fini(&layers);
-    /* What never ran is no layer, and then there is none. */
+    /* A convolution that never ran is not a layer, so this list is empty. */
     CHECK(!read_site("\"calls\": 3", "\"calls\": 0", &plain, &layers, &notes));
     CHECK_INT((int64_t)layers.count, 0);
     cs_layers_fini(&layers);
@@ -279,7 +279,7 @@ int main(void)
 {
     descriptors_begin();
     TEST(columns_of_the_list);
-    TEST(any_order_and_what_may_be_left_out);
+    TEST(columns_in_any_order_with_optional_ones_missing);
     TEST(rules_of_the_command);
     TEST(wrong_lines_are_named);
     TEST(json_says_the_same);

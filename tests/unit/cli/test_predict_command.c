@@ -113,19 +113,21 @@ static void the_limit_of_scratch(void)
     RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
     CHECK_INT(captured_status, CS_CLI_OK);
     SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,4005888,");
-    file = fopen("arena.ini", "w"); /* none beyond what is reported: no limit of its own here */
+    file =
+        fopen("arena.ini",
+              "w"); /* no scratch of ours beyond the reported size, so this limit has no effect */
     CHECK(file && fputs("workspace = 4MiB\nbacking = own\narena = 0\n", file) >= 0 &&
           fclose(file) == 0);
     RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
     SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,4005888,");
-    file = fopen("arena.ini", "a"); /* nor to what a rule says */
+    file = fopen("arena.ini", "a"); /* a rule does not raise it either */
     CHECK(file && fputs("[rule wide]\nworkspace = 8MiB\n", file) >= 0 && fclose(file) == 0);
     RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
     SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,8011776,");
 }
 
-/* Options that are wrong or do not go together: usage, and the words that tell what. */
-static void what_is_refused(void)
+/* Wrong options and wrong combinations: exit status of a usage error, with the reason. */
+static void wrong_options_are_refused(void)
 {
     enum {
         MOST_WORDS = 8
@@ -323,7 +325,7 @@ int main(void)
     TEST(whether_a_list_fits_as_json);
     TEST(the_picture);
     TEST(the_limit_of_scratch);
-    TEST(what_is_refused);
+    TEST(wrong_options_are_refused);
     TEST(profiles_of_devices);
     TEST(names_of_devices);
     TEST(a_cudnn_is_asked_past_the_library);

@@ -1,4 +1,4 @@
-/* The command line of `convshim predict`: what each option sets, and nothing else. */
+/* The command line of `convshim predict`: each option sets its member alone. */
 #include "check.h"
 #include "cli/common/cli.h"
 #include "cli/predict/predict.h"
@@ -58,7 +58,7 @@ static const struct {
     {"--backing", "own", NUMBER, AT(config.backing), CS_CONFIG_BACKING_OWN},
 };
 
-/* What is taken of a command line; what it is compared with has the same source. */
+/* Reads a command line. The expected value is read by the same function. */
 static int taken(const char *option, const char *value, struct cs_predict_options *options)
 {
     char *argv[8] = {"predict"};
@@ -84,7 +84,7 @@ static int taken(const char *option, const char *value, struct cs_predict_option
     return cs_predict_options(argc, argv, options);
 }
 
-static void every_option_sets_what_it_names(void)
+static void each_option_sets_its_member(void)
 {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         struct cs_predict_options options;
@@ -116,7 +116,7 @@ static void every_option_sets_what_it_names(void)
     }
 }
 
-static void what_is_not_said(void)
+static void omitted_options_have_defaults(void)
 {
     struct cs_predict_options options;
     memset(&options, 0x55, sizeof options);
@@ -134,7 +134,7 @@ static void what_is_not_said(void)
     CHECK_INT(options.rules.count, 0);
 }
 
-static void what_is_refused(void)
+static void wrong_values_are_refused(void)
 {
     static const char *const wrong[][2] = {
         {"--threads", "0"},   {"--threads", "9"}, {"--threads", "x"},  {"--threads", "1x2"},
@@ -149,8 +149,8 @@ static void what_is_refused(void)
 
 int main(void)
 {
-    TEST(every_option_sets_what_it_names);
-    TEST(what_is_not_said);
-    TEST(what_is_refused);
+    TEST(each_option_sets_its_member);
+    TEST(omitted_options_have_defaults);
+    TEST(wrong_values_are_refused);
     return REPORT();
 }

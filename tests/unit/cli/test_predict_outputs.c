@@ -1,5 +1,5 @@
-/* `convshim predict` by the rule of thumb: each format for one convolution, a list and a sweep,
- * what it accepts and refuses, and that it gives back the memory it takes. */
+/* `convshim predict` by the rule of thumb: each format for one convolution, a list and a sweep, the
+ * accepted and refused arguments, and that all memory is freed. */
 #include "cli/common/read_file.h"
 #include "golden.h"
 #include <cjson/cJSON.h>

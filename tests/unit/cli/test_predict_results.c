@@ -114,7 +114,7 @@ static void advice_on_slow_layers(void)
 }
 
 /* The answer to --fits: the numbers that do not fit, and the workspace with which all fit. */
-static void what_fits(void)
+static void convolutions_that_fit_are_counted(void)
 {
     static const struct {
         size_t before, after, unanswered;
@@ -190,7 +190,7 @@ static void pictures(void)
     CHECK(show_picture((void *)"/dev/full") != 0);
 }
 
-/* --- what a model sums to --- */
+/* --- sums for each model --- */
 
 static void sums_by_model(void)
 {
@@ -220,7 +220,7 @@ static void sums_by_model(void)
     free(sum);
 }
 
-/* What is left beside the tensors is asked for in whole KiB; less than one is nothing. */
+/* The memory that the tensors leave is queried in whole KiB. Less than one KiB counts as none. */
 static void the_largest_workspace_with_which_all_fits(void)
 {
     static const struct cs_rules none;
@@ -272,8 +272,8 @@ static void the_largest_workspace_with_which_all_fits(void)
     CHECK(found.possible);
 }
 
-/* What was found is asked once more of all: with that workspace none may be larger, and one that is
- * just as large fits. */
+/* The found workspace is checked with all convolutions: none may need more, and an equal size fits.
+ */
 static void the_workspace_is_confirmed(void)
 {
     static const struct cs_rules none;
@@ -308,7 +308,7 @@ int main(void)
 {
     heap_watch();
     TEST(advice_on_slow_layers);
-    TEST(what_fits);
+    TEST(convolutions_that_fit_are_counted);
     TEST(pictures);
     TEST(sums_by_model);
     TEST(the_largest_workspace_with_which_all_fits);

@@ -1,4 +1,4 @@
-/* What a running process has loaded: this one, which maps files that are only called so. */
+/* The files that a running process has loaded: this one, which maps files with suitable names. */
 #include "check.h"
 #include "cli/common/process_files.h"
 
@@ -38,7 +38,7 @@ static void look(void)
     CHECK(cs_process_files(getpid(), &seen));
 }
 
-static void what_is_not_loaded_has_no_path(void)
+static void library_that_is_not_loaded_has_no_path(void)
 {
     map("libcudart.so.13", 9);
     look();
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     }
     if (!mkdtemp(folder) || chdir(folder) != 0)
         return 1;
-    TEST(what_is_not_loaded_has_no_path);
+    TEST(library_that_is_not_loaded_has_no_path);
     TEST(the_name_is_the_kernels);
     TEST(the_dispatcher_goes_before_the_parts);
     TEST(the_first_library_counts);

@@ -1,5 +1,5 @@
-/* What `convshim doctor --pid` and `convshim status` say of a process that runs: this program, with
- * variables, files in memory that are only called so, and counters. */
+/* The reports of `convshim doctor --pid` and `convshim status` about a running process: this
+ * program, with variables, files in memory with suitable names, and counters. */
 #include "account/live.h"
 #include "golden.h"
 
@@ -89,7 +89,7 @@ static pid_t begin(const char *const *variables, const char *const *words)
     return pid;
 }
 
-/* --- what is said --- */
+/* --- reports --- */
 
 static void end(pid_t pid)
 {

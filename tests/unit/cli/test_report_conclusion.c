@@ -1,4 +1,4 @@
-/* src/cli/report: what a report advises, the most important thing alone. */
+/* src/cli/report: the advice of a report, which is its most important finding alone. */
 #include "check.h"
 #include "cli/report/report.h"
 #include <limits.h>
@@ -8,14 +8,14 @@ enum {
     MOST_PASSED = 2
 };
 
-/* A run as a summary has it, with what it is to be advised. */
+/* A run as a summary contains it, with its expected advice. */
 struct said {
     const char *bypass, *workspace;
     struct cs_summary_passed passed[MOST_PASSED];
     size_t passed_count;
     int64_t tiled, fallback, failed, launches, required;
     int64_t moments, peak_before, peak_after;
-    const char *advice; /* behind what every report says; "" none */
+    const char *advice; /* after the text that each report contains; "" for none */
 };
 
 static char no_tiling[] = "NO_TILING", report_only[] = "REPORT_ONLY", provided[] = "PROVIDED",
@@ -86,7 +86,7 @@ static void where_nothing_is_tiled(void)
         check_said(&said[i]);
 }
 
-static void what_matters_more_is_said(void)
+static void most_important_finding_is_the_advice(void)
 {
     static const struct said said[] = {
         {.bypass = "libfoo.so",
@@ -114,7 +114,7 @@ static void what_matters_more_is_said(void)
         check_said(&said[i]);
 }
 
-/* Whatever the counts are to each other: failed calls come first, then such as ran in one piece. */
+/* For all combinations of counts: failed calls come first, then untiled ones. */
 static void every_mixture_of_calls(void)
 {
     for (int mixture = 0; mixture < 64; mixture++) {
@@ -139,7 +139,7 @@ static void every_mixture_of_calls(void)
     }
 }
 
-static void what_tiles_cost(void)
+static void cost_of_tiles_is_advised(void)
 {
     static const struct said said[] = {
         {.tiled = 2,
@@ -168,8 +168,8 @@ static void what_tiles_cost(void)
 int main(void)
 {
     TEST(where_nothing_is_tiled);
-    TEST(what_matters_more_is_said);
+    TEST(most_important_finding_is_the_advice);
     TEST(every_mixture_of_calls);
-    TEST(what_tiles_cost);
+    TEST(cost_of_tiles_is_advised);
     return REPORT();
 }

@@ -1,5 +1,5 @@
 /* `convshim report` and `convshim tune --summary`: tables of given summaries in each format, pages,
- * refusals, wrong values of each member, and that they give back what they take. */
+ * refusals, wrong values of each member, and that all memory is freed. */
 #include "cli/common/read_file.h"
 #include "golden.h"
 #include "markup.h"
@@ -176,7 +176,7 @@ static void pages(void)
     }
 }
 
-/* --- one value that is not what it should be --- */
+/* --- one wrong value --- */
 
 static int refused; /* values */
 

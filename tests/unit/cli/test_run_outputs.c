@@ -1,5 +1,5 @@
-/* `convshim run`: the environment that a program would get, presets, and what cannot be run. No
- * program is run. */
+/* `convshim run`: the environment that a program would get, presets, and programs that cannot be
+ * run. No program is run. */
 #include "golden.h"
 
 #include <stdlib.h>

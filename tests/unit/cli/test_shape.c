@@ -63,7 +63,7 @@ static void channels_last(void)
     CHECK_STR(cs_problem_layout(&problem), "ndhwc");
 }
 
-static void what_is_no_convolution(void)
+static void invalid_shapes_are_refused(void)
 {
     struct cs_problem problem;
     struct cs_shape shape = sample();
@@ -91,7 +91,7 @@ static void what_is_no_convolution(void)
     CHECK(!makes(&shape, &problem));
 }
 
-/* Whatever the numbers: a sound problem or an error, never a wrapped product. */
+/* All numbers give a valid problem or an error, never a wrapped product. */
 static void random_extents(void)
 {
     static const int64_t odd[] = {-1, 0, 1, 2, 3, 7, 64, 1 << 20, INT64_C(1) << 40, INT64_MAX};
@@ -151,7 +151,7 @@ static void words(void)
     }
 }
 
-/* What the summary writes is read, and written again the same. */
+/* Texts of the summary are read, and written again unchanged. */
 static void the_summarys_text(void)
 {
     static const char *const texts[] = {"1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw",
@@ -184,7 +184,7 @@ int main(void)
 {
     TEST(channels_first);
     TEST(channels_last);
-    TEST(what_is_no_convolution);
+    TEST(invalid_shapes_are_refused);
     TEST(random_extents);
     TEST(numbers);
     TEST(words);

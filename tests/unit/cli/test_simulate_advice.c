@@ -1,5 +1,5 @@
-/* When a simulation advises expandable segments: a PyTorch program that wants a larger device with
- * the library, and does not have them. */
+/* A simulation advises expandable segments if a PyTorch program without them needs a larger device
+ * with the library. */
 #include "cli/simulate/simulate.h"
 
 #include "check.h"
@@ -56,7 +56,7 @@ static bool names_the_option(const struct cs_simulated_pair *pair)
     return advice != NULL;
 }
 
-static void where_a_larger_device_is_wanted(void)
+static void expandable_segments_are_advised_if_a_larger_device_is_needed(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct cs_simulated_pair pair = pair_of(&cases[i]);
@@ -81,7 +81,7 @@ static void to_programs_of_pytorch_that_ran_both_ways(void)
     CHECK(!names_the_option(&pair));
 }
 
-/* What a program had that was short of it tells nothing. */
+/* A run that was short of memory is no evidence. */
 static void not_where_memory_was_short(void)
 {
     struct cs_simulated_pair pair = pair_of(&cases[1]);
@@ -101,8 +101,8 @@ static void a_limit_to_onnx_runtime(void)
     *program.framework = '\0';
 }
 
-/* By either name of the variable, whatever is chosen of them; the simulation chooses them where
- * neither is set. */
+/* Under both names of the variable, for any setting in it. The simulation sets them if neither is
+ * set. */
 static void unless_segments_are_chosen_already(void)
 {
     static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
@@ -123,7 +123,7 @@ int main(void)
 {
     setenv("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:512", 1);
     unsetenv("PYTORCH_ALLOC_CONF");
-    TEST(where_a_larger_device_is_wanted);
+    TEST(expandable_segments_are_advised_if_a_larger_device_is_needed);
     TEST(to_programs_of_pytorch_that_ran_both_ways);
     TEST(unless_segments_are_chosen_already);
     TEST(not_where_memory_was_short);

@@ -1,6 +1,6 @@
-/* All that `convshim simulate` and `convshim tune` make of what runs left: results, timelines, what
- * convolutions require beside what is held, every form of a pair, of several devices, the page, the
- * ini file. The runs' files are written here. And all memory is given back. */
+/* The outputs of `convshim simulate` and `convshim tune` for given runs: results, timelines,
+ * workspaces next to the held memory, each form of a pair and of several devices, the page, the ini
+ * file. The files of the runs are written here. All memory must be freed. */
 #include "cli/common/read_file.h"
 #include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
@@ -131,7 +131,7 @@ static void write_shared(void)
                                   "c 40000 512 600 60 1 fourth\n");
 }
 
-/* --- what is read of them --- */
+/* --- reading them --- */
 
 static void put(const char *name, int64_t value)
 {
@@ -269,7 +269,7 @@ static int show_exposures(void *unused)
     return 0;
 }
 
-static void what_runs_left(void)
+static void files_of_runs_are_read(void)
 {
     mkdir("damaged", 0777);
     write_file("damaged/report.3.json", "{");
@@ -326,7 +326,7 @@ static struct cs_device_file device[] = {{.name = "h100", .title = "NVIDIA H100"
                                          {.name = "t4", .title = "Tesla <T4>"},
                                          {.name = "x", .title = "X"}};
 
-/* Whatever a figure, a verdict or a note depends on, by turns. */
+/* Each input of a figure, a verdict or a note in turn. */
 static void make_pair(struct cs_simulated_pair *to, int variant)
 {
     static const char *const names[] = {"plain", "tiled"};
@@ -395,7 +395,8 @@ static int show_pair(void *state)
     if (view->page) {
         char error[CS_FILE_ERROR];
         bool good = cs_simulate_html(&simulation, pair, view->page);
-        long long left = atomic_exchange(&heap_left, -1); /* what follows is the test's */
+        long long left =
+            atomic_exchange(&heap_left, -1); /* the following allocations are the test's */
         char *page = good ? cs_read_file_text(view->page, error) : NULL;
         atomic_store(&heap_left, left);
         fputs(page ? page : "", stdout);
@@ -652,7 +653,7 @@ int main(void)
     write_plain();
     write_tiled();
     write_shared();
-    TEST(what_runs_left);
+    TEST(files_of_runs_are_read);
     TEST(output_of_failed_programs);
     TEST(every_format);
     TEST(pages);

@@ -1,4 +1,4 @@
-/* What `convshim simulate` and `convshim tune` say of runs, here made by hand. */
+/* Reports of `convshim simulate` and `convshim tune` about runs, here made by hand. */
 #include "capture.h"
 #include "cli/common/read_file.h"
 #include "cli/report/summary_reader.h"
@@ -123,7 +123,7 @@ static void a_device_that_was_left_unused(void)
     }
 }
 
-/* What it runs with beside memory to spare, in the singular and the plural. */
+/* Signs of memory pressure, in the singular and the plural. */
 static void a_run_that_had_little_memory(void)
 {
     static const struct {
@@ -174,7 +174,7 @@ static void names_are_counted_and_cut(void)
     cJSON_Delete(result.report);
 }
 
-static void what_is_held_at_the_peak_of_nothing(void)
+static void empty_timeline_has_no_rows(void)
 {
     struct cs_timeline timeline = {.moments = 0};
     struct cs_table table;
@@ -183,7 +183,7 @@ static void what_is_held_at_the_peak_of_nothing(void)
     cs_table_fini(&table);
 }
 
-static void rules_have_what_a_site_says(void)
+static void rules_have_the_keys_of_their_site(void)
 {
     char text[256];
     cJSON *site = cJSON_Parse(
@@ -242,7 +242,7 @@ static int write_tuned(int argc, char **argv)
     return 0;
 }
 
-static void the_file_of_tune_says_what_each_way_takes(void)
+static void ini_file_of_tune_lists_the_result_of_each_way(void)
 {
     static const struct cs_tune_options options = {.fits = 1 << 30};
     static struct cs_device_file device = {.title = "NVIDIA H100"};
@@ -288,7 +288,7 @@ static struct cs_tune_point point_of(int how, int64_t peak)
         .ran = how != NEVER, .fits = how == FITS, .peak = peak, .missing_bytes = 1 << 20};
 }
 
-/* A file comes of rules alone that do what nothing else does. */
+/* A file is written only for rules alone, if no other way has their effect. */
 static void tune_writes_no_file_that_does_nothing(void)
 {
     static const struct {
@@ -394,7 +394,7 @@ static void write_summary(const char *path)
     free(text);
 }
 
-static void what_a_summary_says_is_read_and_shown(void)
+static void contents_of_a_summary_are_shown(void)
 {
     char path[] = "/tmp/convshim-summary-XXXXXX", error[CS_SUMMARY_ERROR] = "";
     struct cs_run_summary run;
@@ -509,16 +509,16 @@ int main(void)
     TEST(a_device_that_was_left_unused);
     TEST(a_run_that_had_little_memory);
     TEST(names_are_counted_and_cut);
-    TEST(what_is_held_at_the_peak_of_nothing);
-    TEST(rules_have_what_a_site_says);
+    TEST(empty_timeline_has_no_rows);
+    TEST(rules_have_the_keys_of_their_site);
     TEST(rules_have_nothing_of_numbers_that_are_none);
     TEST(one_side_alone);
-    TEST(the_file_of_tune_says_what_each_way_takes);
+    TEST(ini_file_of_tune_lists_the_result_of_each_way);
     TEST(tune_writes_no_file_that_does_nothing);
     TEST(tune_of_a_summary_alone);
     TEST(runs_of_a_job_become_one);
     TEST(the_process_that_held_most);
     TEST(the_page_goes_by_calls);
-    TEST(what_a_summary_says_is_read_and_shown);
+    TEST(contents_of_a_summary_are_shown);
     return REPORT();
 }

@@ -1,5 +1,5 @@
-/* The variables that a simulated run gets, over those of this process: by what the user has set, by
- * side, by what the run is to record. */
+/* The variables of a simulated run, in addition to those of this process: by the user's settings,
+ * by side, by the records of the run. */
 #include "golden.h"
 
 #include "cli/simulate/simulation.h"

@@ -32,7 +32,7 @@ static void output_and_errors_are_read(void)
     expect(":", NULL, 0, "");
 }
 
-/* What closes its output first is waited for still. */
+/* A process that closes its output first is still waited for. */
 static void the_status_is_that_of_its_end(void)
 {
     expect("echo last; exec >&- 2>&-; sleep 0.3; exit 5", NULL, 5, "last\n");
@@ -48,7 +48,7 @@ static void a_program_that_is_not_there_is_127(void)
     free(text);
 }
 
-static void the_environment_is_what_was_said(void)
+static void environment_has_the_given_changes(void)
 {
     static const char *const set[] = {"CONVSHIM_TEST_A=1", "LD_PRELOAD=", "CONVSHIM_TEST_C=3",
                                       NULL};
@@ -112,7 +112,7 @@ int main(void)
     TEST(output_and_errors_are_read);
     TEST(the_status_is_that_of_its_end);
     TEST(a_program_that_is_not_there_is_127);
-    TEST(the_environment_is_what_was_said);
+    TEST(environment_has_the_given_changes);
     TEST(there_is_nothing_to_read);
     TEST(signals_do_not_end_the_wait);
     TEST(of_very_much_output_the_beginning_is_kept);

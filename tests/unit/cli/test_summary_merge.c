@@ -9,7 +9,8 @@ enum {
     RUNS = 2
 };
 
-/* Two processes of a job: the first tiled what the second left alone. Nothing in them is owned. */
+/* Two processes of a job: the first tiled a convolution that the second did not. The structures own
+ * no memory. */
 struct job {
     struct cs_run_option option[RUNS][3];
     struct cs_summary_passed passed[RUNS][2];
@@ -178,8 +179,8 @@ static void tables_of_a_job(void)
     cs_summary_fini(&report.all);
 }
 
-/* One that an older library wrote, with an option that this one does not know, whose clock was set
- * back meanwhile. */
+/* A summary of an older library, with an option that is unknown today. The clock was set back
+ * during the run. */
 static void tables_of_an_older_run(void)
 {
     struct job job;

@@ -96,8 +96,8 @@ static void for_programs(void)
     free(text);
 }
 
-/* What a terminal would take for a command is not put there: control characters of one byte, and
- * those of two in UTF-8 (U+0080 to U+009F). All other bytes stay as they are. */
+/* Control characters, which would act as commands to a terminal, are removed: those of one byte,
+ * and those of two in UTF-8 (U+0080 to U+009F). All other bytes are unchanged. */
 static void nothing_commands_a_terminal(void)
 {
     static const struct cs_column name[] = {{"name", "name", CS_CELL_TEXT}};

@@ -1,5 +1,5 @@
-/* Timelines are put together from what the device recorded and what PyTorch's allocator did, here
- * written by hand: addresses are used again, and rounding is the allocator's. */
+/* Timelines are made from the records of the device and of PyTorch's allocator, here written by
+ * hand: addresses are reused, and sizes are rounded as by the allocator. */
 #include "check.h"
 #include "cli/simulate/timeline.h"
 #include "cli/tune/exposure.h"
@@ -25,7 +25,7 @@ static void write_record(const char *text)
     taken = atomic_load(&heap_taken);
 }
 
-/* And with what was read of it all memory is given back. */
+/* All memory of the record is freed, too. */
 static void remove_record(void)
 {
     char path[sizeof run.folder + 32];
@@ -47,8 +47,8 @@ static const char untiled[] =
                                        16, 32) ",\"calls\":2,\"tiled\":0,\"required\":9000,"
                                                "\"name\":\"\"}]}";
 
-/* What is held: a tensor of 10 KiB, beside it workspaces of 4 KiB and 9,000 bytes, at its end a
- * tensor of 20 KiB alone, and a workspace of 9,000 bytes beside 2 KiB. */
+/* The held memory: a tensor of 10 KiB, at the same time workspaces of 4 KiB and 9,000 bytes, at its
+ * end a tensor of 20 KiB alone, and a workspace of 9,000 bytes next to 2 KiB. */
 static const char history[] =
     "{\"framework\":\"PyTorch\",\"history\":{\"stacks\":[[\"/x/site-packages/torch/nn/conv.py:5 "
     "f\","
@@ -73,7 +73,7 @@ static struct cs_simulated_result result_of(const char *summary, const char *fra
     return result;
 }
 
-static void workspaces_are_found_in_what_pytorch_allocated(void)
+static void workspaces_are_found_among_pytorch_allocations(void)
 {
     struct cs_timeline timeline;
     write_record(record);
@@ -127,7 +127,7 @@ static void tiles_share_a_workspace(void)
     remove_record();
 }
 
-static void what_sticks_out_gets_a_limit(void)
+static void convolutions_above_the_level_get_a_limit(void)
 {
     struct cs_exposures exposures;
     write_record(record);
@@ -200,7 +200,7 @@ static void a_launch_like_another_is_of_its_site(void)
     }
 }
 
-/* What a run with rules tells of each convolution; of what it did not have, nothing. */
+/* A run with rules reports each convolution's size. A convolution that it lacks gets none. */
 static void a_run_with_rules_is_measured(void)
 {
     static const char ruled[] = "{\"order\":[],\"sites\":[{\"problem\":" PROBLEM(
@@ -259,7 +259,7 @@ static void reasons_that_room_does_not_help(void)
         CHECK(cs_exposures_measure(&exposures, &run, &other));
         CHECK_INT(exposures.item[1].cannot, rows[i].cannot);
         CHECK_INT(exposures.item[1].untiled, rows[i].limit > 0 && rows[i].limit < 9000 ? 2 : 0);
-        exposures.count = 1; /* what lies behind the last one is none */
+        exposures.count = 1; /* entries after the last are not used */
         exposures.item[1].untiled = 77;
         CHECK(cs_exposures_measure(&exposures, &run, &other));
         CHECK_INT(exposures.item[1].untiled, 77);
@@ -319,7 +319,7 @@ static void a_workspace_alone_leaves_nothing(void)
 }
 
 /* The first block of a run is a workspace as any, held while more is. */
-static void a_first_block_counts_what_is_held_beside_it(void)
+static void first_block_counts_the_memory_held_at_its_time(void)
 {
     static const char summary[] = "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(
         4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4000}]}";
@@ -350,7 +350,7 @@ static void a_run_that_held_nothing_has_no_peak(void)
 }
 
 /* Limits are rounded to 64 KiB, so sizes are larger here. */
-static void limits_are_what_is_left_below_the_target_and_grow(void)
+static void limits_grow_to_the_memory_left_below_the_target(void)
 {
     struct cs_exposure item[] = {{.around = 50 << 20, .required = 60 << 20},
                                  {.around = 90 << 20, .required = 30 << 20},
@@ -373,7 +373,7 @@ static void limits_are_what_is_left_below_the_target_and_grow(void)
 }
 
 /* A limit of all that is required would say nothing. */
-static void a_limit_is_less_than_what_is_required(void)
+static void limit_is_less_than_the_required_size(void)
 {
     struct cs_exposure item[] = {{.around = (100 << 20) - 10, .required = 64 << 10},
                                  {.around = (100 << 20) - 10, .required = (64 << 10) + 1},
@@ -413,7 +413,7 @@ static void without_a_framework_blocks_are_the_devices(void)
     remove_record();
 }
 
-/* No block was recorded: what a call requires stands alone. */
+/* No block was recorded, so the workspace of a call is the only allocation. */
 static void a_run_without_blocks_has_exposures(void)
 {
     struct cs_exposures exposures;
@@ -432,7 +432,7 @@ static void a_run_without_blocks_has_exposures(void)
     remove_record();
 }
 
-/* Workspaces that lie in no block of what PyTorch recorded, of which there may be none. */
+/* Workspaces outside all blocks that PyTorch recorded; there may be no such block. */
 static void workspaces_that_no_block_has(void)
 {
     static const struct {
@@ -529,8 +529,8 @@ static void which_block_a_workspace_is(void)
     }
 }
 
-/* Of calls that share one: that of the first with the most. What a site reported is its workspace
- * where it was tiled alone. */
+/* The workspace of calls that share a block is that of the first with the largest size. The
+ * reported size of a site is its workspace only if it was tiled. */
 static void whose_workspace_a_block_is(void)
 {
     static const char events[] =
@@ -603,7 +603,7 @@ static void a_long_run_keeps_all(void)
     remove_record();
 }
 
-static void calls_that_the_summary_does_not_have_are_told(void)
+static void calls_missing_in_the_summary_are_reported(void)
 {
     struct cs_timeline timeline;
     write_record("m 1\nc 0 0 100 10 1 first\n");
@@ -618,25 +618,25 @@ static void calls_that_the_summary_does_not_have_are_told(void)
 int main(void)
 {
     heap_watch();
-    TEST(workspaces_are_found_in_what_pytorch_allocated);
+    TEST(workspaces_are_found_among_pytorch_allocations);
     TEST(tiles_share_a_workspace);
-    TEST(what_sticks_out_gets_a_limit);
+    TEST(convolutions_above_the_level_get_a_limit);
     TEST(a_run_with_rules_is_measured);
     TEST(reasons_that_room_does_not_help);
     TEST(calls_without_all_their_launches);
     TEST(a_workspace_alone_leaves_nothing);
     TEST(an_address_that_is_no_number_is_0);
     TEST(a_launch_like_another_is_of_its_site);
-    TEST(a_first_block_counts_what_is_held_beside_it);
+    TEST(first_block_counts_the_memory_held_at_its_time);
     TEST(a_run_that_held_nothing_has_no_peak);
-    TEST(limits_are_what_is_left_below_the_target_and_grow);
-    TEST(a_limit_is_less_than_what_is_required);
+    TEST(limits_grow_to_the_memory_left_below_the_target);
+    TEST(limit_is_less_than_the_required_size);
     TEST(without_a_framework_blocks_are_the_devices);
     TEST(a_run_without_blocks_has_exposures);
     TEST(workspaces_that_no_block_has);
     TEST(which_block_a_workspace_is);
     TEST(whose_workspace_a_block_is);
     TEST(a_long_run_keeps_all);
-    TEST(calls_that_the_summary_does_not_have_are_told);
+    TEST(calls_missing_in_the_summary_are_reported);
     return REPORT();
 }

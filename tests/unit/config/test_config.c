@@ -1,4 +1,4 @@
-/* src/config: how options are written, what is allowed, and what is said about the rest. */
+/* src/config: syntax of options, allowed values, and the notes about other input. */
 #include "config_fixture.h"
 #include "descriptors.h"
 
@@ -129,7 +129,7 @@ static void options_are_read(void)
     CHECK_STR(config.source, path_of("test.ini"));
 }
 
-static void an_indented_option_is_one_of_its_own(void)
+static void indented_line_is_a_separate_option(void)
 {
     load_text("workspace = 1MiB\n    tiles = 7\n\t policy = off\n   oops\n");
     CHECK_INT(config.workspace, 1 << 20);
@@ -214,7 +214,7 @@ static const struct {
     {"max_slowdown", "or", false},
 };
 
-static void bounds_are_those_that_are_told(void)
+static void bounds_agree_with_their_messages(void)
 {
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         int index = cs_option_find(bounds[i].name);
@@ -647,7 +647,7 @@ static void any_text_gives_valid_values(void)
         items[start + size] = '\0';
         load();
         check_valid_values();
-        CHECK(note_count <= 35); /* two sources, and what contradicts the budget */
+        CHECK(note_count <= 35); /* two sources, and the options that contradict the budget */
         for (int j = 0; j < note_count && j < MAX_NOTES; j++)
             CHECK(strlen(notes[j]) < 768 && !strchr(notes[j], '\n'));
         changed += config.tiles != 4 || config.log != CS_LOG_WARN;
@@ -666,8 +666,8 @@ int main(void)
     TEST(sizes_as_written);
     TEST(sizes_survive_writing_and_reading);
     TEST(options_are_read);
-    TEST(an_indented_option_is_one_of_its_own);
-    TEST(bounds_are_those_that_are_told);
+    TEST(indented_line_is_a_separate_option);
+    TEST(bounds_agree_with_their_messages);
     TEST(a_bad_value_makes_one_note_and_the_default_stays);
     TEST(an_unknown_name_makes_one_note);
     TEST(an_unknown_section_makes_one_note);

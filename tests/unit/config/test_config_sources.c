@@ -59,7 +59,7 @@ static void set_paths(const char *xdg, const char *home)
         setenv("HOME", home, 1);
 }
 
-/* What errno was before has no part in it. */
+/* An earlier value of errno has no effect. */
 static void the_end_of_a_file_ends_it(void)
 {
     for (int error = EINTR; error != 0; error = error == EINTR ? EIO : 0) {
@@ -215,7 +215,7 @@ static void a_variable_for_every_option(void)
         unsetenv(cs_config_variable(cs_options[i].name));
 }
 
-/* What looks like ours and is not would have no effect without a word. */
+/* A variable with our prefix that is no option of ours is reported, since it has no effect. */
 static void unknown_variables(void)
 {
     static const struct {
@@ -294,9 +294,9 @@ static void every_value_knows_its_origin(void)
     check_origin(CS_OPTION_log, "", 0);
 }
 
-/* What the program says itself goes over all else, the later over the earlier, as long as there is
- * room for it; and it can be tried before. For good: the last test. */
-static void what_the_program_says_goes_over_all(void)
+/* Options set by the program override all others, later ones override earlier ones, while there is
+ * room. They can be tried before. This cannot be undone, so it is the last test. */
+static void options_of_the_program_override_all_others(void)
 {
     static char long_items[CS_CONFIG_TEXT];
     static struct cs_config tried;
@@ -375,7 +375,7 @@ static void a_file_alone(void)
     CHECK_INT(config.tiles, 4);
 }
 
-static void a_budget_means_scratch_of_our_own(void)
+static void budget_implies_own_scratch(void)
 {
     load_items("interleave.budget=64MiB");
     CHECK_INT(note_count, 0);
@@ -574,7 +574,7 @@ int main(void)
     TEST(unknown_variables);
     TEST(every_value_knows_its_origin);
     TEST(a_file_alone);
-    TEST(a_budget_means_scratch_of_our_own);
+    TEST(budget_implies_own_scratch);
     TEST(a_long_path_leaves_no_room_for_others);
     TEST(a_budget_goes_over_the_backing_of_all_sources);
     TEST(a_path_of_the_environment_fits_or_is_noted);
@@ -585,6 +585,6 @@ int main(void)
     TEST(every_blank_is_one);
     TEST(ranks);
     TEST(lines_are_whole_or_ignored);
-    TEST(what_the_program_says_goes_over_all);
+    TEST(options_of_the_program_override_all_others);
     return !remove_folder() || REPORT();
 }

@@ -1,4 +1,4 @@
-/* How every option and every key of a rule takes each of many texts: the value, or what is said. */
+/* Each option and each key of a rule with many texts: the resulting value, or the note. */
 #include "cli/golden.h"
 #include "config/config.h"
 #include "config/option.h"

@@ -1,4 +1,4 @@
-/* src/config/limits.c, session.c and diagnostics.c: what options mean, value by value. */
+/* src/config/limits.c, session.c and diagnostics.c: the meaning of each option's values. */
 #include "config/limits.h"
 
 #include "check.h"
@@ -48,7 +48,8 @@ static void the_arena(void)
     }
 }
 
-/* Own scratch bounds what one convolution may use; the caller's does not. */
+/* A limit of the library's scratch also limits the workspace of one convolution; a limit of the
+ * caller's does not. */
 static void workspace_and_own_scratch(void)
 {
     static const struct {
@@ -142,7 +143,7 @@ static void the_run_of_the_environment(void)
     }
 }
 
-static void what_is_preloaded(void)
+static void preloaded_library_is_recognized(void)
 {
     static const struct {
         const char *list;
@@ -287,7 +288,7 @@ int main(void)
     TEST(workspace_and_own_scratch);
     TEST(rules_of_programs_and_scripts);
     TEST(the_run_of_the_environment);
-    TEST(what_is_preloaded);
+    TEST(preloaded_library_is_recognized);
     TEST(the_folder_of_running_processes);
     TEST(bytes_are_shown_as_they_can_be);
     TEST(notes_end_at_some_number);

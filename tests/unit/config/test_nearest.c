@@ -22,14 +22,14 @@ static void distances(void)
     }
 }
 
-static void what_is_too_far(void)
+static void distance_limit_grows_with_the_length(void)
 {
     static const size_t far[] = {1, 1, 2, 2, 2, 3, 3, 3, 4};
     for (size_t length = 0; length < sizeof far / sizeof *far; length++)
         CHECK_INT(cs_option_name_too_far(length), far[length]);
 }
 
-/* The last letters that differ from the name as far as may be, and one more. */
+/* Changes the last `letters` letters of the name to different ones. */
 static void misspell(const char *name, size_t letters, char text[CS_CONFIG_NAME])
 {
     size_t length = strlen(name);
@@ -141,7 +141,7 @@ int main(void)
     if (!make_folder())
         return 1;
     TEST(distances);
-    TEST(what_is_too_far);
+    TEST(distance_limit_grows_with_the_length);
     TEST(options_are_suggested);
     TEST(a_misplaced_option_is_found);
     TEST(sections_are_known_and_suggested);

@@ -1,5 +1,5 @@
-/* Options as texts: each value is written as it may be read again, whatever the text held before.
- */
+/* Options as texts: each written value can be read back, independent of the buffer's earlier
+ * contents. */
 #include "config_fixture.h"
 
 #include "config/option.h"
@@ -23,7 +23,7 @@ static void defaults_as_the_list_has_them(void)
 }
 
 /* The words that an option allows, and values of other forms. */
-static void what_is_set_is_written(void)
+static void written_options_read_back_alike(void)
 {
     static const char *const more[] = {"1KiB", "1025", "3MiB", "7GiB",  "1TiB",    "0",
                                        "2",    "1.5",  "1.25", "1000",  "fast",    "/a/b",
@@ -55,6 +55,6 @@ static void what_is_set_is_written(void)
 int main(void)
 {
     TEST(defaults_as_the_list_has_them);
-    TEST(what_is_set_is_written);
+    TEST(written_options_read_back_alike);
     return REPORT();
 }

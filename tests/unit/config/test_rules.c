@@ -1,4 +1,4 @@
-/* Rules: what their keys mean, which one applies, what it changes, and what is said about it. */
+/* Rules: meaning of their keys, which one applies, its effect, and the notes about it. */
 #include "config_fixture.h"
 #include "decide/rule.h"
 #include "random_problem.h"
@@ -412,8 +412,8 @@ static void rules_survive_writing_and_reading(void)
     CHECK_STR(again, "[rul");
 }
 
-/* What an explanation says was asked for is the rule as it could be written. */
-static void what_is_explained_can_be_read_again(void)
+/* The requested shape in an explanation is written as a rule could contain it. */
+static void explanation_can_be_read_back_as_a_rule(void)
 {
     static const char *const lines[] = {"direction = dgrad, wgrad",
                                         "dtype = bf16",
@@ -472,6 +472,6 @@ int main(void)
     TEST(why_a_rule_applies);
     TEST(the_first_that_matches_is_the_one);
     TEST(rules_survive_writing_and_reading);
-    TEST(what_is_explained_can_be_read_again);
+    TEST(explanation_can_be_read_back_as_a_rule);
     return !remove_folder() || REPORT();
 }

@@ -67,7 +67,7 @@ static void a_fault_drops_its_rule_whole(void)
     }
 }
 
-/* Each of several faults has its line; what is right in between is no fault. */
+/* Each fault gets its line; correct lines between them get none. */
 static void every_fault_of_a_rule_is_named(void)
 {
     load_text("[rule a]\nh = 10..2\nkernel = 3x\nn = 1\ncolour = red\nskip = yes\nn = 2\n"
@@ -81,7 +81,7 @@ static void every_fault_of_a_rule_is_named(void)
     CHECK_STR(config.rules.rule[0].name, "b");
 }
 
-/* What is no line of an option must not be left out of a rule in silence. */
+/* A line that is not an option drops its rule; the line is not skipped silently. */
 static void lines_that_cannot_be_read(void)
 {
     static const char *const lines[] = {"n 5", "just words", "=", "= 5", "n \0= 5"};
@@ -110,7 +110,7 @@ static void lines_that_cannot_be_read(void)
     CHECK_STR(config.rules.rule[0].name, "c");
 }
 
-/* Of a rule that the end of what is read cuts off, nobody knows the rest. */
+/* A rule cut off at the end of the input is dropped, because the rest of it is unknown. */
 static void a_rule_that_is_cut_off(void)
 {
     static char text[(1 << 20) + 64] = "[rule a]\nskip = yes\n[rule b]\nskip = yes\n";

@@ -35,7 +35,7 @@ static void run(const char *command, const char *argument)
         printf("# failed: %s\n", command);
 }
 
-/* An empty folder; the log beside it. */
+/* An empty folder, with the log next to it. */
 static void fresh(void)
 {
     run("chmod -R u+rwx \"$F\" 2>/dev/null; rm -rf \"$F\"", folder);
@@ -172,7 +172,7 @@ static void the_first_of_a_key_counts(void)
     cs_store_fini(&store);
 }
 
-/* What is only noted is this process's; it stays when the file changes. */
+/* Noted records belong to this process alone, and stay when the file changes. */
 static void notes_are_not_written(void)
 {
     struct cs_store store;
@@ -204,7 +204,7 @@ static void wrong_counts_are_not_written(void)
 }
 
 /* A file is found again by later versions: keys of the same words stay the same. */
-static void keys_stay_what_they_are(void)
+static void keys_are_stable_between_builds(void)
 {
     static const int64_t words[] = {1, -2, INT64_C(1) << 40};
     static const uint64_t part[][2] = {{0x546e3d47867320d6, 0x6a46fad0e67d0b13},
@@ -266,7 +266,8 @@ static void lists_those_of_a_part(void)
     cs_store_fini(&store);
 }
 
-/* What one process writes, others find without opening anew; also in a new file. */
+/* Other processes find new records without opening the store again, also if the file is replaced.
+ */
 static void others_are_heard(void)
 {
     struct cs_store one, other;
@@ -344,7 +345,8 @@ static void many_writers(void)
     }
 }
 
-/* Cut anywhere: the records before the cut are there, and so is what is written afterwards. */
+/* A file cut at any byte: the records before the cut are read, and later records can be appended.
+ */
 static void truncated_at_every_byte(void)
 {
     static char text[MOST_TEXT];
@@ -358,7 +360,7 @@ static void truncated_at_every_byte(void)
         whole += ended;
         CHECK_INT(found(1, RECORDS), whole);
         write_records(2, 1);
-        /* What lacked its end alone has one now. */
+        /* A last record that lacked only its end is complete after the append. */
         bool ends = cut > head && text[cut] == '\n' && text[cut - 1] != '\n';
         CHECK_INT(found(1, RECORDS), whole + ends);
         CHECK_INT(found(2, 1), 1);
@@ -438,7 +440,8 @@ static void set_aside_once(void)
     CHECK_INT(log_lines(""), 1);
 }
 
-/* More than the file may hold, and on until it nearly has to be written anew once more. */
+/* Writes more than the file may contain, and continues until the file is nearly due to be replaced
+ * again. */
 static void write_many(int64_t writer)
 {
     struct cs_store store;
@@ -455,7 +458,7 @@ static void write_many(int64_t writer)
     cs_store_fini(&store);
 }
 
-/* Enough to have the file written anew once while all of them write. */
+/* Writes enough for one replacement of the file while several processes write. */
 static void write_some(int64_t writer)
 {
     struct cs_store store;
@@ -469,7 +472,7 @@ static void write_some(int64_t writer)
     cs_store_fini(&store);
 }
 
-/* Every line behind the head is a record that somebody wrote. */
+/* Each line after the head is a complete record of one of the writers. */
 static void only_records_are_in_it(void)
 {
     static char text[CS_STORE_BYTES + 1];
@@ -493,7 +496,7 @@ static void only_records_are_in_it(void)
     CHECK(records > 100 && line && !line[1]);
 }
 
-/* Beyond the limit the newer half stays; nobody loses what is written meanwhile. */
+/* Above the limit the newer half stays, and records written during the replacement are kept. */
 static void bounded(void)
 {
     struct stat info;
@@ -516,7 +519,7 @@ static void bounded(void)
     }
 }
 
-/* A limit to file sizes: no signal ends the process, what was there stays readable. */
+/* With a limit on file sizes no signal ends the process, and earlier records stay readable. */
 static void write_until_full(int64_t bytes)
 {
     struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
@@ -559,7 +562,7 @@ static void begin_without_room(int64_t bytes)
     CHECK_INT(cs_store_begin_new(path), -1);
 }
 
-/* What is to take the file's place does so whole or not at all. */
+/* The new file replaces the old one completely or not at all. */
 static void a_new_file_without_room_leaves_the_old_one(void)
 {
     char name[sizeof path + 8];
@@ -572,7 +575,7 @@ static void a_new_file_without_room_leaves_the_old_one(void)
     CHECK(access(name, F_OK) != 0);
 }
 
-/* As somebody whom permissions hold. */
+/* As a user who is subject to permissions. */
 static void in_read_only_folder(int64_t unused)
 {
     struct cs_store store;
@@ -624,7 +627,7 @@ static void strange_places(void)
     CHECK_INT(found(1, 1), 0);
 }
 
-/* A process that was stopped while it had the file holds nobody up for good. */
+/* A process that is stopped while it holds the file delays others only for a limited time. */
 static void a_lock_that_stays(void)
 {
     struct cs_store store;
@@ -670,7 +673,7 @@ int main(void)
     TEST(the_first_of_a_key_counts);
     TEST(notes_are_not_written);
     TEST(wrong_counts_are_not_written);
-    TEST(keys_stay_what_they_are);
+    TEST(keys_are_stable_between_builds);
     TEST(keys_differ);
     TEST(lists_those_of_a_part);
     TEST(others_are_heard);

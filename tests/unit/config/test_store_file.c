@@ -1,5 +1,5 @@
-/* The file of a store under what happens to files: locks that are held, writes that end early,
- * files that are moved while they are being opened. The system's answers are those of the test. */
+/* A store's file under faults of the file system: held locks, partial writes, files that are moved
+ * while they are opened. The test provides the results of the system calls. */
 #include "config/store_file.h"
 
 #include <errno.h>
@@ -11,17 +11,16 @@
 #include "config_fixture.h"
 
 #ifdef CS_DEBUG
-#define PATIENCE INT64_C(10100000000) /* nanoseconds; a sanitizer makes the holder of a lock slow  \
-                                       */
+#define PATIENCE INT64_C(10100000000) /* nanoseconds; a sanitizer is slow */
 #else
 #define PATIENCE INT64_C(1100000000)
 #endif
 
-/* What the next calls do. */
+/* The behaviour of the next calls. */
 static struct {
-    int lock_error, lock_failures;   /* so many calls fail with that */
-    int locks, sleeps, writes;       /* that were asked for */
-    int write_error, write_failures; /* so many calls fail with that */
+    int lock_error, lock_failures;   /* error, and number of calls that fail with it */
+    int locks, sleeps, writes;       /* calls counted */
+    int write_error, write_failures; /* error, and number of calls that fail with it */
     ssize_t shorter;                 /* bytes that every write leaves out */
     void (*on_lock)(int operation);
     int64_t now; /* nanoseconds */
@@ -112,7 +111,7 @@ static void a_file_and_two_folders_are_made(void)
     CHECK_INT(cs_store_append(path_of("x/y/z/file"), "a\n", 2), -1);
     CHECK_INT(errno, ENOENT);
     CHECK(!is_there("x"));
-    CHECK_INT(cs_store_lock(path_of("x/file")), -1); /* what is to be there is not made */
+    CHECK_INT(cs_store_lock(path_of("x/file")), -1); /* a missing folder is not created */
     CHECK(errno == ENOENT && !is_there("x"));
     umask(before);
 }
@@ -252,7 +251,7 @@ static void move_file(int operation)
     }
 }
 
-/* What is moved away before it is locked is not written to. */
+/* If the file is moved before it is locked, it is not written to. */
 static void a_file_that_is_moved_is_opened_again(void)
 {
     for (int times = 1; times <= 1000; times *= 1000) {
@@ -330,7 +329,7 @@ static void a_new_file_takes_the_place_or_goes(void)
     CHECK(!is_there("file.new"));
     check_text("file", "old");
     CHECK(fcntl(fd, F_GETFD) < 0);
-    write_file("file.new", "what somebody left there", 24);
+    write_file("file.new", "text of an earlier user..", 24);
     fd = cs_store_begin_new(path_of("file"));
     CHECK(cs_store_end_new(path_of("file"), fd, true));
     check_text("file", HEAD);

@@ -1,6 +1,6 @@
-/* What a store remembers, and its memory: given back whole, and where there is none, what was there
- * before stays. Reads of the file that are interrupted or end early. The system's answers are those
- * of the test. */
+/* The records of a store and its memory: all of it is freed, and without memory the earlier records
+ * stay. Reads of the file that are interrupted or end early. The test provides the results of the
+ * system calls. */
 #include "config/store.h"
 
 #include "base/lock.h"
@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the next calls do. */
+/* The behaviour of the next calls. */
 static struct {
     int64_t held;        /* bytes of pages */
     int pages, fails_at; /* how often they were asked for; the one that fails, from 1 */
-    int interruptions;   /* of so many reads */
+    int interruptions;   /* number of reads that are interrupted */
     size_t most;         /* bytes of a read; 0: all */
     int reads, fails_read_at;
 } told;
@@ -102,7 +102,7 @@ static bool has(struct cs_store *from, int64_t number, int words)
            memcmp(got.word, want.word, (size_t)words * sizeof *got.word) == 0;
 }
 
-static void all_are_remembered_and_given_back(void)
+static void all_are_remembered_and_freed(void)
 {
     begin(NULL);
     for (int64_t i = 0; i < 3000; i++)
@@ -136,8 +136,8 @@ static void keys_of_one_slot(void)
     end();
 }
 
-/* Memory that runs out at any point: what was remembered is, and later ones are once there is
- * some. */
+/* Memory runs out at any point: earlier records stay, and later ones are kept once there is memory.
+ */
 static void memory_that_runs_out(void)
 {
     int missing = 1;
@@ -156,8 +156,8 @@ static void memory_that_runs_out(void)
     }
 }
 
-/* By another one that reads what is written: whole, in bits, interrupted. */
-static void the_file_is_read_whatever_reads_do(void)
+/* Another store reads the file: whole, in small parts, interrupted. */
+static void file_is_read_completely_despite_short_reads(void)
 {
     struct cs_store other;
     for (size_t most = 0; most <= 13; most += 13) {
@@ -177,7 +177,7 @@ static void the_file_is_read_whatever_reads_do(void)
     }
 }
 
-/* What could not be read is read the next time. */
+/* Records that could not be read are read the next time. */
 static void reads_that_fail(void)
 {
     begin("file");
@@ -223,7 +223,7 @@ static void of_a_large_file_the_end_is_read(void)
 
 static int visits;
 
-/* Nobody else comes in meanwhile, and no signal of what is written. */
+/* No other thread enters during the visit, and no signal caused by writing arrives. */
 static void visit_in_peace(void *ctx, const struct cs_store_record *record)
 {
     sigset_t blocked;
@@ -293,10 +293,10 @@ int main(void)
 {
     if (!make_folder())
         return 1;
-    TEST(all_are_remembered_and_given_back);
+    TEST(all_are_remembered_and_freed);
     TEST(keys_of_one_slot);
     TEST(memory_that_runs_out);
-    TEST(the_file_is_read_whatever_reads_do);
+    TEST(file_is_read_completely_despite_short_reads);
     TEST(reads_that_fail);
     TEST(of_a_large_file_the_end_is_read);
     TEST(each_call_holds_the_lock_and_leaves_errno);

@@ -29,7 +29,7 @@ static bool reads(const char *text)
     return read_back(line, &record);
 }
 
-static void what_is_written_is_read(void)
+static void written_records_read_back_alike(void)
 {
     static const int64_t extreme[] = {0, -1, 1, INT64_MAX, INT64_MIN, 10, -10};
     char line[CS_STORE_LINE];
@@ -46,7 +46,7 @@ static void what_is_written_is_read(void)
         CHECK(got.key.part[0] == record.key.part[0] && got.key.part[1] == record.key.part[1]);
         CHECK(memcmp(got.word, record.word, (size_t)words * sizeof *got.word) == 0);
         for (size_t i = 1; i < length - 1; i++) {
-            line[i] ^= 1; /* whatever letter is another one */
+            line[i] ^= 1; /* each letter once, changed */
             CHECK(!cs_store_read_line(line + 1, length - 2, &got));
             line[i] ^= 1;
         }
@@ -92,7 +92,7 @@ static void a_record_has_a_key_and_words(void)
     CHECK(!reads(text));
 }
 
-/* However long; what is written at most is one less than the room for it. */
+/* Lines of any length. The longest written line is one byte shorter than the buffer. */
 static void lines_have_their_length(void)
 {
     char text[2 * CS_STORE_LINE] = KEY " 1";
@@ -109,7 +109,7 @@ static void lines_have_their_length(void)
 
 int main(void)
 {
-    TEST(what_is_written_is_read);
+    TEST(written_records_read_back_alike);
     TEST(numbers_are_whole_and_fit);
     TEST(a_record_has_a_key_and_words);
     TEST(lines_have_their_length);

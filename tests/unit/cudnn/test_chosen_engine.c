@@ -1,5 +1,5 @@
-/* How the application's engine is read, or picked for it; the table of engines that are kept for
- * the next question; what a device says of itself. */
+/* Reading or picking the application's engine, the table of engines that are kept for the next
+ * query, and the properties of a device. */
 #include "cudnn/plan/engine_choice.h"
 
 #include "base/hash.h"
@@ -104,7 +104,7 @@ static void a_device_is_read_where_there_is_no_handle(void)
 }
 
 /* Whichever call fails but those of settings, which older ones do not know. */
-static void what_cannot_be_read_is_not_known(void)
+static void unreadable_engine_is_unknown(void)
 {
     for (int of_plan = 0; of_plan <= 1; of_plan++) {
         int known = 0;
@@ -255,7 +255,7 @@ static bool kept_for(int64_t handle_number)
     return kept;
 }
 
-/* Every part of what an engine is made of tells it from others. */
+/* Each part of an engine's definition distinguishes it from others. */
 static void an_engine_is_kept_for_the_very_same(void)
 {
     for (int changed = 0; changed < 9; changed++) {
@@ -277,7 +277,7 @@ static void an_engine_is_kept_for_the_very_same(void)
     }
 }
 
-static void who_takes_one_has_it_alone(void)
+static void kept_engine_is_exclusive(void)
 {
     start(handles);
     struct cs_kept_engine *first = take(1), *second = take(1);
@@ -294,7 +294,7 @@ static void who_takes_one_has_it_alone(void)
     cs_kept_engine_give(NULL);
 }
 
-static void what_cannot_be_kept_is_destroyed(void)
+static void unkept_engine_is_destroyed(void)
 {
     start(NULL);
     choice.target.device = &cudnn.descriptor[cudnn.made++];
@@ -327,12 +327,12 @@ int main(void)
     TEST(too_many_knobs_cannot_be_read);
     TEST(settings_are_read_where_they_are_known);
     TEST(a_device_is_read_where_there_is_no_handle);
-    TEST(what_cannot_be_read_is_not_known);
+    TEST(unreadable_engine_is_unknown);
     TEST(the_first_engine_that_may_be_is_picked);
     TEST(the_very_first_is_picked_where_it_may_be);
     TEST(a_scope_is_made_of_handle_and_settings);
     TEST(an_engine_is_kept_for_the_very_same);
-    TEST(who_takes_one_has_it_alone);
-    TEST(what_cannot_be_kept_is_destroyed);
+    TEST(kept_engine_is_exclusive);
+    TEST(unkept_engine_is_destroyed);
     return REPORT();
 }

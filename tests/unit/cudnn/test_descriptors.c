@@ -1,5 +1,5 @@
-/* What is set on the backend descriptors of a problem, attribute by attribute, and that the first
- * error ends it. */
+/* The attributes that are set on the backend descriptors of a problem, one by one. The first error
+ * ends the sequence. */
 #include "cudnn/plan/descriptors.h"
 
 #include "cudnn/plan/fusion.h"
@@ -112,7 +112,7 @@ static void check_window(const struct cs_problem *problem)
                  problem->stride + from);
 }
 
-static void a_graph_says_what_the_problem_says(void)
+static void graph_has_the_properties_of_the_problem(void)
 {
     for (int spatial = 1; spatial <= CS_SPATIAL; spatial++) {
         struct cs_problem problem = awkward(CS_FORWARD);
@@ -153,7 +153,7 @@ static void a_graph_says_what_the_problem_says(void)
     }
 }
 
-static void gradients_have_names_of_their_own(void)
+static void gradients_use_their_own_attribute_names(void)
 {
     static const struct {
         int type, operand[CS_OPERANDS], conv, alpha, beta;
@@ -332,7 +332,7 @@ static void a_configuration_has_the_engines_knobs(void)
 }
 
 /* As many as there is room for, however many cuDNN says that there are. */
-static void heuristics_give_what_there_is_room_for(void)
+static void heuristics_results_are_limited_by_the_capacity(void)
 {
     static const struct {
         int64_t told;
@@ -470,7 +470,7 @@ static void the_first_error_ends_it(void)
     }
 }
 
-static void there_is_room_for_so_many(void)
+static void number_of_descriptors_is_limited(void)
 {
     struct cs_descriptor_builder builder = fresh();
     recorded_start();
@@ -496,16 +496,16 @@ static void there_is_room_for_so_many(void)
 
 int main(void)
 {
-    TEST(a_graph_says_what_the_problem_says);
-    TEST(gradients_have_names_of_their_own);
+    TEST(graph_has_the_properties_of_the_problem);
+    TEST(gradients_use_their_own_attribute_names);
     TEST(steps_stand_before_and_behind_the_convolution);
     TEST(the_device_is_named_as_the_application_named_it);
     TEST(settings_of_an_engine_are_set_again);
     TEST(a_configuration_has_the_engines_knobs);
-    TEST(heuristics_give_what_there_is_room_for);
+    TEST(heuristics_results_are_limited_by_the_capacity);
     TEST(notes_index_and_workspace_are_read);
     TEST(notes_beyond_the_bits_are_left_out);
     TEST(the_first_error_ends_it);
-    TEST(there_is_room_for_so_many);
+    TEST(number_of_descriptors_is_limited);
     return REPORT();
 }

@@ -1,5 +1,5 @@
-/* Streams, events, memory and captures through the driver: what is asked of it, in which capture
- * mode, and what its answers become. */
+/* Streams, events, memory and captures through the driver: the calls, their capture mode, and the
+ * mapping of their results. */
 #include "cudnn/run/device_cuda.h"
 
 #include "vendor_fixture.h"
@@ -236,8 +236,7 @@ static void lanes_have_the_priority_of_the_callers_stream(void)
     CHECK(stream == &stream_handle);
     CHECK_INT(fake.created_priority, -3);
     CHECK_INT(fake.created_flags, CU_STREAM_NON_BLOCKING);
-    fake.priority_answer =
-        CUDA_ERROR_INVALID_HANDLE; /* then what it left there counts for nothing */
+    fake.priority_answer = CUDA_ERROR_INVALID_HANDLE; /* then the value that it wrote is ignored */
     CHECK_INT(device->stream_create(NULL, &stream_handle, &stream), CUDNN_STATUS_SUCCESS);
     CHECK_INT(fake.created_priority, 0);
     device->stream_destroy(NULL, stream);
@@ -256,8 +255,8 @@ static void a_green_contexts_stream_is_confined(void)
     CHECK(!device->confined(NULL, &stream_handle));
 }
 
-/* Another thread's capture in a strict mode would be spoilt by what is made here. */
-static void what_is_made_is_made_relaxed(void)
+/* An object created in a strict mode would invalidate another thread's capture. */
+static void objects_are_created_in_relaxed_mode(void)
 {
     void *made = NULL;
     start();
@@ -312,7 +311,7 @@ static void count(void *arg)
     gone++;
 }
 
-static void a_graph_tells_once_when_it_is_gone(void)
+static void end_of_a_graph_is_reported_once(void)
 {
     start();
     gone = 0;
@@ -340,7 +339,7 @@ static void numbers_begin_at_one(void)
     fake.calls = 7;
     CHECK_INT(device->context(NULL), 8);
     CHECK_INT(device->stream_id(NULL, &stream_handle), 8);
-    fake.calls = -1; /* as far as numbers go */
+    fake.calls = -1; /* the number is still counted */
     CHECK_INT(device->context(NULL), 0);
     fake.calls = 7;
     fake.priority_answer = CUDA_ERROR_INVALID_HANDLE;
@@ -351,7 +350,7 @@ static void numbers_begin_at_one(void)
     CHECK_INT(device->context(NULL), 0);
 }
 
-/* A driver that has nothing of what is asked for: an old one, or none. */
+/* A driver without the functions: an old one, or none at all. */
 static void a_driver_without_the_functions_fails(void)
 {
     void *made = NULL;
@@ -360,7 +359,7 @@ static void a_driver_without_the_functions_fails(void)
     driver = (struct cs_driver){.cuThreadExchangeStreamCaptureMode = NULL};
     CHECK_INT(device->context(NULL), 0);
     CHECK(device->handle(NULL) == NULL);
-    CHECK(device->lives(NULL, &graph_handle, 1)); /* nobody says that it is gone */
+    CHECK(device->lives(NULL, &graph_handle, 1)); /* its end is never reported */
     CHECK_INT(device->stream_id(NULL, &stream_handle), 0);
     CHECK_INT(device->stream_create(NULL, &stream_handle, &made), failed);
     CHECK_INT(device->event_create(NULL, &made), failed);
@@ -389,9 +388,9 @@ int main(void)
     TEST(a_void_capture_is_a_failure);
     TEST(lanes_have_the_priority_of_the_callers_stream);
     TEST(a_green_contexts_stream_is_confined);
-    TEST(what_is_made_is_made_relaxed);
+    TEST(objects_are_created_in_relaxed_mode);
     TEST(failures_become_statuses_and_nothing_is_handed_out);
-    TEST(a_graph_tells_once_when_it_is_gone);
+    TEST(end_of_a_graph_is_reported_once);
     TEST(numbers_begin_at_one);
     return REPORT();
 }

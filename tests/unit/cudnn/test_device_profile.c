@@ -1,4 +1,5 @@
-/* What the cost model is told of a device: by its JSON, or by the driver, which is asked once. */
+/* The cost model's description of a device: from its JSON, or from the driver, which is queried
+ * once. */
 #include "cudnn/plan/device_profile.h"
 
 #include "cudnn/bind/driver.h"
@@ -32,7 +33,7 @@ static bool read_json(const char *text, struct cs_profile *profile)
     return cs_device_profile_of(&described, profile);
 }
 
-/* cuDNN tells how long the text is, also where it did not fit; it need not end it. */
+/* cuDNN reports the length of the text, also if it did not fit, and need not terminate it. */
 static void a_text_of_any_length_is_ended(void)
 {
     static char text[CS_DEVICE_JSON + 64], long_one[CS_DEVICE_JSON + 40];
@@ -98,7 +99,7 @@ static void only_positive_numbers_are_taken(void)
     }
 }
 
-static void a_name_is_taken_as_far_as_there_is_room(void)
+static void name_is_cut_to_its_buffer(void)
 {
     for (int length = 0; length < CS_PROFILE_NAME + 5; length++) {
         char name[CS_PROFILE_NAME + 5] = "", text[CS_PROFILE_NAME + 64];
@@ -205,7 +206,7 @@ static void a_device_is_asked_once(void)
 }
 
 /* Of a device that is never kept. */
-static void what_the_driver_does_not_tell_is_0(void)
+static void unreported_properties_are_0(void)
 {
     struct cs_profile p;
     lacking = CU_DEVICE_ATTRIBUTE_CLOCK_RATE;
@@ -243,10 +244,10 @@ int main(void)
     TEST(a_text_of_any_length_is_ended);
     TEST(every_key_has_its_number);
     TEST(only_positive_numbers_are_taken);
-    TEST(a_name_is_taken_as_far_as_there_is_room);
+    TEST(name_is_cut_to_its_buffer);
     TEST(the_driver_is_asked_for_everything);
     TEST(a_device_is_asked_once);
-    TEST(what_the_driver_does_not_tell_is_0);
+    TEST(unreported_properties_are_0);
     TEST(a_target_without_either_has_no_profile);
     return REPORT();
 }

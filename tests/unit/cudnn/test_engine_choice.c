@@ -22,8 +22,9 @@ static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_c
     return scope;
 }
 
-/* What a plan needs may follow from them: one that differs must not be told another's size. */
-static void settings_of_an_engine_have_scopes_of_their_own(void)
+/* The workspace of a plan may depend on them, so plans with different settings must not share a
+ * reported size. */
+static void engine_settings_have_separate_scopes(void)
 {
     int64_t scopes[] = {scope_of(first, 0, 0, false),  scope_of(first, 8, 0, false),
                         scope_of(first, 9, 0, false),  scope_of(first, 0, 8, false),
@@ -44,11 +45,11 @@ static void a_destroyed_handle_leaves_nothing_to_the_next_one(void)
     CHECK_INT(scope_of(first, 0, 0, false), before);
     cs_handle_retire((cudnnHandle_t)(void *)first);
     CHECK(scope_of(first, 0, 0, false) != before);
-    /* What was told for another handle is not forgotten. */
+    /* The scope of another handle is kept. */
     CHECK_INT(scope_of(second, 0, 0, false), other);
 }
 
-/* --- what is read of a configuration, and of a device that is only described --- */
+/* --- reading a configuration, and a device that is only described --- */
 
 static int created, asked_types;
 static const char *described = "";
@@ -142,7 +143,7 @@ static int64_t scope_of_device(const char *json)
     return scope;
 }
 
-static void devices_that_are_described_alike_share_what_is_told(void)
+static void equal_device_descriptions_share_a_scope(void)
 {
     int64_t one = scope_of_device("{\"deviceVer\":900}");
     CHECK_INT(scope_of_device("{\"deviceVer\":900}"), one);
@@ -189,7 +190,7 @@ static CUresult some_attributes(int *value_p, CUdevice_attribute attribute, CUde
     return attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-/* What the driver does not tell is 0. */
+/* Properties that the driver does not report are 0. */
 static void a_profile_is_asked_of_the_driver(void)
 {
     struct cs_target target = {.handle = (cudnnHandle_t)(void *)first};
@@ -207,10 +208,10 @@ static void a_profile_is_asked_of_the_driver(void)
 
 int main(void)
 {
-    TEST(settings_of_an_engine_have_scopes_of_their_own);
+    TEST(engine_settings_have_separate_scopes);
     TEST(a_destroyed_handle_leaves_nothing_to_the_next_one);
     TEST(knobs_of_a_configuration_are_read);
-    TEST(devices_that_are_described_alike_share_what_is_told);
+    TEST(equal_device_descriptions_share_a_scope);
     TEST(a_profile_is_read_from_a_description);
     TEST(a_profile_is_asked_of_the_driver);
     return REPORT();

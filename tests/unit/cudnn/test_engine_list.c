@@ -1,5 +1,4 @@
-/* What the heuristics offer for a device that is only described, and what a framework would take
- * of it. */
+/* The heuristics' list for a device that is only described, and a framework's choice from it. */
 #include "cudnn/standalone/engine_list.h"
 
 #include "cudnn/plan/execution_plan.h"
@@ -100,7 +99,7 @@ static void every_note_has_its_flag(void)
     }
 }
 
-static void sums_in_parts_are_told(void)
+static void split_sums_are_reported(void)
 {
     static const struct {
         int knobs;
@@ -295,7 +294,7 @@ int main(void)
     TEST(a_profile_is_given_to_cudnn);
     TEST(a_profile_that_cudnn_does_not_take_is_named);
     TEST(every_note_has_its_flag);
-    TEST(sums_in_parts_are_told);
+    TEST(split_sums_are_reported);
     TEST(every_mode_has_its_offers);
     TEST(an_error_costs_one_offer);
     TEST(the_first_offer_with_a_plan_is_chosen);

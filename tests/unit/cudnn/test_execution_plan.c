@@ -1,5 +1,5 @@
-/* Which engine a plan of ours is built with: the application's own, one that computes alike, or the
- * plain one, by what each of them is and what its plan requires. */
+/* The engine for a plan of the library: the application's own, an equivalent one, or the plain one,
+ * by the properties of each and by the workspace of its plan. */
 #include "cudnn/plan/execution_plan.h"
 
 #include "cudnn/bind/new_attributes.h"
@@ -82,7 +82,8 @@ static int64_t index_of(const struct recorded *configuration)
     return attribute_of(&cudnn.descriptor[engine], CUDNN_ATTR_ENGINE_GLOBAL_INDEX)->value[0];
 }
 
-/* What was made is of that engine, with so many knobs set; all else is gone. */
+/* Checks that the plan has that engine and number of knobs, and that all other descriptors are
+ * destroyed. */
 static void check_made(int64_t index, int knobs, int64_t bytes)
 {
     CHECK(made != NULL);
@@ -116,7 +117,7 @@ static void the_application_s_engine_comes_first(void)
     CHECK_INT(made_of(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), 0);
 }
 
-/* What is made by an engine's number, not what the heuristics have filled. */
+/* Refuses plans made by an engine's number; accepts those from the heuristics. */
 static cudnnStatus_t refuse_own(const struct recorded *plan)
 {
     const struct attribute_set *of = attribute_of(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
@@ -132,8 +133,8 @@ static cudnnStatus_t refuse_knobs(const struct recorded *plan)
                                                          : CUDNN_STATUS_SUCCESS;
 }
 
-/* Its own defaults where its knobs do not fit, then what the heuristics have. */
-static void what_does_not_take_a_tile_gives_way(void)
+/* The engine's own defaults if its knobs do not fit, then the heuristics' engines. */
+static void refused_engine_is_replaced(void)
 {
     start();
     cudnn.judge = refuse_knobs;
@@ -141,7 +142,7 @@ static void what_does_not_take_a_tile_gives_way(void)
     check_made(INDEX, 0, 70);
     for (int knobs = 0; knobs <= 2; knobs++) {
         start();
-        cudnn.own = alike(99, 9); /* what nobody offered is like */
+        cudnn.own = alike(99, 9); /* properties of an engine that was not offered */
         choice.engine.knobs = knobs;
         cudnn.judge = refuse_own;
         offer(0, alike(1, 10));
@@ -208,7 +209,7 @@ static void of_those_alike_the_least_is_taken(void)
 }
 
 /* An engine whose notes cannot be read is not taken for one without notes. */
-static void what_cannot_be_read_is_not_alike(void)
+static void unreadable_engine_is_not_equivalent(void)
 {
     for (int at = 0, calls = 1; at <= calls; at++) {
         start();
@@ -262,7 +263,7 @@ static void stands_in_or_not(const struct stand_in *stand_in)
     choice.engine.index = 0;
     choice.problem.tensor[CS_X].dtype = stand_in->dtype;
     choice.notes = (struct cs_engine_notes){stand_in->own_numerical, stand_in->own_behaviour};
-    cudnn.own = alike(99, 9); /* what nobody offered is like */
+    cudnn.own = alike(99, 9); /* properties of an engine that was not offered */
     offer(0, stand_in->offer);
     if (stand_in->taken) {
         CHECK_INT(build(CS_TILE_HEURISTICS), CS_OK);
@@ -282,11 +283,11 @@ static void stands_in_or_not(const struct stand_in *stand_in)
         plans.destroy(made);
 }
 
-static void what_may_stand_in_for_the_plain_engine(void)
+static void equivalents_replace_the_plain_engine(void)
 {
     for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++)
         stands_in_or_not(&stand_ins[i]);
-    /* Only where the application has the plain one, as far as that is known. */
+    /* Only if the application has the plain one, or if its engine is unknown. */
     for (int i = 0; i < 2; i++) {
         start();
         offer(0, (struct offer){.engine.index = 1});
@@ -329,7 +330,7 @@ static void add_a_step(void)
         &choice.problem.step[0]);
 }
 
-static void what_is_fused_may_fall_back_to_others(void)
+static void fused_graph_may_fall_back_to_other_engines(void)
 {
     start();
     add_a_step();
@@ -418,7 +419,7 @@ static void check_limits(const struct cs_engine_settings *limits)
     CHECK_INT(memory ? memory->value[0] : 0, limits->shared_memory);
 }
 
-/* What the heuristics offer knows nothing of them. */
+/* The heuristics' list does not contain these limits. */
 static void limits_hold_for_offered_engines(void)
 {
     static const struct cs_engine_settings limits[] = {
@@ -531,7 +532,7 @@ static void others_that_compute_alike_are_looked_at(void)
         CHECK_INT(cudnn.asked_capacity, 12);
         CHECK_INT(cudnn.alive, 0);
     }
-    start(); /* without tensor cores of its own one may have none either */
+    start(); /* without tensor cores of its own, an equivalent must have none */
     memset(&looked, 0, sizeof looked);
     choice.notes.numerical = 0;
     offer(0, (struct offer){.engine.index = 2});
@@ -552,7 +553,7 @@ static void others_are_under_the_same_limits(void)
     CHECK_INT(looked.required[0], 70);
 }
 
-/* Neither is looked at what could not be read, nor is anything left. */
+/* Engines that cannot be read are skipped, and leave no descriptor. */
 static void others_that_cannot_be_read_are_passed_over(void)
 {
     offer_others();
@@ -641,7 +642,7 @@ static void the_engine_s_traits_are_read(void)
     choice.target.device = NULL;
 }
 
-static void a_vendor_says_what_its_plans_are(void)
+static void vendor_reports_properties_of_its_plans(void)
 {
     for (int i = 0; i < 4; i++) {
         start();
@@ -658,13 +659,13 @@ static void a_vendor_says_what_its_plans_are(void)
 int main(void)
 {
     TEST(the_application_s_engine_comes_first);
-    TEST(what_does_not_take_a_tile_gives_way);
+    TEST(refused_engine_is_replaced);
     TEST(a_moment_without_memory_is_no_refusal);
     TEST(of_those_alike_the_least_is_taken);
-    TEST(what_cannot_be_read_is_not_alike);
-    TEST(what_may_stand_in_for_the_plain_engine);
+    TEST(unreadable_engine_is_not_equivalent);
+    TEST(equivalents_replace_the_plain_engine);
     TEST(a_fallback_plan_is_the_plain_engine_s);
-    TEST(what_is_fused_may_fall_back_to_others);
+    TEST(fused_graph_may_fall_back_to_other_engines);
     TEST(one_of_many_is_finalized_later);
     TEST(a_fallback_plan_may_come_later);
     TEST(limits_hold_for_offered_engines);
@@ -674,6 +675,6 @@ int main(void)
     TEST(others_that_cannot_be_read_are_passed_over);
     TEST(others_on_a_described_device_leave_nothing);
     TEST(the_engine_s_traits_are_read);
-    TEST(a_vendor_says_what_its_plans_are);
+    TEST(vendor_reports_properties_of_its_plans);
     return REPORT();
 }

@@ -4,7 +4,7 @@
 #include "check.h"
 #include <cudnn.h>
 
-static void what_is_packed_is_unpacked(void)
+static void packed_step_unpacks_alike(void)
 {
     for (int settings = 0; settings <= CS_MAX_SETTINGS; settings++) {
         struct cs_pointwise in = {.mode = 12,
@@ -47,8 +47,8 @@ static bool reads(int64_t mode, int settings, const struct cs_setting *setting, 
     return cs_fusion_reads(&step, tensor);
 }
 
-/* All but its result, and but what an addition multiplies by 0. */
-static void what_a_step_reads(void)
+/* All operands but the result, and without those that an addition multiplies by 0. */
+static void operands_read_by_a_step_are_listed(void)
 {
     const int64_t alpha1 = CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1;
     const int64_t alpha2 = CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2;
@@ -77,7 +77,7 @@ static void what_a_step_reads(void)
 
 int main(void)
 {
-    TEST(what_is_packed_is_unpacked);
-    TEST(what_a_step_reads);
+    TEST(packed_step_unpacks_alike);
+    TEST(operands_read_by_a_step_are_listed);
     return REPORT();
 }

@@ -57,7 +57,7 @@ static void start(void)
     target = (struct cs_target){.handle = handle_at(1), .uid = {7, 8, 9}};
 }
 
-/* How many graphs are made for a question, which gives back what it was given. */
+/* Number of graphs made for a query, which returns its engine. */
 static int made_for(const struct cs_target *of, int64_t number, const struct cs_problem *about,
                     int64_t index)
 {
@@ -115,8 +115,8 @@ static void an_engine_is_kept_by_all_that_it_depends_on(void)
     CHECK_INT(cudnn.alive, 0);
 }
 
-/* One that is in use is nobody else's; of two that come back the last is kept. */
-static void who_takes_one_has_it_alone(void)
+/* An engine in use belongs to one caller. Of two that are returned, the last is kept. */
+static void kept_engine_is_exclusive(void)
 {
     start();
     struct cs_kept_engine *one = cs_kept_engine_take(&target, 5, &problem, 62);
@@ -134,8 +134,8 @@ static void who_takes_one_has_it_alone(void)
     CHECK_INT(cudnn.alive, 0);
 }
 
-/* Neither what could not be made nor what has no handle. */
-static void what_is_not_kept(void)
+/* Engines that could not be made, and those without a handle, are not kept. */
+static void incomplete_engines_are_not_kept(void)
 {
     start();
     int calls = 0;
@@ -163,7 +163,8 @@ static void what_is_not_kept(void)
     }
 }
 
-/* What is found out of a handle without a number is found for no other; an engine is not had. */
+/* Results for a handle without a number are valid for no other handle, and no engine is returned.
+ */
 static void without_memory(void)
 {
 #ifdef HEAP_REFUSES
@@ -190,8 +191,8 @@ int main(void)
     heap_watch();
     TEST(a_number_is_given_once);
     TEST(an_engine_is_kept_by_all_that_it_depends_on);
-    TEST(who_takes_one_has_it_alone);
-    TEST(what_is_not_kept);
+    TEST(kept_engine_is_exclusive);
+    TEST(incomplete_engines_are_not_kept);
     TEST(without_memory);
     return REPORT();
 }

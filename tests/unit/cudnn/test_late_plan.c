@@ -1,5 +1,6 @@
-/* Plans are finalized when they are taken or, of engines that cuDNN compiles, when they are first
- * run, once, with the handle that runs them; what is only asked about never is. */
+/* Plans are finalized when they are built. Plans of engines that cuDNN compiles are finalized at
+ * their first run, once, with the handle of that run. A plan that only answers queries is never
+ * finalized. */
 #include "cudnn/plan/late_plan.h"
 
 #include "cudnn/plan/execution_plan.h"
@@ -17,7 +18,7 @@ enum {
     TOLD = 1000 /* bytes */
 };
 
-/* What the test's cuDNN has been asked for, and how it answers. */
+/* Calls that the test's cuDNN has received, and its results. */
 static struct {
     atomic_int alive, finalized, asked, executed, graphs;
     void *handle; /* of the last plan */
@@ -155,7 +156,7 @@ static void end(struct cs_execution_plan *plan)
     CHECK_INT(fake.alive, 0);
 }
 
-static void what_is_not_run_is_not_compiled(void)
+static void plan_that_is_not_run_is_not_compiled(void)
 {
     start();
     struct cs_execution_plan *plan = make(first);
@@ -166,7 +167,7 @@ static void what_is_not_run_is_not_compiled(void)
     CHECK_INT(fake.finalized, 0);
 }
 
-static void what_is_run_is_compiled_once(void)
+static void plan_that_runs_is_compiled_once(void)
 {
     start();
     struct cs_execution_plan *plan = make(first);
@@ -178,7 +179,7 @@ static void what_is_run_is_compiled_once(void)
     end(plan);
 }
 
-static void what_is_refused_after_all_is_not_tried_again(void)
+static void late_refusal_is_final(void)
 {
     start();
     struct cs_execution_plan *plan = make(first);
@@ -190,8 +191,8 @@ static void what_is_refused_after_all_is_not_tried_again(void)
     end(plan);
 }
 
-/* Callers hold what was told. */
-static void a_plan_that_wants_more_than_was_told_is_not_run(void)
+/* Callers rely on the reported size. */
+static void plan_larger_than_reported_is_not_run(void)
 {
     start();
     struct cs_execution_plan *plan = make(first);
@@ -212,7 +213,7 @@ static void a_moment_without_memory_is_no_refusal(void)
     end(plan);
 }
 
-static void what_a_configuration_does_not_tell_its_plan_does(void)
+static void plan_reports_a_size_that_its_configuration_does_not(void)
 {
     start();
     fake.ask = CUDNN_STATUS_NOT_SUPPORTED; /* as before 9.2 */
@@ -221,13 +222,14 @@ static void what_a_configuration_does_not_tell_its_plan_does(void)
     CHECK_INT(fake.finalized, 1);
     end(plan);
     start();
-    plan = make(NULL); /* for a device that may be elsewhere: nobody runs it here */
+    plan = make(NULL); /* for a device that may be elsewhere: no thread runs it here */
     CHECK(cs_execution_plan_is_ready(plan));
     CHECK_INT(fake.asked, 0);
     end(plan);
 }
 
-/* By what cuDNN says of a configuration and of its plan: who is asked, and what comes of it. */
+/* By the results of cuDNN for a configuration and for its plan: which is queried, and the outcome.
+ */
 static void every_answer_has_its_outcome(void)
 {
     static const struct {
@@ -336,7 +338,7 @@ static void a_variant_pack_has_the_tiles_addresses(void)
     CHECK_INT(fake.alive, 0);
 }
 
-/* Whatever runs plans makes them ready first. */
+/* Each function that runs plans makes them ready first. */
 static void launches_make_plans_ready(void)
 {
     start();
@@ -360,7 +362,7 @@ static void launches_make_plans_ready(void)
     launcher.provided = fake.planned - 1;
     CHECK_INT(gpu.fallback(gpu.ctx), CUDNN_STATUS_BAD_PARAM);
     CHECK_INT(fake.executed, 2);
-    /* What is refused then is not started. */
+    /* A plan that is refused then is not started. */
     struct cs_execution_plan *ready_one = rewrite.execution_plan[0];
     rewrite.execution_plan[0] = make(first);
     fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
@@ -393,7 +395,7 @@ static void fallback_plans_are_finalized_at_once(void)
     CHECK(!cs_execution_plan_is_ready(tile)); /* until it is taken */
     CHECK_INT(plans.ready(plans.ctx, tile), CS_OK);
     CHECK(cs_execution_plan_is_ready(tile));
-    CHECK_INT(fake.alive, 1); /* what it was made of is gone */
+    CHECK_INT(fake.alive, 1); /* its parts are destroyed */
     end(tile);
     CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
     fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
@@ -437,7 +439,7 @@ static void engines_of_many_plans_are_asked_on_one_graph(void)
     CHECK_INT(fake.alive, 0);
 }
 
-/* One graph for all of them; what they need is known without a plan. */
+/* One graph for all of them. Their workspaces are known without a plan. */
 static void fallbacks_of_many_plans_are_only_asked_for(void)
 {
     start();
@@ -513,7 +515,7 @@ static void a_fallback_that_is_known_may_be_built_when_it_is_needed(void)
     CHECK_INT(plans.fallback_later(plans.ctx, TOLD, &fallback), CS_REFUSED);
 }
 
-/* Of the plans that the heuristics offer; what needs nothing cannot be bettered. */
+/* From the plans of the heuristics. A plan without a workspace cannot be improved. */
 static void another_engine_is_the_one_that_needs_least(void)
 {
     static const struct {
@@ -545,7 +547,7 @@ static void *run(void *plan)
     return NULL;
 }
 
-static void of_two_threads_one_keeps_what_it_made(void)
+static void one_of_two_threads_keeps_its_plan(void)
 {
     pthread_barrier_t together;
     pthread_t thread[2];
@@ -566,12 +568,12 @@ static void of_two_threads_one_keeps_what_it_made(void)
 int main(void)
 {
     heap_watch();
-    TEST(what_is_not_run_is_not_compiled);
-    TEST(what_is_run_is_compiled_once);
-    TEST(what_is_refused_after_all_is_not_tried_again);
-    TEST(a_plan_that_wants_more_than_was_told_is_not_run);
+    TEST(plan_that_is_not_run_is_not_compiled);
+    TEST(plan_that_runs_is_compiled_once);
+    TEST(late_refusal_is_final);
+    TEST(plan_larger_than_reported_is_not_run);
     TEST(a_moment_without_memory_is_no_refusal);
-    TEST(what_a_configuration_does_not_tell_its_plan_does);
+    TEST(plan_reports_a_size_that_its_configuration_does_not);
     TEST(every_answer_has_its_outcome);
     TEST(without_memory);
     TEST(a_variant_pack_has_the_tiles_addresses);
@@ -582,6 +584,6 @@ int main(void)
     TEST(graphs_are_kept_for_their_handle);
     TEST(a_fallback_that_is_known_may_be_built_when_it_is_needed);
     TEST(another_engine_is_the_one_that_needs_least);
-    TEST(of_two_threads_one_keeps_what_it_made);
+    TEST(one_of_two_threads_keeps_its_plan);
     return REPORT();
 }

@@ -1,5 +1,5 @@
-/* How long a plan's tiles take: each shape is run four times in scratch of its own, of which the
- * median of the last three counts; and whatever fails, nothing is left. Also what runs them. */
+/* The time of a plan's tiles: each shape runs four times in its own scratch, and the median of the
+ * last three counts. No failure leaves an object behind. Also the launcher of tiles. */
 #include "cudnn/run/timing.h"
 
 #include "base/hash.h"
@@ -208,7 +208,7 @@ static cudnnStatus_t set_stream(cudnnHandle_t of, cudaStream_t stream)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Each tensor in a place of its own, in the part of the scratch that is for it. */
+/* Each tensor at its own place, in its part of the scratch. */
 static cudnnStatus_t execute(cudnnHandle_t of, cudnnBackendDescriptor_t execution_plan,
                              cudnnBackendDescriptor_t pack)
 {
@@ -349,8 +349,8 @@ static void scratch_is_as_large_as_the_widest_tiles(void)
     check_nothing_left();
 }
 
-/* One that takes longer than nothing can tell, or a call that fails, ends it. */
-static void whatever_fails_nothing_is_left(void)
+/* A time that is not measurable, or a failing call, ends the measurement. */
+static void no_failure_leaves_an_object(void)
 {
     double seconds;
     start();
@@ -423,7 +423,7 @@ static void a_model_has_a_number(void)
     CHECK_INT(timing.model(timing.ctx), 0);
 }
 
-/* --- what runs tiles --- */
+/* --- the launcher of tiles --- */
 
 static struct cs_rewrite rewrite;
 static struct cs_launcher launcher;
@@ -522,7 +522,8 @@ static void tiles_and_fallback_are_launched(void)
     }
 }
 
-/* What was not finalized yet is, in a mode in which captures of others are not in the way. */
+/* An unfinalized plan is finalized in relaxed mode, so that captures of other threads stay valid.
+ */
 static void a_plan_is_made_ready_in_relaxed_mode(void)
 {
     start();
@@ -576,7 +577,7 @@ int main(void)
 {
     TEST(the_median_of_every_shape_is_taken);
     TEST(scratch_is_as_large_as_the_widest_tiles);
-    TEST(whatever_fails_nothing_is_left);
+    TEST(no_failure_leaves_an_object);
     TEST(nothing_is_run_where_it_must_not_be);
     TEST(a_model_has_a_number);
     TEST(a_pack_names_all_but_virtual_tensors);

@@ -27,7 +27,7 @@ static double nothing(const struct cs_candidate *candidate, const struct cs_limi
     return candidate->tiles % 2 ? INFINITY : -INFINITY;
 }
 
-/* What holds of all. Returns the one picked, or NULL. */
+/* Checks the properties that all choices share. Returns the picked one, or NULL. */
 static const struct cs_choice *check_choices(const struct cs_choices *choices, int64_t required)
 {
     const struct cs_choice *picked = NULL;

@@ -65,7 +65,7 @@ static double arithmetic_by(const struct cs_problem *problem, struct cs_engine_t
     return cs_cost_with(planned(problem, &untiled_plan, 0), &profile, &ideal).arithmetic;
 }
 
-/* What an application's engine is known for: tensor cores or none, Winograd, split sums. */
+/* Properties of an application's engine by its notes: tensor cores, Winograd, split sums. */
 static void engines_by_their_notes(void)
 {
     const struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
@@ -155,7 +155,7 @@ static void split_sums(void)
     CHECK_NEAR(cost.arithmetic, 16 * 2.0 * 128 * 128 * 256 * 9 / (4096 * 1980e6));
 }
 
-/* The result is read too where it is added to; what a launch keeps to itself moves nowhere. */
+/* A result that is added to is also read. Data that a launch keeps internally is not moved. */
 static void operands_moved(void)
 {
     struct cs_problem problem = same(1, 16, 1, 64, 64, 16);
@@ -207,7 +207,7 @@ static void tiles_in_cache_are_faster(void)
     CHECK(cs_cost_of(planned(&problem, &images, 1), &bare).seconds > untiled.seconds);
 }
 
-/* What tiles read again, a filter here, comes out of L2 only if it is still there. */
+/* Data that tiles read again, here a filter, comes from L2 only if it still fits there. */
 static void filter_read_again(void)
 {
     struct cs_problem problem = same(8, 64, 1, 64, 64, 64);
@@ -222,7 +222,7 @@ static void filter_read_again(void)
     CHECK_NEAR(cs_cost_of(planned(&problem, &images, 0), &bare).moved, untiled.moved + 7 * filter);
 }
 
-/* Two lanes gain what they overlap and no more; with nothing to overlap they only cost. */
+/* Two lanes gain at most the time that they overlap. Without overlap they only cost. */
 static void lanes_overlap(void)
 {
     struct cs_problem problem = same(8, 256, 1, 128, 128, 256);
@@ -244,7 +244,8 @@ static void lanes_overlap(void)
                (alone.seconds + beside.seconds) / 2 + 7e-6);
 }
 
-/* What is not known is a typical GPU's; GeForce GPUs have half of the tensor cores' rate. */
+/* Unknown properties get a typical GPU's values. GeForce GPUs have half of the tensor cores' rate.
+ */
 static void unknown_is_typical(void)
 {
     struct cs_problem problem = same(1, 128, 1, 256, 256, 128);
@@ -280,8 +281,8 @@ static struct cs_profile random_profile(struct rng *rng)
                                .l2 = rng_magnitude(rng, 27)};
 }
 
-/* A better device is never slower, a larger workspace never faster (but for f32, where it tells the
- * engines apart). */
+/* A better device is never slower. A larger workspace is never faster, except in f32, for which it
+ * distinguishes the engines. */
 static void monotone(void)
 {
     struct rng rng = {SEED};

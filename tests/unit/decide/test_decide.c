@@ -1,5 +1,5 @@
-/* What a decision promises, whatever the vendor answers: it can be run, it costs no more than the
- * untiled call, it keeps to what is written, and the same question gets the same answer. */
+/* Promises of a decision, for all answers of the vendor: it can be run, it costs at most the price
+ * of the untiled call, it follows the configured limits, and equal requests get equal decisions. */
 #include "decide/by_rules.h"
 #include "decide/cost.h"
 #include "decide/pass.h"
@@ -56,7 +56,7 @@ static double cost_of(const struct fake *fake, const struct cs_problem *problem,
     return seconds_of(fake, problem, tiling) + byte * beyond;
 }
 
-/* Predicted extra time and the price of what raises the peak, together. */
+/* The predicted extra time and the price of a raised peak are added. */
 static void no_decision_costs_more_than_the_untiled_call(void)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
@@ -174,8 +174,8 @@ static void a_convolution_below_the_record_is_left_untiled(void)
     CHECK_INT(decide_at(&fake, &problem, operands + required, 0, "fixed").reason, CS_REASON_NONE);
 }
 
-/* What an earlier convolution has held already costs nothing. */
-static void tiles_use_what_the_record_leaves(void)
+/* Memory up to the record of an earlier convolution costs nothing. */
+static void tiles_use_the_memory_below_the_record(void)
 {
     struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
     struct fake fake = {.per_byte = 1, .profile = &h200};
@@ -242,7 +242,7 @@ int main(void)
     TEST(a_written_workspace_is_a_limit);
     TEST(tiles_keep_to_a_written_slowdown);
     TEST(a_convolution_below_the_record_is_left_untiled);
-    TEST(tiles_use_what_the_record_leaves);
+    TEST(tiles_use_the_memory_below_the_record);
     TEST(off_decides_as_fit);
     TEST(memory_that_runs_out_is_a_reason);
     TEST(few_plans_are_asked_for);

@@ -1,4 +1,5 @@
-/* What is decided by the example of other knobs is what a search finds, or is searched for. */
+/* A decision made from an example with other knobs equals the result of a search, or a search
+ * follows. */
 #include "decide/example.h"
 
 #include "decide/by_rules.h"
@@ -55,7 +56,7 @@ static void check_same(const struct cs_decision *a, const struct cs_decision *b)
 }
 
 /* Knobs of which tiles need a little more or less than the example's. */
-static void who_follows_an_example_finds_what_a_search_finds(void)
+static void decision_by_example_equals_a_search(void)
 {
     struct rng rng = {SEED};
     int followed = 0, searched = 0, refused = 0;
@@ -94,7 +95,7 @@ static void who_follows_an_example_finds_what_a_search_finds(void)
     CHECK_INT(refused, followed);
 }
 
-static void only_what_needs_no_more_follows(void)
+static void larger_needs_do_not_follow_an_example(void)
 {
     struct cs_problem problem = same(1, 256, 1, 1024, 1024, 256);
     struct fake fake = {.per_byte = 1, .profile = &h200}, more = fake, less = fake;
@@ -131,8 +132,8 @@ static void others_policies_set_no_example(void)
 
 int main(void)
 {
-    TEST(who_follows_an_example_finds_what_a_search_finds);
-    TEST(only_what_needs_no_more_follows);
+    TEST(decision_by_example_equals_a_search);
+    TEST(larger_needs_do_not_follow_an_example);
     TEST(others_policies_set_no_example);
     return REPORT();
 }

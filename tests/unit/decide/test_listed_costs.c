@@ -1,5 +1,5 @@
-/* What the cost model predicts for a list of convolutions and some of their tilings, on devices of
- * every kind, as it stands in tests/golden. See tests/README.md, Decisions. */
+/* Predictions of the cost model for a list of convolutions and some of their tilings, on devices of
+ * each kind, against tests/golden. See tests/README.md, Decisions. */
 #include "decide/cost.h"
 #include "decide/guess.h"
 #include "golden_lines.h"
@@ -40,8 +40,7 @@ enum {
     DEVICES = sizeof device / sizeof *device
 };
 
-/* Whole, along the rows, with copies, on lanes, of another engine: as far as there is such a cut.
- */
+/* Untiled, along the rows, with copies, on lanes, of another engine, if such a cut exists. */
 static const struct cs_tiling tiling[] = {
     {.step = {1, 1}},
     {.axis = {CS_AXIS_H}, .step = {40, 1}, .lanes = 2},
@@ -56,7 +55,8 @@ enum {
     TILINGS = sizeof tiling / sizeof *tiling
 };
 
-/* Seconds and their upper end, of these for memory, arithmetic and launches; bytes moved and cached. */
+/* Seconds and their upper end, of these for memory, arithmetic and launches; bytes moved and
+ * cached. */
 static void put_cost(const struct cs_cost *cost)
 {
     golden_put(" %.4g %.4g %.4g %.4g %.4g %.5g %.5g,", cost->seconds, cost->most, cost->memory,
@@ -143,7 +143,8 @@ static void put_guess(struct cs_guesser *guesser, const struct cs_tiling *made)
                guess.staged, guess.each, guess.workspace, guess.seconds);
 }
 
-/* What is guessed of a tiling, and again after a vendor has told of it or of another one. */
+/* Guesses for a tiling, before and after a vendor has reported its size or that of another tiling.
+ */
 static void guesses(void)
 {
     static const struct cs_tiling more[] = {

@@ -29,7 +29,7 @@ static struct cs_problem numbered(int number)
     return random_small(&rng);
 }
 
-/* A decision that can be told from the number of its problem. */
+/* A decision that is recognized by the number of its problem. */
 static struct cs_decision decision_of(int number)
 {
     return (struct cs_decision){.tiling = {.axis = {CS_AXIS_K, CS_AXIS_H}, .step = {8, number}},
@@ -44,7 +44,7 @@ static bool decision_is_of(const struct cs_decision *decision, int number)
            decision->tiles == number + 1 && decision->reported == number * 3;
 }
 
-/* What is kept between runs is found by these numbers: another build of one version gives the
+/* Records kept between runs are found by these numbers, so each build of one version must give the
  * same. */
 static void numbers_of_keys_stay_as_they_are(void)
 {
@@ -73,7 +73,7 @@ static void remembers(void)
     struct cs_key key, same;
     struct cs_decision decision = decision_of(1), found = decision_of(0);
     memset(&key, 0x11, sizeof key);
-    memset(&same, 0x77, sizeof same); /* what the words do not fill is not part of a key */
+    memset(&same, 0x77, sizeof same); /* padding between the words is not part of a key */
     cs_memo_key_make(&problem, &plain, 100, 0, 3, &key);
     cs_memo_key_make(&problem, &plain, 100, 0, 3, &same);
     CHECK(cs_memo_key_equal(&key, &same));
@@ -94,7 +94,7 @@ static void remembers(void)
     free(memo);
 }
 
-static void what_is_added_later_is_not_taken(void)
+static void later_duplicate_is_not_used(void)
 {
     struct cs_memo *memo = memo_new();
     struct cs_problem problem = numbered(1);
@@ -112,7 +112,7 @@ static void what_is_added_later_is_not_taken(void)
     free(memo);
 }
 
-static void choices_are_told_apart_from_decisions(void)
+static void choices_are_separate_from_decisions(void)
 {
     struct cs_memo *memo = memo_new();
     struct cs_problem problem = numbered(1);
@@ -128,7 +128,7 @@ static void choices_are_told_apart_from_decisions(void)
     cs_memo_add(memo, &key, &decision);
     CHECK(cs_memo_get(memo, &key, &found));
     CHECK_INT(found.choices.listed + found.choices.count, 0);
-    found.reported++; /* as one that an application was told of in between */
+    found.reported++; /* as if it had been reported to the application in between */
     cs_memo_put(memo, &key, &found);
     CHECK(cs_memo_get(memo, &key, &decision));
     CHECK_INT(decision.reported, found.reported);
@@ -242,9 +242,9 @@ static void hashes_spread(void)
     CHECK(empty < CS_MEMO_SETS / 10);
 }
 
-/* A size that was told is not replaced by a decision to leave the problem alone, and outlives what
- * was told to nobody. */
-static void what_was_told_stays(void)
+/* A reported size is not replaced by a decision to leave the problem alone. It is evicted after
+ * decisions that were not reported. */
+static void reported_sizes_stay(void)
 {
     struct cs_memo *memo = memo_new();
     struct cs_key key, told;
@@ -253,7 +253,7 @@ static void what_was_told_stays(void)
     cs_memo_key_make(&problem, &plain, 1, 0, 0, &told);
     decision.reason = CS_REASON_NONE;
     left.reason = CS_REASON_VENDOR;
-    CHECK(cs_memo_leave(memo, &told, &left)); /* nobody was told yet */
+    CHECK(cs_memo_leave(memo, &told, &left)); /* it was not reported yet */
     struct cs_decision seen = decision;
     cs_memo_promise(memo, &told, &seen);
     CHECK_INT(seen.reason, CS_REASON_VENDOR); /* too late: it was left alone before */
@@ -274,9 +274,9 @@ static void what_was_told_stays(void)
     free(memo);
 }
 
-/* A decision to leave alone what is not in the memo any more has none of the choices of the
- * decision whose place it takes. */
-static void what_is_left_has_no_choices_of_others(void)
+/* A decision to leave a problem alone, if the memo no longer contains it, has none of the choices
+ * of the decision that it replaces. */
+static void replacing_decision_has_no_choices_of_the_old_one(void)
 {
     struct cs_memo *memo = memo_new();
     struct cs_choices choices = {.listed = 1};
@@ -345,14 +345,14 @@ int main(void)
 {
     TEST(numbers_of_keys_stay_as_they_are);
     TEST(remembers);
-    TEST(what_is_added_later_is_not_taken);
-    TEST(choices_are_told_apart_from_decisions);
+    TEST(later_duplicate_is_not_used);
+    TEST(choices_are_separate_from_decisions);
     TEST(every_part_is_in_the_key);
     TEST(longest_unused_goes_first);
     TEST(equal_hashes);
     TEST(hashes_spread);
-    TEST(what_was_told_stays);
-    TEST(what_is_left_has_no_choices_of_others);
+    TEST(reported_sizes_stay);
+    TEST(replacing_decision_has_no_choices_of_the_old_one);
     TEST(threads_agree);
     return REPORT();
 }

@@ -1,5 +1,5 @@
-/* The policies of tests/policies: whatever a policy says, a decision is one that can be run, within
- * what was required and what is allowed. The example does what its first lines say. */
+/* The policies of tests/policies: for any result of a policy, a decision can be run, within the
+ * required size and the limits. The example does as its first lines describe. */
 #include "fake_vendor.h"
 
 enum {
@@ -57,7 +57,7 @@ static int ask(const struct cs_policy *policy, bool counts)
     return tiled;
 }
 
-static void what_takes_nothing_changes_nothing(void)
+static void policies_that_accept_nothing_change_nothing(void)
 {
     static const char *const names[] = {"nan", "veto", "infinite"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -94,7 +94,7 @@ static void the_example_is_a_policy(void)
 
 int main(void)
 {
-    TEST(what_takes_nothing_changes_nothing);
+    TEST(policies_that_accept_nothing_change_nothing);
     TEST(costs_of_any_sign_and_counts_of_any_size);
     TEST(the_example_is_a_policy);
     return REPORT();

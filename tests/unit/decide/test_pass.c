@@ -1,4 +1,4 @@
-/* What calls show of a program's memory. */
+/* Properties of a program's memory that its calls show. */
 #include "decide/pass.h"
 
 #include "fake_vendor.h"
@@ -64,7 +64,7 @@ static void a_pass_does_not_see_the_one_before(void)
     CHECK_INT(pass.record, 16 * MIB);
 }
 
-static void what_may_be_held_is_all_that_no_call_has_used_since(void)
+static void memory_unused_since_a_call_may_be_held(void)
 {
     pass = (struct cs_pass){0};
     call(8, 1000, 2000, 1, 0);
@@ -93,7 +93,7 @@ int main(void)
     TEST(a_tensor_that_is_read_later_was_held_in_between);
     TEST(a_tensor_that_is_written_again_was_not);
     TEST(a_pass_does_not_see_the_one_before);
-    TEST(what_may_be_held_is_all_that_no_call_has_used_since);
+    TEST(memory_unused_since_a_call_may_be_held);
     TEST(many_tensors_and_long_passes_are_bounded);
     return REPORT();
 }

@@ -59,7 +59,7 @@ static void another_stream_comes_behind(void)
     CHECK(fake_device.races > 0);
 }
 
-static void streams_beside_each_other(void)
+static void streams_run_concurrently(void)
 {
     struct cs_arena *arena = new_arena(8 * MIB);
     void *first = device_new_stream(), *second = device_new_stream();
@@ -95,8 +95,8 @@ static void the_limit_is_that_of_all_contexts(void)
     CHECK_INT(cs_arena_facts(arena).refused, 1);
 }
 
-/* What a stream had last before what nobody has, and that before what others run in; of these what
- * is behind the fewest; else the smallest. */
+/* The order of preference: the stream's last block, then unowned blocks, then blocks in which
+ * others run. Of these the one with the least work before it, then the smallest. */
 static void the_best_block_is_taken(void)
 {
     struct cs_arena *arena = new_arena(6 * MIB);
@@ -107,7 +107,7 @@ static void the_best_block_is_taken(void)
     cs_arena_reserve(arena, device, 6 * MIB);
     CHECK(call_in(arena, stream[0], &no_capture, 4 * MIB, true, (void **)&base));
     CHECK(call_in(arena, stream[0], &no_capture, MIB, true, (void **)&memory));
-    CHECK(memory == base); /* though what nobody has is smaller */
+    CHECK(memory == base); /* although the unowned block is smaller */
     CHECK(call_in(arena, stream[1], &no_capture, MIB, true, (void **)&memory));
     CHECK(memory == base + 4 * MIB);
     CHECK(call_in(arena, stream[0], &no_capture, MIB, true, (void **)&memory));
@@ -141,8 +141,8 @@ static void the_smallest_block_that_is_enough(void)
     check_sound();
 }
 
-/* A handle is given to another stream when its own is destroyed; what the first one was given still
- * runs. */
+/* A handle is reused for another stream after its own is destroyed, while work of the first stream
+ * still runs. */
 static void a_handle_that_is_used_again_is_another_stream(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
@@ -160,8 +160,8 @@ static void a_handle_that_is_used_again_is_another_stream(void)
     check_sound();
 }
 
-/* Memory is not allocated for streams to be beside each other, but for captures, and for who needs
- * more than there is. */
+/* The arena allocates for captures and for calls that need more than it has, not to let streams run
+ * concurrently. */
 static void allocating_is_the_last_resort(void)
 {
     struct cs_arena *arena = new_arena(16 * MIB);
@@ -196,12 +196,12 @@ static void a_larger_need_takes_the_place_of_smaller_memory(void)
     CHECK(!call_in(arena, capturing, &capture, 7 * MIB, true, NULL)); /* no free in a capture */
     CHECK(device_end_capture(capture.id));
     CHECK(call(arena, stream, 3 * MIB, false));
-    CHECK(!call(arena, stream, 7 * MIB, true)); /* nor a wait for what runs */
+    CHECK(!call(arena, stream, 7 * MIB, true)); /* nor a wait for running work */
     CHECK(cs_arena_take(arena, device, stream, &no_capture, MIB, true, &lease));
-    cs_arena_reserve(arena, device, 7 * MIB); /* nor what a call has */
+    cs_arena_reserve(arena, device, 7 * MIB); /* nor a block in use by a call */
     CHECK_INT(fake_device.frees, 0);
     CHECK(call(arena, capturing, 4 * MIB, true));
-    cs_arena_reserve(arena, device, 7 * MIB); /* nor in vain */
+    cs_arena_reserve(arena, device, 7 * MIB); /* nor if it would not suffice */
     cs_arena_give(arena, device, stream, false, &lease);
     CHECK_INT(fake_device.frees, 0);
     device_run(capturing);
@@ -222,7 +222,7 @@ static void a_larger_need_takes_the_place_of_smaller_memory(void)
     check_sound();
 }
 
-static void what_is_lost_is_never_used_again(void)
+static void lost_memory_is_never_reused(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
     void *stream = device_new_stream();
@@ -303,8 +303,8 @@ static void eager_calls_have_no_owner(void)
     check_sound();
 }
 
-/* Contexts that are gone do not tell: their memory is neither used nor freed, and at last
- * forgotten. */
+/* A destroyed context is not reported. Its memory is neither used nor freed, and is forgotten in
+ * the end. */
 static void contexts_come_and_go(void)
 {
     struct cs_arena *arena = new_arena((int64_t)CONTEXTS * 2 * MIB);
@@ -363,7 +363,8 @@ static int64_t now(void)
     return at.tv_sec * INT64_C(1000000000) + at.tv_nsec;
 }
 
-/* What another thread has for starting a call comes back soon, or else is done without. */
+/* Memory that another thread holds to start a call is returned soon; otherwise the call does
+ * without it. */
 static void patience_has_an_end(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
@@ -416,7 +417,7 @@ static void a_waiter_is_cancelled(void)
     check_sound();
 }
 
-/* What a context had counts no longer against the limit as soon as it is gone. */
+/* The memory of a destroyed context no longer counts against the limit. */
 static void a_context_that_is_gone_gives_its_share_back(void)
 {
     struct cs_arena *arena = new_arena(2 * MIB);
@@ -467,7 +468,7 @@ static void a_fork_forgets(void)
     cs_arena_process_fork(arena, true, false);
     cs_arena_process_fork(arena, false, true);
     CHECK_INT(cs_arena_facts(arena).held, 0);
-    CHECK_INT(ledger.events, events); /* a child never had what it forgets */
+    CHECK_INT(ledger.events, events); /* a child never owned the memory that it forgets */
     ledger_begin(arena);
     CHECK_INT(cs_arena_facts(arena).limit, 4 * MIB);
     CHECK(call(arena, stream, 4 * MIB, true));
@@ -481,14 +482,14 @@ int main(void)
     heap_watch();
     TEST(one_stream_costs_nothing_after_the_first_call);
     TEST(another_stream_comes_behind);
-    TEST(streams_beside_each_other);
+    TEST(streams_run_concurrently);
     TEST(the_limit_is_that_of_all_contexts);
     TEST(the_best_block_is_taken);
     TEST(the_smallest_block_that_is_enough);
     TEST(a_handle_that_is_used_again_is_another_stream);
     TEST(allocating_is_the_last_resort);
     TEST(a_larger_need_takes_the_place_of_smaller_memory);
-    TEST(what_is_lost_is_never_used_again);
+    TEST(lost_memory_is_never_reused);
     TEST(a_failing_device);
     TEST(many_small_blocks);
     TEST(eager_calls_have_no_owner);

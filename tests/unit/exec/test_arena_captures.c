@@ -9,7 +9,8 @@ static void a_capture_keeps_its_memory(void)
     void *first, *second, *third, *later;
     CHECK(call(arena, eager, 4 * MIB, true));
     struct cs_capture capture = begin_capture(stream);
-    /* What eager work may still run in is not for it, nor what it has for others. */
+    /* A capture must not reuse blocks with pending eager work, nor eager work those of a capture.
+     */
     CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
     CHECK_INT(ledger.graphs, 1);
     CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
@@ -21,7 +22,7 @@ static void a_capture_keeps_its_memory(void)
     CHECK(call_in(arena, stream, &capture, 3 * MIB, true, NULL));
     CHECK_INT(fake_device.waits, waits + 1);
     CHECK(call_in(arena, side, &capture, 3 * MIB, true, &third));
-    CHECK(third == first); /* after what has it */
+    CHECK(third == first); /* after the work that has it */
     CHECK_INT(fake_device.waits, waits + 2);
     join(stream, side);
     CHECK(device_end_capture(capture.id));
@@ -47,10 +48,10 @@ static void a_capture_keeps_its_memory(void)
     check_sound();
 }
 
-/* What other threads do while one asks, without the lock, whether a block is free. */
+/* Actions of other threads while one queries, without the lock, whether a block is free. */
 static struct {
     struct cs_arena *arena;
-    void *owner, *capturing; /* streams: of the block that is asked about, and in a capture */
+    void *owner, *capturing; /* streams: of the queried block, and in a capture */
     struct cs_capture capture;
 } meanwhile;
 
@@ -65,7 +66,7 @@ static bool done_late(void *ctx, void *event)
     return device->done(ctx, event);
 }
 
-static void an_event_that_is_asked_is_not_captured_meanwhile(void)
+static void queried_event_is_not_captured_before_the_reply(void)
 {
     struct cs_arena *arena = new_arena(8 * MIB);
     void *owner = device_new_stream(), *stream = device_new_stream(), *other = device_new_stream();
@@ -84,8 +85,8 @@ static void an_event_that_is_asked_is_not_captured_meanwhile(void)
     check_sound();
 }
 
-/* A program may say what comes next in a capture comes after (cudaStreamUpdateCaptureDependencies):
- * two calls on one stream are in order no more. */
+/* A program may change which work the next work of a capture depends on
+ * (cudaStreamUpdateCaptureDependencies). Then two calls on one stream are no longer ordered. */
 static void a_capture_whose_dependencies_are_set(void)
 {
     for (int skip = 0; skip <= 1; skip++) {
@@ -130,8 +131,8 @@ static void a_capture_that_comes_to_nothing(void)
     check_sound();
 }
 
-/* What a graph that is gone had lost is there for whoever reserves. */
-static void what_a_graph_gave_back_need_not_be_allocated(void)
+/* Memory that a dropped graph had lost can be reserved again. */
+static void memory_of_a_dropped_graph_is_reused(void)
 {
     for (int gone = 0; gone <= 1; gone++) {
         struct cs_arena *arena = new_arena(16 * MIB);
@@ -186,10 +187,10 @@ int main(void)
 {
     heap_watch();
     TEST(a_capture_keeps_its_memory);
-    TEST(an_event_that_is_asked_is_not_captured_meanwhile);
+    TEST(queried_event_is_not_captured_before_the_reply);
     TEST(a_capture_whose_dependencies_are_set);
     TEST(a_capture_that_comes_to_nothing);
-    TEST(what_a_graph_gave_back_need_not_be_allocated);
+    TEST(memory_of_a_dropped_graph_is_reused);
     TEST(a_graph_that_goes_during_a_call);
     TEST(a_capture_without_word_of_its_end_gets_nothing);
     (void)new_arena(0);

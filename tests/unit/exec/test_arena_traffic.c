@@ -136,7 +136,7 @@ static void call(struct traffic *t, int stream)
     struct cs_lease lease;
     int64_t bytes = pick(t, 8) ? rng_between(&t->rng, 1, 4 * MIB) : rng_magnitude(&t->rng, 24);
     bool captured = t->capture[stream] != 0;
-    bool patient = !is_open(t, -1) && pick(t, 2); /* nobody would give what it waits for */
+    bool patient = !is_open(t, -1) && pick(t, 2); /* no thread would return the awaited memory */
     if (!take(t, stream, bytes, patient, &lease)) {
         t->refused++;
         return;
@@ -327,17 +327,17 @@ static void threads_share(void)
     CHECK_INT(fake_device.misuses, 0);
 }
 
-/* A device that makes its callers wait, so long that other threads call the arena meanwhile. */
+/* A device that blocks its caller for so long that other threads call the arena. */
 static struct slow {
     struct cs_arena *arena;
     struct cs_device device;
     void *third; /* stream */
-    int meanwhile;
+    int run_other_threads_call;
 } slow;
 
-static void meanwhile(void)
+static void run_other_threads_call(void)
 {
-    slow.meanwhile++;
+    slow.run_other_threads_call++;
     cs_arena_reserve(slow.arena, device, LIMIT / 2 + MIB);
     CHECK(cs_arena_facts(slow.arena).held <= LIMIT);
     CHECK(cs_arena_sound(slow.arena));
@@ -347,7 +347,7 @@ static int slow_wait(void *ctx, void *stream, void *event)
 {
     static const struct cs_capture none;
     struct cs_lease lease;
-    meanwhile();
+    run_other_threads_call();
     if (cs_arena_take(slow.arena, device, slow.third, &none, MIB, false, &lease)) {
         device_touch(slow.third, lease.memory, MIB, true);
         cs_arena_give(slow.arena, device, slow.third, false, &lease);
@@ -357,19 +357,19 @@ static int slow_wait(void *ctx, void *stream, void *event)
 
 static int slow_record(void *ctx, void *event, void *stream)
 {
-    meanwhile();
+    run_other_threads_call();
     return device_record(ctx, event, stream);
 }
 
 static int slow_allocate(void *ctx, int64_t bytes, void **memory_p)
 {
-    meanwhile();
+    run_other_threads_call();
     return device_allocate(ctx, bytes, memory_p);
 }
 
 static void slow_free(void *ctx, void *memory)
 {
-    meanwhile();
+    run_other_threads_call();
     device_free(ctx, memory);
 }
 
@@ -385,17 +385,17 @@ static void nothing_waits_with_the_lock(void)
     slow.device.allocate = slow_allocate;
     slow.device.free = slow_free;
     cs_arena_reserve(arena, &slow.device, LIMIT / 2 + MIB);
-    CHECK_INT(slow.meanwhile, 1);
+    CHECK_INT(slow.run_other_threads_call, 1);
     CHECK(cs_arena_take(arena, &slow.device, first, &none, MIB, true, &lease));
     device_touch(first, lease.memory, MIB, true);
     cs_arena_give(arena, &slow.device, first, false, &lease);
-    CHECK_INT(slow.meanwhile, 2);
+    CHECK_INT(slow.run_other_threads_call, 2);
     CHECK(cs_arena_take(arena, &slow.device, second, &none, LIMIT / 2 + MIB, true, &lease));
     device_touch(second, lease.memory, LIMIT / 2 + MIB, true);
-    CHECK_INT(slow.meanwhile, 3);
+    CHECK_INT(slow.run_other_threads_call, 3);
     cs_arena_give(arena, &slow.device, second, false, &lease);
     cs_arena_reserve(arena, &slow.device, LIMIT);
-    CHECK(slow.meanwhile >= 6);
+    CHECK(slow.run_other_threads_call >= 6);
     CHECK(cs_arena_facts(arena).peak <= LIMIT);
     CHECK_INT(fake_device.allocated, cs_arena_facts(arena).held);
     CHECK_INT(fake_device.races, 0);

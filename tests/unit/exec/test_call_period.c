@@ -93,7 +93,7 @@ static void a_period_is_known_when_it_came_again(void)
     for (int low = 13; low <= 45; low += 8) {
         struct program program = stages(1, low, 3);
         int calls = 0;
-        memset(&detector, 0x55, sizeof detector); /* of whatever it is used for again */
+        memset(&detector, 0x55, sizeof detector); /* as left by an earlier use */
         cs_call_period_init(&detector);
         while (detector.period == 0 && calls < 200) {
             int at = calls++ % program.calls;
@@ -277,7 +277,7 @@ static void random_programs(void)
 }
 
 /* Where the older half of the memory is given up, the newer one keeps calls and bytes together. */
-static void a_full_memory_keeps_what_is_newest(void)
+static void full_history_keeps_the_newest_calls(void)
 {
     struct program program = stages(1, 5, 4);
     for (int before = CS_CALL_EXPECTED - 60; before <= CS_CALL_EXPECTED; before++) {
@@ -290,7 +290,7 @@ static void a_full_memory_keeps_what_is_newest(void)
     }
 }
 
-static void a_changed_program_is_learned_anew(void)
+static void changed_program_is_learned_again(void)
 {
     struct program first = stages(1, 5, 4), second = stages(5000, 6, 2);
     cs_call_period_init(&detector);
@@ -378,8 +378,8 @@ int main(void)
     TEST(loops_inside_are_not_the_period);
     TEST(low_loops_are_never_held);
     TEST(random_programs);
-    TEST(a_full_memory_keeps_what_is_newest);
-    TEST(a_changed_program_is_learned_anew);
+    TEST(full_history_keeps_the_newest_calls);
+    TEST(changed_program_is_learned_again);
     TEST(one_call_too_many);
     TEST(the_longest_period);
     TEST(cost);

@@ -1,4 +1,4 @@
-/* The executor on a device that records what it is asked and fails at any one of its calls. */
+/* The executor on a device that records its calls and can fail at each of them. */
 #include "check.h"
 #include "exec/exec.h"
 #include "random_problem.h"
@@ -158,7 +158,7 @@ static void check_nothing_held(void)
         CHECK_INT(device.record[i].released, 1);
 }
 
-/* What the n-th call's failure must lead to; n beyond the last call: none fails. */
+/* Checks the result if the n-th call fails. If n is beyond the last call, none fails. */
 static void check_failure(const struct cs_plan *plan, const struct cs_addresses *base, int n,
                           bool fallback_fails)
 {
@@ -277,7 +277,8 @@ static void check_inside(const struct cs_plan *plan, const struct cs_addresses *
     CHECK(lane.workspace + plan->shape[record->shape].workspace <= plan->workspace);
 }
 
-/* What is read was copied in, what is written copied out, once. */
+/* Checks that each tensor that is read was copied in, and each that is written was copied out,
+ * once. */
 static void check_copies(const struct cs_plan *plan, const struct record *record)
 {
     static struct cs_problem shape;
@@ -314,7 +315,7 @@ static void tiles_stay_inside_their_operands(void)
     for_plans(check_addresses);
 }
 
-/* Nothing may be launched as tiles; the fallback plan runs at once, whatever beta is. */
+/* No tile may be launched. The fallback plan runs at once, for any beta. */
 static void check_alias(const struct cs_plan *plan, const struct cs_addresses *base)
 {
     check_outcome(run(plan, base, 0, false), CS_RAN_FALLBACK, 0, 0);
@@ -365,8 +366,8 @@ enum {
     SUM
 };
 
-/* 1x2x8x4 to as many channels, 3x3, with an addend and a sum in place of the convolution's own
- * result. */
+/* 1x2x8x4 to the same number of channels, 3x3, with an addend. The sum replaces the convolution's
+ * own result. */
 static struct cs_problem sum(void)
 {
     struct cs_problem problem = {
@@ -433,8 +434,8 @@ static void channel_slices_of_one_tensor_are_tiled(void)
     }
 }
 
-/* A sum may overwrite what it adds, element by element; nothing else, and running it twice would
- * not do. */
+/* A sum may overwrite its addend, element by element, and no other tensor. It must not run twice.
+ */
 static void a_sum_in_place(void)
 {
     static struct cs_plan plan;
@@ -535,7 +536,7 @@ static void fallback_alone(void)
     CHECK_INT(device.calls, 0);
 }
 
-/* What is kept by the fallback plan alone must run on it, not be over with no launch. */
+/* A plan without tiles must run on its fallback plan, and must not end without a launch. */
 static void a_plan_without_tiles(void)
 {
     static struct cs_plan plan;

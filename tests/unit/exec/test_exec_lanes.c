@@ -1,6 +1,6 @@
-/* The executor on several lanes and in scratch of its own, on a fake device that knows which
- * accesses are ordered: whatever fails, nothing races, nothing is kept, and nothing half-written is
- * called a success. */
+/* The executor on several lanes and in its own scratch, on a fake device that records which
+ * accesses are ordered. For each failure: no race, no memory kept, and no partial result reported
+ * as success. */
 #include "exec/exec.h"
 #include "fake_device.h"
 #include "sample_problem.h"
@@ -184,7 +184,7 @@ static struct cs_outcome run_elsewhere(struct cs_exec *exec, const struct cs_pla
     return run_call(exec, plan, &call, false);
 }
 
-/* What the application does before and after a call on its stream: it writes x and the scratch, and
+/* The application's work before and after a call on its stream: it writes x and the scratch, and
  * reads y and writes the scratch again. */
 static void client_before(void *stream)
 {
@@ -335,7 +335,7 @@ static void fewer_lanes_where_scratch_is_short(void)
     int waits = fake_device.waits;
     CHECK_INT(run(exec, &plan, other, false, false).lanes, 1);
     CHECK_INT(fake_device.waits, waits + 1);
-    for (int i = 0; i < 4; i++) /* beside each other from then on, but for lanes' own waits */
+    for (int i = 0; i < 4; i++) /* concurrent from then on, except for waits between lanes */
         CHECK_INT(run(exec, &plan, i % 2 ? other : stream, false, false).lanes, i % 2 ? 1 : 2);
     CHECK_INT(fake_device.waits, waits + 1 + 2 * 2);
     struct cs_lease held;
@@ -363,7 +363,8 @@ static void scratch_comes_from_where_it_may(void)
             CHECK_INT(fake_device.allocations, ours);
             check_sound();
         }
-    /* Who brings too little is served by nobody else: they know of their scratch. */
+    /* A call that provides too little gets none of the library's scratch, because its caller
+     * manages its own. */
     for (int backing = CS_BACKING_AUTO; backing <= CS_BACKING_CLIENT; backing++) {
         struct cs_exec *exec = new_exec((enum cs_backing)backing, LIMIT);
         struct cs_call call = call_with(&plan, device_new_stream(), true);
@@ -397,7 +398,7 @@ static void a_capture(void)
     CHECK_INT(fake_device.misuses, 0);
 }
 
-/* What can no longer become a graph is not begun. */
+/* Work that can no longer become part of a graph is not started. */
 static void a_broken_capture(void)
 {
     struct cs_exec *exec = new_exec(CS_BACKING_OWN, LIMIT);
@@ -423,7 +424,7 @@ static int gpu_launch_staged(void *ctx, int shape, void *launch)
     return 0;
 }
 
-/* Each lane has a copy of the filter of its own, also where only fewer lanes fit. */
+/* Each lane has its own copy of the filter, also if only fewer lanes fit. */
 static void copies_are_apart(void)
 {
     const struct cs_tiling tiling = {.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}, .lanes = 3};
@@ -478,7 +479,7 @@ static void without_streams_one_lane_in_the_clients_scratch(void)
     CHECK_INT(fake_device.waits + fake_device.allocations + fake_device.creations, 0);
 }
 
-/* Launches that only record can be taken back, whatever beta is. */
+/* Recorded launches can be taken back, for any beta. */
 static void nodes_that_cannot_be_made_become_the_fallback_plan(void)
 {
     int fallbacks = 0;
@@ -507,8 +508,8 @@ static void nodes_that_cannot_be_made_become_the_fallback_plan(void)
     CHECK_INT(fallbacks, TILES + 2 * TILES);
 }
 
-/* To be lent again: what is kept would be gone for the rest of the process. */
-static void what_is_lent_comes_back(void)
+/* Lent memory must be reusable: otherwise it would be lost for the rest of the process. */
+static void lent_memory_is_returned(void)
 {
     struct cs_exec *exec = new_exec(CS_BACKING_AUTO, LIMIT);
     void *stream = device_new_stream(), *memory = NULL;
@@ -543,7 +544,7 @@ int main(void)
     TEST(copies_are_apart);
     TEST(without_streams_one_lane_in_the_clients_scratch);
     TEST(nodes_that_cannot_be_made_become_the_fallback_plan);
-    TEST(what_is_lent_comes_back);
+    TEST(lent_memory_is_returned);
     (void)new_exec(CS_BACKING_AUTO, 0);
     return REPORT();
 }

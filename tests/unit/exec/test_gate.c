@@ -100,7 +100,7 @@ static void actor_end(struct actor *actor)
     sem_destroy(&actor->through);
 }
 
-/* Goes in and stays there until it is told to go on. */
+/* Enters and stays inside until the test signals. */
 static void *stay_inside(void *argument)
 {
     struct actor *actor = argument;
@@ -150,7 +150,7 @@ static void *idle_at_once(void *argument)
     return NULL;
 }
 
-/* Knows its stage, waits to be told, and goes in and through. */
+/* Learns its stage, waits for the test's signal, and passes. */
 static void *go_through(void *argument)
 {
     struct actor *actor = argument;
@@ -171,7 +171,7 @@ static void wait_for_waits(struct cs_gate *gate, int64_t waits)
         nap(MILLISECOND);
 }
 
-static void alone_nobody_waits(void)
+static void single_thread_never_waits(void)
 {
     static struct cs_gate gate;
     cs_gate_init(&gate, LONG);
@@ -225,8 +225,8 @@ static void contexts_do_not_meet(void)
     actor_end(&first);
 }
 
-/* Beyond 64 contexts nobody is held. */
-static void so_many_contexts_have_a_gate(void)
+/* After 64 contexts, further ones are not gated. */
+static void contexts_beyond_the_limit_are_not_gated(void)
 {
     static struct cs_gate gate;
     cs_gate_init(&gate, LONG);
@@ -237,7 +237,7 @@ static void so_many_contexts_have_a_gate(void)
     }
 }
 
-/* Whoever goes over to another context leaves its stage in the first. */
+/* A thread that moves to another context leaves its stage in the first. */
 static void moving_leaves(void)
 {
     static struct cs_gate gate;
@@ -386,9 +386,9 @@ static void a_wait_that_ends_well_pays_for_vain_ones(void)
     CHECK(!cs_gate_facts(&gate).given_up);
 }
 
-/* A thread that says that it holds what comes last breaks the order with every lock that it takes:
- * so many are taken by its first call, by one inside a period that is not known yet, and by those
- * behind which it is known; and when it ends. */
+/* A thread that claims to hold the innermost lock breaks the lock order with each lock that it
+ * takes. This counts the locks of its first call, of a call inside an unknown period, of the calls
+ * that make the period known, and of its end. */
 static void *count_locks(void *argument)
 {
     struct cs_gate *gate = argument;
@@ -406,7 +406,7 @@ static void *count_locks(void *argument)
     return NULL;
 }
 
-static void what_is_shared_is_locked(void)
+static void shared_state_is_locked(void)
 {
     static struct cs_gate gate;
     pthread_t thread;
@@ -438,8 +438,8 @@ static void a_child_has_one_thread(void)
     pid_t child = fork();
     cs_gate_fork(&gate, false, child == 0);
     if (child == 0) {
-#ifndef __SANITIZE_THREAD__ /* whose runtime tells nothing of a child */
-        taken -= 4;         /* two threads, and what each has for a context */
+#ifndef __SANITIZE_THREAD__ /* its runtime reports no frees in a child */
+        taken -= 4;         /* two threads, each with its state for a context */
 #endif
         if (heap_taken != taken)
             exit(2);
@@ -461,7 +461,7 @@ static void a_child_has_one_thread(void)
 
 /* Threads whose memory is counted. */
 struct crowd {
-    struct cs_gate *gate; /* NULL: nobody is held */
+    struct cs_gate *gate; /* NULL: no thread is held */
     pthread_barrier_t start, known;
     atomic_int high;    /* threads that have their high memory now */
     atomic_int highest; /* since all knew their stages */
@@ -482,8 +482,8 @@ static void pass_one(const struct crowd *crowd, int call)
         pass(crowd->gate, 1, call, call);
 }
 
-/* From behind the first call of a period to behind the first of the next. What a call takes is
- * allocated before the call. */
+/* From after the first call of a period to after the first of the next. The memory of a call is
+ * allocated before it. */
 static void period(struct crowd *crowd, uint64_t *random)
 {
     for (int i = 1; i <= PERIOD; i++) {
@@ -534,7 +534,7 @@ static void check_crowd(struct cs_gate *gate, unsigned threads)
     int free = 0;
     for (int i = 0; i < MEETINGS && free <= 1; i++)
         free = run_crowd(NULL, threads);
-    CHECK(free > 1); /* they do meet if nobody is held */
+    CHECK(free > 1); /* they do meet if no thread is held */
     cs_gate_init(gate, LONG);
     gate->grace = LONG; /* a thread that gets no processor keeps its place */
     CHECK_INT(run_crowd(gate, threads), 1);
@@ -577,10 +577,10 @@ static void cost(void)
 int main(void)
 {
     heap_watch();
-    TEST(alone_nobody_waits);
+    TEST(single_thread_never_waits);
     TEST(second_waits_for_first);
     TEST(contexts_do_not_meet);
-    TEST(so_many_contexts_have_a_gate);
+    TEST(contexts_beyond_the_limit_are_not_gated);
     TEST(moving_leaves);
     TEST(breaking_the_sequence_leaves);
     TEST(a_dead_thread_has_left);
@@ -588,7 +588,7 @@ int main(void)
     TEST(time_out);
     TEST(after_vain_waits_doors_stay_open);
     TEST(a_wait_that_ends_well_pays_for_vain_ones);
-    TEST(what_is_shared_is_locked);
+    TEST(shared_state_is_locked);
     TEST(a_child_has_one_thread);
     TEST(two_threads_never_high_together);
     TEST(four_threads_never_high_together);

@@ -5,7 +5,7 @@
 #include "random_problem.h"
 
 enum {
-    BYTES = 1024, /* of each lane's part of what a call touches */
+    BYTES = 1024, /* of each lane's part of a call's memory */
     LANES = 4,
     STREAMS = 5,
     SEEDS = 30,
@@ -31,7 +31,7 @@ static struct cs_lanes *new_lanes(void)
     return &lanes;
 }
 
-/* What a call of the application `application` works on. */
+/* The memory that a call of application `client` uses. */
 static const char *buffer(int client)
 {
     return (const char *)(uintptr_t)(0x100000 * (client + 1));
@@ -110,7 +110,7 @@ static void made_once(void)
     check_sound();
 }
 
-/* What one stream waits for may be what another one's call computes. */
+/* A stream may wait for a result that another stream's call computes. */
 static void streams_do_not_come_behind_each_other(void)
 {
     struct cs_lanes *lanes = new_lanes();
@@ -162,7 +162,7 @@ static void few_sets_are_asked(void)
     struct cs_capture capture = begin_capture(device_new_stream());
     void *captured = device_handle(fake_device.handles - 1);
     CHECK_INT(call_in(lanes, captured, &capture, 2, BUSY + 1), 2);
-    CHECK_INT(lanes->sets, BUSY + 1); /* a replay is not behind what a stream was given before */
+    CHECK_INT(lanes->sets, BUSY + 1); /* a replay is not ordered after earlier lanes of a stream */
     CHECK(device_end_capture(capture.id));
     check_sound();
 }
@@ -262,9 +262,9 @@ static void a_capture_keeps_its_lanes(void)
     check_sound();
 }
 
-/* The capture takes lanes that are at work, as its replays do not wait for that; who comes after it
- * would. */
-static void what_runs_beside_a_capture_is_still_not_waited_for(void)
+/* The capture takes busy lanes, since its replays do not wait for their work. A later call would
+ * wait. */
+static void work_during_a_capture_is_still_not_waited_for(void)
 {
     struct cs_lanes *lanes = new_lanes();
     void *first = device_new_stream(), *captured = device_new_stream(),
@@ -302,7 +302,7 @@ static void a_capture_that_comes_to_nothing(void)
 }
 
 /* Not even those that another stream of the same context had. */
-static void a_confined_stream_has_no_lanes_beside_it(void)
+static void confined_stream_gets_no_lanes(void)
 {
     struct cs_lanes *lanes = new_lanes();
     void *stream = device_new_stream();
@@ -340,8 +340,8 @@ static void broken_lanes(void)
     check_sound();
 }
 
-/* Joining what was not forked would draw eager work into a capture, and make it invalid. */
-static void only_what_was_forked_is_joined(void)
+/* A join without a fork would draw eager work into a capture and invalidate it. */
+static void forked_lanes_alone_are_joined(void)
 {
     struct cs_lanes *lanes = new_lanes();
     void *stream = device_new_stream();
@@ -380,7 +380,7 @@ static void all_are_joined_that_can_be(void)
     }
 }
 
-static void contexts_have_lanes_of_their_own(void)
+static void each_context_has_its_own_lanes(void)
 {
     struct cs_lanes *lanes = new_lanes();
     struct cs_lanes_lease lease[CS_MAX_LANE_SETS];
@@ -417,7 +417,7 @@ static int same_stream(void *ctx, void *like, void **stream_p)
     return 0;
 }
 
-static void there_are_no_more_than_so_many(void)
+static void number_of_lane_sets_is_limited(void)
 {
     struct cs_lanes *lanes = new_lanes();
     struct cs_device cheap = fake_device_functions;
@@ -430,7 +430,7 @@ static void there_are_no_more_than_so_many(void)
     void *here = device_new_stream();
     for (int i = 0; i < CS_MAX_LANE_SETS; i++) {
         cs_lanes_take(lanes, &cheap, here, &no_capture, 2, &lease[i]);
-        CHECK_INT(lease[i].lanes, 2); /* the last one in place of the other context's */
+        CHECK_INT(lease[i].lanes, 2); /* the last one replaces the other context's */
     }
     CHECK_INT(lanes->sets, CS_MAX_LANE_SETS);
     cs_lanes_take(lanes, &cheap, here, &no_capture, 2, &none);
@@ -508,7 +508,7 @@ static void step(struct traffic *t)
         int had =
             call_in(t->lanes, t->stream[i], &capture, (int)rng_between(&t->rng, 1, LANES), client);
         t->most = had > t->most ? had : t->most;
-        if (had == 0 && id) /* what it left unjoined makes the capture invalid */
+        if (had == 0 && id) /* unjoined lanes invalidate the capture */
             device_break_capture(id);
         else if (had == 0)
             device_synchronize();
@@ -558,7 +558,7 @@ static void every_wait_is_needed(void)
     } while (n <= fake_device.waits);
 }
 
-/* Whatever fails, once: nothing races, nothing is misused, and afterwards there are lanes again. */
+/* After any single failure: no race, no misuse, and lanes are available again. */
 static void no_failure_breaks_the_pool(void)
 {
     for (uint64_t seed = 1; seed <= 4; seed++)
@@ -612,7 +612,7 @@ static void threads_share(void)
 
 static long long taken_before; /* memory, when there were no lanes */
 
-static void all_memory_is_given_back(void)
+static void all_memory_is_freed(void)
 {
     (void)new_lanes();
     CHECK_INT(heap_taken - taken_before, 0);
@@ -631,19 +631,19 @@ int main(void)
     TEST(calls_at_the_same_time_share_nothing);
     TEST(a_handle_that_is_used_again_is_another_stream);
     TEST(a_capture_keeps_its_lanes);
-    TEST(what_runs_beside_a_capture_is_still_not_waited_for);
+    TEST(work_during_a_capture_is_still_not_waited_for);
     TEST(a_capture_that_comes_to_nothing);
-    TEST(a_confined_stream_has_no_lanes_beside_it);
+    TEST(confined_stream_gets_no_lanes);
     TEST(broken_lanes);
-    TEST(only_what_was_forked_is_joined);
+    TEST(forked_lanes_alone_are_joined);
     TEST(all_are_joined_that_can_be);
-    TEST(contexts_have_lanes_of_their_own);
-    TEST(there_are_no_more_than_so_many);
+    TEST(each_context_has_its_own_lanes);
+    TEST(number_of_lane_sets_is_limited);
     TEST(a_captures_lanes_make_no_room);
     TEST(no_traffic_races);
     TEST(every_wait_is_needed);
     TEST(no_failure_breaks_the_pool);
-    TEST(all_memory_is_given_back);
+    TEST(all_memory_is_freed);
     TEST(threads_share);
     (void)new_lanes();
     return REPORT();

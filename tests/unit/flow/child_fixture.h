@@ -1,5 +1,5 @@
-/* For tests whose cases are child processes: a host for an instance, a child's status and what it
- * wrote, a folder for its files. */
+/* For tests whose cases are child processes: a host for an instance, a child's status and output, a
+ * folder for its files. */
 #ifndef CHILD_FIXTURE_H
 #define CHILD_FIXTURE_H
 
@@ -52,8 +52,8 @@ static const char *second_copy(void)
 static const struct cs_host host = {&device,     version,   file,    supported,
                                     second_copy, fork_host, bypassed};
 
-/* The child's status as wait tells it; what it wrote to standard error is in `output`, without what
- * each line begins with. */
+/* The child's status as wait reports it. `output` gets the child's standard error, without the
+ * prefix of each line. */
 static inline int status_of(int (*child_does)(void))
 {
     int ends[2], status = -1;
@@ -95,7 +95,7 @@ static inline void check_child(int (*child_does)(void))
 {
     int status = status_of(child_does);
     CHECK(WIFEXITED(status));
-    CHECK_INT(WEXITSTATUS(status), GOOD); /* else about the line of what is wrong */
+    CHECK_INT(WEXITSTATUS(status), GOOD); /* otherwise the number of the failing line */
 }
 
 /* Where nothing of the machine is read or left behind; false if there is no such folder. */

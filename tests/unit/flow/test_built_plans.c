@@ -1,5 +1,5 @@
-/* What a decision built is kept: built once while nobody needs it twice, handed over, never lost.
- */
+/* Plans built for a decision are kept: built once while no two callers need one at the same time,
+ * handed over, never lost. */
 #include "flow/built_plans.h"
 
 #include "check.h"
@@ -35,7 +35,7 @@ static void *built(struct cs_built_plans *kept, int64_t count, enum cs_relaxatio
     return execution_plan;
 }
 
-static void what_was_built_serves_again(void)
+static void built_plan_is_reused(void)
 {
     struct cs_built_plans kept;
     start(&kept);
@@ -58,8 +58,9 @@ static void what_was_built_serves_again(void)
     CHECK_INT(fake.live, 0);
 }
 
-/* Built with the engine's own knobs, it may want another workspace than with the caller's. */
-static void what_was_built_otherwise_does_not_serve(void)
+/* A plan built with the engine's own knobs may need another workspace than one with the caller's.
+ */
+static void plan_with_other_relaxation_is_not_reused(void)
 {
     struct cs_built_plans kept;
     struct cs_problem problem = rows(32);
@@ -115,7 +116,7 @@ static enum cs_status fallback(struct cs_built_plans *kept, int64_t limit)
     return status;
 }
 
-static void a_fallback_serves_from_what_it_needs_to_its_limit(void)
+static void fallback_serves_limits_from_its_need_to_its_own_limit(void)
 {
     static const struct {
         int64_t limit;
@@ -201,7 +202,7 @@ static void a_fallback_is_no_plan_of_a_problem(void)
     CHECK_INT(kept.count + fake.live, 0);
 }
 
-/* What is asked for while there is none fails, and loses nothing that was kept. */
+/* A request without memory fails, and loses no kept plan. */
 static void without_memory(void)
 {
 #ifdef HEAP_REFUSES
@@ -229,7 +230,7 @@ static void without_memory(void)
 }
 
 /* After all the others. */
-static void all_memory_is_given_back(void)
+static void all_memory_is_freed(void)
 {
     CHECK_INT(heap_taken - taken_before, 0);
 }
@@ -237,15 +238,15 @@ static void all_memory_is_given_back(void)
 int main(void)
 {
     heap_watch();
-    TEST(what_was_built_serves_again);
+    TEST(built_plan_is_reused);
     taken_before = heap_taken; /* the first line has taken a buffer */
-    TEST(what_was_built_otherwise_does_not_serve);
+    TEST(plan_with_other_relaxation_is_not_reused);
     TEST(it_is_handed_over);
-    TEST(a_fallback_serves_from_what_it_needs_to_its_limit);
+    TEST(fallback_serves_limits_from_its_need_to_its_own_limit);
     TEST(only_the_latest_are_kept);
     TEST(failures_are_passed_on);
     TEST(without_memory);
     TEST(a_fallback_is_no_plan_of_a_problem);
-    TEST(all_memory_is_given_back);
+    TEST(all_memory_is_freed);
     return REPORT();
 }

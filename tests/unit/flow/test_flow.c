@@ -1,4 +1,4 @@
-/* From a request to a rewriting, whatever the vendor does. */
+/* From a request to a rewriting, for each behaviour of the vendor. */
 #include "flow_fixture.h"
 
 static void oversized_is_tiled_and_remembered(void)
@@ -28,7 +28,7 @@ static void oversized_is_tiled_and_remembered(void)
     free(cs);
 }
 
-static void within_the_threshold_nobody_is_asked(void)
+static void small_workspace_makes_no_vendor_call(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary();
@@ -42,7 +42,7 @@ static void within_the_threshold_nobody_is_asked(void)
     free(cs);
 }
 
-static void what_the_caller_brought_is_the_limit(void)
+static void provided_workspace_is_the_limit(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary(), roomy = request, tight = request;
@@ -67,7 +67,7 @@ static void what_the_caller_brought_is_the_limit(void)
     free(cs);
 }
 
-static int64_t rivals[4]; /* what other engines require, as cuDNN lists them; 0 ends */
+static int64_t rivals[4]; /* workspaces of other engines, as cuDNN lists them; 0 ends */
 static int listed_rivals;
 
 static bool list_rivals(void *ctx,
@@ -85,7 +85,7 @@ static bool list_rivals(void *ctx,
     return false;
 }
 
-/* Whether the plan of an engine that no tile can be had of is refused. */
+/* True if the plan of an engine whose tiles cannot be built is refused. */
 static bool is_refused(struct cs *cs, enum cs_plan_source source, int64_t rival)
 {
     struct cs_vendor beside = vendor;
@@ -103,7 +103,7 @@ static bool is_refused(struct cs *cs, enum cs_plan_source source, int64_t rival)
 }
 
 /* Only where the application has others to try, and one of them does. */
-static void what_no_tiling_suits_is_refused_for_another(void)
+static void untileable_plan_is_refused_if_another_engine_fits(void)
 {
     const struct {
         int option;
@@ -128,7 +128,7 @@ static void what_no_tiling_suits_is_refused_for_another(void)
         CHECK(listed_rivals <= 1); /* the answer is remembered */
         CHECK_INT(cs->account.refused, rows[i].refused ? 2 : 0);
 
-        /* What is tiled is not refused. */
+        /* A plan that can be tiled is not refused. */
         struct cs_request request = ordinary();
         request.scope = 99;
         request.source = rows[i].source;
@@ -138,7 +138,7 @@ static void what_no_tiling_suits_is_refused_for_another(void)
     }
 }
 
-/* One whose tiles can be had is as good as one that requires little. */
+/* An engine whose tiles can be built is as good as one with a small workspace. */
 static void another_engine_may_be_tiled(void)
 {
     struct cs *cs = new_instance("fit");
@@ -188,7 +188,7 @@ static void check_fault(enum fault fault, int at, bool decided, const struct ans
     struct answer hit = prepare(cs, &request);
     CHECK(expected(fault, decided, hit.reason));
 
-    /* What could not be decided for want of memory is decided later; all else is final. */
+    /* A decision that failed for lack of memory is made again later; all others are final. */
     fake.fault = NO_FAULT;
     struct answer again = prepare(cs, &request);
     if (!decided && hit.reason == CS_REASON_HOST_MEMORY)
@@ -202,7 +202,7 @@ static void check_fault(enum fault fault, int at, bool decided, const struct ans
 /* The small size was given out before the plan was built: it is kept, by the fallback plan if need
  * be.
  */
-static void a_told_size_is_kept(void)
+static void reported_size_is_kept(void)
 {
     struct cs_request request = ordinary();
     for (int fault = REFUSES; fault < FAULTS; fault++) {
@@ -225,10 +225,9 @@ static void a_told_size_is_kept(void)
     }
 }
 
-/* A caller that brings less than is required: what could not be built is not tried again, but for
- * the fallback plan, and has its reason still. What no tile fits has the limit in its site each
- * time. */
-static void what_a_caller_cannot_have_is_tried_once(void)
+/* A caller provides less than is required. Tiles that could not be built are not tried again, the
+ * fallback plan is, and the reason stays. If no tile fits, the site has the limit of each call. */
+static void unbuildable_tiles_are_tried_once(void)
 {
     static const struct {
         enum fault fault; /* from the time on when it is decided */
@@ -265,9 +264,9 @@ static void what_a_caller_cannot_have_is_tried_once(void)
     }
 }
 
-/* Nothing can be built in the size that was told: the plan must not run, now or later, and the
- * answer stays the same. */
-static void what_cannot_be_kept_is_refused(void)
+/* If no plan can be built in the reported size, the plan must not run, now or later, and the result
+ * stays the same. */
+static void plan_without_fitting_tiles_is_refused(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary();
@@ -298,8 +297,7 @@ static void every_failing_call_is_survived(void)
     CHECK(sound.shapes > 1 && asks > 2);
     free(cs);
     for (int fault = REFUSES; fault < FAULTS; fault++) {
-        /* The last call is a fallback plan, of which nobody asks whether it requires less than
-         * nothing. */
+        /* The last call makes a fallback plan, for which a negative size is not queried. */
         int last = sound.calls - (fault == NEGATIVE);
         for (int at = 1; at <= asks; at++)
             check_fault((enum fault)fault, at, false, &sound);
@@ -310,7 +308,7 @@ static void every_failing_call_is_survived(void)
 
 /* The tiles that were decided for and their fallback plan, not again in a decision that was made.
  */
-static void what_a_decision_built_is_not_built_again(void)
+static void decision_and_preparation_build_once(void)
 {
     struct cs_request request = ordinary();
     struct cs *cs = new_instance("fit");
@@ -336,8 +334,9 @@ static enum cs_status fake_ready(void *ctx, void *execution_plan)
     return readiness;
 }
 
-/* Only what will run, and not what is compiled for that; what cannot be after all is no tiling. */
-static void what_was_decided_for_is_made_ready(void)
+/* The chosen plan alone is made ready, not one compiled for comparison. If it cannot be finalized,
+ * there is no tiling. */
+static void chosen_plan_is_made_ready(void)
 {
     struct cs_request request = ordinary();
     for (int compiles = 0; compiles <= 1; compiles++) {
@@ -429,7 +428,7 @@ static void a_list_of_plans_is_searched_for_once(void)
     free(alone);
 }
 
-static void what_always_fails_has_its_reason(void)
+static void permanent_fault_gives_its_reason(void)
 {
     static const struct {
         enum fault fault;
@@ -453,7 +452,7 @@ static void what_always_fails_has_its_reason(void)
     free(cs);
 }
 
-static void a_fallback_may_raise_what_is_told(void)
+static void fallback_plan_may_raise_the_reported_size(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary();
@@ -467,8 +466,8 @@ static void a_fallback_may_raise_what_is_told(void)
     free(cs);
 }
 
-/* What the vendor hands out as fitting is looked at once more before anybody is told a size. */
-static void a_fallback_beyond_what_was_told_is_no_fallback(void)
+/* The size of a fallback plan from the vendor is checked again before any size is reported. */
+static void fallback_plan_beyond_the_reported_size_is_refused(void)
 {
     struct cs_request request = ordinary();
     struct cs *cs = new_instance("fit");
@@ -496,7 +495,7 @@ static void a_policy_that_only_reports_rewrites_nothing(void)
     CHECK_INT(kernels, 0);
     CHECK_INT(fake.fallbacks, 0);
     CHECK_INT(reported(cs, &request), request.required);
-    /* The report is to say what could be saved. */
+    /* The report must contain the possible savings. */
     struct cs_site_facts facts;
     CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
     CHECK(facts.tiles > 1);
@@ -646,21 +645,21 @@ static void handles_of_a_context_share_its_record(void)
 int main(void)
 {
     TEST(oversized_is_tiled_and_remembered);
-    TEST(within_the_threshold_nobody_is_asked);
-    TEST(what_the_caller_brought_is_the_limit);
+    TEST(small_workspace_makes_no_vendor_call);
+    TEST(provided_workspace_is_the_limit);
     TEST(every_failing_call_is_survived);
-    TEST(what_a_decision_built_is_not_built_again);
-    TEST(a_told_size_is_kept);
-    TEST(what_a_caller_cannot_have_is_tried_once);
-    TEST(what_cannot_be_kept_is_refused);
-    TEST(what_was_decided_for_is_made_ready);
+    TEST(decision_and_preparation_build_once);
+    TEST(reported_size_is_kept);
+    TEST(unbuildable_tiles_are_tried_once);
+    TEST(plan_without_fitting_tiles_is_refused);
+    TEST(chosen_plan_is_made_ready);
     TEST(a_list_of_plans_is_searched_for_once);
-    TEST(what_always_fails_has_its_reason);
-    TEST(a_fallback_may_raise_what_is_told);
-    TEST(a_fallback_beyond_what_was_told_is_no_fallback);
+    TEST(permanent_fault_gives_its_reason);
+    TEST(fallback_plan_may_raise_the_reported_size);
+    TEST(fallback_plan_beyond_the_reported_size_is_refused);
     TEST(a_policy_that_only_reports_rewrites_nothing);
     TEST(random_problems_get_one_answer);
-    TEST(what_no_tiling_suits_is_refused_for_another);
+    TEST(untileable_plan_is_refused_if_another_engine_fits);
     TEST(another_engine_may_be_tiled);
     TEST(runs_are_counted_by_how_they_ended);
     TEST(handles_of_a_context_share_its_record);

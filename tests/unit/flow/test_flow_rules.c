@@ -76,7 +76,7 @@ static void a_rule_names_a_policy(void)
     free(cs);
 }
 
-/* What could not be tiled as its rule says is left alone by that rule still. */
+/* A convolution that could not be tiled as its rule requires still counts for that rule. */
 static void a_rule_is_named_where_no_fallback_plan_is(void)
 {
     struct cs *cs = new_instance("fit");
@@ -98,7 +98,8 @@ static void a_rule_is_named_where_no_fallback_plan_is(void)
     free(cs);
 }
 
-/* What is too small for the options must be looked at if it is not for some rule. */
+/* A convolution below the threshold of the options must be examined if it is above that of some
+ * rule. */
 static void the_least_threshold_of_all_rules_counts(void)
 {
     struct cs *cs = new_instance("fit");
@@ -138,7 +139,7 @@ static double counted_cost(const struct cs_candidate *candidate, const struct cs
     return candidate->workspace > limits->workspace ? INFINITY : (double)candidate->tiles;
 }
 
-/* So a slow policy is slow once a problem, whatever is asked how often. */
+/* A slow policy is slow once for each problem, for any number of queries. */
 static void a_policy_is_asked_once_a_problem(void)
 {
     static const struct cs_policy counting = {.tiles = no_tiles, .cost = counted_cost};
@@ -157,7 +158,8 @@ static void a_policy_is_asked_once_a_problem(void)
     free(cs);
 }
 
-/* Another thread that asks the same meanwhile, and a policy that then thinks otherwise. */
+/* Another thread with the same request at the same time, and a policy whose decision then differs.
+ */
 static struct race {
     struct cs *cs;
     struct cs_request *request;

@@ -1,5 +1,5 @@
-/* The one instance: none where the vendor's library is not supported; its options; what a fork
- * finds; the page that others read while it lives. */
+/* The one instance: absent if the vendor's library is not supported; its options; its state after a
+ * fork; the page that others read while it lives. */
 #include "flow/instance.h"
 
 #include "base/lock.h"
@@ -51,7 +51,7 @@ static const char *second_copy(void)
 static const struct cs_host host = {&device,     version,   no_text, supported,
                                     second_copy, fork_host, bypassed};
 
-/* What a child finds, as its status: 0 if all of it is right. */
+/* Runs `check` in a child. Returns the child's status, 0 if all checks hold. */
 static int status_of_child(int (*check)(void))
 {
     int status = -1;
@@ -70,7 +70,7 @@ static int try_unsupported(void)
     return cs_instance(&host) || !cs_instance_off() || cs_instance_made() ? 1 : 0;
 }
 
-static void there_is_none_for_what_is_not_supported(void)
+static void unsupported_cudnn_has_no_instance(void)
 {
     CHECK_INT(status_of_child(try_unsupported), 0);
     CHECK(!cs_instance_off());
@@ -92,14 +92,15 @@ static int look_in_child(void)
         return 1;
     if (!cs || cs->account.calls != 0)
         return 2;
-    /* What was locked across the fork is free. */
+    /* Locks held across the fork are free. */
     cs_lock(&cs->memo.lock);
     cs_unlock(&cs->memo.lock);
     cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
     return cs->account.calls == 1 ? 0 : 3;
 }
 
-/* Ranks of locks that are held while the process forks: what registers first is asked last. */
+/* Ranks of the locks that are held while the process forks. The handler that registers first runs
+ * last. */
 static unsigned held_at_fork;
 
 static void note_locks(void)
@@ -128,7 +129,7 @@ static void every_lock_is_held_across_a_fork(void)
     held = freed = 0;
 }
 
-static void a_child_counts_anew(void)
+static void child_starts_its_own_counts(void)
 {
     struct cs *cs = cs_instance_made();
     for (int i = 0; i < 5; i++)
@@ -170,9 +171,9 @@ static void report_last(struct cs *cs)
     cs_exit_report_last(cs, "cuDNN 9.1.0");
 }
 
-/* Other threads may be counting calls while a report is written. A thread that says that it holds
- * what comes last, the trace's lock, breaks the order with every other that it takes: the arena's,
- * the gate's and the account's. */
+/* Other threads may count calls while a report is written. A thread that claims to hold the
+ * innermost lock, the trace's, breaks the lock order with each other lock that it takes: the
+ * arena's, the gate's and the account's. */
 static void reports_take_the_accounts_lock(void)
 {
     static const struct {
@@ -206,10 +207,10 @@ int main(void)
     setenv("HOME", folder, 1);
     setenv("CONVSHIM_CONFIG", "workspace=3MiB;policy=measure;summary=off", 1);
     pthread_atfork(note_locks, NULL, NULL);
-    TEST(there_is_none_for_what_is_not_supported);
+    TEST(unsupported_cudnn_has_no_instance);
     TEST(options_are_taken_when_it_is_made);
     TEST(every_lock_is_held_across_a_fork);
-    TEST(a_child_counts_anew);
+    TEST(child_starts_its_own_counts);
     TEST(its_page_is_there_until_it_ends);
     TEST(reports_take_the_accounts_lock);
     snprintf(remove, sizeof remove, "rm -r %s", folder);

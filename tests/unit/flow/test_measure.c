@@ -1,5 +1,5 @@
-/* Policy measure on a vendor that says how long a plan takes: who contends, what is chosen, what
- * is remembered, and what happens where nothing can be measured. */
+/* Policy measure on a vendor that reports the time of a plan: the contenders, the choice, the
+ * stored record, and the result if no time can be measured. */
 #include "base/log.h"
 #include "check.h"
 #include "fake_vendor.h"
@@ -19,13 +19,14 @@ enum {
 static char path[300];
 static struct fake fake;
 
-/* What the vendor says of plans cut along each axis, and how often it was asked. */
+/* Times that the vendor reports for plans cut along each axis, and the number of its calls. */
 static double seconds_of[CS_AXES];
 static int timed, refuses_from; /* the call, from 1; 0: none */
 static int64_t model_number;
 static int64_t most_limit;
-static bool later_is_faster;         /* whatever it is */
-static struct cs_store *other_store; /* that another thread writes to meanwhile; NULL: none does */
+static bool later_is_faster; /* for each plan */
+static struct cs_store
+    *other_store; /* written by another thread during the measurement; may be NULL */
 static struct cs_store_record other_record;
 
 static enum cs_status fake_time(void *ctx, const struct cs_plan *plan, int64_t limit,
@@ -125,8 +126,8 @@ static void the_fastest_wins(void)
     }
 }
 
-/* A line for each that is timed: what, in how many tiles, on how many streams, how long. */
-static void what_is_measured_is_logged(void)
+/* One line for each timed tiling: its cut, tiles, streams and time. */
+static void each_measurement_is_logged(void)
 {
     static char log[600];
     struct cs_store store;
@@ -188,7 +189,7 @@ static void measured_anew(struct cs_store *store, const struct cs_request *reque
     CHECK_INT(timed, 0);
 }
 
-/* Whatever the answer depends on separates what is remembered. */
+/* Each input of a measurement is part of the key of its record. */
 static void keys(void)
 {
     struct cs_store store;
@@ -277,7 +278,7 @@ static struct cs_store_key key_in_file(void)
     return (struct cs_store_key){{part[0], part[1]}};
 }
 
-/* A record under the right key that names nobody who contends. */
+/* A record with the right key that matches no contender. */
 static struct cs_store_record record_of_nobody(const struct cs_request *request)
 {
     struct cs_store_record record = {.words = 6, .word = {77, 1, 0, 1, 1, 5}};
@@ -290,7 +291,7 @@ static struct cs_store_record record_of_nobody(const struct cs_request *request)
     return record;
 }
 
-static void a_record_of_nobody(void)
+static void record_that_matches_no_contender_is_ignored(void)
 {
     struct cs_store store;
     const struct cs_request request = volume();
@@ -302,7 +303,7 @@ static void a_record_of_nobody(void)
     cs_store_fini(&store);
 }
 
-/* What is remembered where the way along an axis is the fastest. */
+/* The record that is stored if the cut along an axis is the fastest. */
 static struct cs_store_record record_of(const struct cs_request *request, enum cs_axis axis)
 {
     struct cs_store_record record = {.words = 0};
@@ -315,12 +316,13 @@ static struct cs_store_record record_of(const struct cs_request *request, enum c
     return record;
 }
 
-/* A record that is written while the contenders are timed: whom it names stays the fastest. If it
- * names nobody, what was measured stands, and without that the policy's own. */
-static void a_record_that_comes_meanwhile(void)
+/* A record is written while the contenders are timed: the contender that it names stays the
+ * fastest. If it names none, the measured one is used, and without a measurement the policy's own.
+ */
+static void record_written_during_a_measurement_is_used(void)
 {
     static const struct {
-        enum cs_axis other, fastest; /* CS_AXES: nobody */
+        enum cs_axis other, fastest; /* CS_AXES: no contender */
         bool refused;
     } rows[] = {{CS_AXES, CS_AXIS_H, false},   {CS_AXES, CS_AXIS_N, true},
                 {CS_AXIS_N, CS_AXIS_N, false}, {CS_AXIS_N, CS_AXIS_N, true},
@@ -343,9 +345,9 @@ static void a_record_that_comes_meanwhile(void)
     }
 }
 
-/* Tilings that differ in one thing are others: each pair is measured for itself, and what is
- * remembered of it names the one that it was. */
-static void what_differs_in_one_thing_is_another(void)
+/* Tilings that differ in one property are separate contenders: each pair is measured separately,
+ * and the record names the right one. */
+static void tilings_that_differ_in_one_property_are_separate(void)
 {
     static const struct cs_tiling tiling[] = {
         {.axis = {CS_AXIS_H}, .step = {16, 1}},
@@ -451,7 +453,7 @@ static void see(const struct cs_shortlist *list, const struct cs_limits *limits,
         seen->contender[seen->count++] = chosen;
 }
 
-/* The best of each way, in order; the first is what the policy alone takes. */
+/* The best of each kind of cut, in order. The first is the policy's own choice. */
 static void contenders(void)
 {
     static struct cs_shortlist list;
@@ -479,7 +481,8 @@ static void contenders(void)
             CHECK(isfinite(cost) && seen.contender[i]->tiling.axis[0] != CS_AXIS_NONE);
             CHECK(i == 0 || fit->cost(seen.contender[i - 1], &limits) <= cost);
         }
-        /* Nobody is missed: whoever is better than the last is there, or one of its way is. */
+        /* The list is complete: a better candidate than the last is in it, or another of its kind
+         * of cut is. */
         for (int i = 1; i < list.count; i++) {
             const struct cs_candidate *one = &list.candidate[i];
             double cost = fit->cost(one, &limits);
@@ -566,16 +569,16 @@ int main(void)
              (int)getpid());
     cs_log_open(CS_LOG_WARN, NULL);
     TEST(the_fastest_wins);
-    TEST(what_is_measured_is_logged);
+    TEST(each_measurement_is_logged);
     TEST(without_a_referee_the_policy_decides);
     TEST(remembered);
     TEST(keys);
     TEST(not_measured);
     TEST(not_asked);
     TEST(times_that_are_none);
-    TEST(a_record_of_nobody);
-    TEST(a_record_that_comes_meanwhile);
-    TEST(what_differs_in_one_thing_is_another);
+    TEST(record_that_matches_no_contender_is_ignored);
+    TEST(record_written_during_a_measurement_is_used);
+    TEST(tilings_that_differ_in_one_property_are_separate);
     TEST(tiles_on_lanes_are_faster_than_timed);
     TEST(contenders);
     TEST(one_answer);

@@ -1,5 +1,5 @@
-/* What an instance takes from its options, what it says of them, and under which number it keeps
- * what it learns. Each case is a child. */
+/* An instance's effective options, its messages about them, and the key of its stored records. Each
+ * case is a child. */
 #include "child_fixture.h"
 
 #include "flow/exit_report.h"
@@ -13,7 +13,7 @@ static int begin(void)
     return cs_instance(&host) ? GOOD : 1;
 }
 
-static void the_log_says_what_is_loaded(void)
+static void log_names_the_loaded_policy_and_limits(void)
 {
     begin_options = "log=info;summary=off;workspace=3MiB;policy=fit";
     file_now = "libcudnn.so.9";
@@ -67,8 +67,8 @@ static void each_part_has_its_options(void)
     check_child(begin_with_little);
 }
 
-/* A line for each, in their order; more than what is first made room for. */
-static void what_is_wrong_with_options_is_said(void)
+/* One line for each fault, in their order, also for more faults than the first buffer can hold. */
+static void faulty_options_are_reported(void)
 {
     begin_options = "summary=off;workspace=banana;lanes=pear;tiles=0;price=plum";
     check_child(begin);
@@ -124,9 +124,9 @@ int main(void)
 {
     if (!enter_folder())
         return 1;
-    TEST(the_log_says_what_is_loaded);
+    TEST(log_names_the_loaded_policy_and_limits);
     TEST(each_part_has_its_options);
-    TEST(what_is_wrong_with_options_is_said);
+    TEST(faulty_options_are_reported);
     TEST(rules_are_named_in_a_summary);
     return REPORT() || !leave_folder();
 }

@@ -1,5 +1,5 @@
-/* What a process says of the library when it begins and when it ends, whichever way that is; the
- * summary of one that may be killed; options that the program sets itself. Each case is a child. */
+/* Messages of a process at its start and at each kind of end, the summary of a process that may be
+ * killed, and options that the program sets itself. Each case is a child. */
 #include "flow/sign_of_life.h"
 
 #include "account_fixture.h"
@@ -175,7 +175,7 @@ static int pass(void)
     RETURN_IF(strcmp(page.program, program_invocation_short_name) != 0 || page.script[0] ||
               !page.release[0]);
     RETURN_IF(page.own_peak != 4096);
-    RETURN_IF(!cs_live_noted(place, 77)); /* for who has started this */
+    RETURN_IF(!cs_live_noted(place, 77)); /* for the parent process */
     count(cs, 1, 0);
     cs_sign_pass(cs);
     RETURN_IF(!cs_live_read(place, getpid(), &page) || page.calls != 4);
@@ -314,7 +314,7 @@ static int catches(void)
     return GOOD;
 }
 
-static void a_signal_is_caught_where_a_summary_is_wanted(void)
+static void signal_is_caught_if_a_summary_is_requested(void)
 {
     static const struct {
         const char *options;
@@ -371,7 +371,7 @@ static int terminate_chained(void)
     return GOOD;
 }
 
-static void what_is_terminated_leaves_its_summary(void)
+static void terminated_process_leaves_its_summary(void)
 {
     int status = status_of(terminate);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
@@ -393,7 +393,8 @@ static int end_without_exit(void)
     count(cs, 1, 0);
     cs_sign_pass(cs);
     cs_session_folder(place);
-    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* no handler of ours runs */
+    pid_t child =
+        (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* the library's handlers do not run */
     if (child == 0) {
         cs_renewal_exit();
         cs_renewal_killed();
@@ -418,12 +419,12 @@ static int end_without_exit(void)
     return GOOD;
 }
 
-static void what_ends_without_exit_leaves_its_summary(void)
+static void end_without_exit_leaves_its_summary(void)
 {
     check_child(end_without_exit);
 }
 
-/* --- what the reports say --- */
+/* --- reports --- */
 
 static bool write_rules(void)
 {
@@ -557,7 +558,7 @@ static int configure(void)
     return GOOD;
 }
 
-/* Beside what the environment says, and before it; more than once. */
+/* Together with the environment's options, before and after the first use. */
 static int configure_beside(void)
 {
     char error[128];
@@ -623,9 +624,9 @@ int main(void)
     TEST(only_the_run_s_own_process_says_something);
     TEST(a_running_process_can_be_looked_at);
     TEST(a_summary_is_renewed_every_ten_seconds);
-    TEST(a_signal_is_caught_where_a_summary_is_wanted);
-    TEST(what_is_terminated_leaves_its_summary);
-    TEST(what_ends_without_exit_leaves_its_summary);
+    TEST(signal_is_caught_if_a_summary_is_requested);
+    TEST(terminated_process_leaves_its_summary);
+    TEST(end_without_exit_leaves_its_summary);
     TEST(a_summary_is_written_where_something_came);
     TEST(where_a_summary_is_is_said_where_there_is_a_log);
     TEST(a_program_may_set_options_before_the_first_call);

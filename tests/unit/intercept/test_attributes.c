@@ -1,5 +1,5 @@
-/* What is noted of every attribute that an application sets: its value where it has the form of the
- * header, and a reason not to tile where it has another. */
+/* The record of each attribute that an application sets: its value if it has the form of the
+ * header, otherwise a reason not to tile. */
 #include "intercept/graph/attributes.h"
 
 #include "cudnn/plan/operation.h"
@@ -97,7 +97,7 @@ static void a_tensor_s_attributes_are_noted(void)
     }
 }
 
-/* What cannot be read of those counts as true: nothing is known of the tensor then. */
+/* An unreadable boolean counts as true, so that the tensor counts as unknown. */
 static void a_boolean_that_cannot_be_read_is_true(void)
 {
     const bool no[2] = {false, false};
@@ -112,7 +112,7 @@ static void a_boolean_that_cannot_be_read_is_true(void)
     }
 }
 
-static void every_type_of_data_is_told_apart(void)
+static void each_data_type_is_recognized(void)
 {
     static const struct {
         int type, dtype, reason;
@@ -183,7 +183,7 @@ static enum cs_reason reason_of(const struct cs_shadow *shadow)
 }
 
 /* Another type, too few or too many of it, or a name that is not known. */
-static void what_has_another_form_is_a_reason(void)
+static void attribute_of_another_form_gives_a_reason(void)
 {
     static const struct {
         int descriptor, name, type, most;
@@ -243,7 +243,7 @@ static void what_has_another_form_is_a_reason(void)
     CHECK_INT(step->operation.reason, CS_REASON_FUSED);
 }
 
-static void what_is_vectorized_reordered_or_ragged_is_not_planned(void)
+static void vectorized_reordered_and_ragged_tensors_are_not_planned(void)
 {
     struct cs_shadow *shadow = fresh(0, TENSOR);
     set_number(shadow, CUDNN_ATTR_TENSOR_VECTOR_COUNT, CUDNN_TYPE_INT64, 4);
@@ -335,7 +335,7 @@ static void an_operation_has_its_own_settings(void)
     CHECK_INT(step->operation.pointwise.reason, CS_REASON_ATTRIBUTE);
 }
 
-static void an_operation_copies_what_it_refers_to(void)
+static void operation_copies_the_tensors_it_refers_to(void)
 {
     static const int names[] = {
         CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
@@ -435,7 +435,7 @@ static void a_graph_has_its_operations(void)
     CHECK(graph->graph_note.operations == 0 && !graph->graph_note.convolution);
 }
 
-static void what_is_said_of_a_graph(void)
+static void graph_attributes_give_their_reasons(void)
 {
     static const struct {
         int name;
@@ -505,7 +505,7 @@ static struct cs_graph *new_graph(void)
 }
 
 /* From the graph over heuristics, engine and configuration to the plan; nowhere else. */
-static void what_comes_from_a_graph_knows_it(void)
+static void descriptors_made_from_a_graph_refer_to_it(void)
 {
     static const struct {
         int type, name;
@@ -556,8 +556,9 @@ static void a_plan_s_handle_and_origin_are_noted(void)
     CHECK_INT(plan->plan.reason, CS_REASON_FROM_JSON);
 }
 
-/* What heuristics and others hand out comes from their graph; of several, one was listed. */
-static void what_is_handed_out_knows_its_graph(void)
+/* Descriptors returned by heuristics and others belong to their graph. If there are several, one
+ * was listed. */
+static void returned_descriptors_refer_to_their_graph(void)
 {
     static const struct {
         int name;
@@ -594,18 +595,18 @@ int main(void)
 {
     TEST(a_tensor_s_attributes_are_noted);
     TEST(a_boolean_that_cannot_be_read_is_true);
-    TEST(every_type_of_data_is_told_apart);
+    TEST(each_data_type_is_recognized);
     TEST(a_window_s_attributes_are_noted);
-    TEST(what_has_another_form_is_a_reason);
-    TEST(what_is_vectorized_reordered_or_ragged_is_not_planned);
+    TEST(attribute_of_another_form_gives_a_reason);
+    TEST(vectorized_reordered_and_ragged_tensors_are_not_planned);
     TEST(settings_are_kept_as_they_are);
     TEST(an_operation_has_its_own_settings);
-    TEST(an_operation_copies_what_it_refers_to);
+    TEST(operation_copies_the_tensors_it_refers_to);
     TEST(a_graph_has_its_operations);
-    TEST(what_is_said_of_a_graph);
+    TEST(graph_attributes_give_their_reasons);
     TEST(a_pack_has_its_rows);
-    TEST(what_comes_from_a_graph_knows_it);
+    TEST(descriptors_made_from_a_graph_refer_to_it);
     TEST(a_plan_s_handle_and_origin_are_noted);
-    TEST(what_is_handed_out_knows_its_graph);
+    TEST(returned_descriptors_refer_to_their_graph);
     return REPORT();
 }

@@ -1,5 +1,5 @@
-/* What a graph may say and still be cut into tiles: everything that a tile would compute wrongly is
- * refused, with its reason, and so is every variant pack that says more than addresses. */
+/* Graphs that can be cut into tiles: each property that a tile would compute wrongly is refused
+ * with its reason, and so is each variant pack with more than addresses. */
 #include "check.h"
 #include "cudnn/plan/fusion.h"
 #include "sound_graph.h"
@@ -33,7 +33,7 @@ static enum cs_reason reason_of(bool fused)
     return reason;
 }
 
-/* The reason with one more attribute set, in a tensor of its own kind of graph. */
+/* The reason after one more attribute is set, on a tensor of the given kind of graph. */
 static enum cs_reason with(enum slot slot, int name, cudnnBackendAttributeType_t type,
                            const void *value, bool fused)
 {
@@ -86,7 +86,7 @@ static void a_convolution_without_a_mode_is_a_true_one(void)
     cs_shadow_remove(descriptor[CONV]);
 }
 
-/* Nothing would tell two of them apart. */
+/* Two tensors without ids could not be distinguished. */
 static void a_tensor_without_a_name_is_refused(void)
 {
     for (enum slot slot = TENSOR_X; slot <= TENSOR_Y; slot++)
@@ -205,7 +205,7 @@ static void one_name_for_two_tensors_is_refused(void)
     }
 }
 
-static void what_was_never_seen_is_refused(void)
+static void unseen_descriptor_is_refused(void)
 {
     const void *unknown = descriptor[SLOTS];
     start();
@@ -220,7 +220,7 @@ static void what_was_never_seen_is_refused(void)
     stop();
 }
 
-static void true_convolutions_are_told_apart(void)
+static void true_convolution_is_distinguished_from_correlation(void)
 {
     static const int modes[] = {CUDNN_CROSS_CORRELATION, CUDNN_CONVOLUTION};
     for (int i = 0; i < 2; i++) {
@@ -235,7 +235,7 @@ static void true_convolutions_are_told_apart(void)
 }
 
 /* Sums of 16 bits are another result than those of 32. */
-static void what_is_summed_in_is_read(void)
+static void accumulation_type_is_read(void)
 {
     static const struct {
         int type;
@@ -322,8 +322,8 @@ static void a_pack_that_says_more_than_addresses_is_not_understood(void)
     void *const pointer = &memory;
     CHECK(pack_understood(0, CUDNN_TYPE_INT64, NULL));
     CHECK(!pack_understood(CUDNN_ATTR_VARIANT_PACK_INTERMEDIATES, CUDNN_TYPE_VOID_PTR, &pointer));
-    CHECK(
-        !pack_understood(999, CUDNN_TYPE_INT64, &number)); /* overridden shapes and what follows */
+    CHECK(!pack_understood(999, CUDNN_TYPE_INT64,
+                           &number)); /* overridden shapes and later attributes */
     CHECK(!pack_understood(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_INT64, &number));
     CHECK(!pack_understood(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, &number));
 }
@@ -474,9 +474,9 @@ int main(void)
     TEST(an_operation_that_knows_its_place_is_refused);
     TEST(operands_of_derivatives_are_refused);
     TEST(one_name_for_two_tensors_is_refused);
-    TEST(what_was_never_seen_is_refused);
-    TEST(true_convolutions_are_told_apart);
-    TEST(what_is_summed_in_is_read);
+    TEST(unseen_descriptor_is_refused);
+    TEST(true_convolution_is_distinguished_from_correlation);
+    TEST(accumulation_type_is_read);
     TEST(scales_and_windows_are_read);
     TEST(numbers_of_a_pointwise_operation_are_kept);
     TEST(a_pack_that_says_more_than_addresses_is_not_understood);

@@ -1,5 +1,5 @@
-/* What a legacy call says, from descriptors and addresses, and which engines may stand in for its
- * algorithm. */
+/* The contents of a legacy call, from descriptors and addresses, and the engines that may replace
+ * its algorithm. */
 #include "cudnn/plan/fusion.h"
 #include "intercept/legacy/describe_legacy.h"
 
@@ -72,7 +72,7 @@ static void an_address_says_its_alignment(void)
     CHECK_INT(problem.tensor[CS_X].alignment, 16);
 }
 
-static void what_is_fused_says_its_alignment_too(void)
+static void fused_operands_have_alignments(void)
 {
     static const float half = 0.5F;
     struct cs_legacy_call call = fused(&half);
@@ -85,7 +85,7 @@ static void what_is_fused_says_its_alignment_too(void)
     CHECK(addresses.tensor[CS_OPERANDS + 1] == fusion.z_data);
 }
 
-/* Callers pass whatever they have as z then, with NaN in it. */
+/* Then callers pass any address as z, even with NaN in its memory. */
 static void z_is_not_read_where_its_scale_is_zero(void)
 {
     static const float half = 0.5F;
@@ -106,8 +106,8 @@ static void z_is_not_read_where_its_scale_is_zero(void)
     CHECK_INT(describe(&call), CS_REASON_UNSEEN);
 }
 
-/* No tile is started on it: cuDNN says what is wrong. */
-static void what_is_fused_has_addresses(void)
+/* No tile is started without an address: cuDNN reports the error. */
+static void fused_operands_need_addresses(void)
 {
     static const float half = 0.5F;
     struct cs_legacy_call call = fused(&half);
@@ -120,7 +120,7 @@ static void what_is_fused_has_addresses(void)
     CHECK_INT(describe(&call), CS_REASON_ARGUMENTS);
 }
 
-static void only_what_is_known_is_fused(void)
+static void known_activations_alone_are_fused(void)
 {
     struct cs_legacy_call call = fused(&zero);
     activation = CUDNN_ACTIVATION_IDENTITY;
@@ -131,7 +131,7 @@ static void only_what_is_known_is_fused(void)
 }
 
 /* Whether a ReLU lets NaN through is part of the problem: tiles do as the whole. */
-static void what_a_relu_makes_of_nan_is_kept(void)
+static void nan_propagation_of_a_relu_is_kept(void)
 {
     static const cudnnNanPropagation_t settings[] = {CUDNN_NOT_PROPAGATE_NAN, CUDNN_PROPAGATE_NAN};
     for (int i = 0; i < 2; i++) {
@@ -148,7 +148,7 @@ static void what_a_relu_makes_of_nan_is_kept(void)
     }
 }
 
-static void what_cannot_be_planned_is_refused(void)
+static void unplannable_calls_are_refused(void)
 {
     struct cs_legacy_call call = sound(CS_FORWARD);
     x.type = CUDNN_DATA_INT8;
@@ -182,7 +182,7 @@ static void groups_that_contradict_the_extents_are_refused(void)
     CHECK_INT(problem.groups, 2);
 }
 
-/* An image has at least one dimension beside samples and channels, and at most three. */
+/* An image has one to three dimensions in addition to samples and channels. */
 static void filters_of_other_dimensions(void)
 {
     struct cs_legacy_call call = sound(CS_FORWARD);
@@ -291,12 +291,12 @@ int main(void)
     TEST(a_call_is_described_in_every_direction);
     TEST(a_true_convolution_stays_one);
     TEST(an_address_says_its_alignment);
-    TEST(what_is_fused_says_its_alignment_too);
+    TEST(fused_operands_have_alignments);
     TEST(z_is_not_read_where_its_scale_is_zero);
-    TEST(what_is_fused_has_addresses);
-    TEST(only_what_is_known_is_fused);
-    TEST(what_a_relu_makes_of_nan_is_kept);
-    TEST(what_cannot_be_planned_is_refused);
+    TEST(fused_operands_need_addresses);
+    TEST(known_activations_alone_are_fused);
+    TEST(nan_propagation_of_a_relu_is_kept);
+    TEST(unplannable_calls_are_refused);
     TEST(groups_that_contradict_the_extents_are_refused);
     TEST(filters_of_other_dimensions);
     TEST(channels_last_filters_are_packed_so);

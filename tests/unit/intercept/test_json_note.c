@@ -1,4 +1,4 @@
-/* What the JSON of a tiled plan carries, and what texts from elsewhere do. */
+/* The note in the JSON of a tiled plan, and the effect of foreign texts. */
 #include "intercept/graph/json_note.h"
 
 #include "check.h"
@@ -92,7 +92,7 @@ static void a_text_that_ends_with_zeros_has_its_note(void)
     CHECK(reads(length + 2));
 }
 
-/* The hash resists no adversary: what is in a note is checked like anything from elsewhere. */
+/* The hash resists no adversary, so the contents of a note are checked like any foreign input. */
 static void a_note_of_a_convolution_that_cannot_be_is_none(void)
 {
     for (int change = 0; change < 5; change++) {

@@ -1,4 +1,4 @@
-/* NVTX hands over a table in which the library puts what listens to ranges. */
+/* NVTX provides a table, into which the library writes its callbacks for ranges. */
 #include "base/range.h"
 #include "check.h"
 #include <stdint.h>
@@ -37,7 +37,7 @@ static const void *get_nothing(uint32_t id)
     return NULL;
 }
 
-static void what_nvtx_has_is_listened_to(void)
+static void callbacks_for_ranges_are_set(void)
 {
     callbacks.size = sizeof callbacks;
     callbacks.functions = functions;
@@ -47,7 +47,7 @@ static void what_nvtx_has_is_listened_to(void)
         CHECK_INT(slot[i] != NULL, i == 8 || i == 9);
 }
 
-static void what_cannot_be_listened_to_is_left_alone(void)
+static void unknown_tables_are_left_unchanged(void)
 {
     for (int i = 0; i < 12; i++)
         slot[i] = NULL;
@@ -64,7 +64,7 @@ static void what_cannot_be_listened_to_is_left_alone(void)
 
 int main(void)
 {
-    TEST(what_nvtx_has_is_listened_to);
-    TEST(what_cannot_be_listened_to_is_left_alone);
+    TEST(callbacks_for_ranges_are_set);
+    TEST(unknown_tables_are_left_unchanged);
     return REPORT();
 }

@@ -1,4 +1,4 @@
-/* Tensors that are too large for a legacy descriptor are remembered beside it. */
+/* Extents of tensors that are too large for a legacy descriptor are recorded with it. */
 #include "base/lock.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include "legacy_fixture.h"
@@ -28,14 +28,14 @@ static struct cs_oversized_tensor_set large_set(cudnnTensorFormat_t format)
                                             .extent = extent};
 }
 
-static void what_was_refused_is_remembered_until_it_is_set_again(void)
+static void refused_extents_are_recorded_until_they_are_set_again(void)
 {
     struct cs_oversized_tensor large;
     struct cs_legacy_call call = sound(CS_FORWARD);
     struct cs_oversized_tensor_set set = large_set(CUDNN_TENSOR_NCHW);
     size_t bytes;
     CHECK_INT(cs_oversized_tensor_settle(&set, CUDNN_STATUS_NOT_SUPPORTED), CUDNN_STATUS_SUCCESS);
-    CHECK_INT(sets, 2); /* the type is taken; then what no function takes */
+    CHECK_INT(sets, 2); /* the type is accepted; the rank then makes each function fail */
     CHECK_INT(set_ranks[0], 4);
     CHECK_INT(set_ranks[1], CUDNN_DIM_MAX);
     CHECK(cs_oversized_tensor_find(set.descriptor, &large));
@@ -124,7 +124,7 @@ static bool is_noted(const struct cs_oversized_tensor_set *set, struct cs_oversi
 }
 
 /* Three to five dimensions, none of which is empty. */
-static void only_what_can_be_a_tensor_is_remembered(void)
+static void valid_tensors_alone_are_recorded(void)
 {
     struct cs_oversized_tensor large;
     for (int rank = 2; rank <= 6; rank++) {
@@ -186,7 +186,7 @@ static void packed_strides_are_those_of_the_format(void)
 }
 
 /* Its type cannot be noted, or its descriptor not be made useless for everything else. */
-static void what_cudnn_does_not_take_is_not_remembered(void)
+static void extents_refused_for_another_reason_are_not_recorded(void)
 {
     struct cs_oversized_tensor large;
     for (int at = 1; at <= 2; at++) {
@@ -199,7 +199,7 @@ static void what_cudnn_does_not_take_is_not_remembered(void)
 }
 
 /* Set again they take no more room. */
-static void so_many_are_remembered(void)
+static void number_of_records_is_limited(void)
 {
     enum {
         MANY = 4096
@@ -276,7 +276,7 @@ static void bytes_by_type_and_strides(void)
     }
 }
 
-/* Along one dimension: padding on both sides, stride, dilation, and what an int holds. */
+/* Along one dimension: padding on both sides, stride, dilation, and the range of an int. */
 static void the_window_decides_the_output(void)
 {
     static const struct {
@@ -362,13 +362,13 @@ static void the_notes_are_held_across_a_fork(void)
 
 int main(void)
 {
-    TEST(what_was_refused_is_remembered_until_it_is_set_again);
+    TEST(refused_extents_are_recorded_until_they_are_set_again);
     TEST(the_output_of_a_large_input);
     TEST(notes_are_kept_under_the_lock);
-    TEST(only_what_can_be_a_tensor_is_remembered);
+    TEST(valid_tensors_alone_are_recorded);
     TEST(packed_strides_are_those_of_the_format);
-    TEST(what_cudnn_does_not_take_is_not_remembered);
-    TEST(so_many_are_remembered);
+    TEST(extents_refused_for_another_reason_are_not_recorded);
+    TEST(number_of_records_is_limited);
     TEST(a_call_with_any_of_them_is_known);
     TEST(bytes_by_type_and_strides);
     TEST(the_window_decides_the_output);

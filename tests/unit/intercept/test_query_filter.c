@@ -1,5 +1,5 @@
-/* What queries met is found again, whatever it is; what they did not meet mostly is not, and costs
- * no look at a descriptor where its algorithm was never met. */
+/* Added calls are always found. Other calls are usually rejected, without reading a descriptor if
+ * their algorithm was never added. */
 #include "intercept/legacy/query_filter.h"
 
 #include "legacy_fixture.h"
@@ -44,7 +44,7 @@ static void nothing_is_in_it_at_first(void)
 }
 
 /* Direction, algorithm, type, extents and strides, as many as the tensor has. */
-static void what_differs_in_anything_is_another(void)
+static void calls_that_differ_in_any_property_are_separate(void)
 {
     struct cs_legacy_call call = call_of(CS_FORWARD, 1), other;
     cs_query_filter_add(&call);
@@ -73,7 +73,7 @@ static void what_differs_in_anything_is_another(void)
 }
 
 /* A tensor of no dimension and one of as many as there are differ from others, too. */
-static void every_rank_is_told_apart(void)
+static void each_rank_is_separate(void)
 {
     for (int rank = 0; rank <= CUDNN_DIM_MAX; rank += CUDNN_DIM_MAX) {
         struct cs_legacy_call call = call_of(CS_BACKWARD_FILTER, 3);
@@ -118,7 +118,7 @@ static void few_others_are_found(void)
 }
 
 /* One that cannot be read may be any of those that were added. */
-static void what_cannot_be_read_is_looked_at(void)
+static void unreadable_descriptor_passes_the_filter(void)
 {
     static const int ranks[] = {-1, CUDNN_DIM_MAX + 1};
     struct cs_legacy_call call = call_of(CS_FORWARD, 1);
@@ -148,11 +148,11 @@ static void one_that_cannot_be_read_is_never_lost(void)
 int main(void)
 {
     TEST(nothing_is_in_it_at_first);
-    TEST(what_differs_in_anything_is_another);
-    TEST(every_rank_is_told_apart);
+    TEST(calls_that_differ_in_any_property_are_separate);
+    TEST(each_rank_is_separate);
     TEST(every_algorithm_has_a_bit);
     TEST(few_others_are_found);
-    TEST(what_cannot_be_read_is_looked_at);
+    TEST(unreadable_descriptor_passes_the_filter);
     TEST(one_that_cannot_be_read_is_never_lost);
     return REPORT();
 }

@@ -1,5 +1,5 @@
-/* The table of what is noted of backend descriptors: as much memory as each type needs, all of it
- * given back, each descriptor told from thousands of others, under locks. */
+/* The table of notes about backend descriptors: the memory that each type needs, all of it freed,
+ * thousands of descriptors at once, under locks. */
 #include "intercept/graph/shadow.h"
 
 #include "heap.h"
@@ -23,8 +23,8 @@ static void destroy_fallback(void *fallback)
     discarded = fallback;
 }
 
-/* Every type has as much as it needs, and all of it is given back. */
-static void notes_are_given_back(void)
+/* Each type has the memory that it needs, and all of it is freed. */
+static void notes_are_freed(void)
 {
     static const int types[] = {CUDNN_BACKEND_TENSOR_DESCRIPTOR,
                                 CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,
@@ -64,7 +64,7 @@ static void notes_are_given_back(void)
 }
 
 /* Many at once, each under its address. */
-static void thousands_are_told_apart(void)
+static void thousands_of_descriptors_have_separate_notes(void)
 {
     enum {
         MANY = 9000
@@ -116,8 +116,8 @@ static void the_table_is_used_under_its_locks(void)
 int main(void)
 {
     heap_watch();
-    TEST(notes_are_given_back);
-    TEST(thousands_are_told_apart);
+    TEST(notes_are_freed);
+    TEST(thousands_of_descriptors_have_separate_notes);
     TEST(the_table_is_used_under_its_locks);
     return REPORT();
 }

@@ -1,5 +1,5 @@
-/* Which box a copy is: rows, planes and boxes of views whose copies are known, at the limits of
- * what a device copies. */
+/* The box of a copy: rows, planes and boxes of views with known copies, at the limits of a device's
+ * copies. */
 #include "check.h"
 #include "convshim/copy.h"
 

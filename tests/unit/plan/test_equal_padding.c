@@ -1,5 +1,5 @@
-/* Tiles whose padding is equal on both sides: random cuts carried out on the host leave what the
- * whole leaves, to the bit; what is true of them by construction holds. */
+/* Tiles with equal padding on both sides: random cuts run on the host give the untiled result to
+ * the bit, and have the properties that hold by construction. */
 #include "plan_run.h"
 #include "random_problem.h"
 #include "sample_problem.h"

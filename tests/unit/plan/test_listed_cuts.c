@@ -65,7 +65,7 @@ static uint64_t digest_of(const struct cs_plan *plan)
     return digest;
 }
 
-/* What a prediction takes for one of the tiles. */
+/* The tile that a prediction assumes for all. */
 static void put_typical(const struct cs_problem *problem, const struct cs_tiling *tiling)
 {
     struct cs_problem tile;

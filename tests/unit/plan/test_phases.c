@@ -1,6 +1,5 @@
-/* Dilated axes cut by phase: random cuts carried out on the host leave what the whole leaves, to
- * the bit, nothing is read twice, and what is left of the dilation is what was asked for or less.
- */
+/* Dilated axes cut by phase: random cuts run on the host give the untiled result to the bit. No
+ * element is read twice, and the dilation that remains is at most the requested one. */
 #include "plan_run.h"
 #include "random_problem.h"
 
@@ -210,7 +209,7 @@ static void rows_of_a_head(void)
     CHECK(plan.tiles == 12 && plan.shapes == 2 && shape.dilation[1] == 1 && shape.pre[1] == 1);
 }
 
-static void what_cannot_be_cut(void)
+static void uncuttable_axes_are_refused(void)
 {
     static struct cs_plan plan;
     struct cs_problem strided = atrous(CS_FORWARD, 2), problem = atrous(CS_FORWARD, 1);
@@ -238,6 +237,6 @@ int main(void)
 {
     TEST(results_are_the_same);
     TEST(rows_of_a_head);
-    TEST(what_cannot_be_cut);
+    TEST(uncuttable_axes_are_refused);
     return REPORT();
 }

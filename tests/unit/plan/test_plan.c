@@ -91,8 +91,8 @@ static wide floor_div(wide a, wide b)
     return a >= 0 ? a / b : -((-a + b - 1) / b);
 }
 
-/* What goes with [first, end) of what is divided, as far as it exists: of x all that y reads, of y
- * all that reaches x; if nothing does, the last before it. */
+/* The range that depends on [first, end) of the divided axis, clipped to the extent: all of x that
+ * y reads, or all of y that x reaches. If the range is empty, the last element before it. */
 static void follows(const struct axis *a, int64_t first, int64_t end, wide *begin_p, wide *end_p)
 {
     if (a->transposed) {
@@ -225,7 +225,7 @@ static void shorten(struct cs_tensor *want)
         want->strides[CS_N] = (int64_t)end;
 }
 
-/* A kind as a convolution: only what the ranges say differs from the whole. */
+/* Checks a kind as a convolution: it differs from the untiled problem only in the ranges. */
 static void check_shape(const struct cs_plan *plan, const struct axis *axes,
                         const struct cs_tile *tile, const struct cs_problem *part, bool adds)
 {

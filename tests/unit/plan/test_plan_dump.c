@@ -1,4 +1,4 @@
-/* Plans as text against tests/golden/plans.txt, and cuts at the edges of what is legal. */
+/* Plans as text against tests/golden/plans.txt, and cuts at the edges of the legal range. */
 #include "check.h"
 #include "convshim/plan.h"
 #include "golden_file.h"
@@ -148,7 +148,7 @@ static void steps_out_of_range(void)
     CHECK_INT(cs_axis_extent(&problem, CS_AXIS_NONE), 1);
     CHECK_INT(cs_axis_extent(&problem, CS_AXIS_H), 64);
 
-    /* Steps are rounded up, and the plan says to what. */
+    /* Steps are rounded up, and the plan contains the rounded value. */
     CHECK_INT(cut_one(&channels, CS_AXIS_C, 3, &plan), CS_OK);
     CHECK_INT(plan.tiling.axis[0], CS_AXIS_C);
     CHECK_INT(plan.tiling.step[0], 8);
@@ -174,7 +174,7 @@ static void names(void)
 
 /* Input rows of nearly 2^62 bytes, read twice and more: the bytes themselves fit, their sum does
  * not. */
-static void halo_overflow_is_told(void)
+static void halo_overflow_is_reported(void)
 {
     static struct cs_plan plan;
     struct cs_problem problem = {
@@ -206,6 +206,6 @@ int main(void)
     TEST(whole_is_one_kind);
     TEST(steps_out_of_range);
     TEST(names);
-    TEST(halo_overflow_is_told);
+    TEST(halo_overflow_is_reported);
     return REPORT();
 }

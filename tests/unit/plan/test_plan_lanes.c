@@ -31,8 +31,8 @@ static int64_t largest_of(const struct cs_plan *plan)
     return largest;
 }
 
-/* Everything aligned, inside, apart, and not a byte more than that takes: only what lies highest
- * needs no padding. */
+/* Checks that all parts are aligned, inside the scratch and disjoint, in the smallest size: only
+ * the highest part needs no padding. */
 static void check_layout(const struct cs_plan *plan, int lanes)
 {
     struct cs_lane lane[CS_MAX_LANES];
@@ -144,7 +144,7 @@ static struct mistake {
     int64_t staged, workspace, bytes;
 } mistake;
 
-/* What a mistake in the layout would look like. */
+/* A mistake in the layout, as the validation would see it. */
 WRAPPED(int64_t, cs_plan_scratch, const struct cs_plan *plan, int lanes, struct cs_lane lane[])
 {
     int64_t bytes = __real_cs_plan_scratch(plan, lanes, lane);
@@ -182,7 +182,7 @@ static void wrong_layouts(void)
         mistake.lane = 0;
         mistake.bytes = -1;
         CHECK_INT(cs_plan_validate(&plan, INT64_MAX), CS_INVALID);
-        mistake.bytes = plan.workspace; /* fewer lanes that want more */
+        mistake.bytes = plan.workspace; /* fewer lanes that need more */
         CHECK_INT(cs_plan_validate(&plan, INT64_MAX), CS_INVALID);
         mistake.bytes = 0;
     }

@@ -244,7 +244,7 @@ static void refusals_of_one_check(void)
     }
 }
 
-/* What a fused problem, or one of another direction, is refused for. */
+/* Checks that a changed problem is refused with the expected status. */
 static void check_change(const char *what, struct cs_problem problem, enum cs_status status)
 {
     if (cs_problem_check(&problem) != status)
@@ -309,7 +309,7 @@ static void directions(void)
         CHECK_INT(cs_problem_check(&problem), CS_OK);
         CHECK_STR(cs_problem_direction_name((enum cs_direction)i), names[i]);
         CHECK_INT(cs_result((enum cs_direction)i), results[i]);
-        /* Only what is written has to be free of overlaps. */
+        /* Only the written tensor must be free of overlaps. */
         problem.tensor[CS_X].strides[CS_H] = 63;
         CHECK_INT(cs_problem_check(&problem), i == CS_BACKWARD_DATA ? CS_ILLEGAL : CS_OK);
     }
@@ -415,8 +415,8 @@ static wide wide_span(const struct cs_tensor *tensor)
     return elements * (tensor->dtype == CS_F32 ? 4 : 2);
 }
 
-/* Extents and strides from 1 to 2^62: what is told is right, and refused exactly where it does not
- * fit. */
+/* Extents and strides from 1 to 2^62: the reported span is right, and is refused only if it exceeds
+ * 64 bits. */
 static void spans_never_wrap(void)
 {
     struct rng rng = {SEED};

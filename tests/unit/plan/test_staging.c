@@ -1,5 +1,5 @@
-/* Staged tensors on the host: what is copied in is the view, element by element; what is copied out
- * changes the view and nothing else. */
+/* Staged tensors on the host: a copy in gives the view, element by element; a copy out changes the
+ * view alone. */
 #include "check.h"
 #include "convshim/plan.h"
 #include "sample_problem.h"
@@ -31,7 +31,7 @@ static int64_t elements_of(const struct cs_tensor *tensor)
     return elements;
 }
 
-/* As a device does it, and only what devices do. */
+/* Copies as a device does, with only the operations that devices have. */
 static void copy_on_host(const struct cs_copy *copy, char *view, char *packed, bool in)
 {
     CHECK(copy->times >= 1 && copy->times <= CS_COPY_TIMES && copy->width <= CS_COPY_PITCH);
@@ -57,7 +57,7 @@ static void fill(char *bytes, int64_t count, unsigned seed)
         bytes[i] = (char)((uint64_t)(i + seed) * 0x9e3779b97f4a7c15u >> 56);
 }
 
-/* Bytes that differ from what copying in, then other contents out, must leave. */
+/* Number of wrong bytes after a copy in, new contents, and a copy out. */
 static int64_t wrong_bytes(const struct cs_tensor *untiled, const struct cs_tensor *packed,
                            const struct cs_copy *copy, int64_t offset)
 {
@@ -244,7 +244,7 @@ static void pitches_beyond_the_limit(void)
     }
 }
 
-static void what_leaves_64_bits(void)
+static void strides_beyond_64_bits_are_refused(void)
 {
     const int64_t dims[] = {1, 1, 1, 2, 4};
     struct cs_tensor view = tensor_of(dims, (int64_t[]){1, 1, 0, INT64_MAX / 2 + 1, 1});
@@ -253,7 +253,7 @@ static void what_leaves_64_bits(void)
     CHECK_INT(cs_copy_between(&view, &packed, &copy), CS_OVERFLOW);
 }
 
-/* What lies behind the cuts of a plan is none. */
+/* Entries after the last cut of a plan are not read. */
 static void only_the_cuts_of_a_plan_are_looked_at(void)
 {
     static struct cs_plan plan;
@@ -276,7 +276,7 @@ int main(void)
     TEST(copies_are_exact);
     TEST(rows_of_an_image);
     TEST(pitches_beyond_the_limit);
-    TEST(what_leaves_64_bits);
+    TEST(strides_beyond_64_bits_are_refused);
     TEST(only_the_cuts_of_a_plan_are_looked_at);
     return REPORT();
 }

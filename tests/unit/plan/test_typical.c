@@ -89,8 +89,8 @@ static void phases(void)
     }
 }
 
-/* Images of one number each, one by one and beside two rows: as many tiles as there may be. */
-static void as_many_tiles_as_there_may_be(void)
+/* Images of one element, alone and next to two rows, at the largest number of tiles. */
+static void tiles_reach_their_maximum(void)
 {
     for (int64_t images = CS_MAX_TILES - 1; images <= CS_MAX_TILES + 1; images++) {
         struct cs_problem problem = rows(CS_FORWARD, 1), tile;
@@ -144,7 +144,7 @@ int main(void)
     TEST(every_step_of_every_axis);
     TEST(axes_that_are_no_two_alike);
     TEST(phases);
-    TEST(as_many_tiles_as_there_may_be);
+    TEST(tiles_reach_their_maximum);
     TEST(as_many_phases_as_there_may_be);
     return REPORT();
 }

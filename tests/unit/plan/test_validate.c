@@ -115,7 +115,8 @@ static const char *break_problem(struct cs_problem *untiled, int way, int *numbe
     return NULL;
 }
 
-/* Damages a plan in the way of that number; what was done, or NULL beyond the last way. */
+/* Damages a plan in the way with this number. Returns a description of the damage, or NULL after
+ * the last way. */
 static const char *break_plan(struct cs_plan *plan, int way)
 {
     int number = 0;
@@ -154,7 +155,7 @@ static void every_corruption_is_seen(void)
     CHECK(ways > 50);
 }
 
-/* A product of cuts, and what only such plans can be damaged in. */
+/* A product of cuts, with the damage that only such plans can have. */
 static void every_broken_product_is_seen(void)
 {
     static struct cs_plan good, bad;
@@ -196,7 +197,7 @@ static void every_broken_product_is_seen(void)
     }
 }
 
-/* A packed copy of the filter, and what of it can be wrong. */
+/* A packed copy of the filter, with each possible damage. */
 static void every_broken_copy_is_seen(void)
 {
     static struct cs_plan plan;
@@ -218,7 +219,7 @@ static void every_broken_copy_is_seen(void)
     CHECK_INT(cs_plan_validate(&plan, INT64_MAX), CS_INVALID);
 }
 
-/* Staged images, and what of their places can be wrong. */
+/* Staged images, with each possible damage of their places. */
 static void every_broken_stage_is_seen(void)
 {
     static struct cs_plan good, bad;
@@ -248,7 +249,7 @@ static void every_broken_stage_is_seen(void)
     }
 }
 
-/* What every tile of one kind, and the kind with them, is wrong by: nothing in the plan contradicts
+/* A wrong value that all tiles of one kind and the kind share, so that the plan does not contradict
  * itself. */
 static const struct lie {
     const char *what;
@@ -293,8 +294,8 @@ enum {
 static int wrong_field = -1;                    /* of the third tile; a sign is added to it */
 static void (*spoil)(struct cs_problem *shape); /* of the second kind */
 
-/* A plan is validated by the tiles and kinds that it gives out: what a mistake in these two
- * functions would look like. */
+/* Validation reads a plan through these two functions: a mistake in their results must be noticed.
+ */
 WRAPPED(void, cs_plan_tile, const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
 {
     bool data = plan->problem.direction == CS_BACKWARD_DATA;
@@ -376,7 +377,7 @@ SPOILED(wrong_width, shape->tensor[CS_X].dims[CS_W]--)
 SPOILED(wrong_pad, shape->post[2]++)
 SPOILED(low_alignment, shape->tensor[CS_X].alignment = 2)
 
-/* Kinds of a fused plan that are not what the vendor is to build. */
+/* Kinds of a fused plan that differ from the problem that the vendor must build. */
 static void every_wrong_kind_is_seen(void)
 {
     static void (*const wrong[])(struct cs_problem *) = {
@@ -500,7 +501,7 @@ static void consistent_lies_are_seen(void)
     check_lies(CS_BACKWARD_DATA, data_lies, sizeof data_lies / sizeof *data_lies);
 }
 
-/* Spare rows, and what can be wrong with them. */
+/* Spare rows, with each possible damage. */
 static void every_broken_spare_is_seen(void)
 {
     static struct cs_plan good, bad;
