@@ -2,13 +2,14 @@
 
     caching_allocator.py LAYERS PLANS MODEL...
 
-LAYERS is a list of convolutions as tests/data/conv_layers.csv, PLANS what `plan_layers --all` printed for it: the workspaces of
+LAYERS is a list of convolutions as tests/data/conv_layers.csv, PLANS the output of `plan_layers --all` for it: the workspaces of
 all plans that cuDNN offers for a layer, in its order. Prints MODEL,MIB for each model. No device is used.
 
 The allocator: sizes are rounded to 512 bytes; up to 1 MiB they come out of segments of 2 MiB, up to 10 MiB of segments of 20 MiB,
 beyond out of segments of their own size, rounded to 2 MiB. The smallest free block that is large enough is taken and split;
-neighbours are merged when they are freed. Where no segment can be had, all segments that are free as a whole are given back first.
-A convolution whose workspace cannot be had takes its next plan. Three calls of the decoder, like a program that goes on.
+neighbours are merged when they are freed. If no segment can be allocated, all wholly free segments are released first.
+A convolution whose workspace cannot be allocated takes its next plan. The decoder is called three times, as in a program that
+goes on.
 """
 import bisect
 import csv
@@ -91,8 +92,8 @@ class Allocator:
 
 class Decoder:
     """Activations of diffusers' AutoencoderKL: a group norm and an activation before every convolution of a block, both into new
-    memory, sums and the division behind them likewise. A caller holds what it passed until the call returns: a block's input lives
-    beside its shortcut, a stage's input until its end."""
+    memory, sums and the division after them likewise. A caller holds its arguments until the call returns: a block's input lives
+    as long as its shortcut, a stage's input until the end of the stage."""
 
     def __init__(self, layers, plans, capacity):
         self.layers, self.plans, self.memory = layers, plans, Allocator(capacity)

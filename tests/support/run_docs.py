@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Runs what documentation shows and compares what it prints.
+"""Runs the examples of the documentation and compares their output.
 
     tests/support/run_docs.py --build DIR [--update] FILE...
 
 Every block of a page, fenced or indented by four blanks, is one of these, or fails:
 
-  ```console   lines `$ COMMAND` and what each prints, both streams: run in the source tree, it has to print just that; a line `...` stands
-               for any lines, `…` in a line for anything
+  ```console   lines `$ COMMAND` and the output of each, both streams: run in the source tree, it must print exactly that;
+               a line `...` stands for any lines, `…` in a line for any text
   ```sh        run with convshim in its dry run, and every other program a stand-in that does nothing: options and targets of make have to
                be known, files may be missing
   ```ini       an ini file without mistakes for `convshim config --check`
-  ```python    run with the library, on the simulated device; torch and what is not defined are stand-ins
-  any other    stands behind a comment: <!-- printed by: COMMAND --> is run, and has to print the block as above;
+  ```python    run with the library, on the simulated device; torch and undefined names are stand-ins
+  any other    follows a comment: <!-- printed by: COMMAND --> is run, and must print the block as above;
                <!-- not run: REASON --> is not run; the reason is for the next reader
 
---update writes what is printed in place of what stands in blocks without wildcards. Prints TAP.
+--update replaces the text of blocks without wildcards by the output. Prints TAP.
 """
 import argparse
 import os
@@ -38,7 +38,8 @@ for target; do
     esac
 done
 """
-# `run` says what it would do; of what would look at this machine, wait or take files the options are read.
+# `run` prints its settings. For commands that would examine this machine, wait or read files, only the options are
+# checked.
 SHIM = """#!/bin/sh
 case $1 in
     run) shift; exec {build}/convshim run --dry-run "$@" ;;
@@ -53,7 +54,7 @@ done
 shift $count
 exec {build}/convshim "$@" --help
 """
-# What an example leaves to its reader: modules, and names that it does not define.
+# Parts that an example leaves to its reader: modules, and names that it does not define.
 STAGE = """
 import sys
 from unittest.mock import MagicMock
@@ -92,7 +93,7 @@ def blocks(lines):
                 end += 1
             found.append(Block("", "    ", at, end, comment_before(lines, at)))
         elif line.strip():
-            # What is indented below an item belongs to it.
+            # Text that is indented below an item belongs to it.
             listed = bool(re.match(r" *([*-]|\d+\.) ", line)) or (listed and line.startswith(" "))
         at = end
     return found
@@ -135,7 +136,7 @@ def execute(command, folder, settings, text=None, limit=300):
 
 
 def printed(command, expected, build, update):
-    """What is wrong, or None; and the lines as they should be."""
+    """The fault, or None; and the expected lines."""
     done = execute(["bash", "-c", command], ROOT, environment(build))
     if re.fullmatch(pattern_of(expected), done.stdout):
         return None, expected
@@ -188,7 +189,7 @@ def run_python(text, build):
 
 
 def check(block, text, build, update):
-    """What is wrong, or None; and the text as it should be."""
+    """The fault, or None; and the expected text."""
     runners = {"sh": run_shell, "ini": run_ini, "python": run_python}
     if block.comment and block.comment[0] == "not run":
         return None, text

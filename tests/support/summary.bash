@@ -1,5 +1,5 @@
-# What the library counted, from the summary that it writes at exit. Tests read the JSON form (CONVSHIM_SUMMARY=json:PATH);
-# what stands in the text is for people, and only tests about the text know its words.
+# The library's counts, from the summary that it writes at exit. Tests read the JSON form (CONVSHIM_SUMMARY=json:PATH).
+# The text form is for people, and only tests about the text depend on its words.
 # shellcheck shell=bash
 
 # summary_total WHAT FILE...: a number of the totals of each JSON summary, one a line: calls, tiled, not_tiled, extra

@@ -1,4 +1,4 @@
-/* What every test program needs: error reports, data types, reproducible random data, strided
+/* Shared parts of the test programs: error reports, data types, reproducible random data, strided
  * tensors, option values. */
 #ifndef CLIENT_H
 #define CLIENT_H
@@ -12,8 +12,8 @@
 
 #define CLIENT_MAX_DIMS 5
 
-/* What became of something that cuDNN was asked for. Refused: cuDNN says that it does not support
- * it, or that the kernel which an engine wrote for it does not compile. */
+/* Outcome of a cuDNN request. Refused: cuDNN reports that it does not support the request, or that
+ * the kernel which an engine wrote for it does not compile. */
 enum outcome {
     OUTCOME_OK,
     OUTCOME_REFUSED,
@@ -66,7 +66,7 @@ struct rng {
     uint64_t state;
 };
 
-/* A sequence of its own for every pair. */
+/* Each pair has its own sequence. */
 struct rng rng_of(uint64_t seed, uint64_t index);
 uint64_t rng_next(struct rng *rng);
 /* Uniform over first..last, both included. */
@@ -121,11 +121,12 @@ bool option_number(const char *option, const char *text, int64_t first, int64_t 
                    int64_t *value);
 /* A finite decimal number that is not negative, like option_number. */
 bool option_real(const char *option, const char *text, double *value);
-/* Says on stderr that `text` is no value for the option and what is; returns false. */
+/* Prints on stderr that `text` is no value for the option, and the allowed values. Returns false.
+ */
 bool option_refuse(const char *option, const char *text, const char *allowed);
 
-/* Takes one option that getopt_long knows, by its `val`; false after saying on stderr what is wrong
- * with the value. */
+/* Handles one option of getopt_long, by its `val`. If the value is wrong, prints the reason on
+ * stderr and returns false. */
 typedef bool option_take(int option, const char *value, void *options);
 
 /* Takes the command line, in which `operands` arguments follow the options; they begin at optind.

@@ -47,7 +47,7 @@ struct record {
     void *data;
     size_t bytes;
     cudnnDataType_t type;
-    bool reference; /* the data are doubles, whatever type the header names */
+    bool reference; /* the data are doubles, independent of the type in the header */
 };
 
 static const char USAGE[] =
@@ -157,10 +157,10 @@ static struct errors *errors_of(struct tally *tally, cudnnDataType_t type)
     return &tally->errors[type == CUDNN_DATA_FLOAT ? 0 : type == CUDNN_DATA_HALF ? 1 : 2];
 }
 
-/* Other sums round otherwise, here for the better, there for the worse: what must not grow is the
- * error of the whole. One record may have few elements, of which chance rules the mean: there one
- * rounding of its largest number is allowed on top. Over all records of a type (finish_errors)
- * chance has no say any more, and nothing is allowed on top. */
+/* Other orders of summation round differently, sometimes better and sometimes worse. The error over
+ * all elements must not grow. A record may have few elements, whose mean depends on chance, so one
+ * rounding of its largest number is allowed in addition. Over all records of a type (finish_errors)
+ * the influence of chance is small, and nothing is allowed in addition. */
 static void compare_errors(const struct record *const *records, struct tally *tally)
 {
     const double *exact = records[2]->data;
@@ -274,7 +274,7 @@ static enum reading read_record(FILE *file, struct record *record)
     return good ? READ_RECORD : READ_BROKEN;
 }
 
-/* True if all files have another record; faults are told. */
+/* True if each file has another record. Prints faults. */
 static bool read_records(const struct options *options, FILE *const *files, int count,
                          struct record *records, struct tally *tally)
 {

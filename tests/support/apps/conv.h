@@ -19,8 +19,8 @@ bool conv_apis_parse(const char *name, bool *chosen);
 /* Which of x, w and y is computed from the other two. */
 enum conv_direction {
     CONV_FORWARD, /* y */
-    CONV_DATA,    /* x, the gradient of what y is the gradient of */
-    CONV_FILTER,  /* w, likewise */
+    CONV_DATA,    /* x, the gradient with respect to the input of the forward convolution */
+    CONV_FILTER,  /* w, the gradient with respect to the filter */
     CONV_DIRECTIONS
 };
 
@@ -38,7 +38,7 @@ struct conv_problem {
     enum layout layout;
     struct tensor x, w, y; /* w is packed */
     int64_t groups;
-    int64_t pre[3], post[3]; /* padding before and after; the legacy API wants them equal */
+    int64_t pre[3], post[3]; /* padding before and after; the legacy API needs equal ones */
     int64_t stride[3], dilation[3];
     float alpha, beta;
 };

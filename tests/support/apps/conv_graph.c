@@ -124,8 +124,8 @@ enum outcome backend_graph(cudnnHandle_t handle, const cudnnBackendDescriptor_t 
     return OUTCOME_OK;
 }
 
-/* Everything that a plan is made from and does not need afterwards; what was made so far is the
- * caller's also on failure. Unique ids are letters, as in PyTorch. */
+/* Makes all descriptors that a plan is made from and that are not needed afterwards. The caller
+ * destroys them, also after a failure. Unique ids are letters, as in PyTorch. */
 static enum outcome build(cudnnHandle_t handle, const struct conv_problem *problem,
                           cudnnBackendDescriptor_t *parts)
 {

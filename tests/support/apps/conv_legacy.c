@@ -1,6 +1,7 @@
 #include "conv.h"
 
-/* One answer to "which algorithm": what PyTorch keeps of a cudnnConvolution*AlgoPerf_t. */
+/* One result of an algorithm query: the fields of a cudnnConvolution*AlgoPerf_t that PyTorch keeps.
+ */
 struct answer {
     int algorithm;
     cudnnMathType_t math;

@@ -1,5 +1,5 @@
-/* Runs many small convolutions, random, of patch_conv's sweep or as given, alone or fused with
- * pointwise operations, and writes what came out. */
+/* Runs many small convolutions, alone or fused with pointwise operations, and writes their results.
+ * The problems are random, those of patch_conv's sweep, or given. */
 #include "random_run.h"
 
 #include <inttypes.h>
@@ -29,7 +29,7 @@ struct options {
     const char *dump, *reference;
 };
 
-/* What is being done, and by direction, then by form, what became of it. */
+/* The current work, and its outcomes by direction, then by form. */
 struct session {
     const struct options *options;
     cudnnHandle_t handle;
@@ -58,7 +58,7 @@ static const char USAGE[] =
     "Status: 0, 1 on any error, 2 on usage. Problems that cuDNN refuses are counted, no "
     "errors.\n";
 
-/* Lists or runs what is in *run; `kind` counts the tallies. */
+/* Lists or runs the problem in *run; `kind` selects the tally. */
 static bool take_problem(struct session *session, struct run *run, int kind)
 {
     if (!session->options->list)
@@ -300,7 +300,7 @@ static bool options_fit(const struct options *options)
     if (options->check && options->kind == DATA_NORMAL)
         fputs("--check needs --data integers\n", stderr);
     else if (options->fused && (options->sweep || options->dilated || options->given_count > 0))
-        fputs("--fused has problems of its own\n", stderr);
+        fputs("--fused has its own problems\n", stderr);
     else
         return true;
     return false;

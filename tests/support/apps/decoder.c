@@ -259,7 +259,7 @@ static struct image *up_stage(struct decoder *decoder, int stage, struct image *
     return x != NULL ? apply(decoder, name, x) : NULL;
 }
 
-/* Adds to the latent what a small network makes of it, as a residual block does. */
+/* Adds the output of a small network to the latent, as a residual block does. */
 static bool denoise(struct decoder *decoder, struct image *latent)
 {
     struct image *wide = convolve(decoder, "denoise.conv_in", latent);
@@ -307,7 +307,7 @@ struct image *decoder_decode(struct decoder *decoder, struct image *latent)
     return x;
 }
 
-/* Keeps activations of order one without normalisation: by the second moment of what comes in, and
+/* Keeps activations of order one without normalisation: by the second moment of the input, and
  * small for the branch that a residual block adds. */
 static float gain_of(const char *layer)
 {
@@ -365,7 +365,7 @@ fail:
     return false;
 }
 
-/* Scales the layers to the wanted output; false if they do not come out whole. */
+/* Scales the layers to the requested output; false if their extents are no integers. */
 static bool scale_layers(struct decoder *decoder, int64_t px)
 {
     const struct csv_layer *last = find_layer(decoder, "conv_out");

@@ -1,6 +1,6 @@
 /* The decoder of a Stable Diffusion VAE as a list of convolutions, wired as in the model: residual
- * blocks, nearest neighbour upsampling, SiLU. Weights are random; normalisation, biases and the
- * middle attention are left out. Before it, on request, what takes little memory: a few steps that
+ * blocks, nearest neighbour upsampling, SiLU. Weights are random. Normalisation, biases and the
+ * middle attention are left out. On request, a few steps come first that need little memory and
  * change the latent as a denoiser would. */
 #ifndef DECODER_H
 #define DECODER_H
@@ -13,12 +13,12 @@ struct decoder_settings {
     enum conv_api api;
     enum layout layout;
     cudnnDataType_t type;
-    bool type_given;     /* else that of the list; decoder_open sets `type` then */
-    int64_t px;          /* output height and width; 0: the model's own */
-    int64_t thin;        /* divides the channels inside; 0: the model's own */
-    int64_t steps;       /* of denoising; 0: none */
-    int64_t slab;        /* bytes that activations share, as in a framework's cache; 0: each has
-                            memory of its own */
+    bool type_given; /* else that of the list; decoder_open sets `type` then */
+    int64_t px;      /* output height and width; 0: the model's own */
+    int64_t thin;    /* divides the channels inside; 0: the model's own */
+    int64_t steps;   /* of denoising; 0: none */
+    int64_t slab;    /* bytes that activations share, as in a framework's cache; 0: each has its own
+                        memory */
     cudaStream_t stream; /* everything runs on it */
     const char *csv;
     const char *model;

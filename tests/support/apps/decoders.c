@@ -1,6 +1,5 @@
-/* Threads that decode latents beside each other, each with a stream and a cuDNN handle of its own:
- * a few denoising steps, which take little memory, then the decoder, which takes much, over and
- * over. */
+/* Threads that decode latents concurrently, each with its own stream and cuDNN handle: a few
+ * denoising steps, which need little memory, then the decoder, which needs much, over and over. */
 #include "decoder.h"
 
 #include <inttypes.h>
@@ -16,7 +15,7 @@ struct options {
     int64_t threads, alone, images;
 };
 
-/* What the threads share. */
+/* State that the threads share. */
 struct crew {
     const struct options *options;
     pthread_mutex_t alone;

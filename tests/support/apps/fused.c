@@ -104,7 +104,8 @@ static struct fused_step *add_step(struct fused_problem *f, cudnnPointwiseMode_t
     return step;
 }
 
-/* The next step behind the convolution; what it makes is an f32 number between two operations. */
+/* Appends the next step after the convolution. Its result is an f32 number between two operations.
+ */
 static struct fused_step *append(struct fused_problem *f, cudnnPointwiseMode_t mode, int b)
 {
     int x = f->result;
@@ -179,7 +180,7 @@ static void append_broadcast(struct fused_problem *f, struct rng *rng)
         append(f, CUDNN_POINTWISE_RELU_FWD, -1);
 }
 
-/* What the legacy call computes, as a graph: alpha1, alpha2 and the bias always. */
+/* The computation of the legacy call as a graph: alpha1, alpha2 and the bias always. */
 static void append_legacy(struct fused_problem *f, struct rng *rng)
 {
     bool in_place = rng_once_in(rng, 2);
@@ -220,7 +221,7 @@ void fused_random(uint64_t seed, uint64_t index, enum fused_form form, cudnnData
     memset(f, 0, sizeof *f);
     f->form = form;
     f->exact = true;
-    /* Most engines that fuse want channels last. */
+    /* Most engines that fuse need channels last. */
     bool usual = form == FUSED_RESIDUAL || form == FUSED_ACTIVATION || form == FUSED_LEGACY;
     draw_convolution(&rng, type, usual ? 2 : 6, &f->conv);
     f->x = add_tensor(f, &f->conv.x, type, BACKEND_MEMORY);

@@ -60,7 +60,7 @@ void fused_random(uint64_t seed, uint64_t index, enum fused_form form, cudnnData
                   struct fused_problem *problem);
 void fused_print(const struct fused_problem *problem, char *text, size_t bytes);
 
-/* Host images by tensor, whole storage; NULL for what has no buffer of its own. Like
+/* Host images by tensor, whole storage; NULL for a tensor without its own buffer. Like
  * problem_fill. */
 struct fused_data {
     void *image[FUSED_MAX_TENSORS];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scales, side inputs and bias may multiply what a convolution sums up and add to it. */
+/* Scales, side inputs and bias may multiply the sums of a convolution and add to them. */
 #define SHARE 8
 
 /* The tensor in memory that the convolution's operand is made from. */

@@ -146,7 +146,7 @@ enum outcome fused_graph_plan(cudnnHandle_t handle, const struct fused_problem *
     return outcome;
 }
 
-/* With a workspace of its own for the call. */
+/* Allocates the workspace for this call. */
 static enum outcome execute(cudnnHandle_t handle, const struct fused_problem *problem,
                             const struct conv_plan *plan, void *const *buffers)
 {
@@ -173,7 +173,7 @@ enum outcome fused_run_graph(cudnnHandle_t handle, const struct fused_problem *p
             break;
         outcome = execute(handle, problem, &plan, buffers);
         backend_destroy(plan.plan);
-        /* What cuDNN plans and then refuses to run gives its turn to the next answer. */
+        /* If cuDNN plans an engine and then refuses to run it, the next one is tried. */
         if (outcome != OUTCOME_REFUSED)
             break;
         outcome = OUTCOME_OK;

@@ -5,7 +5,7 @@ static bool is_identity(const struct fused_problem *problem)
     return problem->step[2].mode == CUDNN_POINTWISE_IDENTITY;
 }
 
-/* What was made so far is the caller's also on failure. */
+/* The caller destroys the descriptors, also after a failure. */
 static enum outcome describe(const struct fused_problem *problem, struct fused_plan *plan)
 {
     cudnnActivationMode_t mode =
@@ -28,7 +28,7 @@ static void release(const struct fused_plan *plan)
 static enum outcome ask(cudnnHandle_t handle, const struct fused_problem *problem,
                         const struct conv_settings *settings, int first, struct fused_plan *plan)
 {
-    /* The only algorithm that the identity is allowed with is what a client that names algorithms
+    /* The identity is allowed with one algorithm only, the one that a client which names algorithms
      * names first. */
     static const struct conv_settings named = {.ask_workspace = true};
     return conv_legacy_plan(handle, &problem->conv, is_identity(problem) ? &named : settings, first,
@@ -71,7 +71,7 @@ enum outcome fused_legacy_plan(cudnnHandle_t handle, const struct fused_problem 
     return outcome;
 }
 
-/* With a workspace of its own for the call. */
+/* Allocates the workspace for this call. */
 static enum outcome execute(cudnnHandle_t handle, const struct fused_problem *problem,
                             const struct fused_plan *plan, void *const *buffers)
 {
@@ -97,7 +97,7 @@ enum outcome fused_run_legacy(cudnnHandle_t handle, const struct fused_problem *
             break;
         outcome = execute(handle, problem, &plan, buffers);
         conv_legacy_destroy(&plan.plan);
-        /* What cuDNN answered and then refuses to run gives its turn to the next answer. */
+        /* If cuDNN returns an algorithm and then refuses to run it, the next one is tried. */
         if (outcome != OUTCOME_REFUSED || is_identity(problem))
             break;
         outcome = OUTCOME_OK;

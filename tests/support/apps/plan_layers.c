@@ -76,7 +76,7 @@ static bool take(int option, const char *value, void *to)
     }
 }
 
-/* A layer and what it is printed with. */
+/* A layer and the values printed with it. */
 struct row {
     const struct options *options;
     const struct csv_layer *layer;
@@ -114,8 +114,8 @@ static enum outcome plan_precompiled(cudnnHandle_t handle, const struct options 
     return conv_plan_create(handle, CONV_GRAPH, problem, &settings, 0, &plan);
 }
 
-/* Prints the first answer from the `first`-th on that works. Adds to `unasked` if its engine config
- * does not tell a workspace. */
+/* Prints the first engine, from the `first`-th on, that works. Counts it in `unasked` if its engine
+ * config does not report a workspace. */
 static enum outcome plan_answer(cudnnHandle_t handle, const struct options *options,
                                 const struct csv_layer *layer, const struct conv_problem *problem,
                                 int *first, size_t *unasked)
@@ -137,7 +137,7 @@ static enum outcome plan_answer(cudnnHandle_t handle, const struct options *opti
     bool same = plan.config_workspace < 0 || plan.config_workspace == plan.workspace;
     if (!same)
         fprintf(stderr,
-                "%s,%s: error: the engine config tells a workspace of %" PRId64
+                "%s,%s: error: the engine config reports a workspace of %" PRId64
                 " bytes, its plan %" PRId64 "\n",
                 layer->model, layer->layer, plan.config_workspace, plan.workspace);
     conv_plan_destroy(&plan);
@@ -177,7 +177,7 @@ static bool plan_layers(const struct options *options)
     for (size_t i = 0; i < count; i++)
         good = plan_layer(handle, options, &layers[i], &unasked) && good;
     if (unasked > 0)
-        fprintf(stderr, "%zu engine configs do not tell a workspace; only the plan's is known\n",
+        fprintf(stderr, "%zu engine configs do not report a workspace; only the plan does\n",
                 unasked);
     cudnnDestroy(handle);
 free_layers:

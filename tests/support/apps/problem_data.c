@@ -57,8 +57,8 @@ static int64_t channel_fed(const struct conv_problem *p, const int64_t *at)
     return p->direction == CONV_DATA ? group * p->w.size[1] + at[1] : at[0];
 }
 
-/* Sparse where a full operand could make sums that the result's type does not hold. `left` counts
- * what is still allowed, by channel of the result. */
+/* Sparse, if sums of a full operand could exceed the range of the result's type. `left` counts the
+ * elements still allowed, by channel of the result. */
 static void fill_sparse(const struct conv_problem *p, const struct tensor *tensor, struct rng *rng,
                         struct integers integers, int64_t *left, void *buffer)
 {

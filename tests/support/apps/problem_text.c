@@ -55,7 +55,7 @@ void problem_print(const struct conv_problem *problem, char *text, size_t bytes)
         (double)problem->beta);
 }
 
-/* What a line of text says about a problem, before anything is made of it. */
+/* The contents of a line of text, before the problem is completed. */
 struct parsed {
     struct conv_problem problem;
     bool post;
@@ -155,7 +155,7 @@ static bool tensor_sound(const struct tensor *tensor)
     return tensor->offset >= 0 && last < tensor->storage;
 }
 
-/* Fills in what the text left out and checks the whole. */
+/* Sets the fields that the text left out, and checks the whole. */
 static bool complete(struct parsed *parsed)
 {
     struct conv_problem *p = &parsed->problem;

@@ -20,7 +20,7 @@ static void draw_flat_axis(struct conv_problem *p, int axis)
     p->stride[axis] = p->dilation[axis] = 1;
 }
 
-/* What the axes of a problem have in common. */
+/* A property that all axes of a problem share. */
 enum shape {
     SHAPE_ANY,
     SHAPE_TRANSPOSED, /* a transposed convolution that doubles the extent, if read as backward-data
@@ -28,8 +28,8 @@ enum shape {
     SHAPE_GAPS        /* stride over kernel: no window covers some of the input */
 };
 
-/* As in segmentation heads mostly the extent stays what it is; the padding may be more than the
- * dilation, too. */
+/* As in segmentation heads, the extent usually stays the same. The padding may also exceed the
+ * dilation. */
 static void draw_dilated_axis(struct rng *rng, struct conv_problem *p, int axis, bool symmetric)
 {
     int64_t kernel = rng_between(rng, 1, 3) == 1 ? 2 : 3;
@@ -207,8 +207,7 @@ void problem_patch_conv(uint64_t index, enum conv_direction direction, cudnnData
     p->x.type = p->w.type = type;
     p->x.dims = p->w.dims = 4;
     p->x.size[0] = 1;
-    /* With fewer channels cuDNN takes engines without workspace, of which a sweep has less to tell.
-     */
+    /* With fewer channels cuDNN selects engines without workspace, which a sweep is not about. */
     p->x.size[1] = p->w.size[1] = 16;
     p->w.size[0] = 8;
     p->x.size[2] = height;

@@ -5,13 +5,12 @@
 
 #include "conv.h"
 
-/* The index-th random problem of a seed, small and valid. With symmetric true its padding is what
- * the legacy API can say and its views begin on 16-byte boundaries, which that API takes for
- * granted. */
+/* The index-th random problem of a seed, small and valid. With symmetric true, the legacy API can
+ * express its padding, and its views begin on 16-byte boundaries, which that API assumes. */
 void problem_random(uint64_t seed, uint64_t index, enum conv_direction direction,
                     cudnnDataType_t type, bool symmetric, struct conv_problem *problem);
 
-/* The same with most axes of stride 1 and dilated, as far as 8. */
+/* The same with most axes of stride 1 and dilated, up to 8. */
 void problem_dilated(uint64_t seed, uint64_t index, enum conv_direction direction,
                      cudnnDataType_t type, bool symmetric, struct conv_problem *problem);
 
@@ -30,7 +29,7 @@ void problem_print(const struct conv_problem *problem, char *text, size_t bytes)
 bool problem_parse(const char *text, struct conv_problem *problem);
 
 enum data {
-    DATA_INTEGERS, /* whatever the order of summation, every partial sum and the result are exact */
+    DATA_INTEGERS, /* each partial sum and the result are exact in any order of summation */
     DATA_NORMAL
 };
 
@@ -56,8 +55,8 @@ bool problem_fill_share(const struct conv_problem *problem, uint64_t seed, enum 
                         int64_t share, struct problem_data *data);
 void problem_release(struct problem_data *data);
 
-/* What the result's whole storage has to be after the convolution, computed in double by plain
- * loops and rounded once. `result` holds the contents before. */
+/* The expected contents of the result's whole storage after the convolution, computed in double by
+ * plain loops and rounded once. `result` contains the earlier contents. */
 void problem_reference(const struct conv_problem *problem, const struct problem_data *data,
                        void *result);
 

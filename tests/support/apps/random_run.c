@@ -61,7 +61,7 @@ static bool compute_reference(struct run *run)
     return true;
 }
 
-/* What was made so far is the caller's also on failure. */
+/* The caller frees the buffers, also after a failure. */
 static bool prepare(const struct run_settings *settings, struct run *run)
 {
     if (!fill(settings, run))

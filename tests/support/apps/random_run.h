@@ -11,7 +11,7 @@ struct run_settings {
     enum data kind;
     bool check;      /* against a plain host loop */
     FILE *dump;      /* NULL: none; of the results in their type */
-    FILE *reference; /* NULL: none; of what the host loop makes of them in double */
+    FILE *reference; /* the results of the host loop in double; may be NULL */
 };
 
 /* Zeroed but for index, api and the problem. */
@@ -41,8 +41,7 @@ struct tally {
 /* The record's number, the API and the problem, without line feed. */
 void run_print(const struct run *run, char *text, size_t bytes);
 
-/* Counts the outcome. Says on stderr what is wrong with a result. False if files cannot be
- * written. */
+/* Counts the outcome. Prints faults of a result on stderr. False if files cannot be written. */
 bool run_problem(cudnnHandle_t handle, const struct run_settings *settings, struct run *run,
                  struct tally *tally);
 

@@ -1,6 +1,5 @@
-/* Many small convolutions of ever new shapes, one after the other in each thread, as a long-lived
- * server makes them; tells what the process holds on its heap at most in the first and in the
- * second half. */
+/* Many small convolutions of constantly new shapes, one after the other in each thread, as in a
+ * long-lived server. Prints the largest heap of the process in the first and in the second half. */
 #include "problems.h"
 
 #include <inttypes.h>
@@ -29,7 +28,7 @@ struct settings {
     int64_t calls, repeat, threads, seed;
 };
 
-/* What all threads share. */
+/* State that all threads share. */
 struct soak {
     const struct settings *settings;
     _Atomic int64_t calls, shapes;
@@ -37,7 +36,7 @@ struct soak {
     atomic_bool failed;
 };
 
-/* What the calls of a thread use. */
+/* Objects for the calls of a thread. */
 struct bench {
     cudnnHandle_t handle;
     void *x, *w, *y, *workspace;
@@ -100,7 +99,8 @@ static int64_t run_shape(const struct bench *bench, const struct settings *setti
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-/* A sanitizer's malloc tells mallinfo2 nothing; its own header is not everywhere. */
+/* mallinfo2 reports nothing about a sanitizer's malloc, and the sanitizer's own header is not
+ * installed everywhere. */
 size_t __sanitizer_get_current_allocated_bytes(void);
 #define HEAP_BYTES() __sanitizer_get_current_allocated_bytes()
 #else

@@ -1,5 +1,5 @@
-/* Many threads, each with a handle and a stream of its own, run small convolutions over and over;
- * every result is compared with a plain host loop. */
+/* Many threads, each with its own handle and stream, run small convolutions over and over. Every
+ * result is compared with a plain host loop. */
 #include "problems.h"
 
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 
 #define MAX_THREADS 64
 #define PROBLEMS 8
-/* A plan is made anew once in so many calls, so that descriptor addresses are used again while
- * other plans live. */
+/* Calls between two builds of a plan, so that descriptor addresses are reused while other plans
+ * live. */
 #define REPLAN_EVERY 32
 
 struct options {
@@ -83,7 +83,7 @@ static enum outcome plan_job(struct worker *worker, struct job *job)
     return outcome;
 }
 
-/* What was made so far is the job's also on failure. */
+/* The job owns the memory, also after a failure. */
 static bool fill_job(struct worker *worker, struct job *job)
 {
     const struct conv_problem *p = &job->problem;
@@ -182,8 +182,8 @@ fail:
     return false;
 }
 
-/* Queues the operand's contents behind bytes that make every sum a NaN: whoever does not wait for
- * the stream reads those. */
+/* Queues bytes that make every sum a NaN, then the operand's contents: code that does not wait for
+ * the stream reads the NaNs. */
 static bool send(struct worker *worker, const struct tensor *tensor, const void *image,
                  void *device)
 {

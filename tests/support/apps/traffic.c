@@ -15,7 +15,8 @@ static const char USAGE[] =
     "               [--steady | --removals all|independent]\n"
     "Runs mixed traffic of eleven convolutions, or of eleven times the I-th, for each of the seeds "
     "(1:10), on as\n"
-    "many streams beside the default ones and from as many threads, and looks at all results.\n"
+    "many streams in addition to the default ones and from as many threads, and checks all "
+    "results.\n"
     "--in-turn      one thread does the work of all, one after the other\n"
     "--empty-handed some legacy calls bring no workspace\n"
     "--capture-first each seed begins with a capture\n"
@@ -29,7 +30,7 @@ static const char USAGE[] =
     "The last two need the simulated device.\n"
     "Status: 0, 1 on a wrong result or an error, 2 on usage.\n";
 
-/* What should not change in the steady state. */
+/* Counts that must not change in the steady state. */
 static bool take_counts(struct traffic_counts *counts)
 {
     size_t total;
@@ -102,7 +103,7 @@ static bool run_together(const struct traffic_options *options, struct worker *w
     }
     for (int64_t i = 0; i < options->threads && !options->in_turn; i++) {
         if (pthread_create(&thread[i], NULL, run_worker, &workers[i]) != 0) {
-            /* Those that were started work on what would be closed. */
+            /* The threads that were started still use the resources. */
             fputs("traffic: a thread could not be started\n", stderr);
             exit(1);
         }

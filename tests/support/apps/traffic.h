@@ -1,8 +1,7 @@
 /* The parts of the program `traffic`: convolutions on several streams and threads, eager, captured
- * and replayed, in an order of the program's own that leaves the device as much freedom as it can.
- *
- * Who uses what lies in memory is ordered by the program's own events, so nothing that it does is a
- * race. Functions that return bool say on stderr what failed before they return false. */
+ * and replayed, in an order that leaves the device as much freedom as possible. The program's own
+ * events order all uses of memory, so its own work has no race. Functions that return bool print
+ * the failure on stderr before they return false. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
@@ -19,7 +18,7 @@
 #define TRAFFIC_HOMES 4
 #define DEVICE_UNSTEADY 5
 
-/* --- what is computed --- */
+/* --- the computed problems --- */
 
 /* A problem with its operands and its two results, shared by all threads and never changed. */
 struct model {
@@ -30,13 +29,13 @@ struct model {
     int operands;
     int result; /* one of them */
     const struct tensor *tensor[FUSED_MAX_TENSORS];
-    void *image[FUSED_MAX_TENSORS];  /* host; NULL for what has no buffer of its own */
+    void *image[FUSED_MAX_TENSORS];  /* host; NULL for a tensor without its own buffer */
     void *master[FUSED_MAX_TENSORS]; /* a copy on the device */
-    bool toggles;                    /* a call makes of the one result the other, and back */
+    bool toggles;                    /* a call changes one result into the other, and back */
     void *expected[2];               /* the result's storage: [1] after a call, or that between */
 };
 
-/* A context, and what its threads share. */
+/* A context, and the state that its threads share. */
 struct home {
     int device;
     void *context; /* NULL: the device's own */
@@ -57,10 +56,10 @@ enum route_kind {
 
 struct route;
 
-/* Memory, and what used it last. */
+/* Memory, and its last use. */
 struct place {
     cudaEvent_t used;
-    const struct route *route; /* NULL: whatever used it is over */
+    const struct route *route; /* NULL: its last use has ended */
     uint64_t serial;           /* of the route's stream then */
 };
 
@@ -76,14 +75,14 @@ struct route {
 
 /* --- calls --- */
 
-/* What is done beside the call itself, in front of it. */
+/* Work around a call, before it. */
 struct manner {
-    int refreshed; /* operand that is destroyed and copied anew; -1: none */
+    int refreshed; /* operand that is destroyed and copied again; -1: none */
     bool wiped;    /* the result is overwritten */
     bool empty;    /* a legacy call that brings no workspace */
 };
 
-/* A model in memory of its own, to be run again and again. */
+/* A model in its own memory, to be run again and again. */
 struct job {
     const struct model *model;
     struct fused_plan plan;
@@ -144,7 +143,7 @@ struct traffic_counts {
     size_t free; /* bytes of device memory */
 };
 
-/* What all threads share. */
+/* State that all threads share. */
 struct traffic {
     struct traffic_options options;
     struct home home[TRAFFIC_HOMES];
@@ -168,22 +167,23 @@ struct worker {
     size_t workspace_bytes;
     size_t bytes;     /* of device memory, all in all */
     cudaEvent_t link; /* for this and that */
-    bool legacy_held; /* by this thread, while it captures what the legacy stream would spoil */
+    bool legacy_held; /* by this thread, while it captures on a stream for which the legacy stream
+                         would wait */
     uint64_t seed;
     struct traffic_tally tally;
     bool good; /* how the seed went */
 };
 
-/* Makes a context current that is opened, with what its threads share. What was made so far is the
- * home's also on failure. */
+/* Makes an opened context current and creates the objects that its threads share. The home owns
+ * them, also after a failure. */
 bool home_open(const struct traffic_options *options, int number, struct home *home);
 bool home_enter(const struct home *home);
 void home_close(struct home *home);
 bool models_open(struct home *home);
 void models_close(struct home *home);
 
-/* Makes a worker's handle, plans, buffers and streams; what was made so far is the worker's also on
- * failure. Not while anything is captured. */
+/* Makes a worker's handle, plans, buffers and streams. The worker owns them, also after a failure.
+ * Not to be called during a capture. */
 bool worker_open(struct traffic *traffic, int64_t number, struct worker *worker);
 void worker_close(struct worker *worker);
 /* Device memory for it, counted. */
@@ -203,29 +203,29 @@ bool worker_call(struct worker *worker);
 /* Jobs: contents and plans. */
 bool job_open(struct worker *worker, const struct model *model, struct job *job);
 void job_close(struct job *job);
-/* Brings the job's buffers to its model's first result, in front of what comes on the stream. */
+/* Sets the job's buffers to its model's first result, before the next work on the stream. */
 bool job_reset(struct job *job, cudaStream_t stream);
 struct manner job_manner(struct job *job, struct rng *rng, bool empty_handed);
 /* Starts the call on a stream; without any order but the stream's. */
 bool job_start(struct worker *worker, struct job *job, struct manner manner, cudaStream_t stream,
                void *workspace);
-/* Notes what such a call leaves. */
+/* Records the result of such a call. */
 void job_advance(struct job *job);
 bool job_fetch(struct job *job, cudaStream_t stream);
-/* Looks at what was fetched, when it is there. */
+/* Checks the fetched result when it has arrived. */
 void job_check(struct worker *worker, struct job *job);
 
-/* Gives a route that has none a stream; of its own kind or of the worker's choice. */
+/* Gives a stream to a route without one; of the route's kind or of the worker's choice. */
 bool route_open(struct worker *worker, struct route *route);
-/* Destroys the stream, whatever still runs on it, and makes another. */
+/* Destroys the stream, with any work that still runs on it, and makes another. */
 bool route_renew(struct worker *worker, struct route *route);
 /* True if its stream is the worker's to destroy and to capture. */
 bool route_is_own(const struct route *route);
-/* True if the legacy default stream waits for what is on it. */
+/* True if the legacy default stream waits for the work on it. */
 bool route_blocks(const struct route *route);
 /* One that is not capturing, and that nothing under way forbids to use. */
 struct route *route_pick(struct worker *worker);
-/* Held around what is done on a route. */
+/* Held during work on a route. */
 void route_lock(struct worker *worker, const struct route *route);
 void route_unlock(struct worker *worker, const struct route *route);
 /* Makes the stream wait for a place's last user unless it comes behind it anyway. */
@@ -235,14 +235,14 @@ bool route_leave(const struct route *route, struct place *place);
 /* A job's call in its turn. */
 bool route_call(struct worker *worker, struct route *route, struct job *job, struct manner manner);
 
-/* Captures a few calls as a graph, in place of one that is dropped. */
+/* Captures a few calls as a graph, which replaces an earlier one. */
 bool graph_capture(struct worker *worker);
 /* True also if there is none. */
 bool graph_replay(struct worker *worker);
 /* Destroys it, running or not. */
 bool graph_drop(struct graph *graph);
 
-/* --- the simulated device, by what it exports beside CUDA --- */
+/* --- the simulated device: functions that it exports in addition to CUDA --- */
 
 /* On any other device nothing below does anything. */
 bool device_simulated(void);
@@ -251,7 +251,8 @@ uint64_t device_violations(void);
 /* Calls of a function of the driver API so far, by its exported name. The program itself makes
  * none. */
 uint64_t device_calls(const char *name);
-/* Of those, what a program pays for that others make: memory, and waits of the host. */
+/* The calls among them that the library must not make in the steady state: memory, and waits of the
+ * host. */
 extern const char *const device_unsteady[DEVICE_UNSTEADY];
 /* The nth such call from now on answers success and does nothing; 0: none any more. */
 void device_drop(const char *name, uint64_t nth);

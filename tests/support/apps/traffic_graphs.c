@@ -44,7 +44,7 @@ fail:
     return false;
 }
 
-/* Eager calls go on beside the capture, on other streams. */
+/* Eager calls continue during the capture, on other streams. */
 static bool capture_calls(struct take *take)
 {
     struct worker *worker = take->worker;
@@ -73,7 +73,7 @@ static bool capture_branches(struct take *take)
            (take->branches == 1 || link_branches(take, 1, 0));
 }
 
-/* What no capture allows. */
+/* Makes a call that no capture allows. */
 static bool spoil(const struct take *take)
 {
     bool refused = cudaStreamSynchronize(take->branch[0]->stream) != cudaSuccess;
@@ -121,8 +121,8 @@ static void pick_branches(struct take *take)
     }
 }
 
-/* Nothing may wait for all of the device meanwhile, nor the legacy default stream be used while a
- * stream is captured that it would wait for. */
+/* Until the end of the capture, no thread may wait for the whole device, nor use the legacy default
+ * stream if it would wait for the captured stream. */
 static void hold(struct take *take)
 {
     struct worker *worker = take->worker;

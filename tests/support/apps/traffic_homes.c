@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* What the driver API is asked for; it is loaded in every program that uses CUDA. */
+/* The driver functions used here. The driver is loaded in every program that uses CUDA. */
 static void *driver(const char *name)
 {
     static void *library;

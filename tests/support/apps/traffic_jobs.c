@@ -169,8 +169,8 @@ fail:
     return false;
 }
 
-/* Equal as numbers inside the view (zeros of either sign), as bytes around it. Overwrites what was
- * fetched. */
+/* Equal as numbers inside the view (zeros of either sign), as bytes around it. Overwrites the
+ * fetched bytes. */
 static bool is_right(struct job *job)
 {
     const struct tensor *tensor = job->model->tensor[job->model->result];

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small, and with workspaces: channels in multiples of eight, in the order that tensor cores do not
- * take. Whatever beta is, a model with one toggles by -1. */
+/* Small, and with workspaces: channels in multiples of eight, in the layout that tensor cores do
+ * not support. A model with a beta has -1, so that its result alternates between two values. */
 static const struct {
     enum conv_api api;
     const char *text;
@@ -92,7 +92,7 @@ static bool fused_result(const struct model *model, void *to)
     return good;
 }
 
-/* Computes what a call makes of the contents that the result's image has, and leaves it there. */
+/* Computes the result of a call on the contents of the result's image, in place. */
 static bool apply(struct model *model)
 {
     const struct problem_data data = {model->image[0], model->image[1], model->image[2]};

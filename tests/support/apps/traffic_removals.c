@@ -23,8 +23,8 @@ static struct route *turn(struct worker *worker, int call)
     return count > 0 ? chosen[call % count] : NULL;
 }
 
-/* What a call reads is written anew in front of it, and what it has written is read behind it, so
- * that all its tiles have an order to keep on both sides. */
+/* Writes the operands before the call and reads the result after it, so that all tiles are ordered
+ * on both sides. */
 static bool call(struct worker *worker, int number)
 {
     struct route *route = turn(worker, number);
@@ -86,7 +86,7 @@ static bool remove_each(struct worker *worker, const char *function, bool is_rec
 {
     struct count count = {.all = 0};
     uint64_t violations = device_violations();
-    /* What is made once has been made then. */
+    /* Objects that are made once exist from here on. */
     for (int i = 0; i < 2; i++)
         if (!start_over(worker) || !scenario(worker, function, &count))
             return false;
@@ -94,13 +94,14 @@ static bool remove_each(struct worker *worker, const char *function, bool is_rec
         fputs("traffic: the scenario is wrong with nothing left out\n", stderr);
         return false;
     }
-    /* Who records for whoever uses the memory next does so in vain at the end. */
+    /* A record for the next user of the memory has no effect at the end. */
     uint64_t last = is_record ? count.before_last : count.all;
     uint64_t missed = 0;
     for (uint64_t i = 1; i <= last; i++) {
         if (!start_over(worker) || is_found_out(worker, function, i))
             continue;
-        fprintf(stderr, "traffic: nobody misses call %" PRIu64 " of %s\n", i, function);
+        fprintf(stderr, "traffic: no race is reported without call %" PRIu64 " of %s\n", i,
+                function);
         missed++;
     }
     printf("traffic: %s: %" PRIu64 " calls, left out one at a time, %" PRIu64 " not missed\n",

@@ -57,8 +57,8 @@ fail:
     return false;
 }
 
-/* Asks, without waiting. What an event query or a wait for all of the device would spoil is any
- * capture, so that no thread must be at one. */
+/* Queries without waiting. An event query or a wait for the whole device would invalidate any
+ * capture, so no thread may capture at that time. */
 static bool look_around(struct worker *worker)
 {
     struct traffic *traffic = worker->traffic;

@@ -1,4 +1,4 @@
-/* Runs the convolutions of a Stable Diffusion VAE decoder and says what they took. */
+/* Runs the convolutions of a Stable Diffusion VAE decoder and prints their time and memory. */
 #include "decoder.h"
 
 #include <inttypes.h>

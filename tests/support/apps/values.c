@@ -44,7 +44,7 @@ static uint32_t bits_of_float(float value)
     return bits;
 }
 
-/* Drops low bits, to nearest even; what is left keeps its place. */
+/* Drops low bits, rounding to nearest even. The remaining bits keep their place. */
 static uint32_t round_off(uint32_t bits, int dropped)
 {
     return bits + (UINT32_C(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);

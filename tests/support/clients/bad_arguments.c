@@ -1,4 +1,4 @@
-/* Calls that cuDNN refuses for their arguments: a line each, with the status and what became of the
+/* Calls whose arguments cuDNN refuses. Prints a line for each, with the status and the state of the
  * output. */
 #include "../apps/conv.h"
 #include "layer.h"

@@ -1,5 +1,5 @@
 """Checks a page of `convshim report --html`: elements nest, nothing refers to elsewhere, a policy forbids requests,
-both colour schemes are there. What it looks like and does is seen by tests/page."""
+both colour schemes exist. tests/page checks its layout and behaviour."""
 import re
 import sys
 from html.parser import HTMLParser

@@ -23,7 +23,7 @@
 enum {
     THREADS = 8,
     ROUNDS = 5,
-    GRACEFUL = 7,      /* a status of its own */
+    GRACEFUL = 7,      /* a status that no other end has */
     WORK_PAUSE = 50000 /* microseconds */
 };
 
@@ -149,7 +149,8 @@ static void *parts_thread(void *part)
     return part;
 }
 
-/* The library that HOSTILE_PART names works on a thread of its own, beside the other one. */
+/* The library that HOSTILE_PART names works on its own thread, at the same time as the other one.
+ */
 static bool run_part(void)
 {
     struct library part = {.path = getenv("HOSTILE_PART")};
@@ -164,7 +165,7 @@ static bool run_part(void)
     return pthread_join(own, &result) == 0 && result != NULL && right;
 }
 
-/* The child's standard error goes to hostile.child, so that two summaries can be told apart. */
+/* The child's standard error goes to hostile.child, which keeps the two summaries apart. */
 static bool child_went_well(bool (*child)(void))
 {
     pid_t pid = fork();
@@ -182,11 +183,12 @@ static bool run_graph(void)
     return work_of(0);
 }
 
-/* LeakSanitizer takes for lost what only a thread leads to whose stack and thread-local storage it
- * does not find, and so it does not look. In a forked child these are its parent's threads: the
- * simulated device still has one for the parent's stream, which holds what dlerror and libgomp
- * took; in the parent it looks. Of a main thread that has ended it is glibc's list of destructors,
- * which only threads of pthread_create run. Without /proc it finds no thread at all. */
+/* LeakSanitizer reports memory as lost if only a thread refers to it whose stack and thread-local
+ * storage it does not find. Then it must not search. In a forked child these threads are the
+ * parent's: the simulated device still has one for the parent's stream, which holds memory of
+ * dlerror and libgomp. In the parent it searches. Of a main thread that has ended, the memory is
+ * glibc's list of destructors, which only threads of pthread_create run. Without /proc it finds no
+ * thread at all. */
 static bool threads_are_gone;
 
 int __lsan_is_turned_off(void);
@@ -213,7 +215,8 @@ static bool run_fork_after(void)
 
 static struct work *parents_work;
 
-/* CUDA does not work in a forked child: whatever it answers, the call is the child's. */
+/* CUDA does not work in a forked child. The child makes the call all the same, and any result is
+ * its own. */
 static bool run_parents(void)
 {
     threads_are_gone = true;
@@ -311,7 +314,7 @@ static void end_gracefully(int signal)
     _exit(GRACEFUL);
 }
 
-/* Has a handler of its own, which calls the one that was there. */
+/* Has its own handler, which calls the previous one. */
 static bool run_chained_signal(void)
 {
     struct sigaction own = {.sa_handler = end_gracefully};
@@ -335,7 +338,7 @@ static bool run_interrupted(void)
     return false;
 }
 
-/* kill(2) that does not end the process: of a signal that is blocked, ignored or somebody else's.
+/* kill(2) that does not end the process: the signal is blocked, ignored or sent to another process.
  */
 static bool run_not_killed(void)
 {
@@ -368,7 +371,7 @@ static bool run_vfork_exec(void)
     int status = 1;
     if (!run_local())
         return false;
-    /* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): it is what is tested */
+    /* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): vfork is the tested function */
     pid_t child = vfork();
     if (child == 0) {
         execl("/proc/self/exe", "hostile", "local", library.path, (char *)NULL);
@@ -377,7 +380,8 @@ static bool run_vfork_exec(void)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0 && work_of(0);
 }
 
-/* What uses cuDNN goes, and with it cuDNN where nobody else holds it, and comes again. */
+/* The library that uses cuDNN is unloaded and loaded again, and cuDNN with it if no other library
+ * uses it. */
 static bool run_unload(void)
 {
     for (int i = 0; i < ROUNDS; i++)

@@ -2,9 +2,9 @@
  * descriptors, find an algorithm, ask for its workspace, run. The result is compared with that of
  * the same convolution as two halves. For a device that takes fewer elements than IMAGES images
  * have (SIMDEV_MAX_SPAN).
- *   refused    the setter answers NOT_SUPPORTED
+ *   refused    the setter returns NOT_SUPPORTED
  *   forward, data, filter   the result in that direction
- *   life       getters, sizes, what drops the note, other functions
+ *   life       getters, sizes, calls that drop the record, other functions
  *   threads    two threads with a handle each
  *   fork       a child reads a note and makes another one */
 #include "good.h"
@@ -137,7 +137,7 @@ static bool filter(struct client *c, int first, float beta)
     return true;
 }
 
-/* Integers: exact in whatever order they are summed. */
+/* Integers: exact in any order of summation. */
 static bool same_results(struct client *c, bool (*run)(struct client *, int, float), int result)
 {
     static const int elements[3] = {IMAGES * IMAGE, FILTER, IMAGES * IMAGE};

@@ -4,8 +4,8 @@
 
 #include "../apps/problems.h"
 
-/* 2x16x32x32 -> 16 channels, 3x3, padding 1, f16 NCHW: small, but cuDNN wants input, filter and
- * output again as workspace. */
+/* 2x16x32x32 -> 16 channels, 3x3, padding 1, f16 NCHW: small, but cuDNN needs a copy of input,
+ * filter and output as workspace. */
 void layer_describe(struct conv_problem *problem);
 
 /* True if the `result`, y's packed storage, holds the same numbers as `expected`. */

@@ -8,7 +8,7 @@
 
 enum {
     MICROSECONDS = 300000, /* a first call takes less */
-    SECONDS = 30           /* and what hangs this long hangs */
+    SECONDS = 30           /* after this time a call counts as hanging */
 };
 
 extern sem_t load_race_go;

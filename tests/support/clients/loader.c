@@ -1,5 +1,5 @@
-/* Looks functions up in many ways and prints what it finds: for each lookup the file that owns the
- * function, or what dlerror says. Links no CUDA library. */
+/* Looks functions up in many ways. Prints for each lookup the file that contains the function, or
+ * the text of dlerror. Links no CUDA library. */
 #include "loader_early.h"
 #include "loader_local.h"
 #include "work.h"
@@ -83,7 +83,7 @@ static void tell_versions(void *library)
     }
 }
 
-/* What every lookup leaves, whoever answers it. */
+/* The effects that each lookup has, for any library that provides the function. */
 static bool run_names(char **files)
 {
     void *library = load(files[0]);
@@ -104,7 +104,7 @@ static bool run_pseudo(char **files)
     return true;
 }
 
-/* An error that nobody has asked for is gone after a lookup that succeeds, and stays otherwise. */
+/* An error that was not read is gone after a successful lookup, and stays otherwise. */
 static bool run_pending(char **files)
 {
     void *library = load(files[0]);

@@ -1,4 +1,4 @@
-/* cuDNN as looked up: what ONNX Runtime, XLA and the cudnn package of Python do instead of linking
+/* cuDNN by lookup, as ONNX Runtime, XLA and the cudnn package of Python use it instead of linking
  * it. */
 #ifndef LOADER_CUDNN_H
 #define LOADER_CUDNN_H
@@ -11,9 +11,8 @@ struct loader_cudnn {
 #undef CUDNN
 };
 
-/* Loaded and looked up at the first call, which must succeed; any thread. What the environment asks
- * for:
- *   LOADER_FILE   what is loaded; libcudnn.so.9
+/* Loaded and looked up at the first call, which must succeed; any thread. Variables:
+ *   LOADER_FILE   the file to load; libcudnn.so.9
  *   LOADER_FLAGS  deepbind: RTLD_DEEPBIND too
  *   LOADER_CALL   dlvsym: looked up with the version libcudnn.so.9; else dlsym */
 const struct loader_cudnn *loader_cudnn(void);

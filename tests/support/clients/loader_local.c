@@ -1,5 +1,6 @@
-/* A library that looks a function of its own dependency up by RTLD_DEFAULT and RTLD_NEXT: loaded
- * RTLD_LOCAL, only a lookup made for this caller finds it. And in a library that it is given. */
+/* A library that looks up a function of its dependency by RTLD_DEFAULT and RTLD_NEXT: it is loaded
+ * RTLD_LOCAL, so only a lookup made for this caller finds the function. It also looks in a given
+ * library. */
 #include "loader_local.h"
 
 #include <dlfcn.h>

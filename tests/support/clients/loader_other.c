@@ -1,5 +1,5 @@
-/* A second preloaded library with a dlsym of its own, as overlays and virtual GPUs bring one:
- * counts the lookups of names that are not CUDA's or cuDNN's and hands all on to libc. */
+/* A second preloaded library with its own dlsym, as overlays and virtual GPUs have: counts the
+ * lookups of names that belong neither to CUDA nor to cuDNN, and passes all on to libc. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Plans one convolution through the backend API in the ways of different clients. Prints the
- * workspace that cuDNN told; the status is 0 if all that it told agrees and the result is right. */
+ * workspace that cuDNN reported. The status is 0 if all reports agree and the result is right. */
 #include "plans.h"
 
 #include <inttypes.h>
@@ -12,14 +12,14 @@ enum {
     ROUNDS = 60
 };
 
-/* What XLA remembers of a plan. */
+/* The parts of a plan that XLA stores. */
 struct recipe {
     int64_t engine, knobs;
     cudnnBackendKnobType_t type[MAX_KNOBS];
     int64_t value[MAX_KNOBS];
 };
 
-/* What some clients do beside the rest. */
+/* Additional calls of some clients. */
 static struct {
     bool initializes; /* descriptors that held something else before */
     bool dynamic;     /* shapes may change between executions */
@@ -234,8 +234,8 @@ bool plans_make(const struct client *client, struct chain *chain)
     return make_graph(client, chain) && ask_config(chain) && make_plan(chain);
 }
 
-/* What a plan or configuration tells, asked with and without an element count; false if that makes
- * a difference. */
+/* The workspace that a plan or configuration reports, queried with and without an element count.
+ * False if the two differ. */
 static bool ask_workspace(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
                           int64_t *bytes)
 {
@@ -245,7 +245,7 @@ static bool ask_workspace(cudnnBackendDescriptor_t desc, cudnnBackendAttributeNa
     TRY_CUDNN(cudnnBackendGetAttribute(desc, name, CUDNN_TYPE_INT64, 1, NULL, &uncounted), fail);
     TRY_CUDNN(cudnnBackendGetAttribute(desc, name, CUDNN_TYPE_INT64, 1, &count, &counted), fail);
     if (count != 1 || counted != uncounted) {
-        fprintf(stderr, "plans: told %" PRId64 " without a count, %" PRId64 " with one\n",
+        fprintf(stderr, "plans: %" PRId64 " bytes without a count, %" PRId64 " with one\n",
                 uncounted, counted);
         return false;
     }
@@ -267,14 +267,14 @@ static bool equal(const char *what, int64_t got, int64_t wanted)
     return got == wanted;
 }
 
-/* Configuration and plan must tell the same. */
-bool plans_told(const struct chain *chain, int64_t *bytes)
+/* Configuration and plan must report the same. */
+bool plans_reported(const struct chain *chain, int64_t *bytes)
 {
     int64_t config = -1;
     if (!ask_workspace(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, &config) ||
         !ask_plan(chain, bytes))
         return false;
-    return equal("the configuration tells", config, *bytes);
+    return equal("the configuration reports", config, *bytes);
 }
 
 bool plans_pack(const struct client *client, void *workspace, cudnnBackendDescriptor_t *pack)
@@ -314,7 +314,7 @@ fail:
     return false;
 }
 
-/* Allocates what was told and no more. */
+/* Allocates exactly the reported size. */
 static bool run(struct client *client, cudnnBackendDescriptor_t plan, int64_t bytes)
 {
     cudnnBackendDescriptor_t pack = NULL;
@@ -331,7 +331,7 @@ fail:
 
 static bool run_channels(struct client *client, struct chain *chain, int64_t *bytes)
 {
-    return plans_make(client, chain) && plans_told(chain, bytes) &&
+    return plans_make(client, chain) && plans_reported(chain, bytes) &&
            run(client, chain->part[PART_PLAN], *bytes);
 }
 
@@ -371,16 +371,17 @@ static bool run_config_first(struct client *client, struct chain *chain, int64_t
     int64_t before = -1;
     if (!make_graph(client, chain) || !ask_config(chain) ||
         !ask_workspace(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, &before) ||
-        !make_plan(chain) || !plans_told(chain, bytes) || !equal("the plan tells", *bytes, before))
+        !make_plan(chain) || !plans_reported(chain, bytes) ||
+        !equal("the plan reports", *bytes, before))
         return false;
     chain_drop(chain, PART_PLAN, PART_PLAN);
-    return make_plan(chain) && plans_told(chain, bytes) &&
-           equal("the second plan tells", *bytes, before);
+    return make_plan(chain) && plans_reported(chain, bytes) &&
+           equal("the second plan reports", *bytes, before);
 }
 
 static bool run_orphan(struct client *client, struct chain *chain, int64_t *bytes)
 {
-    if (!plans_make(client, chain) || !plans_told(chain, bytes))
+    if (!plans_make(client, chain) || !plans_reported(chain, bytes))
         return false;
     chain_drop(chain, 0, PART_CONFIG);
     return run(client, chain->part[PART_PLAN], *bytes);
@@ -490,12 +491,13 @@ static bool run_rebuilt(struct client *client, struct chain *chain, int64_t *byt
 {
     struct recipe recipe = {.engine = -1};
     int64_t first = -1;
-    if (!plans_make(client, chain) || !plans_told(chain, &first) || !read_recipe(chain, &recipe))
+    if (!plans_make(client, chain) || !plans_reported(chain, &first) ||
+        !read_recipe(chain, &recipe))
         return false;
     chain_drop(chain, 0, PART_PLAN);
     return make_graph(client, chain) && make_engine(chain, &recipe) &&
-           make_config(chain, &recipe) && make_plan(chain) && plans_told(chain, bytes) &&
-           equal("the rebuilt plan tells", *bytes, first) &&
+           make_config(chain, &recipe) && make_plan(chain) && plans_reported(chain, bytes) &&
+           equal("the rebuilt plan reports", *bytes, first) &&
            run(client, chain->part[PART_PLAN], *bytes);
 }
 
@@ -506,14 +508,14 @@ static bool run_reused(struct client *client, struct chain *chain, int64_t *byte
     int64_t before = -1;
     int64_t small = -1;
     other.problem.x.size[0] = other.problem.y.size[0] = 1;
-    if (!plans_make(client, chain) || !plans_told(chain, &before))
+    if (!plans_make(client, chain) || !plans_reported(chain, &before))
         return false;
     chain_drop(chain, 0, PART_PLAN);
     for (int i = 0; i < ROUNDS; i++) {
         struct client *turn = i % 2 != 0 ? client : &other;
         int64_t *last = i % 2 != 0 ? &before : &small;
-        if (!plans_make(turn, chain) || !plans_told(chain, bytes) ||
-            (*last >= 0 && !equal("a later plan tells", *bytes, *last)) ||
+        if (!plans_make(turn, chain) || !plans_reported(chain, bytes) ||
+            (*last >= 0 && !equal("a later plan reports", *bytes, *last)) ||
             (i % 2 != 0 && !run(client, chain->part[PART_PLAN], *bytes)))
             return false;
         *last = *bytes;
@@ -530,7 +532,7 @@ static bool run_early_pack(struct client *client, struct chain *chain, int64_t *
     cudnnBackendDescriptor_t pack = NULL;
     TRY_CUDA(cudaMalloc(&client->workspace, 1 << 20), fail);
     bool right = plans_pack(client, client->workspace, &pack) && plans_make(client, chain) &&
-                 plans_told(chain, bytes) && execute(client, chain->part[PART_PLAN], pack);
+                 plans_reported(chain, bytes) && execute(client, chain->part[PART_PLAN], pack);
     cudnnBackendDestroyDescriptor(pack);
     return right;
 fail:
@@ -540,7 +542,7 @@ fail:
 static bool run_no_workspace(struct client *client, struct chain *chain, int64_t *bytes)
 {
     cudnnBackendDescriptor_t pack = NULL;
-    bool right = plans_make(client, chain) && plans_told(chain, bytes) &&
+    bool right = plans_make(client, chain) && plans_reported(chain, bytes) &&
                  plans_pack(client, NULL, &pack) && execute(client, chain->part[PART_PLAN], pack);
     cudnnBackendDestroyDescriptor(pack);
     return right;

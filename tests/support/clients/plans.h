@@ -1,4 +1,4 @@
-/* One convolution planned through the backend API, and what the modes of `plans` share. */
+/* One convolution planned through the backend API, and the shared parts of the modes of `plans`. */
 #ifndef PLANS_H
 #define PLANS_H
 
@@ -35,13 +35,13 @@ struct client {
 /* A plan by the first answer of the heuristics, all descriptors before it included. */
 bool plans_make(const struct client *client, struct chain *chain);
 
-/* The workspace that the plan tells; false if its configuration tells another. */
-bool plans_told(const struct chain *chain, int64_t *bytes);
+/* The workspace that the plan reports; false if its configuration reports another. */
+bool plans_reported(const struct chain *chain, int64_t *bytes);
 
 /* A finalized variant pack of the client's memory; the caller destroys it. */
 bool plans_pack(const struct client *client, void *workspace, cudnnBackendDescriptor_t *pack);
 
-/* Waits, and compares the output with what it should be. */
+/* Waits, and compares the output with the expected one. */
 bool plans_right(const struct client *client);
 
 /* Modes: the plan as nodes that cuDNN puts into a CUDA graph, and its execution captured from a

@@ -1,6 +1,6 @@
 #include "plans.h"
 
-/* Runs a graph once and looks at what came out. */
+/* Runs a graph once and checks the output. */
 static bool launch_graph(struct client *client, cudaGraph_t graph)
 {
     cudaGraphExec_t exec = NULL;
@@ -16,8 +16,8 @@ done:
     return right;
 }
 
-/* cudnn-frontend puts what cuDNN populated into a graph of its own, and hands that graph's copy
- * over for the update. */
+/* cudnn-frontend puts the graph that cuDNN populated into its own one, and passes that graph's copy
+ * for the update. */
 static bool populate_and_update(struct client *client, cudnnBackendDescriptor_t plan,
                                 cudaGraph_t outer, cudaGraph_t inner)
 {
@@ -51,7 +51,7 @@ bool plans_populate(struct client *client, struct chain *chain, int64_t *bytes)
 {
     cudaGraph_t outer = NULL, inner = NULL;
     bool right = false;
-    if (!plans_make(client, chain) || !plans_told(chain, bytes))
+    if (!plans_make(client, chain) || !plans_reported(chain, bytes))
         return false;
     TRY_CUDA(cudaMalloc(&client->workspace, *bytes > 0 ? (size_t)*bytes : 1), done);
     TRY_CUDA(cudaGraphCreate(&outer, 0), done);
@@ -90,7 +90,7 @@ bool plans_capture(struct client *client, struct chain *chain, int64_t *bytes)
     cudaStream_t stream = NULL;
     cudaGraph_t graph = NULL;
     bool right = false;
-    if (!plans_make(client, chain) || !plans_told(chain, bytes))
+    if (!plans_make(client, chain) || !plans_reported(chain, bytes))
         return false;
     TRY_CUDA(cudaMalloc(&client->workspace, *bytes > 0 ? (size_t)*bytes : 1), done);
     TRY_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), done);

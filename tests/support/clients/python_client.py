@@ -1,4 +1,4 @@
-"""A Python program that runs convolutions of cuDNN through libwork.so: `python_client.py LIBWORK SCENE`. Prints what it found."""
+"""A Python program that runs convolutions of cuDNN through libwork.so: `python_client.py LIBWORK SCENE`. Prints the results."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ WORK = sys.argv[1]
 
 
 class Work:
-    """One convolution, planned when it is made, given back when the scene has ended."""
+    """One convolution, planned when it is made, destroyed when the scene has ended."""
 
     made = []
 

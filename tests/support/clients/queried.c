@@ -1,11 +1,11 @@
-/* A program that asks for the workspace of a plain convolution and brings that much to another call
- * of the same shape, as the legacy API has no better question: `fused` with bias and ReLU, `sum`
- * with beta 1, `small` the fused one with a byte less than it was told, if it was told any,
- * `limited BYTES` the fused one with what it was told under a limit of its own (convshim.h).
+/* A program that queries the workspace of a plain convolution and provides that size to another
+ * call of the same shape, because the legacy API has no better query: `fused` with bias and ReLU,
+ * `sum` with beta 1, `small` the fused one with a byte less than the reported size, if that is not
+ * 0, `limited BYTES` the fused one with the size reported under the program's limit (convshim.h).
  *
- * Says what was reported (with `limited` before, under and after the limit), the status, and
- * whether the output is right, untouched or wrong. Status 0, unless the call succeeded with
- * anything but the right result. */
+ * Prints the reported size (with `limited` before, under and after the limit), the status, and
+ * whether the output is right, untouched or wrong. Exits with status 1 only if the call succeeded
+ * with a wrong or untouched result. */
 #include "../apps/conv.h"
 #include "layer.h"
 
@@ -122,7 +122,7 @@ static bool plan(struct program *p)
     return p->planned;
 }
 
-/* Asks again under a limit and without it; what was told under it is what is to be used. */
+/* Queries again under a limit and without it. The size reported under it must be usable. */
 static bool ask_limited(struct program *p, int64_t bytes, int64_t *told_p)
 {
     int64_t (*limit)(int64_t) = (int64_t(*)(int64_t))dlsym(RTLD_DEFAULT, "convshim_limit");

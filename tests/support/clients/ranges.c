@@ -1,6 +1,6 @@
 /* Runs a convolution inside ranges as NVTX 3 opens them: its headers find a tool by
- * NVTX_INJECTION64_PATH and call through the table that the tool has filled in. Where
- * NVIDIA's headers are there they are used, otherwise what they do is done here. */
+ * NVTX_INJECTION64_PATH and call through the table that the tool fills. Uses NVIDIA's headers if
+ * they are installed; otherwise this file does the same. */
 #include "work.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-/* Queries that cuDNN refuses, each with marked memory for its answer: prints every status and what
- * became of the memory, for a comparison with and without the library. Before them and in their
- * midst stand queries that it answers. */
+/* Queries that cuDNN refuses, each with marked memory for its result. Prints every status and the
+ * state of the memory, for a comparison with and without the library. Before and between them are
+ * queries that succeed. */
 #include <cudnn.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static void algorithms(const struct client *c, const char *what, cudnnTensorDesc
     tell("  answers", status, found, sizeof found);
 }
 
-/* A plan that was never finalized has no workspace to tell. */
+/* A plan that was never finalized cannot report a workspace. */
 static void unfinished_plan(void)
 {
     cudnnBackendDescriptor_t plan;

@@ -1,12 +1,15 @@
-/* Convolutions of the legacy API that change their descriptors between asking and running. A client
- * asks what a shape wants and brings that, now or later. Planned by rule (SIMDEV_PLANNING), where a
- * convolution wants input, filter and output again; under a limit between LITTLE and MORE images.
- *   place      the same descriptors: asked about much, run with little, set back and run,
- *              at last in more than it wants
- *   address    descriptors destroyed and made again for each shape, mostly at the same addresses
- *   unasked    less than it was asked about, in what was told for that; and less than any want
- *   refused    what cuDNN refuses is still refused, after others were told less than they want
- *   threads    little in three threads, while one asks about more and more
+/* Convolutions of the legacy API whose descriptors change between query and call. A client queries
+ * the workspace of a shape and provides that size, now or later. Planned by rule (SIMDEV_PLANNING),
+ * by which a convolution needs a copy of input, filter and output; under a limit between LITTLE and
+ * MORE images.
+ *   place      the same descriptors: queried with much, run with little, set back and run,
+ *              at last in more than it needs
+ *   address    descriptors destroyed and made again for each shape, usually at the same addresses
+ *   unasked    a smaller shape than the queried one, in the size reported for that; and in less
+ *              than any shape needs
+ *   refused    calls that cuDNN refuses are still refused, after smaller sizes were reported for
+ *              others
+ *   threads    little in three threads, while one queries more and more
  * Status: 0 if every result and every status was right. */
 #include "good.h"
 #include "layer.h"
@@ -22,7 +25,7 @@ enum {
     LITTLE = 1, /* images */
     MORE = 6,
     MUCH = 8,
-    PLENTY = 1 << 20, /* bytes: more than MUCH images want */
+    PLENTY = 1 << 20, /* bytes: more than MUCH images need */
     ROUNDS = 4
 };
 
@@ -122,7 +125,8 @@ static bool ask(struct client *c, size_t *bytes_p)
     return true;
 }
 
-/* The convolution that the descriptors say, in so many bytes; the result is checked on success. */
+/* Runs the convolution of the descriptors in a workspace of `brought` bytes. The result is checked
+ * on success. */
 static bool run(struct client *c, size_t brought, cudnnStatus_t expected)
 {
     const float one = 1, zero = 0;

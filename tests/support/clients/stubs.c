@@ -1,6 +1,6 @@
-/* Functions of cuDNN that load cuDNN at their first call and pass it on, exported as TensorFlow's
- * framework library has them. One of them convolves; that and another is what a library with cuDNN
- * inside would have, too. */
+/* Functions of cuDNN that load cuDNN at their first call and pass it on, exported as by
+ * TensorFlow's framework library. A library that contains cuDNN would export this convolution and
+ * one other function, too. */
 #include "loader_cudnn.h"
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,

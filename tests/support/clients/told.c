@@ -1,9 +1,7 @@
-/* A program that asks an engine configuration for the workspace, as XLA does, allocates that, and
- * runs the plan in it: what was told must be what is used. With `destroy`, another handle is
- * destroyed right after the question.
- *
- * Linked with --wrap=cudnnBackendGetAttribute. Status 0: the result is right, or the plan was
- * refused before anything ran; says which. */
+/* A program that queries an engine configuration for the workspace, as XLA does, allocates that
+ * size and runs the plan in it: the reported size must be usable. With `destroy`, another handle is
+ * destroyed right after the query. Linked with --wrap=cudnnBackendGetAttribute. Status 0: the
+ * result is right, or the plan was refused before it ran; prints which. */
 #include "../apps/conv.h"
 #include "layer.h"
 
@@ -95,7 +93,7 @@ static int ask(struct program *p)
     if (!upload(p))
         return 2;
     enum outcome ran = conv_plan_run(p->handle, &p->plan, p->x, p->w, p->y, p->workspace);
-    printf("told %lld, the plan says %lld: %s\n", (long long)told, (long long)p->plan.workspace,
+    printf("config %lld, plan %lld: %s\n", (long long)told, (long long)p->plan.workspace,
            ran != OUTCOME_OK ? "refused"
            : right(p)        ? "right"
                              : "wrong");

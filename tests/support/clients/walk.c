@@ -1,5 +1,5 @@
-/* Runs random walks through cuDNN's APIs, each in a process of its own, and writes every answer:
- * what differs between a run without and one with the library is a change that a client can see.
+/* Runs random walks through cuDNN's APIs, each in a separate process, and writes every result. A
+ * difference between a run without and one with the library is a change that a client can see.
  *
  *   walk graph|legacy SEED COUNT [sizes]
  *
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
     if (argc < 4 || !option_number("SEED", argv[2], 0, INT64_MAX / 2, &first) ||
         !option_number("COUNT", argv[3], 1, 1000000, &count))
         return 2;
-    setvbuf(stdout, NULL, _IOLBF, 0); /* what a walk wrote before a crash counts */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a walk's output before a crash counts */
     for (int64_t i = 0; i < count; i++)
         if (!walk_apart((uint64_t)(first + i), strcmp(argv[1], "graph") == 0, argc > 4))
             return 1;

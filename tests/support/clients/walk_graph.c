@@ -13,7 +13,7 @@ enum role {
     TENSOR_W,
     TENSOR_Y,
     BIAS,
-    VIRTUAL, /* what the convolution leaves for the first pointwise operation */
+    VIRTUAL, /* the convolution's result for the first pointwise operation */
     VIRTUAL_LAST = VIRTUAL + 1,
     CONVOLUTION,
     OPERATION,
@@ -45,7 +45,7 @@ struct graph_walk {
     int steps;           /* pointwise operations behind the convolution */
 };
 
-/* What is asked for and set out of turn. */
+/* Attributes that are queried and set out of turn. */
 static const struct attribute STRAY[] = {
     {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE},
     {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64},
@@ -82,7 +82,7 @@ static const struct attribute STRAY[] = {
 };
 enum {
     STRAYS = sizeof STRAY / sizeof *STRAY,
-    SHARED = 21 /* the first so many may be set, too */
+    SHARED = 21 /* the first SHARED attributes may be set, too */
 };
 
 static bool is_size(cudnnBackendAttributeName_t name)
@@ -96,7 +96,7 @@ static bool is_address(cudnnBackendAttributeName_t name)
     return name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE;
 }
 
-/* What lies at the caller's is told as well: nothing beyond what was asked for is written. */
+/* The bytes after the requested elements are printed as well: they must not be written. */
 static void stray_get(struct graph_walk *g, enum role role)
 {
     struct rng *rng = &g->walk->rng;
@@ -196,7 +196,7 @@ static void set_slot(struct graph_walk *g, enum role role, cudnnBackendAttribute
         set(g, role, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &g->slot[value]);
 }
 
-/* One value; cuDNN does not survive every question about what is not there. */
+/* One value. cuDNN crashes on some queries about missing attributes. */
 static cudnnStatus_t get(struct graph_walk *g, enum role role, cudnnBackendAttributeName_t name,
                          cudnnBackendAttributeType_t type, int64_t *count_p, void *value)
 {
@@ -226,7 +226,7 @@ static void make_tensor(struct graph_walk *g, enum role role, const struct tenso
     finalize(g, role);
 }
 
-/* A number for each channel, and images of y's shape that nobody sees. */
+/* A number for each channel, and images of y's shape that are internal to the graph. */
 static void make_fused_tensors(struct graph_walk *g)
 {
     struct tensor bias = g->walk->problem.y, image = bias;
@@ -344,7 +344,7 @@ static void make_graph(struct graph_walk *g)
     finalize(g, GRAPH);
 }
 
-/* The best engines, or those of the fallback list, as far as there is room. */
+/* The best engines, or those of the fallback list, up to the capacity. */
 static void ask_heuristics(struct graph_walk *g)
 {
     cudnnBackendHeurMode_t mode =
@@ -432,7 +432,7 @@ static void make_pack(struct graph_walk *g, void *workspace)
         finalize(g, PACK);
 }
 
-/* A plan that can be run: of others nobody knows how much they would write. */
+/* A plan that can be run: others might write any number of bytes. */
 static bool some_plan(struct graph_walk *g, enum role *plan_p)
 {
     *plan_p = (enum role)rng_between(&g->walk->rng, PLAN, PLAN_LAST);
@@ -461,7 +461,7 @@ static void run(struct graph_walk *g)
     cudaFree(workspace);
 }
 
-/* What comes next on a stream comes after what is on another one. */
+/* Orders later work of one stream after earlier work of another. */
 static void follow(cudaStream_t stream, cudaStream_t other)
 {
     cudaEvent_t event;
@@ -524,14 +524,13 @@ static bool add_nodes(struct graph_walk *g, enum role plan, cudaGraph_t graph)
     return status == CUDNN_STATUS_SUCCESS;
 }
 
-/* Every engine makes nodes: of a graph that is not a plan's cuDNN says that, whatever engine it is
- * asked for. */
+/* Every engine makes nodes: for a graph that is not a plan's, cuDNN reports this for any engine. */
 static bool any_engine(void)
 {
     return getenv("SIMDEV_NATIVE_GRAPHS") != NULL;
 }
 
-/* What a graph holds beside a plan's nodes cannot be updated. */
+/* A node that is not a plan's cannot be updated. */
 static void stray_node(struct graph_walk *g, cudaGraph_t graph)
 {
     cudaGraphNode_t node;
@@ -568,7 +567,7 @@ static void populate(struct graph_walk *g)
     cudaFree(second);
 }
 
-/* What cuDNN fuses operations to: channels last, in eights. */
+/* The shapes for which cuDNN fuses operations: channels last, in multiples of eight. */
 static void suit_fusion(struct conv_problem *p)
 {
     int64_t in = (p->x.size[1] + 7) / 8 * 8, out = (p->y.size[1] + 7) / 8 * 8;

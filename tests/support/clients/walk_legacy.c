@@ -164,8 +164,8 @@ static void ask_workspace(struct legacy_walk *l)
     l->told = bytes;
 }
 
-/* What a call brings. With less than it was told it is tiled where cuDNN refuses, so that it never
- * does. */
+/* The arguments of a call. With less than the reported size it would be tiled although cuDNN
+ * refuses it, so it never has less. */
 struct call {
     cudnnHandle_t handle;
     const float *alpha, *beta;
@@ -197,7 +197,7 @@ static cudnnStatus_t convolve(struct legacy_walk *l, const struct call *c, bool 
     }
 }
 
-/* With what was told, a little more at times, and operands as they were at first. */
+/* With the reported size, at times a little more, and the operands' initial contents. */
 static struct call prepare(struct legacy_walk *l)
 {
     struct walk *walk = l->walk;
@@ -262,7 +262,7 @@ static void capture(struct legacy_walk *l)
         walk_note_bytes("find", status, &count, sizeof count);                                     \
     } while (0)
 
-/* Times are nobody's to compare: how many algorithms were found, and what was written. */
+/* Times cannot be compared, so only the number of algorithms and the written fields are. */
 static void find(struct legacy_walk *l)
 {
     if (!l->asked)

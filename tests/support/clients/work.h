@@ -6,7 +6,7 @@
 
 struct work;
 
-/* What became of a run. Refused: cuDNN says that it does not support it. */
+/* Outcome of a run. Refused: cuDNN reports that it does not support it. */
 enum work_result {
     WORK_RIGHT,
     WORK_WRONG,

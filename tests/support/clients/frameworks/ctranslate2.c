@@ -1,7 +1,7 @@
 /* CTranslate2: a 1-D convolution as an image of height 1. All descriptors are created and destroyed
  * around every call, Get..WorkspaceSize is asked for every call, and the memory is the call's.
  *   default  Forward, IMPLICIT_GEMM
- *   fused    BiasActivationForward with IDENTITY, which wants IMPLICIT_PRECOMP_GEMM; z is y,
+ *   fused    BiasActivationForward with IDENTITY, which needs IMPLICIT_PRECOMP_GEMM; z is y,
  *            times 0 */
 #include "legacy.h"
 

@@ -1,7 +1,7 @@
 /* Darknet (AlexeyAB): per layer the first answers of Get..Algorithm_v7 within a limit for the three
  * directions, the largest of their three workspace queries as the layer's size, and one workspace
  * of the largest layer's size for the net. Forward overwrites, both backward directions add. Every
- * call is told the layer's size, not its own. */
+ * call gets the layer's size, not its own. */
 #include "legacy.h"
 
 struct stage {

@@ -1,7 +1,7 @@
-/* dlib: cudnnFind..Algorithm without Ex, for which cuDNN allocates memory of its own, once per
- * stride, padding and window, whatever the image; then Get..WorkspaceSize of the three directions
- * whenever shapes change; one buffer that only grows; add_to_output is beta = 1. The last call
- * brings the buffer and the size of a larger image, as programs do that ask once for their largest.
+/* dlib: cudnnFind..Algorithm without Ex, for which cuDNN allocates its own memory, once per stride,
+ * padding and window, for any image; then Get..WorkspaceSize of the three directions whenever
+ * shapes change; one buffer that only grows; add_to_output is beta = 1. The last call provides the
+ * buffer and the size of a larger image, as programs do that query once for their largest.
  *   default   the fastest algorithm
  *   smallest  set_dnn_prefer_smallest_algorithms(): the least memory */
 #include "legacy.h"
@@ -87,8 +87,8 @@ static bool run_all(struct session *session, struct operands *operands, const st
     return good;
 }
 
-/* The same window on an image of other extents: no new search; first with sizes of its own, then
- * with those of the larger image where these are enough: a smaller image may want more. */
+/* The same window on an image of other extents: no new search. First with its own sizes, then with
+ * those of the larger image if these are enough: a smaller image may need more. */
 static bool run_smaller(struct session *session, const struct layer *layer,
                         const struct choice *larger, struct buffer *buffer)
 {

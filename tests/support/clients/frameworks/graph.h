@@ -1,5 +1,5 @@
-/* The backend API in the pieces that frameworks put together. Functions return cuDNN's own status;
- * what one returns is the caller's, to be destroyed with cudnnBackendDestroyDescriptor or what is
+/* The backend API in the pieces that frameworks put together. Functions return cuDNN's own status.
+ * The caller destroys each returned object, with cudnnBackendDestroyDescriptor or the function
  * named here. */
 #ifndef GRAPH_H
 #define GRAPH_H
@@ -10,8 +10,8 @@
 #define GRAPH_CONFIGS 128 /* more than three heuristics modes answer */
 #define GRAPH_KNOBS 32
 
-/* What a graph computes: alpha * convolution + beta * result. Forward may go on: + z_factor * z, if
- * z_factor is not NULL, + bias, and the rectifier; z is the tensor of y. */
+/* The computation of a graph: alpha * convolution + beta * result. Forward may go on: + z_factor *
+ * z, if z_factor is not NULL, + bias, and the rectifier; z is the tensor of y. */
 struct wish {
     enum direction direction;
     float alpha, beta;
@@ -66,14 +66,14 @@ void plan_close(cudnnBackendDescriptor_t plan);
 /* EXECUTION_PLAN_WORKSPACE_SIZE, asked without a count as cudnn-frontend does. */
 cudnnStatus_t plan_size(cudnnBackendDescriptor_t plan, int64_t *bytes_p);
 
-/* What Execute is given: all tensors of the operands, whether the plan uses bias or not. */
+/* The variant pack for Execute: all tensors of the operands, whether the plan uses bias or not. */
 cudnnStatus_t pack_open(const struct operands *operands, const struct wish *wish, void *workspace,
                         cudnnBackendDescriptor_t *pack_p);
-/* With a variant pack of its own. */
+/* With its own variant pack. */
 cudnnStatus_t plan_run(const struct session *session, cudnnBackendDescriptor_t plan,
                        const struct operands *operands, const struct wish *wish, void *workspace);
 
-/* What operands_verify checks a run of it by. */
+/* The formula by which operands_verify checks a run of it. */
 struct formula wish_formula(const struct wish *wish);
 
 #endif

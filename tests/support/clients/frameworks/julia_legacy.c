@@ -1,6 +1,6 @@
 /* The legacy part of Julia's cuDNN.jl: FindEx in a buffer of a tenth of the free memory, at most
- * 100 times the input; of its rows one that wants less than those before it at no more than a tenth
- * more time. libcudnn is loaded with RTLD_DEEPBIND and looked up. */
+ * 100 times the input; from its rows one that needs less than those before it at no more than a
+ * tenth more time. libcudnn is loaded with RTLD_DEEPBIND and looked up. */
 #include "legacy.h"
 #include "looked_up.h"
 #include <dlfcn.h>

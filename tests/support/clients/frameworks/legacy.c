@@ -48,7 +48,7 @@ void legacy_close(struct legacy *legacy)
         cudnnDestroyTensorDescriptor(legacy->x);
 }
 
-/* The three directions' rows have the same fields in types of their own. */
+/* The rows of the three directions have the same fields in different types. */
 #define TAKE(answers, perf, returned)                                                              \
     do {                                                                                           \
         (answers)->count = (returned);                                                             \

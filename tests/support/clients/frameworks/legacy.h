@@ -13,7 +13,7 @@ struct legacy {
     cudnnConvolutionDescriptor_t conv;
 };
 
-/* A row of an algorithm query, whatever its direction. */
+/* A row of an algorithm query, for any direction. */
 struct answer {
     int algorithm;
     cudnnStatus_t status;
@@ -66,8 +66,8 @@ typedef bool legacy_choose(struct session *session, const struct legacy *legacy,
                            enum direction direction, struct operands *operands,
                            struct answer *chosen);
 
-/* One call as frameworks make it that plan anew every time: descriptors, choice, the math type of
- * what was chosen, its workspace, the call; then the check. */
+/* One call of a framework that plans for every call: descriptors, choice, the math type of the
+ * chosen algorithm, its workspace, the call; then the check. */
 bool legacy_convolve(struct session *session, struct operands *operands, enum direction direction,
                      legacy_choose *choose);
 

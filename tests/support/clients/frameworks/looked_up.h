@@ -6,7 +6,7 @@
 
 #include <cudnn.h>
 
-/* The program's: what libcudnn.so.9 is opened with. */
+/* Defined by the program: the flags for opening libcudnn.so.9. */
 extern const int look_up_flags;
 
 /* Ends the program if there is no such function. */

@@ -1,5 +1,5 @@
 /* MXNet 2: the backend API without cudnn-frontend. A plan is given the handle and asked for it
- * again; its workspace is asked at every Exec; what was found is rebuilt from engine and knobs
+ * again; its workspace is queried at every Exec; the found plan is rebuilt from engine and knobs
  * (ClonePlan); kAddTo is BETA = 1.
  *   default   heuristics
  *   fallback  every engine from 0 on that can be planned, by its index */
@@ -59,8 +59,8 @@ static void ask_engines(const struct graph *graph, struct configs *configs)
     }
 }
 
-/* The fastest of the first plans within the limit that want a workspace; the first one at all if
- * there are none. */
+/* The fastest of the first plans within the limit that need a workspace; if there is none, the
+ * first one. */
 static bool find_top(struct session *session, const struct configs *configs,
                      struct operands *operands, const struct wish *wish, struct algorithm *top)
 {

@@ -1,7 +1,7 @@
 /* ONNX Runtime with cuDNN 9: a graph of cudnn-frontend 1.x per Conv node, here with asymmetric
- * padding. check_support asks every engine config for its workspace before anything is built; then
- * one plan is built and asked. All is built anew whenever the extents of X differ from the run
- * before. ConvTranspose is a graph of backward-data. libcudnn is loaded and looked up.
+ * padding. check_support queries every engine config for its workspace before any plan is built;
+ * then one plan is built and queried. All is built again whenever the extents of X differ from the
+ * run before. ConvTranspose is a graph of backward-data. libcudnn is loaded and looked up.
  *   default     Conv, the bias added by another kernel
  *   fuse_bias   fuse_conv_bias=1 */
 #include "graph.h"
@@ -29,7 +29,7 @@ static int check_support(const struct configs *configs, int64_t *size)
     return supported;
 }
 
-/* The first config that builds; its plan must tell what the config told. */
+/* The first config that builds. Its plan must report the config's size. */
 static bool build_plan(struct node *node, const struct configs *configs, const int64_t *size)
 {
     for (int i = 0; i < configs->count; i++) {

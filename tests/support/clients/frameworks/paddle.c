@@ -1,6 +1,6 @@
-/* PaddlePaddle: what wants more than FLAGS_conv_workspace_size_limit is filtered out. libcudnn is
- * loaded and looked up.
- *   default   conv_cudnn_v7.h: the first answer of Get..Algorithm_v7 whose memory field and whose
+/* PaddlePaddle: algorithms that need more than FLAGS_conv_workspace_size_limit are filtered out.
+ * libcudnn is loaded and looked up.
+ *   default   conv_cudnn_v7.h: the first result of Get..Algorithm_v7 whose memory field and whose
  *             workspace query are within the limit
  *   frontend  conv_cudnn_frontend.h: the first plan within the limit, cached */
 #include "graph.h"

@@ -1,10 +1,9 @@
-/* What the programs of this folder share. Each issues the cuDNN calls of one framework, in that
- * framework's order; here are the convolutions that they run, the memory, and the check of what
- * came out.
+/* Shared parts of the programs of this folder. Each issues the cuDNN calls of one framework, in
+ * that framework's order. Here are their convolutions, the memory, and the check of the results.
  *
- * All data are whole numbers, so small that every sum is exact in every type: results are the same
- * to the bit whatever computes them. Functions that return false have said why on stderr. A program
- * uses them from one thread. */
+ * All data are whole numbers, so small that every sum is exact in every type, so all engines give
+ * the same bits. Functions that return false have printed the reason on stderr. A program uses them
+ * from one thread. */
 #ifndef SESSION_H
 #define SESSION_H
 
@@ -30,7 +29,7 @@ enum role result_of(enum direction direction);
 
 struct session {
     const char *mode; /* of the program's own modes, the one asked for */
-    size_t limit;     /* bytes, of what the program limits; SIZE_MAX if none was asked for */
+    size_t limit; /* bytes, for the sizes that the program limits; SIZE_MAX if no limit is given */
     cudnnHandle_t handle;
     cudaStream_t stream; /* the handle's */
     FILE *dump;          /* NULL: none */
@@ -40,7 +39,7 @@ struct session {
 
 struct operands;
 
-/* A framework: runs what it runs of all layers. */
+/* A framework: runs all layers in its way. */
 typedef bool session_run(struct session *session, struct operands *operands, int layers);
 
 /* The whole program: reads [--mode MODE] [--limit BYTES] [--dump FILE], where `modes` ends with
@@ -49,8 +48,8 @@ typedef bool session_run(struct session *session, struct operands *operands, int
 int session_main(int argc, char **argv, const char *const *modes, session_run *run);
 bool session_mode_is(const struct session *session, const char *mode);
 
-/* Device memory, to be given back with cudaFree; NULL for 0 bytes. The first one notes its size as
- * that of a workspace. */
+/* Device memory, to be freed with cudaFree; NULL for 0 bytes. The first function records its size
+ * as that of a workspace. */
 bool session_workspace(struct session *session, size_t bytes, void **pointer_p);
 bool session_memory(size_t bytes, void **pointer_p);
 
@@ -73,11 +72,11 @@ struct operands {
 /* Operands of the same seed are equal. operands_close is due also after false. */
 bool operands_open(const struct layer *layer, uint64_t seed, struct operands *operands);
 void operands_close(struct operands *operands);
-/* Gives the device the host's tensor again, after a search has spoiled what the direction writes.
- */
+/* Copies the host's tensor to the device again, after a search has overwritten the direction's
+ * result. */
 bool operands_restore(struct session *session, struct operands *operands, enum direction direction);
 
-/* What a call wrote: alpha * convolution + beta * what was there before; if `biased`, forward
+/* The expected result of a call: alpha * convolution + beta * earlier result; if `biased`, forward
  * only, + bias; if `relu`, never below 0. */
 struct formula {
     enum direction direction;
@@ -90,7 +89,7 @@ struct formula {
 bool operands_verify(struct session *session, struct operands *operands,
                      const struct formula *formula);
 
-/* Milliseconds on the device between begin and end of what is queued in between. */
+/* Milliseconds on the device between begin and end of the work queued in between. */
 struct stopwatch {
     cudaEvent_t begin, end;
 };

@@ -1,5 +1,5 @@
 /* TensorFlow: answers of heuristics modes B, A and FALLBACK that the scratch limit allows are
- * timed; the fastest is kept, and the fastest that wants no scratch at all. A step runs the first
+ * timed; the fastest is kept, and the fastest without scratch. A step runs the first
  * one unless its scratch cannot be allocated, then the second. libcudnn is loaded and looked up. */
 #include "graph.h"
 #include "looked_up.h"

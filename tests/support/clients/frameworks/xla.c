@@ -1,6 +1,6 @@
 /* XLA: the answers of heuristics modes B and A, each built and timed between red zones; the winner
  * is kept as numbers: engine, knobs, workspace size. At run time its plan is rebuilt from those on
- * a new graph, and the workspace is a piece of one static arena, exactly as large as was told.
+ * a new graph, and the workspace is a piece of one static arena, of exactly the reported size.
  * libcudnn is loaded and looked up. */
 #include "graph.h"
 #include "looked_up.h"
@@ -69,7 +69,7 @@ static bool run_guarded(struct session *session, cudnnBackendDescriptor_t plan, 
     return good;
 }
 
-/* Plans a config and, if it wants a workspace, times it. */
+/* Plans a config and, if it needs a workspace, times it. */
 static bool profile(struct session *session, cudnnBackendDescriptor_t config,
                     struct operands *operands, const struct wish *wish,
                     struct description *description, float *time_p)

@@ -69,7 +69,7 @@ def every(case, _):
 
 
 def limited(case, limit):
-    """All plans that want no more than the limit, as asked of their configurations before they are built."""
+    """All plans that need at most the limit, by the reports of their configurations before they are built."""
     graph = case.planned()
     graph.deselect_workspace_greater_than(limit)
     return run_all(case, graph)

@@ -16,7 +16,7 @@ def call(name, *arguments):
 
 
 def made(name, *arguments):
-    """What the call writes through its first parameter, a pointer or handle."""
+    """The pointer or handle that the call writes through its first parameter."""
     result = ctypes.c_void_p()
     call(name, ctypes.byref(result), *arguments)
     return result

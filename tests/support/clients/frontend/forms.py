@@ -1,4 +1,4 @@
-"""Convolution graphs, what goes into them, and what must come out, from float64.
+"""Convolution graphs, their operands, and their expected results in float64.
 
 All numbers are small integers or halves, and so are all sums on the way, so that float16 holds every result exactly and
 no order of adding changes it.

@@ -6,7 +6,7 @@ endif
 fesrc := tests/support/clients/frontend
 febin := $(B)/clients/frontend
 
-# Sanitizers leave these clients out, as they leave Python out: what they look at is the library.
+# Sanitizers leave these clients out, as they leave Python out: the subject of the tests is the library.
 FECXX  = $(CXX) -std=c++17 -fPIC -pthread $(filter-out -Wstrict-prototypes -Wmissing-prototypes,$(WARN)) \
          -DCUDNN_FRONTEND_SKIP_JSON_LIB $(addprefix -isystem ,$(FRONTEND)/include $(CUDNN_INC) $(CUDA_INC))
 # The simulated device takes atexit from the runtime of ThreadSanitizer, if it has one.
@@ -27,7 +27,8 @@ $(febin)/linked.o $(febin)/loaded.o &: $(addprefix $(fesrc)/,frontend.cpp rules.
 $(addprefix $(febin)/,client.o problem.o): $(febin)/%.o: $(fesrc)/%.cpp $(fesrc)/rules.mk $(wildcard $(fesrc)/*.hpp)
 	$(call say,C++)mkdir -p $(@D); $(FECXX) -O2 -c -o $@ $<
 
-# Linked, the headers refer to more of CUDA than the simulated device has. What is not called is not missed.
+# Linked, the headers refer to more of CUDA than the simulated device has. A function that is never called need not
+# exist.
 $(febin)/libfrontend_linked.so: felibs += -lcudnn
 $(addprefix $(febin)/libfrontend_,linked.so loaded.so): $(febin)/libfrontend_%.so: $(febin)/%.o $(simdev)
 	$(call say,LD)$(CXX) -shared -pthread -Wl,-z,lazy -o $@ $< $(felibs)

@@ -1,4 +1,4 @@
-/* Stands for libcudnn.so.8: refuses what it has not made itself. Computes nothing. */
+/* Acts as libcudnn.so.8: refuses objects that it has not made itself. Computes nothing. */
 #include <cudnn.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static cudnnStatus_t make(void **made)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* What another one made is not freed: the client shall live to say so. */
+/* An object of another library is not freed, so that the client can report it. */
 static cudnnStatus_t destroy(void *object)
 {
     struct cudnnContext *made = object;

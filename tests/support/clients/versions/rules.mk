@@ -1,4 +1,4 @@
-# Clients of other versions, parts and names of cuDNN. The Makefile includes this behind what all clients are made of.
+# Clients of other versions, parts and names of cuDNN. The Makefile includes this file after the rules of all clients.
 versions := tests/support/clients/versions
 verbin   := $(B)/clients/versions
 
