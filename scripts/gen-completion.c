@@ -51,7 +51,7 @@ static const char *library_text(const struct cs_cli_option *option, bool type)
 }
 
 /* The length of a text in brackets, or 0. */
-static size_t aside(const char *text)
+static size_t bracket_length(const char *text)
 {
     return text[0] == ' ' && text[1] == '(' && strchr(text, ')')
                ? (size_t)(strchr(text, ')') + 1 - text)
@@ -70,7 +70,7 @@ static void take_words(const char *text, char words[WORDS])
         if (strncmp(text, "or ", 3) == 0)
             text += 3;
         size_t word = strspn(text, letters);
-        const char *after = text + word + aside(text + word);
+        const char *after = text + word + bracket_length(text + word);
         bool more = strncmp(after, ", ", 2) == 0 || strncmp(after, " or ", 4) == 0;
         bool last = *after == '\0' || *after == '.';
         if (word == 0 || !(more || last) || length + word + 2 > WORDS)
@@ -128,7 +128,7 @@ static const char *lister(const struct cs_cli_option *option)
 
 /* Text in single quotes of a shell. Fish has an escape for quotes. Other shells end the quoted
  * text. */
-static void quoted(const char *text, bool fish)
+static void print_quoted(const char *text, bool fish)
 {
     putchar('\'');
     for (; *text; text++) {
@@ -143,7 +143,7 @@ static void quoted(const char *text, bool fish)
 }
 
 /* The first sentence of a help text. */
-static const char *brief(const char *help, char *text, size_t size)
+static const char *first_sentence(const char *help, char *text, size_t size)
 {
     const char *end = strstr(help, ". ");
     size_t length = end ? (size_t)(end - help) : strlen(help);
@@ -239,7 +239,7 @@ static void zsh_option(const struct cs_cli_option *option)
 {
     char words[WORDS], help[256], spec[2048];
     words_of(option, words);
-    brief(option->help, help, sizeof help);
+    first_sentence(option->help, help, sizeof help);
     for (char *at = help; *at; at++)
         *at = (char)(*at == '[' || *at == ']' || *at == ':' ? ' ' : *at);
     int length =
@@ -258,7 +258,7 @@ static void zsh_option(const struct cs_cli_option *option)
     for (char *at = spec; *at; at++) /* : and blanks of the list are zsh's */
         if (*at == '"')
             *at = '\'';
-    quoted(spec, false);
+    print_quoted(spec, false);
     puts(" \\");
 }
 
@@ -280,7 +280,7 @@ static void print_zsh(void)
         char row[256];
         snprintf(row, sizeof row, "%s:%s", commands[i].name, commands[i].summary);
         fputs("        ", stdout);
-        quoted(row, false);
+        print_quoted(row, false);
         putchar('\n');
     }
     puts("        'help:describe a command'\n    )\n    if (( CURRENT == 2 )); then\n"
@@ -302,11 +302,11 @@ static void fish_option(const char *command, const struct cs_cli_option *option)
     words_of(option, words);
     printf("complete -c convshim -n '__fish_seen_subcommand_from %s' -l %s -d ", command,
            option->name);
-    quoted(brief(option->help, help, sizeof help), true);
+    print_quoted(first_sentence(option->help, help, sizeof help), true);
     if (lister(option)) {
         snprintf(list, sizeof list, "(%s; echo list)", lister(option));
         fputs(" -x -a ", stdout);
-        quoted(list, true);
+        print_quoted(list, true);
     } else if (*words)
         printf(" -x -a '%s'", words);
     else if (option->argument)
@@ -328,7 +328,7 @@ static void print_fish(void)
     for (int i = 0; i < COMMANDS; i++) {
         const struct cs_cli_command *command = *commands[i].command;
         printf("complete -c convshim -f -n __fish_use_subcommand -a %s -d ", commands[i].name);
-        quoted(commands[i].summary, true);
+        print_quoted(commands[i].summary, true);
         putchar('\n');
         for (int k = 0; k < command->options; k++)
             fish_option(commands[i].name, &command->option[k]);

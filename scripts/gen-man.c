@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Text for roff, escaped so that it contains no requests. */
-static void text(const char *s)
+static void print_text(const char *s)
 {
     for (bool begins = true; *s; begins = *s++ == '\n') {
         if (begins && (*s == '.' || *s == '\''))
@@ -28,14 +28,14 @@ static void paragraphs(const char *s)
     for (const char *end; (end = strstr(s, "\n\n")); s = end + 2) {
         char paragraph[2048];
         snprintf(paragraph, sizeof paragraph, "%.*s", (int)(end - s), s);
-        text(paragraph);
+        print_text(paragraph);
         puts("\n.PP");
     }
-    text(s);
+    print_text(s);
     putchar('\n');
 }
 
-static void head(const char *page, const char *section, const char *of, const char *about)
+static void print_head(const char *page, const char *section, const char *of, const char *about)
 {
     printf(".\\\" Made by scripts/gen-man.c from the tables in the sources.\n");
     printf(".TH \"%s\" %s \"\" \"convshim %s\" \"%s\"\n.SH NAME\n", page, section, CS_VERSION, of);
@@ -43,18 +43,18 @@ static void head(const char *page, const char *section, const char *of, const ch
 }
 
 /* A term and its description. */
-static void term(const char *name, const char *argument, const char *about)
+static void print_term(const char *name, const char *argument, const char *about)
 {
     printf(".TP\n\\fB");
-    text(name);
+    print_text(name);
     printf("\\fR");
     if (argument) {
         printf(" \\fI");
-        text(argument);
+        print_text(argument);
         printf("\\fR");
     }
     putchar('\n');
-    text(about);
+    print_text(about);
     putchar('\n');
 }
 
@@ -66,7 +66,7 @@ static void usage_of(const struct cs_cli_command *command)
         line += strspn(line, " ");
         size_t length = strcspn(line, "\n");
         snprintf(usage, sizeof usage, "%.*s", (int)length, line);
-        text(usage);
+        print_text(usage);
         putchar('\n');
         line += length + (line[length] == '\n');
     }
@@ -85,20 +85,20 @@ static void describe_command(const struct cs_cli_command *command)
         char name[128];
         if (strcmp(group, option->group) != 0) {
             puts(".PP");
-            text(option->group);
+            print_text(option->group);
             puts(":");
         }
         group = option->group;
         snprintf(name, sizeof name, "--%s", option->name);
-        term(name, option->argument, option->help);
+        print_term(name, option->argument, option->help);
     }
-    term("--help", NULL, "Show this text.");
+    print_term("--help", NULL, "Show this text.");
 }
 
 static void list_checks(void)
 {
     puts(".SH CHECKS\nThe checks of \\fBconvshim doctor\\fR, and the remedy if one fails:");
-#define CS_CHECK(id, what, advice) term(#id, NULL, what ". " advice);
+#define CS_CHECK(id, what, advice) print_term(#id, NULL, what ". " advice);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 }
@@ -106,40 +106,44 @@ static void list_checks(void)
 static void list_variables(void)
 {
     puts(".SH ENVIRONMENT");
-    term("CONVSHIM", NULL, "0 switches the library off for a program.");
-    term("CONVSHIM_CONFIG", NULL,
-         "Options of the library, \"name=value;name=value\". They override those of files.");
-    term("CONVSHIM_CONFIGFILE", NULL, "The only file of options to read. See convshim.ini(5).");
-    term(
+    print_term("CONVSHIM", NULL, "0 switches the library off for a program.");
+    print_term("CONVSHIM_CONFIG", NULL,
+               "Options of the library, \"name=value;name=value\". They override those of files.");
+    print_term("CONVSHIM_CONFIGFILE", NULL,
+               "The only file of options to read. See convshim.ini(5).");
+    print_term(
         "CONVSHIM_WORKSPACE, CONVSHIM_SUMMARY, CONVSHIM_INTERLEAVE_BUDGET, ...", NULL,
         "Every option has a variable: CONVSHIM_ and its name in capitals, a dot become _. They win "
         "over CONVSHIM_CONFIG. A line names those that begin with CONVSHIM_ and are unknown.");
-    term("CONVSHIM_RUN", NULL,
-         "Set by convshim run: the id of the process that prints the run's result at its end.");
-    term("XDG_RUNTIME_DIR", NULL,
-         "Its folder holds the data of running convshim processes. /tmp/convshim-UID is used if it "
-         "is unset or missing.");
-    term("LD_PRELOAD", NULL, "Loads the library into a program. convshim run extends it.");
+    print_term(
+        "CONVSHIM_RUN", NULL,
+        "Set by convshim run: the id of the process that prints the run's result at its end.");
+    print_term(
+        "XDG_RUNTIME_DIR", NULL,
+        "Its folder holds the data of running convshim processes. /tmp/convshim-UID is used if it "
+        "is unset or missing.");
+    print_term("LD_PRELOAD", NULL, "Loads the library into a program. convshim run extends it.");
 }
 
 static void print_command_page(void)
 {
-    head("convshim", "1", "User Commands", "lower the peak GPU memory of cuDNN convolutions");
+    print_head("convshim", "1", "User Commands", "lower the peak GPU memory of cuDNN convolutions");
     puts(".SH SYNOPSIS");
 #define CS_COMMAND(name, summary) usage_of(cs_cli_command_##name);
 #include "cli/commands.def"
 #undef CS_COMMAND
     puts(".nf");
-    text("convshim help COMMAND\nconvshim --help | --version\n");
+    print_text("convshim help COMMAND\nconvshim --help | --version\n");
     puts(".fi\n.SH DESCRIPTION");
-    text("convshim is a library that is preloaded into a program. It reports a small size to "
-         "cuDNN's\n"
-         "workspace queries, and runs oversized convolutions as tiles in that size. This command "
-         "runs\n"
-         "programs with the library, predicts the savings, and shows why programs are not "
-         "intercepted.\n");
+    print_text(
+        "convshim is a library that is preloaded into a program. It reports a small size to "
+        "cuDNN's\n"
+        "workspace queries, and runs oversized convolutions as tiles in that size. This command "
+        "runs\n"
+        "programs with the library, predicts the savings, and shows why programs are not "
+        "intercepted.\n");
     puts(".SH COMMANDS");
-#define CS_COMMAND(name, summary) term(#name, NULL, summary ".");
+#define CS_COMMAND(name, summary) print_term(#name, NULL, summary ".");
 #include "cli/commands.def"
 #undef CS_COMMAND
 #define CS_COMMAND(name, summary) describe_command(cs_cli_command_##name);
@@ -147,7 +151,7 @@ static void print_command_page(void)
 #undef CS_COMMAND
     list_checks();
     puts(".SH EXIT STATUS");
-    text(
+    print_text(
         "0: success. 1: the answer is no, or an error. 2: invalid input. If a command uses others, "
         "they\n"
         "are listed with the command.\n");
@@ -178,7 +182,7 @@ static void print_options(void)
         snprintf(name, sizeof name, "%s =", rows[i].name);
         snprintf(help, sizeof help, "%s Allowed: %s.", rows[i].help,
                  *rows[i].allowed ? rows[i].allowed : CS_POLICY_NAMES);
-        term(name, *rows[i].value ? rows[i].value : NULL, help);
+        print_term(name, *rows[i].value ? rows[i].value : NULL, help);
     }
 }
 
@@ -188,7 +192,7 @@ static void rule_key(const char *name, const char *allowed, const char *about)
     char help[1024];
     snprintf(help, sizeof help, "%s%s%s%s", about, *allowed ? " Allowed: " : "", allowed,
              *allowed ? "." : "");
-    term(name, NULL, help);
+    print_term(name, NULL, help);
 }
 
 static void print_rules(void)
@@ -214,12 +218,12 @@ static void list_policies(void)
 {
     puts(".SH POLICIES");
     for (int i = 0; cs_policies[i]; i++)
-        term(cs_policies[i]->name, NULL, cs_policies[i]->summary);
+        print_term(cs_policies[i]->name, NULL, cs_policies[i]->summary);
 }
 
 static void print_ini_page(void)
 {
-    head("convshim.ini", "5", "File Formats", "options of the library convshim");
+    print_head("convshim.ini", "5", "File Formats", "options of the library convshim");
     puts(".SH DESCRIPTION");
     paragraphs(
         "Lines \"name = value\". A comment starts with a semicolon, or with a # at the beginning "
@@ -239,8 +243,8 @@ static void print_ini_page(void)
     list_policies();
     print_rules();
     puts(".SH EXAMPLE\n.nf");
-    text("workspace = 64MiB\nlanes = 2\n\n[interleave]\nbudget = 128MiB\n\n"
-         "[rule large-images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
+    print_text("workspace = 64MiB\nlanes = 2\n\n[interleave]\nbudget = 128MiB\n\n"
+               "[rule large-images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
     puts(".fi\n.SH SEE ALSO\n.BR convshim (1)");
 }
 

@@ -37,7 +37,7 @@ static void collect(const char *name, uint64_t count, void *arg)
 }
 
 /* The highest count first, equal counts by name, so that every run has the same order. */
-static int compare(const void *left, const void *right)
+static int compare_tallies(const void *left, const void *right)
 {
     const struct row *a = left, *b = right;
     if (a->count != b->count)
@@ -52,7 +52,7 @@ static void add_kind(cJSON *parent, const char *key, enum simdev_tally_kind kind
     cJSON *object = cJSON_AddObjectToObject(parent, key);
     simdev_tally_each(kind, collect, &rows);
     if (rows.row)
-        qsort(rows.row, rows.rows, sizeof(*rows.row), compare);
+        qsort(rows.row, rows.rows, sizeof(*rows.row), compare_tallies);
     cJSON_AddNumberToObject(object, "total", (double)rows.total);
     cJSON_AddNumberToObject(object, "names", (double)rows.rows);
     cJSON *most = cJSON_AddObjectToObject(object, "most");

@@ -25,7 +25,7 @@ static void wait_for_users(const void *ptr)
 }
 
 /* Like the real functions, waits for all work of the context first. */
-static cudaError_t release(const char *function, enum simdev_place place, void *ptr)
+static cudaError_t release_block(const char *function, enum simdev_place place, void *ptr)
 {
     cudaError_t error = simdev_enter(function);
     if (error != cudaSuccess || !ptr)
@@ -49,7 +49,7 @@ cudaError_t cudaMalloc(void **ptr, size_t bytes)
 
 cudaError_t cudaFree(void *ptr)
 {
-    return release(__func__, SIMDEV_DEVICE, ptr);
+    return release_block(__func__, SIMDEV_DEVICE, ptr);
 }
 
 cudaError_t cudaMallocHost(void **ptr, size_t bytes)
@@ -67,7 +67,7 @@ cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags)
 
 cudaError_t cudaFreeHost(void *ptr)
 {
-    return release(__func__, SIMDEV_PINNED, ptr);
+    return release_block(__func__, SIMDEV_PINNED, ptr);
 }
 
 /* The memory is on the device from the start. The host reads and writes it there. */

@@ -106,7 +106,7 @@ static bool was_given(uintptr_t begin, uintptr_t end)
 }
 
 /* Removes [begin, end). False, without any change, if memory is short. */
-static bool carve(uintptr_t begin, uintptr_t end)
+static bool remove_range(uintptr_t begin, uintptr_t end)
 {
     if (!make_room(2))
         return false;
@@ -131,16 +131,16 @@ static bool carve(uintptr_t begin, uintptr_t end)
     return true;
 }
 
-static void put(uintptr_t begin, uintptr_t end, int value)
+static void add_extent(uintptr_t begin, uintptr_t end, int value)
 {
-    if (!carve(begin, end))
+    if (!remove_range(begin, end))
         return;
     insert_at(first_behind(begin), (struct extent){begin, end, value});
 }
 
 static void drop(uintptr_t begin, uintptr_t end)
 {
-    (void)carve(begin, end);
+    (void)remove_range(begin, end);
     release_pages(begin, end);
 }
 
@@ -149,7 +149,7 @@ static void drop(uintptr_t begin, uintptr_t end)
 static void write_locked(void *device, const void *host, size_t bytes)
 {
     memcpy(device, host, bytes);
-    put((uintptr_t)device, (uintptr_t)device + bytes, IN_PAGES);
+    add_extent((uintptr_t)device, (uintptr_t)device + bytes, IN_PAGES);
 }
 
 void simdev_bytes_write(void *device, const void *host, size_t bytes)
@@ -162,7 +162,7 @@ void simdev_bytes_write(void *device, const void *host, size_t bytes)
 static void set_locked(uintptr_t begin, size_t bytes, int value)
 {
     release_pages(begin, begin + bytes);
-    put(begin, begin + bytes, value);
+    add_extent(begin, begin + bytes, value);
 }
 
 /* True if the value consists of one repeated byte. */
@@ -185,7 +185,7 @@ void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t byt
     } else {
         for (size_t at = 0; at + element <= bytes; at += element)
             memcpy((char *)device + at, &value, element);
-        put(begin, begin + bytes, IN_PAGES);
+        add_extent(begin, begin + bytes, IN_PAGES);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -265,7 +265,7 @@ static bool is_written(uintptr_t address)
     return at < count && extents[at].begin <= address;
 }
 
-static void give(uintptr_t address)
+static void add_given(uintptr_t address)
 {
     const size_t at = first_given(address);
     if (!is_written(address) || (at < givens && given[at] == address))
@@ -287,14 +287,14 @@ void simdev_bytes_given(const uintptr_t *address, size_t addresses)
 {
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < addresses; i++)
-        give(address[i]);
+        add_given(address[i]);
     pthread_mutex_unlock(&lock);
 }
 
 void simdev_bytes_forget(const void *device, size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    (void)carve((uintptr_t)device, (uintptr_t)device + bytes);
+    (void)remove_range((uintptr_t)device, (uintptr_t)device + bytes);
     pthread_mutex_unlock(&lock);
 }
 

@@ -194,9 +194,9 @@ void simdev_capture_reset(uint64_t context)
 /* --- the calls --- */
 
 /* `graph` NULL: the capture creates a graph. */
-static cudaError_t begin(const struct simdev_stream_info *stream, cudaGraph_t graph,
-                         const cudaGraphNode_t *dependencies, size_t count,
-                         enum cudaStreamCaptureMode mode)
+static cudaError_t begin_capture(const struct simdev_stream_info *stream, cudaGraph_t graph,
+                                 const cudaGraphNode_t *dependencies, size_t count,
+                                 enum cudaStreamCaptureMode mode)
 {
     struct simdev_capture *capture = calloc(1, sizeof(*capture));
     if (!capture)
@@ -248,7 +248,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
     simdev_graph_lock();
     error = check_begin(&stream, mode);
     if (error == cudaSuccess)
-        error = begin(&stream, NULL, NULL, 0, mode);
+        error = begin_capture(&stream, NULL, NULL, 0, mode);
     simdev_graph_unlock();
     return simdev_leave(error);
 }
@@ -272,7 +272,7 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t handle, cudaGraph_t graph
                                  !simdev_graph_has(graph, dependencies, count)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = begin(&stream, graph, dependencies, count, mode);
+        error = begin_capture(&stream, graph, dependencies, count, mode);
     simdev_graph_unlock();
     return simdev_leave(error);
 }
@@ -319,8 +319,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *graph)
 
 /* A query that does not use the stream may name the legacy stream without invalidating a capture.
  */
-static cudaError_t ask(cudaStream_t handle, struct simdev_capture **capture,
-                       struct simdev_member **member, enum cudaStreamCaptureStatus *status)
+static cudaError_t query_capture(cudaStream_t handle, struct simdev_capture **capture,
+                                 struct simdev_member **member,
+                                 enum cudaStreamCaptureStatus *status)
 {
     struct simdev_stream_info stream;
     cudaError_t error = simdev_queue_describe(handle, &stream);
@@ -346,7 +347,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureSta
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    error = ask(handle, &capture, &member, status);
+    error = query_capture(handle, &capture, &member, status);
     simdev_graph_unlock();
     return simdev_leave(error);
 }
@@ -372,7 +373,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, enum cudaStreamCapture
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    error = ask(handle, &capture, &member, status);
+    error = query_capture(handle, &capture, &member, status);
     const bool told = error == cudaSuccess && *status == cudaStreamCaptureStatusActive;
     if (told && edges && !make_edges(member)) {
         error = cudaErrorMemoryAllocation;

@@ -115,7 +115,7 @@ static cudaError_t push(struct CUctx_st *context)
 }
 
 /* A primary context may be current before its first use. */
-static cudaError_t check(const struct CUctx_st *context)
+static cudaError_t check_alive(const struct CUctx_st *context)
 {
     const bool usable = known(context) && (context->id != 0 || context->is_primary);
     return usable ? cudaSuccess : cudaErrorDeviceUninitialized;
@@ -216,7 +216,7 @@ static int count_alive(void)
 
 /* Destroys everything in a context. Graphs belong to no context and are destroyed with the last
  * one. */
-static void end(struct simdev_owner owner, bool is_primary)
+static void end_context(struct simdev_owner owner, bool is_primary)
 {
     simdev_queue_wait_all(owner.context);
     simdev_event_reset(owner.context);
@@ -235,7 +235,7 @@ void simdev_context_reset(int device)
     pthread_mutex_unlock(&lock);
     if (id == 0)
         return;
-    end((struct simdev_owner){.context = id, .device = device}, true);
+    end_context((struct simdev_owner){.context = id, .device = device}, true);
     pthread_mutex_lock(&lock);
     context->id = 0;
     context->is_used = false;
@@ -329,7 +329,7 @@ cudaError_t simdev_context_destroy(simdev_context context)
     pthread_mutex_unlock(&lock);
     if (error != cudaSuccess)
         return error;
-    end(owner, false);
+    end_context(owner, false);
     pthread_mutex_lock(&lock);
     const struct seat *seat = top();
     if (seat && seat->context == context && seat->id == owner.context)
@@ -356,7 +356,7 @@ cudaError_t simdev_context_set(simdev_context context)
         return error;
     pthread_mutex_lock(&lock);
     if (context)
-        error = check(context);
+        error = check_alive(context);
     if (error == cudaSuccess && context)
         replace_top(context);
     else if (error == cudaSuccess && thread.depth > 0)
@@ -371,7 +371,7 @@ cudaError_t simdev_context_push(simdev_context context)
     if (error != cudaSuccess)
         return error;
     pthread_mutex_lock(&lock);
-    error = check(context);
+    error = check_alive(context);
     if (error == cudaSuccess)
         error = push(context);
     pthread_mutex_unlock(&lock);

@@ -29,7 +29,7 @@ cudaError_t simdev_context_set_device(int device);
  * another id. */
 void simdev_context_reset(int device);
 
-/* --- asked by libcuda --- */
+/* --- functions for libcuda --- */
 
 /* Until simdev_driver_end, the thread's runtime calls are part of one driver call. SIMDEV_FAIL
  * applies to this name, the call requires a context, and the runtime's last error does not change.

@@ -39,12 +39,12 @@ static size_t span(const struct box *box, const struct side *side)
     return bytes;
 }
 
-static enum simdev_place place(const struct box *box, const struct side *side)
+static enum simdev_place place_of(const struct box *box, const struct side *side)
 {
     return simdev_mem_place(side->begin, span(box, side));
 }
 
-static void fill(const struct box *box, unsigned char *row)
+static void fill_row(const struct box *box, unsigned char *row)
 {
     if (box->element <= 1)
         memset(row, (int)(unsigned char)box->value, box->width);
@@ -73,7 +73,7 @@ static void move_row(const struct box *box, unsigned char *to, const unsigned ch
     if (!from && to_apart)
         simdev_bytes_set(to, box->value, box->element ? box->element : 1, box->width);
     else if (!from)
-        fill(box, to);
+        fill_row(box, to);
     else if (to_apart && from_apart)
         simdev_bytes_move(to, from, box->width);
     else if (to_apart)
@@ -110,14 +110,14 @@ static void touch(const struct box *box, const struct side *side, bool write)
 
 static bool check_alive(const struct box *box, const struct side *side, const char *name)
 {
-    if (!side->begin || place(box, side) != SIMDEV_DEAD)
+    if (!side->begin || place_of(box, side) != SIMDEV_DEAD)
         return true;
     simdev_violation("%s: when it ran, the %s [%p, +%zu) was no longer inside a live allocation",
                      box->function, name, (void *)side->begin, span(box, side));
     return false;
 }
 
-static void run(void *arg)
+static void run_copy(void *arg)
 {
     const struct box *box = arg;
     simdev_count(SIMDEV_COPIES);
@@ -137,7 +137,7 @@ static void run(void *arg)
 static bool check_place(const struct box *box, const struct side *side, bool on_device,
                         const char *name, enum simdev_place *found)
 {
-    *found = place(box, side);
+    *found = place_of(box, side);
     if (*found != SIMDEV_DEAD && !(on_device && *found == SIMDEV_PAGEABLE))
         return true;
     simdev_violation("%s: the %s [%p, +%zu) is not inside a live allocation", box->function, name,
@@ -190,7 +190,7 @@ static bool make_work(const struct box *box, struct simdev_work *work)
     *own = *box;
     *work = (struct simdev_work){.type = box->from.begin ? cudaGraphNodeTypeMemcpy
                                                          : cudaGraphNodeTypeMemset,
-                                 .run = run,
+                                 .run = run_copy,
                                  .release = free,
                                  .arg = own,
                                  .cost = cost_of(box)};
@@ -350,8 +350,8 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
 }
 
 /* Returns before the device has set the memory, as CUDA does, unless the memory is the host's. */
-static cudaError_t set(const char *function, void *to, int value, size_t bytes, cudaStream_t stream,
-                       bool async)
+static cudaError_t set_memory(const char *function, void *to, int value, size_t bytes,
+                              cudaStream_t stream, bool async)
 {
     cudaError_t error = simdev_enter(function);
     if (error != cudaSuccess || bytes == 0)
@@ -381,12 +381,12 @@ cudaError_t simdev_memset(const char *function, void *to, unsigned value, unsign
 
 cudaError_t cudaMemset(void *to, int value, size_t bytes)
 {
-    return set(__func__, to, value, bytes, cudaStreamLegacy, false);
+    return set_memory(__func__, to, value, bytes, cudaStreamLegacy, false);
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
 {
-    return set(__func__, to, value, bytes, stream, true);
+    return set_memory(__func__, to, value, bytes, stream, true);
 }
 
 static cudaError_t add_node(const struct box *box, cudaGraphNode_t *node, cudaGraph_t graph,

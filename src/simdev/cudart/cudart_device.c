@@ -362,7 +362,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
 
 enum {
     VIRTUAL_MEMORY_SUPPORTED = 102, /* the driver's name for it only */
-    LAST_ATTRIBUTE = 160            /* none of CUDA 13.3 is above */
+    LAST_ATTRIBUTE = 160            /* highest attribute of CUDA 13.3 */
 };
 
 struct attribute {

@@ -17,7 +17,8 @@ static void *events; /* those that exist, by address */
 
 /* Makes the event refer to another operation. The event takes ownership of `op` and the mark's
  * nodes. */
-static void name(struct CUevent_st *event, struct simdev_op *op, const struct simdev_mark *mark)
+static void set_recorded(struct CUevent_st *event, struct simdev_op *op,
+                         const struct simdev_mark *mark)
 {
     if (event->op)
         simdev_op_release(event->op);
@@ -28,7 +29,7 @@ static void name(struct CUevent_st *event, struct simdev_op *op, const struct si
 
 static void free_event(void *event)
 {
-    name(event, NULL, &(struct simdev_mark){.capture = 0});
+    set_recorded(event, NULL, &(struct simdev_mark){.capture = 0});
     free(event);
 }
 
@@ -113,7 +114,7 @@ static cudaError_t record(const char *function, cudaEvent_t event, cudaStream_t 
     if (error == cudaSuccess && !mark.capture)
         error = simdev_queue_submit(stream, &(struct simdev_task){.item = NULL}, &op);
     if (error == cudaSuccess)
-        name(event, op, &mark);
+        set_recorded(event, op, &mark);
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
 }
@@ -151,7 +152,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 /* A reference to the recorded operation, or NULL with cudaSuccess if the event was never recorded.
  * A place in a capture never runs, so a query of it is refused. */
-static cudaError_t recorded(cudaEvent_t event, struct simdev_op **op, unsigned *flags)
+static cudaError_t recorded_op(cudaEvent_t event, struct simdev_op **op, unsigned *flags)
 {
     pthread_mutex_lock(&lock);
     const bool known = simdev_handle_known(&events, event);
@@ -169,7 +170,7 @@ static cudaError_t recorded(cudaEvent_t event, struct simdev_op **op, unsigned *
 static cudaError_t recorded_outside(cudaEvent_t event, struct simdev_op **op)
 {
     unsigned flags;
-    cudaError_t error = recorded(event, op, &flags);
+    cudaError_t error = recorded_op(event, op, &flags);
     if (error == cudaSuccess)
         error = simdev_capture_refuse_unsafe();
     if (error != cudaSuccess && *op) {
@@ -224,9 +225,9 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
     if (error == cudaSuccess && !ms)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = recorded(start, &start_op, &start_flags);
+        error = recorded_op(start, &start_op, &start_flags);
     if (error == cudaSuccess)
-        error = recorded(end, &end_op, &end_flags);
+        error = recorded_op(end, &end_op, &end_flags);
     if (error == cudaSuccess) {
         const bool timed = !((start_flags | end_flags) & cudaEventDisableTiming);
         error = timed && start_op && end_op ? elapsed(start_op, end_op, ms)

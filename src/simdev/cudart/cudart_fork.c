@@ -42,7 +42,7 @@ static int connect_to(const char *name)
     const size_t length = strlen(name);
     if (length + 1 > sizeof(address.sun_path))
         return -1;
-    memcpy(address.sun_path + 1, name, length); /* behind a NUL byte: no file */
+    memcpy(address.sun_path + 1, name, length); /* after a NUL byte: an abstract name, not a file */
     const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     const socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
     if (made >= 0 && connect(made, (struct sockaddr *)&address, bytes) == 0)
@@ -52,7 +52,7 @@ static int connect_to(const char *name)
     return -1;
 }
 
-static void tell(int connection, const char *what, const char *more)
+static void send_message(int connection, const char *what, const char *more)
 {
     char message[256];
     const int length = snprintf(message, sizeof(message), "%s%c%s", what, '\0', more);
@@ -146,7 +146,7 @@ static void open_files_again(void)
 }
 
 /* Applies the output file and the settings of a request. */
-static void take(char *message, size_t bytes, void (*reload)(void))
+static void apply_request(char *message, size_t bytes, void (*reload)(void))
 {
     const int output = open(message, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (output >= 0) {
@@ -196,11 +196,11 @@ static bool start(int connection, char *message, size_t bytes, void (*reload)(vo
         if (getppid() != parent)
             _exit(1);
         open_files_again();
-        take(message, bytes, reload);
+        apply_request(message, bytes, reload);
         return true;
     }
     snprintf(text, sizeof(text), "%ld", (long)pid);
-    tell(connection, "started", text);
+    send_message(connection, "started", text);
     return false;
 }
 
@@ -245,14 +245,14 @@ static void pass(const char *name, void (*reload)(void))
     }
     const char *obstacle_found = obstacle(connection, reason, sizeof(reason));
     if (!obstacle_found) {
-        tell(connection, "ready", "");
+        send_message(connection, "ready", "");
         serve(connection, message, reload);
     } else {
-        tell(connection, "single", obstacle_found);
+        send_message(connection, "single", obstacle_found);
         const ssize_t bytes = recv(connection, message, MESSAGE - 1, 0);
         if (bytes > 0) {
             message[bytes] = '\0';
-            take(message, (size_t)bytes, reload);
+            apply_request(message, (size_t)bytes, reload);
         }
         close(connection);
     }

@@ -129,7 +129,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void 
 
 /* --- attributes --- */
 
-static void fill(struct cudaFuncAttributes *out, const struct simdev_function *function)
+static void fill_attributes(struct cudaFuncAttributes *out, const struct simdev_function *function)
 {
     const struct simdev_kernel_facts facts = simdev_function_facts(function);
     *out = (struct cudaFuncAttributes){
@@ -154,7 +154,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     if (error == cudaSuccess && !function)
         error = cudaErrorInvalidDeviceFunction;
     if (error == cudaSuccess)
-        fill(attributes, function);
+        fill_attributes(attributes, function);
     return simdev_leave(error);
 }
 

@@ -315,7 +315,8 @@ cudaError_t simdev_graph_add(cudaGraph_t graph, const struct simdev_work *work)
 }
 
 /* Replaces the work of the node. `node` NULL: of the graph's only node. */
-static cudaError_t replace(cudaGraphNode_t node, cudaGraph_t graph, const struct simdev_work *work)
+static cudaError_t replace_work(cudaGraphNode_t node, cudaGraph_t graph,
+                                const struct simdev_work *work)
 {
     cudaError_t error = cudaErrorInvalidValue;
     struct simdev_item *item = simdev_item_create(work);
@@ -341,12 +342,12 @@ static cudaError_t replace(cudaGraphNode_t node, cudaGraph_t graph, const struct
 
 cudaError_t simdev_graph_replace(cudaGraph_t graph, const struct simdev_work *work)
 {
-    return replace(NULL, graph, work);
+    return replace_work(NULL, graph, work);
 }
 
 cudaError_t simdev_graph_set_work(cudaGraphNode_t node, const struct simdev_work *work)
 {
-    return replace(node, NULL, work);
+    return replace_work(node, NULL, work);
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph,

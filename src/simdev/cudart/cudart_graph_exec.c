@@ -64,7 +64,7 @@ static void run_image(void *arg)
 }
 
 /* Counts steps and edges. A child graph has one step before all its nodes and one after them. */
-static void measure(cudaGraph_t graph, struct image *image)
+static void count_steps(cudaGraph_t graph, struct image *image)
 {
     for (cudaGraphNode_t node = graph->first; node; node = node->next) {
         node->first_step = node->last_step = image->steps++;
@@ -72,7 +72,7 @@ static void measure(cudaGraph_t graph, struct image *image)
             node->dependencies + 1; /* a root has one edge, from the start of its child graph */
         if (!node->child)
             continue;
-        measure(node->child, image);
+        count_steps(node->child, image);
         image->edges += node->child->nodes + 1;
         node->last_step = image->steps++;
     }
@@ -84,7 +84,7 @@ static void depend(struct image *image, size_t step, size_t on)
 }
 
 /* `start`: the step before all of the graph's nodes; SIZE_MAX for the outermost graph. */
-static void fill(cudaGraph_t graph, size_t start, struct image *image)
+static void fill_steps(cudaGraph_t graph, size_t start, struct image *image)
 {
     for (cudaGraphNode_t node = graph->first; node; node = node->next) {
         struct step *step = &image->step[node->first_step];
@@ -99,7 +99,7 @@ static void fill(cudaGraph_t graph, size_t start, struct image *image)
         image->has_host_function |= node->type == cudaGraphNodeTypeHost;
         if (!node->child)
             continue;
-        fill(node->child, node->first_step, image);
+        fill_steps(node->child, node->first_step, image);
         image->step[node->last_step].first = image->edges;
         depend(image, node->last_step, node->first_step);
         for (cudaGraphNode_t inner = node->child->first; inner; inner = inner->next)
@@ -138,7 +138,7 @@ static void mark_before(struct image *image)
 /* Takes the ready step that became ready last, or a random one if there is a seed. It differs from
  * the order of adding, on which programs must not rely. cudaErrorInvalidValue if the dependencies
  * are circular. */
-static cudaError_t sort(struct image *image)
+static cudaError_t sort_steps(struct image *image)
 {
     cudaError_t error = cudaErrorMemoryAllocation;
     size_t *waits = calloc(image->steps + 1, sizeof(size_t));
@@ -185,7 +185,7 @@ static cudaError_t make_image(cudaGraph_t graph, struct image **out)
     if (!image)
         return cudaErrorMemoryAllocation;
     atomic_init(&image->refs, 1);
-    measure(graph, image);
+    count_steps(graph, image);
     image->step = calloc(image->steps + 1, sizeof(struct step));
     image->on = calloc(image->edges + 1, sizeof(size_t));
     image->order = calloc(image->steps + 1, sizeof(size_t));
@@ -195,8 +195,8 @@ static cudaError_t make_image(cudaGraph_t graph, struct image **out)
         return cudaErrorMemoryAllocation;
     }
     image->edges = 0;
-    fill(graph, SIZE_MAX, image);
-    cudaError_t error = sort(image);
+    fill_steps(graph, SIZE_MAX, image);
+    cudaError_t error = sort_steps(image);
     if (error == cudaSuccess) {
         mark_before(image);
         *out = image;
@@ -327,7 +327,7 @@ void simdev_graph_exec_reset(void)
 
 /* True if `to` can replace `from`: the same nodes and edges, added in the same order. Numbers the
  * nodes of both. */
-static bool compare(cudaGraph_t from, cudaGraph_t to, cudaGraphExecUpdateResultInfo *info)
+static bool is_compatible(cudaGraph_t from, cudaGraph_t to, cudaGraphExecUpdateResultInfo *info)
 {
     *info = (cudaGraphExecUpdateResultInfo){.result = cudaGraphExecUpdateErrorTopologyChanged};
     if (from->nodes != to->nodes)
@@ -348,15 +348,15 @@ static bool compare(cudaGraph_t from, cudaGraph_t to, cudaGraphExecUpdateResultI
                 return false;
             }
         }
-        if (a->child && !compare(a->child, b->child, info))
+        if (a->child && !is_compatible(a->child, b->child, info))
             return false;
     }
     *info = (cudaGraphExecUpdateResultInfo){.result = cudaGraphExecUpdateSuccess};
     return true;
 }
 
-/* Takes over the work of a graph that compare() accepted. */
-static void adopt(cudaGraph_t graph, cudaGraph_t from)
+/* Takes over the work of a graph that is_compatible() accepted. */
+static void adopt_work(cudaGraph_t graph, cudaGraph_t from)
 {
     for (cudaGraphNode_t a = graph->first, b = from->first; a; a = a->next, b = b->next) {
         struct simdev_item *old = a->item;
@@ -364,7 +364,7 @@ static void adopt(cudaGraph_t graph, cudaGraph_t from)
             a->item = simdev_item_retain(b->item);
         simdev_item_release(old);
         if (a->child)
-            adopt(a->child, b->child);
+            adopt_work(a->child, b->child);
     }
 }
 
@@ -373,9 +373,9 @@ static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t part, cudaGraph_t fr
                           cudaGraphExecUpdateResultInfo *info)
 {
     struct image *image;
-    if (!compare(part, from, info))
+    if (!is_compatible(part, from, info))
         return cudaErrorGraphExecUpdateFailure;
-    adopt(part, from);
+    adopt_work(part, from);
     cudaError_t error = make_image(exec->graph, &image);
     if (error != cudaSuccess) {
         info->result = cudaGraphExecUpdateError;

@@ -10,7 +10,7 @@ struct list {
     size_t room, found;
 };
 
-static void put(struct list *list, cudaGraphNode_t node, cudaGraphNode_t to)
+static void add_to_list(struct list *list, cudaGraphNode_t node, cudaGraphNode_t to)
 {
     const size_t i = list->found++;
     if (i >= list->room)
@@ -34,7 +34,7 @@ static void end_list(struct list *list, size_t *count)
 {
     const size_t found = list->found;
     while (list->found < list->room)
-        put(list, NULL, NULL);
+        add_to_list(list, NULL, NULL);
     *count = list->node && list->room < found ? list->room : found;
 }
 
@@ -51,7 +51,7 @@ static cudaError_t list_nodes(const char *function, cudaGraph_t graph, cudaGraph
         struct list list = begin_list(out, NULL, NULL, count);
         for (cudaGraphNode_t node = graph->first; node; node = node->next) {
             if (!roots_only || node->dependencies == 0)
-                put(&list, node, NULL);
+                add_to_list(&list, node, NULL);
         }
         end_list(&list, count);
     } else {
@@ -85,11 +85,11 @@ static void put_edges(struct list *list, cudaGraph_t graph, cudaGraphNode_t of, 
         for (size_t i = 0; i < to->dependencies; i++) {
             cudaGraphNode_t from = to->dependency[i];
             if (which == EDGES_ALL)
-                put(list, from, to);
+                add_to_list(list, from, to);
             else if (which == EDGES_TO && to == of)
-                put(list, from, NULL);
+                add_to_list(list, from, NULL);
             else if (which == EDGES_FROM && from == of)
-                put(list, to, NULL);
+                add_to_list(list, to, NULL);
         }
     }
 }

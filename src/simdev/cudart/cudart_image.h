@@ -11,7 +11,7 @@
 struct simdev_image {
     const unsigned char *elf;
     size_t bytes;
-    void *owned; /* to be freed; NULL: nothing */
+    void *owned; /* to be freed; may be NULL */
     int arch;    /* 10 * major + minor of the compute capability */
 };
 

@@ -160,7 +160,7 @@ struct simdev_item {
 /* With one reference; NULL if memory is short. */
 struct simdev_item *simdev_item_create(const struct simdev_work *work);
 struct simdev_item *simdev_item_retain(struct simdev_item *item);
-void simdev_item_release(struct simdev_item *item); /* NULL is nothing */
+void simdev_item_release(struct simdev_item *item); /* NULL: no effect */
 /* Undoes simdev_item_create. The caller keeps ownership of the work. */
 void simdev_item_abandon(struct simdev_item *item);
 

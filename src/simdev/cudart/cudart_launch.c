@@ -20,7 +20,7 @@ static bool fits(const dim3 *extent, const int limit[3])
            extent->y <= (unsigned)limit[1] && extent->z <= (unsigned)limit[2];
 }
 
-static double count(const dim3 *extent)
+static double count_of(const dim3 *extent)
 {
     return (double)extent->x * extent->y * extent->z;
 }
@@ -30,19 +30,20 @@ static cudaError_t check_cooperative(const struct simdev_function *function,
                                      const struct simdev_grid *grid)
 {
     int blocks = 0;
-    const int threads = (int)count(&grid->threads);
+    const int threads = (int)count_of(&grid->threads);
     cudaError_t error = simdev_function_occupancy(function, threads, grid->shared, &blocks);
     if (error == cudaSuccess &&
-        count(&grid->blocks) > (double)blocks * simdev_device_limits()->multiprocessors)
+        count_of(&grid->blocks) > (double)blocks * simdev_device_limits()->multiprocessors)
         error = cudaErrorCooperativeLaunchTooLarge;
     return error;
 }
 
-static cudaError_t check(const struct simdev_function *function, const struct simdev_grid *grid)
+static cudaError_t check_launch(const struct simdev_function *function,
+                                const struct simdev_grid *grid)
 {
     const struct simdev_limits *limits = simdev_device_limits();
     if (!fits(&grid->blocks, limits->grid) || !fits(&grid->threads, limits->block) ||
-        count(&grid->threads) > limits->threads_per_block)
+        count_of(&grid->threads) > limits->threads_per_block)
         return cudaErrorInvalidConfiguration;
     if (grid->shared > (size_t)limits->shared_per_block_optin)
         return cudaErrorInvalidValue;
@@ -77,7 +78,7 @@ struct launch {
     uintptr_t address[];
 };
 
-static void run(void *arg)
+static void run_launch(void *arg)
 {
     const struct launch *launch = arg;
     simdev_tally_add(launch->tally);
@@ -110,7 +111,7 @@ static bool make_work(struct simdev_function *function, const struct simdev_grid
                       struct simdev_work *work)
 {
     const struct simdev_parameters *parameters = simdev_function_parameters(function);
-    const double threads = count(&grid->blocks) * count(&grid->threads);
+    const double threads = count_of(&grid->blocks) * count_of(&grid->threads);
     const size_t most =
         atomic_load(&simdev_values_told) ? 0 : scan(parameters, grid->arguments, NULL, SIZE_MAX);
     struct launch *launch = malloc(sizeof(*launch) + most * sizeof(*launch->address));
@@ -118,7 +119,7 @@ static bool make_work(struct simdev_function *function, const struct simdev_grid
         return false;
     launch->tally = tally_of(function);
     launch->addresses = most ? scan(parameters, grid->arguments, launch->address, most) : 0;
-    *work = (struct simdev_work){.run = run,
+    *work = (struct simdev_work){.run = run_launch,
                                  .release = free,
                                  .arg = launch,
                                  .maker = launch->tally,
@@ -132,7 +133,7 @@ cudaError_t simdev_launch_work(const void *key, const struct simdev_grid *grid,
     struct simdev_function *function = simdev_function_find(key);
     if (!function)
         return cudaErrorInvalidDeviceFunction;
-    cudaError_t error = check(function, grid);
+    cudaError_t error = check_launch(function, grid);
     if (error == cudaSuccess && !simdev_account_on())
         error = refuse(function);
     if (error == cudaSuccess && !make_work(function, grid, work))

@@ -12,7 +12,7 @@
 struct simdev_module {
     struct simdev_module *next;
     const void *fat; /* NULL: the library that registered it was unloaded */
-    bool is_loaded;  /* by a call; else registered */
+    bool is_loaded;  /* by a call; otherwise registered */
     bool was_read;
     bool has_image;
     struct simdev_image image; /* for the device; read on first use */
@@ -67,7 +67,7 @@ static bool insert(const void *key, struct simdev_function *function)
     return true;
 }
 
-static struct simdev_function *find(const void *key)
+static struct simdev_function *find_entry(const void *key)
 {
     return room && key ? place_of(entries, room, key)->function : NULL;
 }
@@ -75,7 +75,7 @@ static struct simdev_function *find(const void *key)
 struct simdev_function *simdev_function_find(const void *key)
 {
     pthread_mutex_lock(&lock);
-    struct simdev_function *function = find(key);
+    struct simdev_function *function = find_entry(key);
     if (function && !function->module->fat)
         function = NULL;
     pthread_mutex_unlock(&lock);
@@ -93,7 +93,7 @@ static struct simdev_function *add_function(struct simdev_module *module, const 
     function->module = module;
     atomic_init(&function->dynamic_shared, -1);
     if ((stub && !insert(stub, function)) || !insert(function, function)) {
-        if (stub && find(stub) == function)
+        if (stub && find_entry(stub) == function)
             place_of(entries, room, stub)->function = NULL;
         free(function);
         return NULL;
@@ -127,7 +127,7 @@ static void empty(struct simdev_module *module)
     module->has_image = false;
 }
 
-/* The image for the device, NULL if there is none that can be read. Caller holds the lock. */
+/* The image for the device. NULL if none can be read. Caller holds the lock. */
 static const struct simdev_image *image_of(struct simdev_module *module)
 {
     if (!module->was_read && module->fat && simdev_usable() == cudaSuccess) {

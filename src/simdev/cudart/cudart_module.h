@@ -31,7 +31,7 @@ struct simdev_function {
     struct simdev_module *module;
     struct simdev_function *next; /* of the same module */
     _Atomic(struct simdev_tally *) tally;
-    _Atomic(struct simdev_parameters *) parameters; /* NULL: not asked for yet */
+    _Atomic(struct simdev_parameters *) parameters; /* NULL: not read yet */
     atomic_int dynamic_shared; /* most dynamic shared memory of a launch; -1: not set */
 };
 
@@ -68,7 +68,7 @@ cudaError_t simdev_launch_work(const void *key, const struct simdev_grid *grid,
 cudaError_t simdev_launch(const char *function, const void *key, const struct simdev_grid *grid,
                           cudaStream_t stream);
 
-/* --- asked by libcuda too --- */
+/* --- functions for libcuda too --- */
 
 /* `image`: a fat binary, a cubin or PTX. CUDA does not promise to keep a reference or a copy, so
  * this copies the parts it needs. NULL if memory is short. */

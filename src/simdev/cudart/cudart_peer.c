@@ -25,7 +25,7 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 }
 
 /* Changes the access of a pair of devices. `enable` is the new state. */
-static cudaError_t change(const char *function, int peer, bool enable, cudaError_t already)
+static cudaError_t change_access(const char *function, int peer, bool enable, cudaError_t already)
 {
     cudaError_t error = simdev_enter(function);
     const int device = simdev_context_device();
@@ -45,12 +45,12 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
     if (flags != 0)
         return simdev_leave(cudaErrorInvalidValue);
-    return change(__func__, peer, true, cudaErrorPeerAccessAlreadyEnabled);
+    return change_access(__func__, peer, true, cudaErrorPeerAccessAlreadyEnabled);
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
 {
-    return change(__func__, peer, false, cudaErrorPeerAccessNotEnabled);
+    return change_access(__func__, peer, false, cudaErrorPeerAccessNotEnabled);
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int from,

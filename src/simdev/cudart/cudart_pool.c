@@ -82,7 +82,7 @@ static void add(cudaMemPool_t pool, size_t bytes)
         pool->reserved_high = pool->reserved;
 }
 
-static void take(cudaMemPool_t pool, size_t bytes)
+static void take_bytes(cudaMemPool_t pool, size_t bytes)
 {
     pool->used -= bytes < pool->used ? bytes : pool->used;
 }
@@ -98,7 +98,7 @@ void simdev_pool_synchronised(void)
 /* --- memory in stream order --- */
 
 /* The id of the pool to allocate from. 0 for an invalid pool, or if memory is short. */
-static unsigned choose(cudaMemPool_t wanted, int *device)
+static unsigned choose_pool(cudaMemPool_t wanted, int *device)
 {
     pthread_mutex_lock(&lock);
     cudaMemPool_t pool = wanted;
@@ -129,7 +129,7 @@ static cudaError_t allocate(const char *function, cudaMemPool_t pool, cudaStream
     if (error == cudaSuccess)
         error = simdev_capture_refuse(stream);
     owner.device = info.owner.device;
-    if (error == cudaSuccess && !(owner.pool = choose(pool, &owner.device)))
+    if (error == cudaSuccess && !(owner.pool = choose_pool(pool, &owner.device)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         error = simdev_mem_allocate(SIMDEV_DEVICE, owner, bytes, SIMDEV_KIND_PLAIN, ptr);
@@ -170,7 +170,7 @@ static cudaError_t queue_free(void *ptr, cudaStream_t stream)
     pthread_mutex_lock(&lock);
     cudaMemPool_t pool = of_id(info.owner.pool);
     if (pool)
-        take(pool, info.bytes);
+        take_bytes(pool, info.bytes);
     pthread_mutex_unlock(&lock);
     return cudaSuccess;
 }
@@ -190,7 +190,7 @@ void simdev_pool_freed(unsigned id, size_t bytes)
     pthread_mutex_lock(&lock);
     cudaMemPool_t pool = of_id(id);
     if (pool)
-        take(pool, bytes);
+        take_bytes(pool, bytes);
     pthread_mutex_unlock(&lock);
 }
 
@@ -311,7 +311,7 @@ static int *reuse_of(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
     return index >= 0 && index < 3 ? &pool->reuse[index] : NULL;
 }
 
-static cudaError_t get(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+static cudaError_t get_attribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
     const uint64_t *number = number_of(pool, attribute);
     const int *reuse = reuse_of(pool, attribute);
@@ -323,7 +323,8 @@ static cudaError_t get(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void 
 }
 
 /* High-water marks can only be reset to 0. They then restart at the current value. */
-static cudaError_t set(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, const void *value)
+static cudaError_t set_attribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
+                                 const void *value)
 {
     uint64_t *number = number_of(pool, attribute), wanted = 0;
     int *reuse = reuse_of(pool, attribute);
@@ -350,7 +351,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
     if (error == cudaSuccess && (!value || !known(pool)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = get(pool, attribute, value);
+        error = get_attribute(pool, attribute, value);
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
 }
@@ -362,7 +363,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
     if (error == cudaSuccess && (!value || !known(pool)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = set(pool, attribute, value);
+        error = set_attribute(pool, attribute, value);
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
 }

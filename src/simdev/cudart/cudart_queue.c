@@ -72,7 +72,7 @@ static void free_op(struct simdev_op *op)
     free(op);
 }
 
-static void release(struct simdev_op *op)
+static void release_op(struct simdev_op *op)
 {
     if (--op->refs == 0)
         free_op(op);
@@ -84,7 +84,7 @@ static void drop_deps(struct simdev_op *op, bool all)
     while (op->deps && (all || op->deps->on->done)) {
         struct dep *dep = op->deps;
         op->deps = dep->next;
-        release(dep->on);
+        release_op(dep->on);
         free(dep);
     }
 }
@@ -158,7 +158,7 @@ enum {
 };
 
 /* With a seed, lets one operation run if one is due and none is running. */
-static void choose(void)
+static void choose_stream(void)
 {
     struct CUstream_st *found[MOST_STREAMS];
     uint64_t id[MOST_STREAMS];
@@ -211,11 +211,11 @@ static void complete_head(struct CUstream_st *stream)
     if (!simdev_time_modelled())
         op->done_ns = now_ns();
     op->done = true;
-    release(op);
+    release_op(op);
     queued--;
     if (chosen == stream)
         chosen = NULL;
-    choose();
+    choose_stream();
     for (struct CUstream_st *s = streams; s; s = s->next)
         if (s->blocked)
             pthread_cond_signal(&s->wake);
@@ -355,8 +355,8 @@ static struct CUstream_st *default_stream(bool is_legacy)
     return stream;
 }
 
-/* NULL for a handle that is no stream. Caller holds the lock, here and below. */
-static struct CUstream_st *resolve(cudaStream_t handle)
+/* NULL if the handle is not a stream. Caller holds the lock, here and below. */
+static struct CUstream_st *stream_of(cudaStream_t handle)
 {
     if (!handle || handle == cudaStreamLegacy || handle == cudaStreamPerThread)
         return default_stream(handle != cudaStreamPerThread);
@@ -409,7 +409,7 @@ static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op, bool
         stream->head = op;
     stream->tail = op;
     pthread_cond_signal(&stream->wake);
-    choose();
+    choose_stream();
     return cudaSuccess;
 }
 
@@ -444,7 +444,7 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
     if (op->task.item)
         simdev_item_retain(op->task.item);
     pthread_mutex_lock(&lock);
-    struct CUstream_st *stream = resolve(handle);
+    struct CUstream_st *stream = stream_of(handle);
     bool at_once = false;
     cudaError_t error = stream ? append(stream, op, &at_once) : cudaErrorInvalidResourceHandle;
     const uint64_t sequence = op->sequence;
@@ -494,7 +494,7 @@ cudaError_t simdev_queue_create(unsigned flags, int priority, cudaStream_t *stre
 cudaError_t simdev_queue_destroy(cudaStream_t handle)
 {
     pthread_mutex_lock(&lock);
-    struct CUstream_st *stream = resolve(handle);
+    struct CUstream_st *stream = stream_of(handle);
     const bool destroyable = stream && !stream->is_legacy && stream->thread == 0;
     if (destroyable)
         destroy(stream);
@@ -505,7 +505,7 @@ cudaError_t simdev_queue_destroy(cudaStream_t handle)
 cudaError_t simdev_queue_describe(cudaStream_t handle, struct simdev_stream_info *info)
 {
     pthread_mutex_lock(&lock);
-    const struct CUstream_st *stream = resolve(handle);
+    const struct CUstream_st *stream = stream_of(handle);
     if (stream) {
         *info = (struct simdev_stream_info){.id = stream->id,
                                             .owner = stream->owner,
@@ -518,7 +518,7 @@ cudaError_t simdev_queue_describe(cudaStream_t handle, struct simdev_stream_info
 }
 
 /* True if work up to `sequence` is unfinished on `target`, or (NULL) anywhere in the context. */
-static bool pending(const struct CUstream_st *target, uint64_t context, uint64_t sequence)
+static bool is_pending(const struct CUstream_st *target, uint64_t context, uint64_t sequence)
 {
     for (const struct CUstream_st *s = streams; s; s = s->next) {
         if ((target ? s == target : s->owner.context == context) && s->head &&
@@ -531,7 +531,7 @@ static bool pending(const struct CUstream_st *target, uint64_t context, uint64_t
 static void wait_for_progress(void)
 {
     host_waiters++;
-    choose();
+    choose_stream();
     pthread_cond_wait(&progress, &lock);
     host_waiters--;
 }
@@ -547,10 +547,10 @@ cudaError_t simdev_queue_wait(cudaStream_t handle)
 {
     count_wait();
     pthread_mutex_lock(&lock);
-    const struct CUstream_st *stream = resolve(handle);
+    const struct CUstream_st *stream = stream_of(handle);
     const uint64_t sequence = next_sequence - 1;
     const struct simdev_clock before = stream && stream->clock ? *stream->clock : seen;
-    while (stream && pending(stream, 0, sequence))
+    while (stream && is_pending(stream, 0, sequence))
         wait_for_progress();
     simdev_clock_join(&seen, &before);
     pthread_mutex_unlock(&lock);
@@ -558,20 +558,20 @@ cudaError_t simdev_queue_wait(cudaStream_t handle)
 }
 
 /* The host made a query. With a seed, an operation may run before its next query. */
-static void answer(void)
+static void count_query(void)
 {
     asked = asked < 4 ? asked + 1 : asked;
-    choose();
+    choose_stream();
 }
 
 cudaError_t simdev_queue_query(cudaStream_t handle)
 {
     pthread_mutex_lock(&lock);
-    const struct CUstream_st *stream = resolve(handle);
-    const bool busy = stream && pending(stream, 0, next_sequence - 1);
+    const struct CUstream_st *stream = stream_of(handle);
+    const bool busy = stream && is_pending(stream, 0, next_sequence - 1);
     if (stream && !busy)
         simdev_clock_join(&seen, stream->clock);
-    answer();
+    count_query();
     pthread_mutex_unlock(&lock);
     if (!stream)
         return cudaErrorInvalidResourceHandle;
@@ -587,7 +587,7 @@ void simdev_queue_wait_all(uint64_t context)
     for (const struct CUstream_st *s = streams; s; s = s->next)
         if (s->owner.context == context)
             simdev_clock_join(&before, s->clock);
-    while (pending(NULL, context, sequence))
+    while (is_pending(NULL, context, sequence))
         wait_for_progress();
     simdev_clock_join(&seen, &before);
     pthread_mutex_unlock(&lock);
@@ -635,7 +635,7 @@ bool simdev_op_done(struct simdev_op *op)
     const bool done = op->done;
     if (done)
         simdev_clock_join(&seen, op->clock);
-    answer();
+    count_query();
     pthread_mutex_unlock(&lock);
     return done;
 }
@@ -668,7 +668,7 @@ void simdev_op_retain(struct simdev_op *op)
 void simdev_op_release(struct simdev_op *op)
 {
     pthread_mutex_lock(&lock);
-    release(op);
+    release_op(op);
     pthread_mutex_unlock(&lock);
 }
 
@@ -688,7 +688,7 @@ void simdev_queue_wake(void)
             chosen = s;
     for (struct CUstream_st *s = streams; s; s = s->next)
         pthread_cond_signal(&s->wake);
-    choose();
+    choose_stream();
     pthread_mutex_unlock(&lock);
 }
 

@@ -127,7 +127,8 @@ static bool same(struct touch a, struct touch b)
     return a.chain == b.chain && a.tick == b.tick && a.step == b.step;
 }
 
-static void tell(struct touch other, struct touch me, bool wrote, bool writes, uintptr_t address)
+static void report_race(struct touch other, struct touch me, bool wrote, bool writes,
+                        uintptr_t address)
 {
     struct simdev_mem_info info = {.begin = (void *)address};
     if (same(told[0], other) && same(told[1], me))
@@ -162,14 +163,14 @@ static void note_read(struct cell *cell, struct touch me)
 static void touch_cell(struct cell *cell, struct touch me, bool write, uintptr_t address)
 {
     if (!before_now(cell->write))
-        tell(cell->write, me, true, write, address);
+        report_race(cell->write, me, true, write, address);
     if (!write) {
         note_read(cell, me);
         return;
     }
     for (int i = 0; i < READS; i++) {
         if (!before_now(cell->read[i]))
-            tell(cell->read[i], me, false, true, address);
+            report_race(cell->read[i], me, false, true, address);
         cell->read[i].tick = 0;
     }
     cell->write = me;

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* How a seed goes about it. */
+/* The strategy of a seed. */
 enum manner {
     ANY,
     NEWEST, /* usually the operation queued last */
@@ -52,7 +52,7 @@ bool simdev_schedule_on(void)
     return atomic_load(&seeded);
 }
 
-static size_t choose(const uint64_t *stream, size_t count)
+static size_t pick_by_strategy(const uint64_t *stream, size_t count)
 {
     const size_t any = (size_t)(draw() % count);
     switch (manner) {
@@ -74,7 +74,7 @@ size_t simdev_schedule_pick(const uint64_t *stream, size_t count)
     if (!simdev_schedule_on())
         return count - 1;
     pthread_mutex_lock(&lock);
-    const size_t picked = choose(stream, count);
+    const size_t picked = pick_by_strategy(stream, count);
     pthread_mutex_unlock(&lock);
     return picked;
 }

@@ -37,7 +37,7 @@ static void destroy_aside(cudaUserObject_t object)
 }
 
 /* Caller holds the lock. */
-static void release(cudaUserObject_t object, size_t count)
+static void release_references(cudaUserObject_t object, size_t count)
 {
     object->refs -= count < object->refs ? count : object->refs;
     if (object->refs > 0)
@@ -50,7 +50,7 @@ static void release(cudaUserObject_t object, size_t count)
 /* --- references held by graphs --- */
 
 /* Caller holds the lock. */
-static bool keep(struct simdev_keeps *keeps, cudaUserObject_t object, size_t count)
+static bool keep_references(struct simdev_keeps *keeps, cudaUserObject_t object, size_t count)
 {
     for (size_t i = 0; i < keeps->count; i++) {
         if (keeps->keep[i].object == object) {
@@ -72,7 +72,7 @@ bool simdev_keeps_copy(struct simdev_keeps *to, const struct simdev_keeps *from)
     bool copied = true;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; copied && i < from->count; i++) {
-        copied = keep(to, from->keep[i].object, from->keep[i].count);
+        copied = keep_references(to, from->keep[i].object, from->keep[i].count);
         if (copied)
             from->keep[i].object->refs += from->keep[i].count;
     }
@@ -84,7 +84,7 @@ void simdev_keeps_drop(struct simdev_keeps *keeps)
 {
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < keeps->count; i++)
-        release(keeps->keep[i].object, keeps->keep[i].count);
+        release_references(keeps->keep[i].object, keeps->keep[i].count);
     pthread_mutex_unlock(&lock);
     free(keeps->keep);
     *keeps = (struct simdev_keeps){.keep = NULL};
@@ -131,8 +131,8 @@ cudaError_t cudaUserObjectCreate(cudaUserObject_t *out, void *data, cudaHostFn_t
     return cudaSuccess;
 }
 
-static cudaError_t change(const char *function, cudaUserObject_t object, unsigned count,
-                          bool retains)
+static cudaError_t change_references(const char *function, cudaUserObject_t object, unsigned count,
+                                     bool retains)
 {
     cudaError_t error = simdev_enter(function);
     if (error != cudaSuccess)
@@ -143,19 +143,19 @@ static cudaError_t change(const char *function, cudaUserObject_t object, unsigne
     else if (retains)
         object->refs += count;
     else
-        release(object, count);
+        release_references(object, count);
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
 }
 
 cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned count)
 {
-    return change(__func__, object, count, true);
+    return change_references(__func__, object, count, true);
 }
 
 cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count)
 {
-    return change(__func__, object, count, false);
+    return change_references(__func__, object, count, false);
 }
 
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count,
@@ -171,7 +171,7 @@ cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object
     pthread_mutex_lock(&lock);
     if (!simdev_graph_known(graph) || !simdev_handle_known(&objects, object))
         error = cudaErrorInvalidValue;
-    else if (!keep(&graph->keeps, object, count))
+    else if (!keep_references(&graph->keeps, object, count))
         error = cudaErrorMemoryAllocation;
     else if (!(flags & cudaGraphUserObjectMove))
         object->refs += count;
@@ -196,7 +196,7 @@ cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t objec
         kept->count -= count;
         if (kept->count == 0)
             *kept = graph->keeps.keep[--graph->keeps.count];
-        release(object, count);
+        release_references(object, count);
     } else {
         error = cudaErrorInvalidValue;
     }

@@ -14,7 +14,7 @@ struct simdev_variable {
     size_t bytes;
     bool is_initial; /* managed, and its initial bytes were copied */
     void **managed;  /* location of the pointer that the program reads; NULL: none */
-    void *storage[SIMDEV_MAX_DEVICES]; /* NULL: not asked for yet */
+    void *storage[SIMDEV_MAX_DEVICES]; /* NULL: not created yet */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -140,7 +140,7 @@ void simdev_variable_forget(struct simdev_module *module)
 
 /* --- symbols --- */
 
-static struct simdev_variable *find(const void *symbol)
+static struct simdev_variable *find_variable(const void *symbol)
 {
     pthread_mutex_lock(&lock);
     struct simdev_variable *variable = variables;
@@ -152,7 +152,7 @@ static struct simdev_variable *find(const void *symbol)
 
 static cudaError_t address_of(const void *symbol, void **address, size_t *bytes)
 {
-    struct simdev_variable *variable = find(symbol);
+    struct simdev_variable *variable = find_variable(symbol);
     if (!variable)
         return cudaErrorInvalidSymbol;
     *bytes = variable->bytes;
@@ -180,7 +180,7 @@ cudaError_t cudaGetSymbolAddress(void **address, const void *symbol)
 cudaError_t cudaGetSymbolSize(size_t *bytes, const void *symbol)
 {
     cudaError_t error = simdev_enter(__func__);
-    const struct simdev_variable *variable = find(symbol);
+    const struct simdev_variable *variable = find_variable(symbol);
     if (error == cudaSuccess && !bytes)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess && !variable)

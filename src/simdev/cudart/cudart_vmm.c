@@ -50,7 +50,7 @@ static bool is_granular(size_t bytes)
 /* --- addresses --- */
 
 /* Reserves more than requested, so that a part of it is aligned. */
-static uintptr_t reserve(size_t bytes, size_t alignment, uintptr_t wanted)
+static uintptr_t reserve_range(size_t bytes, size_t alignment, uintptr_t wanted)
 {
     size_t more;
     if (__builtin_add_overflow(bytes, alignment, &more))
@@ -77,7 +77,7 @@ cudaError_t simdev_vmm_reserve(uintptr_t *address, size_t bytes, size_t alignmen
     if (error != cudaSuccess)
         return error;
     const size_t aligned = alignment > SIMDEV_GRANULARITY ? alignment : SIMDEV_GRANULARITY;
-    const uintptr_t begin = range ? reserve(bytes, aligned, wanted) : 0;
+    const uintptr_t begin = range ? reserve_range(bytes, aligned, wanted) : 0;
     if (begin == 0) {
         free(range);
         return cudaErrorMemoryAllocation;
@@ -134,7 +134,7 @@ static bool is_reserved(uintptr_t begin, size_t bytes)
 /* --- memory --- */
 
 /* An offset in the file. -1 if there is none. */
-static off_t extend(size_t bytes)
+static off_t extend_file(size_t bytes)
 {
     if (file < 0)
         file = memfd_create("simdev", MFD_CLOEXEC);
@@ -145,7 +145,7 @@ static off_t extend(size_t bytes)
     return place;
 }
 
-static struct piece *find(uint64_t handle)
+static struct piece *find_piece(uint64_t handle)
 {
     struct piece *piece = pieces;
     while (piece && (piece->handle != handle || piece->references == 0))
@@ -170,7 +170,7 @@ static void drop_unused(struct piece *piece)
 static cudaError_t add_piece(uint64_t *handle, size_t bytes, int device)
 {
     struct piece *piece = calloc(1, sizeof(*piece));
-    const off_t place = piece ? extend(bytes) : -1;
+    const off_t place = piece ? extend_file(bytes) : -1;
     if (place < 0) {
         free(piece);
         return cudaErrorMemoryAllocation;
@@ -209,7 +209,7 @@ cudaError_t simdev_vmm_release(uint64_t handle)
 {
     cudaError_t error = simdev_begin(simdev_driver_call());
     pthread_mutex_lock(&lock);
-    struct piece *piece = find(handle);
+    struct piece *piece = find_piece(handle);
     if (error == cudaSuccess && !piece)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess) {
@@ -247,7 +247,7 @@ cudaError_t simdev_vmm_describe(uint64_t handle, size_t *bytes, int *device)
 {
     cudaError_t error = simdev_begin(simdev_driver_call());
     pthread_mutex_lock(&lock);
-    const struct piece *piece = find(handle);
+    const struct piece *piece = find_piece(handle);
     if (error == cudaSuccess && !piece)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess) {
@@ -283,7 +283,7 @@ cudaError_t simdev_vmm_map(uintptr_t address, size_t bytes, size_t offset, uint6
 {
     cudaError_t error = simdev_begin(simdev_driver_call());
     pthread_mutex_lock(&lock);
-    struct piece *piece = find(handle);
+    struct piece *piece = find_piece(handle);
     if (error == cudaSuccess &&
         (!piece || !is_granular(bytes) || address % SIMDEV_GRANULARITY != 0 ||
          offset % SIMDEV_GRANULARITY != 0 || offset > piece->bytes ||

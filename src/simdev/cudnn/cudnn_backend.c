@@ -317,8 +317,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque
 }
 
 /* The checks of the plan and the pack that the three calls which run a plan share. */
-static cudnnStatus_t bind(cudnnHandle_t handle, const struct descriptor *plan,
-                          const struct descriptor *pack, struct simdev_binding *binding)
+static cudnnStatus_t bind_plan(cudnnHandle_t handle, const struct descriptor *plan,
+                               const struct descriptor *pack, struct simdev_binding *binding)
 {
     if (!handle || !plan || !pack || plan->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
         pack->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
@@ -345,7 +345,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
     struct simdev_binding binding;
     if (simdev_should_fail("cudnnBackendExecute"))
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
-    const cudnnStatus_t status = bind(handle, plan, variantPack, &binding);
+    const cudnnStatus_t status = bind_plan(handle, plan, variantPack, &binding);
     return status == CUDNN_STATUS_SUCCESS
                ? simdev_program_launch(plan->program, atomic_load(&handle->stream), &binding)
                : status;
@@ -422,7 +422,7 @@ static cudnnStatus_t to_graph(const char *function, cudnnHandle_t handle,
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
     if (!graph)
         return simdev_fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no graph");
-    cudnnStatus_t status = bind(handle, plan, pack, &binding);
+    cudnnStatus_t status = bind_plan(handle, plan, pack, &binding);
     if (status == CUDNN_STATUS_SUCCESS)
         status = check_native(plan);
     return status == CUDNN_STATUS_SUCCESS ? put(plan->program, graph, &binding) : status;

@@ -46,8 +46,8 @@ static void describe(const struct simdev_geometry *geometry, const struct simdev
     }
 }
 
-static int64_t at(const struct plain *p, enum simdev_role role, int64_t a, int64_t b,
-                  const int64_t position[3])
+static int64_t offset_of(const struct plain *p, enum simdev_role role, int64_t a, int64_t b,
+                         const int64_t position[3])
 {
     const int64_t *step = p->step[role];
     return a * step[0] + b * step[1] + position[0] * step[2] + position[1] * step[3] +
@@ -74,12 +74,13 @@ static void multiply(const struct plain *p, int64_t n, int64_t k, int64_t c, con
     }
     const double x = p->kind == SIMDEV_CONV_BACKWARD_DATA
                          ? 0
-                         : (double)p->data[SIMDEV_X][at(p, SIMDEV_X, n, channel, in)];
+                         : (double)p->data[SIMDEV_X][offset_of(p, SIMDEV_X, n, channel, in)];
     const double w = p->kind == SIMDEV_CONV_BACKWARD_FILTER
                          ? 0
-                         : (double)p->data[SIMDEV_W][at(p, SIMDEV_W, k, c, tap)];
-    const double y =
-        p->kind == SIMDEV_CONV_FORWARD ? 0 : (double)p->data[SIMDEV_Y][at(p, SIMDEV_Y, n, k, out)];
+                         : (double)p->data[SIMDEV_W][offset_of(p, SIMDEV_W, k, c, tap)];
+    const double y = p->kind == SIMDEV_CONV_FORWARD
+                         ? 0
+                         : (double)p->data[SIMDEV_Y][offset_of(p, SIMDEV_Y, n, k, out)];
     const int64_t channels = p->groups * p->channels, filters = p->groups * p->filters;
     if (p->kind == SIMDEV_CONV_FORWARD)
         p->sum[dense(n, k, filters, p->out, out)] += x * w;
@@ -118,7 +119,8 @@ static void store(const struct plain *p, const struct simdev_view *result)
             for (int64_t d = 0; d < size[0]; d++)
                 for (int64_t h = 0; h < size[1]; h++)
                     for (int64_t w = 0; w < size[2]; w++)
-                        p->data[role][at(p, role, a, b, (int64_t[3]){d, h, w})] = (float)*from++;
+                        p->data[role][offset_of(p, role, a, b, (int64_t[3]){d, h, w})] =
+                            (float)*from++;
 }
 
 bool simdev_convolve_plain(const struct simdev_geometry *geometry,

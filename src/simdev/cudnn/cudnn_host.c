@@ -62,7 +62,7 @@ static struct simdev_view packed(const struct simdev_view *view, float *value)
     return made;
 }
 
-static bool check(const struct simdev_host_call *call, const char *when)
+static bool check_operands(const struct simdev_host_call *call, const char *when)
 {
     for (int i = 0; i < call->operands; i++) {
         const struct simdev_view *view = &call->operand[i].view;
@@ -104,7 +104,7 @@ static void work(void *arg)
 {
     const struct simdev_host_call *call = arg;
     float *value[SIMDEV_HOST_OPERANDS] = {NULL};
-    bool good = check(call, "at run time");
+    bool good = check_operands(call, "at run time");
     for (int i = 0; good && i < call->operands; i++) {
         good = load(call, i, &value[i]);
         if (!good)
@@ -147,7 +147,7 @@ cudnnStatus_t simdev_host_launch(cudnnHandle_t handle, const struct simdev_host_
     *copy = *call;
     const struct simdev_work made = {.run = work, .release = free, .arg = copy};
     if (simdev_should_fail(call->function) ||
-        (!simdev_is_capturing(stream) && !check(copy, "at launch")) ||
+        (!simdev_is_capturing(stream) && !check_operands(copy, "at launch")) ||
         simdev_enqueue(stream, &made) != cudaSuccess) {
         free(copy);
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "%s: operands or stream refused",

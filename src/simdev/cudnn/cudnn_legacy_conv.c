@@ -99,8 +99,8 @@ static const struct simdev_legacy_plan *plan_within(const struct simdev_legacy_p
     return NULL;
 }
 
-static cudnnStatus_t launch(cudnnHandle_t handle, const struct simdev_legacy_problem *problem,
-                            const struct operands *operands)
+static cudnnStatus_t launch_plan(cudnnHandle_t handle, const struct simdev_legacy_problem *problem,
+                                 const struct operands *operands)
 {
     static const int64_t uid[] = {SIMDEV_UID_X, SIMDEV_UID_X + 1, SIMDEV_UID_X + 2, SIMDEV_UID_SIDE,
                                   SIMDEV_UID_BIAS};
@@ -179,8 +179,8 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static void measure(cudnnHandle_t handle, struct simdev_legacy_problem *problem,
-                    const struct operands *operands, struct candidate *row)
+static void measure_candidate(cudnnHandle_t handle, struct simdev_legacy_problem *problem,
+                              const struct operands *operands, struct candidate *row)
 {
     cudaStream_t stream = atomic_load(&handle->stream);
     if (row->status != CUDNN_STATUS_SUCCESS)
@@ -192,7 +192,7 @@ static void measure(cudnnHandle_t handle, struct simdev_legacy_problem *problem,
     problem->algo = row->algo;
     (void)cudaStreamSynchronize(stream);
     const double start = now_ms();
-    row->status = launch(handle, problem, operands);
+    row->status = launch_plan(handle, problem, operands);
     if (row->status == CUDNN_STATUS_SUCCESS && cudaStreamSynchronize(stream) != cudaSuccess)
         row->status = CUDNN_STATUS_EXECUTION_FAILED;
     if (row->status == CUDNN_STATUS_SUCCESS)
@@ -216,7 +216,7 @@ static int measure_all(cudnnHandle_t handle, struct simdev_legacy_problem *probl
 {
     const int count = list_candidates(problem, row);
     for (int i = 0; i < count; i++)
-        measure(handle, problem, operands, &row[i]);
+        measure_candidate(handle, problem, operands, &row[i]);
     qsort(row, (size_t)count, sizeof *row, by_time);
     return count;
 }
@@ -254,10 +254,11 @@ free_blocks:
 }
 
 /* Find and FindEx: `operands` NULL allocates device memory. */
-static cudnnStatus_t find(cudnnHandle_t handle, enum simdev_conv_kind kind,
-                          cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
-                          cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t y,
-                          const struct operands *operands, struct candidate *row, int *count)
+static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind kind,
+                                     cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
+                                     cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t y,
+                                     const struct operands *operands, struct candidate *row,
+                                     int *count)
 {
     struct simdev_legacy_problem problem = {.algo = 0};
     const cudnnStatus_t status = describe(kind, x, w, conv, y, &problem);
@@ -316,7 +317,8 @@ static cudnnStatus_t find(cudnnHandle_t handle, enum simdev_conv_kind kind,
         int count = 0;                                                                             \
         if (!handle || !returned || !results || requested < 1)                                     \
             return CUDNN_STATUS_BAD_PARAM;                                                         \
-        const cudnnStatus_t status = find(handle, KIND, x, w, conv, y, NULL, row, &count);         \
+        const cudnnStatus_t status =                                                               \
+            find_algorithms(handle, KIND, x, w, conv, y, NULL, row, &count);                       \
         if (status == CUDNN_STATUS_SUCCESS)                                                        \
             REPORT(Algo, row, count, requested, returned, results);                                \
         return status;                                                                             \
@@ -353,8 +355,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
     if (!handle || !returned || !results || requested < 1)
         return CUDNN_STATUS_BAD_PARAM;
     int count = 0;
-    const cudnnStatus_t status =
-        find(handle, SIMDEV_CONV_FORWARD, x_desc, w_desc, conv, y_desc, &operands, row, &count);
+    const cudnnStatus_t status = find_algorithms(handle, SIMDEV_CONV_FORWARD, x_desc, w_desc, conv,
+                                                 y_desc, &operands, row, &count);
     if (status == CUDNN_STATUS_SUCCESS)
         REPORT(cudnnConvolutionFwdAlgo_t, row, count, requested, returned, results);
     return status;
@@ -371,8 +373,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
     if (!handle || !returned || !results || requested < 1)
         return CUDNN_STATUS_BAD_PARAM;
     int count = 0;
-    const cudnnStatus_t status = find(handle, SIMDEV_CONV_BACKWARD_DATA, x_desc, w_desc, conv,
-                                      y_desc, &operands, row, &count);
+    const cudnnStatus_t status = find_algorithms(handle, SIMDEV_CONV_BACKWARD_DATA, x_desc, w_desc,
+                                                 conv, y_desc, &operands, row, &count);
     if (status == CUDNN_STATUS_SUCCESS)
         REPORT(cudnnConvolutionBwdDataAlgo_t, row, count, requested, returned, results);
     return status;
@@ -389,8 +391,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
     if (!handle || !returned || !results || requested < 1)
         return CUDNN_STATUS_BAD_PARAM;
     int count = 0;
-    const cudnnStatus_t status = find(handle, SIMDEV_CONV_BACKWARD_FILTER, x_desc, w_desc, conv,
-                                      y_desc, &operands, row, &count);
+    const cudnnStatus_t status = find_algorithms(handle, SIMDEV_CONV_BACKWARD_FILTER, x_desc,
+                                                 w_desc, conv, y_desc, &operands, row, &count);
     if (status == CUDNN_STATUS_SUCCESS)
         REPORT(cudnnConvolutionBwdFilterAlgo_t, row, count, requested, returned, results);
     return status;
@@ -425,7 +427,7 @@ static cudnnStatus_t convolve(const char *function, cudnnHandle_t handle,
     problem.alpha = factor(alpha);
     problem.beta = factor(beta);
     problem.algo = algo;
-    return launch(handle, &problem, operands);
+    return launch_plan(handle, &problem, operands);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionForward(
@@ -488,5 +490,5 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
         problem.side = simdev_tensor_view(z_desc, NULL);
     problem.activation = *activation;
     problem.algo = (int)algo;
-    return launch(handle, &problem, &operands);
+    return launch_plan(handle, &problem, &operands);
 }

@@ -51,7 +51,7 @@ static bool is_rank(int rank)
 }
 
 /* Packed strides. False for a format without packed strides. */
-static bool pack(cudnnTensorFormat_t format, int rank, const int *dim, int *stride)
+static bool pack_strides(cudnnTensorFormat_t format, int rank, const int *dim, int *stride)
 {
     int next = 1;
     if (format != CUDNN_TENSOR_NCHW && format != CUDNN_TENSOR_NHWC)
@@ -124,7 +124,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t
     int stride[SIMDEV_MAX_RANK];
     if (!tensor || !dim)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    if (!is_rank(rank) || !pack(format, rank, dim, stride))
+    if (!is_rank(rank) || !pack_strides(format, rank, dim, stride))
         return CUDNN_STATUS_NOT_SUPPORTED;
     return cudnnSetTensorNdDescriptor(tensor, type, rank, dim, stride);
 }
@@ -212,7 +212,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t f
     int stride[SIMDEV_MAX_RANK];
     if (!filter || !dim)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    if (!is_rank(rank) || !pack(format, rank, dim, stride))
+    if (!is_rank(rank) || !pack_strides(format, rank, dim, stride))
         return CUDNN_STATUS_NOT_SUPPORTED;
     if (!all_positive(rank, dim))
         return CUDNN_STATUS_BAD_PARAM;
@@ -268,7 +268,7 @@ struct simdev_view simdev_filter_view(cudnnFilterDescriptor_t filter, const void
 {
     int stride[SIMDEV_MAX_RANK] = {0};
     struct simdev_view view = {(char *)(uintptr_t)data, filter->type, filter->rank, {0}, {0}};
-    pack(filter->format, filter->rank, filter->dim, stride);
+    pack_strides(filter->format, filter->rank, filter->dim, stride);
     for (int i = 0; i < filter->rank; i++) {
         view.dim[i] = filter->dim[i];
         view.stride[i] = stride[i];

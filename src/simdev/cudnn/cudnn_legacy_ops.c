@@ -239,7 +239,7 @@ struct fill_run {
     uint32_t element; /* in y's type */
 };
 
-static void fill(void *arg)
+static void fill_tensor(void *arg)
 {
     const struct fill_run *run = arg;
     uint32_t element = run->element;
@@ -268,7 +268,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetTensor(cudnnHandle_t handle,
     run->y = simdev_tensor_view(y_desc, y);
     memcpy(&run->element, value, simdev_type_size(run->y.type));
     const cudaStream_t stream = atomic_load(&handle->stream);
-    const struct simdev_work made = {.run = fill, .release = free, .arg = run};
+    const struct simdev_work made = {.run = fill_tensor, .release = free, .arg = run};
     if (!simdev_type_size(run->y.type) ||
         (!simdev_is_capturing(stream) && !check_view("cudnnSetTensor", "at launch", &run->y)) ||
         simdev_enqueue(stream, &made) != cudaSuccess) {

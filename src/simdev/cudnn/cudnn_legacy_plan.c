@@ -31,7 +31,8 @@ struct builder {
     cudnnBackendDescriptor_t descriptor[MAX_MADE];
 };
 
-static cudnnBackendDescriptor_t make(struct builder *b, cudnnBackendDescriptorType_t type)
+static cudnnBackendDescriptor_t make_descriptor(struct builder *b,
+                                                cudnnBackendDescriptorType_t type)
 {
     cudnnBackendDescriptor_t made = NULL;
     if (b->status == CUDNN_STATUS_SUCCESS && b->made == MAX_MADE)
@@ -43,9 +44,9 @@ static cudnnBackendDescriptor_t make(struct builder *b, cudnnBackendDescriptorTy
     return made;
 }
 
-static void set(struct builder *b, cudnnBackendDescriptor_t descriptor,
-                cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
-                const void *values)
+static void set_attribute(struct builder *b, cudnnBackendDescriptor_t descriptor,
+                          cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                          int64_t count, const void *values)
 {
     if (b->status == CUDNN_STATUS_SUCCESS)
         b->status = b->planner->set(descriptor, name, type, count, values);
@@ -54,7 +55,7 @@ static void set(struct builder *b, cudnnBackendDescriptor_t descriptor,
 static void set_descriptor(struct builder *b, cudnnBackendDescriptor_t descriptor,
                            cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value)
 {
-    set(b, descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
+    set_attribute(b, descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
 }
 
 static void finalize(struct builder *b, cudnnBackendDescriptor_t descriptor)
@@ -76,13 +77,13 @@ static cudnnBackendDescriptor_t tensor(struct builder *b, const struct simdev_vi
 {
     const cudnnDataType_t type = is_virtual ? CUDNN_DATA_FLOAT : view->type;
     const int64_t alignment = 16;
-    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    set(b, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-    set(b, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, view->rank, view->dim);
-    set(b, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, view->rank, view->stride);
-    set(b, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
-    set(b, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
-    set(b, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
+    cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    set_attribute(b, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    set_attribute(b, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, view->rank, view->dim);
+    set_attribute(b, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, view->rank, view->stride);
+    set_attribute(b, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
+    set_attribute(b, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
+    set_attribute(b, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
     finalize(b, d);
     return d;
 }
@@ -97,14 +98,15 @@ static cudnnBackendDescriptor_t convolution(struct builder *b,
         stride[i] = conv->stride[i];
         dilation[i] = conv->dilation[i];
     }
-    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-    set(b, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &conv->compute);
-    set(b, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &conv->mode);
-    set(b, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial);
-    set(b, d, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, spatial, pad);
-    set(b, d, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, spatial, pad);
-    set(b, d, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, spatial, dilation);
-    set(b, d, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, spatial, stride);
+    cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &conv->compute);
+    set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1,
+                  &conv->mode);
+    set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial);
+    set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, spatial, pad);
+    set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, spatial, pad);
+    set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, spatial, dilation);
+    set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, spatial, stride);
     finalize(b, d);
     return d;
 }
@@ -142,12 +144,12 @@ static cudnnBackendDescriptor_t operation(struct builder *b,
     };
     const enum simdev_conv_kind kind = problem->kind;
     cudnnBackendDescriptor_t conv = convolution(b, &problem->conv);
-    cudnnBackendDescriptor_t d = make(b, name[kind].type);
+    cudnnBackendDescriptor_t d = make_descriptor(b, name[kind].type);
     for (int role = 0; role < SIMDEV_ROLES; role++)
         set_descriptor(b, d, name[kind].role[role], operand[role]);
     set_descriptor(b, d, name[kind].conv, conv);
-    set(b, d, name[kind].alpha, CUDNN_TYPE_FLOAT, 1, &problem->alpha);
-    set(b, d, name[kind].beta, CUDNN_TYPE_FLOAT, 1, &problem->beta);
+    set_attribute(b, d, name[kind].alpha, CUDNN_TYPE_FLOAT, 1, &problem->alpha);
+    set_attribute(b, d, name[kind].beta, CUDNN_TYPE_FLOAT, 1, &problem->beta);
     finalize(b, d);
     return d;
 }
@@ -160,26 +162,26 @@ static cudnnBackendDescriptor_t pointwise(struct builder *b, const struct simdev
     const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
     const double lower = (double)op->lower_clip, upper = (double)op->upper_clip;
     const double elu = (double)op->elu_alpha, swish = (double)op->swish_beta;
-    cudnnBackendDescriptor_t mode = make(b, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    set(b, mode, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &op->mode);
-    set(b, mode, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute);
+    cudnnBackendDescriptor_t mode = make_descriptor(b, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    set_attribute(b, mode, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &op->mode);
+    set_attribute(b, mode, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute);
     if (op->mode == CUDNN_POINTWISE_RELU_FWD && upper < 1e38) {
-        set(b, mode, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_TYPE_DOUBLE, 1, &lower);
-        set(b, mode, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, 1, &upper);
+        set_attribute(b, mode, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_TYPE_DOUBLE, 1, &lower);
+        set_attribute(b, mode, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, 1, &upper);
     }
     if (op->mode == CUDNN_POINTWISE_ELU_FWD)
-        set(b, mode, CUDNN_ATTR_POINTWISE_ELU_ALPHA, CUDNN_TYPE_DOUBLE, 1, &elu);
+        set_attribute(b, mode, CUDNN_ATTR_POINTWISE_ELU_ALPHA, CUDNN_TYPE_DOUBLE, 1, &elu);
     if (op->mode == CUDNN_POINTWISE_SWISH_FWD)
-        set(b, mode, CUDNN_ATTR_POINTWISE_SWISH_BETA, CUDNN_TYPE_DOUBLE, 1, &swish);
+        set_attribute(b, mode, CUDNN_ATTR_POINTWISE_SWISH_BETA, CUDNN_TYPE_DOUBLE, 1, &swish);
     finalize(b, mode);
-    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode);
     set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
     if (second)
         set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, second);
     set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-    set(b, d, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, CUDNN_TYPE_FLOAT, 1, &op->alpha1);
-    set(b, d, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1, &op->alpha2);
+    set_attribute(b, d, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, CUDNN_TYPE_FLOAT, 1, &op->alpha1);
+    set_attribute(b, d, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1, &op->alpha2);
     finalize(b, d);
     return d;
 }
@@ -226,8 +228,8 @@ static cudnnBackendDescriptor_t graph(struct builder *b,
     list[0] = operation(b, problem, operand);
     if (problem->is_fused)
         count += fused_operations(b, problem, operand[SIMDEV_Y], y, list + 1);
-    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    set(b, d, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, list);
+    cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    set_attribute(b, d, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, list);
     finalize(b, d);
     return d;
 }
@@ -253,7 +255,7 @@ static cudnnStatus_t try_config(struct builder *b, cudnnBackendDescriptor_t conf
                                 struct simdev_legacy_plan *out)
 {
     const int keep = b->made;
-    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     if (b->planner->device)
         set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->planner->device);
@@ -285,15 +287,15 @@ static cudnnStatus_t ask_heuristics(struct builder *b, cudnnBackendDescriptor_t 
                                     cudnnBackendHeurMode_t mode, struct list *list)
 {
     list->count = 0;
-    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, operations);
-    set(b, d, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    set_attribute(b, d, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     if (b->planner->device)
         set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, b->planner->device);
     finalize(b, d);
     for (int i = 0; i < MAX_CONFIGS; i++)
-        list->config[i] = make(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    list->engine = make(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+        list->config[i] = make_descriptor(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    list->engine = make_descriptor(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     if (b->status == CUDNN_STATUS_SUCCESS)
         b->status = b->planner->get(d, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                                     MAX_CONFIGS, &list->count, list->config);
@@ -338,7 +340,7 @@ static int64_t workspace_of(struct builder *b, cudnnBackendDescriptor_t config)
 {
     const int keep = b->made;
     int64_t one = 0, bytes = -1;
-    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     if (b->planner->device)
         set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->planner->device);
@@ -390,13 +392,13 @@ static cudnnStatus_t plan_largest(struct builder *b, cudnnBackendDescriptor_t op
 static cudnnStatus_t plan_by_engine(struct builder *b, cudnnBackendDescriptor_t operations,
                                     int64_t index, struct simdev_legacy_plan *out)
 {
-    cudnnBackendDescriptor_t engine = make(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    cudnnBackendDescriptor_t engine = make_descriptor(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     set_descriptor(b, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, operations);
-    set(b, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
+    set_attribute(b, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
     if (b->planner->device)
         set_descriptor(b, engine, CUDNN_ATTR_ENGINE_DEVICEPROP, b->planner->device);
     finalize(b, engine);
-    cudnnBackendDescriptor_t config = make(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    cudnnBackendDescriptor_t config = make_descriptor(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     set_descriptor(b, config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
     finalize(b, config);
     if (b->status != CUDNN_STATUS_SUCCESS)

@@ -48,7 +48,7 @@ static bool choose_real(const char *wish)
     return !(described || chosen.version < DESCRIBES_ITSELF) || simdev_planner_described(&chosen);
 }
 
-static void choose(void)
+static void choose_planner(void)
 {
     const char *wish = getenv("SIMDEV_PLANNING");
     const bool by_rule = wish && strcmp(wish, "rule") == 0;
@@ -67,7 +67,7 @@ static void choose(void)
 
 const struct simdev_planner *simdev_planner(void)
 {
-    pthread_once(&chosen_once, choose);
+    pthread_once(&chosen_once, choose_planner);
     return &chosen;
 }
 

@@ -73,8 +73,10 @@ static cudnnStatus_t set_descriptors(const struct twins *of, cudnnBackendAttribu
     return status;
 }
 
-static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                         cudnnBackendAttributeType_t type, int64_t count, const void *values)
+static cudnnStatus_t set_attribute(cudnnBackendDescriptor_t descriptor,
+                                   cudnnBackendAttributeName_t name,
+                                   cudnnBackendAttributeType_t type, int64_t count,
+                                   const void *values)
 {
     const struct twins *twins = descriptor;
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && count > 0)
@@ -175,9 +177,10 @@ static cudnnStatus_t describe(const struct twins *plan, int64_t requested, int64
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                         cudnnBackendAttributeType_t type, int64_t requested, int64_t *count,
-                         void *values)
+static cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
+                                   cudnnBackendAttributeName_t name,
+                                   cudnnBackendAttributeType_t type, int64_t requested,
+                                   int64_t *count, void *values)
 {
     const struct twins *twins = descriptor;
     if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
@@ -204,8 +207,8 @@ bool simdev_planner_described(struct simdev_planner *planner)
     twins->twin = device;
     planner->create = create;
     planner->destroy = destroy;
-    planner->set = set;
-    planner->get = get;
+    planner->set = set_attribute;
+    planner->get = get_attribute;
     planner->finalize = finalize;
     planner->device = twins;
     return true;

@@ -10,7 +10,7 @@
 /* The real cuDNN's graph library, which plans without a device. It is opened by its absolute path
  * and with RTLD_LOCAL, so its names do not conflict with the simulated ones. */
 
-static bool find(void *library, const char *name, void *slot)
+static bool find_symbol(void *library, const char *name, void *slot)
 {
     void *address = dlsym(library, name);
     memcpy(slot, &address, sizeof address);
@@ -88,13 +88,13 @@ bool simdev_planner_real(struct simdev_planner *planner)
     void *library = open_library();
     if (!library)
         return false;
-    if (!find(library, "cudnnBackendCreateDescriptor", &planner->create) ||
-        !find(library, "cudnnBackendDestroyDescriptor", &planner->destroy) ||
-        !find(library, "cudnnBackendSetAttribute", &planner->set) ||
-        !find(library, "cudnnBackendGetAttribute", &planner->get) ||
-        !find(library, "cudnnBackendFinalize", &planner->finalize) ||
-        !find(library, "cudnnGetVersion", &version) ||
-        !find(library, "cudnnGetCudartVersion", &cudart_version) || !make_device(planner)) {
+    if (!find_symbol(library, "cudnnBackendCreateDescriptor", &planner->create) ||
+        !find_symbol(library, "cudnnBackendDestroyDescriptor", &planner->destroy) ||
+        !find_symbol(library, "cudnnBackendSetAttribute", &planner->set) ||
+        !find_symbol(library, "cudnnBackendGetAttribute", &planner->get) ||
+        !find_symbol(library, "cudnnBackendFinalize", &planner->finalize) ||
+        !find_symbol(library, "cudnnGetVersion", &version) ||
+        !find_symbol(library, "cudnnGetCudartVersion", &cudart_version) || !make_device(planner)) {
         if (planner->device)
             (void)planner->destroy(planner->device);
         planner->device = NULL;

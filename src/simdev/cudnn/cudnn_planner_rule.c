@@ -44,17 +44,17 @@ static bool belongs(cudnnBackendDescriptorType_t type, int name)
 
 /* ---- life ---- */
 
-static void release(struct rule_node *node);
+static void release_node(struct rule_node *node);
 
 static void clear(struct rule_attribute *a)
 {
     if (a->type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
         for (int64_t i = 0; i < a->count; i++)
-            release(((struct rule_node **)a->values)[i]);
+            release_node(((struct rule_node **)a->values)[i]);
     free(a->values);
 }
 
-static void release(struct rule_node *node)
+static void release_node(struct rule_node *node)
 {
     if (!node || atomic_fetch_sub(&node->references, 1) > 1)
         return;
@@ -77,12 +77,13 @@ static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescr
 
 static cudnnStatus_t destroy(cudnnBackendDescriptor_t descriptor)
 {
-    release(descriptor);
+    release_node(descriptor);
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t put(struct rule_node *node, cudnnBackendAttributeName_t name,
-                         cudnnBackendAttributeType_t type, int64_t count, const void *values)
+static cudnnStatus_t store_attribute(struct rule_node *node, cudnnBackendAttributeName_t name,
+                                     cudnnBackendAttributeType_t type, int64_t count,
+                                     const void *values)
 {
     const size_t bytes = (size_t)count * rule_type_size(type);
     struct rule_attribute *a = NULL;
@@ -106,8 +107,10 @@ static cudnnStatus_t put(struct rule_node *node, cudnnBackendAttributeName_t nam
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                         cudnnBackendAttributeType_t type, int64_t count, const void *values)
+static cudnnStatus_t set_attribute(cudnnBackendDescriptor_t descriptor,
+                                   cudnnBackendAttributeName_t name,
+                                   cudnnBackendAttributeType_t type, int64_t count,
+                                   const void *values)
 {
     struct rule_node *node = descriptor;
     if (node->finalized || !belongs(node->type, (int)name) || count < 0 || !values)
@@ -118,7 +121,7 @@ static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttrib
             if (!value || !value->finalized)
                 return CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED;
         }
-    return put(node, name, type, count, values);
+    return store_attribute(node, name, type, count, values);
 }
 
 /* ---- the rule ---- */
@@ -287,8 +290,8 @@ static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
 
 /* ---- get ---- */
 
-static cudnnStatus_t answer(cudnnBackendAttributeType_t type, int64_t available, const void *from,
-                            int64_t requested, int64_t *count, void *values)
+static cudnnStatus_t copy_values(cudnnBackendAttributeType_t type, int64_t available,
+                                 const void *from, int64_t requested, int64_t *count, void *values)
 {
     const int64_t copied = requested < available ? requested : available;
     if (count)
@@ -299,14 +302,14 @@ static cudnnStatus_t answer(cudnnBackendAttributeType_t type, int64_t available,
 }
 
 /* Turns the client's empty descriptor into a copy of a finalized one. */
-static void fill(struct rule_node *target, const struct rule_node *source)
+static void copy_node(struct rule_node *target, const struct rule_node *source)
 {
     for (int i = 0; i < target->attributes; i++)
         clear(&target->attribute[i]);
     target->attributes = 0;
     for (int i = 0; i < source->attributes; i++) {
         const struct rule_attribute *a = &source->attribute[i];
-        (void)put(target, a->name, a->type, a->count, a->values);
+        (void)store_attribute(target, a->name, a->type, a->count, a->values);
     }
     target->workspace = source->workspace;
     target->finalized = true;
@@ -322,21 +325,22 @@ static cudnnStatus_t fill_config(const struct rule_node *graph, int64_t index,
     status = create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &made);
     if (status != CUDNN_STATUS_SUCCESS)
         goto release_engine;
-    status =
-        set(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph);
+    status = set_attribute(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                           1, &graph);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = set(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
+        status = set_attribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
     if (status == CUDNN_STATUS_SUCCESS)
         status = finalize(engine);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = set(made, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
+        status = set_attribute(made, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                               &engine);
     if (status == CUDNN_STATUS_SUCCESS)
         status = finalize(made);
     if (status == CUDNN_STATUS_SUCCESS)
-        fill(config, made);
-    release(made);
+        copy_node(config, made);
+    release_node(made);
 release_engine:
-    release(engine);
+    release_node(engine);
     return status;
 }
 
@@ -362,21 +366,22 @@ static cudnnStatus_t get_stored(const struct rule_node *node, cudnnBackendAttrib
 {
     const struct rule_attribute *a = rule_find(node, name);
     if (!a)
-        return answer(type, 0, NULL, requested, count, values);
+        return copy_values(type, 0, NULL, requested, count, values);
     if (a->type != type)
         return CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE;
     if (type != CUDNN_TYPE_BACKEND_DESCRIPTOR)
-        return answer(type, a->count, a->values, requested, count, values);
+        return copy_values(type, a->count, a->values, requested, count, values);
     for (int64_t i = 0; i < requested && i < a->count; i++)
-        fill(((struct rule_node **)values)[i], ((struct rule_node **)a->values)[i]);
+        copy_node(((struct rule_node **)values)[i], ((struct rule_node **)a->values)[i]);
     if (count)
         *count = a->count;
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                         cudnnBackendAttributeType_t type, int64_t requested, int64_t *count,
-                         void *values)
+static cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
+                                   cudnnBackendAttributeName_t name,
+                                   cudnnBackendAttributeType_t type, int64_t requested,
+                                   int64_t *count, void *values)
 {
     static const cudnnBackendNumericalNote_t tensor_core = CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     const struct rule_node *node = descriptor;
@@ -389,13 +394,13 @@ static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttrib
         return get_results(node, requested, count, values);
     case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
-        return answer(type, 1, &node->workspace, requested, count, values);
+        return copy_values(type, 1, &node->workspace, requested, count, values);
     case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION:
-        return answer(type, (int64_t)strlen(node->json), node->json, requested, count, values);
+        return copy_values(type, (int64_t)strlen(node->json), node->json, requested, count, values);
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
-        return answer(type,
-                      rule_integer(node, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0) == ENGINE_CONVERTING,
-                      &tensor_core, requested, count, values);
+        return copy_values(
+            type, rule_integer(node, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0) == ENGINE_CONVERTING,
+            &tensor_core, requested, count, values);
     case CUDNN_ATTR_OPERATIONGRAPH_OPS:
     case CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS:
     case CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS:
@@ -410,8 +415,8 @@ void simdev_planner_rule(struct simdev_planner *planner)
     *planner = (struct simdev_planner){
         .create = create,
         .destroy = destroy,
-        .set = set,
-        .get = get,
+        .set = set_attribute,
+        .get = get_attribute,
         .finalize = finalize,
         .version = CUDNN_VERSION,
         .cudart_version = CUDART_VERSION,

@@ -216,7 +216,7 @@ static void parse_pointwise(struct simdev_program *program, const cJSON *json,
     node->operand[SIMDEV_W] =
         simdev_pointwise_is_binary(mode) ? operand_of(program, json, "B") : -1;
     node->operand[SIMDEV_Y] = operand_of(program, json, "Y");
-    if (mode == CUDNN_POINTWISE_ADD && op->alpha2 == 0) { /* nothing is read then */
+    if (mode == CUDNN_POINTWISE_ADD && op->alpha2 == 0) { /* the operand is not read */
         op->mode = CUDNN_POINTWISE_IDENTITY;
         node->operand[SIMDEV_W] = -1;
     }

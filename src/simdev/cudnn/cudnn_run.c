@@ -180,8 +180,8 @@ static struct simdev_view operand(const struct simdev_program *program, char *co
 }
 
 /* Converts the operand of a role to packed f32, in the filter's natural order. */
-static bool stage(const struct simdev_node *node, struct simdev_view from, int role,
-                  struct simdev_view *packed)
+static bool stage_operand(const struct simdev_node *node, struct simdev_view from, int role,
+                          struct simdev_view *packed)
 {
     const struct simdev_pointwise copy = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
     simdev_view_pack(&from, packed);
@@ -219,7 +219,7 @@ static bool run_convolution(struct simdev_program *program, char *const *data,
         const struct simdev_view view = operand(program, data, node, role);
         memory[role] = view.data;
         if (!is_direct(node, &program->tensor[node->operand[role]], role)) {
-            ok = stage(node, view, role, &packed[role]);
+            ok = stage_operand(node, view, role, &packed[role]);
             memory[role] = packed[role].data;
         }
     }
@@ -415,8 +415,8 @@ static bool bind_tensor(struct run *run, int index, const struct simdev_binding 
     return false;
 }
 
-static struct run *bind(struct simdev_program *program, const struct simdev_binding *binding,
-                        bool *bound_all)
+static struct run *bind_program(struct simdev_program *program,
+                                const struct simdev_binding *binding, bool *bound_all)
 {
     const size_t tensors = (size_t)program->tensors;
     struct run *run = calloc(1, sizeof *run + tensors * sizeof *run->data);
@@ -443,7 +443,7 @@ static cudnnStatus_t make_work(struct simdev_program *program, const struct simd
         simdev_violation("at launch: the simulated device cannot compute %s", program->refusal);
         return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "cannot compute %s", program->refusal);
     }
-    struct run *run = bind(program, binding, &bound_all);
+    struct run *run = bind_program(program, binding, &bound_all);
     if (!run)
         return simdev_fail(CUDNN_STATUS_ALLOC_FAILED, "no host memory");
     run->is_unchecked = unchecked;

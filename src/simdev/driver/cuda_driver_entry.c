@@ -50,7 +50,7 @@ static void *own_symbol(const char *symbol)
     return library && is_there(symbol) ? dlsym(library, symbol) : NULL;
 }
 
-static void *find(const char *name, int version)
+static void *find_version(const char *name, int version)
 {
     char symbol[128];
     for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
@@ -71,7 +71,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuu
     (void)flags; /* selects the default stream, which programs select by the calls themselves */
     if (!name || !function)
         return CUDA_ERROR_INVALID_VALUE;
-    *function = strncmp(name, "cu", 2) == 0 ? find(name, version) : NULL;
+    *function = strncmp(name, "cu", 2) == 0 ? find_version(name, version) : NULL;
     if (!*function)
         simdev_looked_up(name);
     if (result)

@@ -37,7 +37,7 @@ struct error {
     const char *name, *text;
 };
 
-static const struct error *find(CUresult code)
+static const struct error *find_error(CUresult code)
 {
 #define ROW(error, words) {error, #error, words},
     static const struct error errors[] = {ERRORS(ROW)};
@@ -51,14 +51,14 @@ static const struct error *find(CUresult code)
 
 CUresult cuGetErrorName(CUresult code, const char **name)
 {
-    const struct error *error = find(code);
+    const struct error *error = find_error(code);
     *name = error ? error->name : NULL;
     return error ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGetErrorString(CUresult code, const char **text)
 {
-    const struct error *error = find(code);
+    const struct error *error = find_error(code);
     *text = error ? error->text : NULL;
     return error ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

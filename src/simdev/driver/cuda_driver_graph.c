@@ -295,7 +295,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
     return result;
 }
 
-static cudaError_t update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+static cudaError_t update_graph(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
     cudaGraphExecUpdateResultInfo own = {.result = cudaGraphExecUpdateError};
     const cudaError_t error = cudaGraphExecUpdate(exec, graph, &own);
@@ -308,7 +308,7 @@ static cudaError_t update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResu
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
-    return CUDA_DRIVER_CALL(update(exec, graph, info));
+    return CUDA_DRIVER_CALL(update_graph(exec, graph, info));
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)

@@ -13,8 +13,8 @@ static cudaError_t as_driver(cudaError_t error)
     return error == cudaErrorInvalidConfiguration ? cudaErrorInvalidValue : error;
 }
 
-static cudaError_t launch(const char *name, CUfunction function, const struct simdev_grid *grid,
-                          CUstream stream)
+static cudaError_t launch_kernel(const char *name, CUfunction function,
+                                 const struct simdev_grid *grid, CUstream stream)
 {
     return as_driver(simdev_launch(name, function, grid, stream));
 }
@@ -29,7 +29,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                                      .arguments = parameters};
     if (cuda_driver_is_planner(__builtin_return_address(0)))
         return CUDA_ERROR_NO_DEVICE;
-    return CUDA_DRIVER_CALL(launch(__func__, function, &grid, stream));
+    return CUDA_DRIVER_CALL(launch_kernel(__func__, function, &grid, stream));
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
@@ -44,7 +44,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
                                      .arguments = parameters};
     if (cuda_driver_is_planner(__builtin_return_address(0)))
         return CUDA_ERROR_NO_DEVICE;
-    return CUDA_DRIVER_CALL(launch(__func__, function, &grid, stream));
+    return CUDA_DRIVER_CALL(launch_kernel(__func__, function, &grid, stream));
 }
 
 static struct simdev_grid grid_of(const CUlaunchConfig *config)
@@ -69,7 +69,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
         return CUDA_ERROR_INVALID_VALUE;
     struct simdev_grid grid = grid_of(config);
     grid.arguments = parameters;
-    return CUDA_DRIVER_CALL(launch(__func__, function, &grid, config->hStream));
+    return CUDA_DRIVER_CALL(launch_kernel(__func__, function, &grid, config->hStream));
 }
 
 /* --- attributes --- */

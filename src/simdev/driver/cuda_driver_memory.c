@@ -213,8 +213,8 @@ CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
     return CUDA_DRIVER_CALL(cudaMemset(pointer(to), value, bytes));
 }
 
-static cudaError_t set(const char *function, CUdeviceptr to, unsigned value, unsigned element,
-                       size_t count, CUstream stream)
+static cudaError_t set_memory(const char *function, CUdeviceptr to, unsigned value,
+                              unsigned element, size_t count, CUstream stream)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, element, &bytes))
@@ -224,20 +224,20 @@ static cudaError_t set(const char *function, CUdeviceptr to, unsigned value, uns
 
 CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count)
 {
-    return CUDA_DRIVER_CALL(set(__func__, to, value, 2, count, CU_STREAM_LEGACY));
+    return CUDA_DRIVER_CALL(set_memory(__func__, to, value, 2, count, CU_STREAM_LEGACY));
 }
 
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count)
 {
-    return CUDA_DRIVER_CALL(set(__func__, to, value, 4, count, CU_STREAM_LEGACY));
+    return CUDA_DRIVER_CALL(set_memory(__func__, to, value, 4, count, CU_STREAM_LEGACY));
 }
 
 CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream)
 {
-    return CUDA_DRIVER_CALL(set(__func__, to, value, 2, count, stream));
+    return CUDA_DRIVER_CALL(set_memory(__func__, to, value, 2, count, stream));
 }
 
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
 {
-    return CUDA_DRIVER_CALL(set(__func__, to, value, 4, count, stream));
+    return CUDA_DRIVER_CALL(set_memory(__func__, to, value, 4, count, stream));
 }

@@ -41,7 +41,7 @@ static CUresult unload(struct simdev_module *module)
     return simdev_module_unload(module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult find(struct simdev_module *module, const char *name, void **out)
+static CUresult find_kernel(struct simdev_module *module, const char *name, void **out)
 {
     if (!name || !out)
         return CUDA_ERROR_INVALID_VALUE;
@@ -106,7 +106,7 @@ CUresult cuModuleUnload(CUmodule module)
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-    return find(of_module(module), name, (void **)function);
+    return find_kernel(of_module(module), name, (void **)function);
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module,
@@ -162,7 +162,7 @@ CUresult cuLibraryUnload(CUlibrary library)
 
 CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
-    return find(of_library(library), name, (void **)kernel);
+    return find_kernel(of_library(library), name, (void **)kernel);
 }
 
 CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library)

@@ -215,7 +215,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *memory, size_t bytes)
     return CUDA_DRIVER_CALL(allocate(memory, bytes));
 }
 
-static cudaError_t release(CUdeviceptr memory)
+static cudaError_t release_memory(CUdeviceptr memory)
 {
     cudaError_t error = cudaFree((void *)(uintptr_t)memory);
     return error == cudaSuccess && memory == 0 ? cudaErrorInvalidValue : error;
@@ -223,7 +223,7 @@ static cudaError_t release(CUdeviceptr memory)
 
 CUresult cuMemFree_v2(CUdeviceptr memory)
 {
-    return CUDA_DRIVER_CALL(release(memory));
+    return CUDA_DRIVER_CALL(release_memory(memory));
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes, CUstream stream)

@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     bool taken;
     cudaStream_t stream;
-} plan[PLANS]; /* under lock; 0 is never given */
+} plan[PLANS]; /* under lock; 0 is never a plan */
 
 STANDIN_EXPORT int STANDIN(cufftCreate)(int *out)
 {

@@ -25,7 +25,7 @@ STANDIN_EXPORT int STANDIN(ncclGetUniqueId)(struct unique_id *id)
     return 0;
 }
 
-static int make(void **out, int ranks, int rank)
+static int make_communicator(void **out, int ranks, int rank)
 {
     if (!out || rank != 0)
         return INVALID_ARGUMENT;
@@ -40,20 +40,20 @@ static int make(void **out, int ranks, int rank)
 STANDIN_EXPORT int STANDIN(ncclCommInitRank)(void **out, int ranks, struct unique_id id, int rank)
 {
     (void)id;
-    return make(out, ranks, rank);
+    return make_communicator(out, ranks, rank);
 }
 
 STANDIN_EXPORT int STANDIN(ncclCommInitRankConfig)(void **out, int ranks, struct unique_id id,
                                                    int rank, void *config)
 {
     (void)id, (void)config;
-    return make(out, ranks, rank);
+    return make_communicator(out, ranks, rank);
 }
 
 STANDIN_EXPORT int STANDIN(ncclCommInitAll)(void **out, int ranks, const int *devices)
 {
     (void)devices;
-    return make(out, ranks, 0);
+    return make_communicator(out, ranks, 0);
 }
 
 STANDIN_EXPORT int STANDIN(ncclCommCount)(const void *communicator, int *count)

@@ -98,7 +98,7 @@ static bool estimate(const struct standin_function *function, const uintptr_t *a
     return true;
 }
 
-static bool tell(const struct standin_function *function, const uintptr_t *argument)
+static bool write_number(const struct standin_function *function, const uintptr_t *argument)
 {
     int *at = (int *)argument[function->result[0].argument];
     if (at)
@@ -152,7 +152,7 @@ static uintptr_t call(const struct standin_function *function, const uintptr_t *
     case STANDIN_ANSWER:
         return (uintptr_t)function->value;
     case STANDIN_TELL:
-        good = tell(function, argument);
+        good = write_number(function, argument);
         break;
     case STANDIN_PROPERTY:
         good = property(function, argument);

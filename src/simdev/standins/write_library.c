@@ -118,7 +118,7 @@ static void add_symbol(struct writer *w, const char *name, Elf64_Half version, b
         return;
     *number = version;
     if (w->symbols++ == 0)
-        return; /* the first one is no symbol */
+        return; /* the first entry is not a symbol */
     *symbol = (Elf64_Sym){.st_name = add_text(w, STRINGS, name),
                           .st_info = ELF64_ST_INFO(STB_GLOBAL, defined ? STT_FUNC : STT_NOTYPE),
                           .st_shndx = defined ? (Elf64_Half)(TEXT + 1) : SHN_UNDEF,
@@ -210,7 +210,7 @@ static void add_names(struct writer *w)
 }
 
 /* Assigns offsets to the parts. Their sizes do not change after this. */
-static uint64_t place(struct writer *w)
+static uint64_t place_parts(struct writer *w)
 {
     uint64_t at = sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr);
     for (int i = 0; i < PARTS; i++) {
@@ -237,7 +237,7 @@ static void add_structure(struct writer *w, size_t index, const struct standin_f
 }
 
 /* Code, structures, and the values of symbols. */
-static void fill(struct writer *w)
+static void fill_parts(struct writer *w)
 {
     Elf64_Sym *symbol = (Elf64_Sym *)(void *)w->part[SYMBOLS].at + 1 + w->slots;
     const uint64_t common = w->place[TEXT], first = common + STANDIN_COMMON;
@@ -353,7 +353,7 @@ static unsigned char *put_file(const struct writer *w, uint64_t end, const uint3
     return file;
 }
 
-static unsigned char *make(struct writer *w, size_t *size)
+static unsigned char *make_library(struct writer *w, size_t *size)
 {
     uint32_t name[PARTS];
     add_names(w);
@@ -371,12 +371,12 @@ static unsigned char *make(struct writer *w, size_t *size)
         w->part[VERSIONS].used = 0;
     if (w->broken)
         return NULL;
-    const uint64_t end = place(w);
+    const uint64_t end = place_parts(w);
     w->part[RELOCATIONS].used = 0;
     for (size_t i = 0; i < w->slots; i++)
         add_relocation(w, w->place[GOT] + 8 * i, (uint32_t)(i + 1), w->machine->absolute, 0);
     w->part[RELOCATIONS].used += w->stubs * sizeof(Elf64_Rela);
-    fill(w);
+    fill_parts(w);
     fill_dynamic(w, soname, core);
     return put_file(w, end, name, size);
 }
@@ -384,7 +384,7 @@ static unsigned char *make(struct writer *w, size_t *size)
 unsigned char *standin_write(const struct standin_plan *plan, size_t *size)
 {
     struct writer writer = {.plan = plan, .machine = standin_machine(plan->machine)};
-    unsigned char *file = writer.machine ? make(&writer, size) : NULL;
+    unsigned char *file = writer.machine ? make_library(&writer, size) : NULL;
     for (int i = 0; i < PARTS; i++)
         free(writer.part[i].at);
     return file;
