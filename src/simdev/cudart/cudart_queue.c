@@ -63,8 +63,7 @@ static _Thread_local bool on_worker;
 
 static struct simdev_clock seen;   /* work that some host thread has seen the end of */
 static struct CUstream_st *chosen; /* the stream whose head may run, if there is a seed */
-static unsigned queued,
-    asked; /* unfinished operations; queries by the host since the last operation */
+static unsigned queued, asked;     /* unfinished operations; queries since the last one */
 
 static void free_op(struct simdev_op *op)
 {
@@ -113,8 +112,7 @@ static bool is_blocking(const struct CUstream_st *stream)
     return !stream->is_legacy && !(stream->flags & cudaStreamNonBlocking);
 }
 
-/* The legacy default stream of a context waits for every blocking stream, and every blocking stream
- * waits for it. */
+/* A context's legacy default stream and its blocking streams wait for each other. */
 static bool waits_for(const struct CUstream_st *stream, const struct CUstream_st *other)
 {
     const bool ordered =
@@ -130,8 +128,7 @@ static bool add_implicit_deps(struct simdev_op *op, const struct CUstream_st *st
     return true;
 }
 
-/* Sets the clock of an operation that is being queued: everything ordered before it, finished or
- * not. */
+/* The clock of a new operation: everything ordered before it, finished or not. */
 static void set_clock(struct simdev_op *op, struct CUstream_st *stream)
 {
     if (!simdev_race_on())
@@ -366,8 +363,7 @@ static struct CUstream_st *stream_of(cudaStream_t handle)
     return stream && !stream->closing ? stream : NULL;
 }
 
-/* The time of completion on a GPU of the profile: it starts as soon as its dependencies are done.
- */
+/* Time of completion on a GPU of the profile. It starts when its dependencies are done. */
 static void set_time(struct simdev_op *op, struct CUstream_st *stream)
 {
     uint64_t start = stream->time;
@@ -536,8 +532,7 @@ static void wait_for_progress(void)
     host_waiters--;
 }
 
-/* Counts a wait also if the device has already finished, so that the count does not depend on its
- * speed. */
+/* Counts a wait even if the device has finished: independent of its speed. */
 static void count_wait(void)
 {
     simdev_count(simdev_driver_call() ? SIMDEV_DRIVER_WAITS : SIMDEV_WAITS);
