@@ -402,24 +402,24 @@ no_compiled_files()
 }
 
 check 'the library never ends the process or writes to stdout' no_exit_no_stdout
-check 'nothing runs when the library is loaded' no_constructor
-check 'the environment is read in src/config only' no_getenv
-check 'symbols are looked up in src/cudnn/bind/real.c and src/intercept/loader/dlsym* only' no_dlsym
+check 'the library has no constructor' no_constructor
+check 'only src/config reads the environment' no_getenv
+check 'only src/cudnn/bind/real.c and src/intercept/loader/dlsym* look up symbols' no_dlsym
 check 'the library and the command are hardened' hardened
-check 'no frame takes more than 40 KiB of a stack' no_large_frame
-check 'locks are those of src/base/lock.h' no_other_locks
-check 'ARCHITECTURE.md has the locks in their order' locks_are_documented
-check 'NVIDIA headers are seen in src/cudnn only' no_nvidia_outside
-check 'include/convshim has no NVIDIA header' no_nvidia_in_contracts
-check 'nothing is compiled by version of cuDNN or CUDA' no_version_switch
+check 'no stack frame is larger than 40 KiB' no_large_frame
+check 'all locks are those of src/base/lock.h' no_other_locks
+check 'ARCHITECTURE.md lists the locks in their order' locks_are_documented
+check 'only src/cudnn includes NVIDIA headers' no_nvidia_outside
+check 'include/convshim includes no NVIDIA header' no_nvidia_in_contracts
+check 'no code depends on the cuDNN or CUDA version at compile time' no_version_switch
 check 'no file is longer than 700 lines' no_long_file
-check 'every part uses only the parts that it may use; there is no circle' arrows_point_down
-check 'tests reach the product through its headers' tests_use_headers
+check 'every part uses only the parts that it may use, without a circle' arrows_point_down
+check 'tests use the product through its headers' tests_use_headers
 check 'no two exported functions share a name' names_are_unique
 check 'the planner, the decisions and the policies are pure' planner_is_pure
 check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_needed
-check 'libconvshim.so exports what entries.def and api.def list, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries
-check 'inih is inside libconvshim.so and not visible' inih_is_inside
+check 'libconvshim.so exports the lists of entries.def and api.def, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries
+check 'libconvshim.so contains inih and does not export it' inih_is_inside
 check 'no file names a path of one machine' no_machine_path
 check 'no compiled file is in the repository' no_compiled_files
 echo "1..$number"

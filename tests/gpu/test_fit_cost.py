@@ -171,7 +171,7 @@ def simulated_times_and_empty_results_are_refused():
         path = os.path.join(folder, "results.json")
         for results, words in (
             ({"simulated": True, "predictions": {"profile": {}, "points": [{}]}}, "simulated"),
-            ({"simulated": False}, "nothing to fit to"),
+            ({"simulated": False}, "no points to fit to"),
         ):
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(results, file)
