@@ -129,7 +129,8 @@ static enum cs_status list_in(struct deciding *deciding, const struct cs_goal *g
     deciding->dear |= priced == CS_DEAR;
     if (status == CS_OK && priced == CS_PRICED && deciding->referee)
         status = cs_price_each(search, goal, mode);
-    if (status != CS_OK || priced != CS_UNPRICED || deciding->question.vendor->compiles)
+    if (status != CS_OK || priced != CS_UNPRICED || deciding->question.vendor->compiles ||
+        !cs_shortlist_empty(&search->list))
         return status;
     begin(deciding);
     return cs_search_axes(search, mode, 0);
@@ -152,7 +153,8 @@ static bool is_done(const struct deciding *deciding)
 }
 
 /* Views with the application's knobs. Slices of some engines require as much as the whole, or are
- * refused: then with the engine's own knobs, on another engine, as packed copies. */
+ * refused: then with the engine's own knobs, on another engine. Packed copies are tried where no
+ * view fits, and where cuDNN refuses a view that would cost less than those that fit. */
 static enum cs_status list_under(struct deciding *deciding, int64_t limit)
 {
     const struct cs_vendor *vendor = deciding->question.vendor;
@@ -172,7 +174,8 @@ static enum cs_status list_under(struct deciding *deciding, int64_t limit)
         if (status == CS_OK && !is_done(deciding))
             status = list_similar(deciding);
     }
-    if (status == CS_OK && !is_done(deciding) && limits->staging == CS_STAGING_AUTO)
+    if (status == CS_OK && (!is_done(deciding) || deciding->search.refused) &&
+        limits->staging == CS_STAGING_AUTO)
         status = list_in(deciding, &goal, (struct cs_mode){.lanes = limits->lanes, .staged = true});
     return status;
 }

@@ -85,12 +85,11 @@ static bool is_new(struct turns *turns, const struct cs_tiling *tiling)
     return true;
 }
 
-/* The cost of the last tiling that is listed. */
-static double cost_of_last(const struct turns *turns)
+/* The cost of a tiling that is listed. */
+static double cost_at(const struct turns *turns, int index)
 {
-    const struct cs_shortlist *list = &turns->search->list;
-    const struct cs_candidate *last = &list->candidate[list->count - 1];
-    return cs_goal_cost(turns->goal, (double)last->workspace, last->seconds);
+    const struct cs_candidate *listed = &turns->search->list.candidate[index];
+    return cs_goal_cost(turns->goal, (double)listed->workspace, listed->seconds);
 }
 
 /* Asks about the best guess. False: no further one is worth it. */
@@ -106,11 +105,12 @@ static bool take_turn(struct turns *turns, enum cs_status *status_p)
     if (*status_p != CS_OK)
         return false;
     turns->refused |= probed != CS_FITS;
+    turns->search->refused |= probed == CS_HOLE;
     if (probed == CS_HOLE)
         turns->forms.skipped |= cs_forms_without(form, &guess);
     if (probed != CS_FITS)
         return true;
-    double true_cost = cost_of_last(turns);
+    double true_cost = cost_at(turns, turns->search->list.count - 1);
     turns->listed = true;
     if (true_cost < turns->least)
         turns->least = true_cost;
@@ -132,6 +132,10 @@ enum cs_status cs_price_search(struct cs_search *search, const struct cs_goal *g
 {
     struct turns turns = turns_of(search, goal, mode);
     enum cs_status status = CS_OK;
+    for (int i = 1; i < search->list.count; i++) {
+        const double cost = cost_at(&turns, i);
+        turns.least = cost < turns.least ? cost : turns.least;
+    }
     while (turns.asked < MOST_TURNS && search->purse.left > 0 && take_turn(&turns, &status))
         continue;
     *priced_p = turns.listed                          ? CS_PRICED

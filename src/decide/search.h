@@ -34,6 +34,7 @@ struct cs_search {
     struct cs_purse purse;
     struct cs_shortlist list;
     bool overflowed;     /* some cut left 64 bits */
+    bool refused;        /* the vendor refused a guess */
     bool equal_padding;  /* tiles have equal padding from now on: no other was taken */
     int unequal;         /* times that equal padding was no help */
     struct cs_plan plan; /* the cut under examination: every function here may leave another */
