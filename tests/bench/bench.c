@@ -1,7 +1,7 @@
-/* Host time of the calls that a program makes for every convolution, on a cuDNN that does nothing.
- * An ordinary program: the same binary runs without and with the library. Prints "NAME NANOSECONDS"
- * a line. With the argument "large" it is the call of a plan that requires 16 MiB of workspace, and
- * the bytes that are told for it. */
+/* Host time of the calls that a program makes for every convolution, on a cuDNN without effects. An
+ * ordinary program: the same binary runs without and with the library. Prints "NAME NANOSECONDS" a
+ * line. With the argument "large" it times the call of a plan that requires 16 MiB of workspace,
+ * and prints the reported bytes. */
 #include "bench.h"
 
 #include <cudnn.h>
@@ -97,8 +97,7 @@ static cudnnBackendDescriptor_t make_operation(int64_t extent)
     return operation;
 }
 
-/* Convolves images of extent x extent. Without an engine it requires little, whatever the extent.
- */
+/* Convolves images of extent x extent. Without an engine it requires little, for any extent. */
 static cudnnBackendDescriptor_t make_plan(int64_t extent, const int64_t *index)
 {
     cudnnBackendDescriptor_t graph = make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -150,7 +149,7 @@ static cudnnTensorDescriptor_t make_image(int extent)
     return made;
 }
 
-/* A convolution by the same algorithm that requires much; what is told for it does not matter. */
+/* A convolution by the same algorithm that requires much; its reported size is not used. */
 static void ask_for_much(cudnnTensorDescriptor_t x)
 {
     void *any = memory;
@@ -179,7 +178,7 @@ static void measure_oversized(void)
     plan = make_plan(256, &engine);
     check(cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
                                    1, NULL, &reported));
-    /* Nobody looks into it, but operands that overlap would not be tiled. */
+    /* The contents are never read, but overlapping operands would not be tiled. */
     char *provided = malloc(3 * OPERAND + (size_t)reported);
     for (int i = 0; i < 3; i++)
         operand[i] = provided + i * OPERAND;

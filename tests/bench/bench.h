@@ -20,8 +20,8 @@ static inline int bench_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Nanoseconds that one call of `work` takes: the median of many batches, so that what disturbs some
- * of them does not count. */
+/* Nanoseconds of one call of `work`: the median of many batches, so that disturbances of some of
+ * them do not count. */
 static inline double bench_median(void (*work)(void))
 {
     enum {

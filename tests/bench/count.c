@@ -1,6 +1,5 @@
-/* What counting a call costs: one that ran as tiles, which counts most. Of many sites in turn by
- * one thread, and of one site by two threads at once. Prints "count NANOSECONDS" and
- * "count_together NANOSECONDS". */
+/* The cost of counting a tiled call, which counts most: of many sites in turn by one thread, and of
+ * one site by two threads at once. Prints "count NANOSECONDS" and "count_together NANOSECONDS". */
 #include "account/account.h"
 #include "bench.h"
 #include "random_problem.h"
@@ -78,7 +77,7 @@ int main(void)
     pthread_join(other, NULL);
     bool good = adds_up();
     if (!good)
-        fprintf(stderr, "count: what was counted does not add up\n");
+        fprintf(stderr, "count: the counts do not add up\n");
     free(account);
     return good ? 0 : 1;
 }

@@ -1,7 +1,7 @@
-/* What cudnnBackendFinalize of a plan takes, for every different layer of a list that cuDNN plans:
+/* The time of cudnnBackendFinalize of a plan, for every different layer of a list that cuDNN plans:
  * the first time and again. An ordinary program: the same binary runs without and with the library.
- * Prints "LAYER WORKSPACE FIRST AGAIN WALL" a line: nanoseconds of the processor, since those of
- * the clock are also other programs', and for the first time of the clock too. */
+ * Prints "LAYER WORKSPACE FIRST AGAIN WALL" a line: nanoseconds of the processor, since wall time
+ * includes other programs, and for the first time also wall time. */
 #include "bench.h"
 #include "support/apps/csv.h"
 

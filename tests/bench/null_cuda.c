@@ -1,5 +1,5 @@
-/* A driver that does nothing and is always done: a libcuda.so.1 behind which only the cost of the
- * calls is left. Handles are addresses that nobody looks at. */
+/* A driver without effects whose work is always done: a libcuda.so.1 with which only the cost of
+ * the calls remains. Handles are addresses that are never dereferenced. */
 #include <cuda.h>
 #include <stddef.h>
 #include <stdlib.h>

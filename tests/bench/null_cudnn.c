@@ -1,6 +1,6 @@
-/* The backend API of a do-nothing cuDNN: what descriptors need to remember so that plans want
+/* The backend API of a cuDNN without effects: the state that descriptors need so that plans require
  * workspace. They are small allocations, as in the real one. Together with null_legacy.c and
- * null_rest.c it makes a libcudnn.so.9 behind which only the cost of the call chain is left. */
+ * null_rest.c it makes a libcudnn.so.9 with which only the cost of the call chain remains. */
 #include <cudnn.h>
 #include <cudnn_backend.h>
 #include <stdbool.h>
@@ -14,10 +14,10 @@ enum {
     HEURISTICS_ENGINE = 1
 };
 
-/* What a plan inherits from all that it is made of. */
+/* Properties that a plan inherits from all descriptors that it is made of. */
 struct descriptor {
     int64_t elements; /* of the largest tensor */
-    int64_t engine;   /* -1: never said */
+    int64_t engine;   /* -1: not set */
 };
 
 _Static_assert(sizeof(struct descriptor) <= DESCRIPTOR_BYTES, "a descriptor has room for it");
@@ -105,7 +105,7 @@ static int64_t number(const struct descriptor *descriptor, cudnnBackendAttribute
     }
 }
 
-/* Of descriptors, what another one was made from is known, and one result of the heuristics. */
+/* Readable descriptors: the one that another was made from, and one result of the heuristics. */
 static bool has_part(cudnnBackendAttributeName_t name)
 {
     return name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG || name == CUDNN_ATTR_ENGINECFG_ENGINE ||

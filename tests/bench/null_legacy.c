@@ -16,7 +16,7 @@ enum {
 };
 
 struct shape {
-    int dims; /* 0: memory that nobody has filled */
+    int dims; /* 0: memory that was never filled */
     cudnnDataType_t type;
     cudnnTensorFormat_t format;
     int extent[MAX_DIMS], stride[MAX_DIMS];
@@ -209,8 +209,8 @@ cudnnStatus_t cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t descripto
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Of described convolutions as much as the larger tensor of f32 elements; else one algorithm
- * requires much, and the others can be had for little. */
+/* For described convolutions the larger tensor of f32 elements. Otherwise one algorithm requires
+ * much, and the others little. */
 static size_t workspace(const void *a, const void *b, int algorithm)
 {
     const void *descriptor[] = {a, b};
@@ -227,8 +227,8 @@ static size_t workspace(const void *a, const void *b, int algorithm)
     return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT ? LARGE_WORKSPACE : WORKSPACE;
 }
 
-/* The three kinds of answers have the same fields. Nothing is recommended for what is not
- * described. */
+/* The three kinds of results have the same fields. For undescribed convolutions no algorithm is
+ * recommended. */
 #define RECOMMEND(algorithm, x, y)                                                                 \
     do {                                                                                           \
         (void)handle, (void)conv;                                                                  \

@@ -1,6 +1,6 @@
-/* Every function of cuDNN that the library or a program of the tests calls, doing nothing. No
- * header: arguments do not matter to a function that ignores them, and what it returns stands for
- * CUDNN_STATUS_SUCCESS. The other files override those that must answer. */
+/* Every function of cuDNN that the library or a program of the tests calls, without effects. No
+ * header: a function that ignores its arguments needs no types, and its result is
+ * CUDNN_STATUS_SUCCESS. The other files override the functions that must return values. */
 #define CS_CALL(name)                                                                              \
     int name(void);                                                                                \
     __attribute__((weak)) int name(void)                                                           \

@@ -1,9 +1,9 @@
-/* What a framework's benchmark mode spends on a convolution before it runs anything: the real
- * cuDNN's list of engines, and a plan of every one of them that is built. For every different layer
+/* The time that a framework's benchmark mode spends on a convolution before it runs anything: the
+ * real cuDNN's list of engines, and a plan of each engine that is built. For every different layer
  * of a list of layers, an ordinary program: the same binary runs without and with the library.
- * Prints "LAYER WORKSPACE PLANS NANOSECONDS" a line, of the processor; the workspace is the
- * largest. Engines that cuDNN compiles take seconds and are passed over; with the argument
- * "compiled" they are not, and only every EVERYth layer is looked at. */
+ * Prints "LAYER WORKSPACE PLANS NANOSECONDS" a line, of processor time; the workspace is the
+ * largest. Engines that cuDNN compiles take seconds and are skipped. With the argument "compiled"
+ * they are included, and only every EVERYth layer is tried. */
 #include "bench.h"
 #include "support/apps/csv.h"
 

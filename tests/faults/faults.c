@@ -1,7 +1,7 @@
-/* Which point fails. FAULT_AT=N: the N-th of the process alone; FAULT_AT=N+: that and all behind
- * it; unset: none. FAULT_REPORT=PATH is written when the process ends: how many points there were,
- * and what the first one that failed was. FAULT_STACKS=PATH: a line for each point with a number of
- * the calls that led there: the program's, the library's, nobody else's threads'. */
+/* Selects the failing point. FAULT_AT=N: the N-th of the process alone; FAULT_AT=N+: that and all
+ * later ones; unset: none. FAULT_REPORT=PATH is written when the process ends: the number of
+ * points, and the name of the first that failed. FAULT_STACKS=PATH: a line for each point with a
+ * number for the calls that led to it, in threads of the program and of the library. */
 #define CS_FAULTS_ITSELF
 #include "faults.h"
 

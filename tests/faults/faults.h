@@ -1,6 +1,6 @@
 /* Included before everything else in the library that `make faults` builds: each of its own
- * allocations, and each call that it makes to cuDNN, the CUDA driver and the runtime, asks first
- * whether it is to fail. */
+ * allocations, and each call that it makes to cuDNN, the CUDA driver and the runtime, first checks
+ * whether it must fail. */
 #ifndef FAULTS_H
 #define FAULTS_H
 

@@ -1,5 +1,5 @@
-"""Small programs in every mode of the library: tests/faults/run.py lets their calls fail, tests/sweeps/accounts.py looks at what
-the device saw of them."""
+"""Small programs in every mode of the library: tests/faults/run.py makes their calls fail, and
+tests/sweeps/accounts.py checks the device's counts."""
 import os
 import subprocess
 
@@ -60,7 +60,7 @@ WRONG = ("an output element was not written", "differs from the host loop", "wro
 
 
 def device_environment(build):
-    """What with-simdev sets."""
+    """The variables that with-simdev sets."""
     listed = subprocess.run([os.path.join(ROOT, "scripts/with-simdev"), "--", "env", "-0"], check=True, capture_output=True,
                             env=dict(os.environ, SIMDEV_DIR=os.path.join(build, "simdev"))).stdout
     environment = dict(item.split("=", 1) for item in listed.decode().split("\0") if "=" in item)

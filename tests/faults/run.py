@@ -3,11 +3,13 @@
 
     tests/faults/run.py BUILD [--mode NAME]... [--every K | --stacks] [--jobs N] [--record]
 
-BUILD/faults/libconvshim.so counts these calls as points (faults.h). Each mode, a program with options, is run once to count them,
-then once for every point (every K-th, each K-th part of a mode from another one on; with --stacks the first and the last of those
-that the same calls lead to), which fails alone, and for some of them with all that follow. Whatever failed, the program must end by itself, with the right result or with a status that cuDNN may
-give, and the device must see nothing illegal. A mode with fewer points than points.txt records fails: something is no longer
-called, or no longer seen. --record writes that file, with nine tenths of what was counted. Prints TAP.
+BUILD/faults/libconvshim.so counts these calls as points (faults.h). Each mode, a program with options, runs once to
+count them. Then it runs once for every point, which fails alone, and for some points with all later ones. With
+--every, it runs for every K-th point, from a different start in each mode; with --stacks, for the first and the last
+of the points with the same calls. After each failure the program must end by itself, with the right result or with a
+status that cuDNN may return, and the device must see no illegal call. A mode with fewer points than points.txt records
+fails: some calls are no longer made, or no longer seen. --record writes that file, with nine tenths of the counts.
+Prints TAP.
 """
 import argparse
 import concurrent.futures
@@ -41,7 +43,8 @@ class Mode:
                 self.stacks[stack] = (min(first, int(point)), max(last, int(point)))
 
     def run(self, at):
-        """What is wrong with a run in which that point fails (None: none does), how many points it had, what failed."""
+        """The fault of a run in which that point fails (None: no point), its number of points, and the call that
+        failed."""
         with tempfile.TemporaryDirectory(prefix="convshim-fault-") as folder:
             environment = dict(self.environment, FAULT_REPORT=os.path.join(folder, "points"), HOME=folder,
                                XDG_CONFIG_HOME=folder, XDG_CACHE_HOME=folder, XDG_STATE_HOME=folder,

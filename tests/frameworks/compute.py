@@ -1,8 +1,8 @@
 """PyTorch's convolutions on the simulated device in compute mode against PyTorch's own on the CPU: forward and both gradients. Then
 cuDNN's other layers (compute_layers.py).
 
-Values go in and out by copies and are made on the host, so that nothing but cuDNN has to be computed. Prints TAP; a point
-holds if all three results are within what rounding to the type and another order of sums can explain.
+Values are made on the host and copied, so that the device computes cuDNN's functions alone. Prints TAP. A point holds if the
+differences of all three results can be explained by rounding to the type and by another order of sums.
 """
 import ctypes
 import sys
@@ -11,7 +11,7 @@ import torch
 
 import compute_layers
 
-# name, spatial dimensions, batch, channels in and out, extent, filter, and what torch.nn.functional.conv takes
+# name, spatial dimensions, batch, channels in and out, extent, filter, and arguments of torch.nn.functional.conv
 CASES = [
     ("1-D", 1, 2, 8, 16, 100, 5, {"padding": 2}),
     ("2-D", 2, 2, 16, 32, 24, 3, {"padding": 1}),
@@ -55,7 +55,7 @@ def check(case, dtype):
 
 
 def points():
-    """(name, what gives the worst difference, tolerance)."""
+    """(name, a function that returns the largest difference, tolerance)."""
     for case in CASES:
         for dtype in TOLERANCE:
             yield f"{case[0]}, {str(dtype).removeprefix('torch.')}", lambda: check(case, dtype), TOLERANCE[dtype]
@@ -86,7 +86,8 @@ def main():
 if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
-    # Not sys.exit: autograd's thread may still be letting go of the last tensors, and Python before 3.14 ends a thread that
-    # asks for the interpreter's lock while the interpreter ends. That unwinds through a destructor of PyTorch, which aborts
-    # the process ("terminate called without an active exception"), with and without the library.
+    # Not sys.exit: autograd's thread may still be letting go of the last tensors, and Python before 3.14 ends a
+    # thread that asks for the interpreter's lock while the interpreter ends. That unwinds through a destructor of
+    # PyTorch, which aborts the process ("terminate called without an active exception"), with and without the
+    # library.
     ctypes.CDLL(None).exit(status)

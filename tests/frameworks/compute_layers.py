@@ -1,7 +1,7 @@
-"""cuDNN's layers beside convolutions on the simulated device in compute mode against PyTorch's on the CPU.
+"""cuDNN's layers other than convolutions on the simulated device in compute mode against PyTorch's on the CPU.
 
-PyTorch has kernels of its own for most of these layers, which do not run here, so that cuDNN is called as ctypes has it, on PyTorch's
-device memory. A case returns pairs of (what cuDNN gave, what PyTorch gave).
+PyTorch has its own kernels for most of these layers, which do not run here. So cuDNN is called through ctypes, on PyTorch's
+device memory. A case returns pairs of (cuDNN's result, PyTorch's result).
 """
 import ctypes
 
@@ -36,7 +36,7 @@ class Cudnn:
                                (ctypes.c_int * rank)(*t.stride()))
 
     def run(self, name, *args):
-        """A tensor becomes its descriptor and its address; a number of type float what alpha and beta are."""
+        """A tensor becomes its descriptor and its address; a float becomes alpha or beta."""
         flat, kept = [self.handle], []
         for arg in args:
             if isinstance(arg, torch.Tensor):

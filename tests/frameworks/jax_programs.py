@@ -1,5 +1,5 @@
-"""What scripts/frameworks runs with JAX: functions of convolutions on arrays of zeros. JAX is imported in the child that runs them.
-Each entry returns (function, arguments)."""
+"""Programs that scripts/frameworks runs with JAX: functions of convolutions on arrays of zeros. JAX is imported in
+the child that runs them. Each entry returns (function, arguments)."""
 from program_registry import PROGRAMS, program
 
 

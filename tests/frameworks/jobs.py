@@ -1,7 +1,7 @@
-"""Jobs from standard input, one JSON object a line, each in a forked child; what the child returns is printed as a line of JSON.
+"""Jobs from standard input, one JSON object a line, each in a forked child; the child's result is printed as a line of JSON.
 
-The packages are loaded once, by the parent; a child gets its environment (`env`) before it touches the device, so that each job has a
-device of its own.
+The packages are loaded once, by the parent; a child gets its environment (`env`) before it touches the device,
+so that each job has its own device.
 """
 import json
 import os
@@ -21,8 +21,9 @@ def child(run, job, describe, trouble):
 
 
 def serve(run, describe, load=lambda job: None):
-    """`run(job)` in a child; `describe(error)` is what is said of what it throws; `load(job)` before, in the parent. Packages
-    print what they like to standard output: it goes to standard error, and results alone to where it led."""
+    """`run(job)` in a child; `describe(error)` returns the text of an exception; `load(job)` runs before, in the
+    parent. Packages may print to standard output, so their output goes to standard error, and results alone to
+    standard output."""
     results = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:

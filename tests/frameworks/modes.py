@@ -1,7 +1,7 @@
 """How scripts/frameworks runs a program: the modes of PyTorch.
 
-Imports nothing of a framework, since scripts/frameworks reads the list too. A mode changes the process (`variables`, before PyTorch
-is loaded), and what is called: `make(model, call)` gives the calls to warm up with and to measure.
+Imports nothing of a framework, since scripts/frameworks reads the list too. A mode changes the process
+(`variables`, before PyTorch is loaded), and the calls: `make(model, call)` returns the warm-up calls and the measured ones.
 """
 MODES = {}
 PROGRAMS = ("sd_decode_f16", "basicunet_f32", "resnet50_train_f32")
@@ -14,7 +14,8 @@ class Mode:
 
 
 def mode(text, programs=PROGRAMS, variables=None, by_time=False):
-    """Registers a function by its name. `by_time`: it chooses by times, which a model tells here: no figure of it is a result."""
+    """Registers a function by its name. `by_time`: it chooses by times, which a model predicts here, so its figures
+    are no results."""
     def register(make):
         MODES[make.__name__] = Mode(make, text, programs, variables, by_time)
         return make

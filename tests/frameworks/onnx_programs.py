@@ -1,5 +1,5 @@
-"""What scripts/frameworks runs with ONNX Runtime: models made with onnx.helper, weights zero. Nothing is downloaded.
-Each entry returns (model, input)."""
+"""Programs that scripts/frameworks runs with ONNX Runtime: models made with onnx.helper, weights zero. Nothing is
+downloaded. Each entry returns (model, input)."""
 import numpy
 import onnx
 from onnx import TensorProto, helper

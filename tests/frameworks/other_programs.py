@@ -1,6 +1,6 @@
-"""Programs that no default, rule or price was chosen by: tried once when all of these stood (--programs other).
+"""Programs that influenced no default, rule or price: tried once after all of these were fixed (--programs other).
 
-Each entry as in programs.py. What they show is in docs/results/frameworks-other.md; a program that a choice was looked at with
+Each entry as in programs.py. Their results are in docs/results/frameworks-other.md. A program that was used for a choice
 moves to programs.py.
 """
 import torch

@@ -1,4 +1,4 @@
-"""The programs of one framework, by name: what programs.py, onnx_programs.py and jax_programs.py fill."""
+"""The programs of one framework, by name: programs.py, onnx_programs.py and jax_programs.py register theirs here."""
 PROGRAMS = {}
 
 
@@ -8,7 +8,7 @@ class Program:
 
 
 def program(group, text):
-    """Registers a function by its name; it returns what is run and what that is run on."""
+    """Registers a function by its name; it returns a model or function and its arguments."""
     def register(make):
         PROGRAMS[make.__name__] = Program(make, group, text)
         return make

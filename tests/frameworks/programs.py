@@ -1,6 +1,6 @@
-"""What scripts/frameworks runs: models of public packages with random weights.
+"""Programs that scripts/frameworks runs: models of public packages with random weights.
 
-Each entry returns (model, call): a model, and what one call of it does. Nothing is downloaded and nothing of the packages is changed.
+Each entry returns (model, call): a model, and a function that calls it once. Nothing is downloaded and nothing of the packages is changed.
 `python programs.py NAME` makes one call of it.
 """
 import inspect
@@ -13,14 +13,14 @@ from program_registry import PROGRAMS, program
 
 
 def load(name):
-    """Imports what a program imports, so that children find it there."""
+    """Imports the modules of a program, so that children find them loaded."""
     text = inspect.getsource(PROGRAMS[name].make) + inspect.getsource(sd_vae)
     for statement in re.findall(r"^ +((?:from \S+ )?import .+)$", text, re.M):
         exec(statement, {})  # a line of this file
 
 
 def on_device(make, dtype=torch.float32):
-    """A model whose weights are what fresh memory holds, brought to the device tensor by tensor as .to() would."""
+    """A model whose weights have the contents of fresh memory, moved to the device tensor by tensor as by .to()."""
     try:
         with torch.device("meta"):
             model = make()

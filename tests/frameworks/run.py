@@ -1,4 +1,4 @@
-"""Runs programs of programs.py in forked children, one after another, and prints what each one took as a line of JSON.
+"""Runs programs of programs.py in forked children, one after another, and prints the memory and time of each as a line of JSON.
 
 Reads jobs from standard input, one JSON object a line: {"program": name, "mode": of modes.py, "env": {...}}; or
 {"published": [{"operation", "dtype", "px"}, ...], ...} for rows of published_peaks.csv of one type.
@@ -23,9 +23,10 @@ def empty():
 
 
 def published(rows):
-    """Rows of one type as they were taken: in one process, one after another, on one model. The cache is emptied after each call
-    to warm up and before the measured one. What is then still held does not count as the call's own: the result of the last call
-    to warm up, and in PyTorch up to 2.9 the workspace of cuBLAS, which keeps a segment of 64 MiB from the first row on."""
+    """Rows of one type as they were measured: in one process, one after another, on one model. The cache is emptied
+    after each warm-up call and before the measured one. Memory that is held then does not count as the call's own:
+    the result of the last warm-up call, and in PyTorch up to 2.9 the workspace of cuBLAS, which keeps a segment of
+    64 MiB from the first row on."""
     dtype = getattr(torch, rows[0]["dtype"])
     vae = programs.sd_vae().to(dtype).to("cuda").eval()
     return [measure_published(vae, row, dtype) for row in rows]

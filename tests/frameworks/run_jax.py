@@ -1,8 +1,9 @@
-"""Runs programs of jax_programs.py under jax.jit, in forked children, and prints what each one took as a line of JSON.
+"""Runs programs of jax_programs.py under jax.jit, in forked children, and prints the memory of each as a line of JSON.
 
-Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed, "env": {...}}. `allocated` is what XLA's plan of the
-compiled program needs beside its arguments and results (memory_analysis), which workspaces are part of. Autotuning chooses by
-times, which a model tells here, and holds the memory of all that it tries: it is off unless asked for.
+Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed, "env":
+{...}}. `allocated` is the memory of XLA's plan for the compiled program without its arguments and results
+(memory_analysis); workspaces are part of it. Autotuning chooses by times, which a model predicts here, and holds the
+memory of all tried plans: it is off unless requested.
 """
 import os
 import time

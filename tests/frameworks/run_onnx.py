@@ -1,7 +1,9 @@
-"""Runs programs of onnx_programs.py in ONNX Runtime's CUDA provider, in forked children, and prints what became of each as a line of JSON.
+"""Runs programs of onnx_programs.py in ONNX Runtime's CUDA provider, in forked children, and prints the outcome of each
+as a line of JSON.
 
-Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed, "env": {...}}. ONNX Runtime tells no peaks: they are the
-device's. Convolutions are chosen by cuDNN's heuristics, or as by default, EXHAUSTIVE, by time, which a model tells here.
+Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed, "env":
+{...}}. ONNX Runtime reports no peaks, so they are the device's. cuDNN's heuristics choose the convolutions; or times
+do, as by default (EXHAUSTIVE), which a model predicts here.
 """
 import time
 

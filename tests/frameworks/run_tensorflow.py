@@ -1,7 +1,8 @@
-"""Runs programs of tensorflow_programs.py in forked children, and prints what each one took as a line of JSON.
+"""Runs programs of tensorflow_programs.py in forked children, and prints the memory of each as a line of JSON.
 
-Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed, "env": {...}}. `allocated` is the peak
-of TensorFlow's own allocator above what the program holds between its calls. The device peak is coarse: the allocator doubles its blocks.
+Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed, "env":
+{...}}. `allocated` is the peak of TensorFlow's own allocator above the memory that the program holds between its
+calls. The device peak is coarse: the allocator doubles its blocks.
 """
 import os
 import time

@@ -1,5 +1,6 @@
-"""What scripts/frameworks runs with TensorFlow: models of keras.applications with random weights, and a U-Net of its layers, on arrays of
-zeros. TensorFlow is imported in the child that runs them. Each entry returns a call of a tf.function."""
+"""Programs that scripts/frameworks runs with TensorFlow: models of keras.applications with random weights, and a
+U-Net of its layers, on arrays of zeros. TensorFlow is imported in the child that runs them. Each entry returns a
+call of a tf.function."""
 from program_registry import PROGRAMS, program
 
 

@@ -1,5 +1,5 @@
-/* Feeds a fuzzer without libFuzzer: the files of a directory, then inputs made from them and from
- * nothing by a fixed generator. Prints TAP; what a fuzzer finds ends the program. */
+/* Feeds a fuzzer without libFuzzer: the files of a directory, then inputs that a fixed generator
+ * makes from them and from scratch. Prints TAP. A finding of a fuzzer ends the program. */
 #include "random_problem.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ static uint64_t draw(uint64_t below)
     return rng_next(&rng) % below;
 }
 
-/* From memory of exactly that size, so that AddressSanitizer sees what is read behind it. */
+/* From memory of exactly that size, so that AddressSanitizer sees reads after its end. */
 static void feed(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size > 0 ? size : 1);
@@ -59,7 +59,7 @@ static size_t read_seed(const char *directory, const char *name, uint8_t *seed)
     return size;
 }
 
-/* Feeds each file and what is made from it; returns how many there are. */
+/* Feeds each file and the inputs made from it. Returns the number of files. */
 static int feed_seeds(const char *path)
 {
     static uint8_t seed[LARGEST];

@@ -1,5 +1,5 @@
-/* Any bytes as an ini file or as CONVSHIM_CONFIG: every option stays within what options.def
- * allows, every note is one line. */
+/* Any bytes as an ini file or as CONVSHIM_CONFIG: every option stays within the bounds of
+ * options.def, and every note is one line. */
 #include "bytes.h"
 #include "config/ini.h"
 
@@ -45,13 +45,13 @@ static void check_words(const struct cs_rule *rule, enum cs_rule_key key, uint32
     require(!cs_rule_has(rule, key) || (words > 0 && words < 8)); /* three words each */
 }
 
-/* A limit of scratch: auto, or within what is allowed. */
+/* A limit of scratch: auto, or within the bounds. */
 static bool is_limit(int64_t bytes)
 {
     return bytes == CS_CONFIG_AUTO || (bytes >= 1024 && bytes <= (int64_t)1 << 40);
 }
 
-/* A rule keeps what is allowed, sets something and has a name of its own. */
+/* A rule keeps to the bounds, sets something and has a unique name. */
 static void check_rule(const struct cs_rules *rules, int index)
 {
     const int64_t tib = (int64_t)1 << 40;
@@ -76,7 +76,7 @@ static void check_rule(const struct cs_rules *rules, int index)
             (rule->lanes >= CS_CONFIG_AUTO && rule->lanes != 0 && rule->lanes <= 8));
 }
 
-/* What is said of them ends with the one that applies, or with none, and is printable. */
+/* The explanation ends with the rule that applies, or with none, and is printable. */
 static void check_explanation(const struct cs_rules *rules)
 {
     static char text[CS_MAX_RULES * 512];
@@ -109,9 +109,8 @@ static void check(const struct cs_config *config)
     require(is_limit(config->workspace));
     require(config->threshold >= CS_CONFIG_AUTO && config->threshold <= tib);
     require(config->price >= 0 && config->price <= 100000000);
-    require(
-        config->max_slowdown == 0 ||
-        (config->max_slowdown >= 1000 && config->max_slowdown <= 1000 * 1000)); /* thousandths */
+    require(config->max_slowdown == 0 || (config->max_slowdown >= 1000 &&
+                                          config->max_slowdown <= 1000 * 1000)); /* thousandths */
     require(config->untileable >= CS_UNTILEABLE_AUTO && config->untileable <= CS_UNTILEABLE_REFUSE);
     require(config->tiles >= 1 && config->tiles <= 1024);
     require(config->lanes >= CS_CONFIG_AUTO && config->lanes != 0 && config->lanes <= 8);
@@ -144,7 +143,7 @@ static int write_rules(const struct cs_rules *rules, char *text, int size)
     return length;
 }
 
-/* What is written is read as the same rules. */
+/* Written rules are read back unchanged. */
 static void check_written(const struct cs_rules *rules)
 {
     static struct cs_config config;

@@ -1,5 +1,5 @@
-/* Any bytes as a list of layers, CSV and JSON: what is read as good are problems that pass
- * cs_problem_check, under names that end, and wrong lists say so. */
+/* Any bytes as a list of layers, CSV and JSON: accepted layers are problems that pass
+ * cs_problem_check, with terminated names. Wrong lists are reported. */
 #include "memory_file.h"
 
 #include "cli/predict/layers.h"

@@ -1,6 +1,6 @@
-/* Legacy descriptors of any contents, as their getters may tell them: a call that comes out
- * described and passes cs_describe_check is one that passes cs_problem_check; and no algorithm,
- * whatever its number, allows more than one that is named. */
+/* Legacy descriptors of any contents, as their getters may return them: a call that is described
+ * and passes cs_describe_check also passes cs_problem_check. No algorithm, of any number, allows
+ * more than one named algorithm. */
 #include "bytes.h"
 #include "legacy_fixture.h"
 

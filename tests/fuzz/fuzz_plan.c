@@ -1,5 +1,6 @@
-/* Any bytes as a convolution: what passes cs_problem_check can be cut, and every cut holds against
- * cs_plan_validate. A damaged plan may be refused or not, but is looked at without harm. */
+/* Any bytes as a convolution: a problem that passes cs_problem_check can be cut, and every cut
+ * passes cs_plan_validate. The check of a damaged plan may have either result, but must not crash.
+ */
 #include "bytes.h"
 #include "convshim/plan.h"
 
@@ -41,9 +42,9 @@ static struct cs_problem take_problem(struct bytes *bytes)
     return p;
 }
 
-/* Most random convolutions are none: gives this one the extents that follow from the others, as far
- * as 64 bits go. */
-static void mend(struct cs_problem *p)
+/* Most random convolutions are invalid. Sets the extents that follow from the others, if they fit
+ * 64 bits. */
+static void make_consistent(struct cs_problem *p)
 {
     int64_t *x = p->tensor[CS_X].dims, *w = p->tensor[CS_FILTER].dims, *y = p->tensor[CS_Y].dims;
     int64_t stride = 1;
@@ -81,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t damage[2] = {bytes_number(&bytes), bytes_number(&bytes)};
     struct cs_problem problem = take_problem(&bytes);
     if (mended)
-        mend(&problem);
+        make_consistent(&problem);
     if (cs_problem_check(&problem) != CS_OK || cs_plan_cut(&problem, &tiling, &plan) != CS_OK)
         return 0;
     cs_plan_settle(&plan);

@@ -1,6 +1,5 @@
-/* Any bytes behind the head of a store's file: lines that were not written whole count for nothing,
- * and what is put in afterwards is found again, by this store and by one that opens the file anew.
- */
+/* Any bytes after the head of a store's file: incomplete lines are ignored, and records that are
+ * added later are found again, by this store and by one that opens the file again. */
 #include "bytes.h"
 #include "memory_file.h"
 

@@ -1,5 +1,5 @@
-/* Any bytes as a JSON summary: what is read as one holds sound numbers and texts, merges with
- * itself and has an anatomy, or says that it has none. */
+/* Any bytes as a JSON summary: an accepted summary has valid numbers and texts, merges with itself,
+ * and has an anatomy or reports that it has none. */
 #include "memory_file.h"
 
 #include "cli/report/summary_reader.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzzer in DIR for SECONDS (30) each, as TAP. What one of them found, and all inputs worth keeping, stay in DIR.
+# Runs every fuzzer in DIR for SECONDS (30) each, as TAP. Findings, and all inputs worth keeping, stay in DIR.
 #
 #   tests/fuzz/run.sh DIR [SECONDS]
 set -euo pipefail

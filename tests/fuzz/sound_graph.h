@@ -9,7 +9,7 @@ enum slot {
     TENSOR_X,
     TENSOR_W,
     TENSOR_Y,
-    TENSOR_B, /* what is added behind the convolution, if it is fused */
+    TENSOR_B, /* the tensor added after the convolution, if it is fused */
     TENSOR_V, /* then the convolution's own result */
     CONV,
     OPERATION,
@@ -82,8 +82,8 @@ static inline void link_one(enum slot slot, int name, enum slot value)
     set(slot, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other);
 }
 
-/* The operations take over what tensors and convolution hold now, the graph what the operations
- * do: the convolution alone, or with an addition behind it. */
+/* The operations refer to the current tensors and convolution, and the graph to the operations: the
+ * convolution alone, or with an addition after it. */
 static inline void link_all(bool fused)
 {
     const void *operations[] = {descriptor[OPERATION], descriptor[ADDITION]};

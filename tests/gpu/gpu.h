@@ -1,5 +1,5 @@
-/* What the programs for a real GPU share: finding the GPU, results as lines of JSON, sizes on the
- * command line. */
+/* Shared parts of the programs for a real GPU: finding the GPU, results as lines of JSON, sizes on
+ * the command line. */
 #ifndef GPU_H
 #define GPU_H
 

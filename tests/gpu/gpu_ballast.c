@@ -26,10 +26,11 @@ struct options {
 static const char USAGE[] =
     "usage: gpu_ballast --leave SIZE -- COMMAND [ARGUMENT...]\n"
     "Allocates all free memory of the GPU but SIZE (64MiB, 256M, 1g, bytes) and runs COMMAND\n"
-    "meanwhile. Its CUDA context is its own and needs memory too: some hundred MiB of SIZE.\n"
+    "at the same time. Its CUDA context is its own and needs memory too: some hundred MiB of "
+    "SIZE.\n"
     "Prints a line of JSON after the command has ended: command_status is its exit status, or\n"
     "128 and the number of the signal.\n"
-    "On the simulated device every process has a GPU of its own: take `with-simdev --capacity`.\n"
+    "On the simulated device every process has its own GPU: take `with-simdev --capacity`.\n"
     "Status: 0 if the command ran, whatever its status; 1 on an error, 2 on usage, 77 without a\n"
     "device.\n";
 
@@ -45,7 +46,7 @@ static void drop_ballast(struct ballast *ballast)
         cudaFree(ballast->block[--ballast->blocks]);
 }
 
-/* The largest block up to `wanted` bytes that can be had; free memory may be in pieces. */
+/* The largest free block up to `wanted` bytes; free memory may be in pieces. */
 static bool take_block(struct ballast *ballast, int64_t wanted, bool *taken)
 {
     *taken = false;

@@ -1,4 +1,5 @@
-/* What the GPU is, and whether cuDNN plans for it from its profile as it does with a handle. */
+/* The properties of the GPU, and whether cuDNN plans for it from its profile as it does with a
+ * handle. */
 #include "../support/apps/csv.h"
 #include "gpu.h"
 #include "plan_query.h"
@@ -28,7 +29,7 @@ struct comparison {
 static const char USAGE[] =
     "usage: gpu_facts [--capture FILE] [--csv FILE] [--model NAME] [--profile FILE]\n"
     "                 [--dir fwd|dgrad|wgrad|all] [--layout nchw|nhwc] [--dtype f32|f16|bf16]\n"
-    "Prints what the GPU and its libraries are, as one line of JSON.\n"
+    "Prints the properties of the GPU and its libraries as one line of JSON.\n"
     "  --capture FILE  write the GPU's device profile there\n"
     "  --csv FILE      plan every layer of the list twice, with the handle and with the profile\n"
     "                  alone, and print a line of JSON for each layer and direction\n"
@@ -134,7 +135,7 @@ static void fail_layer(struct comparison *comparison, const struct csv_layer *la
     fprintf(stderr, "gpu_facts: %s/%s: %s\n", layer->model, layer->layer, what);
 }
 
-/* False if stdout is gone; what fails otherwise is counted. */
+/* False if stdout cannot be written; other failures are counted. */
 static bool compare_layer(struct comparison *comparison, const struct csv_layer *layer,
                           const struct options *options)
 {

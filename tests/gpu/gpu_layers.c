@@ -1,4 +1,4 @@
-/* Runs convolution layers of a list one at a time, and prints what each took of memory and time. */
+/* Runs convolution layers of a list one at a time, and prints the memory and time of each. */
 #include "../support/apps/csv.h"
 #include "gpu.h"
 #include "layer_run.h"

@@ -91,7 +91,7 @@ fail:
     return good;
 }
 
-/* What y should be at these coordinates. */
+/* The expected y at these coordinates. */
 static double sum_products(const struct conv_problem *p, const struct pattern *x,
                            const struct pattern *w, const int64_t *out)
 {

@@ -1,5 +1,5 @@
-/* The numbers that a layer is run on, and what its output should be. An operand on the GPU repeats
- * a pattern, so that the largest needs no copy on the host and any element is known there. */
+/* The operands of a layer, and its expected output. An operand on the GPU repeats a pattern, so
+ * that the largest needs no copy on the host and the host can compute any element. */
 #ifndef LAYER_DATA_H
 #define LAYER_DATA_H
 
@@ -24,8 +24,9 @@ bool pattern_make(cudnnDataType_t type, uint64_t seed, struct pattern *pattern);
 bool pattern_spread(const struct pattern *pattern, void *device, int64_t elements,
                     cudaStream_t stream);
 
-/* FNV-1a over a device buffer in words of 8 bytes, the last one filled up with zeros; what is read
- * is also written to `dump` if that is not NULL. False with a line on stderr. */
+/* FNV-1a over a device buffer in words of 8 bytes, the last one padded with zeros. The bytes are
+ * also written to `dump` if that is not NULL. After a failure, prints a line on stderr and returns
+ * false. */
 bool output_read(const void *device, size_t bytes, cudaStream_t stream, FILE *dump,
                  uint64_t *checksum);
 

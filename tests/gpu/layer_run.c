@@ -80,7 +80,7 @@ static void give_memory(struct run *run, int64_t bytes, void **buffer)
     run->held -= bytes;
 }
 
-/* The output begins as NaNs, so that what no launch writes is seen. */
+/* The output begins as NaNs, so that elements that no launch writes are noticed. */
 static enum layer_status fill_operands(struct run *run)
 {
     void **operand = run->operand;

@@ -17,7 +17,7 @@ enum layer_status {
     LAYER_OK,
     LAYER_REFUSED, /* cuDNN does not support it */
     LAYER_OUT_OF_MEMORY,
-    LAYER_ERROR /* told on stderr */
+    LAYER_ERROR /* printed on stderr */
 };
 
 struct layer_result {

@@ -64,8 +64,8 @@ class Training:
 
 
 class NoConvolutions(TorchDispatchMode):
-    """Convolutions give tensors of the right shape and do nothing: what is allocated is what the program's own tensors
-    need, without any workspace. The numbers in them mean nothing."""
+    """Convolutions return tensors of the right shape and compute nothing: the program allocates its own tensors
+    alone, without any workspace. The numbers in them have no meaning."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func is torch.ops.aten.convolution.default:
@@ -187,7 +187,7 @@ def times_ms(step, iterations, device):
 
 
 def measure_case(record, build, options):
-    """Fills the record; the first call counts for the peaks, with whatever it searches or compiles."""
+    """Fills the record. The first call counts for the peaks, with its searches and compilations."""
     cuda = options.device == "cuda"
     mode = record["mode"]
     torch.backends.cudnn.benchmark = mode == "benchmark"

@@ -16,14 +16,14 @@ enum part {
     PARTS
 };
 
-/* Who is asked, and everything that is made to ask. */
+/* The queried handle or profile, and all descriptors made for the query. */
 struct query {
     cudnnHandle_t handle;
     descriptor profile;
     descriptor part[PARTS];
 };
 
-/* How an operation names what the directions share: the tensors x, w and y or their gradients. */
+/* An operation's names for the tensors that the directions share: x, w and y or their gradients. */
 struct operation {
     const char *name;
     cudnnBackendDescriptorType_t type;

@@ -1,4 +1,4 @@
-/* What cuDNN would run for a convolution, in any direction: asked of a GPU, or of a device
+/* The plan that cuDNN would run for a convolution, in any direction, on a GPU or for a device
  * profile. Nothing is executed. */
 #ifndef PLAN_QUERY_H
 #define PLAN_QUERY_H

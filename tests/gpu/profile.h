@@ -1,5 +1,5 @@
-/* Device profiles: the JSON in which cuDNN tells the properties of a GPU, and from which it plans
- * for that GPU where there is none. */
+/* Device profiles: the JSON in which cuDNN reports the properties of a GPU, and from which it plans
+ * for that GPU if none is installed. */
 #ifndef PROFILE_H
 #define PROFILE_H
 

@@ -6,7 +6,7 @@ TESTS = []
 
 
 class Skip(Exception):
-    """Its text says what is missing."""
+    """Its text names the missing requirement."""
 
 
 def test(function):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of what scripts/gpu-suite makes of measurements: choice, comparison, targets. TAP; no GPU, no build."""
+"""Tests of scripts/gpu-suite's handling of measurements: choice, comparison, targets. TAP; no GPU, no build."""
 
 import array
 import os

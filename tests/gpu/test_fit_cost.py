@@ -114,7 +114,7 @@ def known_coefficients_are_found():
         done, text = fit(folder, results)
         assert done.returncode == 0, done.stderr
     found = values(text)
-    # What no measurement tells, since every tile ran the client's own engine, stays as it was.
+    # Constants that no measurement covers, since every tile ran the client's own engine, are unchanged.
     untold = {"other_knobs", "other_engine"}
     same(set(found), set(TRUTH) | untold)
     same({name: found[name] for name in untold}, {name: defaults()[name] for name in untold})

@@ -123,7 +123,7 @@ extra_layers_are_understood() {
     on facts -- "$build/gpu/gpu_facts" --csv "$root/tests/gpu/extra_layers.csv" --dir fwd
     expect status "$status" 0
     expect plans "$(values facts equal | grep -c true)" "$(($(wc -l <"$root/tests/gpu/extra_layers.csv") - 1))"
-    # 1x16x124x1282x722 in and 1x16x124x1280x720 out, of 2 bytes an element, and more besides
+    # 1x16x124x1282x722 in and 1x16x124x1280x720 out, of 2 bytes an element, and some more
     expect_true "the largest workspace" \
         "$(values facts workspace_handle | sort -n | tail -n 1) > 2 * 16 * 124 * (1282 * 722 + 1280 * 720)"
 }

@@ -1,6 +1,6 @@
 """Chromium without a window, driven over a pair of pipes (--remote-debugging-pipe): messages of JSON that a NUL ends.
 
-Nothing leaves the machine, whatever a page asks for: every name resolves to nothing."""
+No request leaves the machine: every name resolves to nothing."""
 import fcntl
 import json
 import os
@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 class Browser:
-    """One process with one tab. `events` collects what the tab tells unasked, as (method, params)."""
+    """One process with one tab. `events` collects the tab's notifications, as (method, params)."""
 
     def __init__(self, limit_s=30):
         self.limit_s, self.events, self.number, self.rest, self.session = limit_s, [], 0, b"", None
@@ -113,7 +113,7 @@ class Browser:
                 self.events.append((answer["method"], answer["params"]))
 
     def evaluate(self, expression):
-        """What the expression gives, as JSON has it."""
+        """The value of the expression, as JSON."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise Refused(f"evaluate: {answer['exceptionDetails'].get('exception', {}).get('description')}")

@@ -3,9 +3,9 @@
 
     tests/page/check.py [--only WHERE,...] [--screenshots FOLDER] FILE...
 
-WHERE is one of light, dark, telephone, print, sorting and scripts (what is there without them); pictures are looked at
-in light and dark. Prints "FILE: [where] what is wrong" a line, and "FILE: N texts, N shapes, N columns sorted" for each.
-Status 0: nothing is wrong; 1: something is; 2: the browser does not work."""
+WHERE is one of light, dark, telephone, print, sorting and scripts (the page without them); pictures are checked in light
+and dark. Prints "FILE: [where] FAULT" a line, and "FILE: N texts, N shapes, N columns sorted" for each.
+Status 0: no fault; 1: a fault; 2: the browser does not work."""
 import argparse
 import base64
 import os
@@ -25,7 +25,7 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe.js"), 
 
 
 class Page:
-    """One file in the browser, with what was found of it."""
+    """One file in the browser, with its faults."""
 
     def __init__(self, tab, path, folder):
         self.tab, self.path, self.folder, self.found = tab, path, folder, []
@@ -54,7 +54,7 @@ class Page:
                       mobile=width == TELEPHONE)
 
     def look(self, where, width, scheme="light", media=""):
-        """The checks that hold however it is looked at; what the page says of itself."""
+        """The checks that hold in every mode; returns the page's own counts."""
         self.show(width, scheme, media)
         page, texts, plots = (self.probe(call) for call in ("page()", "texts()", "plots()"))
         for what in looks.findings(page, texts, plots, width):
@@ -93,7 +93,7 @@ class Page:
             self.curve()
 
     def curve(self):
-        """A press on the curve leads to the row; the filter leaves what matches, and gives all back."""
+        """A press on the curve leads to the row; the filter keeps matching rows, and restores all."""
         found = self.probe("curve(0, '1 forward')")
         if found["marked"] != found["wanted"]:
             self.wrong("sorting", f"a press on the curve marks {found['marked']}, not {found['wanted']}")
@@ -117,7 +117,7 @@ class Page:
             self.wrong("scripts", f"{page['buttons']} buttons that do nothing without them")
 
     def events(self, where):
-        """What the browser reports of a load: requests, exceptions, words on the console."""
+        """The browser's reports about a load: requests, exceptions, words on the console."""
         own = "file://" + os.path.abspath(self.path)
         for method, told in self.tab.events:
             if method == "Network.requestWillBeSent" and told["request"]["url"] != own:

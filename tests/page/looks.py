@@ -1,4 +1,4 @@
-"""What has to hold of the texts and shapes of a document, as probe.js measured them."""
+"""Rules for the texts and shapes of a document, as measured by probe.js."""
 import re
 
 UNITS = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50, "EiB": 60}
@@ -85,7 +85,7 @@ def of_shape(shape, plot, paper):
 
 
 def of_bars(plots):
-    """Bars are as long as what is written beside them: (class, width in pixels, bytes) of a group, one scale."""
+    """Bars are as long as the values next to them: (class, width in pixels, bytes) of a group, one scale."""
     groups = {}
     for plot in plots:
         if plot["value"] is None:

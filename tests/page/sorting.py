@@ -22,7 +22,7 @@ def press(page, table, column, key):
 
 
 def amount(text, number):
-    """What a cell is sorted by, read from what people see; None: nothing there. Sizes as (least, most)."""
+    """The sort key of a cell, read from its text; None if it is empty. Sizes as (least, most)."""
     if text == "-":
         return None
     if not number:
@@ -32,8 +32,8 @@ def amount(text, number):
 
 
 def in_order(a, b, number):
-    """Whether a may stand before b, upwards. Of texts: numbers in them count as numbers, as a reader expects of 9x9 and
-    10x10, letters whatever their case, other characters stand before both and in any order."""
+    """Whether a may come before b, upwards. In texts, numbers count as numbers, as a reader expects of 9x9 and
+    10x10, and case is ignored. Other characters come before both and in any order."""
     if number:
         return a[0] <= b[1]
     pair = [re.findall(r"\d+|[A-Za-z]|[^A-Za-z\d]", text) for text in (a, b)]

@@ -1,7 +1,7 @@
 """summaries.py SUMMARY FOLDER: writes summaries that are hard to show, made of one that the library could have
 written.
 
-mixed.json: sizes of every unit, counts of one to three digits; hostile.json: names that want to be markup or are far
+mixed.json: sizes of every unit, counts of one to three digits; hostile.json: names that look like markup or are far
 too long; long.json: a step of 600 calls; empty.json: no convolution at all; rank0.json to rank7.json: one job."""
 import copy
 import json

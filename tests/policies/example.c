@@ -17,7 +17,7 @@ static double example_cost(const struct cs_candidate *candidate, const struct cs
 {
     const double halos = 1099511627776.0; /* bytes, more than any halo */
 
-    /* Candidates may want more than the user allows, the untiled call is the first of them. */
+    /* Candidates may need more than the user allows; the untiled call is the first of them. */
     if (candidate->workspace > limits->workspace)
         return INFINITY;
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Small programs in every mode of the library: each finds its results right, and the device saw of each what it should.
+"""Small programs in every mode of the library: each one's results are right, and the device's counts are the expected ones.
 
     tests/sweeps/accounts.py BUILD [--record]
 
 tests/golden/accounts.txt has, of every mode of tests/faults/modes.py, the convolutions and copies that ran, on how many streams, and
-the largest workspace: another plan, another lane or another scratch than before shows there. --record writes the file. Prints TAP.
+the largest workspace: a changed plan, lane or scratch appears there. --record writes the file. Prints TAP.
 """
 import json
 import os
@@ -22,7 +22,7 @@ KEYS = ("conv_launches", "copies", "graph_launches", "streams", "largest_workspa
 
 
 def account(name, build, environment):
-    """One line about a mode's program; what is wrong with it, or None."""
+    """One line about a mode's program, and its fault or None."""
     options, command, more, *_ = MODES[name]
     with tempfile.TemporaryDirectory(prefix="convshim-account-") as folder:
         device = os.path.join(folder, "device.json")

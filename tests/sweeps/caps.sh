@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every layer of the shared list under caps of 8, 16, 64 and 256 MiB on seven GPUs, planned by the real cuDNN: what stays
-# over the cap has its reason in the log, and cuDNN, asked without the library, wants more than the cap for the smallest
-# tiles that may be made of it (smallest.py). TAP.
+# Every layer of the shared list under caps of 8, 16, 64 and 256 MiB on seven GPUs, planned by the real cuDNN. If a
+# layer stays over the cap, the log contains the reason, and cuDNN without the library requires more than the cap for
+# its smallest possible tiles (smallest.py). TAP.
 #
 #   caps.sh BUILD DIRECTION [POLICY...]     forward, data or filter; policies fit and fast
 set -uo pipefail
@@ -13,7 +13,8 @@ export SIMDEV_DIR=$build/simdev CONVSHIM_CONFIGFILE=/dev/null OMP_NUM_THREADS=1
 unset CONVSHIM CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE
 readonly GPUS="${GPUS:-t4 a100 rtx3060 rtx4090 rtx5090 h200 b200}" CAPS="8 16 64 256" CSV=tests/data/conv_layers.csv
 work=$(mktemp -d)
-# What the log says of a convolution that stays over the limit. Nothing is run here, so that there is no summary.
+# Reasons in the log for convolutions that stay over the limit. The programs run no convolution, so there is no
+# summary.
 reasons=$(sed -nE 's/^CS_REASON\((NO_TILING|NO_FALLBACK|VENDOR), "(.*)"\)/\2/p' include/convshim/reasons.def)
 [ "$(wc -l <<<"$reasons")" = 3 ] || { echo "Bail out! reasons.def has other names" && exit 1; }
 trap 'rm -rf "$work"' EXIT
@@ -29,20 +30,20 @@ plan()
         "$build/apps/plan_layers" --csv "$list" --direction "$direction" "${options[@]}" >"$work/$name.csv" 2>"$work/$name.err"
 }
 
-# over FILE BYTES: the layers that are told more, each with these bytes
+# over FILE BYTES: the layers whose reported size is larger, each with this limit
 over()
 {
     awk -F, -v most="$2" 'NR > 1 && $7 + 0 > most { print $1 "/" $2, most }' "$1"
 }
 
-# explained FILE LEFT: the log has a line for so many layers that says why: a reason, or that the limit was raised to about the
-# least that tiles do with
+# explained FILE LEFT: the log has a line with the reason for at least LEFT layers, or reports that the limit was
+# raised to about the smallest workspace of tiles
 explained()
 {
     [ "$(grep -cF -e "$reasons" -e ', raised' "$1")" -ge "$2" ]
 }
 
-# capped GPU POLICY CAP: what stays over the cap goes to $work/left
+# capped GPU POLICY CAP: writes the layers that stay over the cap to $work/left
 capped()
 {
     local gpu=$1 policy=$2 cap=$3 most=$(($3 << 20)) wanted left

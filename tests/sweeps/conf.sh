@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated files that are checked in are what the sources make of them, and what a text names exists. TAP.
+# Generated files that are checked in equal the generators' output, and names in texts exist. TAP.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 echo 1..5

@@ -16,7 +16,7 @@ def cudnn():
 
 def run(build, *options):
     """Status 1: cuDNN has no engine for some layer on that GPU."""
-    # The real cuDNN keeps what it was planned with.
+    # The real cuDNN does not free the objects it planned with.
     environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     return subprocess.run([os.path.join(os.path.realpath(build), "convshim"), "predict", *cudnn(), *options], capture_output=True,
                           text=True, env=environment, check=False)

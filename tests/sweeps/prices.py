@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What tiles cost by default and under 64 MiB: every layer of a list on seven GPUs in both layouts, as `convshim predict` says.
+"""The cost of tiles by default and under 64 MiB: every layer of a list on seven GPUs in both layouts, by `convshim predict`.
 
     tests/sweeps/prices.py BUILD [--csv LIST | --random SEED] [--markdown]
 
-Nothing that is tiled by default may be predicted to take more than 1.15 times the untiled time, with 64 MiB written no forward
-convolution and no data gradient may stay over it, and the medians of peak to floor stay within what docs/results/prices.md states. Prints
-TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md); --random takes layers of no model.
+By default, no tiled convolution may be predicted to take more than 1.15 times its untiled time. With a limit of 64 MiB, no
+forward convolution and no data gradient may stay over it. The medians of peak to floor must stay within the bounds of
+docs/results/prices.md. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md); --random takes layers of no model.
 """
 import argparse
 import csv
@@ -21,7 +21,8 @@ import predict
 LIMIT = 64 << 20
 LARGE = 1 << 30
 SLOWDOWN = 1.15
-# Median peak to floor of all tiled forward convolutions and data gradients by default, on all GPUs together: of all, and from LARGE on.
+# Median peak to floor of all tiled forward convolutions and data gradients by default, on all GPUs together: of all,
+# and from LARGE on.
 # On some GPUs they are higher: the page says why.
 MEDIAN, LARGE_MEDIAN = 1.10, 1.03
 
@@ -41,7 +42,7 @@ def predicted(build, layers, gpu, layout, direction, workspace):
 
 
 def ratio(row):
-    """Peak with the library, tiled or not, to what the tensors need."""
+    """The ratio of the peak with the library, tiled or not, to the size of the tensors."""
     floor = sum(int(row[part]) for part in ("input_bytes", "filter_bytes", "output_bytes"))
     return int(row["tiled_peak_bytes"]) / floor, floor
 
@@ -51,7 +52,7 @@ def median(numbers):
 
 
 def judged(rows):
-    """What the table says of the layers that require more than 64 MiB."""
+    """The row of the table for the layers that require more than 64 MiB."""
     over = [row for row in rows if int(row["workspace_bytes"]) > LIMIT]
     tiled = [row for row in over if row["tiled_axis"] != "-"]
     slow = [float(row["predicted_slowdown"]) for row in tiled if row["predicted_slowdown"]]
@@ -82,7 +83,7 @@ def cells(gpu, layout, direction, result):
 
 
 def summary(results):
-    """Of all GPUs together, what is tiled of the directions that come under any limit; and whether it is within the bounds."""
+    """Sums over all GPUs for the directions that come under any limit, and whether they are within the bounds."""
     ratios = [pair for _, _, direction, result in results if direction != "wgrad" for pair in result["ratios"]]
     slow = [time for _, _, direction, result in results if direction != "wgrad" for time in result["slow"]]
     peaks, large = [peak for peak, _ in ratios], [peak for peak, floor in ratios if floor >= LARGE]

@@ -3,7 +3,7 @@
 single convolutions on a real A100 (tests/data/published_convolutions.csv). TAP.
 
 published_times.py BUILD [--table]: asks BUILD/convshim predict, which plans with the real cuDNN, for the untiled time of every
-convolution. What PyTorch runs beside them is counted here: bytes of normalisations, activations, sums and biases at the
+convolution. PyTorch's other work is counted here: bytes of normalisations, activations, sums and biases at the
 memory's bandwidth, and the arithmetic of the one attention. The model passes if it is within the bounds that are stated
 in docs/design/decisions.md; --table prints the rows for it.
 """
@@ -102,7 +102,8 @@ def rows(path):
 
 
 def models(build):
-    """Of each published time: its name, itself, what is predicted of convolutions and of the rest, and the bounds of their ratio."""
+    """For each published time: its name, the time, the predictions for convolutions and for the rest, and the bounds
+    of their ratio."""
     for row in rows(MODELS):
         px, dtype = int(row["px"]), row["dtype"]
         layers = {"decode": decoder, "encode": encoder}[row["operation"]](px)

@@ -20,11 +20,11 @@ readonly SEED=20261121
 tests=0
 declare -A calls=() tiled=() refused=() elements=() different=()
 
-# The share of calls, in percent, that must be tiled: if everything is to be, and under 8 KiB. What cannot be: one
-# row of one channel; 16-bit filter gradients of grouped convolutions.
+# The least share of tiled calls, in percent: if everything is to be tiled, and under 8 KiB. Not tileable are single
+# rows of one channel, and 16-bit filter gradients of grouped convolutions.
 readonly -A LEAST_ALL=([forward]=80 [data]=80 [filter]=65) LEAST_FIT=([forward]=3 [data]=3 [filter]=2)
 readonly LEAST_STAGED=8
-# What a GPU of another generation than the H200 is asked for.
+# Forms that are planned for a GPU of another generation than the H200.
 readonly -A FORM_GPU=([filter]=ampere)
 
 note() { sed 's/^/# /' "$@"; }
@@ -57,7 +57,7 @@ untiled() {
 # launches: of the last run, as the device counted them
 launches() { sed -nE 's/.*"conv_launches":[[:space:]]*([0-9]+).*/\1/p' "$work/device" | head -n 1; }
 
-# KIND NAME: adds what the last tiled run did to the sums of the kind
+# KIND NAME: adds the counts of the last tiled run to the sums of the kind
 account() {
     local kind=$1 name=$2 part
     last_calls=$(summary_total calls "$work/summary") last_tiled=$(summary_total tiled "$work/summary")
@@ -71,7 +71,8 @@ account() {
     different[$kind]=$((${different[$kind]:-0} + ${part:-0}))
 }
 
-# KIND NAME GPU CONFIG LEAST RULE [conv_random options]: tiled results, compared with the untiled ones by compare's RULE;
+# KIND NAME GPU CONFIG LEAST RULE [conv_random options]: tiled results, compared with the untiled ones by compare's
+# RULE;
 # at least LEAST percent of the calls must have been tiled
 tiled() {
     local kind=$1 name=$2 gpu=$3 config=$4 least=$5 rule=$6 status=0 last_calls='' last_tiled='' fallback
@@ -84,7 +85,8 @@ tiled() {
     "$build/apps/compare" $rule "$work/$name.plain" "$work/tiled" >"$work/compare" 2>&1 || status=1
     account "$kind" "$name"
     [ "$last_tiled" -gt 0 ] && [ $((100 * last_tiled)) -ge $((least * last_calls)) ] || status=1
-    # A legacy query knows no beta: where that makes a tile require more than was reported, the fallback plan runs. Seldom.
+    # A legacy query knows no beta: where that makes a tile require more than was reported, the fallback plan runs.
+    # Seldom.
     fallback=$(summary_total fallback "$work/summary")
     [ "${fallback:-$last_calls}" -le $((last_calls / 50)) ] || status=1
     [ "$(summary_total failed "$work/summary")" = 0 ] || status=1
@@ -133,7 +135,7 @@ directions() {
                 "${problems[@]}"
         done
         [ "$api" = graph ] || unsummarised "$direction-$api" "policy=fit;workspace=8KiB" "${problems[@]}"
-        # Small tiles with their copies often want more than the whole did: those calls are left alone.
+        # Small tiles with their copies often need more than the untiled convolution: those calls stay untiled.
         [ "$api" = legacy ] || tiled "$direction" "$direction-$api" "" "$EVERYTHING;staged=always" \
             "$LEAST_STAGED" --exact "${problems[@]}"
     done
@@ -176,8 +178,8 @@ further sweep forward 4 75 --sweep patch_conv --every "$every"
 further sweep-data data 4 45 --sweep patch_conv --every "$((2 * every + 1))"
 gradients "$((backward / 2))"
 
-# Engines that take only equal padding: by the rule of thumb, whose engine takes all else. Problems that have unequal padding of
-# their own are left to the plain engine.
+# Engines that accept only equal padding: by the rule of thumb, whose engine accepts everything else. Problems that
+# have unequal padding themselves are left to the plain engine.
 export SIMDEV_PLANNING=rule SIMDEV_REFUSE=padding
 further equal-padding forward 3 80 --count "$count" --dtype all --seed 61
 further equal-padding-data data 3 80 --count "$backward" --dtype all --seed 61

@@ -6,8 +6,8 @@ knobs, without a device. For engines that are compiled at run time, the public J
 This sweep compares hashes and lengths of that code and decodes nothing. It prints a table: GPU, layer, engine, and for each
 tiling `same`, `differs` (other code of one length) or `length` (another length). `none` is a JSON without code.
 
-Status 1 if planning one thing twice gives two codes, because then the comparison means nothing. Differences are results, not
-failures: docs/design/decisions.md states what follows from them. LAYERS=N takes the first N layers.
+Status 1 if planning one thing twice gives two codes, because then the comparison has no meaning. Differences are results, not
+failures: docs/design/decisions.md states the conclusions. LAYERS=N takes the first N layers.
 """
 import ctypes
 import hashlib
@@ -134,7 +134,7 @@ class Graph:
 
 
 def names():
-    """The enumerators of cudnn_graph.h and the headers beside it, by the preprocessor's own reading of them."""
+    """The enumerators of cudnn_graph.h and of the headers next to it, as the preprocessor reads them."""
     import re
     import subprocess
     with open(os.path.join(ROOT, "build/config.mk"), encoding="utf-8") as file:
@@ -251,7 +251,7 @@ def compared(whole, tile):
 
 
 def outcome(planner, layer, tiles, engine, whole):
-    """The first of so many tiles, and an inner one, against the code of the whole."""
+    """The first of `tiles` tiles, and an inner one, against the untiled code."""
     rows = -(-layer[2] // tiles)
     found = []
     for first in (0, rows) if tiles > 2 else (0,):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What the library adds to the host time of frameworks that try every engine before they run one.
+"""The host time that the library adds in frameworks that try every engine before they run one.
 
     tests/sweeps/search_time.py [--torch VENV] [--jax VENV] [--rounds N] [--build DIR]
 
 PyTorch's benchmark mode (the first call of one layer) and JAX's autotuning (compiling a program of tests/frameworks) on the simulated
 device with the wheels' own cuDNN, in fresh processes without and with the library in turns. Prints the least and the median
-processor time of each, and what the library adds; status 1 if the medians of a row say more than 0.3 times. The device's own
-time is a model's and no part of it: a real one adds the kernels of every engine to what the framework spends itself.
+processor time of each, and the added share; status 1 if it is over 0.3 by the medians of a row. The device's own
+time is a model's and no part of it: a real one adds the kernels of every engine to the framework's own time.
 """
 import argparse
 import importlib.machinery
@@ -22,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 LIMIT = 0.3  # times what the framework spends itself
 sys.dont_write_bytecode = True
 
-# Images, channels, extent, filters, type, whether gradients are wanted, too; 3 x 3.
+# Images, channels, extent, filters, type, with gradients or without; 3 x 3.
 LAYERS = {
     "512 channels, 512 px, float16": (1, 512, 512, 512, "float16", False),
     "256 channels, 512 px, float32": (1, 256, 512, 256, "float32", False),
@@ -44,7 +44,7 @@ def torch_layer(name):
     images, channels, extent, filters, dtype, gradients = LAYERS[name]
     kind = {"dtype": getattr(torch, dtype), "device": "cuda"}
     torch.backends.cudnn.benchmark = True
-    # What is loaded and set up with the first convolution is no part of the search.
+    # Libraries that are loaded and set up at the first convolution are no part of the search.
     torch.nn.Conv2d(8, 8, 3, padding=1, **kind)(torch.empty(1, 8, 16, 16, **kind))
     torch.cuda.synchronize()
     layer = torch.nn.Conv2d(channels, filters, 3, padding=1, **kind)

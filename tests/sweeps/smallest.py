@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Why a layer stays over a cap: the smallest tiles that may be made of it, and what cuDNN wants for them.
+"""The reason why a layer stays over a cap: its smallest possible tiles, and their workspace by cuDNN.
 
 smallest.py list LAYERS DIRECTION LEFT          prints these tiles as a list of layers
-smallest.py judge LAYERS DIRECTION LEFT TOLD    a line for each layer left with what it wants at least; status 1 if
-                                                something that may be made of one comes under the cap
+smallest.py judge LAYERS DIRECTION LEFT TOLD    a line for each layer left with its smallest workspace; status 1 if some
+                                                possible tiles of one come under the cap
 
-LEFT has a line "MODEL/LAYER CAP" for each layer that stays over CAP bytes. TOLD is what plan_layers --all says of LAYERS
-and of the list. What may be made is written down here once more, from the documentation: one cut or the product of two,
-1024 tiles at most, channels in eights; slices along C come with a packed copy of their filter. Tiles run the client's
-engine with whatever knobs; where cuDNN does not offer it for a tile, and for the layer in one piece, engines with the same
-notes: the others compute otherwise.
+LEFT has a line "MODEL/LAYER CAP" for each layer that stays over CAP bytes. TOLD is the output of plan_layers --all for LAYERS
+and for the list. The possible tiles are defined here a second time, from the documentation: one cut or the product of two,
+1024 tiles at most, channels in eights; slices along C have a packed copy of their filter. Tiles run the client's engine with
+any knobs. If cuDNN does not offer it for a tile and for the untiled layer, engines with the same notes are used, because
+others compute differently.
 """
 import csv
 import itertools
@@ -46,7 +46,7 @@ def output(layer, axis):
 
 
 def extent(layer, axis, direction):
-    """What is divided along an axis, and in which units."""
+    """The extent of an axis, and its unit."""
     if axis in ("k", "c"):
         return layer[axis], 8 if layer[axis] > 8 else 1
     if axis == "n":

@@ -3,9 +3,9 @@
 #
 #   traffic.sh BUILD SEEDS OUT      SEEDS seeds in all, each with another traffic and another order; logs go to OUT
 #
-# Every backing with 1, 2 and 4 lanes, one thread and three, tiles of everything and fit (or fast) under 16 KiB; below 1000 seeds
-# each of the former with one of the latter. The scratch of our own is scarce: it is handed from stream to stream, and
-# sometimes there is none.
+# Every backing with 1, 2 and 4 lanes, one thread and three, tiles of everything and fit (or fast) under 16 KiB; below
+# 1000 seeds each of the former with one of the latter. The library's scratch is scarce: it moves from stream to
+# stream, and is sometimes used up.
 set -euo pipefail
 build=$(realpath "$1") seeds=$2 out=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,7 +13,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/support/summary.bash"
 export SIMDEV_DIR=$build/simdev OMP_NUM_THREADS=1 SIMDEV_RACES=1
 unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE SIMDEV_DROP
-# The check tells no more than this many streams apart in one process, so a process goes through few seeds.
+# The check distinguishes at most this number of streams in one process, so a process runs few seeds.
 readonly CHUNK=50
 readonly ALL="policy=fixed;tiles=6;threshold=0;arena=300KiB" FIT="workspace=16KiB;arena=64KiB"
 readonly STEPS=30
@@ -33,7 +33,7 @@ traffic() {
         [ "$(summary_total tiled "$out/$name.summary")" -gt 0 ] && [ "$(summary_total failed "$out/$name.summary")" = 0 ]
 }
 
-# NAME CONFIG COUNT [traffic options]: the next so many seeds
+# NAME CONFIG COUNT [traffic options]: the next COUNT seeds
 combination() {
     local name=$1 config=$2 count=$3 last=$((first + $3)) status=ok
     shift 3

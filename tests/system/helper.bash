@@ -241,8 +241,7 @@ summaries()
 }
 
 # counted WHAT [FILE]: a number of the summary: calls, tiled, not_tiled, extra (launches), fallback, failed; of the
-# last run's
-# or of the text in a file.
+# last run's or of the text in a file.
 counted()
 {
     local files

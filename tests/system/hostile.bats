@@ -1,8 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016 # an inner shell expands these
 # Hostile processes: killed, sandboxed, privileged, without the usual surroundings. The program's results and its end
-# are
-# those without the library.
+# are those without the library.
 load helper
 load predict
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # The page of `convshim report --html` and the pictures of `convshim predict --svg`, opened in Chromium. Each check is
-# also
-# given a page that it has to refuse.
+# also given a page that it has to refuse.
 load helper
 
 COMMAND=$BUILD/convshim

@@ -91,8 +91,7 @@ workspace = 1TiB"
 }
 
 # by_required FILE LEAST MOST: how many sites of a summary require more than LEAST and no more than MOST, and how many
-# of
-# those were tiled.
+# of those were tiled.
 by_required()
 {
     python3 -c 'import json, sys

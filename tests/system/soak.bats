@@ -40,8 +40,7 @@ grown()
 }
 
 # As many handles as threads, each with a memory of shapes, which the first half fills. SOAK_THREADS, SOAK_PASSED: 64
-# and 10^8
-# in `make soak`.
+# and 10^8 in `make soak`.
 soak_threads()
 {
     local config=$1

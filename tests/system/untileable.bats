@@ -9,8 +9,7 @@ no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
 planned()
 {
     # A filter gradient of 16 bits, in groups: nothing of it can be cut. Its first engine requires 98 MiB, others that
-    # use
-    # tensor cores, too, 24.5 MiB and more.
+    # use tensor cores, too, 24.5 MiB and more.
     cat >grouped.csv <<'END'
 model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
 x,grouped,wgrad,32,256,1,56,56,256,1,3,3,1,1,1,0,1,1,32,f16

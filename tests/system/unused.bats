@@ -3,8 +3,7 @@
 load helper
 
 # The library, built with sanitizers, brings their runtime along, which reads the list of mappings again with a larger
-# buffer
-# until all of it fits.
+# buffer until all of it fits.
 own_files="libconvshim\.so${SAN_RT:+|lib(asan|tsan|ubsan|stdc\+\+)\.so|^open\(./proc/self/maps}"
 
 # traced NAME PRELOAD COMMAND...: NAME.trace is the sorted list of the files that the command touched and the bytes

@@ -7,8 +7,7 @@ VERSIONS=$CLIENTS/versions
 export SIMDEV_CUDNN_DIR=
 
 # work MODE CALLS LIBRARY...: each library does its work, one after the other in one process, without the library and
-# with it,
-# which sees CALLS convolutions and tiles them all.
+# with it, which sees CALLS convolutions and tiles them all.
 work()
 {
     local mode=$1 calls=$2 run

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Random walks through both APIs, in and out of turn, without and with the library: every status, everything that is
-# read and
-# every result is the same, but for the sizes of workspaces.
+# read and every result is the same, but for the sizes of workspaces.
 load helper
 
 # walk API SEED COUNT CONFIG [sizes]

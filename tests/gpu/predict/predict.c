@@ -1,5 +1,5 @@
-/* What the cost model predicts for measured convolutions, for scripts that judge and fit it: they
- * know the model by its answers alone. */
+/* The cost model's predictions for measured convolutions, for scripts that judge and fit it: they
+ * use the model through this program alone. */
 #include "convshim/plan.h"
 #include "decide/cost.h"
 #include "random_problem.h"
@@ -122,8 +122,8 @@ static double operand_bytes(const struct cs_problem *problem)
     return sum;
 }
 
-/* Measurements tell what the plan needs in all: the largest kind its lane's share of that, the
- * others as much less as they are smaller. */
+/* Measurements contain the total workspace of the plan: the largest kind gets its lane's share, the
+ * others less in proportion to their size. */
 static void share_workspace(struct cs_plan *plan, int64_t workspace)
 {
     double size[CS_MAX_TILE_SHAPES], largest = 0;

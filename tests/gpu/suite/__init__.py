@@ -1,1 +1,1 @@
-"""What scripts/gpu-suite is made of. Standard library only; whatever needs PyTorch or JAX runs as a child."""
+"""The parts of scripts/gpu-suite. Standard library only; programs that need PyTorch or JAX run as children."""

@@ -1,4 +1,4 @@
-"""Runs one child program and keeps what it said."""
+"""Runs one child program and keeps its output."""
 
 import glob
 import json
@@ -46,7 +46,7 @@ def json_lines(text):
 
 
 def command_line(argv, settings):
-    """What to type to run it again: the settings that differ from a bare environment, then the command."""
+    """The command line for running it again: the settings that differ from a bare environment, then the command."""
     return " ".join([f"{key}={shlex.quote(value)}" for key, value in settings.items()] + [shlex.join(argv)])
 
 
@@ -96,7 +96,7 @@ def _environment(settings):
 
 
 def _run(argv, environment, limit):
-    """(status or None at the limit, stdout, stderr). A child and all of its own children end at the limit."""
+    """(status or None at the limit, stdout, stderr). A child and all its children end at the limit."""
     try:
         process = subprocess.Popen(
             argv,

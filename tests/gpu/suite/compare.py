@@ -6,7 +6,7 @@ LAYER_KEY = ("model", "layer", "dtype", "layout", "api")
 
 
 def floor_bytes(row):
-    """What a convolution needs at least: input, filter and output."""
+    """The smallest memory of a convolution: input, filter and output."""
     return row["input_bytes"] + row["filter_bytes"] + row["output_bytes"]
 
 
@@ -20,9 +20,9 @@ def by_key(rows, key=LAYER_KEY):
 
 
 def pair_layers(plain, other):
-    """A comparison for each layer in both lists; what was not measured on either side is None.
+    """A comparison for each layer in both lists; values that were not measured on either side are None.
 
-    peak_ratio is the other's device peak per byte of input + filter + output; oversized says that the plain run wanted
+    peak_ratio is the other's device peak per byte of input + filter + output; oversized is true if the plain run needed
     a workspace; same_engine and bit_equal are None unless both ran.
     """
     pairs = []
@@ -102,8 +102,8 @@ def tiles_against_cap(plain, tiled, capped):
 
 
 def cap_unit(bare, as_mib, as_bytes, mib):
-    """What CUDNN_CONV_WSCAP_DBG does, from the workspaces planned without it, with it set to a number of MiB, and with
-    it set to the same number in bytes; lists in the same order. 'MiB', 'bytes', 'none' (no effect) or 'unclear'.
+    """The effect of CUDNN_CONV_WSCAP_DBG, from the workspaces planned without it, with it set to a number of MiB, and
+    with it set to the same number in bytes; lists in the same order. 'MiB', 'bytes', 'none' (no effect) or 'unclear'.
     """
     if not bare or not len(bare) == len(as_mib) == len(as_bytes):
         return "unclear"

@@ -1,4 +1,4 @@
-"""What the machine has: a GPU, Python packages, libraries, tools."""
+"""The parts of the machine: a GPU, Python packages, libraries, tools."""
 
 import glob
 import importlib.util
@@ -36,7 +36,8 @@ def why_no_card():
 
 
 def why_not_loadable(library):
-    """None if a process here can load the library, else what the loader says (a glibc that is too old, for one)."""
+    """None if a process here can load the library, else the loader's message (for example about a glibc that is too
+    old)."""
     if not os.path.exists(library):
         return f"{library} is missing"
     result = _python(_LOAD, library)

@@ -18,7 +18,7 @@ def run(suite):
 
 
 def _one_layer(suite, name, wanted, file="conv_layers.csv"):
-    """A CSV with the one layer for which wanted(layer) holds, the first of them."""
+    """A CSV with the first layer that wanted(layer) accepts."""
     folder = "gpu" if file == "extra_layers.csv" else "data"
     layers = [layer for layer in read_layers(suite.path("tests", folder, file)) if wanted(layer)]
     path = suite.work(f"{name}.csv")
@@ -64,9 +64,9 @@ def sanitizer_errors(text):
 
 
 def _capacity(suite):
-    """Memory between what the tiled and what the untiled run needs: one finishes, the other dies.
+    """Memory between the needs of the tiled and the untiled run: one finishes, the other fails.
 
-    How much the context takes is not known beforehand, so the amount is found by halving."""
+    The memory of the context is unknown in advance, so the amount is found by halving."""
     model, index = CAPACITY[suite.simulated]
     layers = [
         layer

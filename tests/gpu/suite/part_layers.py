@@ -64,7 +64,7 @@ class Layers:
     """Runs a list of layers in one variant after another; every run is one child."""
 
     def __init__(self, suite, name, path, expect, iterations, options=""):
-        """`options` of convshim beside its workspace, as in CONVSHIM_CONFIG."""
+        """`options` of convshim in addition to its workspace, as in CONVSHIM_CONFIG."""
         self.suite = suite
         self.name = name
         self.path = path
@@ -274,7 +274,7 @@ def engines(pair):
 
 
 def bit_text(pair):
-    """Yes, no, or what happened instead."""
+    """Yes, no, or the statuses if one did not run."""
     if pair["bit_equal"] is None:
         return f"{pair['status_before']} / {pair['status_after']}"
     return pair["bit_equal"]

@@ -68,7 +68,7 @@ print(json.dumps({"torch": torch.__version__, "torch_cuda": torch.version.cuda,
 
 
 def _versions(suite):
-    """What PyTorch itself says; its files are in the page cache afterwards."""
+    """PyTorch's report about itself; its files are in the page cache afterwards."""
     outcome = suite.measure("versions", [sys.executable, "-c", VERSIONS], 20)
     if outcome and outcome.records:
         suite.report.gpu.update(outcome.records[0])
@@ -95,7 +95,7 @@ def _child(suite, program, folder, workspace):
     name = f"{program.name}-{'with' if workspace else 'without'}"
     settings = dict(program.settings)
     if "compile" in arguments:
-        # The second of the two finds what the first compiled.
+        # The second run finds the code that the first compiled.
         settings["TORCHINDUCTOR_CACHE_DIR"] = suite.work("inductor")
     return suite.measure(
         name, suite.python_program(program.script, *arguments), program.expect, settings, workspace
@@ -147,7 +147,7 @@ def pair_programs(plain, tiled, floor):
 
 
 def finish(suite, program, plain, tiled, floor):
-    """Compares what differs, and reports."""
+    """Compares the programs that differ, and reports."""
     pairs = pair_programs(plain.records, tiled.records, floor)
     for pair in pairs:
         reference = None
@@ -226,7 +226,7 @@ def report_pairs(report, name, pairs, summary):
 
 
 def same_text(pair):
-    """What is known of the equality of the results."""
+    """The known facts about the equality of the results."""
     if pair["bit_equal"] is None:
         return None
     if pair["bit_equal"]:

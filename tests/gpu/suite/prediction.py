@@ -1,8 +1,7 @@
-"""What the cost model predicts for the layers that were measured, and how well that orders their times.
+"""The cost model's predictions for the measured layers, and how well they order the measured times.
 
 A point is a dict: model, layer, dir, dtype, layout, api; shape (n c d h w k kd kh kw sd sh sw pd ph pw groups); axis,
-tiles, lanes of the tiling ("-", 1, 1 for the untiled call); workspace in bytes; us, measured. The model itself is asked
-through build/gpu/predict.
+tiles, lanes of the tiling ("-", 1, 1 for the untiled call); workspace in bytes; us, measured. The model itself runs in build/gpu/predict.
 """
 
 import json
@@ -25,7 +24,7 @@ PROFILE = (
 UNTILED = {"axis": "-", "tiles": 1, "lanes": 1}
 
 class Predictor:
-    """Asks the model about points on a GPU, as often as wanted: a context manager around one child."""
+    """Queries the model about points on a GPU, any number of times: a context manager around one child."""
 
     def __init__(self, build, folder, points_by_profile):
         """`points_by_profile`: pairs of a profile (a dict with cuDNN's keys) and a list of points."""
@@ -94,10 +93,10 @@ def spearman(a, b):
 
 
 def sites(summaries):
-    """{(shape, dtype, layout): {axis, tiles, lanes}} of the convolutions that convshim's summaries say are cut along one axis.
+    """{(shape, dtype, layout): {axis, tiles, lanes}} of the convolutions that are cut along one axis by convshim's summaries.
 
-    Forward, alone, symmetric padding and no dilation, as in our lists; what is cut along two axes or by a rule, and tiles
-    that are copied, are left out.
+    Forward, alone, symmetric padding and no dilation, as in our lists. Convolutions that are cut along two axes or
+    by a rule, and copied tiles, are left out.
     """
     found = {}
     for site in (site for summary in summaries for site in summary["sites"]):
@@ -156,7 +155,7 @@ def _call(point):
 
 
 def rank(points):
-    """How well predictions order what was measured: of all times, and of what tiles cost."""
+    """How well predictions order the measurements: of all times, and of the cost of tiles."""
     tiled = ratios(points)
     return {
         "points": len(points),
@@ -188,7 +187,7 @@ def card_profile(suite):
 
 
 def judge(suite):
-    """Predicts what part B measured; the points and the rank correlation go to the report."""
+    """Predicts the measurements of part B; the points and the rank correlation go to the report."""
     entries = suite.shared.get("layers", [])
     points = distinct([point for entry in entries for point in points_of(entry)])
     if not points:

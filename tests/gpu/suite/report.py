@@ -1,4 +1,4 @@
-"""Everything that a run measured, left out or failed at: one JSON and one Markdown file.
+"""All results of a run, its omissions and its failures: one JSON and one Markdown file.
 
 Keys of the JSON: date, simulated, complete (false if the run was cut short), machine, gpu, minutes, spent_seconds,
 measurements (part, name, command, status, seconds, records, summary of convshim), skipped and failed (part, name,
@@ -78,7 +78,7 @@ class Report:
         return {name: getattr(self, name) for name in names}
 
     def write(self, folder, part_titles):
-        """Writes both files anew and returns their paths."""
+        """Writes both files again and returns their paths."""
         os.makedirs(folder, exist_ok=True)
         stem = os.path.join(folder, "gpu-suite" + ("-simulated" if self.simulated else ""))
         for path, text in (

@@ -1,4 +1,4 @@
-"""What every part is given: the machine, the time, the report, and one way to run a measurement."""
+"""The context that every part receives: the machine, the time, the report, and one way to run a measurement."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ MIB = 1 << 20
 
 
 class Suite:
-    """Not thread-safe. `programs` holds what parts tell each other: lists of records by name."""
+    """Not thread-safe. `programs` contains results that parts share: lists of records by name."""
 
     def __init__(self, root, build, out, simulated, runner, budget, report):
         self.root = root
@@ -27,7 +27,7 @@ class Suite:
         return os.path.join(self.root, *names)
 
     def work(self, name):
-        """A file for a child to write, beside the report."""
+        """A file for a child to write, next to the report."""
         folder = os.path.join(self.out, "work")
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, name)

@@ -4,7 +4,7 @@ import json
 
 
 def read(paths):
-    """The summaries in these files; what a process that was killed did not finish is none."""
+    """The summaries in these files; the incomplete ones of killed processes are left out."""
     found = []
     for path in paths:
         try:

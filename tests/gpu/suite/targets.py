@@ -1,4 +1,4 @@
-"""The targets of issue 3 beside what was measured."""
+"""The targets of issue 3 next to the measurements."""
 
 from . import compare
 from .report import MET, MISSED, NOT_MEASURED, mib
@@ -7,7 +7,7 @@ GIB = 1 << 30
 
 
 def judge(shared):
-    """Rows (target, wanted, measured, verdict) from what the parts left in `shared`."""
+    """Rows (target, wanted, measured, verdict) from the parts' entries in `shared`."""
     rows = []
     for cap in (16, 64, 256):
         rows.append(_peaks(shared, cap))
@@ -35,7 +35,7 @@ def _reduced_at(shared, cap):
 
 
 def _peaks(shared, cap):
-    """Layers that wanted more than the cap; one that stayed untiled counts with the peak that it had."""
+    """Layers that needed more than the cap. An untiled layer counts with its own peak."""
     pairs = [
         pair
         for entry in shared.get("layers", [])
