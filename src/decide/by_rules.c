@@ -96,8 +96,7 @@ static struct held held_by(const struct cs_decide_call *call, const struct cs_de
 static bool is_exemplary(const struct cs_policy *policy, const struct cs_limits *limits,
                          const struct cs_decision *decision)
 {
-    bool plain = !policy->report_only && policy->contenders <= 1;
-    return plain && policy->tiles(limits) == 0 && decision->reason == CS_REASON_NONE &&
+    return policy->contenders <= 1 && policy->tiles(limits) == 0 && cs_decide_tiles(decision) &&
            decision->required > 0;
 }
 

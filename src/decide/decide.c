@@ -67,6 +67,11 @@ struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required)
     };
 }
 
+bool cs_decide_tiles(const struct cs_decision *decision)
+{
+    return decision->reason == CS_REASON_NONE || decision->reason == CS_REASON_REPORT_ONLY;
+}
+
 static struct cs_decision leave(const struct deciding *deciding, enum cs_reason reason)
 {
     struct cs_decision decision = cs_decide_leave(reason, deciding->question.required);
@@ -309,18 +314,17 @@ static struct cs_decision decision_of(struct deciding *deciding)
     if (!best || best == &deciding->search.list.candidate[0])
         return leave(deciding, reason_untiled(deciding));
     struct cs_decision decision = {
-        .reason = CS_REASON_REPORT_ONLY,
         .tiling = best->tiling,
         .tiles = best->tiles,
         .required = required,
         .reported = required,
         .scratch = best->workspace,
     };
-    if (!deciding->policy->report_only) {
-        decision.reason = find_fallback(deciding, &decision);
-        if (decision.reason != CS_REASON_NONE)
-            return leave(deciding, decision.reason);
-    }
+    decision.reason = find_fallback(deciding, &decision);
+    if (decision.reason != CS_REASON_NONE)
+        return leave(deciding, decision.reason);
+    if (deciding->policy->report_only)
+        decision.reason = CS_REASON_REPORT_ONLY;
     decision.asked = deciding->search.purse.asked;
     return decision;
 }

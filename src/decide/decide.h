@@ -9,8 +9,8 @@
 #include "convshim/vendor.h"
 
 struct cs_decision {
-    enum cs_reason reason; /* CS_REASON_NONE: rewrite as below. CS_REASON_REPORT_ONLY: the tiling
-                              below was not applied */
+    enum cs_reason reason; /* CS_REASON_NONE: rewrite as below. CS_REASON_REPORT_ONLY: the same
+                              decision, but it is not applied */
     struct cs_tiling tiling;
     int64_t tiles;
     int64_t required; /* bytes the application's plan asks for */
@@ -65,6 +65,9 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
 /* The most bytes that a call can want and not be tiled by cs_decide whatever it is and whatever
  * the policy; < 0: none are. */
 int64_t cs_decide_ignored(const struct cs_limits *limits);
+
+/* True if the decision is a tiling, applied or only reported. */
+bool cs_decide_tiles(const struct cs_decision *decision);
 
 /* The decision to leave a call that requires so much alone. */
 struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required);

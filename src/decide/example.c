@@ -44,8 +44,7 @@ bool cs_decide_by_example(const struct cs_decision *example, const struct cs_pro
                           const struct cs_vendor *vendor, struct cs_decision *decision)
 {
     struct cs_plan plan;
-    if (example->reason != CS_REASON_NONE ||
-        cs_plan_cut(problem, &example->tiling, &plan) != CS_OK ||
+    if (!cs_decide_tiles(example) || cs_plan_cut(problem, &example->tiling, &plan) != CS_OK ||
         example->asked > plan.shapes + FALLBACK_ASKS || !ask_all(vendor, &plan) ||
         !may_follow(example, problem, plan.workspace))
         return false;

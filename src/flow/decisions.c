@@ -82,15 +82,13 @@ static bool example_key(const struct cs_request *request, const struct cs_vendor
     return true;
 }
 
-/* As the same engine with other knobs, if that was decided about; otherwise searched for. Where
- * nothing can follow, the device is not asked what it is: policy off calls nothing. */
+/* Follows the example of the same engine with other knobs. Without one it searches. */
 static struct cs_decision decide_new(struct cs *cs, const struct cs_request *request,
                                      const struct cs_vendor *vendor, int64_t limit)
 {
     struct cs_decision decision, example;
     struct cs_key key;
-    bool keyed =
-        vendor->many && !cs->policy->report_only && example_key(request, vendor, limit, &key);
+    bool keyed = vendor->many && example_key(request, vendor, limit, &key);
     if (keyed && cs_memo_get(&cs->memo, &key, &example) &&
         cs_decide_by_example(&example, &request->problem, vendor, &decision)) {
         cs_memo_choices(&cs->memo, &key, &decision.choices);

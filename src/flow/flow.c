@@ -57,11 +57,11 @@ int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
     return reported_of(request, &decision, decision.reason);
 }
 
-/* A policy that only reports shows what its tiling would have reported. */
-static int64_t reported(const struct cs_request *request, const struct cs_decision *decision,
-                        enum cs_reason reason)
+/* The bytes that would be reported if a policy that only reports applied its decisions. */
+static int64_t reportable_of(const struct cs_request *request, const struct cs_decision *decision,
+                             enum cs_reason reason)
 {
-    return reason == CS_REASON_REPORT_ONLY ? decision->scratch
+    return reason == CS_REASON_REPORT_ONLY ? decision->reported
                                            : reported_of(request, decision, reason);
 }
 
@@ -94,8 +94,8 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                     const struct cs_decision *decision, enum cs_reason reason)
 {
     /* Where scratch is ours, less is reported to callers than is used. */
-    int64_t used = reported(request, decision, reason);
-    if (reason == CS_REASON_NONE && used < decision->scratch)
+    int64_t used = reportable_of(request, decision, reason);
+    if ((reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY) && used < decision->scratch)
         used = decision->scratch;
     struct cs_site_facts facts = {
         .problem = request->problem,
@@ -113,6 +113,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
     announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
                                .reported = reported_of(request, decision, reason),
+                               .reportable = reportable_of(request, decision, reason),
                                .site = cs_account_site(&cs->account, &facts, cs_range_name()),
                                .footprint = footprint(&facts)};
 }
@@ -288,8 +289,8 @@ void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
                    const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
     if (verdict->layer != 0)
-        cs_peak_note(&cs->peak, cs_instance_context(cs), verdict->layer, verdict->reported, problem,
-                     addresses);
+        cs_peak_note(&cs->peak, cs_instance_context(cs), verdict->layer, verdict->reportable,
+                     problem, addresses);
 }
 
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)

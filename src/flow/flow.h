@@ -14,6 +14,7 @@
 struct cs_verdict {
     enum cs_reason reason;   /* CS_REASON_NONE: tiled */
     int64_t reported;        /* workspace bytes to report to the application */
+    int64_t reportable;      /* the same as if a decision that is only reported were applied */
     struct cs_site_ref site; /* where its calls are counted; zeros: nowhere */
     uint64_t layer;          /* a number for its problem; 0: its calls are not noted */
     int64_t footprint;       /* bytes that a call takes while it runs, as far as is known */

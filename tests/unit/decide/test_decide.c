@@ -198,7 +198,7 @@ static void off_decides_as_fit(void)
         CHECK_INT(off.reason, fit.reason == CS_REASON_NONE ? CS_REASON_REPORT_ONLY : fit.reason);
         CHECK(cs_cut_tiling_equal(&off.tiling, &fit.tiling));
         CHECK_INT(off.scratch, fit.scratch);
-        CHECK_INT(off.reported, off.required);
+        CHECK_INT(off.reported, fit.reported);
         tiled += fit.reason == CS_REASON_NONE;
     }
     CHECK(tiled > PROBLEMS / 4);

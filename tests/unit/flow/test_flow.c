@@ -493,7 +493,6 @@ static void a_policy_that_only_reports_rewrites_nothing(void)
     CHECK(verdict.rewrite == NULL);
     CHECK_INT(verdict.reported, request.required);
     CHECK_INT(kernels, 0);
-    CHECK_INT(fake.fallbacks, 0);
     CHECK_INT(reported(cs, &request), request.required);
     /* The report must contain the possible savings. */
     struct cs_site_facts facts;
@@ -502,6 +501,34 @@ static void a_policy_that_only_reports_rewrites_nothing(void)
     CHECK(facts.reported <= LIMIT);
     CHECK_INT(facts.required, request.required);
     free(cs);
+}
+
+/* The records of the two processes grow alike, although the untiled calls of `off` hold more. */
+static void off_reports_the_sizes_of_fit_after_calls(void)
+{
+    struct cs *each[] = {new_instance("fit"), new_instance("off")};
+    struct cs_request first = ordinary(), second = ordinary();
+    struct cs_site_facts facts[2];
+    struct cs_addresses addresses = {
+        .tensor = {(void *)(1L << 40), (void *)(2L << 40), (void *)(3L << 40)}};
+    first.required = 1 << 30;
+    second.required = 1 << 29;
+    for (int i = 0; i < 2; i++) {
+        each[i]->limits.workspace = -1;
+        each[i]->limits.price = 100000000;
+        struct cs_verdict verdict = cs_flow_prepare(each[i], &first, &vendor);
+        cs_flow_watch(each[i], &verdict, &first.problem, &addresses);
+        cs_rewrite_discard(verdict.rewrite);
+        verdict = cs_flow_prepare(each[i], &second, &vendor);
+        CHECK(cs_account_facts(&each[i]->account, &verdict.site, &facts[i]));
+        cs_rewrite_discard(verdict.rewrite);
+    }
+    CHECK_INT(facts[0].reason, CS_REASON_NONE);
+    CHECK_INT(facts[1].reason, CS_REASON_REPORT_ONLY);
+    CHECK_INT(facts[1].reported, facts[0].reported);
+    CHECK(facts[1].reported < facts[1].required);
+    free(each[0]);
+    free(each[1]);
 }
 
 static void random_problems_get_one_answer(void)
@@ -627,7 +654,7 @@ static void handles_of_a_context_share_its_record(void)
 {
     static const struct cs_device device = {.context = current_context};
     static const struct cs_addresses unknown;
-    const struct cs_verdict large = {.layer = 1, .reported = 1 << 30};
+    const struct cs_verdict large = {.layer = 1, .reportable = 1 << 30};
     struct cs *cs = new_instance("fit");
     cs->exec.device = &device;
     cs->limits = (struct cs_limits){.workspace = -1, .threshold = -1, .price = 1 << 20, .lanes = 1};
@@ -658,6 +685,7 @@ int main(void)
     TEST(fallback_plan_may_raise_the_reported_size);
     TEST(fallback_plan_beyond_the_reported_size_is_refused);
     TEST(a_policy_that_only_reports_rewrites_nothing);
+    TEST(off_reports_the_sizes_of_fit_after_calls);
     TEST(random_problems_get_one_answer);
     TEST(untileable_plan_is_refused_if_another_engine_fits);
     TEST(another_engine_may_be_tiled);
