@@ -10,7 +10,7 @@ static void increment(void *counter)
 }
 
 /* Creates a context on the device, which becomes current. */
-static CUcontext make(int device)
+static CUcontext make_context(int device)
 {
     CUcontext context = NULL;
     return cu.cuCtxCreate_v2(&context, 0, device) == CUDA_SUCCESS ? context : NULL;
@@ -30,7 +30,7 @@ static void test_stack(void)
 {
     CUcontext first = primary(0), second = NULL, popped = NULL;
     const unsigned long long outer = id_of(NULL);
-    second = make(0);
+    second = make_context(0);
     check(second && current() == second && id_of(NULL) != outer, "stack: created context, current");
     check(cu.cuCtxPopCurrent_v2(&popped) == CUDA_SUCCESS && popped == second && current() == first,
           "stack: popped context, the previous one is current");
@@ -49,7 +49,7 @@ static void test_stack(void)
 
 static void test_runtime(void)
 {
-    CUcontext context = make(1), v4 = NULL;
+    CUcontext context = make_context(1), v4 = NULL;
     int device = -1;
     void *block = device_alloc(100);
     cudaGetDevice(&device);
@@ -74,7 +74,7 @@ static void test_owners(void)
     CUevent event = NULL;
     int counter = 0;
     cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-    second = make(0);
+    second = make_context(0);
     cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
     cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
     check(refused(cu.cuEventRecord(event, stream), CUDA_ERROR_INVALID_HANDLE) &&
@@ -121,7 +121,7 @@ static void test_address_spaces(void)
     CUcontext first = primary(0), second;
     void *here = device_alloc(64), *there, *pooled = NULL;
     cudaMallocAsync(&pooled, 64, NULL);
-    second = make(0);
+    second = make_context(0);
     there = device_alloc(64);
     check(can_use(NULL, there) && !can_use(NULL, here), "memory: of another context, not usable");
     check(can_use(NULL, pooled), "memory: of the device's pool, usable in any context");
@@ -160,7 +160,7 @@ static void test_default_streams(void)
           "default streams: one per thread");
     enqueue(NULL, wait_gate, &gate);
     enqueue(NULL, increment, &here);
-    second = make(0);
+    second = make_context(0);
     check(stream_id(NULL) != legacy && stream_id(cudaStreamPerThread) != own,
           "default streams: separate in each context");
     enqueue(NULL, increment, &there);
@@ -179,7 +179,7 @@ static void test_default_streams(void)
 
 static atomic_int stage;
 
-static void reach(int wanted)
+static void await_stage(int wanted)
 {
     while (atomic_load(&stage) < wanted)
         usleep(100);
@@ -194,7 +194,7 @@ static void *hold_context(void *unused)
     (void)unused;
     cu.cuCtxSetCurrent(shared);
     atomic_store(&stage, 1);
-    reach(2);
+    await_stage(2);
     check(refused(cu.cuEventCreate(&event, 0), CUDA_ERROR_CONTEXT_IS_DESTROYED) &&
               current() == shared && fails(cudaFree(NULL), cudaErrorContextIsDestroyed),
           "destroyed by another thread: the current context is invalid");
@@ -215,13 +215,13 @@ static void test_destroy(void)
     int counter = 0;
     CUcontext first = primary(0);
     cudaMemGetInfo(&before, &total);
-    shared = make(0);
+    shared = make_context(0);
     const unsigned long long id = id_of(shared);
     cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     cu.cuEventCreate(&event, 0);
     cu.cuMemAlloc_v2(&memory, 5 * MIB);
     pthread_create(&thread, NULL, hold_context, NULL);
-    reach(1);
+    await_stage(1);
     enqueue(stream, sleep_5ms, NULL);
     enqueue(stream, increment, &counter);
     check(cu.cuCtxDestroy_v2(shared) == CUDA_SUCCESS && counter == 1 && current() == first,
@@ -235,14 +235,14 @@ static void test_destroy(void)
           "destruction: ends streams, events and memory");
     check(refused(cu.cuCtxDestroy_v2(shared), CUDA_ERROR_INVALID_CONTEXT),
           "destruction: second call, refused");
-    CUcontext next = make(0);
+    CUcontext next = make_context(0);
     check(next == shared && id_of(next) > id, "destruction: handle reused, id not reused");
     cu.cuCtxDestroy_v2(next);
 }
 
 static void test_destroy_capturing(void)
 {
-    CUcontext context = make(0);
+    CUcontext context = make_context(0);
     CUstream stream = NULL;
     void *block;
     cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
@@ -257,7 +257,7 @@ static void test_destroy_capturing(void)
 
 /* --- devices --- */
 
-static void fresh_thread(void)
+static void check_fresh_thread(void)
 {
     int device = -1;
     check(cudaGetDevice(&device) == cudaSuccess && device == 0 && !current(),
@@ -275,9 +275,9 @@ static void test_devices(void)
           "devices: SIMDEV_DEVICES=2, two devices");
     CUcontext a = primary(0), b = primary(1);
     check(a != b && id_of(a) != id_of(b), "devices: separate primary contexts");
-    on_thread(fresh_thread);
+    on_thread(check_fresh_thread);
     primary(0);
-    on_thread(fresh_thread);
+    on_thread(check_fresh_thread);
     check(cudaGetDevice(&device) == cudaSuccess && device == 0,
           "devices: setting of one thread does not change another");
     check(fails(cudaSetDevice(2), cudaErrorInvalidDevice), "devices: third device, refused");

@@ -6,7 +6,7 @@
 
 /* --- current contexts --- */
 
-static void fresh_thread(void)
+static void check_fresh_thread(void)
 {
     CUevent event = NULL;
     CUcontext context;
@@ -22,14 +22,14 @@ static void fresh_thread(void)
           "context: cudaSetDevice, primary is current");
 }
 
-static void first_call(void)
+static void check_first_call(void)
 {
     void *block = device_alloc(1);
     check(current() != NULL, "context: any runtime call, primary is current");
     cudaFree(block);
 }
 
-static void first_work(void)
+static void check_first_work(void)
 {
     enqueue(NULL, sleep_5ms, NULL);
     check(current() != NULL, "context: queued work, primary is current");
@@ -38,9 +38,9 @@ static void first_work(void)
 static void test_primary(void)
 {
     CUcontext retained = NULL;
-    on_thread(fresh_thread);
-    on_thread(first_call);
-    on_thread(first_work);
+    on_thread(check_fresh_thread);
+    on_thread(check_first_call);
+    on_thread(check_first_work);
     cudaSetDevice(0);
     check(cu.cuDevicePrimaryCtxRetain(&retained, 0) == CUDA_SUCCESS && retained == current(),
           "primary context: retained by the driver, same as the runtime's");
@@ -108,7 +108,7 @@ struct look {
     int seen;
 };
 
-static void look(void *arg)
+static void record_counter(void *arg)
 {
     struct look *l = arg;
     l->seen = *l->counter;
@@ -133,7 +133,7 @@ static void test_events(void)
               refused(cu.cuEventQuery(event), CUDA_ERROR_NOT_READY),
           "event: recorded after work, not ready");
     check(cu.cuStreamWaitEvent(b, event, 0) == CUDA_SUCCESS, "event: waited for by another stream");
-    enqueue(b, look, &l);
+    enqueue(b, record_counter, &l);
     open_gate(&gate);
     check(cu.cuStreamSynchronize(b) == CUDA_SUCCESS && l.seen == 1 &&
               cu.cuEventQuery(event) == CUDA_SUCCESS,
@@ -149,7 +149,7 @@ static void test_events(void)
 }
 
 /* A dropped wait does not delay its stream. */
-static void test_dropped(void)
+static void test_dropped_call(void)
 {
     sem_t gate;
     cudaStream_t a, b;
@@ -168,7 +168,7 @@ static void test_dropped(void)
     check(cu.cuStreamWaitEvent(a, event, 0) == CUDA_SUCCESS &&
               cu.cuStreamWaitEvent(b, event, 0) == CUDA_SUCCESS,
           "dropped call: returns success");
-    enqueue(b, look, &l);
+    enqueue(b, record_counter, &l);
     check(cudaStreamSynchronize(b) == cudaSuccess && l.seen == 0, "dropped call: no effect");
     check(simdev_calls("cuStreamWaitEvent") == calls + 2, "calls: counted");
     cudaStreamWaitEvent(b, event, 0);
@@ -205,7 +205,7 @@ static void test_waits(void)
           "waits: waits of the runtime, counted separately");
 }
 
-static void nap(void *milliseconds)
+static void sleep_for(void *milliseconds)
 {
     usleep(1000u * *(unsigned *)milliseconds);
 }
@@ -221,7 +221,7 @@ static void test_times(void)
     cu.cuEventCreate(&end, CU_EVENT_DEFAULT);
     cu.cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING);
     cu.cuEventRecord(start, stream);
-    enqueue(stream, nap, &milliseconds);
+    enqueue(stream, sleep_for, &milliseconds);
     cu.cuEventRecord(end, stream);
     cu.cuEventRecord(untimed, stream);
     check(refused(cu.cuEventElapsedTime(&told, start, end), CUDA_ERROR_NOT_READY),
@@ -359,7 +359,7 @@ static void test_capture_join(void)
     check(cu.cuEventRecord(join, side) == CUDA_SUCCESS &&
               cu.cuStreamWaitEvent(stream, join, 0) == CUDA_SUCCESS,
           "capture: stream is joined again");
-    enqueue(stream, look, &l);
+    enqueue(stream, record_counter, &l);
     check(cudaStreamEndCapture(stream, &graph) == cudaSuccess &&
               cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess &&
               cudaGraphLaunch(exec, stream) == cudaSuccess &&
@@ -504,7 +504,7 @@ int main(void)
         test_device();
         test_streams();
         test_events();
-        test_dropped();
+        test_dropped_call();
         test_waits();
         test_memory();
         test_set();

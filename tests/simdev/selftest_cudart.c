@@ -17,7 +17,7 @@ struct expectation {
     atomic_int seen;
 };
 
-static void look(void *arg)
+static void record_counter(void *arg)
 {
     struct expectation *e = arg;
     e->seen = *e->counter;
@@ -253,7 +253,7 @@ static void test_events(void)
     cudaEventRecord(event, a);
     enqueue(a, wait_gate, &later);
     cudaStreamWaitEvent(b, event, 0);
-    enqueue(b, look, &e);
+    enqueue(b, record_counter, &e);
     check(cudaEventQuery(event) == cudaErrorNotReady, "event: before its work, not ready");
     usleep(20000);
     check(cudaStreamQuery(b) == cudaErrorNotReady, "event: other stream waits for it");
@@ -330,11 +330,11 @@ static void test_legacy_stream(void)
     cudaStreamCreate(&blocking);
     cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
     enqueue(blocking, wait_gate, &gate);
-    enqueue(NULL, look, &at_legacy);
+    enqueue(NULL, record_counter, &at_legacy);
     enqueue(cudaStreamLegacy, wait_gate, &legacy_gate);
     enqueue(NULL, increment, &counter);
-    enqueue(blocking, look, &at_blocking);
-    enqueue(other, look, &at_other);
+    enqueue(blocking, record_counter, &at_blocking);
+    enqueue(other, record_counter, &at_other);
     cudaStreamSynchronize(other);
     check(at_other.seen == 0, "legacy stream: non-blocking streams do not wait for it");
     usleep(20000);
@@ -410,7 +410,7 @@ struct shared {
     atomic_int errors;
 };
 
-static void *hammer(void *arg)
+static void *use_all_streams(void *arg)
 {
     struct shared *shared = arg;
     cudaStream_t stream;
@@ -447,7 +447,7 @@ static void test_threads(void)
     pthread_t threads[THREADS];
     cudaStreamCreateWithFlags(&shared.common, cudaStreamNonBlocking);
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, hammer, &shared);
+        pthread_create(&threads[i], NULL, use_all_streams, &shared);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     cudaDeviceSynchronize();

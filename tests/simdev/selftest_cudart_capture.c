@@ -29,13 +29,13 @@ static bool begin_in(cudaStream_t on, enum cudaStreamCaptureMode mode)
     return cudaStreamBeginCapture(on, mode) == cudaSuccess;
 }
 
-static bool begin(void)
+static bool begin_capture(void)
 {
     return begin_in(stream, cudaStreamCaptureModeThreadLocal);
 }
 
 /* Ends a capture and checks that it succeeded. */
-static cudaGraph_t end(void)
+static cudaGraph_t end_capture(void)
 {
     cudaGraph_t graph = NULL;
     check(cudaStreamEndCapture(stream, &graph) == cudaSuccess && graph,
@@ -99,12 +99,12 @@ static void test_work(void)
     unsigned char counter = 0;
     cudaMemset(block, 1, BYTES);
     cudaDeviceSynchronize();
-    check(begin() && status_of(stream) == cudaStreamCaptureStatusActive, "capture: begins");
+    check(begin_capture() && status_of(stream) == cudaStreamCaptureStatusActive, "capture: begins");
     cudaMemsetAsync(block, 7, 4, stream);
     cudaMemcpyAsync(block + 8, block, 4, cudaMemcpyDeviceToDevice, stream);
     enqueue(stream, increment, block + 8);
     cudaLaunchHostFunc(stream, increment, &counter);
-    cudaGraph_t graph = end();
+    cudaGraph_t graph = end_capture();
     check(status_of(stream) == cudaStreamCaptureStatusNone, "capture: ended");
     check(byte_at(0) == 1 && byte_at(8) == 1 && counter == 0, "capture: captured work has not run");
     bool types = nodes_of(graph) == 4;
@@ -128,10 +128,10 @@ static void test_work(void)
 static void test_pageable(void)
 {
     unsigned char host = 3;
-    begin();
+    begin_capture();
     check(cudaMemcpyAsync(block, &host, 1, cudaMemcpyHostToDevice, stream) == cudaSuccess,
           "pageable copy: does not wait");
-    cudaGraph_t graph = end();
+    cudaGraph_t graph = end_capture();
     host = 5;
     run_graph(graph);
     check(byte_at(0) == 5, "pageable copy: source read at replay");
@@ -143,7 +143,7 @@ static void test_fork_and_join(void)
     cudaEvent_t fork = new_event(), joined = new_event();
     cudaGraphNode_t from[8], to[8];
     size_t count = 8;
-    begin();
+    begin_capture();
     cudaMemsetAsync(block, 1, 8, stream);
     cudaEventRecord(fork, stream);
     check(cudaStreamWaitEvent(side, fork, 0) == cudaSuccess &&
@@ -154,7 +154,7 @@ static void test_fork_and_join(void)
     cudaMemcpyAsync(block + 32, block, 8, cudaMemcpyDeviceToDevice, stream);
     cudaStreamWaitEvent(stream, joined, 0);
     cudaMemcpyAsync(block + 48, block + 16, 8, cudaMemcpyDeviceToDevice, stream);
-    cudaGraph_t graph = end();
+    cudaGraph_t graph = end_capture();
     check(status_of(side) == cudaStreamCaptureStatusNone,
           "join: stream leaves at the end of the capture");
     cudaGraphGetEdges(graph, from, to, NULL, &count);
@@ -181,17 +181,17 @@ static void test_fork_and_join(void)
 static void test_join_without_work(void)
 {
     cudaEvent_t event = new_event();
-    begin();
+    begin_capture();
     cudaEventRecord(event, stream);
     cudaStreamWaitEvent(side, event, 0);
     cudaMemsetAsync(block, 2, 1, stream);
-    cudaGraph_t graph = end();
+    cudaGraph_t graph = end_capture();
     check(nodes_of(graph) == 1, "fork: branch without work, no join needed");
     cudaGraphDestroy(graph);
-    begin();
+    begin_capture();
     cudaStreamWaitEvent(side, event, 0);
     (void)cudaGetLastError();
-    check(status_of(side) == cudaStreamCaptureStatusNone && nodes_of(graph = end()) == 0,
+    check(status_of(side) == cudaStreamCaptureStatusNone && nodes_of(graph = end_capture()) == 0,
           "fork: event of an earlier capture, does not join");
     cudaGraphDestroy(graph);
     cudaEventDestroy(event);
@@ -204,13 +204,13 @@ static void test_launch_is_captured(void)
     enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
     size_t one = 1;
     unsigned char counter = 0;
-    begin();
+    begin_capture();
     cudaLaunchHostFunc(stream, increment, &counter);
-    cudaGraph_t inner = end();
+    cudaGraph_t inner = end_capture();
     cudaGraphInstantiate(&exec, inner, 0);
-    begin();
+    begin_capture();
     check(cudaGraphLaunch(exec, stream) == cudaSuccess, "graph launch: on a capturing stream");
-    cudaGraph_t outer = end();
+    cudaGraph_t outer = end_capture();
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(inner);
     cudaGraphGetNodes(outer, &node, &one);
@@ -233,7 +233,7 @@ static void test_info(void)
     cudaGraphNode_t manual = NULL, list[2];
     cudaGraph_t graph = NULL;
     size_t count = 9;
-    begin();
+    begin_capture();
     cudaMemsetAsync(block, 1, 1, stream);
     check(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &nodes, &edges, &count) ==
                   cudaSuccess &&
@@ -247,15 +247,16 @@ static void test_info(void)
                                                   cudaStreamSetCaptureDependencies) == cudaSuccess,
           "info: dependencies replaced by an added node");
     cudaMemsetAsync(block + 1, 1, 1, stream);
-    check(end() == graph && nodes_of(graph) == 3, "info: graph of the query is the returned graph");
+    check(end_capture() == graph && nodes_of(graph) == 3,
+          "info: graph of the query is the returned graph");
     count = 2;
     check(cudaGraphNodeGetDependentNodes(manual, list, NULL, &count) == cudaSuccess && count == 1,
           "info: next node depends on the added node");
     cudaGraphDestroy(graph);
-    begin();
+    begin_capture();
     cudaStreamGetCaptureInfo(stream, &status, &later, NULL, NULL, NULL, NULL);
     check(later > id, "info: separate id for every capture");
-    cudaGraphDestroy(end());
+    cudaGraphDestroy(end_capture());
     check(cudaStreamGetCaptureInfo(stream, &status, NULL, NULL, NULL, NULL, NULL) == cudaSuccess &&
               status == cudaStreamCaptureStatusNone,
           "info: stream that is not capturing");
@@ -272,7 +273,7 @@ static void test_to_graph(void)
                                         cudaStreamCaptureModeRelaxed) == cudaSuccess,
           "capture to a graph: begins");
     cudaMemsetAsync(block, 4, 1, stream);
-    check(end() == graph && nodes_of(graph) == 2 &&
+    check(end_capture() == graph && nodes_of(graph) == 2 &&
               cudaGraphNodeGetDependentNodes(first, list, NULL, &one) == cudaSuccess && one == 1,
           "capture to a graph: nodes added after the given nodes");
     check(cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
@@ -298,7 +299,7 @@ static void test_begin_and_end(void)
           "begin: legacy stream, refused");
     check(fails(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState),
           "end: without begin, refused");
-    begin();
+    begin_capture();
     check(fails(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaErrorIllegalState),
           "begin: stream that is capturing, refused");
     cudaEventRecord(event, stream);
@@ -317,7 +318,7 @@ static void test_begin_and_end(void)
 static void test_unjoined(void)
 {
     cudaEvent_t event = new_event();
-    begin();
+    begin_capture();
     cudaEventRecord(event, stream);
     cudaStreamWaitEvent(side, event, 0);
     cudaMemsetAsync(block, 1, 1, side);
@@ -325,7 +326,7 @@ static void test_unjoined(void)
     check(status_of(stream) == cudaStreamCaptureStatusNone &&
               status_of(side) == cudaStreamCaptureStatusNone,
           "unjoined work: capture is over");
-    begin();
+    begin_capture();
     cudaEventRecord(event, stream);
     cudaStreamWaitEvent(side, event, 0);
     cudaMemsetAsync(block, 1, 1, side);
@@ -342,7 +343,7 @@ static void test_isolation_and_merge(void)
     cudaEvent_t event = new_event(), never = new_event();
     cudaGraph_t graph;
     cudaEventRecord(event, outside);
-    begin();
+    begin_capture();
     check(cudaStreamWaitEvent(stream, never, 0) == cudaSuccess,
           "isolation: wait for an event never recorded, no effect");
     check(fails(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureIsolation) &&
@@ -353,7 +354,7 @@ static void test_isolation_and_merge(void)
           "isolation: invalidated capture, refuses work");
     check(ends_with(cudaErrorStreamCaptureInvalidated),
           "isolation: invalidated capture, yields no graph");
-    begin();
+    begin_capture();
     begin_in(side, cudaStreamCaptureModeThreadLocal);
     cudaEventRecord(event, side);
     check(fails(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureMerge),
@@ -371,45 +372,45 @@ static void test_refusals(void)
     cudaEvent_t event = new_event();
     void *memory = NULL, *given = NULL;
     cudaMallocAsync(&given, 64, outside);
-    begin();
+    begin_capture();
     check(fails(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "refusals: cudaStreamSynchronize");
-    begin();
+    begin_capture();
     check(fails(cudaStreamQuery(stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "refusals: cudaStreamQuery");
-    begin();
+    begin_capture();
     check(fails(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "refusals: cudaDeviceSynchronize");
-    begin();
+    begin_capture();
     cudaEventRecord(event, stream);
     check(fails(cudaEventQuery(event), cudaErrorCapturedEvent) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "refusals: cudaEventQuery");
-    begin();
+    begin_capture();
     cudaEventRecord(event, stream);
     check(fails(cudaEventSynchronize(event), cudaErrorCapturedEvent) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "refusals: cudaEventSynchronize");
-    begin();
+    begin_capture();
     check(fails(cudaMallocAsync(&memory, 64, stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "refusals: cudaMallocAsync");
-    begin();
+    begin_capture();
     check(fails(cudaFreeAsync(given, stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "refusals: cudaFreeAsync");
-    begin();
+    begin_capture();
     check(fails(cudaStreamDestroy(stream), cudaErrorStreamCaptureUnsupported) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "refusals: cudaStreamDestroy");
-    begin();
+    begin_capture();
     check(cudaStreamSynchronize(outside) == cudaSuccess &&
               cudaFreeAsync(given, outside) == cudaSuccess,
           "refusals: other streams are not affected");
-    cudaGraphDestroy(end());
+    cudaGraphDestroy(end_capture());
     cudaEventDestroy(event);
 }
 
@@ -419,10 +420,10 @@ static void test_legacy_stream(void)
     cudaGraph_t graph;
     enum cudaStreamCaptureStatus status;
     cudaStreamCreate(&blocking);
-    begin();
+    begin_capture();
     check(cudaMemset(block, 1, 1) == cudaSuccess,
           "legacy stream: usable during a capture on a non-blocking stream");
-    cudaGraphDestroy(end());
+    cudaGraphDestroy(end_capture());
     begin_in(blocking, cudaStreamCaptureModeRelaxed);
     check(fails(cudaStreamIsCapturing(NULL, &status), cudaErrorStreamCaptureImplicit) &&
               status_of(blocking) == cudaStreamCaptureStatusActive,
@@ -437,7 +438,7 @@ static void test_legacy_stream(void)
               fails(cudaStreamEndCapture(blocking, &graph), cudaErrorStreamCaptureInvalidated),
           "legacy stream: wait during a capture on a blocking stream, refused");
     cudaEvent_t event = new_event();
-    begin();
+    begin_capture();
     cudaEventRecord(event, stream);
     check(fails(cudaStreamWaitEvent(NULL, event, 0), cudaErrorStreamCaptureImplicit) &&
               ends_with(cudaErrorStreamCaptureInvalidated),
@@ -465,7 +466,7 @@ static void *allocate_in_mode(void *arg)
     return NULL;
 }
 
-static void *end_there(void *arg)
+static void *end_in_this_thread(void *arg)
 {
     struct other_thread *other = arg;
     cudaGraph_t graph = NULL;
@@ -484,7 +485,8 @@ static void in_thread(void *(*function)(void *), struct other_thread *other)
 
 /* True if the capture stays valid after an allocation. Mode `mine` is that of the allocating thread
  * (`here`: this one), `theirs` that of the capture. */
-static bool allowed(enum cudaStreamCaptureMode mine, enum cudaStreamCaptureMode theirs, bool here)
+static bool stays_valid(enum cudaStreamCaptureMode mine, enum cudaStreamCaptureMode theirs,
+                        bool here)
 {
     struct other_thread other = {.mode = mine};
     cudaGraph_t graph = NULL;
@@ -512,24 +514,24 @@ static void test_modes(void)
     const enum cudaStreamCaptureMode global = cudaStreamCaptureModeGlobal;
     const enum cudaStreamCaptureMode local = cudaStreamCaptureModeThreadLocal;
     const enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
-    check(!allowed(global, global, true) && !allowed(global, local, true) &&
-              allowed(global, relaxed, true),
+    check(!stays_valid(global, global, true) && !stays_valid(global, local, true) &&
+              stays_valid(global, relaxed, true),
           "mode: same thread, global: allowed only in a relaxed capture");
-    check(!allowed(local, global, true) && !allowed(local, local, true),
+    check(!stays_valid(local, global, true) && !stays_valid(local, local, true),
           "mode: same thread, thread-local: refused");
-    check(allowed(relaxed, global, true) && allowed(relaxed, local, true),
+    check(stays_valid(relaxed, global, true) && stays_valid(relaxed, local, true),
           "mode: same thread, relaxed: allowed");
-    check(!allowed(global, global, false) && allowed(global, local, false) &&
-              allowed(global, relaxed, false),
+    check(!stays_valid(global, global, false) && stays_valid(global, local, false) &&
+              stays_valid(global, relaxed, false),
           "mode: other thread, global: refused only by a global capture");
-    check(allowed(local, global, false) && allowed(relaxed, global, false),
+    check(stays_valid(local, global, false) && stays_valid(relaxed, global, false),
           "mode: other thread, thread-local or relaxed: allowed");
     begin_in(stream, relaxed);
     struct other_thread other = {.mode = global};
-    in_thread(end_there, &other);
+    in_thread(end_in_this_thread, &other);
     check(other.ended == cudaSuccess, "end: relaxed capture, in another thread");
-    begin();
-    in_thread(end_there, &other);
+    begin_capture();
+    in_thread(end_in_this_thread, &other);
     check(other.ended == cudaErrorStreamCaptureWrongThread &&
               ends_with(cudaErrorStreamCaptureInvalidated),
           "end: other modes, in another thread refused");

@@ -12,13 +12,13 @@ enum {
 static char trace[TRACE];
 static size_t traced;
 
-static void leave(void *name)
+static void record_letter(void *name)
 {
     if (traced < TRACE - 1)
         trace[traced++] = *(const char *)name;
 }
 
-static void forget(void)
+static void clear_trace(void)
 {
     memset(trace, 0, sizeof(trace));
     traced = 0;
@@ -28,7 +28,8 @@ static void forget(void)
 static cudaGraphNode_t add(cudaGraph_t graph, const char *name, const cudaGraphNode_t *after,
                            size_t count)
 {
-    const struct cudaHostNodeParams params = {.fn = leave, .userData = (void *)(uintptr_t)name};
+    const struct cudaHostNodeParams params = {.fn = record_letter,
+                                              .userData = (void *)(uintptr_t)name};
     cudaGraphNode_t node = NULL;
     cudaGraphAddHostNode(&node, graph, after, count, &params);
     return node;
@@ -51,7 +52,7 @@ static cudaError_t run_exec(cudaGraphExec_t exec)
 static cudaError_t run_graph(cudaGraph_t graph)
 {
     cudaGraphExec_t exec;
-    forget();
+    clear_trace();
     cudaError_t error = cudaGraphInstantiate(&exec, graph, 0);
     if (error != cudaSuccess)
         return error;
@@ -60,7 +61,7 @@ static cudaError_t run_graph(cudaGraph_t graph)
     return error;
 }
 
-static bool before(char first, char second)
+static bool runs_before(char first, char second)
 {
     const char *a = strchr(trace, first), *b = strchr(trace, second);
     return a && b && a < b;
@@ -139,7 +140,7 @@ static void test_dependencies(void)
     cudaGraphNode_t node;
     cudaGraphExec_t exec;
     check(cudaGraphAddDependencies(graph, &b, &a, NULL, 1) == cudaSuccess &&
-              run_graph(graph) == cudaSuccess && before('b', 'a'),
+              run_graph(graph) == cudaSuccess && runs_before('b', 'a'),
           "edges: back to a node added earlier");
     check(fails(cudaGraphAddDependencies(graph, &b, &a, NULL, 1), cudaErrorInvalidValue),
           "edges: duplicate, refused");
@@ -165,10 +166,10 @@ static void test_order(void)
     const cudaGraphNode_t a = add(graph, "a", NULL, 0);
     const cudaGraphNode_t bc[] = {add(graph, "b", &a, 1), add(graph, "c", &a, 1)};
     add(graph, "d", bc, 2);
-    check(run_graph(graph) == cudaSuccess && traced == 4 && before('a', 'b') && before('a', 'c') &&
-              before('b', 'd') && before('c', 'd'),
+    check(run_graph(graph) == cudaSuccess && traced == 4 && runs_before('a', 'b') &&
+              runs_before('a', 'c') && runs_before('b', 'd') && runs_before('c', 'd'),
           "order: as the edges allow");
-    check(before('c', 'b'), "order: not that of adding");
+    check(runs_before('c', 'b'), "order: not that of adding");
     cudaGraphDestroy(graph);
 }
 
@@ -185,14 +186,15 @@ static void test_children(void)
     add(child, "k", NULL, 0);
     check(cudaGraphNodeGetType(node, &type) == cudaSuccess && type == cudaGraphNodeTypeGraph,
           "child graph: node type");
-    check(run_graph(graph) == cudaSuccess && traced == 4 && before('a', 'i') && before('i', 'j') &&
-              before('j', 'z') && !strchr(trace, 'k'),
+    check(run_graph(graph) == cudaSuccess && traced == 4 && runs_before('a', 'i') &&
+              runs_before('i', 'j') && runs_before('j', 'z') && !strchr(trace, 'k'),
           "child graph: copy of the graph, runs between dependencies and dependents");
     check(cudaGraphChildGraphNodeGetGraph(node, &embedded) == cudaSuccess && embedded != child &&
               cudaGraphGetNodes(embedded, NULL, &count) == cudaSuccess && count == 2,
           "child graph: query returns the embedded graph");
     add(embedded, "l", NULL, 0);
-    check(run_graph(graph) == cudaSuccess && traced == 5 && before('a', 'l') && before('l', 'z'),
+    check(run_graph(graph) == cudaSuccess && traced == 5 && runs_before('a', 'l') &&
+              runs_before('l', 'z'),
           "child graph: query returns the graph itself, not a copy");
     check(fails(cudaGraphDestroy(embedded), cudaErrorInvalidValue),
           "child graph: destruction of the embedded graph, refused");
@@ -201,7 +203,8 @@ static void test_children(void)
     check(cudaGraphClone(&clone, graph) == cudaSuccess, "clone: created");
     cudaGraphDestroy(child);
     cudaGraphDestroy(graph);
-    check(run_graph(clone) == cudaSuccess && traced == 5 && before('a', 'i') && before('j', 'z'),
+    check(run_graph(clone) == cudaSuccess && traced == 5 && runs_before('a', 'i') &&
+              runs_before('j', 'z'),
           "clone: runs after the original is destroyed");
     count = 1;
     check(cudaGraphGetRootNodes(clone, list, &count) == cudaSuccess && list[0] && list[0] != a,
@@ -308,11 +311,11 @@ static void test_stream_order(void)
     cudaStreamCreate(&stream);
     add(graph, "g", NULL, 0);
     cudaGraphInstantiate(&exec, graph, 0);
-    forget();
+    clear_trace();
     enqueue(stream, wait_gate, &gate);
-    enqueue(stream, leave, (void *)(uintptr_t) "1");
+    enqueue(stream, record_letter, (void *)(uintptr_t) "1");
     cudaGraphLaunch(exec, stream);
-    enqueue(stream, leave, (void *)(uintptr_t) "2");
+    enqueue(stream, record_letter, (void *)(uintptr_t) "2");
     cudaGraphLaunch(exec, stream);
     open_gate(&gate);
     cudaStreamSynchronize(stream);
@@ -323,7 +326,7 @@ static void test_stream_order(void)
     sem_destroy(&gate);
 }
 
-static cudaGraph_t pair(const char *first, const char *second)
+static cudaGraph_t graph_of_two(const char *first, const char *second)
 {
     cudaGraph_t graph = new_graph();
     const cudaGraphNode_t node = add(graph, first, NULL, 0);
@@ -337,7 +340,8 @@ static void test_update(void)
     cudaStream_t stream;
     cudaGraphExec_t exec;
     cudaGraphExecUpdateResultInfo info;
-    cudaGraph_t graph = pair("a", "b"), same = pair("c", "d"), more = pair("e", "f");
+    cudaGraph_t graph = graph_of_two("a", "b"), same = graph_of_two("c", "d"),
+                more = graph_of_two("e", "f");
     cudaGraph_t apart = new_graph(), empty = new_graph();
     cudaGraphNode_t node;
     sem_init(&gate, 0, 0);
@@ -348,7 +352,7 @@ static void test_update(void)
     cudaGraphAddEmptyNode(&node, empty, NULL, 0);
     add(empty, "j", &node, 1);
     cudaGraphInstantiate(&exec, graph, 0);
-    forget();
+    clear_trace();
     enqueue(stream, wait_gate, &gate);
     cudaGraphLaunch(exec, stream);
     check(cudaGraphExecUpdate(exec, same, &info) == cudaSuccess &&
@@ -357,7 +361,7 @@ static void test_update(void)
     open_gate(&gate);
     cudaStreamSynchronize(stream);
     check(strcmp(trace, "ab") == 0, "update: queued launch, unchanged");
-    forget();
+    clear_trace();
     cudaGraphDestroy(same);
     check(run_exec(exec) == cudaSuccess && strcmp(trace, "cd") == 0,
           "update: later launch, new work");
@@ -370,7 +374,7 @@ static void test_update(void)
     check(fails(cudaGraphExecUpdate(exec, empty, &info), cudaErrorGraphExecUpdateFailure) &&
               info.result == cudaGraphExecUpdateErrorNodeTypeChanged && info.errorNode == node,
           "update: different types, refused");
-    forget();
+    clear_trace();
     check(run_exec(exec) == cudaSuccess && strcmp(trace, "cd") == 0, "update: refused, no change");
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
@@ -384,8 +388,9 @@ static void test_update(void)
 static void test_child_update(void)
 {
     cudaGraphExec_t exec;
-    cudaGraph_t graph = new_graph(), middle = new_graph(), child = pair("a", "b"), embedded;
-    cudaGraph_t other = pair("c", "d"), third = pair("e", "f"), unlike = new_graph();
+    cudaGraph_t graph = new_graph(), middle = new_graph(), child = graph_of_two("a", "b"), embedded;
+    cudaGraph_t other = graph_of_two("c", "d"), third = graph_of_two("e", "f"),
+                unlike = new_graph();
     cudaGraphNode_t first, second, outer, inner;
     add(unlike, "x", NULL, 0);
     cudaGraphAddChildGraphNode(&inner, middle, NULL, 0, child);
@@ -395,7 +400,7 @@ static void test_child_update(void)
     cudaGraphInstantiate(&exec, graph, 0);
     check(cudaGraphExecChildGraphNodeSetParams(exec, second, other) == cudaSuccess,
           "child update: accepted");
-    forget();
+    clear_trace();
     check(run_exec(exec) == cudaSuccess && strcmp(trace, "abcdab") == 0,
           "child update: changes only that child");
     size_t one = 1;
@@ -403,7 +408,7 @@ static void test_child_update(void)
     cudaGraphGetNodes(embedded, &inner, &one);
     check(cudaGraphExecChildGraphNodeSetParams(exec, inner, third) == cudaSuccess,
           "child update: graph nested in a child");
-    forget();
+    clear_trace();
     check(run_exec(exec) == cudaSuccess && strcmp(trace, "abcdef") == 0,
           "child update: nested graph runs at its place");
     check(run_graph(graph) == cudaSuccess && strcmp(trace, "ababab") == 0,
@@ -475,7 +480,7 @@ static void count_release(void *count)
     ++*(int *)count;
 }
 
-static void nothing(void *unused)
+static void do_nothing(void *unused)
 {
     (void)unused;
 }
@@ -486,9 +491,9 @@ static void test_release(void)
     cudaGraphExec_t exec;
     cudaGraph_t graph = new_graph(), clone;
     const struct simdev_work work = {
-        .run = nothing, .release = count_release, .arg = &released, .maker = &work};
+        .run = do_nothing, .release = count_release, .arg = &released, .maker = &work};
     struct simdev_work next = {
-        .run = nothing, .release = count_release, .arg = &replaced, .maker = &work};
+        .run = do_nothing, .release = count_release, .arg = &replaced, .maker = &work};
     check(simdev_graph_add(graph, &work) == cudaSuccess, "simdev_graph_add: accepted");
     cudaGraphClone(&clone, graph);
     cudaGraphInstantiate(&exec, clone, 0);
@@ -511,7 +516,7 @@ static void test_release(void)
     check(released == 1 && replaced == 1, "work: released once");
     check(simdev_graph_add(graph, &work) == cudaErrorInvalidValue && released == 1,
           "work: refused, kept by the caller");
-    check(enqueue(NULL, nothing, NULL) == cudaSuccess &&
+    check(enqueue(NULL, do_nothing, NULL) == cudaSuccess &&
               simdev_enqueue(NULL, &work) == cudaSuccess &&
               cudaDeviceSynchronize() == cudaSuccess && released == 2,
           "work: on a stream, released after it ran");

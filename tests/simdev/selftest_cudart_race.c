@@ -25,12 +25,12 @@ struct program {
     void (*run)(cudaStream_t a, cudaStream_t b, cudaEvent_t event);
 };
 
-static void put(cudaStream_t stream, size_t from, size_t bytes)
+static void write_bytes(cudaStream_t stream, size_t from, size_t bytes)
 {
     (void)cudaMemsetAsync(memory + from, 1, bytes, stream);
 }
 
-static void get(cudaStream_t stream, size_t from)
+static void read_bytes(cudaStream_t stream, size_t from)
 {
     static unsigned char *copies, *copy;
     if (!copies)
@@ -39,7 +39,7 @@ static void get(cudaStream_t stream, size_t from)
     (void)cudaMemcpyAsync(copy, memory + from, 8, cudaMemcpyDeviceToDevice, stream);
 }
 
-static void hand_over(cudaStream_t from, cudaStream_t to, cudaEvent_t event)
+static void order_by_event(cudaStream_t from, cudaStream_t to, cudaEvent_t event)
 {
     (void)cudaEventRecord(event, from);
     (void)cudaStreamWaitEvent(to, event, 0);
@@ -48,22 +48,22 @@ static void hand_over(cudaStream_t from, cudaStream_t to, cudaEvent_t event)
 static void two_writes(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)event;
-    put(a, 0, 64);
-    put(b, 32, 64);
+    write_bytes(a, 0, 64);
+    write_bytes(b, 32, 64);
 }
 
 static void write_and_read(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)event;
-    get(a, 0);
-    put(b, 0, 64);
+    read_bytes(a, 0);
+    write_bytes(b, 0, 64);
 }
 
 static void two_reads(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)event;
-    get(a, 0);
-    get(b, 0);
+    read_bytes(a, 0);
+    read_bytes(b, 0);
 }
 
 /* Copies eight rows of `bytes` bytes at a distance of 64. */
@@ -92,57 +92,57 @@ static void overlapping_rows(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 
 static void ordered_by_event(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
-    put(a, 0, 64);
-    hand_over(a, b, event);
-    put(b, 0, 64);
+    write_bytes(a, 0, 64);
+    order_by_event(a, b, event);
+    write_bytes(b, 0, 64);
 }
 
 static void recorded_too_early(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)cudaEventRecord(event, a);
-    put(a, 0, 64);
+    write_bytes(a, 0, 64);
     (void)cudaStreamWaitEvent(b, event, 0);
-    put(b, 0, 64);
+    write_bytes(b, 0, 64);
 }
 
 static void awaited_too_late(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
-    put(a, 0, 64);
+    write_bytes(a, 0, 64);
     (void)cudaEventRecord(event, a);
-    put(b, 0, 64);
+    write_bytes(b, 0, 64);
     (void)cudaStreamWaitEvent(b, event, 0);
 }
 
 static void ordered_by_host_wait(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)event;
-    put(a, 0, 64);
+    write_bytes(a, 0, 64);
     (void)cudaStreamSynchronize(a);
-    put(b, 0, 64);
+    write_bytes(b, 0, 64);
 }
 
 static void ordered_by_queries(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
-    put(a, 0, 64);
+    write_bytes(a, 0, 64);
     (void)cudaEventRecord(event, a);
     while (cudaEventQuery(event) == cudaErrorNotReady)
         (void)cudaGetLastError();
-    put(b, 0, 64);
+    write_bytes(b, 0, 64);
 }
 
 static void ordered_by_legacy_stream(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)b, (void)event;
-    put(a, 0, 64);
-    put(NULL, 0, 64);
-    put(a, 0, 64);
+    write_bytes(a, 0, 64);
+    write_bytes(NULL, 0, 64);
+    write_bytes(a, 0, 64);
 }
 
 static void with_non_blocking_stream(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     (void)a, (void)event;
-    put(NULL, 0, 64);
-    put(b, 0, 64);
+    write_bytes(NULL, 0, 64);
+    write_bytes(b, 0, 64);
 }
 
 /* b takes part in a's capture. With `joined`, the two writes are ordered. */
@@ -151,13 +151,13 @@ static cudaGraphExec_t capture(cudaStream_t a, cudaStream_t b, cudaEvent_t event
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     (void)cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed);
-    hand_over(a, b, event);
-    put(b, 0, 64);
+    order_by_event(a, b, event);
+    write_bytes(b, 0, 64);
     if (joined)
-        hand_over(b, a, event);
-    put(a, 0, 64);
+        order_by_event(b, a, event);
+    write_bytes(a, 0, 64);
     if (!joined)
-        hand_over(b, a, event);
+        order_by_event(b, a, event);
     (void)cudaStreamEndCapture(a, &graph);
     (void)cudaGraphInstantiate(&exec, graph, 0);
     (void)cudaGraphDestroy(graph);
@@ -175,7 +175,7 @@ static void graph_without_edge(cudaStream_t a, cudaStream_t b, cudaEvent_t event
     launch_and_end(capture(a, b, event, false), a);
 }
 
-static void edges(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+static void graph_with_edge(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     launch_and_end(capture(a, b, event, true), a);
 }
@@ -186,15 +186,15 @@ static void replay_parallel_to_work(cudaStream_t a, cudaStream_t b, cudaEvent_t 
 {
     cudaGraphExec_t exec = capture(a, b, event, true);
     (void)cudaGraphLaunch(exec, a);
-    put(b, 0, 64);
+    write_bytes(b, 0, 64);
     (void)cudaGraphExecDestroy(exec);
 }
 
 static void replay_before_work(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     launch_and_end(capture(a, b, event, true), a);
-    hand_over(a, b, event);
-    put(b, 0, 64);
+    order_by_event(a, b, event);
+    write_bytes(b, 0, 64);
 }
 
 static void replays_of_one_graph(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
@@ -225,7 +225,7 @@ static cudaGraphExec_t capture_kept(cudaStream_t stream, atomic_bool *ran, atomi
     cudaGraphExec_t exec = NULL;
     (void)cudaUserObjectCreate(&object, gone, raise_flag, 1, cudaUserObjectNoDestructorSync);
     (void)cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
-    put(stream, 0, 64);
+    write_bytes(stream, 0, 64);
     (void)cudaLaunchHostFunc(stream, raise_flag, ran);
     (void)cudaStreamEndCapture(stream, &graph);
     (void)cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
@@ -248,17 +248,17 @@ static void ordered_by_user_object(cudaStream_t a, cudaStream_t b, cudaEvent_t e
         await_flag(&ran, event);
         (void)cudaGraphExecDestroy(exec);
         await_flag(&gone, event);
-        put(b, 0, 64);
+        write_bytes(b, 0, 64);
         (void)cudaStreamSynchronize(b);
     }
 }
 
 static void ordered_by_driver_event(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
-    put(a, 0, 64);
+    write_bytes(a, 0, 64);
     (void)cu.cuEventRecord(event, a);
     (void)cu.cuStreamWaitEvent(b, event, 0);
-    put(b, 0, 64);
+    write_bytes(b, 0, 64);
 }
 
 static void dropped_wait(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
@@ -289,7 +289,7 @@ static const struct program programs[] = {
     {"legacy stream: ordered with a blocking stream", false, ordered_by_legacy_stream},
     {"legacy stream: with a non-blocking stream, race", true, with_non_blocking_stream},
     {"graph: nodes without an edge, race", true, graph_without_edge},
-    {"graph: nodes with edges, no race", false, edges},
+    {"graph: nodes with edges, no race", false, graph_with_edge},
     {"replay: with parallel work, race", true, replay_parallel_to_work},
     {"replay: ordered by an event", false, replay_before_work},
     {"replay: two of one graph, ordered", false, replays_of_one_graph},
@@ -327,7 +327,7 @@ static bool has_expected_result(const struct program *program)
 
 static int order[ORDER], ordered;
 
-static void note(void *arg)
+static void record_order(void *arg)
 {
     order[ordered++] = (int)(intptr_t)arg;
 }
@@ -341,7 +341,7 @@ static void run_order(uint64_t seed)
     for (int s = 0; s < 4; s++)
         (void)cudaStreamCreateWithFlags(&stream[s], cudaStreamNonBlocking);
     for (int i = 0; i < ORDER; i++)
-        (void)enqueue(stream[i % 4], note, (void *)(intptr_t)i);
+        (void)enqueue(stream[i % 4], record_order, (void *)(intptr_t)i);
     (void)cudaDeviceSynchronize();
     for (int s = 0; s < 4; s++)
         (void)cudaStreamDestroy(stream[s]);

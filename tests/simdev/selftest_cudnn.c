@@ -3,7 +3,7 @@
 
 /* ---- results against the reference ---- */
 
-static bool computes(const struct problem *p, int result)
+static bool agrees_with_reference(const struct problem *p, int result)
 {
     struct tensor t[ROLES];
     shape(p, t);
@@ -73,7 +73,7 @@ static void check_results(const char *way)
         for (int result = ROLES - 1; result >= 0; result--) {
             snprintf(name, sizeof name, "%s, %s%s%s", kind[result], problems[i].name,
                      *way ? ", " : "", way);
-            ok(computes(&problems[i], result), name);
+            ok(agrees_with_reference(&problems[i], result), name);
         }
     }
 }
@@ -104,15 +104,15 @@ static void check_drawn(void)
         char name[128];
         const struct problem p = draw_problem();
         snprintf(name, sizeof name, "forward, drawn problem %d", i);
-        ok(computes(&p, Y), name);
+        ok(agrees_with_reference(&p, Y), name);
     }
 }
 
 /* ---- tiles ---- */
 
 /* Rows [first, first + rows) of the output as a separate convolution on views of the tensors. */
-static void cut(const struct problem *p, const struct tensor t[ROLES], int64_t first, int64_t rows,
-                struct problem *tile, struct tensor part[ROLES])
+static void make_tile(const struct problem *p, const struct tensor t[ROLES], int64_t first,
+                      int64_t rows, struct problem *tile, struct tensor part[ROLES])
 {
     const int64_t reach = (p->taps[0] - 1) * p->dilation[0] + 1;
     const int64_t low = first * p->stride[0] - p->lower[0];
@@ -140,7 +140,7 @@ static bool tiles_agree(const struct problem *p, int64_t rows)
     bool good = true;
     for (int64_t first = 0; good && first < t[Y].dim[2]; first += rows) {
         const int64_t left = t[Y].dim[2] - first;
-        cut(p, t, first, rows < left ? rows : left, &tile, part);
+        make_tile(p, t, first, rows < left ? rows : left, &tile, part);
         desc plan = plan_of(&tile, part, Y, (int64_t)size_of(p->type));
         good = plan && run_plan(plan, part) == CUDNN_STATUS_SUCCESS;
         if (plan)

@@ -207,7 +207,7 @@ struct scaling {
     float factor;
 };
 
-static cudnnStatus_t scale(void *arg)
+static cudnnStatus_t scale_tensor(void *arg)
 {
     struct scaling *s = arg;
     const cudnnStatus_t status = cudnnScaleTensor(handle, s->desc, s->data, &s->factor);
@@ -215,7 +215,7 @@ static cudnnStatus_t scale(void *arg)
     return status;
 }
 
-static cudnnStatus_t fill(void *arg)
+static cudnnStatus_t set_tensor(void *arg)
 {
     struct scaling *s = arg;
     return cudnnSetTensor(handle, s->desc, s->data, &s->factor);
@@ -230,7 +230,7 @@ static void check_captured_scalars(void)
     NEED(cudnnSetTensor4dDescriptor(s.desc, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1, 1, 1));
     NEED(cudaMalloc(&s.data, sizeof value));
     NEED(cudaMemcpy(s.data, &value, sizeof value, cudaMemcpyHostToDevice));
-    cudaGraph_t graph = capture(scale, &s, &status);
+    cudaGraph_t graph = capture(scale_tensor, &s, &status);
     cudaGraphExec_t exec = instantiate(graph);
     launch(exec);
     launch(exec);
@@ -240,7 +240,7 @@ static void check_captured_scalars(void)
     NEED(cudaGraphExecDestroy(exec));
     NEED(cudaGraphDestroy(graph));
     s.factor = 5;
-    graph = capture(fill, &s, &status);
+    graph = capture(set_tensor, &s, &status);
     s.factor = 6;
     exec = instantiate(graph);
     launch(exec);
@@ -309,7 +309,7 @@ struct answers {
     int native, taken, others, refused;
 };
 
-static void ask(const struct layer *model, desc config, struct answers *answers)
+static void try_population(const struct layer *model, desc config, struct answers *answers)
 {
     struct layer l = *model;
     l.plan = plan_of_config(config);
@@ -335,7 +335,8 @@ static void ask(const struct layer *model, desc config, struct answers *answers)
 }
 
 /* Tries every engine of the heuristics' list. */
-static void ask_all(const struct layer *l, cudnnBackendHeurMode_t mode, struct answers *answers)
+static void try_all_engines(const struct layer *l, cudnnBackendHeurMode_t mode,
+                            struct answers *answers)
 {
     enum {
         ASKED = 16
@@ -356,7 +357,7 @@ static void ask_all(const struct layer *l, cudnnBackendHeurMode_t mode, struct a
                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, ASKED, &count, config));
     for (int i = 0; i < ASKED; i++) {
         if (i < count)
-            ask(l, config[i], answers);
+            try_population(l, config[i], answers);
         NEED(cudnnBackendDestroyDescriptor(config[i]));
     }
     NEED(cudnnBackendDestroyDescriptor(heuristics));
@@ -370,8 +371,8 @@ static void check_notes(void)
 {
     struct answers answers = {0};
     struct layer l = layer_of(&spiky);
-    ask_all(&l, CUDNN_HEUR_MODE_A, &answers);
-    ask_all(&l, CUDNN_HEUR_MODE_FALLBACK, &answers);
+    try_all_engines(&l, CUDNN_HEUR_MODE_A, &answers);
+    try_all_engines(&l, CUDNN_HEUR_MODE_FALLBACK, &answers);
     ok(answers.others > 0 && answers.refused == answers.others,
        "population: engines whose notes do not allow it, refused");
     ok(answers.taken == answers.native,

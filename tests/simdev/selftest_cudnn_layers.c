@@ -42,7 +42,7 @@ static float *device_copy(const float *host, int count)
     return made;
 }
 
-static void take(float *host, float *device, int count)
+static void fetch_and_free(float *host, float *device, int count)
 {
     NEED(cudaDeviceSynchronize());
     if (host)
@@ -76,8 +76,8 @@ static void pool(const struct layer *layer, const float *x, float *y)
     cudnnTensorDescriptor_t in = whole(layer), out = pooled(layer, pooling);
     float *from = device_copy(x, COUNT), *to = device_copy(NULL, layer->outputs);
     NEED(cudnnPoolingForward(handle, pooling, &one, in, from, &zero, out, to));
-    take(y, to, layer->outputs);
-    take(NULL, from, 0);
+    fetch_and_free(y, to, layer->outputs);
+    fetch_and_free(NULL, from, 0);
     NEED(cudnnDestroyPoolingDescriptor(pooling));
     NEED(cudnnDestroyTensorDescriptor(in));
     NEED(cudnnDestroyTensorDescriptor(out));
@@ -91,10 +91,10 @@ static void pool_back(const struct layer *layer, const float *x, const float *y,
     float *vx = device_copy(x, COUNT), *vy = device_copy(y, layer->outputs);
     float *vdy = device_copy(dy, layer->outputs), *vdx = device_copy(NULL, COUNT);
     NEED(cudnnPoolingBackward(handle, pooling, &one, out, vy, out, vdy, in, vx, &zero, in, vdx));
-    take(dx, vdx, COUNT);
-    take(NULL, vx, 0);
-    take(NULL, vy, 0);
-    take(NULL, vdy, 0);
+    fetch_and_free(dx, vdx, COUNT);
+    fetch_and_free(NULL, vx, 0);
+    fetch_and_free(NULL, vy, 0);
+    fetch_and_free(NULL, vdy, 0);
     NEED(cudnnDestroyPoolingDescriptor(pooling));
     NEED(cudnnDestroyTensorDescriptor(in));
     NEED(cudnnDestroyTensorDescriptor(out));
@@ -106,8 +106,8 @@ static void softmax(const struct layer *layer, const float *x, float *y)
     float *from = device_copy(x, COUNT), *to = device_copy(NULL, COUNT);
     NEED(cudnnSoftmaxForward(handle, (cudnnSoftmaxAlgorithm_t)layer->algorithm,
                              (cudnnSoftmaxMode_t)layer->mode, &one, t, from, &zero, t, to));
-    take(y, to, COUNT);
-    take(NULL, from, 0);
+    fetch_and_free(y, to, COUNT);
+    fetch_and_free(NULL, from, 0);
     NEED(cudnnDestroyTensorDescriptor(t));
 }
 
@@ -120,9 +120,9 @@ static void softmax_back(const struct layer *layer, const float *x, const float 
     (void)x;
     NEED(cudnnSoftmaxBackward(handle, (cudnnSoftmaxAlgorithm_t)layer->algorithm,
                               (cudnnSoftmaxMode_t)layer->mode, &one, t, vy, t, vdy, &zero, t, vdx));
-    take(dx, vdx, COUNT);
-    take(NULL, vy, 0);
-    take(NULL, vdy, 0);
+    fetch_and_free(dx, vdx, COUNT);
+    fetch_and_free(NULL, vy, 0);
+    fetch_and_free(NULL, vdy, 0);
     NEED(cudnnDestroyTensorDescriptor(t));
 }
 
@@ -141,8 +141,8 @@ static void activate(const struct layer *layer, const float *x, float *y)
     cudnnTensorDescriptor_t t = whole(layer);
     float *from = device_copy(x, COUNT), *to = device_copy(NULL, COUNT);
     NEED(cudnnActivationForward(handle, activation, &one, t, from, &zero, t, to));
-    take(y, to, COUNT);
-    take(NULL, from, 0);
+    fetch_and_free(y, to, COUNT);
+    fetch_and_free(NULL, from, 0);
     NEED(cudnnDestroyTensorDescriptor(t));
     NEED(cudnnDestroyActivationDescriptor(activation));
 }
@@ -155,10 +155,10 @@ static void activate_back(const struct layer *layer, const float *x, const float
     float *vx = device_copy(x, COUNT), *vy = device_copy(y, COUNT), *vdy = device_copy(dy, COUNT);
     float *vdx = device_copy(NULL, COUNT);
     NEED(cudnnActivationBackward(handle, activation, &one, t, vy, t, vdy, t, vx, &zero, t, vdx));
-    take(dx, vdx, COUNT);
-    take(NULL, vx, 0);
-    take(NULL, vy, 0);
-    take(NULL, vdy, 0);
+    fetch_and_free(dx, vdx, COUNT);
+    fetch_and_free(NULL, vx, 0);
+    fetch_and_free(NULL, vy, 0);
+    fetch_and_free(NULL, vdy, 0);
     NEED(cudnnDestroyTensorDescriptor(t));
     NEED(cudnnDestroyActivationDescriptor(activation));
 }
@@ -192,10 +192,10 @@ static void normalise(const struct layer *layer, const float *x, float *y)
     NEED(cudnnBatchNormalizationForwardTraining(handle, (cudnnBatchNormMode_t)layer->mode, &one,
                                                 &zero, t, from, t, to, described, scale, bias, 1,
                                                 NULL, NULL, epsilon, NULL, NULL));
-    take(y, to, COUNT);
-    take(NULL, from, 0);
-    take(NULL, scale, 0);
-    take(NULL, bias, 0);
+    fetch_and_free(y, to, COUNT);
+    fetch_and_free(NULL, from, 0);
+    fetch_and_free(NULL, scale, 0);
+    fetch_and_free(NULL, bias, 0);
     NEED(cudnnDestroyTensorDescriptor(t));
     NEED(cudnnDestroyTensorDescriptor(described));
 }
@@ -213,13 +213,13 @@ static void normalise_back(const struct layer *layer, const float *x, const floa
     NEED(cudnnBatchNormalizationBackward(handle, (cudnnBatchNormMode_t)layer->mode, &one, &zero,
                                          &one, &zero, t, vx, t, vdy, t, vdx, described, scale,
                                          of_scale, of_bias, epsilon, NULL, NULL));
-    take(dx, vdx, COUNT);
-    take(NULL, vx, 0);
-    take(NULL, vdy, 0);
-    take(NULL, of_scale, 0);
-    take(NULL, of_bias, 0);
-    take(NULL, scale, 0);
-    take(NULL, bias, 0);
+    fetch_and_free(dx, vdx, COUNT);
+    fetch_and_free(NULL, vx, 0);
+    fetch_and_free(NULL, vdy, 0);
+    fetch_and_free(NULL, of_scale, 0);
+    fetch_and_free(NULL, of_bias, 0);
+    fetch_and_free(NULL, scale, 0);
+    fetch_and_free(NULL, bias, 0);
     NEED(cudnnDestroyTensorDescriptor(t));
     NEED(cudnnDestroyTensorDescriptor(described));
 }
@@ -239,8 +239,8 @@ static void respond(const struct layer *layer, const float *x, float *y)
     float *from = device_copy(x, COUNT), *to = device_copy(NULL, COUNT);
     NEED(cudnnLRNCrossChannelForward(handle, response, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one, t, from,
                                      &zero, t, to));
-    take(y, to, COUNT);
-    take(NULL, from, 0);
+    fetch_and_free(y, to, COUNT);
+    fetch_and_free(NULL, from, 0);
     NEED(cudnnDestroyTensorDescriptor(t));
     NEED(cudnnDestroyLRNDescriptor(response));
 }
@@ -254,10 +254,10 @@ static void respond_back(const struct layer *layer, const float *x, const float 
     float *vdx = device_copy(NULL, COUNT);
     NEED(cudnnLRNCrossChannelBackward(handle, response, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one, t, vy,
                                       t, vdy, t, vx, &zero, t, vdx));
-    take(dx, vdx, COUNT);
-    take(NULL, vx, 0);
-    take(NULL, vy, 0);
-    take(NULL, vdy, 0);
+    fetch_and_free(dx, vdx, COUNT);
+    fetch_and_free(NULL, vx, 0);
+    fetch_and_free(NULL, vy, 0);
+    fetch_and_free(NULL, vdy, 0);
     NEED(cudnnDestroyTensorDescriptor(t));
     NEED(cudnnDestroyLRNDescriptor(response));
 }
@@ -406,8 +406,8 @@ static void check_bias_gradient(void)
         dy[i] = (float)(i / 20 % 3 + 1);
     float *from = device_copy(dy, COUNT), *to = device_copy(NULL, 3);
     NEED(cudnnConvolutionBackwardBias(handle, &one, t, from, &zero, bias, to));
-    take(db, to, 3);
-    take(NULL, from, 0);
+    fetch_and_free(db, to, 3);
+    fetch_and_free(NULL, from, 0);
     ok(db[0] == 40 && db[1] == 80 && db[2] == 120, "bias gradient: sum of a channel");
     NEED(cudnnDestroyTensorDescriptor(t));
     NEED(cudnnDestroyTensorDescriptor(bias));
@@ -428,8 +428,8 @@ static void check_refusals(void)
     ok(cudnnLRNCrossChannelForward(handle, even, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one, t, x, &zero, t,
                                    y) == CUDNN_STATUS_NOT_SUPPORTED,
        "response normalisation: even number of channels, not supported");
-    take(NULL, x, 0);
-    take(NULL, y, 0);
+    fetch_and_free(NULL, x, 0);
+    fetch_and_free(NULL, y, 0);
     NEED(cudnnDestroyPoolingDescriptor(beside));
     NEED(cudnnDestroyLRNDescriptor(even));
     NEED(cudnnDestroyTensorDescriptor(t));
