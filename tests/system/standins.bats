@@ -81,6 +81,14 @@ setup_file()
     accounted ./client
 }
 
+@test "calls.def: results are what the headers of NVIDIA's libraries declare" {
+    local headers
+    headers=$(sed -n 's/^CUDA_INC := //p' "$ROOT/build/config.mk")
+    [ -r "$headers/nccl.h" ] || cannot_run "$headers has no nccl.h"
+    "$ROOT/tests/sweeps/standin_calls.py" "$headers" >calls.out || fail "$(grep -v ^ok calls.out)"
+    expect_line calls.out '^ok [0-9]+ - nccl: [1-9][0-9]* results'
+}
+
 @test "sizes that only the library knows are written, and the report names them as estimates" {
     installed cusolver libcusolver.so.12 cusolverDnCreate cusolverDnSgetrf_bufferSize cusolverDnXpotrf_bufferSize
     "$SIMDEV_DIR/standins" --out made libcusolver.so.12

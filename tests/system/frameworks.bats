@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# Unmodified frameworks in `convshim simulate`: programs that decide by small values. The Python is that of an environment of
+# scripts/frameworks, or CONVSHIM_FRAMEWORK_PYTHON.
+load helper
+
+CANDIDATES=("${CONVSHIM_FRAMEWORK_PYTHON:-}" "$ROOT"/build/frameworks/*/venv/bin/python)
+
+# need PACKAGE...: a Python that has PyTorch and these, in $PYTHON.
+need()
+{
+    local python packages
+    packages=$(printf ', %s' "$@")
+    for python in "${CANDIDATES[@]}"; do
+        if [ -x "$python" ] && "$python" -c "import importlib.util as i; exit(not all(map(i.find_spec, '${packages:2}'.split(', '))))"; then
+            PYTHON=$python
+            return
+        fi
+    done
+    cannot_run "no installed framework: scripts/frameworks torch-2.15 installs one, or set CONVSHIM_FRAMEWORK_PYTHON"
+}
+
+# simulate ARGUMENT...: a Python program, without the library. Leaves simulate.out, and the program's output in program.out.
+simulate()
+{
+    status=0
+    "$BUILD/convshim" simulate --device rtx4090 --keep kept --only without -- "$PYTHON" "$@" >simulate.out 2>simulate.err ||
+        status=$?
+    expect_status 0
+    cp kept/without-*/output program.out
+}
+
+@test "schedulers of diffusers take the steps that they take on the host" {
+    need torch diffusers
+    cat >program.py <<'END_PROGRAM'
+import sys
+import torch
+import diffusers
+device = sys.argv[1]
+model = torch.nn.Conv2d(4, 4, 3, padding=1).to(device)
+with torch.no_grad():
+    for kind in "EulerDiscreteScheduler", "TCDScheduler", "DPMSolverMultistepScheduler", "UniPCMultistepScheduler":
+        scheduler = getattr(diffusers, kind)()
+        scheduler.set_timesteps(4, device=device)
+        latent = torch.randn(1, 4, 32, 32, device=device)
+        for step in scheduler.timesteps:
+            latent = scheduler.step(model(scheduler.scale_model_input(latent, step)), step, latent).prev_sample
+            print(kind, int(step), scheduler.step_index)
+END_PROGRAM
+    "$PYTHON" program.py cpu >host.out 2>host.err || fail "the program does not run on the host"
+    simulate program.py cuda
+    expect_equal "lines" "$(wc -l <program.out)" 16
+    diff host.out program.out || fail "other steps"
+}
+
+@test "Mask R-CNN of torchvision chooses boxes" {
+    need torch torchvision
+    cat >program.py <<'END_PROGRAM'
+import torch
+import torchvision
+model = torchvision.models.detection.maskrcnn_resnet50_fpn(weights=None, weights_backbone=None, min_size=128, max_size=128)
+with torch.no_grad():
+    found, = model.to("cuda").eval()([torch.rand(3, 128, 128, device="cuda")])
+print(found["boxes"].shape[1], found["masks"].dim())
+END_PROGRAM
+    simulate program.py
+    expect_line program.out '^4 4$'
+}
