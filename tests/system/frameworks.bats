@@ -64,4 +64,5 @@ print(found["boxes"].shape[1], found["masks"].dim())
 END_PROGRAM
     simulate program.py
     expect_line program.out '^4 4$'
+    expect_line simulate.out 'depends on values that were never computed: nonzero at .*/boxes\.py:[0-9]+ remove_small_boxes 1\.$'
 }

@@ -240,10 +240,16 @@ static void note_left_out(const struct cs_simulated_result *result)
              result->reads, one ? "result that was" : "results that were",
              cs_table_bytes_text(bytes, result->read_bytes), one ? "it" : "them", names);
     }
+    if (cs_simulated_result_unknown(result, names, sizeof names) > 0)
+        note("The program still depends on values that were never computed: %s.", names);
     if (cs_simulated_result_names(result, "estimated", names, sizeof names) > 0)
         note("Sizes that only a GPU tells are estimates: %s.", names);
     if (cs_simulated_result_names(result, "missing", names, sizeof names) > 0)
         note("Functions that are not simulated were called and did nothing: %s.", names);
+    /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
+    if (!cs_simulated_result_ran(result) &&
+        cs_simulated_result_names(result, "looked_up", names, sizeof names) > 0)
+        note("The program looked up functions of the driver that are not simulated: %s.", names);
     if (result->times_asked > 0)
         note("The program asked for times %" PRId64
              " times, which are a model's: what it chose by them is no result.",
@@ -494,6 +500,9 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
         cJSON_AddNumberToObject(object, "smallest_capacity_same_engines",
                                 (double)pair->smallest[side].engines);
     }
+    const cJSON *unknown = cJSON_GetObjectItemCaseSensitive(result->framework_peaks, "unknown");
+    if (unknown)
+        cs_json_add(object, "unknown", cJSON_Duplicate(unknown, true));
     if (result->report)
         cs_json_add(object, "report", cJSON_Duplicate(result->report, true));
     return object;

@@ -7,7 +7,9 @@
 #include "cli/simulate/simulated_progress.h"
 #include <cjson/cJSON.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,6 +245,24 @@ int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *resu
     return others;
 }
 
+/* Appends to a list in `text_p`. False if it is full. */
+static bool append(char *text_p, size_t size, size_t *length_p, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static bool append(char *text_p, size_t size, size_t *length_p, const char *format, ...)
+{
+    const char *between = *length_p > 0 ? ", " : "";
+    char one[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(one, sizeof one, format, list);
+    va_end(list);
+    if (strlen(between) + strlen(one) + sizeof ", ..." > size - *length_p)
+        return false;
+    *length_p += (size_t)sprintf(text_p + *length_p, "%s%s", between, one);
+    return true;
+}
+
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text_p, size_t size)
 {
@@ -252,16 +272,35 @@ int64_t cs_simulated_result_names(const struct cs_simulated_result *result, cons
     *text_p = '\0';
     cJSON_ArrayForEach(item, member(object, "most"))
     {
-        int more = snprintf(text_p + length, size - length, "%s%s %.0f", length > 0 ? ", " : "",
-                            item->string, item->valuedouble);
-        if (more < 0 || (size_t)more >= size - length) {
-            text_p[length] = '\0';
+        if (!append(text_p, size, &length, "%s %.0f", item->string, item->valuedouble))
             break;
-        }
-        length += (size_t)more;
         shown++;
     }
-    if (shown < names && length + 8 < size)
+    if (shown < names)
         snprintf(text_p + length, size - length, "%s...", length > 0 ? ", " : "");
     return names;
+}
+
+int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, char *text_p,
+                                    size_t size)
+{
+    const cJSON *list = member(result->framework_peaks, "unknown"), *item;
+    int64_t reads = 0, shown = 0;
+    size_t length = 0;
+    bool full = false;
+    *text_p = '\0';
+    cJSON_ArrayForEach(item, list)
+    {
+        char operation[64], line[256];
+        const int64_t count = number(item, "count");
+        text(item, "operation", operation, sizeof operation);
+        text(item, "line", line, sizeof line);
+        full = full || !append(text_p, size, &length, "%s%s%s %" PRId64, operation,
+                               *line ? " at " : "", line, count);
+        shown += !full;
+        reads += count > 0 ? count : 0;
+    }
+    if (shown < cJSON_GetArraySize(list))
+        snprintf(text_p + length, size - length, "%s...", length > 0 ? ", " : "");
+    return reads;
 }

@@ -76,6 +76,11 @@ int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *resu
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text, size_t size);
 
+/* The reads of values that were never computed, as PyTorch's hook reports them. Returns their number;
+ * `text` lists "operation at file:line function count". */
+int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, char *text,
+                                    size_t size);
+
 /* Shows the end of Python's last traceback and the last lines behind it, or the last lines that the
  * program printed; false: nothing was printed. */
 bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out);
