@@ -2,13 +2,11 @@
 #
 # CONVSHIM_BUILD    build folder (default: build), relative to the folder that bats was started in
 # CONVSHIM_SAN_RT   a sanitizer's runtime, preloaded first
-# CONVSHIM_TEST_LOAD  percentage of random cases, fixed lists and attempts that is run (default: 100, with a sanitizer
-# 20)
+# CONVSHIM_TEST_LOAD  percentage of random cases, fixed lists and attempts (default: 100, with a sanitizer 20)
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
-# `plain` and `shimmed` leave $status and, in the test's folder, NAME.out, NAME.err and NAME.json (the device's own
-# accounting), where NAME is plain or shimmed; `shimmed` also the library's summary of each process,
-# shimmed.PID.summary.
+# `plain` and `shimmed` set $status and write NAME.out, NAME.err and NAME.json (the device's own accounting) to the test's
+# folder. NAME is plain or shimmed. `shimmed` also writes the library's summary of each process, shimmed.PID.summary.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables that the tests use
 

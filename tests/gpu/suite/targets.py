@@ -7,7 +7,7 @@ GIB = 1 << 30
 
 
 def judge(shared):
-    """Rows (target, wanted, measured, verdict) from the parts' entries in `shared`."""
+    """Rows of the table of targets, from the parts' entries in `shared`."""
     rows = []
     for cap in (16, 64, 256):
         rows.append(_peaks(shared, cap))
