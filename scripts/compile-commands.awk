@@ -1,4 +1,4 @@
-# compile-commands.awk: the commands of `make -n` that compile C, as compile_commands.json. `folder`: where make runs.
+# compile-commands.awk: converts the output of `make -n` to compile_commands.json. `folder`: the folder in which make runs.
 BEGIN { print "[" }
 / -o [^ ]+ .*\.(c|S)( |$)/ && !/^printf|^:/ {
     command = $0

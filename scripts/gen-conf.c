@@ -97,8 +97,7 @@ static void print_key(const struct row *row)
     print_comment(line);
 }
 
-/* The example has conditions for convolutions with a large workspace, and a value within the
- * option's limits. */
+/* The example matches convolutions with a large workspace and sets a smaller limit for them. */
 static void print_rules(void)
 {
     printf("\n");

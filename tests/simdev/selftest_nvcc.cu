@@ -1,5 +1,6 @@
-/* A program as nvcc builds it, unchanged on a GPU: kernels, templates, variables, attributes,
- * occupancy. Where a value is a kernel's, only a GPU can tell it; there it is looked at, too. */
+/* A program built by nvcc, which also runs on a GPU: kernels, templates, variables, attributes,
+ * occupancy. It does not check the results of kernels, because the simulated device does not
+ * execute them. */
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
@@ -37,25 +38,27 @@ static void test_kernels()
     float *x;
     cudaFuncAttributes of_smooth, of_scale;
     int blocks = 0, grid = 0, block = 0;
-    check(cudaMalloc(&x, 4096) == cudaSuccess, "memory");
+    check(cudaMalloc(&x, 4096) == cudaSuccess, "memory: allocated");
     smooth<<<1, 128>>>(x, 3);
     scale<<<1, 64, 512>>>(x, 2.0f);
     scale<<<dim3(1, 2), 64, 512, cudaStreamPerThread>>>((int *)x, 2);
-    check(cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess, "launches");
+    check(cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess,
+          "launch: three kernels");
     smooth<<<1, 4096>>>(x, 3);
-    check(cudaGetLastError() == cudaErrorInvalidConfiguration, "a launch that no GPU takes");
+    check(cudaGetLastError() == cudaErrorInvalidConfiguration,
+          "launch: block with too many threads, refused");
     check(cudaFuncGetAttributes(&of_smooth, smooth) == cudaSuccess &&
               of_smooth.sharedSizeBytes == 512 && of_smooth.numRegs > 0,
-          "what the compiler knows of a kernel");
+          "attributes: shared memory and registers");
     check(cudaFuncGetAttributes(&of_scale, scale<float>) == cudaSuccess &&
               of_scale.maxThreadsPerBlock == 256,
-          "launch bounds");
+          "attributes: launch bounds");
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, smooth, 128, 0) == cudaSuccess &&
               blocks > 1,
-          "occupancy");
+          "occupancy: blocks per multiprocessor");
     check(cudaOccupancyMaxPotentialBlockSize(&grid, &block, scale<float>) == cudaSuccess &&
               block > 0 && block <= 256 && grid > 1,
-          "the best block");
+          "occupancy: best block size");
     cudaFree(x);
 }
 
@@ -66,11 +69,11 @@ static void test_variables()
     int back[4] = {0, 0, 0, 0};
     check(cudaMemcpyFromSymbol(host, table, sizeof host) == cudaSuccess && host[0] == 1 &&
               host[2] == 3 && host[3] == 0,
-          "a variable begins as the program says");
+          "variable: initial values");
     check(cudaMemcpyToSymbol(steps, set, sizeof set) == cudaSuccess &&
               cudaMemcpyFromSymbol(back, steps, sizeof back) == cudaSuccess && back[3] == 1,
-          "a constant is what was copied to it");
-    check(shared_count == 5, "a managed variable is the host's too");
+          "constant: copied values are read back");
+    check(shared_count == 5, "managed variable: read by the host");
 }
 
 int main()

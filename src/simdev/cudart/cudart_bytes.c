@@ -69,7 +69,7 @@ static void remove_at(size_t at, size_t removed)
     count -= removed;
 }
 
-/* Releases the whole pages inside the range to the kernel. */
+/* Returns the whole pages inside the range to the operating system. */
 static void release_pages(uintptr_t begin, uintptr_t end)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

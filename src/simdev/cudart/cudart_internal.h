@@ -112,8 +112,9 @@ cudaError_t simdev_mem_allocate_image(int device, size_t bytes, const void *init
 cudaError_t simdev_mem_add(enum simdev_place place, struct simdev_owner owner, void *begin,
                            size_t bytes, enum simdev_kind kind);
 bool simdev_mem_remove(const void *begin, size_t bytes, enum simdev_kind kind);
-/* Counts device memory that is not a block. False if it would exceed the device's capacity. `freed`
- * false: undoes simdev_mem_count. */
+/* Counts device memory that is not a block. False if it would exceed the device's capacity.
+ * simdev_mem_uncount ends this: `freed` counts a free, otherwise the allocation does not count
+ * either. */
 bool simdev_mem_count(int device, size_t bytes);
 void simdev_mem_uncount(int device, size_t bytes, bool freed);
 /* Frees a block now. cudaErrorInvalidValue and a violation if `ptr` is not the start of a live

@@ -250,7 +250,7 @@ void simdev_mem_uncount(int device, size_t bytes, bool freed)
     pthread_mutex_unlock(&lock);
 }
 
-/* Fills bytes and guards. In account mode, the kernel provides zeroed pages at the first access. */
+/* Fills bytes and guards. Account mode leaves the pages untouched. */
 static void poison(const struct block *block)
 {
     unsigned char *begin = block->begin;

@@ -154,8 +154,7 @@ static void note_read(struct cell *cell, struct touch me)
             return;
         }
         if (before_now(*read))
-            place = read; /* an access ordered after this one is ordered after that one too, unless
-                             parallel to this one */
+            place = read; /* can be replaced: work ordered after `me` is ordered after it too */
     }
     *place = me;
 }

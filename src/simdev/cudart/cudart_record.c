@@ -1,10 +1,10 @@
-/* Progress in a mapped file, and a record of memory and convolutions as they are called, one a
- * line:
+/* Progress in a mapped file, and a record of memory changes and convolutions, one per line in the
+ * order of calls:
  *
  *   m LIVE                                            bytes of device memory, after each change
- *   a ADDRESS BYTES, f ADDRESS                        behind it, which block was allocated or
- *                                                     freed; not of memory that is mapped
- *                                                     (cuMemMap) or given to a pool
+ *   a ADDRESS BYTES, f ADDRESS                        after it: the allocated or freed block,
+ *                                                     except mapped memory (cuMemMap) and
+ *                                                     memory freed to a pool
  *   c WORKSPACE BYTES TENSORS NANOSECONDS LIVE PLAN   a convolution: address and bytes of its
  *                                                     workspace, bytes of its tensors, the time
  *                                                     model's time, device memory, its plan */
