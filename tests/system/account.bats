@@ -16,7 +16,7 @@ word()
 }
 
 # bats test_tags=quick
-@test "a program that is counted takes the memory of one that is computed" {
+@test "account mode: a program has the same peak as in compute mode" {
     decoder
     expect_status 0
     expect_equal "mode" "$(word plain.json mode)" compute
@@ -108,14 +108,14 @@ END
     expect_empty plain.err
 }
 
-@test "and refused where a real cuDNN is required" {
+@test "sizes that no real cuDNN planned are refused if a real cuDNN is required" {
     export SIMDEV_CUDNN_DIR="" SIMDEV_REQUIRE_PLANNING=real
     decoder
     expect_true "status" "$status != 0"
     expect_line plain.err 'violation: SIMDEV_REQUIRE_PLANNING=real'
 }
 
-@test "settings that mean nothing are refused" {
+@test "settings without effect are refused" {
     SIMDEV_MODE=quick decoder
     expect_true "status" "$status != 0"
     expect_line plain.err 'violation: SIMDEV_MODE quick: not compute or account'

@@ -62,7 +62,7 @@ declared()
     expect_names unknown </dev/null
 }
 
-@test "a library that looks cuDNN up: the names that it looks up" {
+@test "a library that looks cuDNN up: the looked-up names are listed" {
     audit 0 "$CLIENTS/libwork_looked_up.so"
     expect_line audit.out '^  libwork_looked_up\.so: looks up [0-9]+$'
     { names intercepted && names 'passed on'; } | sort >looked_up
@@ -71,7 +71,7 @@ declared()
         fail "not what the other library links"
 }
 
-@test "a program without cuDNN: none" {
+@test "a program without cuDNN: no names" {
     audit 0 "$CLIENTS/hostile"
     expect_line audit.out '^  hostile: none$'
     expect_equal "lines" "$(wc -l <audit.out)" 2
@@ -134,7 +134,7 @@ declared()
     done
 }
 
-@test "every function that cuDNN declares is in one list; a row of a list names none of the other" {
+@test "every function that cuDNN declares is in exactly one list" {
     declared >headers
     expect_true "functions of the headers" "$(wc -l <headers) > 150"
     {
@@ -197,7 +197,7 @@ with zipfile.ZipFile("toy_frame-1.2.3-cp311-cp311-linux_x86_64.whl", "w", zipfil
 }
 
 # bats test_tags=quick
-@test "a reader that has gone: no word" {
+@test "output to a closed pipe: no message" {
     (sleep 0.1 && exec "$ROOT/scripts/audit-imports" "$CLIENTS/libwork.so" 2>audit.err) | true
     expect_empty audit.err
 }

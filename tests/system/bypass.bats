@@ -89,7 +89,7 @@ expect_no_bypass()
     expect_accounts_agree
 }
 
-@test "looked up instead of linked: no such line" {
+@test "cuDNN looked up instead of linked: not reported as a bypass" {
     bypass plain "$CLIENTS/libwork_looked_up.so" plain "$CLIENTS/libwork.so"
     expect_no_bypass 2
 }
@@ -114,7 +114,7 @@ expect_no_bypass()
     expect_no_bypass 1
 }
 
-@test "stubs behind which a cuDNN is loaded and looked up: not named, whether we come before them or not" {
+@test "stubs that load cuDNN and look it up: not reported as a bypass, in either order" {
     without_real_cudnn
     bypass plain "$CLIENTS/libwork_stubs.so"
     expect_no_bypass 1
@@ -135,7 +135,7 @@ expect_no_bypass()
     expect_line shimmed.err '\(.*these convolutions are not seen\)$'
 }
 
-@test "all bound past the preload: nothing is seen, nothing is said" {
+@test "all libraries bound past the preload: no convolution is seen, and no message is printed" {
     need_deepbind
     bypass deep "$CLIENTS/libwork.so"
     expect_empty shimmed.err

@@ -33,7 +33,7 @@ mode()
     mode relaxed
 }
 
-@test "as in nvshare 22: three threads capture, each for itself: nothing that the library makes spoils another's capture" {
+@test "as in nvshare 22: three threads capture at once, and the library's calls invalidate no capture" {
     traffic "$SIX;lanes=2;backing=own" --seeds "1:$(few 12)" --threads 3 --capture-first --mode global
     traffic "$SIX;lanes=2;backing=own;arena=400KiB" --seeds "1:$(few 12)" --threads 3 --mode global
 }

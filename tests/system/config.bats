@@ -48,7 +48,7 @@ expect_complaint()
     expect_equal "calls tiled" "$(counted tiled)" 0
 }
 
-@test "the program's own file comes before convshim.ini" {
+@test "the program's own file overrides convshim.ini" {
     echo 'workspace = 96KiB' >"$(user_file convshim)"
     run_program
     expect_limit "96 KiB"
@@ -60,7 +60,7 @@ expect_complaint()
     expect_complaint ""
 }
 
-@test "CONVSHIM_CONFIGFILE comes before the user's files" {
+@test "CONVSHIM_CONFIGFILE overrides the user's files" {
     echo 'workspace = 80KiB' >"$(user_file hostile)"
     echo 'workspace = 72KiB' >named.ini
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/named.ini
@@ -71,7 +71,7 @@ expect_complaint()
 }
 
 # bats test_tags=quick
-@test "CONVSHIM_CONFIG comes before every file, option by option" {
+@test "CONVSHIM_CONFIG overrides every file, option by option" {
     printf 'workspace = 72KiB\npolicy = off\n' >named.ini
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/named.ini CONVSHIM_CONFIG="workspace=68KiB"
     run_program
@@ -89,7 +89,7 @@ expect_complaint()
     expect_limit "88 KiB"
 }
 
-@test "the current folder is never looked at" {
+@test "the current folder is never searched" {
     echo 'workspace = 88KiB' | tee convshim.ini hostile.ini .convshim.ini >/dev/null
     run_program
     expect_source "built-in defaults"
@@ -123,7 +123,7 @@ refused()
 }
 
 # bats test_tags=quick
-@test "a bad value among good ones spoils nothing else" {
+@test "a bad value among good ones: the good ones apply" {
     CONVSHIM_CONFIG="workspace=72KiB; tiles=many; policy=fit" run_program
     expect_complaint 'CONVSHIM_CONFIG:2: tiles: "many" is not allowed, ignored; allowed: 1 to 1024'
     expect_limit "72 KiB"
@@ -205,7 +205,7 @@ named_file()
     expect_limit "72 KiB"
 }
 
-@test "a budget with backing = client: one line, and the budget is kept" {
+@test "a budget with backing = client: one line, and the budget applies" {
     named_file < <(printf 'workspace = 24KiB\nbacking = client\n[interleave]\nbudget = 3MiB\n')
     run_program
     expect_complaint "$CONVSHIM_CONFIGFILE: backing: client cannot keep interleave.budget, ignored; allowed: own"
@@ -270,7 +270,7 @@ unreadable()
     run_program
 }
 
-@test "CONVSHIM_LOG=off: no complaint; the summary stays" {
+@test "CONVSHIM_LOG=off: no messages, but the summary" {
     CONVSHIM_LOG=off CONVSHIM_CONFIG="workspace=0" run_program
     expect_complaint ""
     expect_limit auto
@@ -284,14 +284,14 @@ unreadable()
 }
 
 # bats test_tags=quick
-@test "CONVSHIM_SUMMARY=off: no summary; complaints stay" {
+@test "CONVSHIM_SUMMARY=off: no summary, but the messages" {
     CONVSHIM_SUMMARY=off CONVSHIM_CONFIG="workspace=0" run_program
     expect_equal "lines" "$(wc -l <shimmed.err)" 1
     grep -q 'workspace: "0" is not allowed' shimmed.err || fail "the complaint is missing"
 }
 
 # bats test_tags=quick
-@test "CONVSHIM_LOG_FILE: everything goes there, %p is the process id" {
+@test "CONVSHIM_LOG_FILE: contains all messages, and %p is the process id" {
     CONVSHIM_SUMMARY=text CONVSHIM_LOG_FILE=$BATS_TEST_TMPDIR/log.%p.txt CONVSHIM_CONFIG="workspace=0" run_program
     expect_empty shimmed.err
     local logs=(log.*.txt)

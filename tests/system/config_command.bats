@@ -41,7 +41,7 @@ expect_option()
 }
 
 # bats test_tags=quick
-@test "every option has a variable, which comes first; one that is unknown is named, also by the library" {
+@test "every option has a variable, which overrides files; an unknown one is named, also by the library" {
     export CONVSHIM_CONFIG='workspace=2MiB;trace_limit=1MiB' CONVSHIM_WORKSPACE=1MiB CONVSHIM_INTERLEAVE_TIMEOUT=7
     expect_option workspace 1MiB auto CONVSHIM_WORKSPACE
     expect_option interleave.timeout 7 1000 CONVSHIM_INTERLEAVE_TIMEOUT
@@ -74,7 +74,7 @@ expect_option()
 }
 
 # bats test_tags=quick
-@test "--program: its own file comes first" {
+@test "--program: its own file overrides the others" {
     echo 'tiles = 2' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
     echo 'tiles = 5' >"$XDG_CONFIG_HOME/convshim/python3.ini"
     config 0
@@ -108,13 +108,13 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
 }
 
 # bats test_tags=quick
-@test "CONVSHIM=0: it says that nothing is read" {
+@test "CONVSHIM=0: the output shows that no options are read" {
     CONVSHIM=0 config 0
     expect_line config.err '^convshim: CONVSHIM=0 switches the library off: no option is read$'
 }
 
 # bats test_tags=quick
-@test "--check: the lines that the library would write, status 1; none and 0 for a good file" {
+@test "--check: prints the library's messages with status 1, and status 0 for a good file" {
     printf 'workspace = x\nploicy = fit\n[interlace]\n' >bad.ini
     config 1 --check bad.ini
     expect_empty config.out
@@ -224,7 +224,7 @@ rules_file()
 }
 
 # bats test_tags=quick
-@test "rules: as they are tried, as text that makes the same rules" {
+@test "rules: printed in their order, as text that makes the same rules" {
     rules_file <<<$'tiles = 2\n[rule b]\nlayout = nhwc\nskip = yes\n[rule a]\nh = 64..\nworkspace = 2048K'
     export CONVSHIM_CONFIG='rule.c.n=1;rule.c.lanes=2'
     config 0

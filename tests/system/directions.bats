@@ -122,7 +122,7 @@ on_axis()
 }
 
 # Each thread has its own stream and workspace, and its operands arrive on the stream just before the call.
-@test "as in ooc_cuDNN: streams share no workspace, tiles wait for the caller's stream, nothing is left behind" {
+@test "as in ooc_cuDNN: streams share no workspace, tiles wait for the caller's stream, and all memory is freed" {
     plain "$APPS/threads" --threads 3 --calls "$(few 300)" --seed 5 --direction all
     expect_status 0
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/threads" --threads 3 --calls "$(few 300)" --seed 5 --direction all
@@ -134,7 +134,7 @@ on_axis()
     expect_equal "bytes left" "$(device shimmed live_bytes)" 0
 }
 
-@test "as in ooc_cuDNN: tiles of fewer rows than the padding read nothing outside" {
+@test "as in ooc_cuDNN: tiles of fewer rows than the padding read inside their operands" {
     tiled "policy=fixed;tiles=1024;threshold=0" --problem "dtype=f16 x=1x8x6x6 w=8x8x7x7 pre=6" \
         --problem "dtype=f16 x=1x8x6x6 w=8x8x5x5 pre=4x0 post=1x3 stride=2x1" \
         --problem "direction=data dtype=bf16 x=1x16x12x9 w=16x16x5x5 pre=4" \
@@ -150,15 +150,15 @@ sweep()
     expect_true "tiled calls" "$(counted tiled) >= $(few "$2")"
 }
 
-@test "as in patch_conv: its sweep comes out right or untouched, forward" {
+@test "as in patch_conv: results of its sweep are right, forward" {
     sweep forward 50
 }
 
-@test "as in patch_conv: its sweep comes out right or untouched, backward-data" {
+@test "as in patch_conv: results of its sweep are right, backward-data" {
     sweep data 28
 }
 
-@test "as in patch_conv: where nothing is saved, the summary says why" {
+@test "as in patch_conv: the summary contains the reason if no memory is saved" {
     CONVSHIM_CONFIG="workspace=64MiB" shimmed "$APPS/conv_random" --direction all --count 10
     expect_status 0
     expect_equal "tiled calls" "$(counted tiled)" 0

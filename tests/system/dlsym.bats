@@ -143,7 +143,7 @@ with_library()
 }
 
 # bats test_tags=quick
-@test "RTLD_DEFAULT and RTLD_NEXT: our entries, as a preloaded library's, and nothing else" {
+@test "RTLD_DEFAULT and RTLD_NEXT: find our functions as those of any preloaded library" {
     looked_up pseudo none
     expect_equal "entries" "$(grep -c '^dlsym .*: libconvshim\.so; no error' shimmed.out)" 6
     expect_equal "entries by version" "$(grep -c '^dlvsym .* libcudnn\.so\.9: libconvshim\.so; no error' shimmed.out)" 2
@@ -192,7 +192,7 @@ beside()
     expect_no_violation shimmed
 }
 
-@test "as in HAMi-core 279: another library finds the next malloc, before ours and behind it, twice" {
+@test "as in HAMi-core 279: another library, preloaded before or after ours, finds the next malloc" {
     local preload
     for preload in "$CLIENTS/libinterposer.so:$LIBRARY" "$LIBRARY:$CLIENTS/libinterposer.so"; do
         beside "$preload"
@@ -208,13 +208,13 @@ beside()
     expect_line shimmed.err '^loader_other: asked$'
 }
 
-@test "another library's dlsym before ours, which goes to libc: works, not seen" {
+@test "another library's dlsym before ours, which calls libc: works unseen" {
     beside "$CLIENTS/libloader_other.so:$LIBRARY"
     expect_line shimmed.err '^loader_other: asked$'
     expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" 2
 }
 
-@test "two cuDNNs: the first one is tiled, the other one works unchanged, one line says so" {
+@test "two cuDNNs: the first is tiled, the other works unchanged, and one line reports it" {
     with_other_cudnn
     works libwork.so libwork_looked_up.so
     expect_counts 1

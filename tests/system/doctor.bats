@@ -86,7 +86,7 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "the library: found; missing; something else; damaged" {
+@test "the library: found, missing, another file, damaged" {
     doctor 0
     expect_finding ok library "$LIBRARY: found"
     doctor 2 --library missing.so
@@ -116,7 +116,7 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "glibc: takes the library; the loader's own words where it does not" {
+@test "glibc: new enough, or the loader's own message" {
     doctor 0
     expect_finding ok glibc 'glibc: 2\.[0-9]+ takes the library'
     object ./libgone.so <<<'int gone(void) { return 0; }'
@@ -160,7 +160,7 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "the options are those of the script that a command runs, behind env and nice too" {
+@test "options of the program that a command runs, also through env and nice" {
     printf 'workspace = 2MiB\n' >"$XDG_CONFIG_HOME/convshim/main.py.ini"
     printf 'workspace = 3MiB\n' >"$XDG_CONFIG_HOME/convshim/env.ini"
     : >main.py
@@ -171,7 +171,7 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "the command: dynamic, static, for another machine, not there, none" {
+@test "the command: dynamic, static, for another machine, missing, not given" {
     doctor 0
     expect_finding ok program 'command: none was given'
     doctor 0 sh -c true
@@ -350,7 +350,7 @@ END
 }
 
 # bats test_tags=quick
-@test "driver and cuDNN: those that the loader finds, with version; none; cuDNN 8" {
+@test "driver and cuDNN: the files that the loader finds, with version; missing; cuDNN 8" {
     object lib/libcuda.so.1 <<<'int cuInit(void) { return 0; }'
     cudnn nvidia 9.14.0
     LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib:$BATS_TEST_TMPDIR/nvidia/lib doctor 0
@@ -429,7 +429,7 @@ torch_with()
     expect_finding "$3" bypass "PyTorch ${1//[.+]/.}: with cuDNN ${2//./\\.} $4"
 }
 
-@test "PyTorch and cuDNN that leave each other: which versions do, and the next ones that do not" {
+@test "pairs of PyTorch and cuDNN with convolutions that bypass cuDNN: reported, and later pairs are not" {
     local leaves='16-bit conv3d in the contiguous layout leaves cuDNN' all='every conv3d goes to cuDNN$'
     local wrongly='every conv3d goes to cuDNN, which before 9\.15 computes some'
     site
@@ -447,7 +447,7 @@ torch_with()
 }
 
 # bats test_tags=quick
-@test "frameworks that look cuDNN up: JAX and ONNX Runtime, by the RUNPATH of who looks" {
+@test "frameworks that look cuDNN up: JAX and ONNX Runtime, by the RUNPATH of the calling library" {
     site
     cudnn "$SITE/nvidia/cudnn" 9.15.1
     package jax 0.8.0
@@ -507,7 +507,7 @@ torch_with()
 }
 
 # bats test_tags=quick
-@test "cuDNN linked in: exported, or hidden; a stand-in that looks the real one up is none" {
+@test "cuDNN linked in: exported, or hidden; a stand-in that looks the real one up does not count" {
     site
     package torch 2.10.0
     package tensorflow 2.21.0
@@ -571,7 +571,7 @@ torch_with()
 }
 
 # bats test_tags=quick
-@test "XLA's caches: none, empty, filled; by variables and by flags in them" {
+@test "XLA's caches: absent, empty, filled; by variables and by flags in them" {
     doctor 0
     expect_finding ok cache "XLA's caches: none"
     mkdir cache
@@ -616,7 +616,7 @@ captured()
     cp plain.out captured.json
 }
 
-@test "--capture-device: on the simulated device every profile comes back, and simulates the same GPU" {
+@test "--capture-device: on the simulated device every profile is reproduced, and simulates the same GPU" {
     local profile
     for profile in "$ROOT"/conf/devices/{h200,t4,rtx5090}.json; do
         captured "$profile"

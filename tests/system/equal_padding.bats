@@ -69,7 +69,7 @@ random()
     done
 }
 
-@test "staged = never leaves them alone" {
+@test "staged = never: these convolutions stay untiled" {
     equal_only
     same "$EVERYTHING;staged=never" "$APPS/conv_random" --api graph --count 40 --seed 61 --data integers
     expect_equal "tiled with equal padding" "$(equal_padding)" 0

@@ -29,7 +29,7 @@ failing()
     expect_no_violation shimmed
 }
 
-@test "plans that fail to build: every result right, whichever it is" {
+@test "plans that fail to build: every result is right" {
     local n tried=0 finalized=0
     reference
     for n in $(some 1 2 3 4 5 6 7 8 9 10 15 40 90); do
@@ -53,7 +53,7 @@ failing()
 }
 
 # bats test_tags=quick
-@test "a tile that fails to launch: the fallback plan brings the right result" {
+@test "a tile that fails to launch: the fallback plan computes the right result" {
     local n
     for n in 1 2 3; do
         SIMDEV_FAIL=cudnnBackendExecute:$n CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
@@ -71,7 +71,7 @@ failing()
     expect_equal "failed calls" "$(counted failed)" 1
 }
 
-@test "calls that fail to launch, whichever it is: no result is wrong" {
+@test "calls that fail to launch: no result is wrong" {
     local n
     reference
     for n in $(some 1 2 3 4 5 8 13 18); do
@@ -198,7 +198,7 @@ queried()
     expect_equal "calls not tiled for it" "$(not_tiled_because ARGUMENTS)" 7
 }
 
-@test "as HAMi-core 312 did not: queries that cuDNN refuses keep its status and touch no answer" {
+@test "unlike HAMi-core 312: queries that cuDNN refuses keep its status and leave their output untouched" {
     plain "$CLIENTS/refused"
     expect_status 0
     CONVSHIM_CONFIG="$EVERYTHING" shimmed "$CLIENTS/refused"

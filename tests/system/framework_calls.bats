@@ -112,7 +112,7 @@ expect_all_tiled()
     expect_all_tiled
 }
 
-@test "MXNet: plans rebuilt from engine and knobs, sizes asked at every run, results added" {
+@test "MXNet: plans rebuilt from engine and knobs, sizes queried at every run, results added" {
     framework mxnet
     expect_limited_everywhere
 }

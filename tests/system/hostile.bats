@@ -97,7 +97,7 @@ program_of()
     expect_equal "texts" "$(grep -cE '^convshim\[[0-9]+\]: convolutions  ' shimmed.err)" 1
 }
 
-@test "kill that ends nothing: one summary, at the end, with all calls" {
+@test "kill(2) that ends no process: one summary, at the end, with all calls" {
     SUMMARY=text,json:summary.json hostile not_killed
     expect_equal "calls" "$(summary_total calls summary.json)" 2
     expect_equal "texts" "$(grep -cE '^convshim\[[0-9]+\]: convolutions  ' shimmed.err)" 1
@@ -151,7 +151,7 @@ os.wait()'
     expect_equal "calls" "$(summary_total calls summary.json)" 2
 }
 
-@test "SIGTERM without a JSON summary: nothing is caught, nothing is written" {
+@test "SIGTERM without a JSON summary: no handler is installed, no file is written" {
     begin CONVSHIM_SUMMARY=text
     local mask
     mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$(program_of "$victim")/status")
@@ -171,7 +171,7 @@ os.wait()'
     expect_no_violation shimmed
 }
 
-@test "a sandbox that is closed after the first calls: the others open no file and take no memory" {
+@test "a sandbox that closes after the first calls: later calls open no file and map no memory" {
     [ -z "$SAN_RT" ] || cannot_run "sanitizers take memory"
     [ "$(uname -m)" = x86_64 ] || cannot_run "the filter is for x86_64"
     SUMMARY=off hostile sandbox
@@ -239,7 +239,7 @@ without()
     expect_status 0
 }
 
-@test "a full disk: the summary and the trace are missing, with a line each, and the program goes on" {
+@test "a full disk: summary and trace are missing with one line each, and the program continues" {
     [ -c /dev/full ] || cannot_run "there is no /dev/full"
     CONVSHIM_CONFIG="$EVERYTHING;summary=json:/dev/full;trace=/dev/full" shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
     expect_status 0

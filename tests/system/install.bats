@@ -20,7 +20,7 @@ complete_bash()
 }
 
 # bats test_tags=quick
-@test "install, use, uninstall: every file is used from there, and nothing is left" {
+@test "install, use, uninstall: every file is used from there, and all are removed" {
     make_in_root install DESTDIR="$PWD/root" PREFIX=/opt/tool
     env -i PATH="$PATH" root/opt/tool/bin/convshim run --dry-run --preset small >run.out
     expect_line run.out "^export LD_PRELOAD=$PWD/root/opt/tool/lib/libconvshim\.so$"
@@ -34,7 +34,7 @@ complete_bash()
     expect_empty left
 }
 
-@test "folders with blanks: every file comes there, and goes" {
+@test "folders with blanks: every file is installed and removed" {
     local to=(DESTDIR="$PWD/a root" PREFIX="/opt/a tool" LIBDIR="/opt/a tool/li b")
     make_in_root install "${to[@]}"
     "a root/opt/a tool/bin/convshim" predict --device list >devices.out
@@ -103,7 +103,7 @@ complete_bash()
     cmp first.tar.gz "$ROOT/$name"
 }
 
-@test "the same sources in another folder give the same bytes" {
+@test "the same sources in two folders: the same bytes" {
     local file
     [ "$BUILD" = "$ROOT/build" ] || cannot_run "compares with the build without sanitizers"
     mkdir -p other/build

@@ -111,7 +111,7 @@ json.dump(s, open("summary.json", "w"))'
     expect_equal "calls traced" "$(events 'len({c["args"]["call"] for c in calls})' trace.json)" "$(few 400)"
 }
 
-@test "the text summary says the same" {
+@test "the text summary has the same figures" {
     CONVSHIM_SUMMARY=text CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api graph
     cp shimmed.err text.err
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api graph
@@ -154,7 +154,7 @@ json.dump(s, open("summary.json", "w"))'
     expect_equal "rank" "$(value 's["process"]["rank"]' s.json)" None
 }
 
-@test "where nothing can be written: one line, the program unharmed, no rest" {
+@test "an unwritable summary: one line, the program unharmed, no partial file" {
     CONVSHIM_SUMMARY=json:nowhere/s.json CONVSHIM_CONFIG="trace=nowhere/t.json" shimmed "${DECODER[@]}" --api graph
     expect_status 0
     expect_line shimmed.err '^convshim\[[0-9]+\]: cannot write the summary: No such file or directory: nowhere/s\.json$'
@@ -267,7 +267,7 @@ END
 }
 
 # bats test_tags=quick
-@test "the trace is bounded, and says so" {
+@test "the trace ends at its limit with a line that reports it" {
     CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json;trace_limit=64KiB" \
         shimmed "$APPS/conv_random" --api graph --count 200 --seed 36 --dtype f32 --data integers
     expect_status 0
@@ -291,7 +291,7 @@ END
     done
 }
 
-@test "more shapes than there is room for: the largest stay, everything adds up" {
+@test "more shapes than the table can hold: the largest stay, and all sums are complete" {
     local calls=${SHAPE_CALLS:-4000}
     status=0
     LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=8KiB" \

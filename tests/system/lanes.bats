@@ -69,7 +69,7 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
     expect_equal "lanes" "$(lanes)" 2
 }
 
-@test "one thread that goes from device to device: right results, no race" {
+@test "one thread that switches devices: right results, no race" {
     SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds "1:$(few 10)" --threads 2 --devices 2 --in-turn
 }
 
@@ -116,12 +116,12 @@ removals()
     expect_true "records left out" "${records:-0} >= $least_records"
 }
 
-@test "no wait and no record between lanes can be left out" {
+@test "lanes: each wait and each record is necessary" {
     removals "$SIX;lanes=2;backing=client" 18 16 all
     removals "policy=fixed;tiles=16;threshold=0;lanes=4;backing=client" 18 16 all
 }
 
-@test "no wait and no record between streams that hand on scratch can be left out" {
+@test "streams that pass scratch on: each wait and each record is necessary" {
     removals "$SIX;lanes=1;backing=own;arena=20KiB" 10 10 independent --model 0
 }
 

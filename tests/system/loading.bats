@@ -47,7 +47,7 @@ expect_counts()
     expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" 1
 }
 
-@test "libconvshim.so loaded and unloaded by hand: the program goes on" {
+@test "libconvshim.so loaded and unloaded by the program: the program continues" {
     HOSTILE_CONVSHIM=$LIBRARY plain "$CLIENTS/hostile" unpreloaded "$CLIENTS/libwork.so"
     expect_status 0
     expect_no_violation plain
@@ -108,7 +108,7 @@ expect_counts()
     expect_equal "calls of the child" "$(counted calls hostile.child)" 1
 }
 
-@test "fork after calls: a child that does nothing says nothing, the parent keeps its counts" {
+@test "fork after calls: an idle child prints no message, the parent keeps its counts" {
     hostile fork_after
     expect_counts 2
     expect_empty hostile.child
@@ -145,7 +145,7 @@ expect_counts()
     expect_equal "calls" "$(counted calls)" 1
 }
 
-@test "abort: the signal arrives, nothing is added" {
+@test "abort: the signal arrives, and no summary is written" {
     hostile abort 134
     expect_summaries 0
 }
@@ -155,7 +155,7 @@ expect_counts()
     expect_counts 1
 }
 
-@test "main thread gone before the end: one summary" {
+@test "main thread ended before the process: one summary" {
     hostile main_gone
     expect_counts 2
 }
@@ -175,7 +175,7 @@ interposed()
     interposed "$CLIENTS/libinterposer.so:$LIBRARY"
 }
 
-@test "another interposer behind ours" {
+@test "another interposer after ours: both work" {
     interposed "$LIBRARY:$CLIENTS/libinterposer.so"
 }
 
@@ -188,7 +188,7 @@ interposed()
     expect_equal "calls tiled" "$(counted tiled)" 1
 }
 
-@test "a cuDNN without the legacy API: the backend API is tiled, the rest is not supported" {
+@test "a cuDNN without the legacy API: the backend API is tiled, the legacy API is not supported" {
     device_with partial
     hostile local
     expect_counts 1

@@ -63,7 +63,7 @@ expect_later_run()
 }
 
 # bats test_tags=quick
-@test "the first run measures, the second knows: same results, same tiles" {
+@test "the first run measures, the second reuses the times: same results, same tiles" {
     reference
     expect_first_run
     local first kept
@@ -73,7 +73,7 @@ expect_later_run()
     expect_equal "the file" "$(cat "$plans")" "$kept"
 }
 
-@test "other policies measure nothing and write nothing" {
+@test "other policies: no measurement and no file" {
     reference
     CONVSHIM_LOG=debug CONVSHIM_CONFIG="policy=fit;workspace=16KiB" shimmed "${program[@]}"
     expect_status 0
@@ -92,7 +92,7 @@ expect_later_run()
     expect_true "records" "$(records) > $before"
 }
 
-@test "a file of something else is set aside with one line" {
+@test "a file with other contents is renamed with one line" {
     reference
     mkdir -p "${plans%/*}"
     echo 'workspace = 64MiB' >"$plans"
@@ -151,7 +151,7 @@ expect_later_run()
     expect_true "runs in which measuring failed" "$failed >= 14"
 }
 
-@test "captures and threads, under the race check: nothing is spoilt" {
+@test "captures and threads, under the race check: no capture is invalidated" {
     local options
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
     unset SIMDEV_PLANNING

@@ -26,7 +26,7 @@ run_plain()
 }
 
 # bats test_tags=quick
-@test "CONVSHIM=0: same calls, same memory, no word" {
+@test "CONVSHIM=0: same calls, same memory, no message" {
     run_plain
     CONVSHIM=0 CONVSHIM_CONFIG="$EVERYTHING;workspace=nonsense" shimmed "${program[@]}" --dump shimmed.bin
     expect_unchanged
@@ -76,7 +76,7 @@ run_plain()
     ! diff plain.json shimmed.json >/dev/null || fail "fit changed nothing either: the tests above cannot fail"
 }
 
-@test "summary=off: tiled without a word" {
+@test "summary=off: tiled without a message" {
     run_plain
     CONVSHIM_CONFIG="workspace=16KiB" CONVSHIM_SUMMARY=off shimmed "${program[@]}" --dump shimmed.bin
     expect_status 0

@@ -8,7 +8,7 @@ large()
     export SIMDEV_PLANNING=rule SIMDEV_MAX_SPAN=5000
 }
 
-@test "without the library the setter refuses, and with it where it is off" {
+@test "the setter refuses oversized tensors without the library and with CONVSHIM=0" {
     large
     plain "$CLIENTS/large" refused
     expect_status 0

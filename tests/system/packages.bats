@@ -60,7 +60,7 @@ assert re.search(r"-py3-none-manylinux_2_(28|34)_\w+\.whl$", sys.argv[1])
 END
 }
 
-@test "pip install, convshim run -- python app.py, predict, pip uninstall: nothing is left" {
+@test "pip install, convshim run -- python app.py, predict, pip uninstall: all files are removed" {
     make_package wheel
     environment venv
     find venv | sort >before
@@ -79,7 +79,7 @@ END
     expect_empty left
 }
 
-@test "the wheel's binaries ask for glibc 2.28 at most, and for no library but libc's; made twice it is the same" {
+@test "the wheel's binaries need glibc 2.28 at most and libc's libraries alone; two builds are equal" {
     make_package wheel
     cp "$made" first.whl
     python3 -m zipfile -e "$made" unpacked
@@ -110,7 +110,7 @@ END
     expect_equal "version" "$(qemu-aarch64 -L /usr/aarch64-linux-gnu unpacked/*.data/scripts/convshim --version)" "$("$BUILD/convshim" --version)"
 }
 
-@test "the Debian package: installed by dpkg into an empty root, used, purged; lintian has nothing against it" {
+@test "the Debian package: installed by dpkg into an empty root, used, purged; lintian reports no fault" {
     [ "$(id -u)" = 0 ] || cannot_run "dpkg installs as root only"
     make_package deb
     expect_equal "maintainer" "$(dpkg-deb -f "$made" Maintainer)" "convshim contributors <convshim@contributors.invalid>"

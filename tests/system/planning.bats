@@ -121,7 +121,7 @@ expect_tiled()
     expect_equal "calls not tiled" "$(not_tiled_because DYNAMIC)" 1
 }
 
-@test "a graph that says which pattern it has (cuDNN 9.23) is tiled" {
+@test "a graph that names its pattern (cuDNN 9.23) is tiled" {
     export SIMDEV_CUDNN_DIR=
     planned hinting
     expect_tiled 1
@@ -137,7 +137,7 @@ expect_tiled()
     expect_tiled 1
 }
 
-@test "descriptor addresses that come back for other things: same answers, right results" {
+@test "descriptor addresses reused for other objects: same sizes, right results" {
     planned reused
     expect_tiled 30
 }
@@ -156,7 +156,7 @@ expect_tiled()
     expect_equal "calls by fallback plan" "$(counted fallback)" 1
 }
 
-@test "JSON: a plan loaded from it keeps the reported size and the tiles, here and in another process" {
+@test "JSON: a loaded plan keeps the reported size and the tiles, here and in another process" {
     plain "$CLIENTS/plans" json
     planned_by_cudnn plain || cannot_run "$no_cudnn"
     expect_status 0
@@ -191,7 +191,7 @@ expect_tiled()
     expect_equal "bytes reported without the library" "$(bytes plain.out)" "$(bytes cudnns.out)"
 }
 
-@test "a tiled plan goes into a CUDA graph as a child graph per tile, and takes new addresses" {
+@test "a tiled plan becomes a child graph for each tile in a CUDA graph, and its addresses can be changed" {
     SIMDEV_NATIVE_GRAPHS=1 plain "$CLIENTS/plans" populate
     expect_status 0
     SIMDEV_NATIVE_GRAPHS=1 planned populate
@@ -200,7 +200,7 @@ expect_tiled()
     expect_equal "calls tiled" "$(counted tiled)" 1
 }
 
-@test "a plan that is not tiled goes into a CUDA graph as it is" {
+@test "a plan that is not tiled is put into a CUDA graph unchanged" {
     SIMDEV_NATIVE_GRAPHS=1 plain "$CLIENTS/plans" populate
     SIMDEV_NATIVE_GRAPHS=1 planned populate workspace=1MiB
     expect_equal "launches" "$(device shimmed conv_launches)" "$(device plain conv_launches)"
@@ -250,7 +250,7 @@ END
     expect_line shimmed.err "reported, H x 16\$"
 }
 
-@test "never nothing: under a limit that no tiles reach tiles of less scratch are taken all the same" {
+@test "a limit that no tiles reach: tiles of less scratch are used all the same" {
     told_of "workspace=1KiB"
     expect_true "the least: $workspace" "$workspace > 1024 && $workspace < $limit"
     expect_line shimmed.err ', raised'

@@ -36,7 +36,7 @@ same_picture()
     expect_true "policies" "$policies >= 4"
 }
 
-@test "the example, copied as policies/README.md says: it builds, and the option takes it" {
+@test "the example, copied as policies/README.md describes: it builds, and the option accepts it" {
     [ -z "$SAN_RT" ] || cannot_run "the build with sanitizers is another one"
     local part
     mkdir -p tree/build

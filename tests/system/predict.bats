@@ -61,7 +61,7 @@ load predict
 
 # 96 channels are 12 units of 8, which no power of two divides down to one; channels and columns are a pair, too.
 # bats test_tags=quick
-@test "the summary's own text of a convolution is taken for one, as an operand and elsewhere" {
+@test "the summary's own text of a convolution is accepted, as an operand and elsewhere" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     cp predict.out by_options
     expect_predicted 0 '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw' --format csv
@@ -104,7 +104,7 @@ END
     expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 4 << 20"
 }
 
-@test "bytes read again and predicted slowdown; advice where the limit costs more than half of the time again" {
+@test "bytes read again and predicted slowdown; advice if the limit costs more than half of the time again" {
     expect_predicted 0 "${SPIKE[@]}" --workspace 64MiB --format csv
     # Each of the tiles but the last reads two rows of the next one's input.
     expect_equal "read again" "$(column read_again_bytes)" $((($(column tiles) - 1) * 2 * 512 * 512 * 2))
@@ -141,7 +141,7 @@ END
     expect_line predict.err "--max-slowdown '0.5': not off, or 1 to 1000"
 }
 
-@test "where no tiling comes under the limit, one that needs little more" {
+@test "a limit that no tiling reaches: a tiling that needs little more" {
     expect_predicted 0 "${SPIKE[@]}" --workspace 1MiB --format csv
     expect_equal "raised" "$(column limit_raised)" yes
     expect_true "more than the limit, far less than the whole" \
@@ -263,13 +263,13 @@ END
 }
 
 # bats test_tags=quick
-@test "an engine that the GPU has not: said, status 1" {
+@test "an engine that the GPU lacks: a message, status 1" {
     expect_predicted 1 --input 1x64x64x64 --filter 64x64x3x3 --pad 1 --dtype bf16 --device t4
     expect_line predict.out 'cuDNN has no engine for it on this GPU'
 }
 
 # bats test_tags=quick
-@test "where the mode offers nothing, the fallbacks count, as in frameworks" {
+@test "a mode without engines: the fallback list counts, as in frameworks" {
     expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200 \
         --engines --format csv
     expect_equal "modes" "$(column mode | sort -u)" fallback
@@ -279,7 +279,7 @@ END
 }
 
 # bats test_tags=quick
-@test "wrong shapes: one line that says why, status 2" {
+@test "wrong shapes: one line with the reason, status 2" {
     refused "nothing to predict"
     refused "'1x3xx3': not 3 to 5 numbers" --input 1x3xx3 --filter 4x3x3x3
     refused "'1x3': not 3 to 5 numbers" --input 1x3 --filter 4x3
@@ -305,7 +305,7 @@ END
 }
 
 # bats test_tags=quick
-@test "wrong options: one line that says why, status 2" {
+@test "wrong options: one line with the reason, status 2" {
     one=(--input 1x3x8x8 --filter 4x3x3x3)
     refused "did you mean '--device'" "${one[@]}" --devise h200
     refused "option '--device' needs a value" "${one[@]}" --device
@@ -353,7 +353,7 @@ profile()
 }
 
 # bats test_tags=quick
-@test "options without effect are said; - and _ are the same; one convolution that does not fit" {
+@test "options without effect are reported; - and _ are equal; one convolution that does not fit" {
     local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
     predict_as predict "${one[@]}" --tiles 2
     expect_status 0
@@ -407,7 +407,7 @@ profile()
 }
 
 # bats test_tags=quick
-@test "a profile that cuDNN does not take" {
+@test "a profile that cuDNN does not accept: refused" {
     echo '{"deviceName": "a GPU", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
     expect_predicted 2 "${SPIKE[@]}" --device mine.json
     expect_line predict.err 'cuDNN does not take the profile'
@@ -415,7 +415,7 @@ profile()
 }
 
 # bats test_tags=quick
-@test "a cuDNN that is too old, and a library that is none" {
+@test "a cuDNN that is too old, and another library: refused" {
     local calls="int cudnnBackendCreateDescriptor(void){return 1;} int cudnnBackendDestroyDescriptor(void){return 1;}
         int cudnnBackendFinalize(void){return 1;} int cudnnBackendSetAttribute(void){return 1;}
         int cudnnBackendGetAttribute(void){return 1;} unsigned long cudnnGetVersion(void)"
@@ -427,7 +427,7 @@ profile()
     refused 'other.so: version 0' "${SPIKE[@]}" --cudnn "$PWD/other.so"
 }
 
-@test "without any cuDNN: how to get one, and an estimate that says that it is one" {
+@test "without any cuDNN: how to get one, and a marked estimate" {
     hide_cudnn
     predict_as predict "${SPIKE[@]}"
     expect_status 0
@@ -457,7 +457,7 @@ profile()
     expect_true "engine" "$(column engine) >= 0"
 }
 
-@test "convshim preloaded into the command itself changes nothing" {
+@test "convshim preloaded into the command itself: same output" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     LD_PRELOAD=$PRELOAD "$COMMAND" predict --cudnn "$CUDNN" "${SPIKE[@]}" --format csv >preloaded.out 2>preloaded.err
     diff predict.out preloaded.out
@@ -474,7 +474,7 @@ profile()
 }
 
 # bats test_tags=quick
-@test "an ini file: its options, the command's own over them, its rules, nothing from elsewhere" {
+@test "an ini file: its options, overridden by the command's, and its rules alone" {
     printf 'workspace = 16MiB\npolicy = off\n' >own.ini
     expect_predicted 0 "${SPIKE[@]}" --config own.ini --format json
     expect_line predict.out '"workspace_bytes":\s*16777216,$'

@@ -184,7 +184,7 @@ END
     ! grep -q ' $' predict.out || fail "blanks at the end of a line"
 }
 
-@test "a list as JSON says the same as CSV; a direction and a type may be set for all" {
+@test "a list as JSON gives the same as CSV; a direction and a type may be set for all" {
     python3 - "$LAYERS" >layers.json <<'END'
 import csv, json, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
@@ -222,7 +222,7 @@ END
     expect_line predict.out '^No setting of workspace makes everything fit: .* does not\.$'
 }
 
-@test "layers without an engine do not fit: counted, said, status 1" {
+@test "layers without an engine do not fit: counted, reported, status 1" {
     grep -E '^model|bf16' "$LAYERS" >bf16.csv
     expect_predicted 1 --csv bf16.csv --device t4
     expect_predicted 1 --csv bf16.csv --device t4 --fits 1GiB
@@ -260,7 +260,7 @@ for name in ("floor", "after", "before", "text", "grid"):
 END
 }
 
-@test "names of layers that XML, CSV and JSON take for their own" {
+@test "names of layers with characters of XML, CSV and JSON: escaped" {
     printf '%s\n' 'model,layer,n,c,h,w,k,kh,kw,dtype' '"a,""b""",<x>&y,1,8,9,9,8,3,3,f16' >odd.csv
     expect_predicted 0 --csv odd.csv --format csv --svg odd.svg
     python3 -c 'import csv; r = list(csv.DictReader(open("predict.out"))); assert (r[0]["model"], r[0]["layer"]) == ("a,\"b\"", "<x>&y"), r'
@@ -325,7 +325,7 @@ wrong()
     ! diff -q wanted predict.out || fail "float32 is taken for a type of 16 bits"
 }
 
-@test "texts that are none for us: said plainly, and soon" {
+@test "malformed shapes are refused, quickly and with a message" {
     printf 'layer,n,c,w,k,kw,dtype\ra,1,8,9,8,3,f16\r' >cr.csv
     refused 'cr.csv:1: lines end with a carriage return alone: ' --csv cr.csv
     printf '\xff\xfel\0a\0' >utf16.csv

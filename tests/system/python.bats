@@ -54,7 +54,7 @@ line()
 }
 
 # bats test_tags=quick
-@test "not preloaded: it says so, and starts programs that are" {
+@test "not preloaded: reported, and started programs are preloaded" {
     need_no_sanitizer
     plain python3 "${CLIENT[@]}" without
     expect_status 0

@@ -117,7 +117,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
 }
 
 # bats test_tags=quick
-@test "hostile names: nothing becomes markup, nothing steers a terminal" {
+@test "hostile names: no markup, and no control characters for a terminal" {
     sed 's/"program":".*","rank"/"program":"<script src=x>alert(1)<\/script>|\\u001b[31m\\"'"'"'","rank"/
         s/1x3x2x2/<img src=x onerror=alert(1)>/' "$SUMMARY" >evil.json
     report 0 evil.json
@@ -130,7 +130,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
 }
 
 # bats test_tags=quick
-@test "the page: well-formed, light and dark, nothing refers to elsewhere" {
+@test "the page: well-formed, light and dark, without external references" {
     report 0 --html page.html "$SUMMARY"
     python3 "$ROOT/tests/support/clients/check_page.py" page.html >page.out || fail "the page"
 }

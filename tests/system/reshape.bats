@@ -43,7 +43,7 @@ reshape()
     expect_status 0
 }
 
-@test "the same where every call is described, and where scratch is the library's own" {
+@test "the same if every call is described, and if the scratch is the library's own" {
     local CONFIG
     for CONFIG in "summary=json:summary.json" "backing=own"; do
         export SIMDEV_PLANNING=rule

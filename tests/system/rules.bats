@@ -144,7 +144,7 @@ skip = yes"
     expect_equal "calls that followed the second rule" "$(followed never)" 0
 }
 
-@test "a rule for another program is none" {
+@test "a rule for another program has no effect" {
     export CONVSHIM_CONFIG=$EVERYTHING
     rules <<<"[rule elsewhere]
 program = vae*
@@ -184,7 +184,7 @@ END
 }
 
 # bats test_tags=quick
-@test "the first rule that matches is the only one; the environment's come before the file's" {
+@test "the first matching rule applies alone; the environment's rules precede the file's" {
     rules <<<"[rule first]
 skip = yes
 [rule second]

@@ -80,7 +80,7 @@ set_to()
 }
 
 # bats test_tags=quick
-@test "CONVSHIM_CONFIG is extended: an option given takes the place of the one set there" {
+@test "CONVSHIM_CONFIG is extended: a given option replaces the one set there" {
     export CONVSHIM_CONFIG='workspace = 1MiB; tiles=3;;policy=off'
     run_command 0 --dry-run
     expect_equal "nothing given" "$(set_to CONVSHIM_CONFIG)" "$CONVSHIM_CONFIG"
@@ -155,7 +155,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
 }
 
 # bats test_tags=quick
-@test "run: PyTorch's allocator gets expandable segments and a line says so, unless its settings are set or it is refused" {
+@test "run: PyTorch's allocator gets expandable segments with a line, unless its settings are set or it is refused" {
     local old=PYTORCH_CUDA_ALLOC_CONF new=PYTORCH_ALLOC_CONF
     unset "$old" "$new"
     run_command 0 -- sh -c 'echo "$PYTORCH_CUDA_ALLOC_CONF"'
@@ -178,7 +178,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
 }
 
 # bats test_tags=quick
-@test "a dry run runs nothing and is safe for a shell" {
+@test "a dry run starts no program and is safe for a shell" {
     run_command 0 --dry-run --log_file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
     expect_equal "value" "$(set_to CONVSHIM_CONFIG)" "log_file=it's \$(touch gotcha) \`touch gotcha\`"
     [ ! -e ran ] && [ ! -e gotcha ] || fail "something ran"
@@ -220,7 +220,7 @@ END
 }
 
 # bats test_tags=quick
-@test "CONVSHIM_CONFIG comes before a preset: a line says so" {
+@test "CONVSHIM_CONFIG overrides a preset, with a line" {
     CONVSHIM_CONFIG=workspace=1MiB run_command 0 --dry-run --preset small
     expect_line run.err "^convshim: CONVSHIM_CONFIG is set: its options come before the preset's\$"
     run_command 0 --dry-run --preset small --lanes 1
@@ -228,7 +228,7 @@ END
 }
 
 # bats test_tags=quick
-@test "not found: 127; not executable: 126; nothing to run: 125" {
+@test "status 127: not found; 126: not executable; 125: no program" {
     run_command 127 no-such-program
     expect_line run.err '^convshim: no-such-program: No such file or directory$'
     run_command 126 "$BATS_TEST_TMPDIR"
@@ -263,7 +263,7 @@ END
 }
 
 # bats test_tags=quick
-@test "CONVSHIM=0: it says so, and runs" {
+@test "CONVSHIM=0: reported, and the program runs" {
     LD_PRELOAD=$SAN_RT CONVSHIM=0 run_command 0 true
     expect_line run.err '^convshim: CONVSHIM=0 is set: the library will do nothing$'
     LD_PRELOAD=$SAN_RT CONVSHIM=1 run_command 0 true

@@ -95,7 +95,7 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
     expect_line simulate.err 'simulate reads it itself'
 }
 
-@test "the user's own LD_PRELOAD stays, but for the library in the run without it" {
+@test "the user's own LD_PRELOAD is kept, except for the library in the run without it" {
     LD_PRELOAD=$PRELOAD simulate --format json --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     python3 - <<'END' || fail "the library was in the run without it"
@@ -126,7 +126,7 @@ END
 }
 
 # bats test_tags=quick
-@test "--fits: the status, and a line that says why; the program needs one size more without convshim" {
+@test "--fits: the status, and a line with the reason; the program needs one size more without convshim" {
     simulate --format csv --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     local without with
     without=$(figure device_peak without) with=$(figure device_peak with)
@@ -451,7 +451,7 @@ END
     expect_line kept/with-1/output 'vae_decoder: sd15-vae-512 api graph'
 }
 
-@test "--keep with a folder that is used: a line, and status 1" {
+@test "--keep with a folder in use: a line, and status 1" {
     mkdir kept
     touch kept/mine
     simulate --keep kept -- true

@@ -76,7 +76,7 @@ huge()
     same "$config" "$APPS/conv_random" --data integers --problem "$HUGE"
 }
 
-@test "huge tensors are not tiled unless the user says otherwise" {
+@test "huge tensors are tiled only if the user asks for it" {
     huge "workspace=1MiB" 100000
     expect_equal "tiled calls" "$(counted tiled)" 0
     huge "workspace=1MiB;huge=400000" 100000
@@ -92,7 +92,7 @@ huge()
     expect_true "workspace reported" "$(counted reported) > 100000 && $(counted reported) <= 1048576"
 }
 
-@test "tiles of huge tensors that are large enough still are not tiled where they do not fit" {
+@test "tiles of huge tensors that are still large: not tiled if they do not fit" {
     huge "workspace=4KiB;huge=100001" 100000
     expect_equal "tiled calls" "$(counted tiled)" 0
 }
@@ -109,7 +109,7 @@ huge()
     expect_true "workspace reported" "$(tail -n 1 shimmed.out | cut -d, -f7) <= 1 << 30"
 }
 
-@test "staged = never and huge = off change nothing" {
+@test "staged = never: no packed copies, results equal to the bit" {
     same "$EVERYTHING;staged=never" "$APPS/conv_random" --api graph --count 20 --seed 43 --data integers
     expect_equal "copies" "$(device shimmed copies)" "$(device plain copies)"
 }

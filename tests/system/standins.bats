@@ -60,7 +60,7 @@ setup_file()
     [ "$(python3 -c 'import json; print(json.load(open("report.json"))["not_executed"]["calls"]["most"]["cublasSgemm_v2"])')" = 2 ]
 }
 
-@test "a function that calls.def does not know is listed, and passes or fails as SIMDEV_MISSING says" {
+@test "a function without a row in calls.def: listed, and passes or fails as SIMDEV_MISSING requires" {
     installed cublas libcublas.so.13 cublasNobodyKnows
     "$SIMDEV_DIR/standins" --out made libcublas.so.13
     client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasNobodyKnows) printf("%d\n", (int)cublasNobodyKnows(0));'
@@ -89,7 +89,7 @@ setup_file()
     expect_line calls.out '^ok [0-9]+ - nccl: [1-9][0-9]* results'
 }
 
-@test "sizes that only the library knows are written, and the report names them as estimates" {
+@test "sizes that only the real library determines: written, and reported as estimates" {
     installed cusolver libcusolver.so.12 cusolverDnCreate cusolverDnSgetrf_bufferSize cusolverDnXpotrf_bufferSize
     "$SIMDEV_DIR/standins" --out made libcusolver.so.12
     client 'void *l = dlopen("made/libcusolver.so.12", RTLD_NOW); GET(l, cusolverDnSgetrf_bufferSize) GET(l, cusolverDnXpotrf_bufferSize)

@@ -77,7 +77,7 @@ print(row[sys.argv[1]])' "$1"
 }
 
 # bats test_tags=quick
-@test "the line of every shell, however it starts programs and ends; one line" {
+@test "a shell that starts programs: exactly one line, for every kind of shell" {
     local shell name none='^convshim\[[0-9]+\]: no convolution: this process loaded no cuDNN, and nothing that it started'
     local work=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
     for shell in dash bash; do
@@ -124,7 +124,7 @@ print(row[sys.argv[1]])' "$1"
 }
 
 # bats test_tags=quick
-@test "status of a running process: its calls grow, then it is gone" {
+@test "status of a running process: its calls grow, then it disappears" {
     begin_soak
     expect_equal "pid" "$(cell pid)" "$pid"
     expect_equal "program" "$(cell program)" soak

@@ -58,7 +58,7 @@ held()
     expect_equal "bytes of scratch" "$(held)" 0
 }
 
-@test "a device without memory left: the fallback plan, right results" {
+@test "a device without free memory: the fallback plan, right results" {
     local bytes
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=own;arena=0" shimmed "$APPS/traffic" --seeds 1:2
     expect_status 0
@@ -75,7 +75,7 @@ held()
     expect_equal "bytes of scratch with backing client" "$(held)" 0
 }
 
-@test "in the steady state no memory is taken and nothing waited for" {
+@test "in the steady state no memory is allocated and no wait occurs" {
     local lanes backing
     for lanes in 1 2 4; do
         for backing in client own; do

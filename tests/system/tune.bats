@@ -63,7 +63,7 @@ with_file()
     expect_true "hardly slower" "100 * $time < 115 * $(device shimmed nanoseconds)"
 }
 
-@test "no file where tiling would make convolutions much slower, but by --lowest" {
+@test "no file if tiling would make convolutions much slower, unless --lowest" {
     tune --cudnn "$CUDNN" -- "${decoder[@]}"
     expect_status 0
     expect_empty convshim.ini
@@ -161,7 +161,7 @@ END
     "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
 }
 
-@test "more convolutions than the library takes rules: the rest is one rule by size, and the file is good" {
+@test "more convolutions than rules: the rest is one rule by size, and the file is valid" {
     echo 'policy = off' >off.ini
     with_file "$PWD/off.ini" "${decoder[@]}"
     cp shimmed.*.summary run.json

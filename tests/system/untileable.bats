@@ -30,7 +30,7 @@ END
 }
 
 # bats test_tags=quick
-@test "never the only one: where no other engine that computes alike fits, the first runs" {
+@test "no equivalent engine fits: the first one runs" {
     planned "workspace=20MiB"
     expect_true "the first requires $workspace" "$workspace > 90 << 20"
     planned "workspace=128MiB"

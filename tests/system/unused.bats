@@ -51,17 +51,17 @@ need_strace()
 }
 
 # bats test_tags=quick
-@test "true: no file, no word, no thread more" {
+@test "true: no file, no output, no additional thread" {
     need_strace
     expect_unnoticed_anyhow "$(type -P true)"
 }
 
-@test "sh -c: no file, no word, no thread more" {
+@test "sh -c: no file, no output, no additional thread" {
     need_strace
     expect_unnoticed_anyhow sh -c 'echo one; true; /bin/true; echo two >&2'
 }
 
-@test "python3 -c pass: no file, no word, no thread more" {
+@test "python3 -c pass: no file, no output, no additional thread" {
     need_strace
     local python
     python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || cannot_run "python3 is not there"
@@ -69,7 +69,7 @@ need_strace()
     expect_unnoticed_anyhow "$python" -S -c pass
 }
 
-@test "a program that links cuDNN and never calls it: no file, no word, no thread more" {
+@test "a program that links cuDNN and never calls it: no file, no output, no additional thread" {
     need_strace
     export LD_LIBRARY_PATH=$SIMDEV_DIR
     expect_unnoticed_anyhow "$CLIENTS/idle"
@@ -90,7 +90,7 @@ calls()
 }
 
 # bats test_tags=quick
-@test "a program without convolutions, however it ends: not one system call more" {
+@test "a program without convolutions, for every kind of end: no additional system call" {
     need_strace
     [ -z "$SAN_RT" ] || cannot_run "a sanitizer's runtime makes calls of its own"
     export LD_LIBRARY_PATH=$SIMDEV_DIR

@@ -16,7 +16,7 @@ walk()
 }
 
 # bats test_tags=quick
-@test "backend API, three tiles of everything" {
+@test "backend API, three tiles of everything: all results equal" {
     walk graph 1120 "$((9 + $(few 100)))" "$EVERYTHING"
     grep -qE ' [1-9][0-9]* tiled, ' shimmed.err || fail "nothing was tiled"
 }
@@ -42,16 +42,16 @@ walk()
     walk graph 2352 1 "$EVERYTHING"
 }
 
-@test "backend API, nothing tiled: the sizes, too" {
+@test "backend API, nothing tiled: all results and sizes equal" {
     walk graph 1000 "$((9 + $(few 100)))" workspace=1TiB sizes
 }
 
 # bats test_tags=quick
-@test "legacy API, three tiles of everything" {
+@test "legacy API, three tiles of everything: all results equal" {
     walk legacy 1000 "$((9 + $(few 100)))" "$EVERYTHING"
     grep -qE ' [1-9][0-9]* tiled, ' shimmed.err || fail "nothing was tiled"
 }
 
-@test "legacy API, nothing tiled: the sizes, too" {
+@test "legacy API, nothing tiled: all results and sizes equal" {
     walk legacy 1000 "$((9 + $(few 100)))" workspace=1TiB sizes
 }
