@@ -136,7 +136,7 @@ no_getenv()
 # implement the right rule.
 no_dlsym()
 {
-    local allowed='src/cudnn/(bind/(real|find_dlsym)\.[co]|standalone/(open_cudnn|capture_profile|open_driver)\.[co])|src/intercept/loader/dlsym'
+    local allowed='src/cudnn/(bind/(real|find_dlsym)\.[co]|standalone/(open_cudnn|capture_profile|open_driver|open_gpu)\.[co])|src/intercept/loader/dlsym'
     code_without "$word(dlopen|dlmopen|dlsym|dlvsym) *\\(" "$allowed"
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
@@ -267,7 +267,7 @@ config:           base decide
 cudnn/bind:       base
 cudnn/plan:       base plan cudnn/bind
 cudnn/run:        base plan exec cudnn/bind cudnn/plan
-cudnn/standalone: base cudnn/bind cudnn/plan
+cudnn/standalone: base plan cudnn/bind cudnn/plan
 flow:             base plan policies decide exec account config
 intercept:        base plan decide exec account config cudnn/bind cudnn/plan cudnn/run flow
 cli:              base plan policies decide account config cudnn/standalone

@@ -231,7 +231,7 @@ static int64_t extra_bytes(const struct cs_problem *problem)
     return sum;
 }
 
-static void put_problem(struct cs_json *json, const struct cs_problem *problem)
+void cs_summary_json_problem(struct cs_json *json, const struct cs_problem *problem)
 {
     char text[CS_PROBLEM_TEXT];
     cs_site_problem_text(problem, text, sizeof text);
@@ -305,7 +305,7 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
                       const char *const *rules)
 {
     bool tiled_calls = facts->reason == CS_REASON_NONE;
-    put_problem(json, &facts->problem);
+    cs_summary_json_problem(json, &facts->problem);
     cs_json_integer(json, "engine", facts->engine);
     put_string_or_null(json, "reason", tiled_calls ? NULL : cs_account_reason_id(facts->reason));
     put_decision(json, facts);

@@ -28,6 +28,9 @@ struct cs_summary_process {
 void cs_summary_json(struct cs_json *json, const struct cs_account *account,
                      const struct cs_summary_head *head, const struct cs_summary_process *process);
 
+/* Writes the member `problem` of a site. */
+void cs_summary_json_problem(struct cs_json *json, const struct cs_problem *problem);
+
 /* Writes the choices of a decision as an array, as the summary has them. */
 void cs_summary_json_choices(struct cs_json *json, const char *key,
                              const struct cs_choices *choices);

@@ -1,0 +1,162 @@
+/* Reads the command line of `convshim verify`, and the lists of convolutions that it names. */
+#include "cli/run/preload.h"
+#include "cli/verify/verify.h"
+#include "config/config.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define CS_CLI_OPTIONS "cli/verify/verify_options.def"
+#include "cli/common/command_options.def"
+
+static const struct cs_cli_command command = {
+    .name = "verify",
+    .usage = "convshim verify [options] [-- COMMAND [ARGUMENT...]]",
+    .about = "Is it safe and fast on this GPU? Runs convolutions on the GPU, untiled and as "
+             "convshim runs them, "
+             "compares\n"
+             "the results bit for bit and times both. The convolutions are those of a summary, of "
+             "a list, of a "
+             "program\n"
+             "(COMMAND is run once with the library), or about ten that come with this command. "
+             "The last line is "
+             "the\n"
+             "answer: safe and how much slower, or which convolution differs.\n\n"
+             "Status: 0 if all are equal; 1 if one differs or failed, or nothing was compared; 2 "
+             "without a GPU.",
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
+    .stops = true,
+};
+const struct cs_cli_command *const cs_cli_command_verify = &command;
+
+struct reading {
+    struct cs_verify_options *options;
+    const char *library;
+};
+
+static bool take_dtype(struct cs_verify_options *options, const char *value)
+{
+    options->dtype_given = true;
+    return cs_shape_dtype(value, &options->dtype) ||
+           cs_cli_refuse_value(&command, OPTION_DTYPE, value, "f32, f16, bf16");
+}
+
+/* An option of the library by its name in the table. */
+static bool take_library_option(struct cs_verify_options *options, int option, const char *value)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s", rows[option].name);
+    for (char *dash = name; (dash = strchr(dash, '-'));)
+        *dash = '_';
+    int index = 0;
+    while (strcmp(cs_options[index].name, name) != 0)
+        index++;
+    return cs_library_options_take(&options->given, command.name, index, value);
+}
+
+static bool take_number(int option, const char *value, int least, int most, int *number_p)
+{
+    return cs_cli_take_number(&command, option, value, least, most, number_p);
+}
+
+static bool take(void *to, int option, const char *value)
+{
+    enum {
+        DAY = 86400,
+        MOST = 1000000
+    };
+    struct reading *reading = to;
+    struct cs_verify_options *options = reading->options;
+    switch (option) {
+    case OPTION_SUMMARY:
+        options->summary = value;
+        return true;
+    case OPTION_CSV:
+        options->csv = value;
+        return true;
+    case OPTION_LAYERS:
+        options->layers = value;
+        return true;
+    case OPTION_DTYPE:
+        return take_dtype(options, value);
+    case OPTION_LAYOUT:
+        return cs_shape_layout(value, &options->layout) ||
+               cs_cli_refuse_value(&command, option, value, "nchw, nhwc");
+    case OPTION_TIME:
+        return take_number(option, value, 1, DAY, &options->seconds);
+    case OPTION_MEMORY:
+        return (cs_cli_size(value, &options->memory) && options->memory > 0) ||
+               cs_cli_refuse_value(&command, option, value, "a size as 6GiB");
+    case OPTION_OUT:
+        options->out = value;
+        return true;
+    case OPTION_CUDNN:
+        options->cudnn = value;
+        return true;
+    case OPTION_LIBRARY:
+        reading->library = value;
+        return true;
+    case OPTION_ONCE:
+        options->once = true;
+        return true;
+    case OPTION_ITERATIONS:
+        return take_number(option, value, 1, MOST, &options->iterations);
+    case OPTION_WARMUP:
+        return take_number(option, value, 0, MOST, &options->warmup);
+    case OPTION_BENCHMARK:
+        options->benchmark = true;
+        return true;
+    case OPTION_FLOAT64:
+        return take_number(option, value, 0, MOST, &options->samples);
+    case OPTION_DUMP:
+        options->dump = value;
+        return true;
+    default:
+        return take_library_option(options, option, value);
+    }
+}
+
+static int check(struct cs_verify_options *options, const char *library)
+{
+    char why[PATH_MAX + 128];
+    if ((options->summary != NULL) + (options->csv != NULL) + (options->command != NULL) > 1)
+        return cs_cli_refuse(command.name, "--summary, --csv and a COMMAND: one of them");
+    if (options->layers && !options->summary && !options->csv)
+        return cs_cli_refuse(command.name, "--layers is for --csv and --summary");
+    if (options->once && options->command)
+        return cs_cli_refuse(command.name, "--once is for a list, not for a COMMAND");
+    if (options->dump && !options->once)
+        return cs_cli_refuse(command.name, "--dump is for --once");
+    if (options->once ||
+        cs_preload_library(library, options->library, sizeof options->library, why, sizeof why))
+        return -1;
+    cs_cli_complain("verify: %s", why);
+    return CS_CLI_NO;
+}
+
+int cs_verify_options(int argc, char **argv, struct cs_verify_options *options)
+{
+    struct reading reading = {.options = options};
+    int operand;
+    *options = (struct cs_verify_options){
+        .layout = CS_CHANNELS_FIRST, .seconds = 60, .iterations = 20, .warmup = 3};
+    int status = cs_cli_parse(&command, argc, argv, take, &reading, &operand);
+    if (status >= 0)
+        return status;
+    if (operand < argc)
+        options->command = argv + operand;
+    return check(options, reading.library);
+}
+
+bool cs_verify_environment(const struct cs_verify_options *options)
+{
+    const struct cs_library_options *given = &options->given;
+    if (given->items && setenv("CONVSHIM_CONFIG", given->items, 1) != 0)
+        return false;
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        const char *variable = cs_library_options_variable(given, i);
+        if (variable)
+            unsetenv(variable);
+    }
+    return true;
+}

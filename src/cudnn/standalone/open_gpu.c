@@ -1,0 +1,125 @@
+/* Opens the driver and the first GPU for `convshim verify`. */
+#include "cudnn/standalone/open_gpu.h"
+
+#include "cudnn/standalone/standalone.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+
+void cs_gpu_error(CUresult result, const char *call, char *error, size_t size)
+{
+    snprintf(error, size, "%s: %s (CUDA error %d)", call,
+             result == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : "failed", (int)result);
+}
+
+static bool bind(struct cs_gpu_calls *calls, char *error, size_t size)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!driver) {
+        snprintf(error, size, "no NVIDIA driver: %s", dlerror());
+        return false;
+    }
+#define CS_GPU_CALL(name, parameters)                                                              \
+    calls->name = (CUresult(*) parameters)dlsym(driver, #name);                                    \
+    if (!calls->name) {                                                                            \
+        snprintf(error, size, "the NVIDIA driver lacks " #name);                                   \
+        return false;                                                                              \
+    }
+#include "cudnn/standalone/gpu_calls.def"
+#undef CS_GPU_CALL
+    return true;
+}
+
+/* The calls that a machine without a GPU refuses. */
+static bool find_device(struct cs_trial *trial, char *error, size_t size)
+{
+    int count = 0;
+    CUresult result = trial->calls.cuInit(0);
+    if (result != CUDA_SUCCESS || trial->calls.cuDeviceGetCount(&count) != CUDA_SUCCESS ||
+        count == 0) {
+        snprintf(error, size, "the NVIDIA driver lists no GPU (cuInit: error %d)", (int)result);
+        return false;
+    }
+    result = trial->calls.cuDeviceGet(&trial->device, 0);
+    if (result == CUDA_SUCCESS)
+        result = trial->calls.cuDevicePrimaryCtxRetain(&trial->context, trial->device);
+    if (result == CUDA_SUCCESS)
+        result = trial->calls.cuCtxSetCurrent(trial->context);
+    if (result != CUDA_SUCCESS)
+        cs_gpu_error(result, "the first GPU cannot be used: cuDevicePrimaryCtxRetain", error, size);
+    return result == CUDA_SUCCESS;
+}
+
+static void describe(const struct cs_trial *trial, struct cs_trial_gpu *gpu)
+{
+    size_t available = 0, total = 0;
+    *gpu = (struct cs_trial_gpu){.driver = 0};
+    if (trial->calls.cuDeviceGetName(gpu->name, (int)sizeof gpu->name - 1, trial->device) !=
+        CUDA_SUCCESS)
+        gpu->name[0] = '\0';
+    if (trial->calls.cuDriverGetVersion(&gpu->driver) != CUDA_SUCCESS)
+        gpu->driver = 0;
+    if (trial->calls.cuMemGetInfo_v2(&available, &total) == CUDA_SUCCESS) {
+        gpu->memory = (int64_t)total;
+        gpu->free = (int64_t)available;
+    }
+}
+
+bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char *error,
+                       size_t size)
+{
+    struct cs_trial *trial = calloc(1, sizeof *trial);
+    if (!trial)
+        snprintf(error, size, "out of memory");
+    if (!trial || !bind(&trial->calls, error, size) || !find_device(trial, error, size)) {
+        cs_trial_close(trial);
+        return false;
+    }
+    describe(trial, gpu);
+    *trial_p = trial;
+    return true;
+}
+
+bool cs_trial_open(struct cs_trial *trial, char *error, size_t size)
+{
+    void *library = dlopen(cs_standalone_file(), RTLD_NOW | RTLD_NOLOAD);
+    __typeof__(cudnnCreate) *create =
+        library ? (__typeof__(cudnnCreate) *)dlsym(library, "cudnnCreate") : NULL;
+    cudnnStatus_t status = create ? create(&trial->handle) : CUDNN_STATUS_NOT_SUPPORTED;
+    CUresult result = CUDA_SUCCESS;
+    if (library)
+        dlclose(library);
+    if (status != CUDNN_STATUS_SUCCESS) {
+        trial->handle = NULL;
+        snprintf(error, size, "cudnnCreate of %s: status %d", cs_standalone_file(), (int)status);
+        return false;
+    }
+    result = trial->calls.cuStreamCreate(&trial->stream, CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) {
+        trial->stream = NULL;
+        cs_gpu_error(result, "cuStreamCreate", error, size);
+        return false;
+    }
+    status = CS_REAL(cudnnSetStream, trial->handle, trial->stream);
+    if (status != CUDNN_STATUS_SUCCESS)
+        snprintf(error, size, "cudnnSetStream: status %d", (int)status);
+    trial->summary = (size_t(*)(char *, size_t))dlsym(RTLD_DEFAULT, "convshim_summary");
+    return status == CUDNN_STATUS_SUCCESS;
+}
+
+void cs_trial_close(struct cs_trial *trial)
+{
+    if (!trial)
+        return;
+    if (trial->handle)
+        (void)CS_REAL(cudnnDestroy, trial->handle);
+    if (trial->stream)
+        (void)trial->calls.cuStreamDestroy_v2(trial->stream);
+    if (trial->context)
+        (void)trial->calls.cuDevicePrimaryCtxRelease_v2(trial->device);
+    free(trial);
+}
+
+size_t cs_trial_summary(const struct cs_trial *trial, char *json, size_t size)
+{
+    return trial->summary ? trial->summary(json, size) : 0;
+}

@@ -1,0 +1,84 @@
+/* One convolution on the GPU, as an ordinary client runs it: a plan, its workspace, a call, calls
+ * that are timed. With the library preloaded, the calls of cuDNN are the library's, as in every
+ * program. One thread. */
+#ifndef CS_CUDNN_STANDALONE_TRIAL_H
+#define CS_CUDNN_STANDALONE_TRIAL_H
+
+#include "convshim/problem.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum {
+    CS_TRIAL_TEXT = 192
+};
+
+struct cs_trial;
+
+struct cs_trial_gpu {
+    char name[64];
+    int driver;           /* CUDA's version that the driver supports, as 13000; 0: not known */
+    int64_t memory, free; /* bytes */
+};
+
+/* Opens device 0, before cs_standalone_open. False, with a line in `error`, if there is no driver
+ * or no GPU. */
+bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char *error,
+                       size_t size);
+
+/* Makes the cuDNN handle, after cs_standalone_open. False, with a line in `error`. */
+bool cs_trial_open(struct cs_trial *trial, char *error, size_t size);
+
+/* NULL is allowed. */
+void cs_trial_close(struct cs_trial *trial);
+
+/* The library's summary so far, as convshim_summary of convshim.h. 0: the process does not have the
+ * library. */
+size_t cs_trial_summary(const struct cs_trial *trial, char *json, size_t size);
+
+struct cs_trial_settings {
+    bool benchmark; /* times all answers of cuDNN and takes the fastest, instead of the first */
+    int64_t warmup, iterations;
+    double seconds; /* for the timed calls: fewer are made if they would take longer; 0: any time */
+    int64_t memory; /* bytes that operands and workspace may take together; 0: any */
+    int64_t samples; /* elements of a forward result compared with sums in double; 0: none */
+    FILE *dump;      /* takes the result's bytes; may be NULL */
+};
+
+enum cs_trial_status {
+    CS_TRIAL_OK,
+    CS_TRIAL_REFUSED, /* cuDNN does not support it */
+    CS_TRIAL_OUT_OF_MEMORY,
+    CS_TRIAL_TOO_LARGE, /* for `memory` */
+    CS_TRIAL_ERROR
+};
+
+struct cs_trial_result {
+    enum cs_trial_status status;
+    char error[CS_TRIAL_TEXT];    /* "" with CS_TRIAL_OK */
+    int64_t operand[CS_OPERANDS]; /* bytes */
+    bool planned;                 /* engine, choice and workspace are known */
+    int64_t engine, choice, workspace;
+    int64_t allocated; /* bytes, by this program at most: operands and workspace */
+    int64_t taken; /* bytes of the device that went beyond those, from before the plan until after
+                      the last call */
+    int64_t kept;  /* of those, bytes that were not free again at the end: kernels, memory that is
+                      held back */
+    int64_t calls; /* that were timed */
+    double median_us, p10_us, p90_us; /* of single calls, by events on the stream */
+    double wall_us;                   /* of a call, by the host's clock, on average */
+    uint64_t checksum;                /* of the whole result after the first call */
+    uint64_t repeated;                /* the same after another call behind the timed ones */
+    int64_t samples, not_finite;      /* compared elements, and those that are not finite numbers */
+    double max_abs, max_rel; /* largest difference from the sum, and divided by the largest sum */
+};
+
+/* "ok", "refused", "out of memory", "too large", "error" */
+const char *cs_trial_status_name(enum cs_trial_status status);
+
+/* Runs a checked problem without steps. Its data depend on the types alone, so that the results of
+ * two processes can be compared. */
+void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
+                  const struct cs_trial_settings *settings, struct cs_trial_result *result);
+
+#endif

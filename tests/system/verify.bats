@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# convshim verify: convolutions on the simulated device in compute mode, without and with the library.
+load helper
+
+export SIMDEV_PLANNING=rule
+COMMAND=$BUILD/convshim
+# Tiles of small convolutions, a call or two of each.
+TILED=(--workspace 256KiB --threshold 0 --lanes 2 --iterations 2 --warmup 1)
+
+write_list()
+{
+    cat >list.csv <<'LIST'
+model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
+small,conv2d,fwd,1,32,1,64,64,32,1,3,3,1,1,1,0,1,1,1,f16
+small,gradient,dgrad,1,32,1,64,64,32,1,3,3,1,1,1,0,1,1,1,f32
+other,strided,fwd,1,16,1,33,30,23,1,5,3,1,2,2,0,2,1,1,bf16
+LIST
+}
+
+# verify OPTION...: leaves verify.out and verify.err
+verify()
+{
+    on_device verify env LD_PRELOAD="$SAN_RT" "$COMMAND" verify "$@"
+}
+
+# result EXPRESSION: of the file `r` that --out wrote
+result()
+{
+    python3 -c 'import json, sys
+r = json.load(open("result.json"))
+rows = {row["name"]: row for row in r["convolutions"]}
+print(eval(sys.argv[1]))' "$1"
+}
+
+# bats test_tags=quick
+@test "verify: equal results, status 0 and an answer that says safe" {
+    write_list
+    unset SIMDEV_PLANNING
+    verify --csv list.csv "${TILED[@]}" --out result.json
+    expect_status 0
+    expect_line verify.out '^Safe: 3 of 3 results equal, [1-3] of them from tiled convolutions, which are .*(slower|faster|as fast).*\.$'
+    expect_equal "the answer" "$(tail -n 1 verify.out)" "$(result 'r["answer"]')"
+    expect_equal "results" "$(result 'sorted({row["result"] for row in rows.values()})')" "['equal']"
+    expect_equal "reported below required" "$(result 'rows["conv2d"]["with_convshim"]["workspace"] < rows["conv2d"]["untiled"]["workspace"]')" True
+    ! planned_by_cudnn verify || expect_equal "predicted" "$(result 'rows["conv2d"]["predicted"]["reported"] == rows["conv2d"]["with_convshim"]["workspace"]')" True
+    expect_no_violation verify
+}
+
+# bats test_tags=quick
+@test "verify: tiles that are not waited for, the convolution that differs and status 1" {
+    write_list
+    SIMDEV_SEED=1 SIMDEV_DROP='cuStreamWaitEvent:*' verify --csv list.csv --layers small/conv2d,other "${TILED[@]}" --out result.json
+    expect_status 1
+    expect_line verify.out '^Not safe: conv2d: the results with convshim differ'
+    expect_equal "results" "$(result '[rows[name]["result"] for name in ("conv2d", "strided")]')" "['DIFFERS', 'equal']"
+}
+
+# bats test_tags=quick
+@test "verify: a memory limit, larger convolutions are not run" {
+    write_list
+    verify --csv list.csv "${TILED[@]}" --memory 256KiB --out result.json
+    expect_status 1
+    expect_equal "results" "$(result 'sorted((name, row["untiled"]["status"]) for name, row in rows.items())')" \
+        "[('conv2d', 'too large'), ('gradient', 'too large'), ('strided', 'ok')]"
+    expect_true "peak" "$(device verify peak_bytes) <= 262144"
+}
+
+@test "verify: a time limit shorter than the list, an end in time and no answer" {
+    local start=$SECONDS
+    verify --time 4
+    expect_true "seconds" "$SECONDS - start < 30"
+    expect_status 1
+    expect_line verify.out '^No answer: no convolution could be compared\.$'
+    expect_true "rows" "$(grep -c 'not run: no time$' verify.out) >= 10"
+}
+
+# bats test_tags=quick
+@test "verify: a program, the convolutions that it ran" {
+    verify --workspace 64KiB --threshold 0 --iterations 1 --out result.json -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_true "convolutions" "$(result 'len(rows)') >= 1"
+    expect_equal "left behind" "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'convshim-verify-*' -user "$(id -u)")" ""
+}
+
+# bats test_tags=quick
+@test "verify: no GPU, status 2 and the command to use instead" {
+    status=0
+    CUDA_VISIBLE_DEVICES="" "$COMMAND" verify >verify.out 2>verify.err || status=$?
+    expect_status 2
+    expect_empty verify.out
+    expect_line verify.err '^convshim: verify: no GPU: .*convshim simulate -- COMMAND$'
+}
