@@ -3,8 +3,7 @@
  *
  *   m LIVE                                            bytes of device memory, after each change
  *   a ADDRESS BYTES, f ADDRESS                        after it: the allocated or freed block,
- *                                                     except mapped memory (cuMemMap) and
- *                                                     memory freed to a pool
+ *                                                     except mapped memory (cuMemMap)
  *   c WORKSPACE BYTES TENSORS NANOSECONDS LIVE PLAN   a convolution: address and bytes of its
  *                                                     workspace, bytes of its tensors, the time
  *                                                     model's time, device memory, its plan */
