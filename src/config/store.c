@@ -210,7 +210,7 @@ static void report_unwritable(struct cs_store *store, int error)
 {
     if (!store->reported)
         cs_log(CS_LOG_INFO,
-               "cannot save measured times (errno %d), so the next run measures again: %s", error,
+               "cannot save measured times, so the next run measures again (errno %d): %s", error,
                store->path);
     store->reported = true;
 }

@@ -599,7 +599,7 @@ static void read_only(void)
         folder);
     CHECK(in_child(in_read_only_folder, 0) > 0);
     join(1);
-    CHECK_INT(log_lines("not kept for the next run"), 1);
+    CHECK_INT(log_lines("cannot save measured times"), 1);
     CHECK_INT(log_lines(""), 1);
 }
 
