@@ -34,13 +34,13 @@ int convshim_active(void);
 int convshim_check(const char *options, char *error, size_t size);
 
 /* Sets options of this process. They have priority over files and the environment, and add to those
- * of earlier calls. Returns 0; -1 as convshim_check, without setting any; -2 with a line in `error`
- * after the first call of cuDNN, which fixes the options. */
+ * of earlier calls. Returns 0. Returns -1 like convshim_check, without setting any. Returns -2 with
+ * a line in `error` after the first call of cuDNN, which fixes the options. */
 int convshim_configure(const char *options, char *error, size_t size);
 
-/* Writes the summary as it is now, JSON as docs/summary.md describes it, like snprintf: `json` is
- * ended by a NUL within `size` bytes; returns the length that it needs. 0 before the first call of
- * cuDNN. Between two calls it may grow. */
+/* Writes the current summary, JSON as described in docs/summary.md, like snprintf: `json` ends with
+ * a NUL within `size` bytes. Returns the length of the whole summary. 0 before the first call of
+ * cuDNN. The summary may grow between two calls. */
 size_t convshim_summary(char *json, size_t size);
 
 /* Sets the workspace limit in bytes (1 KiB to 1 TiB) for convolutions that any thread plans from

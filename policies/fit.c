@@ -18,7 +18,7 @@ static double fit_cost(const struct cs_candidate *candidate, const struct cs_lim
 
 const struct cs_policy cs_policy_fit = {
     .name = "fit",
-    .summary = "the least predicted time, at a price for each byte of the program's peak",
+    .summary = "least predicted time, plus price for each byte that raises the program's peak",
     .tiles = fit_tiles,
     .cost = fit_cost,
 };

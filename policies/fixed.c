@@ -1,5 +1,5 @@
-/* As many tiles as the user says, on the axis where that needs the least workspace; among equals
- * with the least halo. */
+/* The number of tiles in option tiles, on the axis with the least workspace. Among equals the least
+ * halo wins. */
 #include "convshim/policy.h"
 #include <math.h>
 
@@ -19,7 +19,7 @@ static double fixed_cost(const struct cs_candidate *candidate, const struct cs_l
 
 const struct cs_policy cs_policy_fixed = {
     .name = "fixed",
-    .summary = "the number of tiles that the option tiles says",
+    .summary = "the number of tiles in option tiles",
     .tiles = fixed_tiles,
     .cost = fixed_cost,
 };

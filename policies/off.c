@@ -1,4 +1,4 @@
-/* What fit would do, reported but not done. */
+/* The decision of policy fit, only reported. */
 #include "convshim/policy.h"
 
 extern const struct cs_policy cs_policy_fit;
@@ -15,7 +15,7 @@ static double off_cost(const struct cs_candidate *candidate, const struct cs_lim
 
 const struct cs_policy cs_policy_off = {
     .name = "off",
-    .summary = "tiles nothing, reports what could be saved",
+    .summary = "tiles no convolution, reports possible savings",
     .report_only = true,
     .tiles = off_tiles,
     .cost = off_cost,

@@ -14,20 +14,20 @@ enum {
 struct cs_choice {
     double score;              /* the policy's cost, least is best; infinite or NaN: vetoed */
     int64_t workspace;         /* bytes on all lanes */
-    int64_t step[CS_MAX_CUTS]; /* elements a tile; 1 where there is no axis */
+    int64_t step[CS_MAX_CUTS]; /* elements a tile; 1 without an axis */
     int16_t tiles;             /* launches, at most CS_MAX_TILES */
     uint8_t axis[CS_MAX_CUTS]; /* enum cs_axis */
     uint8_t lanes;             /* at least 1 */
     uint8_t relaxation;        /* enum cs_relaxation */
     uint8_t runs;              /* of other sizes at the beginning of the first cut */
     bool staged : 1;
-    bool picked : 1; /* by the policy, or by measuring; at most one */
+    bool picked : 1; /* chosen by the policy or by measuring; at most one */
 };
 
 struct cs_choices {
-    int listed; /* candidates that the policy was shown; 0: nothing was looked for */
+    int listed; /* candidates that the policy scored; 0: no candidates were listed */
     int count;  /* of them, in `choice` */
-    /* The best first, vetoed ones last; the untiled one and the one picked are always among them.
+    /* The best first, vetoed ones last. The untiled and the picked candidate are always included.
      */
     struct cs_choice choice[CS_MAX_CHOICES];
 };

@@ -20,8 +20,8 @@ enum {
  * width at most CS_COPY_PITCH. */
 struct cs_copy {
     int64_t width, height, depth, times;
-    /* Bytes from row to row, from plane to plane, from box to box on either side. Where height or
-     * depth is more than 1: width <= pitch <= CS_COPY_PITCH. Where depth is more than 1: slice is a
+    /* Bytes from row to row, from plane to plane, from box to box on either side. If height or
+     * depth is more than 1: width <= pitch <= CS_COPY_PITCH. If depth is more than 1: slice is a
      * multiple of pitch and at least height * pitch. */
     int64_t pitch[CS_COPY_SIDES], slice[CS_COPY_SIDES], step[CS_COPY_SIDES];
 };

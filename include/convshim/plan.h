@@ -93,9 +93,9 @@ struct cs_cut {
     bool equal_padding; /* of all of its tiles, by spare elements */
     int64_t every;      /* elements from one of a tile's to its next; 1 but for phases */
     int runs;
-    struct cs_run run[CS_MAX_RUNS + 1]; /* consecutive. The last range takes the rest, whatever its
-                                           run contains */
-    int64_t tiles;                      /* of all runs */
+    struct cs_run run[CS_MAX_RUNS +
+                      1]; /* consecutive. The last range takes the rest, regardless of its run */
+    int64_t tiles;        /* of all runs */
     int64_t slices;
     uint8_t slice_of[CS_MAX_TILES];
     struct cs_slice slice[CS_MAX_TILE_SHAPES];
@@ -162,10 +162,10 @@ bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
 /* The dimension that an axis cuts in tensors of a side; CS_DIMS if it leaves them whole. */
 enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);
 
-/* The elements that can be divided along an axis: how often it can be cut at most; of phases the
- * dilation. 1 for CS_AXIS_NONE and where the axis cannot be cut at all: K and C with groups, C in
- * forward, C where the filter is virtual or a further tensor on its side is cut, too, K in
- * backward-data, sums into a filter gradient of 16 bits, phases with a stride. */
+/* The largest number of parts of an axis. For phases this is the dilation. 1 for CS_AXIS_NONE and
+ * if the axis cannot be cut: K and C with groups, C in forward, C if the filter is virtual or
+ * another tensor on its side would be cut too, K in backward-data, sums into a filter gradient of
+ * 16 bits, phases with a stride. */
 int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis);
 
 /* Steps along an axis are rounded up to a multiple of this. Steps of phases are rounded down to a
@@ -212,9 +212,9 @@ struct cs_stage {
 int cs_plan_stages(const struct cs_plan *plan, int64_t shape,
                    struct cs_stage stage[CS_MAX_TENSORS]);
 
-/* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Of any other plan of a checked
- * problem and axes that can be cut, with runs, steps and tiles of at least 1, a tile that is none
- * or leaves 64 bits comes out as zeros. */
+/* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. For another plan of a checked
+ * problem and axes that can be cut, with runs, steps and tiles of at least 1: a tile that does not
+ * exist or exceeds 64 bits becomes zeros. */
 void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
 
 /* A lane's parts of the scratch, as offsets from its base, multiples of CS_SCRATCH_ALIGNMENT. */

@@ -30,8 +30,8 @@ enum cs_dtype {
     CS_DTYPES
 };
 
-/* Which operand the convolution computes: y, dx or dw. A gradient is stored in the place of its
- * tensor. */
+/* The operand that the convolution computes: y, dx or dw. A gradient is stored as its tensor would
+ * be. */
 enum cs_direction {
     CS_FORWARD,
     CS_BACKWARD_DATA,
@@ -39,8 +39,8 @@ enum cs_direction {
     CS_DIRECTIONS
 };
 
-/* The operands of a convolution in the order in which every array here holds them; the other
- * tensors of a fused problem follow behind them. */
+/* The operands of a convolution in the order of every array here. The other tensors of a fused
+ * problem follow after them. */
 enum cs_operand {
     CS_X,
     CS_FILTER,
@@ -58,15 +58,15 @@ struct cs_tensor {
     int64_t strides[CS_DIMS]; /* of absent dimensions: 0 */
     int64_t alignment;        /* bytes that divide the base address */
     enum cs_dtype dtype;
-    enum cs_operand side; /* whose elements its own go with: an extent is that operand's or 1
-                             (broadcast); of an operand: itself */
+    enum cs_operand side; /* the operand whose elements this tensor's correspond to: an extent is
+                             that operand's or 1 (broadcast); of an operand: itself */
     bool is_virtual;      /* exists inside a launch only: has no address */
     bool by_value;        /* one number in host memory */
     bool written;
 };
 
-/* A pointwise operation before or behind the convolution. Planning does not look into it: numbers
- * of the vendor's part, only compared. */
+/* A pointwise operation before or after the convolution. Planning only compares it. The numbers
+ * belong to the vendor's part. */
 struct cs_step {
     int words;
     int64_t word[CS_STEP_WORDS];
@@ -79,14 +79,14 @@ struct cs_problem {
     bool flipped; /* true convolution instead of cross-correlation */
     int64_t groups;
     int64_t pre[CS_SPATIAL];  /* padding before the first element, D H W; >= 0 */
-    int64_t post[CS_SPATIAL]; /* padding behind the last element */
+    int64_t post[CS_SPATIAL]; /* padding after the last element */
     int64_t stride[CS_SPATIAL];
     int64_t dilation[CS_SPATIAL];
     double alpha, beta; /* result = alpha * convolution + beta * result */
     int tensors;        /* CS_OPERANDS, more if fused */
     struct cs_tensor tensor[CS_MAX_TENSORS];
     int steps;        /* 0: the convolution alone */
-    int steps_before; /* how many of them come before the convolution */
+    int steps_before; /* the number of steps before the convolution */
     struct cs_step step[CS_MAX_STEPS];
 };
 
@@ -142,13 +142,13 @@ CS_MUST_CHECK enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *ten
  * "ncdhw", "ndhwc" with three; where both fit, channels first), else "strided". */
 const char *cs_problem_layout(const struct cs_problem *problem);
 
-/* CS_OK if extents are positive (1 in absent dimensions), strides positive where the extent is more
- * than 1, paddings not negative, alignments powers of two, channels and groups agree, the output's
- * extents follow from the input's, every further tensor goes with its side, every span fits 64
- * bits, the result of the convolution is virtual or written, something is written, all that is
- * written has an address, lies on the result's side and has all of its extents, and no two elements
- * of it can lie at one place. CS_INVALID, CS_OVERFLOW for the span, CS_ILLEGAL for what is written.
- * Only a problem that passed this check may be planned. */
+/* CS_OK if all of these hold: extents are positive (1 in absent dimensions); strides are positive
+ * if the extent is more than 1; paddings are not negative; alignments are powers of two; channels
+ * and groups agree; the output's extents follow from the input's; every further tensor fits its
+ * side; every span fits 64 bits; the result of the convolution is virtual or written; a tensor is
+ * written; every written tensor has an address, lies on the result's side and has all of its
+ * extents; no two elements of it share an address. CS_INVALID, CS_OVERFLOW for the span, CS_ILLEGAL
+ * for written tensors. Only a problem that passed this check may be planned. */
 CS_MUST_CHECK enum cs_status cs_problem_check(const struct cs_problem *problem);
 
 /* The problem as a row of integers, for comparing and hashing: equal problems, and only those, give
@@ -158,7 +158,7 @@ enum {
 };
 int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_WORDS]);
 
-/* The problem of these words. False if they are not the words of one; it is still to be checked. */
+/* Converts words to a problem. False if they have the wrong form. The problem is not checked. */
 bool cs_problem_of_words(const int64_t *words, int count, struct cs_problem *problem);
 
 #endif

@@ -9,24 +9,24 @@
 #include <stdint.h>
 
 enum {
-    CS_PROFILE_NAME = 64 /* bytes, its end included */
+    CS_PROFILE_NAME = 64 /* bytes, NUL included */
 };
 
 /* An engine by its notes and knobs. */
 struct cs_engine_traits {
     bool known; /* false: guessed from the workspace */
     bool tensor_cores;
-    int winograd;   /* extent of its transformed tiles; 0: no Winograd, 1: of unknown extent */
-    int64_t splits; /* parts that its sums are computed in; 0: not known */
+    int winograd;   /* extent of its transformed tiles; 0: no Winograd, 1: unknown extent */
+    int64_t splits; /* parts of its sums; 0: unknown */
 };
 
 struct cs_profile {
-    char name[CS_PROFILE_NAME]; /* as the driver reports it. GeForce GPUs do half the tensor
-                                   arithmetic of other GPUs of their capability */
+    char name[CS_PROFILE_NAME]; /* from the driver. GeForce GPUs have half the tensor arithmetic of
+                                   other GPUs of their capability */
     int64_t capability;         /* 100 * major + 10 * minor */
     int64_t multiprocessors;
     int64_t clock;                  /* of the multiprocessors, kHz */
-    int64_t memory_clock;           /* kHz; memory moves twice the bus width a clock */
+    int64_t memory_clock;           /* kHz; memory transfers twice the bus width in each clock */
     int64_t bus_width;              /* bits */
     int64_t l2;                     /* bytes */
     int64_t memory;                 /* bytes; predictions do not use it */

@@ -14,8 +14,7 @@ enum cs_status {
     CS_INVALID,  /* an argument or an input text is not of the documented form */
 };
 
-/* Why a convolution was left as the application asked for it. CS_REASON_NONE means that it was not:
- * it is tiled. */
+/* Why a convolution is not tiled. CS_REASON_NONE: it is tiled. */
 enum cs_reason {
     CS_REASON_NONE,
 #define CS_REASON(id, text) CS_REASON_##id,
