@@ -1,16 +1,15 @@
-/* The one place where options, rules, what the caller has provided become the limits of a decision.
- */
+/* The limits of a decision, computed from options, rules and the provided workspace. */
 #include "decide/by_rules.h"
 
 #include "base/checked.h"
 #include "decide/pass.h"
 
-/* Of the operands, that scratch may take whatever the peak is: the peak of a large convolution is
- * then at least 1.03 times its operands. Finer tiles than that save little and launch many kernels.
- * A choice: see docs/design/decisions.md. */
+/* The part of the operands that scratch may always take: the peak of a large convolution is at
+ * least 1.03 times its operands. Smaller tiles save little and add many launches. The value is a
+ * choice: see docs/design/decisions.md. */
 static const double OPERAND_PART = 0.03;
 
-/* The rule that a call follows; 0: none, else 1 + its index. */
+/* The rule that applies to a call: 0: no rule, else 1 + its index. */
 static int rule_for(const struct cs_settings *settings, const struct cs_decide_call *call)
 {
     if (!settings->rules || settings->rules->count == 0)
@@ -35,14 +34,14 @@ static const struct cs_policy *policy_for(const struct cs_settings *settings,
     return policy ? policy : settings->policy;
 }
 
-/* What a convolution holds besides its scratch. */
+/* Memory of a convolution other than its scratch. */
 struct held {
     double operands; /* bytes, without a filter that is only read */
     double record, beside;
 };
 
-/* Scratch that leaves the program's peak as it is: of what earlier convolutions have held, the part
- * that this one does not hold anyway. */
+/* Scratch that does not raise the program's peak: the record of earlier convolutions minus the
+ * memory that this one holds anyway. */
 static double below_record(const struct held *held)
 {
     return held->record - held->beside - held->operands;
@@ -53,8 +52,8 @@ static int64_t whole_bytes(double bytes)
     return bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX / 2;
 }
 
-/* The bytes that cost nothing: of a number that is written all, else up to the record, and a part
- * of the operands. */
+/* The bytes that cost nothing: a limit written by the user, or else the bytes up to the record and
+ * a part of the operands. */
 static int64_t free_bytes(const struct cs_limits *limits, const struct held *held)
 {
     double part = OPERAND_PART * held->operands, free = CS_LEFT_ALONE;
@@ -65,8 +64,8 @@ static int64_t free_bytes(const struct cs_limits *limits, const struct held *hel
     return limits->most > 0 && free > (double)limits->most ? limits->most : whole_bytes(free);
 }
 
-/* The limits of a call, in this order: those of the options (cs_limits_of), changed by the rule
- * that it follows (NULL: none), replaced by what its caller has provided (0: nothing). */
+/* The limits of a call, in this order: those of the options (cs_limits_of), changed by its rule
+ * (NULL: no rule), replaced by the provided workspace (0: not provided). */
 static struct cs_limits limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
                                    int64_t provided)
 {

@@ -6,8 +6,8 @@ static bool is_better(double a, double b)
     return __builtin_isfinite(a) && (!__builtin_isfinite(b) || a < b);
 }
 
-/* The index of the best candidate that is not taken yet; -1 if there is none. `only` ones that have
- * to be among the choices. Vetoed ones come last, of equals the one listed first. */
+/* The index of the best candidate that is not recorded yet, or -1. With `only`, candidates that
+ * must be recorded. Vetoed ones come last. Among equals the first listed one wins. */
 static int next_best(const struct cs_shortlist *list, const double score[],
                      const struct cs_candidate *picked, bool only, const bool taken[])
 {

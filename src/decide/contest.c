@@ -1,4 +1,4 @@
-/* Lists the best candidates of each way to tile, for a policy that wants them timed. */
+/* Lists the best candidates of each way to tile, for a policy with contenders. */
 #include "decide/contest.h"
 
 #include <math.h>
@@ -18,8 +18,9 @@ static bool is_new(const struct cs_candidate *candidate,
     return true;
 }
 
-/* The policy's best candidate of each way to cut (axes and lanes), the best ones first: at most
- * `most`, none that the policy vetoes or finds worse than the untiled call. Returns how many. */
+/* The policy's best candidate of each way to cut (axes and lanes), best first: at most `most`,
+ * without candidates that the policy vetoes or that cost more than the untiled call. Returns how
+ * many. */
 static int contenders(const struct cs_shortlist *list, const struct cs_policy *policy,
                       const struct cs_limits *limits, int most,
                       const struct cs_candidate *contender[CS_MAX_CONTENDERS])

@@ -5,7 +5,7 @@
 
 enum {
     BLOCK = 128,            /* results of a thread block along rows and columns */
-    GRAIN = 8,              /* what shorter extents are rounded up to */
+    GRAIN = 8,              /* shorter extents are rounded up to this */
     LEAST_SUM = 1024,       /* terms that a split sum keeps in each block */
     CONVERTING_KERNELS = 4, /* x, filter, the convolution, y */
     TF32_FROM = 800         /* capability */
@@ -45,7 +45,7 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* Of what is not negative; from 2^53 on there are no fractions. */
+/* For numbers that are not negative. From 2^53 on they have no fractions. */
 static double rounded_down(double number)
 {
     return number < 0x1p53 ? (double)(int64_t)number : number;
@@ -57,7 +57,7 @@ static double rounded_up(double number)
     return untiled < number ? untiled + 1 : untiled;
 }
 
-/* What a device attains. */
+/* The rates that a device reaches. */
 struct rates {
     double multiprocessors;
     double tensor, tf32, fma; /* operations a second and multiprocessor */
@@ -112,12 +112,12 @@ static struct rates rates_of(const struct cs_profile *profile, const struct cs_c
     };
 }
 
-/* What one tile of a shape moves and computes. */
+/* The bytes and operations of one tile of a shape. */
 struct tile {
     double operands, workspace, staged; /* bytes */
     double kernels;
-    double waves;  /* seconds of arithmetic, the last wave as long as the others */
-    double filled; /* if other tiles filled the last wave */
+    double waves;  /* seconds of arithmetic, with an incomplete last wave */
+    double filled; /* if other tiles complete the last wave */
 };
 
 static double elements_of(const struct cs_tensor *tensor)
@@ -128,7 +128,7 @@ static double elements_of(const struct cs_tensor *tensor)
     return elements;
 }
 
-/* Bytes read and written if each is moved once; a result that is added to is read, too. */
+/* Bytes read and written if each is moved once. A result that is added to is also read. */
 static double operand_bytes(const struct cs_problem *problem)
 {
     double bytes = 0;
@@ -226,7 +226,7 @@ static void add_arithmetic(const struct cs_problem *problem, enum cs_relaxation 
     tile->waves = rounded_up(blocks * splits / rates->multiprocessors) * seconds;
 }
 
-/* What is chosen in place of what the application chose is taken to be slower. */
+/* An engine that replaces the application's is assumed to be slower. */
 static double slowness(enum cs_relaxation relaxation, const struct cs_coefficients *use)
 {
     switch (relaxation) {
@@ -239,7 +239,7 @@ static double slowness(enum cs_relaxation relaxation, const struct cs_coefficien
     }
 }
 
-/* Bytes that one tile has of its own. */
+/* Separate bytes of one tile. */
 struct scratch {
     double workspace, staged;
 };
@@ -261,7 +261,7 @@ static struct tile tile_of(const struct cs_problem *problem, struct scratch scra
     return tile;
 }
 
-/* The part of what is moved again that is still in L2. */
+/* The part of repeated reads that is still in L2. */
 static double hit_of(const struct tile *tile, double lanes, const struct rates *rates)
 {
     double between = lanes * (tile->workspace + tile->staged + tile->operands / 2);
@@ -270,12 +270,13 @@ static double hit_of(const struct tile *tile, double lanes, const struct rates *
 
 /* All tiles of a plan. */
 struct sums {
-    double one_by_one; /* seconds of tiles one after the other, without their kernels' own time */
+    double one_by_one; /* seconds of tiles run one after the other, without the fixed time of
+                          kernels */
     double filled, kernels;
     struct cs_cost cost;
 };
 
-/* `again` is the part of the operands that other tiles move, too. */
+/* `again` is the part of the operands that other tiles move too. */
 static void add_tiles(struct sums *sums, const struct tile *tile, double count, double again,
                       double lanes, const struct rates *rates)
 {
@@ -300,7 +301,7 @@ static double lane_seconds(double lanes, const struct cs_coefficients *use)
     return larger(lanes - 1, 0) * use->lane_us * 1e-6;
 }
 
-/* With so many seconds of kernels' own time, and what lanes gain. */
+/* Seconds with this fixed time of kernels, and with the gain of lanes. */
 static double seconds_of(const struct sums *sums, double kernels, double lanes,
                          const struct cs_coefficients *use)
 {

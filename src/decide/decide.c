@@ -12,7 +12,7 @@ static const double MIB = 1 << 20;
 /* A decision under way. */
 struct deciding {
     const struct cs_policy *policy;
-    const struct cs_referee *referee; /* NULL: nobody compares */
+    const struct cs_referee *referee; /* NULL: no comparison */
     int64_t tiles;                    /* of the policy's fixed number */
     bool huge;
     struct cs_limits limits;
@@ -42,7 +42,7 @@ static bool within_threshold(int64_t required, int64_t tiles, const struct cs_li
     return (threshold > 0 || tiles == 0) && required <= threshold;
 }
 
-/* Where cuDNN has another engine than the plain one, that requires a workspace. */
+/* True if cuDNN has another engine for it than the plain one, which requires a workspace. */
 static bool is_huge(const struct cs_problem *problem, int64_t elements)
 {
     for (int i = 0; elements > 0 && i < CS_OPERANDS; i++) {
@@ -123,7 +123,7 @@ static struct cs_goal goal_of(const struct deciding *deciding, int64_t limit)
                                            : __builtin_inf()};
 }
 
-/* Guesses first. Where they do not hold, the axes one after the other. */
+/* Guesses first. If they fail, the axes one after the other. */
 static enum cs_status list_in(struct deciding *deciding, const struct cs_goal *goal,
                               struct cs_mode mode)
 {
@@ -190,8 +190,8 @@ static int64_t at_most(int64_t bytes, int64_t most)
     return bytes < most ? bytes : most;
 }
 
-/* What tiles may need. Those of huge tensors may be given what the user allows although nothing was
- * required. */
+/* The limit of the tiles. Those of huge tensors may use the user's limit although the call requires
+ * no workspace. */
 static int64_t limit_of(const struct deciding *deciding)
 {
     const struct cs_limits *limits = &deciding->limits;
@@ -205,7 +205,7 @@ static int64_t limit_of(const struct deciding *deciding)
     return at_most(allowed, deciding->question.required);
 }
 
-/* Where no tiling comes under a number that the user wrote, bytes beyond it have their price. */
+/* If no tiling fits a limit that the user wrote, bytes above it have a price. */
 static bool may_exceed(const struct deciding *deciding)
 {
     return deciding->limits.workspace >= 0 && !deciding->limits.provided && !deciding->huge &&
@@ -247,7 +247,8 @@ static void pick(struct deciding *deciding)
     deciding->best = cs_shortlist_best(list, deciding->policy, limits);
 }
 
-/* A policy that takes nothing of what costs least is offered the best of each form on one lane. */
+/* If a policy vetoes the tilings of least cost, the best tiling of each form on one lane is
+ * offered. */
 static enum cs_status offer_each(struct deciding *deciding)
 {
     struct cs_goal goal = goal_of(deciding, deciding->question.limit);
@@ -276,8 +277,8 @@ static enum cs_status try_fallback(struct cs_search *search, int64_t limit, int6
     return CS_OK;
 }
 
-/* First with what the caller provides for the tiles anyway; a fallback plan that needs more may
- * raise that within the limit. */
+/* First within the workspace that tiles need anyway. A fallback plan that needs more may raise it
+ * within the limit. */
 static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decision *decision)
 {
     const struct cs_limits *limits = &deciding->limits;

@@ -1,6 +1,6 @@
-/* From a problem and what its application requires to a decision: legal candidates, each with the
- * vendor's own workspace, scored by a policy. Pure but for the vendor calls that ask for
- * workspaces; deterministic, so the same problem gets the same answer. */
+/* Makes a decision from a problem and the workspace that its application requires: legal
+ * candidates, each with the vendor's own workspace, scored by a policy. Pure except for the
+ * vendor's queries. Deterministic: the same problem gets the same decision. */
 #ifndef CS_DECIDE_DECIDE_H
 #define CS_DECIDE_DECIDE_H
 
@@ -13,63 +13,68 @@ struct cs_decision {
                               decision, but it is not applied */
     struct cs_tiling tiling;
     int64_t tiles;
-    int64_t required; /* bytes the application's plan asks for */
-    int64_t reported; /* bytes the tiled plan asks for, its fallback plan counted in; = required if
-                     it is not tiled */
-    int64_t scratch;  /* bytes the tiles alone ask for, applied or only possible; = required without
-                         a  tiling */
-    int64_t asked;    /* vendor plans built to find out */
-    int64_t limit;    /* bytes of scratch that were written, or that cost nothing; kept by
-                         cs_decide_by_rules */
-    bool raised; /* `scratch` is beyond a workspace that was written: there is no tiling of less */
-    int elsewhere; /* whether another engine of the vendor's list does with the limit: 1 yes, -1 no,
-                      0 not asked; kept by the flow */
-    int rule;      /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
-    bool exemplary; /* what was found holds for the same engine with other knobs, if the vendor
-                       confirms it (decide/example.h); kept by cs_decide_by_rules */
-    bool promised;  /* an application got the small size reported before a plan was built; kept by
-                       the flow */
-    struct cs_choices choices; /* that it was made among; last: see cs_memo_get */
+    int64_t required; /* bytes that the application's plan requires */
+    int64_t reported; /* bytes that the tiled plan requires, including its fallback plan; = required
+                         if it is not tiled */
+    int64_t scratch; /* bytes that the tiles require, applied or only possible; = required without a
+                        tiling */
+    int64_t asked;   /* vendor plans built to find out */
+    int64_t limit;   /* limit in bytes that the user wrote, or the bytes that cost nothing; set by
+                        cs_decide_by_rules */
+    bool raised;     /* `scratch` is above a written workspace, because no tiling needs less */
+    int elsewhere;   /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
+                        not queried; set by the flow */
+    int rule;        /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
+    bool exemplary;  /* the decision also applies to the same engine with other knobs, if the vendor
+                        confirms it (decide/example.h); set by cs_decide_by_rules */
+    bool promised; /* the small size was reported to an application before a plan was built; set by
+                      the flow */
+    struct cs_choices choices; /* the candidates; last: see cs_memo_get */
 };
 
 /* Vendor plans that may be built for one decision. */
 enum {
-    CS_MODE_ASKS = 32,    /* in each search: the application's knobs, others, packed copies ... */
-    CS_COMPILED_ASKS = 8, /* instead, where every one may take seconds; fallback plans are never
-                             compiled */
+    CS_MODE_ASKS =
+        32, /* queries in each search: the application's knobs, others, packed copies ... */
+    CS_COMPILED_ASKS =
+        8, /* instead, if a query may take seconds; fallback plans are never compiled */
     CS_FALLBACK_ASKS = 2,
     CS_MAX_ASKS = 13 * CS_MODE_ASKS + CS_FALLBACK_ASKS
 };
 
 /* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:
- * doubt is a reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles),
- * none at all when the workspace is within the threshold: limits->threshold, which may be above
- * limits->workspace; if it is negative, limits->workspace or, where that is auto, CS_LEFT_ALONE. A
- * threshold of 0 is below every call for a policy that takes a fixed number of tiles: it tiles
- * those that require nothing, too. A tiling is taken that costs least, the untiled call included:
- * its predicted seconds, and limits->price for each byte of scratch beyond limits->free. Where a
- * workspace is written, nothing goes beyond it that comes under it. No tiling that needs more than
- * `required` is ever taken, but for huge tensors (limits->huge): their calls require nothing, and
- * may be reported as much as is allowed or free. */
+ * doubt becomes a reason. Queries the vendor for at most CS_MAX_ASKS plans (fewer if it compiles
+ * them), and for none if `required` is within the threshold.
+ *
+ * The threshold is limits->threshold, which may be above limits->workspace. If it is negative, it
+ * is limits->workspace or, if that is auto, CS_LEFT_ALONE. With a threshold of 0, a policy with a
+ * fixed number of tiles also tiles calls that require no workspace.
+ *
+ * The tiling of least cost is chosen, the untiled call included. The cost is the predicted seconds,
+ * plus limits->price for each byte of scratch beyond limits->free. If a workspace is written, a
+ * tiling above it is chosen only if no tiling fits. No tiling may need more than `required`, except
+ * for huge tensors (limits->huge): their calls require no workspace, and up to the allowed or free
+ * bytes are reported. */
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);
 
-/* The same with somebody who compares the best few, for policies that want that; NULL: nobody. */
+/* Like cs_decide, with a referee that compares the best candidates, for policies with contenders.
+ * `referee` may be NULL. */
 struct cs_referee;
 struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t required,
                                     const struct cs_policy *policy, const struct cs_limits *limits,
                                     const struct cs_vendor *vendor,
                                     const struct cs_referee *referee);
 
-/* The most bytes that a call can want and not be tiled by cs_decide whatever it is and whatever
- * the policy; < 0: none are. */
+/* The most bytes that a call can require without ever being tiled by cs_decide, for any problem and
+ * policy. < 0: no such size. */
 int64_t cs_decide_ignored(const struct cs_limits *limits);
 
 /* True if the decision is a tiling, applied or only reported. */
 bool cs_decide_tiles(const struct cs_decision *decision);
 
-/* The decision to leave a call that requires so much alone. */
+/* The decision not to tile a call that requires `required` bytes. */
 struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required);
 
 #endif

@@ -1,14 +1,14 @@
-/* Asks about one tiling that was found for the same problem with other knobs, instead of
- * searching. */
+/* Queries one tiling that was found for the same problem with other knobs, instead of a search. */
 #include "decide/example.h"
 
 enum {
-    FALLBACK_ASKS = 1 /* in a search whose first guess held: what comes after other answers may be
-                         another tiling for other knobs */
+    FALLBACK_ASKS = 1 /* queries in a search whose first guess held: after other answers, other
+                         knobs may get another tiling */
 };
 
-/* What the tiles of a shape need; negative if they cannot be had. */
-static int64_t ask(const struct cs_vendor *vendor, const struct cs_plan *plan, int64_t shape)
+/* The workspace of a shape's tiles. Negative if the vendor refuses them. */
+static int64_t query_workspace(const struct cs_vendor *vendor, const struct cs_plan *plan,
+                               int64_t shape)
 {
     struct cs_problem problem;
     void *execution_plan = NULL;
@@ -24,7 +24,7 @@ static int64_t ask(const struct cs_vendor *vendor, const struct cs_plan *plan, i
 static bool ask_all(const struct cs_vendor *vendor, struct cs_plan *plan)
 {
     for (int64_t i = 0; i < plan->shapes; i++) {
-        plan->shape[i].workspace = ask(vendor, plan, i);
+        plan->shape[i].workspace = query_workspace(vendor, plan, i);
         if (plan->shape[i].workspace < 0)
             return false;
     }
@@ -32,8 +32,8 @@ static bool ask_all(const struct cs_vendor *vendor, struct cs_plan *plan)
     return true;
 }
 
-/* Of the same tiles those that need less cost no more, and are taken where the others were. What a
- * fallback plan of a fused problem has to fit in is found out in a search. */
+/* If the same tiles need less, they cost no more, and are chosen like the example's. The fallback
+ * plan of a fused problem needs a search. */
 static bool may_follow(const struct cs_decision *example, const struct cs_problem *problem,
                        int64_t scratch)
 {

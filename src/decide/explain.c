@@ -1,4 +1,4 @@
-/* Says in words which rule matches a convolution and which condition failed in the others. */
+/* Explains which rule matches a convolution, and which condition failed in the others. */
 #include "decide/rule.h"
 
 #include "base/text.h"

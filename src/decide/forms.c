@@ -8,10 +8,10 @@ enum {
     MOST_OUTER = 256, /* tiles along the outer one of two axes */
     FINER = 8,        /* counts that are looked at grow by at most this part of them */
     FINER_OUTER = 3,  /* and by this part along the outer one of two axes */
-    AUTO_LANES = 2    /* that are tried beside one where the user leaves lanes to us */
+    AUTO_LANES = 2    /* lanes that are tried in addition to one with lanes = auto */
 };
 
-/* Times the untiled call's time: forms that cost no more end the search for others. */
+/* As a multiple of the untiled time: a form that costs at most this ends the search. */
 static const double GOOD = 1.03;
 /* Times the untiled call's time: no tiling is guessed to be faster. */
 static const double FASTEST = 0.5;
@@ -88,8 +88,8 @@ static bool guess_at(const struct line *line, int64_t count, struct cs_guess *gu
            cs_guess_size(line->guesser, &tiling, guess) && !(line->even && guess->uneven);
 }
 
-/* The fewest tiles that do with so many bytes; more than there may be if none do. The finer the
- * tiles, the less they need. */
+/* The fewest tiles that need at most `bytes`. More than allowed if no number of tiles does. Smaller
+ * tiles need less. */
 static int64_t fewest_in(const struct line *line, double bytes)
 {
     int64_t low = 1, high = line->most;
@@ -104,7 +104,7 @@ static int64_t fewest_in(const struct line *line, double bytes)
     return high;
 }
 
-/* The next count that makes other tiles. */
+/* The next larger count that makes different tiles. */
 static int64_t finer(int64_t units, int64_t most, int64_t count, int64_t part)
 {
     int64_t step = cs_ceil_div(units, count) - 1;
@@ -115,8 +115,8 @@ static int64_t finer(int64_t units, int64_t most, int64_t count, int64_t part)
     return next < most ? next : most;
 }
 
-/* Bytes that tiles of this count need; 0 if there are none. */
-static double look_at_count(const struct line *line, int64_t count)
+/* Bytes that tiles of this count need. 0 if the count is not possible. */
+static double examine_count(const struct line *line, int64_t count)
 {
     struct cs_guess guess;
     struct best *best = line->best;
@@ -138,33 +138,33 @@ static void look_at_phases(const struct line *line)
 {
     for (int64_t count = 2; count <= line->most; count++)
         if (line->units % count == 0)
-            (void)look_at_count(line, count);
+            (void)examine_count(line, count);
 }
 
-/* All counts, but for steps: the last wave of blocks makes times rise and fall with the count, so
- * that one says little of the next. */
-static void look_at_counts(const struct line *line)
+/* Counts in small steps: the last wave of blocks makes times rise and fall with the count, so one
+ * count does not predict the next. */
+static void examine_counts(const struct line *line)
 {
     const struct cs_goal *goal = line->goal;
     int64_t fewest = fewest_in(line, goal->limit);
     for (int64_t count = fewest > 2 ? fewest : 2; count <= line->most;
          count = finer(line->units, line->most, count, FINER))
-        if (look_at_count(line, count) <= FINEST * goal->free)
+        if (examine_count(line, count) <= FINEST * goal->free)
             break;
 }
 
-/* Of two axes there are many lines: of each only the count that comes down to the free bytes, and
- * the fewest tiles under the limit. */
-static void look_at_ends(const struct line *line)
+/* Pairs of axes have many lines. Of each line only two counts are examined: the one that reaches
+ * the free bytes, and the fewest tiles under the limit. */
+static void examine_ends(const struct line *line)
 {
     const struct cs_goal *goal = line->goal;
     int64_t fewest = fewest_in(line, goal->limit), enough = fewest_in(line, goal->free);
     if (fewest > 1 && fewest <= line->most)
-        (void)look_at_count(line, fewest);
+        (void)examine_count(line, fewest);
     if (enough > fewest && enough <= line->most)
-        (void)look_at_count(line, enough);
+        (void)examine_count(line, enough);
     else if (enough > line->most && line->most >= 2)
-        (void)look_at_count(line, line->most);
+        (void)examine_count(line, line->most);
 }
 
 static int64_t units_of(const struct line *line, enum cs_axis axis)
@@ -193,7 +193,7 @@ static void look_at_single(struct line *line)
     if (is_phases(axes[line->form][0]))
         look_at_phases(line);
     else
-        look_at_counts(line);
+        examine_counts(line);
 }
 
 static void look_at_pair(struct line *line)
@@ -210,7 +210,7 @@ static void look_at_pair(struct line *line)
         if (is_phases(axis[1]))
             look_at_phases(line);
         else
-            look_at_ends(line);
+            examine_ends(line);
     }
 }
 
@@ -219,8 +219,8 @@ static bool is_scattered(const struct cs_guesser *guesser, enum cs_axis axis)
     return is_phases(axis) && cs_phases_scattered(guesser->question->problem, axis);
 }
 
-static void look_at(struct cs_guesser *guesser, const struct cs_goal *goal,
-                    const struct cs_forms *forms, int lanes, int form, struct best *best)
+static void examine_form(struct cs_guesser *guesser, const struct cs_goal *goal,
+                         const struct cs_forms *forms, int lanes, int form, struct best *best)
 {
     struct line line = {.guesser = guesser,
                         .goal = goal,
@@ -261,11 +261,11 @@ unsigned cs_forms_without(int form, const struct cs_guess *guess)
 
 /* Two lanes overlap the layout conversions of one tile with the arithmetic of another. They need
  * twice the scratch: only the form that is best on one lane is tried. */
-static void look_at_lanes(struct cs_guesser *guesser, const struct cs_goal *goal,
+static void examine_lanes(struct cs_guesser *guesser, const struct cs_goal *goal,
                           const struct cs_forms *forms, struct best *best)
 {
     if (forms->lanes == 0 && best->cost < __builtin_inf())
-        look_at(guesser, goal, forms, AUTO_LANES, best->form, best);
+        examine_form(guesser, goal, forms, AUTO_LANES, best->form, best);
 }
 
 double cs_forms_best(struct cs_guesser *guesser, const struct cs_goal *goal,
@@ -277,11 +277,11 @@ double cs_forms_best(struct cs_guesser *guesser, const struct cs_goal *goal,
     for (size_t stage = 0; stage < sizeof stage_end / sizeof *stage_end; stage++) {
         for (; form < stage_end[stage]; form++)
             if (!(forms->skipped >> form & 1))
-                look_at(guesser, goal, forms, lanes, form, &best);
+                examine_form(guesser, goal, forms, lanes, form, &best);
         if (best.cost <= GOOD * guesser->seconds)
             break;
     }
-    look_at_lanes(guesser, goal, forms, &best);
+    examine_lanes(guesser, goal, forms, &best);
     *best_p = best.guess;
     *form_p = best.form;
     return best.cost;

@@ -5,7 +5,7 @@
 
 #include "decide/guess.h"
 
-/* What a tiling costs: its seconds, and a price for each byte of scratch that is not free. */
+/* The cost of a tiling: its seconds, and a price for each byte of scratch that is not free. */
 struct cs_goal {
     double limit;   /* bytes of scratch that are allowed */
     double free;    /* bytes of scratch that cost nothing */
@@ -13,7 +13,7 @@ struct cs_goal {
     double slowest; /* seconds that are allowed */
 };
 
-/* In seconds; infinite beyond the limits. */
+/* In seconds. Infinite beyond the limits. */
 double cs_goal_cost(const struct cs_goal *goal, double workspace, double seconds);
 
 enum {
@@ -29,14 +29,14 @@ struct cs_forms {
     unsigned skipped; /* a bit for each form that is left out, and one for uneven phases */
 };
 
-/* The forms that are out of question where a guess of one is refused: of a single axis all that
- * have this axis, of two axes all that have two; of phases only what has these, and of uneven ones
- * only what is uneven. */
+/* The forms to exclude after a guess of one is refused: for a single axis all that have this axis,
+ * for a pair all pairs. For phases only those with phases, and for uneven forms only uneven ones.
+ */
 unsigned cs_forms_without(int form, const struct cs_guess *guess);
 
-/* The guess of least cost of all forms, and the form's number. Pairs of axes are looked at only if
- * no single axis costs about as little as the untiled call's time. Returns the cost; infinite if
- * there is none. */
+/* The guess of least cost of all forms, and the form's number. Pairs of axes are examined only if
+ * no single axis costs about as little as the untiled time. Returns the cost, infinite without a
+ * guess. */
 double cs_forms_best(struct cs_guesser *guesser, const struct cs_goal *goal,
                      const struct cs_forms *forms, struct cs_guess *best, int *form_p);
 

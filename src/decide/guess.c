@@ -6,11 +6,11 @@
 #include "plan/axis.h"
 #include "plan/phases.h"
 
-/* Bytes of workspace that a byte of the filter is taken to need at most: it is converted, to wider
- * numbers or by Winograd's transforms. The rest is needed whatever the filter. */
+/* The most bytes of workspace that a byte of the filter is assumed to need: it is converted, to
+ * wider numbers or by Winograd's transforms. The rest does not depend on the filter. */
 static const double MOST_PER_FILTER = 4;
 
-/* Times the untiled call's time from which on a guess's excess says something. */
+/* A guess's excess is informative from this multiple of the untiled time. */
 static const double HARDLY_LONGER = 1.005;
 
 static double larger(double a, double b)
@@ -43,11 +43,10 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
     guesser->tile = *problem;
     const struct cs_cost_tiles untiled = {
         .count = 1, .launched = 1, .workspace = (double)question->required};
-    guesser->seconds =
-        cs_cost_of_tiles(problem, &guesser->tile, &untiled, guesser->profile).most;
+    guesser->seconds = cs_cost_of_tiles(problem, &guesser->tile, &untiled, guesser->profile).most;
 }
 
-/* Slices of the filter along C are copied, images where the tiling says so. */
+/* Slices of the filter along C are copied, and images if the tiling is staged. */
 static double staged_of(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
 {
     bool cut = tiling->axis[0] == CS_AXIS_C || tiling->axis[1] == CS_AXIS_C;
@@ -55,7 +54,7 @@ static double staged_of(const struct cs_guesser *guesser, const struct cs_tiling
            (tiling->staged ? images_of(&guesser->tile) : 0);
 }
 
-/* Steps along a cut, as they are rounded; 0: there is no cut. */
+/* The rounded step of a cut. 0: the tiling has no such cut. */
 static int64_t step_of(const struct cs_problem *problem, const struct cs_tiling *tiling, int cut)
 {
     enum cs_axis axis = tiling->axis[cut];
@@ -79,7 +78,7 @@ static double workspace_of(const struct cs_guesser *guesser, const struct cs_gue
                              guesser->per_filter * guess->filter + guesser->fixed);
 }
 
-/* What tiles add to the untiled call is off by about the same factor. */
+/* The time that tiles add to the untiled call is corrected by one factor. */
 static double corrected(const struct cs_guesser *guesser, double seconds)
 {
     double beyond = seconds - guesser->seconds;

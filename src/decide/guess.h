@@ -1,11 +1,5 @@
-/* What tiles of a problem would need and cost, guessed from what is known of the whole and of a few
- * tiles that the vendor was asked about. A guess takes less than a microsecond and asks nobody.
- * Pure.
- *
- * A tile's workspace is taken to be so much for each byte of its images (x and y), so much for each
- * of its filter, and something that all tiles need: at first the same for every byte, as the whole
- * requires it; the answer about a tile that has the whole filter tells them apart. A tile's time is
- * that of one from the middle; how far the last guess was off corrects the next. */
+/* The predicted workspace and time of tiles, from the whole problem and a few tiles for which the
+ * vendor was queried. A guess takes less than a microsecond and makes no query. Pure. */
 #ifndef CS_DECIDE_GUESS_H
 #define CS_DECIDE_GUESS_H
 
@@ -18,8 +12,8 @@ struct cs_guesser {
     double per_image, per_filter; /* bytes of workspace for each of them */
     double fixed;                 /* and for every tile */
     double scale;                 /* times as much, as the last answer was */
-    double excess;                /* times as much beyond the untiled call's time, likewise */
-    double late;                  /* seconds, where a guess was no longer than that */
+    double excess;                /* the factor of the time above the untiled time, also learned */
+    double late;                  /* seconds, if the guess was not above the untiled time */
     double seconds;               /* of the untiled call */
     struct cs_problem tile;       /* the one under examination */
 };
@@ -38,7 +32,7 @@ struct cs_guess {
 /* The question's profile is that of a typical device if the real one is not known. */
 void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *question);
 
-/* False if there is no such cut. Runs are not looked at. */
+/* False if the cut is not possible. Runs are ignored. */
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                     struct cs_guess *guess);
 
@@ -48,10 +42,10 @@ bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                    struct cs_guess *guess);
 void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess);
 
-/* What the vendor said of a tiling that is listed. */
+/* Learns from the vendor's answer about a listed tiling. */
 void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candidate);
 
-/* What one lane needs for a guess, copies included, as the vendor said. */
+/* Learns the bytes that one lane needs for a guess, copies included, from the vendor's answer. */
 void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes);
 
 #endif

@@ -3,8 +3,8 @@
 #include "base/hash.h"
 #include <string.h>
 
-/* Four chains side by side, each in a register: the multiplications of one alone would be most of
- * what a repeated decision costs. */
+/* Four independent chains, each in a register: the dependent multiplications of one chain would
+ * dominate the cost of a repeated decision. */
 static uint64_t hash_words(const int64_t *words, int count)
 {
     uint64_t a = 0x9e3779b97f4a7c15u, b = 0xbf58476d1ce4e5b9u, c = 0x94d049bb133111ebu,

@@ -1,6 +1,6 @@
-/* Decisions remembered: a table of fixed size, the longest unused of a set forgotten first.
- * Thread-safe. Decisions are deterministic, so forgetting one costs time and nothing else as long
- * as the vendor builds what it built before. */
+/* A cache of decisions: a table of fixed size. In each set the least recently used decision is
+ * replaced. Thread-safe. Decisions are deterministic, so a lost one only costs time, if the vendor
+ * still builds what it built before. */
 #ifndef CS_DECIDE_MEMO_H
 #define CS_DECIDE_MEMO_H
 
@@ -35,31 +35,31 @@ struct cs_memo {
 /* In place, on zeroed memory. */
 void cs_memo_init(struct cs_memo *memo);
 
-/* The key of a problem as this application requires it run: its engine, what that requires, the
- * `limit` that this call provides itself (0: none), and `scope`, any number that separates
- * devices, vendors' versions or configurations. */
+/* The key of a problem with the application's engine, the workspace that it requires, the provided
+ * `limit` (0: none), and `scope`, any number that separates devices, vendor versions or
+ * configurations. */
 void cs_memo_key_make(const struct cs_problem *problem, const struct cs_engine *engine,
                       int64_t required, int64_t limit, int64_t scope, struct cs_key *key);
 
 bool cs_memo_key_equal(const struct cs_key *a, const struct cs_key *b);
 
-/* True and the decision if it is known, but for its choices: many ask, and few want those. `put`
- * takes the place of what was known, its choices only if it has any; `add` does not: *decision
- * becomes what another thread has found out meanwhile, if one has. */
+/* cs_memo_get returns true and a known decision without its choices, which few callers need. `put`
+ * replaces a known decision, and its choices if the new one has any. `add` does not replace:
+ * *decision becomes the decision that another thread has added, if one has. */
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key,
                  const struct cs_decision *decision);
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 
-/* Notes that the size which *decision reports has been reported to an application, which may
- * provide it later; or makes *decision what it has become meanwhile. `leave` takes the place of a
- * decision to tile, unless its size has been told: false. A decision whose size was told is
- * forgotten after all others of its set. */
+/* `promise` records that the size in *decision was reported to an application, which may provide it
+ * later, or replaces *decision if it has changed. `leave` replaces a decision to tile by one not to
+ * tile, and returns false if its size was reported already. A decision whose size was reported is
+ * the last of its set to be replaced. */
 void cs_memo_promise(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
                    const struct cs_decision *decision);
 
-/* The choices of a known decision; none if it is not known. */
+/* The choices of a known decision. Empty if it is not known. */
 void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices);
 
 #endif

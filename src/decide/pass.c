@@ -1,4 +1,4 @@
-/* Draws from the address ranges of calls what convolutions hold. */
+/* Determines the memory that convolutions hold from the address ranges of calls. */
 #include "decide/pass.h"
 
 #include "base/checked.h"
@@ -9,7 +9,7 @@ enum {
     LEAST = 1 << 20 /* bytes of a range that is looked at */
 };
 
-/* Sums of sizes that wrap mean: more than there is. */
+/* A sum that would wrap becomes the maximum. */
 static int64_t plus(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -27,7 +27,7 @@ static bool overlap(const struct cs_pass_range *a, const struct cs_pass_range *b
     return a->begin < b->end && b->begin < a->end;
 }
 
-/* Bytes of an operand that counts; 0: none. */
+/* Bytes of an operand that is counted, else 0. */
 static int64_t counted(const struct cs_problem *problem, int tensor)
 {
     const struct cs_tensor *operand = &problem->tensor[tensor];

@@ -1,10 +1,10 @@
-/* Guesses tilings of least cost, asks the vendor about them, and learns from the answers. */
+/* Guesses tilings of least cost, queries the vendor about them, and learns from the answers. */
 #include "decide/price.h"
 
 #include "base/checked.h"
 
 enum {
-    MOST_TURNS = 5,    /* guesses of one mode that are asked about */
+    MOST_TURNS = 5,    /* guesses of one mode that are queried */
     MOST_COARSER = 48, /* cuts that are tried until one is legal */
     COARSER = 12       /* each by this part coarser: 48 steps reach 40 times the first */
 };
@@ -56,9 +56,9 @@ struct turns {
     const struct cs_goal *goal;
     struct cs_guesser guesser;
     struct cs_forms forms;
-    double least; /* cost of what is known: the untiled call, tilings that are listed */
+    double least; /* cost of the best known choice: the untiled call or a listed tiling */
     int asked;
-    struct cs_tiling tiling[MOST_TURNS]; /* asked about */
+    struct cs_tiling tiling[MOST_TURNS]; /* queried already */
     bool refused, listed;
 };
 

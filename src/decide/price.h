@@ -10,12 +10,12 @@ enum cs_priced {
     CS_UNPRICED /* the vendor refused the guesses, or they did not hold */
 };
 
-/* Lists the tiling of least cost of those in `mode`, with as few questions as guesses allow.
- * mode.lanes 0: one or two. CS_OK whatever *priced_p says; CS_NOMEM. */
+/* Lists the tiling of least cost in `mode`, with as few queries as the guesses allow. mode.lanes 0:
+ * one or two. CS_OK with any *priced_p; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_price_search(struct cs_search *search, const struct cs_goal *goal,
                                              struct cs_mode mode, enum cs_priced *priced_p);
 
-/* Lists the best tiling along each axis, for a comparison of them. CS_OK; CS_NOMEM. */
+/* Lists the best tiling along each axis, for a comparison of axes. CS_OK; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_price_each(struct cs_search *search, const struct cs_goal *goal,
                                            struct cs_mode mode);
 

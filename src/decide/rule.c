@@ -1,4 +1,4 @@
-/* Matches a convolution against a rule, and applies what the rule sets. */
+/* Matches a convolution against a rule, and applies the keys that the rule sets. */
 #include "decide/rule.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ bool cs_rule_sets(const struct cs_rule *rule)
     return false;
 }
 
-/* The last * takes one more character whenever what follows it does not fit. */
+/* If the rest does not match, the last * takes one more character. */
 bool cs_rule_glob_match(const char *pattern, const char *name)
 {
     const char *star = NULL, *taken = name;
@@ -123,7 +123,7 @@ int cs_rule_match(const struct cs_rules *rules, const struct cs_subject *subject
     return -1;
 }
 
-/* By the name that people know it by: n...c is channels last, nc... first. */
+/* By the usual names: n...c is channels last, nc... channels first. */
 static enum cs_layout layout_of(const struct cs_problem *problem)
 {
     const char *name = cs_problem_layout(problem);

@@ -1,7 +1,7 @@
-/* Rules: other limits, another policy or none at all for convolutions of some kind. A rule has keys
- * that match and keys that set, the rows of rules.def; of a list of rules the first that matches is
- * the only one that counts. Values of fixed size; everything here is pure and thread-safe. Reading
- * rules from text is src/config's. */
+/* Rules: other limits, another policy or no tiling for some convolutions. A rule has keys that
+ * match and keys that set, the rows of rules.def. Of a list of rules only the first that matches
+ * applies. Values of fixed size. All functions are pure and thread-safe. src/config parses rules.
+ */
 #ifndef CS_DECIDE_RULE_H
 #define CS_DECIDE_RULE_H
 
@@ -44,8 +44,8 @@ enum cs_rule_key {
 
 struct cs_rule {
     char name[CS_RULE_NAME];
-    int line;       /* where it begins, for notes; 0: in no file and no list of items */
-    uint32_t given; /* bit i: key i is; the others hold nothing */
+    int line;       /* where it begins, for notes; 0: neither in a file nor in a list of items */
+    uint32_t given; /* bit i: the rule has key i; other keys are undefined */
 #define CS_RULE(name, type, allowed, help) cs_rule_##type name;
 #include "convshim/rules.def"
 #undef CS_RULE
@@ -63,7 +63,7 @@ enum cs_layout {
     CS_LAYOUT_STRIDED
 };
 
-/* What rules are held against: a convolution's value for every key that matches. */
+/* The values that rules are matched against: a convolution's value for every key. */
 typedef int cs_subject_WORDS; /* the place of a word */
 typedef int64_t cs_subject_RANGE;
 typedef int64_t cs_subject_BYTES;
@@ -78,8 +78,8 @@ struct cs_subject {
 #include "convshim/rules.def"
 };
 
-/* A problem whose application's plan is engine `engine` (< 0: not known) and requires `required`
- * bytes, in a program of that file name, which is borrowed. It has no script. */
+/* A problem whose application's plan has engine `engine` (< 0: unknown) and requires `required`
+ * bytes, in a program of that file name, which is borrowed. Its script is unset. */
 struct cs_subject cs_rule_subject_of(const struct cs_problem *problem, int64_t required,
                                      int64_t engine, const char *program);
 
@@ -89,7 +89,7 @@ const char *cs_rule_key_name(enum cs_rule_key key);
 /* True of keys that set, false of those that match. */
 bool cs_rule_key_sets(enum cs_rule_key key);
 
-/* Word `place` of a key of type WORDS; its length goes to *length_p, 0 after the last one. */
+/* Word `place` of a key of type WORDS. *length_p becomes its length, 0 after the last one. */
 const char *cs_rule_word(enum cs_rule_key key, int place, int *length_p);
 
 /* True if the rule has that key. */
@@ -98,34 +98,27 @@ bool cs_rule_has(const struct cs_rule *rule, enum cs_rule_key key);
 /* True if the rule has a key that sets. */
 bool cs_rule_sets(const struct cs_rule *rule);
 
-/* True if `name` is what `pattern` says: * stands for any text, ? for any character. */
+/* True if `name` matches `pattern`: * matches any text, ? any character. */
 bool cs_rule_glob_match(const char *pattern, const char *name);
 
-/* The first key by which the rule does not match; CS_RULE_KEYS if it does. */
+/* The first key by which the rule does not match, or CS_RULE_KEYS if it matches. */
 enum cs_rule_key cs_rule_miss(const struct cs_rule *rule, const struct cs_subject *subject);
 
 /* The index of the first rule that matches, or -1. */
 int cs_rule_match(const struct cs_rules *rules, const struct cs_subject *subject);
 
-/* `limits` as a rule changes them. `most`: bytes beyond which no rule goes. Policy and skip are not
- * among the limits. */
+/* `limits` with the changes of a rule. `most`: the most bytes that a rule may allow. Policy and
+ * skip are not limits. */
 struct cs_limits cs_rule_limits(const struct cs_rule *rule, const struct cs_limits *limits,
                                 int64_t most);
 
-/* Which rule applies and why, as text; like snprintf, returns the length it needs. A line for each
- * rule up to the first that matches, which ends the text,
- *
- *   rule vae: layout is strided, asked for nchw, nhwc
- *   rule large: applies, direction is fwd, required is 512MiB; sets workspace 16MiB, lanes 2
- *
- * or, if there is none, a last line
- *
- *   no rule applies */
+/* Explains which rule applies, like snprintf: one line for each rule up to the first that matches,
+ * which ends the text, */
 int cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
                      size_t size);
 
-/* The rule as a section of the ini file, of which every reader makes the same rule; like snprintf,
- * returns the length it needs. */
+/* The rule as a section of the ini file, from which the parser makes the same rule. Like snprintf.
+ */
 int cs_explain_rule(const struct cs_rule *rule, char *text, size_t size);
 
 #endif

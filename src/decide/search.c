@@ -1,5 +1,5 @@
-/* Asks the vendor about tilings. Finds, axis by axis, the fewest tiles whose workspace comes under
- * a limit, where guesses do not hold. */
+/* Queries the vendor about tilings. If guesses fail, it finds, for each axis, the fewest tiles
+ * whose workspace fits a limit. */
 #include "decide/search.h"
 
 #include "base/checked.h"
@@ -9,21 +9,21 @@
 
 enum {
     MOST_TURNS = 16, /* probes of one axis */
-    MOST_HOLES = 4,  /* refused or illegal cuts before an axis without a fit is given up */
-    EARLY_TURNS = 6, /* probes that follow the model; the others halve */
-    MOST_PHASES = 8, /* numbers of phases that are asked about */
-    MOST_UNEQUAL = 3 /* times that equal padding is refused, too, before it is given up */
+    MOST_HOLES = 4,  /* refused or illegal cuts before an axis without a fit is abandoned */
+    EARLY_TURNS = 6, /* probes that follow the model; later ones halve the interval */
+    MOST_PHASES = 8, /* numbers of phases that are queried */
+    MOST_UNEQUAL = 3 /* refusals of equal padding before it is abandoned */
 };
 
-/* What is known of one axis. Fewer tiles mean a larger step, so the step sought is the largest that
- * fits. */
+/* The search interval of one axis. Fewer tiles have a larger step, so the search is for the largest
+ * step that fits. */
 struct bracket {
     int64_t extent;
     int64_t smallest; /* no smaller step is tried */
     int64_t over;     /* the smallest step known not to fit */
     int64_t fits;     /* the largest step known to fit, or 0 */
     int holes;
-    double step[2], bytes[2]; /* the last two answers: a line through them tells where to look */
+    double step[2], bytes[2]; /* the last two answers; a line through them predicts the next step */
 };
 
 static enum cs_status ask(struct cs_search *search, int64_t shape)
@@ -116,8 +116,9 @@ static struct cs_candidate candidate_of(const struct cs_search *search)
     };
 }
 
-/* The shape that looks largest is asked first: mostly it settles that a tiling does not fit. Shapes
- * that were not asked yet count as nothing. *refused_p is the shape that was refused, -1: none. */
+/* The shape that looks largest is queried first, because it usually shows that a tiling does not
+ * fit. Shapes that were not queried yet count as 0 bytes. *refused_p is the refused shape, or -1.
+ */
 static enum cs_status probe(struct cs_search *search, const struct cs_tiling *tiling,
                             enum cs_probed *probed_p, int64_t *bytes_p, int64_t *refused_p)
 {
@@ -153,8 +154,8 @@ static enum cs_status probe(struct cs_search *search, const struct cs_tiling *ti
     return CS_OK;
 }
 
-/* True if what was refused may be asked for with equal padding: many engines take no other, which
- * only the first and the last tile have. */
+/* True if a refused tiling may be queried with equal padding: many engines accept only that, and
+ * only the first and last tiles lack it. */
 static bool may_equalise(const struct cs_search *search, int64_t refused)
 {
     struct cs_problem problem;
@@ -185,7 +186,7 @@ enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
     return status;
 }
 
-/* A cut of one axis; steps are counted in the units that they are rounded to. */
+/* A cut of one axis. Steps are counted in the axis's units. */
 static struct cs_tiling along(const struct cs_search *search, struct cs_mode mode,
                               enum cs_axis axis, int64_t step)
 {
@@ -206,7 +207,7 @@ static bool legal_step(struct cs_search *search, struct cs_mode mode, enum cs_ax
     return cs_plan_cut(search->question->problem, &tiling, &search->plan) == CS_OK;
 }
 
-/* Small steps are illegal where they give too many tiles or shapes; found without asking. 0 if
+/* The smallest legal step, found without a query: smaller ones give too many tiles or shapes. 0 if
  * every step is illegal. */
 static int64_t smallest_step(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
                              int64_t extent)
@@ -225,7 +226,8 @@ static int64_t smallest_step(struct cs_search *search, struct cs_mode mode, enum
     return legal;
 }
 
-/* The most even cut into as many tiles as `step` gives: the smallest step of that count. */
+/* The most even cut into the number of tiles that `step` gives: the smallest step with that number.
+ */
 static int64_t even_step(int64_t extent, int64_t step)
 {
     return cs_ceil_div(extent, cs_ceil_div(extent, step));
@@ -248,7 +250,7 @@ static int64_t middle_step(const struct bracket *bracket)
     return cs_ceil_div(bracket->extent, tiles);
 }
 
-/* The step to probe next, or 0: nothing is left between what fits and what does not. */
+/* The step to probe next. 0: no step is left between those that fit and those that do not. */
 static int64_t next_step(const struct bracket *bracket, int64_t limit, int turn)
 {
     if (bracket->over <= bracket->smallest)
@@ -286,8 +288,8 @@ static void learn(struct bracket *bracket, int64_t step, enum cs_probed outcome,
     bracket->bytes[1] = (double)bytes;
 }
 
-/* Engines take some phases and refuse others: each number that divides the dilation is asked about,
- * the fewest first. */
+/* Engines accept some phases and refuse others, so each divisor of the dilation is queried, the
+ * smallest first. */
 static enum cs_status list_phases(struct cs_search *search, struct cs_mode mode, enum cs_axis axis)
 {
     int64_t dilation = cs_axis_extent(search->question->problem, axis);
@@ -353,15 +355,16 @@ static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, 
     return tiles > 1 ? cs_search_probe(search, mode, &tiling, &probed, &bytes) : CS_OK;
 }
 
-/* Phases whose elements lie apart are moved with all that lies between: they come last. */
+/* Phases with short, separated elements come last, because the gaps between their elements are
+ * moved too. */
 static bool is_of_stage(const struct cs_search *search, enum cs_axis axis, bool last)
 {
     return cs_phases_of(axis) == CS_AXIS_NONE ||
            cs_phases_scattered(search->question->problem, axis) == last;
 }
 
-/* Slices along W are the least contiguous, those along K and C read x or y again as a whole: each
- * stage is for problems that nothing before helps. */
+/* Slices along W are the least contiguous. Slices along K and C read x or y again as a whole. Each
+ * stage is for problems without a fit in earlier stages. */
 enum cs_status cs_search_axes(struct cs_search *search, struct cs_mode mode, int64_t tiles)
 {
     static const enum cs_axis stages[][CS_AXES] = {

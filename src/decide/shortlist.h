@@ -14,7 +14,7 @@ struct cs_shortlist {
     struct cs_candidate candidate[CS_MAX_CANDIDATES];
 };
 
-/* The cost of a candidate: none is taken that is dear. */
+/* The cost of a candidate. Infinite if it is slower than max_slowdown allows. */
 static inline double cs_shortlist_cost(const struct cs_candidate *candidate,
                                        const struct cs_policy *policy,
                                        const struct cs_limits *limits)
@@ -28,7 +28,7 @@ static inline bool cs_shortlist_empty(const struct cs_shortlist *list)
     return list->count == 1;
 }
 
-/* The candidate that costs least; NULL if all are vetoed. */
+/* The candidate of least cost, or NULL if all are vetoed. */
 const struct cs_candidate *cs_shortlist_best(const struct cs_shortlist *list,
                                              const struct cs_policy *policy,
                                              const struct cs_limits *limits);
