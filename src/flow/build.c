@@ -1,4 +1,5 @@
-/* Builds what a call will run: an execution plan for each tile shape, and the fallback plan. */
+/* Builds the objects that a call runs: an execution plan for each tile shape, and the fallback
+ * plan. */
 #include "flow/build.h"
 
 #include <stdlib.h>
@@ -92,8 +93,7 @@ enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
     return finish(build_fallback(rewrite, reported, built), rewrite, rewrite_p);
 }
 
-/* The application's own plan in the fallback plan's place; false if it requires more than there is.
- */
+/* Builds the application's own plan as the fallback plan. False if it requires more than `most`. */
 static bool build_own(const struct cs_problem *problem, const struct cs_vendor *vendor,
                       int64_t most, struct cs_rewrite *rewrite)
 {

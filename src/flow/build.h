@@ -1,9 +1,4 @@
-/* From a decision to a rewriting that can be run. Thread-safe but for one `built`, which is one
- * thread's.
- *
- * All return CS_OK and a rewriting for the caller to discard; or CS_NOMEM, CS_REFUSED (the vendor
- * builds no such plan), CS_OVERFLOW, or CS_INVALID (a plan that would not keep what was reported),
- * *rewrite_p then unchanged and nothing left behind. */
+/* Builds a rewriting from a decision. Thread-safe, except that one thread uses a `built`. */
 #ifndef CS_FLOW_BUILD_H
 #define CS_FLOW_BUILD_H
 
@@ -11,7 +6,7 @@
 #include "exec/rewrite.h"
 #include "flow/built_plans.h"
 
-/* The decision's tiles, validated, and a fallback plan within what it reported. */
+/* The decision's validated tiles, and a fallback plan within the reported size. */
 CS_MUST_CHECK enum cs_status cs_build_tiles(const struct cs_problem *problem,
                                             const struct cs_decision *decision,
                                             struct cs_built_plans *built,

@@ -1,12 +1,12 @@
-/* Keeps the execution plans built while deciding, so that carrying the decision out builds
- * nothing twice. */
+/* Keeps the execution plans that a decision builds, so that its rewriting builds none of them
+ * twice. */
 #include "flow/built_plans.h"
 
 #include "decide/memo.h"
 #include <stdlib.h>
 
 enum {
-    MAX_KEPT = 48 /* of tens of KB, mostly cuDNN's; then the longest kept goes */
+    MAX_KEPT = 48 /* of tens of KB, mostly cuDNN's; beyond these the oldest is destroyed */
 };
 
 struct cs_built_plan {
@@ -14,8 +14,8 @@ struct cs_built_plan {
     struct cs_built_plans *built;
     void *execution_plan;
     int64_t workspace;
-    int64_t limit; /* of a fallback plan; -1: the execution plan of a problem, which the rest
-                      describes */
+    int64_t
+        limit; /* of a fallback plan; -1: the execution plan of a problem, described by the rest */
     struct cs_key key;
 };
 
@@ -172,7 +172,7 @@ void cs_built_plans_fini(struct cs_built_plans *built)
         destroy(execution_plan);
 }
 
-/* What was kept, without what it was kept in. */
+/* The kept plan without its list entry, which is freed. */
 static void unwrap(struct cs_built_plan *found, void **execution_plan_p, int64_t *workspace_p)
 {
     *execution_plan_p = found->execution_plan;

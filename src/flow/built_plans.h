@@ -1,8 +1,5 @@
-/* What a decision builds is kept until the decision is carried out, which mostly needs some of it
- * again: a vendor around another, for one request. One thread's.
- *
- * Execution plans of `vendor` are destroyed by its `destroy` before cs_built_plans_fini; those of
- * cs_built_plans_build and cs_built_plans_fallback are the other vendor's own. */
+/* Keeps the execution plans of a decision until its rewriting is built, which usually needs some of
+ * them: a vendor around another, for one request. Used by one thread. */
 #ifndef CS_FLOW_BUILT_PLANS_H
 #define CS_FLOW_BUILT_PLANS_H
 
@@ -13,7 +10,7 @@ struct cs_built_plan;
 struct cs_built_plans {
     struct cs_vendor vendor; /* to decide with */
     const struct cs_vendor *real;
-    struct cs_built_plan *first; /* those that nobody uses, the latest first */
+    struct cs_built_plan *first; /* those in no use, the latest first */
     int count;
 };
 
@@ -29,7 +26,7 @@ CS_MUST_CHECK enum cs_status cs_built_plans_build(struct cs_built_plans *built,
 CS_MUST_CHECK enum cs_status cs_built_plans_fallback(struct cs_built_plans *built, int64_t limit,
                                                      void **execution_plan_p, int64_t *workspace_p);
 
-/* True if cs_built_plans_fallback would build nothing. */
+/* True if cs_built_plans_fallback needs no new plan. */
 bool cs_built_plans_has_fallback(const struct cs_built_plans *built, int64_t limit);
 
 #endif

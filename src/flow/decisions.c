@@ -1,5 +1,5 @@
-/* What is decided for a request: as it was before, after the example of the same engine with other
- * knobs, or anew with what this process and earlier ones know. */
+/* The decision for a request: remembered, or by the example of the same engine with other knobs, or
+ * new from the records of this process and earlier ones. */
 #include "flow/decisions.h"
 
 #include "base/hash.h"
@@ -21,7 +21,7 @@ struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit)
                                 .most = bounded ? cs->exec.arena.facts.limit : INT64_MAX};
 }
 
-/* What cs_decide_by_rules asks of a running process. */
+/* State for the callbacks of cs_decide_by_rules. */
 struct help {
     struct cs *cs;
     const struct cs_request *request;
@@ -57,14 +57,14 @@ static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *re
                               &(struct cs_decide_help){&help, level, referee_for});
 }
 
-/* What is decided under a limit of the program is another matter than the same without. */
+/* A decision under a limit of the program is separate from one without. */
 static int64_t scope_of(const struct cs_request *request, int64_t limit)
 {
     return (int64_t)((uint64_t)request->scope ^ (uint64_t)limit * CS_HASH_PRIME);
 }
 
-/* The key of the example for a request: the same with what predictions know of the engine in the
- * place of its knobs. False where nothing is known. */
+/* The key of the example for a request: the same, with the engine's properties that predictions use
+ * instead of its knobs. False if they are unknown. */
 static bool example_key(const struct cs_request *request, const struct cs_vendor *vendor,
                         int64_t limit, struct cs_key *key)
 {

@@ -7,8 +7,8 @@
 #include "flow/instance.h"
 #include "flow/request.h"
 
-/* What the options and rules mean for decisions. `limit`: the program's own (convshim_limit), in
- * place of the option `workspace`; 0: none. Refers to *cs. */
+/* The settings of decisions from options and rules. `limit`: the program's limit (convshim_limit)
+ * instead of option `workspace`; 0: none. Refers to *cs. */
 struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit);
 
 /* The decision about a request, and the key under which it is remembered. The same request gets the

@@ -90,8 +90,8 @@ static bool write_file(struct cs *cs, const struct cs_summary_head *head, struct
     return cs_file_new_end(file);
 }
 
-/* On the terminal nothing else says that there is a file, and where. What is none, as a pipe, is
- * somebody's who knows; it may be the log itself. */
+/* Prints the path on the terminal, because no other output names the file. A pipe or device is not
+ * printed: the user set it up, and it may be the log. */
 static void name_file(const struct cs *cs, const char *what, const char *path, const char *reader)
 {
     char line[PATH_MAX + 128];
@@ -125,7 +125,7 @@ static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const c
                                     .gate = turns_of(cs)};
 }
 
-/* Only where it can be replaced: more may come. The account's lock is held. */
+/* Only if the file can be replaced, because more calls may follow. The account's lock is held. */
 static bool write_early(struct cs *cs, const struct cs_summary_head *head, struct cs_new_file *file)
 {
     char path[PATH_MAX];
@@ -142,7 +142,7 @@ void cs_exit_report_early(struct cs *cs, const char *vendor)
     struct cs_summary_head head = head_of(cs, vendor, "");
     cs_lock(&cs->account.lock);
     head.rules = rule_names(&cs->rules);
-    /* The one at the process's end says why it could not be written. */
+    /* The report at the end of the process logs why the file could not be written. */
     (void)write_early(cs, &head, &early);
     cs_unlock(&cs->account.lock);
 }

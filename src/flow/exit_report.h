@@ -1,5 +1,4 @@
-/* What is written when the process ends: the account as text or JSON, with what else there is to
- * say. */
+/* The report at the end of the process: the account as text or JSON, with data of the process. */
 #ifndef CS_FLOW_EXIT_REPORT_H
 #define CS_FLOW_EXIT_REPORT_H
 
@@ -11,25 +10,23 @@ static inline bool cs_exit_report_due(const struct cs *cs)
     return cs->account.calls != cs->reported;
 }
 
-/* Writes it in the form and to the place that the options say; nothing if no convolution was seen,
- * or none since cs_exit_report_last.
- * Problems are logged. */
+/* Writes the summary in the form and to the file of the options, unless no convolution was seen, or
+ * no new one since cs_exit_report_last. Problems are logged. */
 void cs_exit_report_write(struct cs *cs);
 
-/* The JSON summary as it is now, if there is to be one in a file that can be replaced; the last one
- * replaces it. Asks neither the loader nor the heap. */
+/* Writes the current JSON summary, if the options name a file that can be replaced. The last one
+ * replaces it. Calls neither the loader nor the heap. */
 void cs_exit_report_early(struct cs *cs, const char *vendor);
 
-/* For an end of the process that is no exit: the same, named by a line, the text, and what is left
- * of the trace; nothing if no convolution came since the last one. Asks neither the loader nor the
- * heap: the text does not say what bypasses the library. */
+/* For an end of the process without exit: the same, with a line that names the file, the text, and
+ * the rest of the trace, unless no convolution was seen since the last report. Calls neither the
+ * loader nor the heap, so the text does not list objects that bypass the library. */
 void cs_exit_report_last(struct cs *cs, const char *vendor);
 
-/* The JSON summary as it is now, like snprintf; also if no convolution was seen. Asks the loader.
- */
+/* The current JSON summary, like snprintf, also without convolutions. Calls the loader. */
 size_t cs_exit_report_text(struct cs *cs, char *at, size_t size);
 
-/* Writes what is left of the trace and says where it is. */
+/* Writes the rest of the trace, and logs its file. */
 void cs_exit_report_trace(struct cs *cs);
 
 #endif

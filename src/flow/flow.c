@@ -65,7 +65,7 @@ static int64_t reportable_of(const struct cs_request *request, const struct cs_d
                                            : reported_of(request, decision, reason);
 }
 
-/* What a call takes while it runs, as far as is known. */
+/* Bytes that a call takes while it runs, as known before. */
 static int64_t footprint(const struct cs_site_facts *facts)
 {
     int64_t sum = facts->reported, bytes;
@@ -93,7 +93,7 @@ static void announce(const struct cs *cs, const struct cs_site_facts *facts)
 static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
                                     const struct cs_decision *decision, enum cs_reason reason)
 {
-    /* Where scratch is ours, less is reported to callers than is used. */
+    /* If the scratch is the library's, callers get a smaller size than is used. */
     int64_t used = reportable_of(request, decision, reason);
     if ((reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY) && used < decision->scratch)
         used = decision->scratch;
@@ -118,15 +118,15 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                .footprint = footprint(&facts)};
 }
 
-/* Who holds a size less than what the application's own plan requires: a caller that provided it,
- * or whoever had it reported before. */
+/* True if the application relies on a size smaller than its own plan requires: the caller provided
+ * it, or it was reported before. */
 static bool is_held(const struct cs_request *request, const struct cs_decision *decision)
 {
     return request->limit > 0 ? request->required > request->limit : decision->promised;
 }
 
-/* Leaves the problem alone from now on, so that every question about it gets one answer. False if
- * another thread has reported the small size meanwhile. */
+/* Records that the problem is not tiled, so that every later query gets the same answer. False if
+ * another thread has reported the small size in between. */
 static bool leave(struct cs *cs, const struct cs_request *request, const struct cs_key *key,
                   struct cs_decision *decision, enum cs_reason reason)
 {
@@ -141,15 +141,15 @@ static bool leave(struct cs *cs, const struct cs_request *request, const struct 
     return true;
 }
 
-/* Building failed, or nothing fits what the caller provided. Whoever holds the small size already
- * gets the fallback plan or, without one, a plan that refuses; otherwise the problem is not tiled.
- */
+/* Handles a failed build, or a provided workspace that no tiling fits. If the application relies on
+ * the small size, it gets the fallback plan or, without one, a plan that refuses. Otherwise the
+ * problem is not tiled. */
 static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
                                 struct cs_built_plans *built, const struct cs_key *key,
                                 struct cs_decision *decision, enum cs_reason reason,
                                 struct cs_rewrite **rewrite_p)
 {
-    static struct cs_log_cap cap; /* programs may ask again for every step */
+    static struct cs_log_cap cap; /* programs may query again at every step */
     int64_t reported = request->limit > 0 ? request->limit : decision->reported;
     bool held = is_held(request, decision);
     if (!held && (decision->reason != CS_REASON_NONE || leave(cs, request, key, decision, reason)))
@@ -158,7 +158,8 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
         decision->reported = decision->scratch = reported;
         return CS_REASON_NONE;
     }
-    cs_log_capped(&cap, CS_LOG_ERROR, "no fallback plan fits the reported workspace (%s)",
+    cs_log_capped(&cap, CS_LOG_ERROR,
+                  "no fallback plan fits the reported workspace, so the plan is refused (%s)",
                   cs_account_reason_text(reason));
     if (request->limit > 0 && decision->reason == CS_REASON_NONE)
         (void)leave(cs, request, key, decision, reason);

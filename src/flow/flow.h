@@ -15,12 +15,12 @@ struct cs_verdict {
     enum cs_reason reason;   /* CS_REASON_NONE: tiled */
     int64_t reported;        /* workspace bytes to report to the application */
     int64_t reportable;      /* the same as if a decision that is only reported were applied */
-    struct cs_site_ref site; /* where its calls are counted; zeros: nowhere */
-    uint64_t layer;          /* a number for its problem; 0: its calls are not noted */
-    int64_t footprint;       /* bytes that a call takes while it runs, as far as is known */
-    bool refused; /* no tiling does with the limit, and the application is to take another plan; or
-                     less was reported than the application's plan requires, and nothing runs in
-                     that: the plan must not run either */
+    struct cs_site_ref site; /* the site of its calls; zeros: not counted */
+    uint64_t layer;          /* a number for its problem; 0: its calls are not recorded */
+    int64_t footprint;       /* bytes that a call takes while it runs, as known before */
+    bool refused; /* no tiling fits the limit, and the application should take another plan; or the
+                     reported size is below the application's requirement and cannot be kept. In
+                     both cases the plan must not run */
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };
 
@@ -32,21 +32,21 @@ bool cs_flow_small(const struct cs *cs, int64_t required);
 int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
                          const struct cs_vendor *vendor);
 
-/* Decides and builds. The same request gets the same answer every time, as long as the vendor
- * builds what it built before. */
+/* Decides and builds. The same request always gets the same answer, if the vendor still builds what
+ * it built before. */
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor);
 
-/* The same for a call that cannot be passed on unchanged: what is not tiled runs whole on the
- * request's own engine. No rewriting only if nothing could be built. */
+/* The same for a call that cannot be passed on unchanged: without tiling it runs whole on the
+ * request's own engine. No rewriting only if the build failed. */
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor);
 
-/* True if a call that provided so much may run in scratch of the library's own. */
+/* True if a call that provided `provided` bytes may use the library's scratch. */
 bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided);
 
-/* Runs and counts a tiled call; returns the vendor's status. `call` NULL: operands not
- * understood, fallback plan. */
+/* Runs and counts a tiled call. Returns the vendor's status. `call` NULL: the operands are not
+ * understood, so the fallback plan runs. */
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call);
 
@@ -54,13 +54,12 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* A call that is about to be made, tiled or not, with its operands, which show what the program
- * holds.
- */
+/* Records a call that is about to run, tiled or not, with its operands, from which the program's
+ * memory is determined. */
 void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
                    const struct cs_problem *problem, const struct cs_addresses *addresses);
 
-/* A call that is about to be passed on unchanged. `verdict` NULL: nothing was asked about it. */
+/* Counts a call that is about to be passed on unchanged. `verdict` NULL: no decision was made. */
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason);
 
 #endif

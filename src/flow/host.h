@@ -1,5 +1,5 @@
-/* What the instance asks of the vendor's library and of the process that it is in. The way in hands
- * it over with the first call, so that nothing here knows either. */
+/* Facts about the vendor's library and the process. The entry passes them with the first call, so
+ * that the flow depends on neither. */
 #ifndef CS_FLOW_HOST_H
 #define CS_FLOW_HOST_H
 
@@ -14,21 +14,20 @@ struct cs_host {
     /* Fills `text` with the vendor library's name and version, "" if it is not loaded. */
     void (*version)(char *text, size_t size);
 
-    /* Fills `text` with the path of the vendor's library that is loaded, "" if none is. */
+    /* Fills `text` with the path of the loaded vendor's library, or "". */
     void (*file)(char *text, size_t size);
 
     /* True if the vendor's library is of a version that can be planned with. */
     bool (*supported)(void);
 
-    /* The file of another copy of this library, which is loaded behind this one and does nothing;
-     * NULL if there is none. */
+    /* The file of another, inactive copy of this library, later in the loader's list, or NULL. */
     const char *(*second_copy)(void);
 
     /* Holds (before) or frees (after) the locks of the way in across a fork. */
     void (*fork)(bool before);
 
-    /* Fills `text` with the names of objects whose calls do not come through our entries, "" if
-     * there are none. Returns their number. */
+    /* Fills `text` with the names of objects whose calls do not reach the entries, or "". Returns
+     * their number. */
     size_t (*bypassed)(char *text, size_t size);
 };
 

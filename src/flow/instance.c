@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    NANOSECONDS = 1000000 /* of the milliseconds that options are given in */
+    NANOSECONDS = 1000000 /* in each millisecond, the unit of options */
 };
 
 enum state {
@@ -33,20 +33,20 @@ enum state {
 static _Atomic(enum state) state;
 static struct cs *instance;
 
-/* The process that has a thread setting the instance up; 0: none has. Not a lock: a child that was
- * forked meanwhile finds its parent here, and does it itself. */
+/* The process in which a thread is making the instance, or 0. Not a lock: a child that is forked
+ * during that time finds its parent's id here, and makes the instance itself. */
 static _Atomic(pid_t) starter;
 
 /* True if this thread holds the locks across a fork. */
 static __thread bool forking __attribute__((tls_model("initial-exec")));
 
-/* What a thread makes ready without a lock: it asks the loader and the application's allocator. Of
- * several threads that come first, one's is used. */
+/* An instance that a thread prepares without a lock, because preparing it calls the loader and the
+ * application's allocator. If several threads prepare one, one of them is used. */
 struct candidate {
     struct cs *cs;
     char *notes; /* on the options, a line each */
     size_t used, room;
-    char vendor[64]; /* that is not supported; "" if it is */
+    char vendor[64]; /* its version if it is not supported, else "" */
 };
 
 static void note(void *ctx, const char *line)
@@ -70,7 +70,7 @@ static void tell_notes(const struct candidate *mine)
     for (size_t at = 0; at < mine->used; at += strlen(mine->notes + at) + 1)
         cs_log(CS_LOG_WARN, "%s", mine->notes + at);
     if (mine->vendor[0])
-        cs_log(CS_LOG_WARN, "%s is not supported: every call passes through", mine->vendor);
+        cs_log(CS_LOG_WARN, "%s is not supported: all calls run unchanged", mine->vendor);
 }
 
 int64_t cs_instance_now_ms(void)
@@ -92,7 +92,7 @@ static void summary_at_exit(void)
     (void)(cs_stack_ample() ? write_summary(NULL) : cs_stack_run(write_summary, NULL));
 }
 
-/* Locks are held across the fork so that the child finds them free and what they guard whole. */
+/* Locks are held across the fork, so that the child finds them free and their data consistent. */
 static void before_fork(void)
 {
     forking = atomic_load(&state) == READY;
@@ -128,7 +128,7 @@ static void after_fork_in_parent(void)
     after_fork(false);
 }
 
-/* A child reports what it did itself. */
+/* A child's counters start at zero. */
 static void after_fork_in_child(void)
 {
     if (!forking)
@@ -153,7 +153,7 @@ static void configure(struct candidate *mine)
     cs->limits = cs_limits_of(&cs->config, &cs->rules);
 }
 
-/* Memory of our own and system calls, nothing that others could make wait. */
+/* Allocates pages and makes system calls. Calls no foreign code. */
 static void provide(struct cs *cs)
 {
     char place[CS_STORE_PATH];
@@ -172,7 +172,7 @@ static void provide(struct cs *cs)
     cs_gate_init(&cs->gate, cs->config.interleave_timeout * NANOSECONDS);
 }
 
-/* Once. Before the instance is there, the handlers do nothing. */
+/* Called once. Before the instance exists, the handlers do nothing. */
 static void register_fork(void)
 {
     static atomic_flag registered = ATOMIC_FLAG_INIT;
@@ -193,14 +193,14 @@ static void note_copy(const struct cs_host *host, struct candidate *mine)
     note(mine, line);
 }
 
-/* False if there is nothing to do for us in this process. */
+/* False if the library is not active in this process. */
 static bool prepare(const struct cs_host *host, struct candidate *mine)
 {
     *mine = (struct candidate){.cs = NULL};
     if (cs_config_disabled())
         return false;
     register_fork();
-    /* Zero pages that nobody touches cost nothing: the tables are sized for large programs. */
+    /* The tables are sized for large programs. Untouched zero pages use no memory. */
     mine->cs = calloc(1, sizeof *mine->cs);
     if (!mine->cs)
         return false;
@@ -233,8 +233,8 @@ static bool elected(void)
     return false;
 }
 
-/* With its thread gone in the middle of it all others would wait: no thread is cancelled here. Not
- * inlined: it is once. */
+/* Cancellation is disabled, because all other threads would wait for a cancelled one. Not inlined,
+ * because it runs once. */
 __attribute__((noinline)) static enum state start(const struct cs_host *host)
 {
     struct candidate mine;

@@ -1,5 +1,5 @@
-/* The one instance: options, limits, memory of decisions, streams and scratch, counters. Made at
- * the first intercepted call, never at load time; ends with the process. */
+/* The single instance: options, limits, remembered decisions, streams and scratch, counters. Made
+ * at the first intercepted call, not at load time. Lives until the process ends. */
 #ifndef CS_FLOW_INSTANCE_H
 #define CS_FLOW_INSTANCE_H
 
@@ -22,12 +22,12 @@ struct cs {
     const struct cs_host *host;
     struct cs_config config;
     const char *program;            /* its file name */
-    char script[CS_PROGRAM_SCRIPT]; /* that it runs; "": it is no interpreter */
+    char script[CS_PROGRAM_SCRIPT]; /* that it runs; "": no script */
     struct cs_rules rules;          /* those of the options that are for this program */
-    const struct cs_policy *policy; /* where no rule says another */
-    struct cs_limits limits;        /* likewise */
+    const struct cs_policy *policy; /* unless a rule sets another */
+    struct cs_limits limits;        /* also */
     struct cs_memo memo;
-    struct cs_store store; /* what earlier runs have measured */
+    struct cs_store store; /* times measured by earlier runs */
     struct cs_peak peak;
     struct cs_account account;
     struct cs_exec exec;
@@ -36,10 +36,10 @@ struct cs {
     struct cs_place summary; /* for its form JSON */
     struct cs_live live;
     int64_t start_ms;         /* since 1970 */
-    _Atomic int64_t reported; /* calls that a last summary has told of */
+    _Atomic int64_t reported; /* calls that were in the last report */
     atomic_bool device_named;
-    char device[CS_PROFILE_NAME]; /* of the first convolution prepared, where a summary requires it;
-                                     else ""; under the account's lock */
+    char device[CS_PROFILE_NAME]; /* of the first prepared convolution, if a summary needs it, else
+                                     ""; protected by the account's lock */
 };
 
 /* Milliseconds since 1970. */
@@ -51,21 +51,21 @@ static inline bool cs_describes_all(const struct cs *cs)
     return (cs->config.summary.form & CS_SUMMARY_JSON) || cs_trace_on(&cs->trace);
 }
 
-/* The number of the calling thread's context; 0: it has none. */
+/* The number of the calling thread's context. 0: no context. */
 static inline uint64_t cs_instance_context(const struct cs *cs)
 {
     const struct cs_device *device = cs->exec.device;
     return device ? device->context(device->ctx) : 0;
 }
 
-/* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. The first call's `host`
- * is kept. Thread-safe; costs one load after the first time. */
+/* The instance. NULL if switched off (CONVSHIM=0) or if host memory is short. The first call's
+ * `host` is kept. Thread-safe. One load after the first time. */
 struct cs *cs_instance(const struct cs_host *host);
 
-/* True if it is known already that there is none. */
+/* True if it is certain that this process has no instance. */
 bool cs_instance_off(void);
 
-/* The instance if it has been made; NULL if not. */
+/* The instance, or NULL if it was not made yet. */
 struct cs *cs_instance_made(void);
 
 #endif

@@ -11,16 +11,16 @@
 
 enum {
     LITTLE = 16 << 20,
-    FORMAT = 4, /* of the words below; another number forgets what was measured */
+    FORMAT = 4, /* of the words below; a new number invalidates earlier measurements */
     TILING_WORDS = 2 * CS_MAX_CUTS + 2,
     WORDS = CS_KEY_WORDS + CS_MAX_CONTENDERS * TILING_WORDS + 8
 };
 _Static_assert(TILING_WORDS + 2 <= CS_STORE_WORDS, "a tiling with its time is a record");
 
-/* Lanes overlap a part of what their tiles do: policy fit's measure of it. */
+/* The assumed gain of lanes that overlap, as in policy fit. */
 static const double LANES_GAIN = 0.8;
 
-/* What tilings mostly have alike, in one word. */
+/* The members of a tiling that are usually equal, in one word. */
 static int64_t rest_of(const struct cs_tiling *tiling)
 {
     uint64_t rest = (uint64_t)tiling->relaxation | (uint64_t)tiling->equal_padding << 8 |
@@ -44,8 +44,8 @@ static int add_tiling(const struct cs_tiling *tiling, int64_t word[TILING_WORDS]
     return TILING_WORDS;
 }
 
-/* All that the answer depends on, in every process the same: who contends for what, on which model
- * of device. False if the model is not known. */
+/* A key of all data that the result depends on, equal in every process: the contenders, the problem
+ * and the model of the device. False if the model is unknown. */
 static bool key_of(const struct cs_measure *measure, const struct cs_candidate *const contender[],
                    int count, struct cs_store_key *key_p)
 {
@@ -66,7 +66,7 @@ static bool key_of(const struct cs_measure *measure, const struct cs_candidate *
     return true;
 }
 
-/* Which contender a record names, -1 if none: then it is not ours. */
+/* The contender that a record names. -1: the record is not valid here. */
 static int named(const struct cs_store_record *record, const struct cs_candidate *const contender[],
                  int count)
 {
@@ -79,8 +79,8 @@ static int named(const struct cs_store_record *record, const struct cs_candidate
     return -1;
 }
 
-/* The most that scratch data may take: what the call itself required, which is mostly about as much
- * as the operands, and twice what its tiles may have. A little is always to be had. */
+/* The most bytes of scratch data: the call's own requirement, which is usually about the size of
+ * the operands, and twice the tiles' limit. A small amount is always allowed. */
 static int64_t most_scratch(const struct cs_measure *measure)
 {
     int64_t tiles, most;
@@ -106,7 +106,7 @@ static enum cs_status time_one(const struct cs_measure *measure,
     return status;
 }
 
-/* The fastest, or -1 if one of them could not be run: half a comparison is none. */
+/* The fastest. -1 if one of them could not run, because the comparison is then incomplete. */
 static int compare(const struct cs_measure *measure, const struct cs_candidate *const contender[],
                    int count, double *seconds_p)
 {

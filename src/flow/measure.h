@@ -1,6 +1,6 @@
-/* The referee of policy `measure`: contenders are run on the device once, the fastest is remembered
- * for this and later processes. Where they cannot be run, the policy's own choice stands, and for
- * this process it stays. */
+/* The referee of policy `measure`: runs the contenders on the device once, and stores the fastest
+ * for this and later processes. If they cannot run, the policy's own choice applies for the rest of
+ * this process. */
 #ifndef CS_FLOW_MEASURE_H
 #define CS_FLOW_MEASURE_H
 
@@ -9,7 +9,7 @@
 
 struct cs_request;
 
-/* One decision that is being made; all of it outlives the referee. */
+/* One decision in progress. All members outlive the referee. */
 struct cs_measure {
     struct cs_store *store;
     const struct cs_request *request;

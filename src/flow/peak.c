@@ -1,4 +1,4 @@
-/* Keeps what calls show of a program's memory, by context. */
+/* Keeps the memory records of calls, by context. */
 #include "flow/peak.h"
 
 #include "base/pages.h"
@@ -8,7 +8,7 @@ void cs_peak_init(struct cs_peak *peak)
     cs_lock_init(&peak->lock, CS_RANK_PEAK);
 }
 
-/* The lock is held. NULL: there is no room, or no memory. */
+/* The lock is held. NULL if the table is full or memory is short. */
 static struct cs_pass *pass_of(struct cs_peak *peak, uint64_t context)
 {
     for (int i = 0; i < CS_PEAK_DEVICES; i++) {

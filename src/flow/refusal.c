@@ -5,10 +5,10 @@
 #include "flow/decisions.h"
 
 enum {
-    MOST_RIVALS = 4 /* engines that are decided about in the place of one that no tiling suits */
+    MOST_RIVALS = 4 /* engines that are tried instead of one that no tiling fits */
 };
 
-/* What another engine has to do with. */
+/* Requirements for another engine. */
 struct rival {
     struct cs *cs;
     const struct cs_request *request;
@@ -33,7 +33,7 @@ static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t requ
            cs_decisions_get(rival->cs, &request, vendor, &key).reason == CS_REASON_NONE;
 }
 
-/* Whether cuDNN lists another engine that does; the answer is kept with the decision. */
+/* True if cuDNN lists another engine that fits the limit. The result is stored in the decision. */
 static bool is_had_elsewhere(struct cs *cs, const struct cs_request *request,
                              const struct cs_vendor *vendor, const struct cs_key *key,
                              struct cs_decision *decision)

@@ -1,4 +1,4 @@
-/* The summary of a process that may not come to its end. */
+/* The summary of a process that may end without exit. */
 #include "flow/renewal.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ enum {
 
 static struct cs *instance;
 static char vendor[64];
-static _Atomic(pid_t) process; /* 0: there is nothing to write */
+static _Atomic(pid_t) process; /* 0: no report is due */
 static _Atomic(int64_t) due;   /* seconds of the monotonic clock */
 
 static int64_t now(void)
@@ -48,8 +48,9 @@ static int write_last(void *unused)
     return 0;
 }
 
-/* The file of a running process stays, for the next reader to remove: _exit has never failed for a
- * file that could not be opened, as in a sandbox that ends who tries. */
+/* The file of a running process stays, and the next reader removes it: _exit must not fail for a
+ * file that could not be opened, for example in a sandbox that kills the process for the attempt.
+ */
 static int write_at_exit(void *unused)
 {
     (void)unused;
@@ -62,9 +63,9 @@ bool cs_renewal_due(void)
     return process != 0 && cs_exit_report_due(instance);
 }
 
-/* Waits only for locks whose holders run on: a thread has none of ours while it is in foreign code,
- * and one that has one itself does not wait. The child of a vfork has its parent's memory, of which
- * nothing is touched. */
+/* Waits only for locks whose holders continue: a thread holds no lock of the library in foreign
+ * code, and a thread that holds one itself does not wait. The child of a vfork uses its parent's
+ * memory, and nothing is written there. */
 static void write_now(int (*write)(void *))
 {
     int error = errno;
@@ -94,8 +95,8 @@ static void terminated(int signal)
         leave_to_default();
 }
 
-/* A program that was not started by `convshim run` keeps the action it has for signals, unless it
- * asks for the file that is to be there whatever happens. */
+/* A program that was not started by `convshim run` keeps its action for signals, unless the options
+ * name a summary file. */
 static bool catches(const struct cs_config *config)
 {
     return (config->summary.form & CS_SUMMARY_JSON) ||
@@ -124,7 +125,7 @@ void cs_renewal_fork(void)
     cs_stack_fork();
 }
 
-/* Not inlined: what every call passes is the question in cs_renewal_pass. */
+/* Not inlined, because every call only checks the time in cs_renewal_pass. */
 __attribute__((noinline)) static void renew_if_due(struct cs *cs)
 {
     int64_t at = due;

@@ -1,14 +1,14 @@
-/* A process that is killed, or ends without libc's exit, writes no summary by itself. So that
- * nothing is lost, the JSON summary is written again every ten seconds, by the call that notices,
- * and both forms when the process is about to end in a way that the library hears of: SIGTERM that
- * nobody catches, kill(2) to itself, _exit. */
+/* A process that is killed, or ends without libc's exit, would write no summary. So the JSON
+ * summary is written again every ten seconds, by the next call. Both forms are written when the
+ * process is about to end in a way that the library can see: SIGTERM with the default action,
+ * kill(2) to itself, _exit. */
 #ifndef CS_FLOW_RENEWAL_H
 #define CS_FLOW_RENEWAL_H
 
 #include "flow/instance.h"
 
-/* To be called once, when the instance is there: catches SIGTERM where a JSON summary is wanted, or
- * any in what `convshim run` started, if the program leaves the signal to its default. */
+/* Called once, after the instance is made. Catches SIGTERM if a JSON summary is due, or in any
+ * process that `convshim run` started, if the program leaves the signal at its default. */
 void cs_renewal_begin(struct cs *cs);
 
 /* In a forked child. */
@@ -21,9 +21,9 @@ void cs_renewal_pass(struct cs *cs);
  * a sandbox the first system call may be the last. */
 bool cs_renewal_due(void);
 
-/* When the process is about to end by a signal, or by _exit: writes what has not been written. May
- * be called at any time, in a signal's handler, in the child of a vfork, without an instance. Opens
- * no file that nobody has asked for at _exit. */
+/* Called when the process is about to end by a signal, or by _exit: writes what was not written
+ * yet. May be called at any time, in a signal handler, in the child of a vfork, without an
+ * instance. At _exit it opens only files that the options name. */
 void cs_renewal_killed(void);
 void cs_renewal_exit(void);
 

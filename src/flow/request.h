@@ -1,14 +1,14 @@
-/* What the rest of the library asks the flow about. */
+/* A request for a decision. */
 #ifndef CS_FLOW_REQUEST_H
 #define CS_FLOW_REQUEST_H
 
 #include "convshim/problem.h"
 
-/* Whether an application that is refused a plan has others to try. */
+/* Whether an application has other plans if one is refused. */
 enum cs_plan_source {
-    CS_SOURCE_NONE,  /* it asks for no plan */
+    CS_SOURCE_NONE,  /* it requests no plan */
     CS_SOURCE_OWN,   /* it named the engine */
-    CS_SOURCE_LISTED /* heuristics offered the engine beside others */
+    CS_SOURCE_LISTED /* heuristics offered the engine in a list of several */
 };
 
 /* A convolution as its application requires it run. */
@@ -16,8 +16,9 @@ struct cs_request {
     struct cs_problem problem; /* checked */
     struct cs_engine engine;
     int64_t required; /* workspace bytes of the application's own plan */
-    int64_t limit; /* scratch bytes that the caller has provided already; 0: the configured limit */
-    int64_t scope; /* separates devices: the same problem may need other bytes on each */
+    int64_t limit;    /* scratch bytes that the caller has provided; 0: the configured limit */
+    int64_t scope; /* separates devices, because the same problem may need a different workspace on
+                      each */
     enum cs_plan_source source;
 };
 

@@ -1,4 +1,5 @@
-/* One number for the process: frameworks plan in threads that the program does not know. */
+/* One number for the process, because frameworks plan in threads that the program does not control.
+ */
 #include "flow/scoped_limit.h"
 
 #include "config/option.h"

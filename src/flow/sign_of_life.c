@@ -1,4 +1,4 @@
-/* Says that the library is there, and at the end of a run that nothing came of it, and why. */
+/* Logs that the library is active and, at the end of a run without convolutions, the reason. */
 #include "flow/sign_of_life.h"
 
 #include "base/log.h"
@@ -29,8 +29,7 @@ void cs_sign_begin(const struct cs *cs)
     cs_log(CS_LOG_INFO, "%s is bound: %s", *vendor ? vendor : "cuDNN", *file ? file : "no file");
 }
 
-/* Not inlined, as the next one: both are rare, and what they need of the stack every call would set
- * up. */
+/* Not inlined, like the next function: both are rare, and every call would reserve their stack. */
 __attribute__((noinline)) static void open_file(struct cs *cs)
 {
     char folder[CS_SESSION_PATH], vendor[VENDOR];
@@ -50,7 +49,7 @@ __attribute__((noinline)) static void open_file(struct cs *cs)
         cs_live_note(folder, run);
 }
 
-__attribute__((noinline)) static void tell_scratch(struct cs *cs)
+__attribute__((noinline)) static void copy_scratch(struct cs *cs)
 {
     const struct cs_arena_facts own = cs_arena_facts(&cs->exec.arena);
     cs_live_scratch(&cs->live, own.held, own.peak);
@@ -64,7 +63,7 @@ void cs_sign_pass(struct cs *cs)
     if (cs_live_missing(&cs->live))
         open_file(cs);
     if (cs_live_count(&cs->live, &cs->account, &look) && look)
-        tell_scratch(cs);
+        copy_scratch(cs);
 }
 
 void cs_sign_end(struct cs *cs)
@@ -74,33 +73,34 @@ void cs_sign_end(struct cs *cs)
     cs_live_close(&cs->live, folder);
 }
 
-/* Why no convolution came, as far as this process can tell. */
+/* The reason why no convolution was seen, as known in this process. */
 static void why_none(const struct cs_host *host, const struct cs *cs, char *line, size_t size)
 {
     char folder[CS_SESSION_PATH], bypass[FILE_NAME], file[FILE_NAME];
     cs_session_folder(folder);
     host->file(file, sizeof file);
     if (cs_live_noted(folder, getpid()))
-        snprintf(line, size, "no convolution in this process; those that it started had some");
+        snprintf(line, size,
+                 "no convolution in this process: see the summaries of its child processes");
     else if (*file && host->bypassed(bypass, sizeof bypass) > 0)
-        snprintf(line, size,
-                 "no convolution was seen: %s bypasses convshim; convshim doctor says more",
-                 bypass);
-    else if (*file)
-        snprintf(line, size, "no convolution was run: %s is loaded, but %s", file,
-                 cs ? "had none to run" : "was never called through convshim");
-    else if (!cs_session_preloads())
-        snprintf(line, size,
-                 "no convolution: this process loaded no cuDNN, and LD_PRELOAD was changed "
-                 "meanwhile, so that what it started then had no convshim");
-    else
         snprintf(
             line, size,
-            "no convolution: this process loaded no cuDNN, and nothing that it started ran one "
-            "with convshim");
+            "no convolution was seen: %s bypasses convshim. Details: convshim doctor -- COMMAND",
+            bypass);
+    else if (*file)
+        snprintf(line, size, "no convolution was run: %s is loaded, but %s", file,
+                 cs ? "the program ran none" : "no call reached convshim");
+    else if (!cs_session_preloads())
+        snprintf(line, size,
+                 "no convolution: this process loaded no cuDNN, and it changed LD_PRELOAD, so "
+                 "its child processes ran without convshim");
+    else
+        snprintf(line, size,
+                 "no convolution: this process loaded no cuDNN, and no child process ran one with "
+                 "convshim");
 }
 
-static void say(const struct cs_host *host, const struct cs *cs)
+static void log_outcome(const struct cs_host *host, const struct cs *cs)
 {
     char line[LINE + FILE_NAME];
     const struct cs_account *account = cs ? &cs->account : NULL;
@@ -135,5 +135,5 @@ void cs_sign_last(const struct cs_host *host)
         cs_log_open((enum cs_level)config.log, config.log_file.text);
     }
     if ((cs ? cs->config.log : config.log) != CS_LOG_OFF)
-        say(host, cs);
+        log_outcome(host, cs);
 }

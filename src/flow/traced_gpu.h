@@ -1,4 +1,4 @@
-/* A call's launches with a trace of them. The executor does not know. */
+/* Wraps a call's launches with a trace of them, invisible to the executor. */
 #ifndef CS_FLOW_TRACED_GPU_H
 #define CS_FLOW_TRACED_GPU_H
 
@@ -9,13 +9,13 @@ struct cs_traced {
     struct cs_gpu gpu;
     const struct cs_gpu *inner;
     struct cs_trace *trace;
-    void *stream[CS_MAX_LANES]; /* of lane i; the application's is the first */
+    void *stream[CS_MAX_LANES]; /* of lane i; the first is the application's */
     int lanes, lane;
     int64_t tiles;
 };
 
-/* `gpu` as one that traces what it launches; `traced` holds it and lasts as long. `call` may be
- * NULL. */
+/* Wraps `gpu` in one that traces its launches. `traced` holds the result and must live as long.
+ * `call` may be NULL. */
 const struct cs_gpu *cs_traced_gpu(struct cs_traced *traced, struct cs_trace *trace,
                                    const struct cs_gpu *gpu, const struct cs_call *call);
 

@@ -58,13 +58,13 @@ print(row[sys.argv[1]])' "$1"
     local hint='convshim\[[0-9]+\]: no convolution'
     run_on none -- bash -c 'true; exit 7'
     expect_status 7
-    expect_line none.err "^$hint: this process loaded no cuDNN, and nothing that it started ran one with convshim\$"
+    expect_line none.err "^$hint: this process loaded no cuDNN, and no child process ran one with convshim\$"
     run_on dropped -- bash -c 'export LD_PRELOAD=; "$@"; true' bash "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
-    expect_line dropped.err "^$hint: this process loaded no cuDNN, and LD_PRELOAD was changed meanwhile, so that"
+    expect_line dropped.err "^$hint: this process loaded no cuDNN, and it changed LD_PRELOAD, so"
     run_on idle -- "$CLIENTS/idle"
     expect_status 0
-    expect_line idle.err "^$hint was run: .*/libcudnn\\.so\\.9 is loaded, but was never called through convshim\$"
+    expect_line idle.err "^$hint was run: .*/libcudnn\\.so\\.9 is loaded, but no call reached convshim\$"
     run_on child --workspace 96KiB -- bash -c '"$@"; true' bash "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
     expect_line child.err "^$hint in this process; those that it started had some\$"
@@ -78,7 +78,7 @@ print(row[sys.argv[1]])' "$1"
 
 # bats test_tags=quick
 @test "a shell that starts programs: exactly one line, for every kind of shell" {
-    local shell name none='^convshim\[[0-9]+\]: no convolution: this process loaded no cuDNN, and nothing that it started'
+    local shell name none='^convshim\[[0-9]+\]: no convolution: this process loaded no cuDNN, and no child process ran one'
     local work=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
     for shell in dash bash; do
         command -v $shell >shell.path || cannot_run "no $shell"
@@ -99,7 +99,7 @@ print(row[sys.argv[1]])' "$1"
         expect_equal "summaries" "$(grep -c 'convolutions  ' became.err)" 1
         ! grep -q 'no convolution' became.err || fail "$shell: no convolution, and one"
         run_on child --workspace 96KiB -- $shell -c '"$@"; true' $shell "${work[@]}"
-        expect_line child.err '^convshim\[[0-9]+\]: no convolution in this process; those that it started had some$'
+        expect_line child.err '^convshim\[[0-9]+\]: no convolution in this process: see the summaries of its child processes$'
         expect_equal "summaries" "$(grep -c 'convolutions  ' child.err)" 1
     done
 }

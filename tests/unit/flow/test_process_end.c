@@ -87,32 +87,34 @@ static void a_run_ends_with_a_line(void)
         bool noted;
     } rows[] = {
         {NULL, "", "", "/lib/libconvshim.so",
-         "no convolution: this process loaded no cuDNN, and nothing that it started ran one with "
+         "no convolution: this process loaded no cuDNN, and no child process ran one with "
          "convshim\n",
          0, 0, false},
         {NULL, "", "libtorch.so", "",
-         "no convolution: this process loaded no cuDNN, and LD_PRELOAD was changed meanwhile, so "
-         "that what it started then had no convshim\n",
+         "no convolution: this process loaded no cuDNN, and it changed LD_PRELOAD, so its child "
+         "processes ran without convshim\n",
          0, 0, false},
         {NULL, "libcudnn.so.9", "", "",
-         "no convolution was run: libcudnn.so.9 is loaded, but was never called through "
-         "convshim\n",
-         0, 0, false},
+         "no convolution was run: libcudnn.so.9 is loaded, but no call reached convshim\n", 0, 0,
+         false},
         {"summary=off", "libcudnn.so.9", "", "",
-         "no convolution was run: libcudnn.so.9 is loaded, but had none to run\n", 0, 0, false},
+         "no convolution was run: libcudnn.so.9 is loaded, but the program ran none\n", 0, 0,
+         false},
         {NULL, LONG_NAME, "", "",
-         "no convolution was run: " LONG_NAME " is loaded, but was never called through convshim\n",
-         0, 0, false},
+         "no convolution was run: " LONG_NAME " is loaded, but no call reached convshim\n", 0, 0,
+         false},
         {"summary=off", "libcudnn.so.9", "libtorch.so", "",
-         "no convolution was seen: libtorch.so bypasses convshim; convshim doctor says more\n", 0,
-         0, false},
+         "no convolution was seen: libtorch.so bypasses convshim. Details: convshim doctor -- "
+         "COMMAND\n",
+         0, 0, false},
         {NULL, "libcudnn.so.9", "libtorch.so", "",
-         "no convolution in this process; those that it started had some\n", 0, 0, true},
+         "no convolution in this process: see the summaries of its child processes\n", 0, 0, true},
         {"summary=off", "libcudnn.so.9", "", "", "3 convolutions, 2 of them tiled\n", 1, 2, false},
         {"summary=off", "libcudnn.so.9", "", "", "1 convolutions, 0 of them tiled\n", 1, 0, false},
         {"summary=text", "libcudnn.so.9", "", "", "", 1, 0, false},
         {"summary=text", "libcudnn.so.9", "", "",
-         "no convolution was run: libcudnn.so.9 is loaded, but had none to run\n", 0, 0, false},
+         "no convolution was run: libcudnn.so.9 is loaded, but the program ran none\n", 0, 0,
+         false},
         {"summary=off;log=off", "libcudnn.so.9", "", "", "", 1, 0, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         end_case.options = rows[i].options;
