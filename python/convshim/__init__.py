@@ -1,18 +1,18 @@
-"""Convolutions in little GPU memory: control of libconvshim.so from Python.
+"""Lower peak GPU memory of cuDNN convolutions: control of libconvshim.so from Python.
 
-The library has to be loaded before the program starts, so a program begins with one of
+The library must be loaded before the program starts, so start the program by one of
 
     python -m convshim app.py
     convshim run -- python app.py
     LD_PRELOAD=/path/to/libconvshim.so python app.py
 
-and then may ask and tell it:
+Then the program can use it:
 
     import convshim
 
     if convshim.active():
         convshim.configure(workspace="32MiB", policy="measure")    # before the first convolution
-        with convshim.limit(8 << 20):                           # for what is planned inside
+        with convshim.limit(8 << 20):                           # for convolutions planned inside
             warm_up(model)
         print(convshim.stats()["totals"])
 """
@@ -38,7 +38,7 @@ _ERROR_BYTES = 1024
 
 
 class ConvshimError(Exception):
-    """The library refused what it was asked."""
+    """The library refused a request."""
 
 
 class NotActiveError(ConvshimError):
@@ -46,12 +46,12 @@ class NotActiveError(ConvshimError):
 
 
 def library_path() -> str:
-    """The path of libconvshim.so, for LD_PRELOAD. FileNotFoundError if it is nowhere."""
+    """The path of libconvshim.so, for LD_PRELOAD. Raises FileNotFoundError if it is not found."""
     return _library.find()
 
 
 def version() -> str:
-    """The version of the library that is loaded, or would be."""
+    """The version of the loaded library, or of the one that would be loaded."""
     text: bytes = _library.opened().convshim_version()
     return text.decode()
 
@@ -65,14 +65,14 @@ def active() -> bool:
 def _needed() -> ctypes.CDLL:
     library = _library.loaded()
     if library is None:
-        raise NotActiveError("this process was started without convshim: start it with python -m convshim, or convshim run")
+        raise NotActiveError("this process was started without convshim. Start it with python -m convshim, or convshim run.")
     if not library.convshim_active():
         raise NotActiveError("CONVSHIM=0 switches convshim off")
     return library
 
 
 def _items(options: Mapping[str, Option]) -> str:
-    """Options as CONVSHIM_CONFIG has them. A section's dot may be written as two underscores: interleave__budget."""
+    """Options in the form of CONVSHIM_CONFIG. A section's dot may be written as two underscores: interleave__budget."""
     words = []
     for name, value in options.items():
         name = name.replace("__", ".")
@@ -84,7 +84,7 @@ def _items(options: Mapping[str, Option]) -> str:
 
 
 def _checked(options: Mapping[str, Option]) -> str:
-    """The same, after the library has looked at every option. ValueError says what is allowed."""
+    """The same, after the library has checked every option. Raises ValueError with the allowed values."""
     items = _items(options)
     error = ctypes.create_string_buffer(_ERROR_BYTES)
     if items and _library.opened().convshim_check(os.fsencode(items), error, _ERROR_BYTES) != 0:
@@ -95,11 +95,11 @@ def _checked(options: Mapping[str, Option]) -> str:
 
 
 def configure(**options: Option) -> None:
-    """Sets options of this process, over those of files and variables; only before its first call of cuDNN.
+    """Sets options of this process, with priority over files and variables. Only before its first call of cuDNN.
 
-    Names and values are those of docs/options.md: ``configure(workspace="32MiB", lanes=2)``; a number of bytes may be an int, None
-    and False are ``off``, ``interleave.budget`` is ``interleave__budget``. Several calls add up. ValueError if an option is not
-    allowed (then none is set), ConvshimError if it is too late.
+    Names and values are those of docs/options.md: ``configure(workspace="32MiB", lanes=2)``. A number of bytes may be an int. None
+    and False mean ``off``. ``interleave.budget`` is written ``interleave__budget``. Several calls add up. Raises ValueError if an
+    option is not allowed (then none is set), and ConvshimError if it is too late.
     """
     library = _needed()
     items = _checked(options)
@@ -112,7 +112,7 @@ def configure(**options: Option) -> None:
 
 
 def stats() -> dict[str, Any]:
-    """The summary of this process as it is now, in the form of docs/summary.md. Before the first call of cuDNN only zeros."""
+    """The current summary of this process, in the form of docs/summary.md. Before the first call of cuDNN it has only zeros."""
     library = _needed()
     size = 1 << 16
     while True:
@@ -134,7 +134,7 @@ class _Limits:
 
     def __init__(self) -> None:
         self.active: list[int] = []
-        self.outer = 0  # what a C function of the program had set before the first
+        self.outer = 0  # the limit of convshim_limit before the first one
         self.lock = threading.Lock()
         os.register_at_fork(before=self.lock.acquire, after_in_parent=self.lock.release, after_in_child=self.lock.release)
 
@@ -156,11 +156,11 @@ _limits = _Limits()
 
 @contextmanager
 def limit(bytes: int | None) -> Iterator[None]:
-    """While this lasts, convolutions that are planned have at most that many bytes of workspace, instead of option ``workspace``.
+    """Limits the workspace of convolutions that are planned inside the block to ``bytes``, instead of option ``workspace``.
 
-    It applies to the whole process, since frameworks plan in threads of their own. If several limits are active, nested or in other
-    threads, the least one applies. A plan keeps its size: a framework that caches plans, as PyTorch does, runs plans that were made
-    before or inside the limit unchanged afterwards. None: the largest limit, 1 TiB.
+    The limit applies to the whole process, because frameworks plan in other threads too. If several limits are active, nested or in
+    other threads, the smallest one applies. A plan keeps its size: a framework that caches plans, such as PyTorch, reuses plans that
+    were made before or inside the block. None: the largest limit, 1 TiB.
     """
     library = _needed()
     wanted = 1 << 40 if bytes is None else operator.index(bytes)
@@ -174,7 +174,7 @@ def limit(bytes: int | None) -> Iterator[None]:
 
 
 def _preloads(path: str, before: str) -> str:
-    """LD_PRELOAD with the library before everything but the runtimes of sanitizers, which insist on the first place."""
+    """LD_PRELOAD with the library before all other files, except runtimes of sanitizers, which must come first."""
     files = [file for file in before.replace(":", " ").split() if file != path]
     runtimes = [file for file in files
                 if os.path.basename(file).startswith(("libasan.so", "libtsan.so", "liblsan.so", "libubsan.so", "libclang_rt."))]
@@ -182,10 +182,10 @@ def _preloads(path: str, before: str) -> str:
 
 
 def configure_subprocess(env: MutableMapping[str, str] | None = None, /, **options: Option) -> MutableMapping[str, str]:
-    """An environment in which a program has the library, with these options: for subprocess, or for what multiprocessing spawns.
+    """Adds the library and these options to an environment, for subprocess or for processes that multiprocessing spawns.
 
-    ``env`` is changed and returned; None: a copy of this process's. ``configure_subprocess(os.environ)`` is for all that this
-    process starts from now on.
+    Changes and returns ``env``. None: a copy of this process's environment. ``configure_subprocess(os.environ)`` applies to all
+    processes that this one starts from now on.
     """
     env = dict(os.environ) if env is None else env
     path = library_path()
@@ -205,6 +205,6 @@ def configure_subprocess(env: MutableMapping[str, str] | None = None, /, **optio
 
 def run(args: Sequence[str | os.PathLike[str]], *, options: Mapping[str, Option] | None = None,
         env: Mapping[str, str] | None = None, **arguments: Any) -> subprocess.CompletedProcess[Any]:
-    """subprocess.run for a program with the library: ``run(["python", "app.py"], options={"workspace": "32MiB"}, check=True)``."""
+    """Calls subprocess.run for a program with the library: ``run(["python", "app.py"], options={"workspace": "32MiB"}, check=True)``."""
     prepared = configure_subprocess(dict(os.environ if env is None else env), **(options or {}))
     return subprocess.run(args, env=dict(prepared), **arguments)

@@ -34,14 +34,14 @@ def parse(words: list[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def python_options() -> list[str]:
-    """Python's own options, which stand before -m convshim."""
+    """Python's own options, which come before -m convshim."""
     if not hasattr(sys, "orig_argv"):  # before Python 3.10
         return subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined, no-any-return]
     words = sys.orig_argv[1:len(sys.orig_argv) - len(sys.argv) + 1]
     word = words.pop()
     if not word.startswith("-"):  # the module's name
         word = words.pop()
-    flags = word.partition("m")[0]  # of -Om, for one
+    flags = word.partition("m")[0]  # for example of -Om
     return words if flags == "-" else [*words, flags]
 
 
@@ -52,11 +52,11 @@ def main() -> None:
         return
     options, words = parse(words)
     try:
-        env = dict(configure_subprocess(None, **options))  # first, as an option that there is not has taken the program for its value
+        env = dict(configure_subprocess(None, **options))  # first, because an unknown option has used the program as its value
     except (ValueError, OSError, ConvshimError) as error:
         refuse(str(error))
     if not words:
-        refuse("which program?")
+        refuse("no program given")
     env["CONVSHIM_RUN"] = str(os.getpid())
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Finds libconvshim.so, and reaches the functions of the one that is loaded (include/convshim.h)."""
+"""Finds libconvshim.so and declares its functions (include/convshim.h)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "libconvshim.so"
 
 
 def places() -> Iterator[Path]:
-    """Where the library may be: in this package, in this Python's prefix, beside the command, built in the source tree, installed."""
+    """Folders that may contain the library: this package, this Python's prefix, the command's folder, the source tree, the system."""
     here = Path(__file__).resolve().parent
     yield here / "lib"
     yield here
@@ -52,11 +52,11 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def loaded() -> ctypes.CDLL | None:
-    """The library that this process was started with. One that was only opened later would see nothing and does not count."""
+    """The library that this process was started with. One that was opened later would intercept no call, so it does not count."""
     everything = ctypes.CDLL(None)
     return _declare(everything) if hasattr(everything, "convshim_version") else None
 
 
 def opened() -> ctypes.CDLL:
-    """The loaded library, or a copy that only answers questions about options."""
+    """The loaded library, or a copy that is used only to check options."""
     return loaded() or _declare(ctypes.CDLL(find(), mode=os.RTLD_LOCAL | os.RTLD_NOW))
