@@ -195,13 +195,15 @@ struct cs_summary_head {
         *bypass; /* objects whose convolutions are not intercepted, separated by ", ", or "" */
     int64_t
         workspace; /* the limit in force, bytes; < 0: auto, a separate one for each convolution */
+    int64_t
+        threshold; /* convolutions that require no more bytes are not tiled; <= 0: rules differ */
     const char *const *rules; /* names by index, NULL after the last; NULL: no rules */
     struct cs_summary_own own;
     struct cs_summary_gate gate;
 };
 
-/* Writes the summary into `text` like snprintf: at most 40 lines of at most 100 columns, aligned,
- * sizes in binary units. Returns the length. Empty (0) if the library saw no convolution. */
+/* Writes the summary into `text` like snprintf: lines that are never cut, tables aligned, sizes in
+ * binary units. Returns the length. Empty (0) if the library saw no convolution. */
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size);
 

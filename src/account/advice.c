@@ -8,7 +8,8 @@
 enum {
     /* Tiles of a call from which their launches matter: about 0.1 ms at the cost model's kernel_us
      * (src/decide/cost.def), in which a fast GPU moves some 300 MB. */
-    MANY = 32
+    MANY = 32,
+    LARGE = 64 << 20 /* bytes of a workspace from which a change of the program is worth advice */
 };
 
 static int64_t most_tiles(const struct cs_account *account)
@@ -36,6 +37,27 @@ static bool all_channels_last(const struct cs_account *account)
     return called > 0;
 }
 
+/* The largest workspace that can hold a copy of an NCHW input, with convshim. 0 if some convolution
+ * is 3-D: channels_last_3d slows down the normalizations of such networks. */
+static int64_t largest_conversion(const struct cs_account *account)
+{
+    int64_t most = 0, input;
+    for (int i = 0; i < account->sites; i++) {
+        const struct cs_site_facts *facts = &account->facts[i];
+        const struct cs_tensor *x = &facts->problem.tensor[CS_X];
+        if (cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
+            continue;
+        if (facts->problem.spatial == 3)
+            return 0;
+        if (facts->problem.spatial == 2 && x->dtype != CS_F32 &&
+            strcmp(cs_problem_layout(&facts->problem), "nchw") == 0 &&
+            cs_problem_tensor_span(x, &input) == CS_OK && facts->required >= input &&
+            facts->reported > most)
+            most = facts->reported;
+    }
+    return most;
+}
+
 static enum cs_reason main_reason(const struct cs_account *account)
 {
     int most = CS_REASON_NONE;
@@ -49,13 +71,17 @@ static int on_small(const struct cs_account *account, char *text, size_t size)
 {
     char required[CS_SIZE_TEXT];
     if (account->required_max > 0)
-        return snprintf(text, size,
-                        "no convolution requires more than the limit; the largest requires %s",
-                        cs_log_size_text(required, account->required_max));
+        return snprintf(
+            text, size,
+            "Nothing was tiled, because no convolution requires more than the limit. The largest "
+            "requires %s.",
+            cs_log_size_text(required, account->required_max));
     if (account->folds == 0 && all_channels_last(account))
-        return snprintf(text, size,
-                        "channels last: cuDNN requires no workspace, there is nothing to save");
-    return snprintf(text, size, "nothing to save: all convolutions are within the limit");
+        return snprintf(
+            text, size,
+            "Nothing was tiled, because cuDNN requires no workspace for channels-last tensors.");
+    return snprintf(text, size,
+                    "Nothing was tiled, because no convolution requires more than the limit.");
 }
 
 /* Why nothing was tiled, of the reasons that users can do something about. */
@@ -68,20 +94,26 @@ static int on_nothing(const struct cs_account *account, const struct cs_summary_
     if (head->workspace >= 0)
         cs_log_size_text(limit, head->workspace);
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
-        return snprintf(text, size, "policy %s only reports: use policy = fit to apply it",
-                        head->policy);
+        return snprintf(text, size, "Policy %s only reports. To tile: --policy fit", head->policy);
     if (account->passed[CS_REASON_NO_TILING] > 0)
-        return snprintf(text, size, "no tiling fits %s: try a larger workspace", limit);
+        return snprintf(text, size,
+                        "Nothing was tiled, because no tiling fits %s. Try a larger --workspace.",
+                        limit);
     if (account->passed[CS_REASON_DEAR] > 0)
         return snprintf(text, size,
-                        "tiles would cost more than they save: raise price, or write how much "
-                        "workspace may be used");
+                        "Nothing was tiled because it is predicted to be too slow. To tile anyway: "
+                        "--workspace 64MiB, or a higher --price.");
     if (account->passed[CS_REASON_PROVIDED] > 0)
         return snprintf(text, size,
-                        "the application ignores the reported size and allocates its own");
+                        "Nothing was tiled, because the program allocates its own workspaces.");
+    if (reason == CS_REASON_BELOW_PEAK)
+        return snprintf(text, size,
+                        "Nothing was tiled, because larger convolutions made the peak. To tile "
+                        "anyway: --workspace 64MiB");
     if (reason == CS_REASON_SMALL)
         return on_small(account, text, size);
-    return snprintf(text, size, "nothing was tiled; mostly: %s", cs_account_reason_text(reason));
+    return snprintf(text, size, "Nothing was tiled. Main reason: %s.",
+                    cs_account_reason_text(reason));
 }
 
 int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
@@ -92,14 +124,27 @@ int cs_advice_text(const struct cs_account *account, const struct cs_summary_hea
     text[0] = '\0';
     if (*head->bypass)
         return snprintf(text, size,
-                        "convshim doctor says what can be done about calls that bypass convshim");
+                        "Some calls bypass convshim. To find out why: convshim doctor -- COMMAND");
     if (account->tiled_calls + account->fallbacks + account->failed == 0)
         return on_nothing(account, head, text, size);
+    if (account->launches > account->tiled_calls && account->required_max > 0 &&
+        account->reported_max >= account->required_max)
+        return snprintf(text, size,
+                        "The added launches do not lower the largest workspace, %s. Its row shows "
+                        "the reason, and the option that changes it.",
+                        cs_log_size_text(more, account->reported_max));
     /* Workspace grows about as the tile does. */
     if (tiles >= MANY && head->workspace >= 0 && head->workspace < INT64_MAX / 4)
         return snprintf(text, size,
-                        "%lld tiles per call cost time: workspace = %s needs about %lld",
+                        "One call runs as %lld tiles, which takes time. With workspace = %s it is "
+                        "about %lld.",
                         (long long)tiles, cs_log_size_text(more, head->workspace * 4),
                         (long long)(tiles + 3) / 4);
+    const int64_t conversion = largest_conversion(account);
+    if (conversion >= LARGE)
+        return snprintf(text, size,
+                        "cuDNN uses up to %s to convert tensors to channels last. In PyTorch, "
+                        "compare with memory_format=torch.channels_last.",
+                        cs_log_size_text(more, conversion));
     return 0;
 }

@@ -5,7 +5,7 @@
 #include "account/account.h"
 
 enum {
-    CS_ADVICE_TEXT = 160 /* bytes that hold every advice */
+    CS_ADVICE_TEXT = 256 /* bytes that hold every advice */
 };
 
 /* An improvement that the user can make, if one is found: objects that bypass the library, reasons

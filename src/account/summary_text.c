@@ -1,5 +1,5 @@
-/* The summary that people read on standard error: headline, reasons, the convolutions that saved
- * most, own scratch, advice. */
+/* The summary that people read on standard error: the result in one line, settings, reasons, the
+ * largest workspaces that remain, the convolutions that save most, own scratch, advice. */
 #include "account/account.h"
 
 #include "account/advice.h"
@@ -10,25 +10,21 @@
 #include <string.h>
 
 enum {
-    COLUMNS = 100,
-    LINES = 40,
+    LINE = 1024, /* bytes that hold every line */
     LABEL = 18,
+    REMAINING = 5,
     SAVINGS = 10,
-    PASSED = 12, /* reasons */
-    REASON = 26  /* columns that long shapes leave to a reason */
+    ROWS = REMAINING + SAVINGS,
+    REASONS = 12 /* lines of them */
 };
-
-/* Head, calls, rules, two of what bypasses, two of workspace, plans, launches, five of own scratch,
- * turns, heading and rest of the spikes, advice. */
-_Static_assert(PASSED + SAVINGS + 18 <= LINES, "the reasons no longer fit the summary");
 
 static void append(struct cs_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* One line, never longer than COLUMNS. */
+/* One line. */
 static void append(struct cs_text *text, const char *format, ...)
 {
-    char line[COLUMNS + 1];
+    char line[LINE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
@@ -51,166 +47,200 @@ static int columns(const char *text)
     return (int)strlen(text);
 }
 
-/* Shortens to `width` columns, between words where that leaves some. */
-static void clip(char *text, size_t width)
+static const char *plural(int64_t count)
 {
-    static const char mark[] = "...";
-    if (strlen(text) <= width || width < strlen(mark))
-        return;
-    size_t end = width - strlen(mark), blank = end;
-    while (blank > 0 && text[blank] != ' ')
-        blank--;
-    memcpy(text + (blank ? blank : end), mark, sizeof mark);
+    return count == 1 ? "" : "s";
 }
 
-/* One line of the table of spikes. */
+/* The option that changes an outcome; "" if no option does. */
+static const char *option_of(const struct cs_site_facts *facts, int64_t limit)
+{
+    switch (facts->reason) {
+    case CS_REASON_NONE:
+        return limit < 0 ? "price" : "workspace";
+    case CS_REASON_SMALL:
+        return "threshold";
+    case CS_REASON_RULE:
+        return "its rule";
+    case CS_REASON_REPORT_ONLY:
+        return "policy";
+    case CS_REASON_DEAR:
+        return "price, max_slowdown";
+    case CS_REASON_BELOW_PEAK:
+        return "workspace";
+    case CS_REASON_NO_TILING:
+    case CS_REASON_NO_FALLBACK:
+        return limit < 0 ? "" : "workspace";
+    case CS_REASON_NO_GAIN:
+        return "policy";
+    default:
+        return "";
+    }
+}
+
+/* --- the tables of convolutions ----------------------------------------------------------------
+ */
+
+enum cell {
+    SHAPE,
+    ENGINE,
+    REQUIRED,
+    REPORTED,
+    OUTCOME,
+    OPTION,
+    CALLS,
+    CELLS
+};
+
 struct row {
     int site;
-    char shape[CS_PROBLEM_TEXT];
-    char engine[CS_SIZE_TEXT];
-    char required[CS_SIZE_TEXT];
-    struct cs_site_outcome_text outcome;
-    char calls[CS_SIZE_TEXT];
+    char cell[CELLS][CS_PROBLEM_TEXT];
 };
 
-struct widths {
-    int shape, engine, required, reported, tiles, outcome, calls;
+/* Rows of both tables, which share their columns. */
+struct tables {
+    int remaining, savings;
+    struct row row[ROWS];
+    int width[CELLS];
 };
 
-struct savings {
-    int rows;
-    struct row row[SAVINGS];
-    struct widths widths;
-};
+/* The workspace that the program still holds for a convolution. */
+static int64_t held(const struct cs_site_facts *facts)
+{
+    return facts->reason == CS_REASON_NONE ? facts->reported : facts->required;
+}
 
-static void fill_row(struct row *row, const struct cs_account *account)
+static int64_t saved(const struct cs_site_facts *facts)
+{
+    return facts->required - facts->reported;
+}
+
+static bool is_larger(const struct cs_site_facts *a, const struct cs_site_facts *b,
+                      int64_t (*size)(const struct cs_site_facts *facts))
+{
+    return size(a) != size(b) ? size(a) > size(b) : a->required > b->required;
+}
+
+/* Adds the executed sites of the largest positive sizes to `row`, in order; returns how many. */
+static int collect(const struct cs_account *account, struct row *row, int most,
+                   int64_t (*size)(const struct cs_site_facts *facts))
+{
+    int rows = 0;
+    for (int i = 0; i < account->sites; i++) {
+        const struct cs_site_facts *facts = &account->facts[i];
+        if (cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0 || size(facts) <= 0)
+            continue;
+        int at = rows;
+        while (at > 0 && is_larger(facts, &account->facts[row[at - 1].site], size))
+            at--;
+        if (at == most)
+            continue;
+        if (rows < most)
+            rows++;
+        for (int j = rows - 1; j > at; j--)
+            row[j].site = row[j - 1].site;
+        row[at].site = i;
+    }
+    return rows;
+}
+
+static void fill_row(struct row *row, const struct cs_account *account, int64_t limit)
 {
     const struct cs_site_facts *facts = &account->facts[row->site];
-    cs_site_problem_text(&facts->problem, row->shape, sizeof row->shape);
-    snprintf(row->engine, sizeof row->engine, "%lld", (long long)facts->engine);
-    cs_log_size_text(row->required, facts->required);
-    cs_site_outcome_text(facts, &row->outcome);
-    snprintf(row->calls, sizeof row->calls, "%lld",
+    struct cs_site_outcome_text outcome;
+    char size[CS_SIZE_TEXT];
+    cs_site_outcome_text(facts, &outcome);
+    cs_site_problem_text(&facts->problem, row->cell[SHAPE], sizeof row->cell[SHAPE]);
+    snprintf(row->cell[ENGINE], CS_PROBLEM_TEXT, "%lld", (long long)facts->engine);
+    snprintf(row->cell[REQUIRED], CS_PROBLEM_TEXT, "%s", cs_log_size_text(size, facts->required));
+    snprintf(row->cell[REPORTED], CS_PROBLEM_TEXT, "%s", cs_log_size_text(size, facts->reported));
+    snprintf(row->cell[OUTCOME], CS_PROBLEM_TEXT, "%s", outcome.tiles);
+    snprintf(row->cell[OPTION], CS_PROBLEM_TEXT, "%s", option_of(facts, limit));
+    snprintf(row->cell[CALLS], CS_PROBLEM_TEXT, "%lld",
              (long long)cs_account_site_count(&account->site[row->site], CS_COUNT_CALLS));
 }
 
-static bool is_larger(const struct cs_site *a, const struct cs_site *b)
+static void append_cells(struct cs_text *text, const int width[CELLS], const char *shape,
+                         const char *const cell[CELLS])
 {
-    return a->saved != b->saved ? a->saved > b->saved : a->required > b->required;
+    append(text, "%-*s  %*s  %*s  %*s  %-*s  %-*s  %*s", width[SHAPE] + 2, shape, width[ENGINE],
+           cell[ENGINE], width[REQUIRED], cell[REQUIRED], width[REPORTED], cell[REPORTED],
+           width[OUTCOME], cell[OUTCOME], width[OPTION], cell[OPTION], width[CALLS], cell[CALLS]);
 }
 
-/* The largest sites that were executed, in order. */
-static void collect(const struct cs_account *account, struct savings *savings)
-{
-    savings->rows = 0;
-    for (int i = 0; i < account->sites; i++) {
-        const struct cs_site *site = &account->site[i];
-        if (cs_account_site_count(site, CS_COUNT_CALLS) == 0 || site->required == 0)
-            continue;
-        int at = savings->rows;
-        while (at > 0 && is_larger(site, &account->site[savings->row[at - 1].site]))
-            at--;
-        if (at == SAVINGS)
-            continue;
-        if (savings->rows < SAVINGS)
-            savings->rows++;
-        for (int j = savings->rows - 1; j > at; j--)
-            savings->row[j].site = savings->row[j - 1].site;
-        savings->row[at].site = i;
-    }
-    for (int i = 0; i < savings->rows; i++)
-        fill_row(&savings->row[i], account);
-}
+static const char *const title[CELLS] = {
+    "", "engine", "required", "reported", "tiles or reason", "option", "calls"};
 
-/* As wide as the cells; long reasons, then long shapes, give way if a line would be too long. */
-static void measure(struct savings *savings, int64_t other_calls)
+static void append_table(struct cs_text *text, const char *name, const struct row *row, int rows,
+                         const int width[CELLS])
 {
-    struct widths widths = {.engine = columns("engine"),
-                            .required = columns("required"),
-                            .reported = columns("reported"),
-                            .tiles = columns("tiles"),
-                            .calls = larger(digits(other_calls), columns("calls"))};
-    int reason = 0;
-    for (int i = 0; i < savings->rows; i++) {
-        const struct row *row = &savings->row[i];
-        widths.shape = larger(widths.shape, columns(row->shape));
-        widths.engine = larger(widths.engine, columns(row->engine));
-        widths.required = larger(widths.required, columns(row->required));
-        widths.reported = larger(widths.reported, columns(row->outcome.reported));
-        widths.calls = larger(widths.calls, columns(row->calls));
-        if (row->outcome.reported[0])
-            widths.tiles = larger(widths.tiles, columns(row->outcome.tiles));
-        else
-            reason = larger(reason, columns(row->outcome.tiles));
-    }
-    int gaps = 2 + 2 + 2 + 2 + 2;
-    int room = COLUMNS - gaps - widths.engine - widths.required - widths.calls;
-    widths.outcome = widths.reported + 2 + widths.tiles;
-    int least = larger(widths.outcome, reason < REASON ? reason : REASON);
-    if (widths.shape > room - least)
-        widths.shape = room - least;
-    if (reason > room - widths.shape)
-        reason = room - widths.shape;
-    widths.outcome = larger(reason, widths.outcome);
-    savings->widths = widths;
-}
-
-static void append_row(struct cs_text *text, struct row *row, const struct widths *widths)
-{
-    char outcome[COLUMNS + 1];
-    clip(row->shape, (size_t)widths->shape);
-    if (row->outcome.reported[0])
-        snprintf(outcome, sizeof outcome, "%*s  %s", widths->reported, row->outcome.reported,
-                 row->outcome.tiles);
-    else
-        snprintf(outcome, sizeof outcome, "%s", row->outcome.tiles);
-    clip(outcome, (size_t)widths->outcome);
-    append(text, "  %-*s  %*s  %*s  %-*s  %*s", widths->shape, row->shape, widths->engine,
-           row->engine, widths->required, row->required, widths->outcome, outcome, widths->calls,
-           row->calls);
-}
-
-static void append_savings(struct cs_text *text, struct savings *savings, int64_t other_calls)
-{
-    const struct widths *widths = &savings->widths;
-    if (savings->rows == 0)
+    if (rows == 0)
         return;
-    append(text, "%-*s  %*s  %*s  %*s  %-*s  %*s", widths->shape + 2, "largest savings",
-           widths->engine, "engine", widths->required, "required", widths->reported, "reported",
-           widths->outcome - widths->reported - 2, "tiles", widths->calls, "calls");
-    for (int i = 0; i < savings->rows; i++)
-        append_row(text, &savings->row[i], widths);
-    if (other_calls)
-        append(text, "  %-*s%*lld",
-               widths->shape + widths->engine + widths->required + widths->outcome + 8,
-               "other convolutions, not listed one by one", widths->calls, (long long)other_calls);
+    append_cells(text, width, name, title);
+    for (int i = 0; i < rows; i++) {
+        char shape[CS_PROBLEM_TEXT + 2];
+        const char *cell[CELLS];
+        for (int c = 0; c < CELLS; c++)
+            cell[c] = row[i].cell[c];
+        snprintf(shape, sizeof shape, "  %s", row[i].cell[SHAPE]);
+        append_cells(text, width, shape, cell);
+    }
+}
+
+static void append_tables(struct cs_text *text, const struct cs_account *account, int64_t limit)
+{
+    struct tables tables;
+    long long others = account->folded[CS_COUNT_CALLS];
+    tables.remaining = collect(account, tables.row, REMAINING, held);
+    tables.savings = collect(account, tables.row + tables.remaining, SAVINGS, saved);
+    for (int c = 0; c < CELLS; c++)
+        tables.width[c] = columns(title[c]);
+    tables.width[SHAPE] = columns("largest workspaces now");
+    for (int i = 0; i < tables.remaining + tables.savings; i++) {
+        fill_row(&tables.row[i], account, limit);
+        for (int c = 0; c < CELLS; c++)
+            tables.width[c] = larger(tables.width[c], columns(tables.row[i].cell[c]));
+    }
+    append_table(text, "largest workspaces now", tables.row, tables.remaining, tables.width);
+    append_table(text, "largest savings", tables.row + tables.remaining, tables.savings,
+                 tables.width);
+    if (others > 0)
+        append(text, "  %lld calls of other convolutions, which are not listed", others);
+}
+
+/* --- the lines above and below -----------------------------------------------------------------
+ */
+
+/* The result, for people. */
+static void append_result(struct cs_text *text, const struct cs_account *account)
+{
+    char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], launches[64] = "";
+    long long calls = account->calls, tiled = account->tiled_calls;
+    long long possible = account->passed[CS_REASON_REPORT_ONLY];
+    long long extra = account->launches - account->tiled_calls;
+    cs_log_size_text(required, account->required_max);
+    cs_log_size_text(reported, account->reported_max);
+    if (extra > 0)
+        snprintf(launches, sizeof launches, "; %lld launch%s added", extra, extra == 1 ? "" : "es");
+    if (account->required_max == 0 && account->reported_max == 0)
+        append(text, "no workspace required; %lld of %lld call%s tiled%s", tiled, calls,
+               plural(calls), launches);
+    else if (possible > 0)
+        append(text,
+               "largest workspace %s, %s if policy fit is used; %lld of %lld call%s would be tiled",
+               required, reported, possible + tiled, calls, plural(calls));
+    else
+        append(text, "largest workspace %s without convshim, %s with; %lld of %lld call%s tiled%s",
+               required, reported, tiled, calls, plural(calls), launches);
 }
 
 static void append_head(struct cs_text *text, const struct cs_summary_head *head)
 {
-    char start[COLUMNS + 1], known[40] = "";
+    char known[40] = "";
     if (head->known > 0)
         snprintf(known, sizeof known, " (%d convolutions known)", head->known);
-    snprintf(start, sizeof start, "convshim %s%s%s, policy %s%s, ", head->version,
-             *head->vendor ? ", " : "", head->vendor, head->policy, known);
-    size_t room = COLUMNS - strlen(start), length = strlen(head->config);
-    /* Of a long path the end says more. */
-    if (!length)
-        append(text, "%sbuilt-in defaults", start);
-    else if (length <= room)
-        append(text, "%s%s", start, head->config);
-    else
-        append(text, "%s...%s", start, head->config + (room > 3 ? length - (room - 3) : length));
-}
-
-static void append_calls(struct cs_text *text, const struct cs_account *account, int width)
-{
-    long long passed = 0;
-    for (int i = 0; i < CS_REASONS; i++)
-        passed += account->passed[i];
-    append(text, "%-*s%*lld %s: %lld tiled, %lld not tiled", LABEL, "convolutions", width,
-           (long long)account->calls, account->calls == 1 ? "call" : "calls",
-           (long long)account->tiled_calls, passed);
+    append(text, "convshim %s%s%s, policy %s%s, %s", head->version, *head->vendor ? ", " : "",
+           head->vendor, head->policy, known, *head->config ? head->config : "built-in defaults");
 }
 
 /* Of those left the most frequent reason, CS_REASON_NONE if there is none; *calls_p and *reasons_p
@@ -229,22 +259,29 @@ static int most_frequent(const int64_t left[CS_REASONS], int64_t *calls_p, int *
 }
 
 /* The reasons, most frequent first. */
-static void append_passed(struct cs_text *text, const struct cs_account *account, int width)
+static void append_passed(struct cs_text *text, const struct cs_account *account,
+                          const struct cs_summary_head *head)
 {
+    char size[CS_SIZE_TEXT], threshold[48] = "";
+    const int width = digits(account->calls);
+    if (head->threshold > 0)
+        snprintf(threshold, sizeof threshold, " (threshold %s)",
+                 cs_log_size_text(size, head->threshold));
     int64_t left[CS_REASONS], calls;
     for (int i = 0; i < CS_REASONS; i++)
         left[i] = account->passed[i];
-    for (int row = 1, reasons; row <= PASSED; row++) {
+    for (int row = 1, reasons; row <= REASONS; row++) {
         int most = most_frequent(left, &calls, &reasons);
         const char *label = row == 1 ? "not tiled" : "";
         if (!most)
             break;
-        if (row == PASSED && reasons > 1)
-            append(text, "%-*s%*lld for %d further reasons", LABEL, label, width, (long long)calls,
+        if (row == REASONS && reasons > 1)
+            append(text, "%-*s%*lld for %d other reasons", LABEL, label, width, (long long)calls,
                    reasons);
         else
-            append(text, "%-*s%*lld %s", LABEL, label, width, (long long)left[most],
-                   cs_account_reason_text((enum cs_reason)most));
+            append(text, "%-*s%*lld %s%s", LABEL, label, width, (long long)left[most],
+                   cs_account_reason_text((enum cs_reason)most),
+                   most == CS_REASON_SMALL ? threshold : "");
         left[most] = 0;
     }
 }
@@ -254,7 +291,7 @@ static void append_passed(struct cs_text *text, const struct cs_account *account
 static void append_rules(struct cs_text *text, const struct cs_account *account,
                          const char *const *rules)
 {
-    char line[COLUMNS * 2] = "";
+    char line[LINE - LABEL] = "";
     size_t length = 0;
     if (!rules || !*rules)
         return;
@@ -262,26 +299,27 @@ static void append_rules(struct cs_text *text, const struct cs_account *account,
         length +=
             (size_t)snprintf(line + length, sizeof line - length, "%s%lld %s", i > 0 ? ", " : "",
                              (long long)cs_account_rule(account, i + 1), rules[i]);
-    clip(line, COLUMNS - LABEL);
     append(text, "%-*s%s", LABEL, "followed rules", line);
 }
 
 static void append_bypass(struct cs_text *text, const char *objects)
 {
-    char names[COLUMNS + 1];
     if (!*objects)
         return;
-    snprintf(names, sizeof names, "%s", objects);
-    clip(names, COLUMNS - LABEL);
-    append(text, "%-*s%s", LABEL, "bypassed by", names);
-    append(text, "%-*s(cuDNN 8, RTLD_DEEPBIND or cuDNN inside: these convolutions are not seen)",
-           LABEL, "");
+    append(text, "%-*s%s", LABEL, "bypassed by", objects);
+    append(
+        text,
+        "%-*stheir convolutions are not intercepted (cuDNN 8, RTLD_DEEPBIND, or cuDNN linked in)",
+        LABEL, "");
 }
 
 /* Of what was called. */
-static void append_raised(struct cs_text *text, const struct cs_account *account)
+static void append_raised(struct cs_text *text, const struct cs_account *account,
+                          const struct cs_summary_head *head)
 {
-    char size[CS_SIZE_TEXT];
+    char size[CS_SIZE_TEXT], limit[CS_SIZE_TEXT] = "the limit";
+    if (head->workspace >= 0)
+        cs_log_size_text(limit, head->workspace);
     int64_t most = 0, raised = 0;
     for (int i = 0; i < account->sites; i++) {
         const struct cs_site_facts *facts = &account->facts[i];
@@ -292,48 +330,30 @@ static void append_raised(struct cs_text *text, const struct cs_account *account
     }
     if (raised > 0)
         append(text,
-               "%-*slimit raised for %lld of them, up to %s: tiles of less are too dear or none",
-               LABEL, "", (long long)raised, cs_log_size_text(size, most));
+               "%-*s%lld convolution%s more than %s (up to %s): smaller tiles would be too "
+               "slow, or are impossible",
+               LABEL, "limit", (long long)raised, raised == 1 ? " uses" : "s use", limit,
+               cs_log_size_text(size, most));
 }
 
-static void append_workspace(struct cs_text *text, const struct cs_account *account, int64_t limit)
+static void append_refused(struct cs_text *text, int64_t refused)
 {
-    char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], saved[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
-    int64_t required_max = account->required_max, reported_max = account->reported_max;
-    cs_log_size_text(required, required_max);
-    cs_log_size_text(reported, reported_max);
-    cs_log_size_text(saved, required_max > reported_max ? required_max - reported_max : 0);
-    if (limit < 0)
-        snprintf(most, sizeof most, "auto");
-    else
-        cs_log_size_text(most, limit);
-    if (required_max == 0 && reported_max == 0)
-        return;
-    if (account->passed[CS_REASON_REPORT_ONLY] > 0)
-        append(text, "%-*s%s largest required, %s could be saved (limit %s)", LABEL, "workspace",
-               required, saved, most);
-    else
-        append(text, "%-*s%s largest required, %s largest reported (limit %s)", LABEL, "workspace",
-               required, reported, most);
-    append_raised(text, account);
-}
-
-static void append_refused(struct cs_text *text, const struct cs_account *account, int width)
-{
-    long long refused = account->refused;
     if (refused > 0)
-        append(text, "%-*s%*lld refused: no tiling fits the limit, other engines do (untileable)",
-               LABEL, "plans", width, refused);
+        append(text,
+               "%-*s%lld refused, so that the program takes an engine that fits the limit (option "
+               "untileable)",
+               LABEL, "plans", (long long)refused);
 }
 
-static void append_launches(struct cs_text *text, const struct cs_account *account, int64_t extra,
-                            int width)
+static void append_failures(struct cs_text *text, const struct cs_account *account)
 {
-    char lanes[40] = "";
-    if (account->lanes > 1)
-        snprintf(lanes, sizeof lanes, ", on up to %lld lanes", (long long)account->lanes);
-    append(text, "%-*s%*lld (fallback plan %lld, failed %lld)%s", LABEL, "extra launches", width,
-           (long long)extra, (long long)account->fallbacks, (long long)account->failed, lanes);
+    long long fallbacks = account->fallbacks, failed = account->failed;
+    if (fallbacks > 0)
+        append(text, "%-*s%lld call%s ran on the slow fallback plan", LABEL, "fallback plan",
+               fallbacks, plural(fallbacks));
+    if (failed > 0)
+        append(text, "%-*s%lld call%s ended with an error of cuDNN", LABEL, "failed", failed,
+               plural(failed));
 }
 
 /* One line of own scratch, under the first one's label. */
@@ -358,7 +378,7 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
     append(text, "%-*s%s held at most (limit %s)%s", LABEL, "own scratch", peak, limit,
            allocations);
     append_bytes(text, own->captured, "in CUDA graphs at the end");
-    append_bytes(text, own->lost, "not used again: the device did not say when it was free");
+    append_bytes(text, own->lost, "cannot be reused: its last use could not be tracked");
     if (own->handed_over > 0)
         append(text, "%-*shanded from stream to stream %lld %s", LABEL, "",
                (long long)own->handed_over, own->handed_over == 1 ? "time" : "times");
@@ -374,9 +394,11 @@ static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate
     if (gate->nanoseconds % tenth >= tenth / 2)
         tenths++;
     if (gate->waits > 0)
-        append(text, "%-*s%lld waits of %lld.%lld s in all, %lld timed out%s", LABEL, "gate",
-               (long long)gate->waits, tenths / 10, tenths % 10, (long long)gate->timed_out,
-               gate->given_up ? ", gate left open" : "");
+        append(text,
+               "%-*sthreads waited %lld times for another's memory peak, %lld.%lld s in all; %lld "
+               "timed out%s",
+               LABEL, "turns", (long long)gate->waits, tenths / 10, tenths % 10,
+               (long long)gate->timed_out, gate->given_up ? ", turn-taking is off now" : "");
 }
 
 static void append_advice(struct cs_text *text, const struct cs_account *account,
@@ -385,7 +407,6 @@ static void append_advice(struct cs_text *text, const struct cs_account *account
     char advice[CS_ADVICE_TEXT];
     if (cs_advice_text(account, head, advice, sizeof advice) <= 0)
         return;
-    clip(advice, COLUMNS - LABEL);
     append(text, "%-*s%s", LABEL, "advice", advice);
 }
 
@@ -393,27 +414,21 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
                     char *text, size_t size)
 {
     struct cs_text out = {.at = text, .size = size};
-    struct savings savings;
-    int64_t extra = account->launches - account->tiled_calls;
-    int64_t other_calls = account->folded[CS_COUNT_CALLS];
     if (size > 0)
         text[0] = '\0';
     if (account->calls == 0)
         return 0;
-    int width = larger(digits(account->calls), digits(extra));
+    append_result(&out, account);
     append_head(&out, head);
-    append_calls(&out, account, width);
-    append_passed(&out, account, width);
+    append_passed(&out, account, head);
     append_rules(&out, account, head->rules);
     append_bypass(&out, head->bypass);
-    append_workspace(&out, account, head->workspace);
-    append_refused(&out, account, width);
-    append_launches(&out, account, extra, width);
+    append_raised(&out, account, head);
+    append_refused(&out, account->refused);
+    append_failures(&out, account);
     append_own(&out, &head->own);
     append_gate(&out, &head->gate);
-    collect(account, &savings);
-    measure(&savings, other_calls);
-    append_savings(&out, &savings, other_calls);
+    append_tables(&out, account, head->workspace);
     append_advice(&out, account, head);
     return out.length;
 }

@@ -8,6 +8,7 @@
 #include "config/option.h"
 #include "config/option_text.h"
 #include "config/program.h"
+#include "decide/decide.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #define READER "; convshim report shows it"
 
 enum {
-    SUMMARY_BYTES = 8192,
+    SUMMARY_BYTES = 16384,
     COMMAND_BYTES = 4096,
     BYPASS_BYTES = 200
 };
@@ -121,6 +122,8 @@ static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const c
                                     .config = cs->config.source,
                                     .bypass = bypass,
                                     .workspace = cs->limits.workspace,
+                                    .threshold =
+                                        cs->rules.count == 0 ? cs_decide_ignored(&cs->limits) : 0,
                                     .own = own_of(cs),
                                     .gate = turns_of(cs)};
 }

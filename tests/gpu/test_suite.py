@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 @test
 def summaries_of_two_processes_are_added():
-    small = {"id": "SMALL", "text": "workspace within the limit"}
+    small = {"id": "SMALL", "text": "needs no more than the limit"}
     totals = {"calls": 35, "tiled": 20, "fallback": 2, "failed": 1, "not_tiled": [{**small, "calls": 7}]}
     totals.update(extra_launches=60, required_max=541589504, reported_max=1024)
     totals["not_tiled"].append({"id": "DTYPE", "text": "another type", "calls": 5})
@@ -34,12 +34,12 @@ def summaries_of_two_processes_are_added():
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         whole = summaries.total(summaries.read(paths))
-    same(whole["reasons"], {"workspace within the limit": 8, "another type": 5})
+    same(whole["reasons"], {"needs no more than the limit": 8, "another type": 5})
     same((whole["processes"], whole["calls"], whole["tiled"], whole["not_tiled"]), (2, 36, 20, 13))
     same((whole["required"], whole["reported"], whole["fallback"], whole["failed"]), (541589504, 1024, 2, 1))
     same(
         summaries.in_words(whole),
-        "20 of 36 tiled; 8 not tiled: workspace within the limit; 2 on the fallback plan, 1 failed",
+        "20 of 36 tiled; 8 not tiled: needs no more than the limit; 2 on the fallback plan, 1 failed",
     )
     same(summaries.in_words(summaries.total([])), "saw no convolution")
 

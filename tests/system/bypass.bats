@@ -132,7 +132,7 @@ expect_no_bypass()
     done
     SUMMARY=text bypass "${words[@]}" plain libplain.so
     expect_line shimmed.err ' libbound_past_the_preload_1\.so, libbound_past_the_preload_2\.so,\.\.\.$'
-    expect_line shimmed.err '\(.*these convolutions are not seen\)$'
+    expect_line shimmed.err 'their convolutions are not intercepted \(.*\)$'
 }
 
 @test "all libraries bound past the preload: no convolution is seen, and no message is printed" {

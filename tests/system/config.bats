@@ -301,7 +301,7 @@ unreadable()
     [ -r "${logs[0]}" ] || fail "there is no log file"
     expect_equal "lines with that process id" "$(grep -c "^convshim\[$pid\]: " "${logs[0]}")" "$(wc -l <"${logs[0]}")"
     expect_line "${logs[0]}" 'workspace: "0" is not allowed'
-    expect_line "${logs[0]}" 'convolutions +1 call'
+    expect_line "${logs[0]}" ' of 1 call tiled'
 }
 
 # bats test_tags=quick
@@ -309,7 +309,7 @@ unreadable()
     named_file < <(echo "log_file = $BATS_TEST_TMPDIR/from-ini.txt")
     CONVSHIM_SUMMARY=text run_program
     expect_empty shimmed.err
-    expect_line from-ini.txt 'convolutions +1 call'
+    expect_line from-ini.txt ' of 1 call tiled'
 }
 
 @test "standard output is the program's alone" {

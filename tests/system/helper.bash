@@ -254,16 +254,20 @@ counted()
 # The same from the text, for tests that write no JSON.
 counted_in_text()
 {
-    local pattern
+    local pattern absent=
     case $1 in
-        calls) pattern='convolutions +([0-9]+) calls?:' ;;
-        tiled) pattern='calls?: ([0-9]+) tiled' ;;
-        not_tiled) pattern='tiled, ([0-9]+) not tiled' ;;
-        extra) pattern='extra launches +(-?[0-9]+)' ;;
-        fallback) pattern='[(,] ?fallback plan ([0-9]+)' ;;
-        failed) pattern='[(,] ?failed ([0-9]+)' ;;
+        calls) pattern='of ([0-9]+) calls? (would be )?tiled' ;;
+        tiled) pattern='[;,] ([0-9]+) of [0-9]+ calls? tiled' ;;
+        not_tiled)
+            echo $(($(counted_in_text calls "$2") - $(counted_in_text tiled "$2") - $(counted_in_text fallback "$2") - $(counted_in_text failed "$2")))
+            return
+            ;;
+        extra) pattern='; ([0-9]+) launch(es)? added' absent=0 ;;
+        fallback) pattern='fallback plan +([0-9]+) calls? ran' absent=0 ;;
+        failed) pattern='failed +([0-9]+) calls? ended' absent=0 ;;
     esac
-    sed -nE "s/^convshim\[[0-9]+\]:.*$pattern.*/\1/p" "$2" | grep . || fail "the summary in $2 does not tell $1"
+    sed -nE "s/^convshim\[[0-9]+\]:.*$pattern.*/\1/p" "$2" | grep . || echo "$absent" | grep . ||
+        fail "the summary in $2 does not tell $1"
 }
 
 # summary EXPRESSION: of the summary `s` of the last run, in python.

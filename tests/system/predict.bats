@@ -187,7 +187,7 @@ END
 @test "channels last: no spike, and the explanation contains the reason" {
     expect_predicted 0 "${SPIKE[@]}" --layout nhwc --format csv
     expect_true "workspace" "$(column workspace_bytes) < 1 << 20"
-    expect_equal "reason" "$(column reason)" "workspace within the limit"
+    expect_equal "reason" "$(column reason)" "needs no more than the limit"
     expect_predicted 0 "${SPIKE[@]}"
     expect_line predict.out 'as much as a copy of input, filter and output'
     expect_line predict.out 'for the conversion to channels-last \(without: [0-9]+ B\)'
@@ -252,7 +252,7 @@ END
     expect_predicted 0 "${SPIKE[@]}" --policy fixed --tiles 8 --format csv
     expect_equal "tiles" "$(column tiles)" 8
     expect_predicted 0 "${SPIKE[@]}" --workspace 1GiB --format csv
-    expect_equal "reason" "$(column reason)" "workspace within the limit"
+    expect_equal "reason" "$(column reason)" "needs no more than the limit"
     expect_empty predict.err
     for policy in budget measure; do
         [ ! -e "$ROOT/policies/$policy.c" ] || { predict "${SPIKE[@]}" --policy "$policy" && expect_line predict.err "policy $policy"; }

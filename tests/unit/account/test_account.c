@@ -11,7 +11,8 @@ static const struct cs_summary_head head = {.version = "0.1.0",
                                             .policy = "fit",
                                             .config = "",
                                             .bypass = "",
-                                            .workspace = 64 << 20};
+                                            .workspace = 64 << 20,
+                                            .threshold = 64 << 20};
 
 static struct cs_site_ref site_with(struct cs_account *account, const struct cs_site_facts *facts)
 {
@@ -243,7 +244,7 @@ static void site_text_contains_its_properties(void)
 static void reasons_have_their_texts(void)
 {
     CHECK_STR(cs_account_reason_text(CS_REASON_NONE), "");
-    CHECK_STR(cs_account_reason_text(CS_REASON_SMALL), "workspace within the limit");
+    CHECK_STR(cs_account_reason_text(CS_REASON_SMALL), "needs no more than the limit");
     CHECK_STR(cs_account_reason_text((enum cs_reason)(CS_REASONS - 1)), "out of host memory");
     CHECK_STR(cs_account_reason_text(CS_REASONS), "");
     CHECK_STR(cs_account_reason_text((enum cs_reason) - 1), "");
@@ -271,9 +272,9 @@ static void check_form(void)
     int lines = 0;
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1, lines++) {
         size_t length = strcspn(line, "\n");
-        CHECK(length > 0 && length <= 100 && line[length] == '\n' && line[length - 1] != ' ');
+        CHECK(length > 0 && line[length] == '\n' && line[length - 1] != ' ');
     }
-    CHECK(lines <= 40);
+    CHECK(lines <= 50);
 }
 
 static void check_golden(const char *name)
@@ -310,15 +311,16 @@ static void the_summary_of_a_report(void)
 static void bypassing_libraries_are_named(void)
 {
     static const char rest[] =
-        "\n                  (cuDNN 8, RTLD_DEEPBIND or cuDNN inside: these convolutions are "
-        "not seen)\nworkspace ";
+        "\n                  their convolutions are not intercepted (cuDNN 8, RTLD_DEEPBIND, or "
+        "cuDNN linked in)\nlargest ";
     const struct {
         const char *objects, *line;
     } cases[] = {
         {"libdeep.so", "\nbypassed by       libdeep.so"},
         {"libdeep.so, libinside.so.1", "\nbypassed by       libdeep.so, libinside.so.1"},
         {"liba_library_with_a_long_name.so, libanother_one.so.12, libthis_one_is_cut_off.so.2.0",
-         "\nbypassed by       liba_library_with_a_long_name.so, libanother_one.so.12,..."}};
+         "\nbypassed by       liba_library_with_a_long_name.so, libanother_one.so.12, "
+         "libthis_one_is_cut_off.so.2.0"}};
     struct cs_account *account = decoder(CS_REASON_NONE);
     summarise(account, &head);
     CHECK(!strstr(text, "bypassed"));
@@ -359,17 +361,20 @@ static void advice_is_given_where_there_is_some(void)
         const char *advice;
     } cases[] = {
         {false, 5 << 20, CS_REASON_SMALL,
-         "no convolution requires more than the limit; the largest requires 5 MiB"},
+         "Nothing was tiled, because no convolution requires more than the limit. The largest "
+         "requires 5 MiB."},
         {true, 0, CS_REASON_SMALL,
-         "channels last: cuDNN requires no workspace, there is nothing to save"},
-        {false, 0, CS_REASON_SMALL, "nothing to save: all convolutions are within the limit"},
-        {false, 1 << 30, CS_REASON_NO_TILING, "no tiling fits 64 MiB: try a larger workspace"},
+         "Nothing was tiled, because cuDNN requires no workspace for channels-last tensors."},
+        {false, 0, CS_REASON_SMALL,
+         "Nothing was tiled, because no convolution requires more than the limit."},
+        {false, 1 << 30, CS_REASON_NO_TILING,
+         "Nothing was tiled, because no tiling fits 64 MiB. Try a larger --workspace."},
         {false, 1 << 30, CS_REASON_NO_GAIN,
-         "nothing was tiled; mostly: policy finds no tiling worthwhile"},
+         "Nothing was tiled. Main reason: policy finds no tiling worthwhile."},
         {false, 1 << 30, CS_REASON_PROVIDED,
-         "the application ignores the reported size and allocates its own"},
+         "Nothing was tiled, because the program allocates its own workspaces."},
         {false, 1 << 30, CS_REASON_VENDOR,
-         "nothing was tiled; mostly: cuDNN refused the tile plans"},
+         "Nothing was tiled. Main reason: cuDNN refused the tile plans."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char want[200];
@@ -385,13 +390,16 @@ static void advice_is_given_where_there_is_some(void)
 
 static void advice_is_not_given_where_all_is_well(void)
 {
-    struct cs_account *account = decoder(CS_REASON_NONE);
+    struct cs_account *account = new_account();
+    struct cs_problem small = problem_of(2, 512, 512, 512, CS_F16);
+    struct cs_site_facts well = facts_of(&small, 500 * mib, 49 * mib, 5);
+    run(account, &well, 1);
     summarise(account, &head);
     CHECK(!strstr(text, "advice"));
     struct cs_summary_head bypassed = head;
     bypassed.bypass = "libdeep.so";
     summarise(account, &bypassed);
-    CHECK(strstr(text, "\nadvice            convshim doctor says what can be done about") != NULL);
+    CHECK(strstr(text, "\nadvice            Some calls bypass convshim. To find out why") != NULL);
     struct cs_problem problem = problem_of(2, 512, 512, 4096, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 30000 * mib, 64 * mib, 130);
     site_with(account, &facts);
@@ -399,16 +407,16 @@ static void advice_is_not_given_where_all_is_well(void)
     CHECK(!strstr(text, "advice")); /* it was not called */
     run(account, &facts, 1);
     summarise(account, &head);
-    CHECK(strstr(text, "130 tiles per call cost time: workspace = 256 MiB needs about 33\n") !=
-          NULL);
+    CHECK(strstr(text, "One call runs as 130 tiles, which takes time. With workspace = 256 MiB it "
+                       "is about 33.\n") != NULL);
     check_form();
     struct cs_summary_head large = head; /* as long as there is such a size */
     large.workspace = INT64_MAX / 4 - 1;
     summarise(account, &large);
-    CHECK(strstr(text, "130 tiles per call cost time") != NULL);
+    CHECK(strstr(text, "One call runs as 130 tiles") != NULL);
     large.workspace = INT64_MAX / 4;
     summarise(account, &large);
-    CHECK(!strstr(text, "130 tiles per call cost time"));
+    CHECK(!strstr(text, "One call runs as 130 tiles"));
     free(account);
 }
 
@@ -423,12 +431,11 @@ static void limits_that_were_raised_are_named(void)
     facts.raised = true;
     struct cs_site_ref site = site_with(account, &facts);
     summarise(account, &automatic);
-    CHECK(strstr(text, " largest reported (limit auto)\n") != NULL);
     CHECK(!strstr(text, "raised")); /* it was not called */
     cs_account_tiled(account, &site, 11, 1);
     summarise(account, &automatic);
-    CHECK(strstr(
-        text, "limit raised for 1 of them, up to 120 MiB: tiles of less are too dear or none\n"));
+    CHECK(strstr(text, "limit             1 convolution uses more than the limit (up to 120 MiB): "
+                       "smaller tiles would be too slow, or are impossible\n"));
     CHECK(strstr(text, " H x 11, raised "));
     check_form();
     free(account);
@@ -489,15 +496,17 @@ static void own_scratch_is_omitted_if_unused(void)
         with.own = cases[i].own;
         summarise(account, &with);
         snprintf(want, sizeof want,
-                 "\nextra launches    788 (fallback plan 0, failed 0)\n%slargest ", cases[i].lines);
+                 "no safe way to run within the limit if tiling fails\n%slargest workspaces now ",
+                 cases[i].lines);
         CHECK(strstr(text, want) != NULL);
         check_form();
     }
     struct cs_summary_head gate = head;
     gate.gate = (struct cs_summary_gate){.waits = 2, .nanoseconds = 50000000};
     summarise(account, &gate);
-    CHECK(
-        strstr(text, "failed 0)\ngate              2 waits of 0.1 s in all, 0 timed out\nlargest"));
+    CHECK(strstr(text,
+                 "\nturns             threads waited 2 times for another's memory peak, 0.1 s "
+                 "in all; 0 timed out\nlargest"));
     free(account);
 }
 
@@ -557,16 +566,13 @@ static void rules_that_fill_their_line(void)
         found += strlen("\nfollowed rules    ");
         snprintf(line, sizeof line, "%.*s", (int)strcspn(found, "\n"), found);
         snprintf(whole, sizeof whole, "0 %s, 0 b", name);
-        if (strcmp(line, whole) != 0) {
-            size_t kept = strlen(line) - strlen("...");
-            CHECK(length > 40 && strncmp(line, whole, kept) == 0);
-            CHECK_STR(line + kept, "...");
-        }
+        CHECK_STR(line, whole);
         check_form();
     }
     cs_account_refused(account);
     summarise(account, &head);
-    CHECK(strstr(text, " 1 refused: no tiling fits the limit, other engines do (untileable)\n"));
+    CHECK(strstr(text,
+                 "\nplans             1 refused, so that the program takes an engine that fits"));
     free(account);
 }
 
@@ -604,7 +610,7 @@ static void the_summary_of_a_large_program(void)
     long_head.gate = (struct cs_summary_gate){INT64_MAX, INT64_MAX, INT64_MAX, true};
     summarise(account, &long_head);
     check_form();
-    CHECK(strstr(text, "not listed one by one") != NULL);
+    CHECK(strstr(text, "of other convolutions, which are not listed") != NULL);
     free(account);
 }
 

@@ -40,13 +40,18 @@ static void many_tiles(void)
         const char *advice;
     } rows[] = {
         {31, 1 << 20, ""},
-        {32, 1 << 20, "32 tiles per call cost time: workspace = 4 MiB needs about 8"},
-        {33, 1 << 20, "33 tiles per call cost time: workspace = 4 MiB needs about 9"},
-        {36, 1 << 20, "36 tiles per call cost time: workspace = 4 MiB needs about 9"},
-        {37, 0, "37 tiles per call cost time: workspace = 0 B needs about 10"},
+        {32, 1 << 20,
+         "One call runs as 32 tiles, which takes time. With workspace = 4 MiB it is about 8."},
+        {33, 1 << 20,
+         "One call runs as 33 tiles, which takes time. With workspace = 4 MiB it is about 9."},
+        {36, 1 << 20,
+         "One call runs as 36 tiles, which takes time. With workspace = 4 MiB it is about 9."},
+        {37, 0,
+         "One call runs as 37 tiles, which takes time. With workspace = 0 B it is about 10."},
         {100, -1, ""},
         {100, INT64_MAX / 4, ""},
-        {100, INT64_MAX / 4 - 1, "100 tiles per call cost time: workspace = 8 EiB needs about 25"},
+        {100, INT64_MAX / 4 - 1,
+         "One call runs as 100 tiles, which takes time. With workspace = 8 EiB it is about 25."},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cs_account *account = tiled_into(rows[i].tiles, 1);
@@ -67,10 +72,14 @@ static void the_most_tiles_count(void)
         struct cs_site_facts facts = facts_of(&problem, 64 * mib, mib, tiles[i]);
         run(account, &facts, 1);
     }
-    check_advice(account, &plain, "90 tiles per call cost time: workspace = 4 MiB needs about 23");
+    check_advice(
+        account, &plain,
+        "One call runs as 90 tiles, which takes time. With workspace = 4 MiB it is about 23.");
     struct cs_site_facts never = facts_of(&problem, 64 * mib, mib, 200);
     (void)cs_account_site(account, &never, "");
-    check_advice(account, &plain, "90 tiles per call cost time: workspace = 4 MiB needs about 23");
+    check_advice(
+        account, &plain,
+        "One call runs as 90 tiles, which takes time. With workspace = 4 MiB it is about 23.");
     free(account);
 }
 
@@ -80,7 +89,7 @@ static void bypass_has_priority(void)
     struct cs_summary_head head = plain;
     head.bypass = "libx.so";
     check_advice(account, &head,
-                 "convshim doctor says what can be done about calls that bypass convshim");
+                 "Some calls bypass convshim. To find out why: convshim doctor -- COMMAND");
     free(account);
 }
 
@@ -89,12 +98,15 @@ static void nothing_was_tiled(void)
 {
     struct cs_account *account = new_account();
     pass(account, CS_REASON_NO_TILING, 1);
-    check_advice(account, &plain, "no tiling fits 1 MiB: try a larger workspace");
+    check_advice(account, &plain,
+                 "Nothing was tiled, because no tiling fits 1 MiB. Try a larger --workspace.");
     struct cs_summary_head head = plain;
     head.workspace = -1;
-    check_advice(account, &head, "no tiling fits the limit: try a larger workspace");
+    check_advice(account, &head,
+                 "Nothing was tiled, because no tiling fits the limit. Try a larger --workspace.");
     head.workspace = 0;
-    check_advice(account, &head, "no tiling fits 0 B: try a larger workspace");
+    check_advice(account, &head,
+                 "Nothing was tiled, because no tiling fits 0 B. Try a larger --workspace.");
     free(account);
     for (int i = 0; i < 2; i++) {
         struct cs_site_ref none = {0};
@@ -110,22 +122,23 @@ static void changeable_reason_precedes_the_most_frequent(void)
 {
     struct cs_account *account = new_account();
     char want[CS_ADVICE_TEXT];
-    snprintf(want, sizeof want, "nothing was tiled; mostly: %s",
+    snprintf(want, sizeof want, "Nothing was tiled. Main reason: %s.",
              cs_account_reason_text(CS_REASON_DYNAMIC));
     pass(account, CS_REASON_SMALL, 8);
     pass(account, CS_REASON_DYNAMIC, 9);
     check_advice(account, &plain, want);
     pass(account, CS_REASON_PROVIDED, 1);
     check_advice(account, &plain,
-                 "the application ignores the reported size and allocates its own");
+                 "Nothing was tiled, because the program allocates its own workspaces.");
     pass(account, CS_REASON_DEAR, 1);
     check_advice(account, &plain,
-                 "tiles would cost more than they save: raise price, or write how much workspace "
-                 "may be used");
+                 "Nothing was tiled because it is predicted to be too slow. To tile anyway: "
+                 "--workspace 64MiB, or a higher --price.");
     pass(account, CS_REASON_NO_TILING, 1);
-    check_advice(account, &plain, "no tiling fits 1 MiB: try a larger workspace");
+    check_advice(account, &plain,
+                 "Nothing was tiled, because no tiling fits 1 MiB. Try a larger --workspace.");
     pass(account, CS_REASON_REPORT_ONLY, 1);
-    check_advice(account, &plain, "policy fit only reports: use policy = fit to apply it");
+    check_advice(account, &plain, "Policy fit only reports. To tile: --policy fit");
     free(account);
 }
 
@@ -136,9 +149,9 @@ static void each_reason_can_be_the_main_one(void)
         struct cs_account *account = new_account();
         bool own = reason == CS_REASON_REPORT_ONLY || reason == CS_REASON_NO_TILING ||
                    reason == CS_REASON_DEAR || reason == CS_REASON_PROVIDED ||
-                   reason == CS_REASON_SMALL;
+                   reason == CS_REASON_SMALL || reason == CS_REASON_BELOW_PEAK;
         char want[CS_ADVICE_TEXT];
-        snprintf(want, sizeof want, "nothing was tiled; mostly: %s",
+        snprintf(want, sizeof want, "Nothing was tiled. Main reason: %s.",
                  cs_account_reason_text((enum cs_reason)reason));
         pass(account, (enum cs_reason)reason, 2);
         if (!own)
@@ -165,19 +178,22 @@ static struct cs_account *small_ones(int64_t required, bool last)
     return account;
 }
 
-static const char *const within = "nothing to save: all convolutions are within the limit";
+static const char *const within =
+    "Nothing was tiled, because no convolution requires more than the limit.";
 static const char *const channels_last =
-    "channels last: cuDNN requires no workspace, there is nothing to save";
+    "Nothing was tiled, because cuDNN requires no workspace for channels-last tensors.";
 
 static void small_calls(void)
 {
     struct cs_account *account = small_ones(12345, true);
     check_advice(account, &plain,
-                 "no convolution requires more than the limit; the largest requires 12.1 KiB");
+                 "Nothing was tiled, because no convolution requires more than the limit. The "
+                 "largest requires 12.1 KiB.");
     free(account);
     account = small_ones(1, false);
     check_advice(account, &plain,
-                 "no convolution requires more than the limit; the largest requires 1 B");
+                 "Nothing was tiled, because no convolution requires more than the limit. The "
+                 "largest requires 1 B.");
     free(account);
     account = small_ones(0, false);
     check_advice(account, &plain, within);
@@ -201,8 +217,45 @@ static void small_calls(void)
     free(account);
 }
 
+static void launches_without_gain_are_reported(void)
+{
+    struct cs_account *account = tiled_into(4, 1);
+    check_advice(account, &plain, "");
+    struct cs_problem problem = problem_of(2, 64, 64, 64, CS_F16);
+    struct cs_site_facts facts = left_alone(&problem, 64 * mib, CS_REASON_NO_TILING);
+    run(account, &facts, 1);
+    check_advice(account, &plain,
+                 "The added launches do not lower the largest workspace, 64 MiB. Its row shows the "
+                 "reason, and the option that changes it.");
+    free(account);
+}
+
+/* Not for networks with a 3-D convolution, nor for float32. */
+static void conversions_to_channels_last_are_reported(void)
+{
+    static const struct {
+        int spatial;
+        enum cs_dtype dtype;
+        bool advised;
+    } rows[] = {{2, CS_F16, true}, {2, CS_BF16, true}, {2, CS_F32, false}, {3, CS_F16, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_account *account = new_account();
+        struct cs_problem problem = problem_of(rows[i].spatial, 64, 64, 64, rows[i].dtype);
+        struct cs_site_facts facts = facts_of(&problem, 900 * mib, 890 * mib, 2);
+        run(account, &facts, 1);
+        check_advice(account, &plain,
+                     rows[i].advised
+                         ? "cuDNN uses up to 890 MiB to convert tensors to channels last. In "
+                           "PyTorch, compare with memory_format=torch.channels_last."
+                         : "");
+        free(account);
+    }
+}
+
 int main(void)
 {
+    TEST(launches_without_gain_are_reported);
+    TEST(conversions_to_channels_last_are_reported);
     TEST(many_tiles);
     TEST(the_most_tiles_count);
     TEST(bypass_has_priority);

@@ -34,7 +34,7 @@ static void three_extents_and_groups(void)
     RUN("--input", "64x8x16", "--filter", "16x4x3", "--groups", "2", "--format", "csv");
     CHECK_INT(captured_status, CS_CLI_OK);
     SAYS("\n,convolution,fwd,h100,estimate,16384,384,28672,45440,90880,-,1,45440,90880,workspace "
-         "within the limit,0,");
+         "no more than the limit,0,");
     RUN("--input", "64x8x16", "--filter", "16x8x3", "--format", "csv");
     SAYS("\n,convolution,fwd,h100,estimate,16384,768,28672,45824,91648,-,1,");
     RUN("64x8x1x16 -> 16 k1x3 s1 p0 f16 nhwc", "--format", "csv");
@@ -60,7 +60,7 @@ static void a_list_by_models(void)
     CHECK_INT(captured_status, 1);
     SAYS("b      wide", "64.1 MiB  128.1 MiB  H        19        3.8 MiB   67.9 MiB", "no",
          "a      A<&>", "9.1 KiB   18.3 KiB  -         1        9.1 KiB   18.3 KiB",
-         "workspace within the limit  yes", "b      odd",
+         "needs no more than the limit  yes", "b      odd",
          "288 MiB    556 MiB  H       171        3.6 MiB  271.6 MiB", "no",
          "\nb           3      2          0            288 MiB        3.8 MiB       556 MiB"
          "      271.6 MiB  268 MiB   2.05\n"

@@ -74,9 +74,9 @@ static void options_of_the_library(void)
 {
     static const struct golden_answer rows[] = {
         {PREDICT LAYER "--workspace 1MiB --policy off", 0, "policy only reports"},
-        {PREDICT LAYER "--workspace 1MiB --threshold 1GiB", 0, "within the limit"},
+        {PREDICT LAYER "--workspace 1MiB --threshold 1GiB", 0, "no more than the limit"},
         {PREDICT LAYER "--workspace 1MiB --tiles 7", 0, "policy = fixed"},
-        {PREDICT LAYER "--workspace 1TiB", 0, "within the limit"},
+        {PREDICT LAYER "--workspace 1TiB", 0, "no more than the limit"},
         {PREDICT LAYER "--config one.ini --format csv", 0, ",2097152,"},
         {PREDICT LAYER "--config one.ini --workspace 3MiB --format csv", 0, ",2097152,"},
         {PREDICT LAYER "--config named.ini --program prog", 0, "skipped by a rule"},
