@@ -34,8 +34,8 @@ static __thread struct {
     char *own; /* GUARD + BYTES; NULL until it is needed */
 } thread __attribute__((tls_model("initial-exec")));
 
-/* Size 0 if the stack may be small without a sign of it: in a fiber, or without /proc. The first
- * thread's stack is assumed to be large. */
+/* Size 0 if the size of the stack is unknown: in a fiber, or without /proc. The first thread's
+ * stack is then assumed to be large. */
 static struct cs_stack_part find_part(void)
 {
     pthread_attr_t attributes;

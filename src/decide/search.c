@@ -26,7 +26,7 @@ struct bracket {
     double step[2], bytes[2]; /* the last two answers; a line through them predicts the next step */
 };
 
-static enum cs_status ask(struct cs_search *search, int64_t shape)
+static enum cs_status query_shape(struct cs_search *search, int64_t shape)
 {
     const struct cs_vendor *vendor = search->question->vendor;
     void *execution_plan = NULL;
@@ -133,7 +133,7 @@ static enum cs_status probe(struct cs_search *search, const struct cs_tiling *ti
     unsigned asked = 0;
     for (int64_t i = 0; i < plan->shapes; i++) {
         int64_t shape = largest_of(plan, asked);
-        status = ask(search, shape);
+        status = query_shape(search, shape);
         if (status != CS_OK) {
             *refused_p = shape;
             return status == CS_NOMEM ? CS_NOMEM : CS_OK;

@@ -26,7 +26,7 @@ static void key_of(const struct cs_problem *problem, enum cs_relaxation relaxati
     cs_memo_key_make(problem, &any, (int64_t)relaxation, 0, 0, key);
 }
 
-static struct cs_built_plan *take(struct cs_built_plans *built, struct cs_built_plan **link)
+static struct cs_built_plan *unlink_plan(struct cs_built_plans *built, struct cs_built_plan **link)
 {
     struct cs_built_plan *taken = *link;
     if (taken) {
@@ -41,7 +41,7 @@ static struct cs_built_plan *take_problem(struct cs_built_plans *built, const st
     struct cs_built_plan **link = &built->first;
     while (*link && ((*link)->limit >= 0 || !cs_memo_key_equal(&(*link)->key, key)))
         link = &(*link)->next;
-    return take(built, link);
+    return unlink_plan(built, link);
 }
 
 /* The first engine within a larger limit is the first within a smaller one, if it fits that, too.
@@ -51,7 +51,7 @@ static struct cs_built_plan *take_fallback(struct cs_built_plans *built, int64_t
     struct cs_built_plan **link = &built->first;
     while (*link && ((*link)->limit < limit || (*link)->workspace > limit))
         link = &(*link)->next;
-    return take(built, link);
+    return unlink_plan(built, link);
 }
 
 static void destroy(struct cs_built_plan *execution_plan)
@@ -73,7 +73,7 @@ static void keep(void *execution_plan)
     struct cs_built_plan **link = &built->first;
     while ((*link)->next)
         link = &(*link)->next;
-    destroy(take(built, link));
+    destroy(unlink_plan(built, link));
 }
 
 static struct cs_built_plan *start(struct cs_built_plans *built, int64_t limit)
@@ -168,7 +168,7 @@ void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *v
 void cs_built_plans_fini(struct cs_built_plans *built)
 {
     struct cs_built_plan *execution_plan;
-    while ((execution_plan = take(built, &built->first)))
+    while ((execution_plan = unlink_plan(built, &built->first)))
         destroy(execution_plan);
 }
 

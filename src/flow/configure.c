@@ -16,7 +16,7 @@ struct fault {
     bool found;
 };
 
-static void note(void *ctx, const char *line)
+static void store_note(void *ctx, const char *line)
 {
     struct fault *fault = ctx;
     if (!fault->found && fault->size > 0)
@@ -31,9 +31,9 @@ int cs_configure_check(const char *options, char *error, size_t size)
     if (size > 0)
         error[0] = '\0';
     if (config)
-        cs_config_load_items(config, options, cs_policy_names, note, &fault);
+        cs_config_load_items(config, options, cs_policy_names, store_note, &fault);
     else
-        note(&fault, "out of memory");
+        store_note(&fault, "out of memory");
     free(config);
     return fault.found ? -1 : 0;
 }
@@ -44,11 +44,11 @@ int cs_configure(const char *options, char *error, size_t size)
         return -1;
     struct fault fault = {.text = error, .size = size};
     if (cs_instance_made() || cs_instance_off()) {
-        note(&fault, "too late: cuDNN was called before, and the options are in force");
+        store_note(&fault, "too late: cuDNN was called before, and the options are in force");
         return TOO_LATE;
     }
     if (cs_config_override(options))
         return 0;
-    note(&fault, "these are too many options");
+    store_note(&fault, "these are too many options");
     return -1;
 }

@@ -236,8 +236,8 @@ static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
         cs_gate_pass(&cs->gate, cs_instance_context(cs), verdict->site.hash, verdict->footprint);
 }
 
-static struct cs_outcome try(struct cs *cs, const struct cs_verdict *verdict,
-                             const struct cs_gpu *gpu, const struct cs_call *call)
+static struct cs_outcome run_tiles(struct cs *cs, const struct cs_verdict *verdict,
+                                   const struct cs_gpu *gpu, const struct cs_call *call)
 {
     return call ? cs_exec_run(&cs->exec, &verdict->rewrite->plan, gpu, call)
                 : cs_exec_fallback(gpu);
@@ -248,12 +248,12 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
 {
     struct cs_traced traced;
     if (!cs_trace_on(&cs->trace))
-        return try(cs, verdict, gpu, call);
-    return try(cs, verdict, cs_traced_gpu(&traced, &cs->trace, gpu, call), call);
+        return run_tiles(cs, verdict, gpu, call);
+    return run_tiles(cs, verdict, cs_traced_gpu(&traced, &cs->trace, gpu, call), call);
 }
 
 /* For the trace of the call. */
-static void note(int64_t number, const struct cs_verdict *verdict, const char *outcome)
+static void annotate_trace(int64_t number, const struct cs_verdict *verdict, const char *outcome)
 {
     *cs_trace_annotated() = (struct cs_trace_annotate){.number = number, .outcome = outcome};
     if (verdict)
@@ -282,7 +282,7 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
         break;
     }
     if (cs_trace_on(&cs->trace))
-        note(number, verdict, ran);
+        annotate_trace(number, verdict, ran);
     return outcome.vendor;
 }
 
@@ -299,5 +299,5 @@ void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reaso
     take_turn(cs, verdict);
     int64_t number = cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
     if (cs_trace_on(&cs->trace))
-        note(number, verdict, cs_account_reason_id(reason));
+        annotate_trace(number, verdict, cs_account_reason_id(reason));
 }

@@ -49,7 +49,7 @@ struct candidate {
     char vendor[64]; /* its version if it is not supported, else "" */
 };
 
-static void note(void *ctx, const char *line)
+static void store_note(void *ctx, const char *line)
 {
     struct candidate *mine = ctx;
     size_t length = strlen(line) + 1;
@@ -147,7 +147,7 @@ static void configure(struct candidate *mine)
     cs->program = program_invocation_short_name;
     cs->start_ms = cs_instance_now_ms();
     cs_program_script(cs->script);
-    cs_config_load_script(&cs->config, cs->program, cs->script, cs_policy_names, note, mine);
+    cs_config_load_script(&cs->config, cs->program, cs->script, cs_policy_names, store_note, mine);
     cs->policy = cs_policy_find(cs->config.policy.text);
     cs_limits_rules(&cs->config, cs->program, cs->script, &cs->rules);
     cs->limits = cs_limits_of(&cs->config, &cs->rules);
@@ -190,7 +190,7 @@ static void note_copy(const struct cs_host *host, struct candidate *mine)
              "LD_PRELOAD has two copies of convshim. The second one does nothing: %s. Remove it "
              "from LD_PRELOAD.",
              file);
-    note(mine, line);
+    store_note(mine, line);
 }
 
 /* False if the library is not active in this process. */

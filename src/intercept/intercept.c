@@ -45,7 +45,7 @@ static int intercept(void *opaque)
  * convshim. If a thread can be cancelled at any instruction, cancellation is deferred, because the
  * thread would end with a lock held. That takes one atomic operation in such threads only.
  * Disabling cancellation takes two in all threads. */
-static int note(void *opaque)
+static int handle_note(void *opaque)
 {
     struct cs_entry_call *call = opaque;
     struct cs *cs = cs_instance(&cs_host);
@@ -83,5 +83,5 @@ int cs_intercept_always(struct cs_entry_call *call)
 
 int cs_intercept_note_from(struct cs_entry_call *call, const void *caller)
 {
-    return enter(note, call, caller);
+    return enter(handle_note, call, caller);
 }

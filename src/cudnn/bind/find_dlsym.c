@@ -37,7 +37,7 @@ struct tables {
 };
 
 /* The loader adds the base to these addresses when it loads a library, but some loaders do not. */
-CS_EARLY static const void *at(const struct link_map *map, Elf64_Addr address)
+CS_EARLY static const void *address_of(const struct link_map *map, Elf64_Addr address)
 {
     uintptr_t where = address < map->l_addr ? map->l_addr + address : address;
     return (const void *)where;
@@ -48,13 +48,13 @@ CS_EARLY static struct tables tables_of(const struct link_map *map)
     struct tables t = {0};
     for (const Elf64_Dyn *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
         if (d->d_tag == DT_STRTAB)
-            t.strings = at(map, d->d_un.d_ptr);
+            t.strings = address_of(map, d->d_un.d_ptr);
         else if (d->d_tag == DT_SYMTAB)
-            t.symbols = at(map, d->d_un.d_ptr);
+            t.symbols = address_of(map, d->d_un.d_ptr);
         else if (d->d_tag == DT_GNU_HASH)
-            t.hash = at(map, d->d_un.d_ptr);
+            t.hash = address_of(map, d->d_un.d_ptr);
         else if (d->d_tag == DT_VERSYM)
-            t.versions = at(map, d->d_un.d_ptr);
+            t.versions = address_of(map, d->d_un.d_ptr);
         else if (d->d_tag == DT_SONAME) {
             t.soname = d->d_un.d_val;
             t.named = true;

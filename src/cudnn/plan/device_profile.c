@@ -93,7 +93,7 @@ static int64_t attribute_of(CUdevice device, CUdevice_attribute attribute)
                : 0;
 }
 
-static struct cs_profile ask(CUdevice device)
+static struct cs_profile read_device(CUdevice device)
 {
     size_t memory = 0;
     struct cs_profile profile = {
@@ -128,10 +128,10 @@ static struct cs_profile of_device(CUdevice device)
 {
     enum state unknown = UNKNOWN;
     if (device < 0 || device >= KEPT)
-        return ask(device);
+        return read_device(device);
     if (atomic_load_explicit(&kept[device].state, memory_order_acquire) == KNOWN)
         return kept[device].profile;
-    struct cs_profile profile = ask(device);
+    struct cs_profile profile = read_device(device);
     if (atomic_compare_exchange_strong(&kept[device].state, &unknown, FILLING)) {
         kept[device].profile = profile;
         atomic_store_explicit(&kept[device].state, KNOWN, memory_order_release);

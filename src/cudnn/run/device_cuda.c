@@ -183,7 +183,7 @@ struct keepsake {
     void *arg;
 };
 
-static void CUDA_CB tell(void *opaque)
+static void CUDA_CB report_gone(void *opaque)
 {
     struct keepsake *keepsake = opaque;
     if (keepsake->gone)
@@ -199,8 +199,8 @@ static int keep(void *ctx, void *graph, void (*gone)(void *arg), void *arg)
     if (!keepsake)
         return CUDNN_STATUS_ALLOC_FAILED;
     *keepsake = (struct keepsake){gone, arg};
-    CUresult result =
-        CS_CU(cuUserObjectCreate, &object, keepsake, tell, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    CUresult result = CS_CU(cuUserObjectCreate, &object, keepsake, report_gone, 1,
+                            CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     if (result != CUDA_SUCCESS) {
         free(keepsake);
         return status_of(result);

@@ -217,8 +217,8 @@ static int get_replay(struct cs_entry_call *call)
 /* Replaces cuDNN's size by the reported one: for a plan by the size that its finalization has
  * decided, for an engine configuration by the size that will be decided. Frameworks query
  * configurations before they make plans. */
-static void tell(struct cs *cs, const struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
-                 void *element)
+static void replace_size(struct cs *cs, const struct cs_shadow *shadow,
+                         cudnnBackendAttributeName_t name, void *element)
 {
     int64_t bytes;
     memcpy(&bytes, element, sizeof bytes);
@@ -235,7 +235,7 @@ static void tell(struct cs *cs, const struct cs_shadow *shadow, cudnnBackendAttr
  * because heuristics fill engine configurations that the application has not set up. Sizes are
  * replaced by reported ones. `count` may be the number of available elements instead of the number
  * of filled ones. */
-static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
+static void handle_results(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
 {
     int64_t filled = a->count && *a->count < a->requested ? *a->count : a->requested;
     if (filled < 1 || !a->elements)
@@ -243,7 +243,7 @@ static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
     if (a->type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
         cs_attribute_got(shadow, a->name, filled, a->elements);
     if (a->type == CUDNN_TYPE_INT64)
-        tell(cs, shadow, a->name, a->elements);
+        replace_size(cs, shadow, a->name, a->elements);
 }
 
 /* The JSON of a tiled plan carries a note with its size (json_note.h). If the buffer has no room
@@ -273,7 +273,7 @@ static int get_handle(struct cs *cs, struct cs_entry_call *call)
     if (shadow && is_json(a) && is_rewritten(a->descriptor))
         add_note(shadow, a, *a->count);
     else if (shadow)
-        got(cs, shadow, a);
+        handle_results(cs, shadow, a);
     return status;
 }
 

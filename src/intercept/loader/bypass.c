@@ -54,32 +54,32 @@ struct tables {
 };
 
 /* The loader adds the base to these addresses when it loads an object, except for the kernel's. */
-static const void *at(Elf64_Addr base, Elf64_Addr address)
+static const void *address_of(Elf64_Addr base, Elf64_Addr address)
 {
     uintptr_t where = address < base ? base + address : address;
     return (const void *)where;
 }
 
-static void note(struct tables *t, const Elf64_Dyn *d)
+static void read_entry(struct tables *t, const Elf64_Dyn *d)
 {
     switch (d->d_tag) {
     case DT_STRTAB:
-        t->strings = at(t->base, d->d_un.d_ptr);
+        t->strings = address_of(t->base, d->d_un.d_ptr);
         break;
     case DT_SYMTAB:
-        t->symbols = at(t->base, d->d_un.d_ptr);
+        t->symbols = address_of(t->base, d->d_un.d_ptr);
         break;
     case DT_GNU_HASH:
-        t->hash = at(t->base, d->d_un.d_ptr);
+        t->hash = address_of(t->base, d->d_un.d_ptr);
         break;
     case DT_JMPREL:
-        t->calls.first = at(t->base, d->d_un.d_ptr);
+        t->calls.first = address_of(t->base, d->d_un.d_ptr);
         break;
     case DT_PLTRELSZ:
         t->calls.bytes = d->d_un.d_val;
         break;
     case DT_RELA:
-        t->rest.first = at(t->base, d->d_un.d_ptr);
+        t->rest.first = address_of(t->base, d->d_un.d_ptr);
         break;
     case DT_RELASZ:
         t->rest.bytes = d->d_un.d_val;
@@ -98,7 +98,7 @@ static struct tables tables_of(const struct dl_phdr_info *object)
             continue;
         const Elf64_Dyn *d = (const void *)(object->dlpi_addr + segment->p_vaddr);
         for (; d->d_tag != DT_NULL; d++)
-            note(&t, d);
+            read_entry(&t, d);
     }
     return t;
 }
