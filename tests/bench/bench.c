@@ -18,7 +18,7 @@ enum {
 
 static _Alignas(256) char memory[256];
 static cudnnHandle_t handle =
-    (cudnnHandle_t)(void *)memory; /* stands for descriptors and operands, too */
+    (cudnnHandle_t)(void *)memory; /* used as descriptors and operands, too */
 static cudnnBackendDescriptor_t plan;
 static void *operand[] = {memory, memory + 16, memory + 32}, *workspace = memory + 48;
 
@@ -159,7 +159,7 @@ static void ask_for_much(cudnnTensorDescriptor_t x)
                                                   &bytes));
 }
 
-/* A plan that requires little, as most do: its executions are looked at, counted and passed on. */
+/* A plan that requires little, as most do: its executions are examined, counted and passed on. */
 static void measure_small(void)
 {
     plan = make_plan(32, NULL);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The versions that the header hides behind others. */
+/* The versions that the header hides by macros. */
 #undef cuStreamGetCaptureInfo
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count);

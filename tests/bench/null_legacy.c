@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The legacy API is deprecated, which is nothing new to a stand-in for it. */
+/* The legacy API is deprecated; a stand-in for it needs no warning. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 enum {

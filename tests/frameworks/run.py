@@ -86,7 +86,7 @@ def describe(error):
 
 
 def load(job):
-    """With a device that is not asked for: one that came up before the fork would be the parent's."""
+    """Loads the program without querying the device: a device initialized before the fork would be the parent's."""
     asked = torch.cuda.is_available
     torch.cuda.is_available = lambda: True
     programs.load(job.get("program", "sd_decode_f16"))

@@ -18,7 +18,7 @@ import measure
 
 
 class Images(torch.utils.data.Dataset):
-    """Random images; each says which process made it."""
+    """Random images; each contains the process that made it."""
 
     def __init__(self, count, edge):
         self.count = count

@@ -48,7 +48,7 @@ fail:
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
-/* Reads whole words; `bytes` behind a buffer's end up to the next word are zero. */
+/* Reads whole words; the bytes after a buffer's end, up to the next word, are zero. */
 static uint64_t hash_words(uint64_t hash, const void *words, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {

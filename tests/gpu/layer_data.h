@@ -32,7 +32,8 @@ bool output_read(const void *device, size_t bytes, cudaStream_t stream, FILE *du
 
 struct layer_error {
     int64_t samples;
-    int64_t not_finite; /* of them, numbers on the device that are none; not in the errors */
+    int64_t not_finite; /* number of NaN and infinite results on the device, which the errors leave
+                           out */
     double max_abs;     /* largest difference from the sum in double */
     double max_rel;     /* that, divided by the largest sum */
 };

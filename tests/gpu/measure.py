@@ -244,7 +244,7 @@ def measure_case(record, build, options):
 
 
 class _Unsampled:
-    """Memory is asked for at both ends only: nothing else may call CUDA while a graph is captured."""
+    """Memory is queried at both ends only: no other CUDA call is allowed while a graph is captured."""
 
     def __init__(self, cuda):
         self.bytes = DevicePeak.used() if cuda else None

@@ -248,7 +248,7 @@ def layers_and_capacity_run_on_the_simulated_device():
 
 
 def check_predictions(data, verdict):
-    """Every layer that was measured is predicted, whole and cut; which order that gives says nothing about a GPU."""
+    """Every measured layer is predicted, untiled and tiled; the resulting order has no meaning for a GPU."""
     points = data["predictions"]["points"]
     axes = {point["axis"] for point in points}
     assert "-" in axes and axes & set("NDHW"), f"tilings: {axes}"

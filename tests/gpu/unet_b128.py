@@ -8,7 +8,7 @@ import measure
 
 
 class Block(nn.Module):
-    """Two convolutions around the time embedding; attention behind them where asked."""
+    """Two convolutions around the time embedding, then attention if requested."""
 
     def __init__(self, inputs, outputs, embedding, attention=False):
         super().__init__()

@@ -34,7 +34,7 @@ class Residual(nn.Module):
 
 
 class Grow(nn.Module):
-    """Twice the size; twice the frames but the first, if asked."""
+    """Twice the size; if requested, twice the frames except the first."""
 
     def __init__(self, channels, time):
         super().__init__()

@@ -43,7 +43,7 @@ class Page:
         self.found.append(f"{self.path}: [{where}] {what}")
 
     def show(self, width, scheme="light", media=""):
-        """Sets how it is looked at, and makes the window as high as the page."""
+        """Sets the mode of display, and makes the window as high as the page."""
         self.tab.call("Emulation.setEmulatedMedia", media=media,
                       features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.size(width, USUAL_HEIGHT)
@@ -101,7 +101,7 @@ class Page:
             self.wrong("sorting", f"the filter: {found}")
 
     def scripts(self):
-        """Without scripts the page says the same."""
+        """Without scripts the page has the same contents."""
         self.open()
         self.show(WIDE)
         words = self.probe("page()")["words"]

@@ -21,7 +21,7 @@ static double example_cost(const struct cs_candidate *candidate, const struct cs
     if (candidate->workspace > limits->workspace)
         return INFINITY;
 
-    /* Offered if the user says lanes, or on a second round where one lane was the best. */
+    /* Offered if the user sets lanes, or in a second round if one lane was the best. */
     if (candidate->tiling.lanes > 1)
         return INFINITY;
 

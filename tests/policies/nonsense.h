@@ -1,5 +1,5 @@
 /* For policies that break the contract: NONSENSE(name, expression of tiles, expression of cost),
- * where `candidate` and `limits` are at hand. None of them may break a call. */
+ * which can use `candidate` and `limits`. No such policy may break a call. */
 #ifndef NONSENSE_H
 #define NONSENSE_H
 

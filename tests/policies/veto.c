@@ -1,4 +1,4 @@
-/* Nothing may be taken, not even the call as it is. */
+/* Accepts no candidate, not even the untiled call. */
 #include "nonsense.h"
 
 NONSENSE(veto, 0, INFINITY);

@@ -167,7 +167,7 @@ def run_shell(text, build):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(script)
             os.chmod(path, 0o755)
-        # The layers that pages speak of; a few say as much as all.
+        # The list of layers that pages name, cut to a few of them to save time.
         with open(os.path.join(ROOT, "tests/data/conv_layers.csv"), encoding="utf-8") as layers, \
              open(os.path.join(folder, "layers.csv"), "w", encoding="utf-8") as some:
             some.writelines(layers.readlines()[:5])

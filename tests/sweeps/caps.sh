@@ -57,7 +57,7 @@ capped()
     explained "$work/with.err" "$left"
 }
 
-# proved GPU: cuDNN itself says that nothing of $work/left could have come under its cap
+# proved GPU: cuDNN itself shows that no layer of $work/left could have come under its cap
 proved()
 {
     sort -u "$work/left" -o "$work/left"

@@ -1,4 +1,4 @@
-"""`convshim predict` for the sweeps that ask it: planned by the cuDNN that the tests are built against."""
+"""`convshim predict` for the sweeps that use it: planned by the cuDNN that the tests are built against."""
 import os
 import subprocess
 

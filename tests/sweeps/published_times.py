@@ -26,7 +26,7 @@ LEAST_OF_ONE, MOST_OF_ONE = 0.75, 1.45
 
 
 def resnet(layers, c, k, px):
-    """A residual block: two convolutions of 3 x 3, each behind a normalisation, and a shortcut where channels change."""
+    """A residual block: two convolutions of 3 x 3, each after a normalisation, and a shortcut where channels change."""
     layers += [(c, k, px, 3, 1), (k, k, px, 3, 1)]
     if c != k:
         layers.append((c, k, px, 1, 1))

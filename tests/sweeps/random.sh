@@ -85,8 +85,8 @@ tiled() {
     "$build/apps/compare" $rule "$work/$name.plain" "$work/tiled" >"$work/compare" 2>&1 || status=1
     account "$kind" "$name"
     [ "$last_tiled" -gt 0 ] && [ $((100 * last_tiled)) -ge $((least * last_calls)) ] || status=1
-    # A legacy query knows no beta: where that makes a tile require more than was reported, the fallback plan runs.
-    # Seldom.
+    # A legacy query has no beta. If a tile requires more than was reported because of it, the fallback plan runs.
+    # This is rare.
     fallback=$(summary_total fallback "$work/summary")
     [ "${fallback:-$last_calls}" -le $((last_calls / 50)) ] || status=1
     [ "$(summary_total failed "$work/summary")" = 0 ] || status=1

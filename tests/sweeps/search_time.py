@@ -76,7 +76,7 @@ def jax_program(name):
 # --- outside ----------------------------------------------------------------------------------------------------------
 
 def frameworks():
-    """scripts/frameworks, which knows how a framework's process is put on the simulated device."""
+    """scripts/frameworks, which puts a framework's process on the simulated device."""
     loader = importlib.machinery.SourceFileLoader("frameworks", os.path.join(ROOT, "scripts/frameworks"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("frameworks", loader))
     loader.exec_module(module)
@@ -94,7 +94,7 @@ def child(environment, kind, name, library, summary):
 
 
 def seen(summary):
-    """Calls that the library saw, and how many it tiled: a row in which it was not there is none."""
+    """Calls that the library saw, and the number of tiled ones. A row without the library is invalid."""
     with open(summary, encoding="utf-8") as file:
         totals = json.load(file)["totals"]
     return totals["calls"], totals["tiled"]

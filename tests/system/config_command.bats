@@ -129,7 +129,7 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
     expect_line config.err '^convshim: missing\.ini: cannot be read: No such file or directory$'
 }
 
-# advice FILE PATTERN...: --check says exactly these lines.
+# advice FILE PATTERN...: --check prints exactly these lines.
 advice()
 {
     local file=$1 pattern

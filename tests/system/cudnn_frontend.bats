@@ -13,7 +13,7 @@ python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || python=p
 [ -z "$SAN_RT" ] || SAN_RT+=:libstdc++.so.6 PRELOAD=$SAN_RT:$LIBRARY
 export PYTHONPATH=$frontend PYTHONNOUSERSITE=1 PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1
 
-# There is no engine for the frontend in the rule of thumb that stands in for cuDNN's planning.
+# The rule of thumb that replaces cuDNN's planning has no engine for the frontend.
 need_frontend()
 {
     local cudnn=${SIMDEV_CUDNN_DIR-$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")}

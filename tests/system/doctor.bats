@@ -99,7 +99,7 @@ expect_no_finding()
     expect_finding fatal library '.*: a damaged ELF file'
     printf '\xb7' | dd of=libconvshim.so bs=1 seek=18 conv=notrunc 2>/dev/null
     cp "$LIBRARY" other.so
-    # e_machine: neither of the two that the library is made for.
+    # e_machine: not one of the two machines that the library is made for.
     printf '\x02' | dd of=other.so bs=1 seek=18 conv=notrunc 2>/dev/null
     doctor 2 --library other.so
     expect_finding fatal library '.*/other\.so: made for another processor'
@@ -440,7 +440,7 @@ torch_with()
     torch_with 2.9.1 9.8.0 warning "$leaves"
     torch_with 2.9.1 9.15.0 ok "$all"
     torch_with 2.9.1 9.7.1 ok "$all"
-    # Neither 2.8 nor 2.10 asks cuDNN for its version before a conv3d.
+    # PyTorch 2.8 and 2.10 do not query cuDNN's version before a conv3d.
     torch_with 2.10.0 9.10.2 note "$wrongly"
     torch_with 2.8.0 9.10.2 note "$wrongly"
     torch_with 2.15.0 9.26.0 ok "$all"

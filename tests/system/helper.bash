@@ -5,8 +5,9 @@
 # CONVSHIM_TEST_LOAD  percentage of random cases, fixed lists and attempts (default: 100, with a sanitizer 20)
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
-# `plain` and `shimmed` set $status and write NAME.out, NAME.err and NAME.json (the device's own accounting) to the test's
-# folder. NAME is plain or shimmed. `shimmed` also writes the library's summary of each process, shimmed.PID.summary.
+# `plain` and `shimmed` set $status and write NAME.out, NAME.err and NAME.json (the device's own accounting) to the folder
+# of the test. NAME is plain or shimmed. `shimmed` also writes the library's summary of each process to
+# shimmed.PID.summary.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables that the tests use
 
@@ -56,7 +57,7 @@ fail()
     return 1
 }
 
-# few COUNT: of random cases or of repetitions, as many as are asked for.
+# few COUNT: the requested share of COUNT random cases or repetitions.
 few()
 {
     echo $(($1 * LOAD >= 100 ? $1 * LOAD / 100 : 1))
@@ -68,7 +69,7 @@ share()
     echo $(($1 * LOAD / 100))
 }
 
-# some WORD...: of a fixed list as many as are asked for, the first ones.
+# some WORD...: the requested share of a fixed list, from its beginning.
 some()
 {
     printf '%s\n' "${@:1:$(few $#)}"
@@ -109,7 +110,7 @@ shimmed()
 {
     [[ -v CONVSHIM_SUMMARY || ${CONVSHIM_CONFIG-} == *summary=* ]] || local -x CONVSHIM_SUMMARY=$SUMMARY
     on_device shimmed env LD_PRELOAD="$PRELOAD" "$@"
-    # The line that names a file which only these tests asked for.
+    # The line that names a file which only these tests request.
     sed -i '/^convshim\[[0-9]*\]: summary in .*\/shimmed\.[0-9]*\.summary; convshim report shows it$/d' shimmed.err
 }
 

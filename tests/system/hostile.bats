@@ -177,7 +177,7 @@ os.wait()'
     SUMMARY=off hostile sandbox
 }
 
-# allocator NAME: preloaded before and behind the library.
+# allocator NAME: preloaded before and after the library.
 allocator()
 {
     local file order

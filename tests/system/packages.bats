@@ -4,7 +4,7 @@ load helper
 
 unset MAKEFLAGS MFLAGS MAKELEVEL GNUMAKEFLAGS
 
-# make_package ARGUMENT...: the project's make; $made is the file that it says it has made.
+# make_package ARGUMENT...: the project's make. $made is the file that it reports.
 make_package()
 {
     [ "$BUILD" = "$ROOT/build" ] || cannot_run "packages are those of the build without sanitizers"

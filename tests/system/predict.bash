@@ -44,7 +44,7 @@ expect_predicted()
     expect_status "$wanted"
 }
 
-# refused PATTERN OPTION...: status 2, nothing on standard output, one line that says why.
+# refused PATTERN OPTION...: status 2, no standard output, one line with the reason.
 refused()
 {
     local pattern=$1
@@ -61,7 +61,7 @@ column()
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' predict.out
 }
 
-# Hides every cuDNN: the loader meets a file that is none, python3 has no package.
+# Hides every cuDNN: the loader finds another file, python3 has no package.
 hide_cudnn()
 {
     mkdir -p hidden

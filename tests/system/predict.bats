@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# convshim predict: one convolution, and how the command says no.
+# convshim predict: one convolution, and refusals of the command.
 load helper
 load predict
 

@@ -41,7 +41,7 @@ page()
     "$COMMAND" report --html "$name.html" "$@" || fail "no page $name"
 }
 
-# expect_counts FILE TEXTS SHAPES SORTED: at least as many were looked at.
+# expect_counts FILE TEXTS SHAPES SORTED: at least these numbers were checked.
 expect_counts()
 {
     local counts
@@ -51,8 +51,8 @@ expect_counts()
     expect_true "columns of $1 that were sorted" "${counts[2]:-0} >= $4"
 }
 
-# mutant NAME WORDS SED...: NAME.html is page.html (or NAME.svg picture.svg), changed; the checker has to say WORDS of
-# it.
+# mutant NAME WORDS SED...: NAME.html is page.html (or NAME.svg picture.svg), changed. The checker must report it with
+# WORDS.
 mutant()
 {
     local name=$1 from=page.html

@@ -30,7 +30,7 @@ convolutions()
     both_equal "$APPS/conv_random" --count 25 --seed 45 --dtype all --data integers "$@"
 }
 
-# followed RULE: the calls that the summary says followed it.
+# followed RULE: the number of calls that followed it by the summary.
 followed()
 {
     summary "{r['name']: r['calls'] for r in s['rules']}['$1']"

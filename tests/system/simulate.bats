@@ -17,7 +17,7 @@ simulate()
     expect_equal "what is left behind" "$(ls tmp)" ""
 }
 
-# Nothing was said but how far it is, which comes every ten seconds: this machine may be slow.
+# The output contains only the progress lines, which come every ten seconds on a slow machine.
 expect_no_word()
 {
     sed -Ei '/^convshim: simulate: (with(out)? [0-9]+ s: |the program is loading$)/d' simulate.err

@@ -4,7 +4,7 @@
 
 load helper
 
-# installed NAME SONAME FUNCTION...: a library with these names, one version node, and nothing behind them.
+# installed NAME SONAME FUNCTION...: a library with these names and one version node, without code.
 installed()
 {
     local name=$1 soname=$2

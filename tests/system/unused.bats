@@ -2,7 +2,7 @@
 # Programs that make no cuDNN call do not notice the library.
 load helper
 
-# The library, built with sanitizers, brings their runtime along, which reads the list of mappings again with a larger
+# The library, built with sanitizers, loads their runtime too, which reads the list of mappings again with a larger
 # buffer until all of it fits.
 own_files="libconvshim\.so${SAN_RT:+|lib(asan|tsan|ubsan|stdc\+\+)\.so|^open\(./proc/self/maps}"
 

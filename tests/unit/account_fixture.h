@@ -25,7 +25,7 @@ static void set_tensor(struct cs_tensor *tensor, const int64_t dims[CS_DIMS], en
         tensor->dims[i] = dims[i];
         tensor->strides[i] = stride;
         if (!cs_mul(stride, dims[i], &stride))
-            stride = 1; /* of the absurd shapes below only the extents are looked at */
+            stride = 1; /* only the extents of the absurd shapes below are used */
     }
     tensor->alignment = 16;
     tensor->dtype = dtype;

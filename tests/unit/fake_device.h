@@ -77,7 +77,7 @@ static struct fake_device {
     int fail_at, calls;   /* of the functions that can fail */
     int skip_wait, waits; /* a wait that is left out counts */
     int creations, destructions, allocations, frees, queries;
-    bool everything_done; /* done() says yes, and the host knows it from then on */
+    bool everything_done; /* done() reports its end, and the host has seen it from then on */
     bool confined;        /* streams are those of a part of the device */
     bool no_ids;          /* streams are not known by a number */
     int races, misuses;
@@ -118,8 +118,8 @@ static inline void device_unlock(void)
     pthread_mutex_unlock(&fake_device.lock);
 }
 
-/* Functions whose names end in _locked are for callers that hold the lock. Handles are indices + 1,
- * so that NULL is none; the legacy default stream is not modelled. */
+/* Callers of functions whose names end in _locked hold the lock. Handles are indices + 1, so that
+ * NULL is no handle. The legacy default stream is not modelled. */
 static inline int device_index(const void *handle)
 {
     return (int)(uintptr_t)handle - 1;

@@ -32,7 +32,7 @@ struct fake {
     const struct cs_profile *profile; /* the device */
     int64_t alike; /* bytes that an equivalent engine needs, if `helps` allows one */
     int64_t calls, live;
-    int64_t profiled; /* how often the device was asked for */
+    int64_t profiled; /* number of queries for the device */
 };
 
 static inline int64_t formula_at(const struct fake *fake, const struct cs_problem *problem,

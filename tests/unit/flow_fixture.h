@@ -16,8 +16,8 @@ enum fault {
     NO_FAULT,
     REFUSES,
     NO_MEMORY,
-    NEGATIVE, /* builds, and asks for less than nothing */
-    GROWS,    /* builds, and asks for more than it would otherwise */
+    NEGATIVE, /* builds, and reports a negative size */
+    GROWS,    /* builds, and reports a larger size than otherwise */
     FAULTS
 };
 

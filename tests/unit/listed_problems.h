@@ -143,7 +143,7 @@ static inline void listed_fuse(enum listed_fusion fusion, struct cs_problem *pro
     listed_further(problem, result, false)->written = true;
 }
 
-/* Number i of the list in one of the directions; false where there is none such. */
+/* Number i of the list in one of the directions; false if it does not exist. */
 static inline bool listed_make(int i, enum cs_direction direction, struct cs_problem *problem)
 {
     const struct listed *listed = &listed_problem[i];

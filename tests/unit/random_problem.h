@@ -1,5 +1,5 @@
-/* Random convolutions from a seed, each of which passes cs_problem_check unless it says otherwise.
- */
+/* Random convolutions from a seed. Each passes cs_problem_check unless its comment states
+ * otherwise. */
 #ifndef RANDOM_PROBLEM_H
 #define RANDOM_PROBLEM_H
 
@@ -11,7 +11,7 @@ struct rng {
     uint64_t state;
 };
 
-/* Of random problems CONVSHIM_TEST_LOAD percent, all where nothing is said. */
+/* CONVSHIM_TEST_LOAD percent of the random problems; all if it is not set. */
 static inline int random_count(int all)
 {
     const char *percent = getenv("CONVSHIM_TEST_LOAD");
@@ -71,7 +71,7 @@ static inline void random_strides(struct rng *rng, enum random_layout layout, in
     }
 }
 
-/* Padding in every manner an application may ask for: none, even, one-sided, far more than the
+/* Padding of every kind that an application may set: none, even, one-sided, far more than the
  * filter. */
 static inline void random_padding(struct rng *rng, int64_t reach, int64_t *pre, int64_t *post)
 {

@@ -25,7 +25,7 @@ struct offer {
 struct attribute_set {
     int name, type;
     int64_t count;
-    int64_t value[VALUES]; /* integers as they are; addresses of descriptors by their number */
+    int64_t value[VALUES]; /* integers unchanged; addresses of descriptors by their number */
     double number;         /* of a float or a double */
 };
 
@@ -42,9 +42,9 @@ static struct {
     int made, alive, calls;
     int fails_at; /* this call to make, set, finalize or get, from 1; 0: none */
     cudnnStatus_t failure;
-    struct offer offer[3][OFFERED]; /* by heuristic mode: as they are asked for, A, B, fallback */
+    struct offer offer[3][OFFERED]; /* by heuristic mode, in this order: A, B, fallback */
     int offers[3];
-    int64_t told_results;   /* where not 0: how many results heuristics say that there are */
+    int64_t told_results;   /* if not 0: the number of results that heuristics report */
     int asked_mode;         /* of the last heuristics */
     int64_t asked_capacity; /* likewise */
     struct offer own;       /* properties of an engine that the tested code makes by its index */

@@ -164,7 +164,7 @@ static bool cut(const struct cs_problem *problem, const char *word, int64_t tile
     return true;
 }
 
-/* Copies the next word and moves on; false if there is none. */
+/* Copies the next word and moves on; false at the end. */
 static bool word_of(const char **line, char word[WORD])
 {
     size_t length;

@@ -34,7 +34,7 @@ class Outcome:
 
 
 def json_lines(text):
-    """The lines that are JSON objects; a line that was cut off is none."""
+    """The lines that are JSON objects, without a line that was cut off."""
     records = []
     for line in text.splitlines():
         if line.startswith("{"):

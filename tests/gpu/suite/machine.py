@@ -98,7 +98,7 @@ def tool(name):
 
 
 def describe():
-    """For the report; None where the machine does not say."""
+    """For the report; None if the machine does not report it."""
     packages = (
         "torch",
         "jax",

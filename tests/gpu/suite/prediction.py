@@ -48,7 +48,7 @@ class Predictor:
         self._child.wait()
 
     def microseconds(self, coefficients=None):
-        """One number a point, nan for a tiling that cannot be made; of the defaults where nothing else is said."""
+        """One number a point, nan for a tiling that cannot be made; with the defaults unless given otherwise."""
         line = " ".join(f"{name}={value!r}" for name, value in (coefficients or {}).items())
         self._child.stdin.write(line + "\n")
         self._child.stdin.flush()

@@ -221,7 +221,7 @@ static void fault(struct tally *tally, const char *path, const char *text)
     fprintf(stderr, "compare: %s: %s\n", path, text);
 }
 
-/* The word behind " NAME=" in the header, or NULL. */
+/* The word after " NAME=" in the header, or NULL. */
 static const char *find_field(const char *header, const char *name)
 {
     const char *at = strstr(header, name);
@@ -367,7 +367,7 @@ static bool write_json(const char *path, const struct tally *tally)
         perror(path);
         return false;
     }
-    /* JSON has no infinity: the largest double stands for it. */
+    /* JSON has no infinity: the largest double replaces it. */
     fprintf(file,
             "{\"records\": %" PRIu64 ", \"elements\": %" PRIu64 ", \"differ\": %" PRIu64
             ", \"max_abs_diff\": %.9g, \"max_rel_diff\": %.9g, \"max_magnitude\": %.9g}\n",

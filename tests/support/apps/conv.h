@@ -1,5 +1,5 @@
-/* One convolution through cuDNN, in any direction, as frameworks run it: ask for a plan, ask for
- * its workspace, execute. */
+/* One convolution through cuDNN, in any direction, as frameworks run it: query a plan, query its
+ * workspace, execute. */
 #ifndef CONV_H
 #define CONV_H
 
@@ -55,8 +55,8 @@ bool conv_same(const struct conv_problem *a, const struct conv_problem *b);
 struct conv_plan;
 
 struct conv_settings {
-    cudnnBackendHeurMode_t mode; /* graph: asked first */
-    bool no_fallback;            /* graph: mode FALLBACK is not asked after `mode` */
+    cudnnBackendHeurMode_t mode; /* graph: queried first */
+    bool no_fallback;            /* graph: mode FALLBACK is not queried after `mode` */
     bool plan_handle;            /* graph: the plan is given the handle, as older clients do */
     bool ask_config;  /* graph: fill config_workspace, from the engine config before the plan */
     bool ask_notes;   /* graph: fill notes */
@@ -65,7 +65,7 @@ struct conv_settings {
      * OUTCOME_REFUSED. May be NULL. */
     void (*each)(void *ctx, const struct conv_plan *plan);
     void *ctx;
-    bool ask_workspace; /* legacy: name the algorithm and ask for its workspace, as deterministic
+    bool ask_workspace; /* legacy: name the algorithm and query its workspace, as deterministic
                            frameworks do, instead of reading it from the algorithm query */
 };
 
@@ -77,9 +77,9 @@ struct conv_plan {
     int choice;
     int64_t engine;           /* global index; legacy: the algorithm */
     int64_t workspace;        /* bytes */
-    int64_t config_workspace; /* bytes by the engine config, -1 if not asked or not known */
-    uint64_t notes; /* graph, if asked: bit n for the engine's numerical note n, bit 32 + n for its
-                       behaviour note n */
+    int64_t config_workspace; /* bytes by the engine config, -1 if not queried or not reported */
+    uint64_t notes; /* graph, if queried: bit n for the engine's numerical note n, bit 32 + n for
+                       its behaviour note n */
     float alpha, beta;
     cudnnBackendDescriptor_t plan; /* graph, the only descriptor left */
     cudnnTensorDescriptor_t x, y;  /* legacy */
@@ -110,7 +110,7 @@ enum outcome conv_run(cudnnHandle_t handle, enum conv_api api, const struct conv
                       const struct conv_settings *settings, void *x, void *w, void *y,
                       struct conv_plan *plan, bool *planned);
 
-/* The two ways behind the functions above. */
+/* The implementations of the functions above for both APIs. */
 enum outcome conv_graph_plan(cudnnHandle_t handle, const struct conv_problem *problem,
                              const struct conv_settings *settings, int first,
                              struct conv_plan *plan);

@@ -129,7 +129,7 @@ static bool take_given(struct session *session)
     return true;
 }
 
-/* The index of the n-th problem; false behind the last one. */
+/* The index of the n-th problem; false after the last one. */
 static bool pick_index(const struct options *options, int64_t n, uint64_t *index)
 {
     int64_t count = options->count >= 0 || options->sweep ? options->count : 2000;

@@ -14,7 +14,7 @@ enum {
     MOST_IMAGE_CHANNELS = 4 /* of latents and pictures; they are not made less */
 };
 
-/* The first place in the slab that no image has; NULL if there is none. */
+/* The first free place in the slab of this size; NULL if there is none. */
 static void *place_in_slab(const struct decoder *decoder, size_t bytes)
 {
     char *place = decoder->slab;

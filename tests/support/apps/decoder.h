@@ -65,7 +65,7 @@ void decoder_close(struct decoder *decoder);
 /* A random input of the model, the decoder's; NULL on failure. */
 struct image *decoder_latent(struct decoder *decoder);
 
-/* Changes the latent in the steps that were asked for; false on failure. */
+/* Changes the latent in the requested number of steps; false on failure. */
 bool decoder_denoise(struct decoder *decoder, struct image *latent);
 
 /* Runs the whole model and frees the latent. The result, the decoder's, may not be ready before the

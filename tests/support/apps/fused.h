@@ -96,7 +96,7 @@ void fused_plan_destroy(struct fused_plan *plan);
 enum outcome fused_plan_run(cudnnHandle_t handle, const struct fused_problem *problem,
                             const struct fused_plan *plan, void *const *buffers, void *workspace);
 
-/* The two ways behind the functions above. */
+/* The implementations of the functions above for both APIs. */
 enum outcome fused_graph_plan(cudnnHandle_t handle, const struct fused_problem *problem,
                               const struct conv_settings *settings, struct conv_plan *plan);
 enum outcome fused_graph_launch(cudnnHandle_t handle, const struct fused_problem *problem,

@@ -105,7 +105,7 @@ static double activate(const struct fused_step *step, double x)
     }
 }
 
-/* Where the element at these coordinates of a larger tensor stands in the order of this one's. */
+/* The index, in the order of this tensor, of the element at these coordinates of a larger one. */
 static size_t place_of(const struct tensor *tensor, const int64_t *at)
 {
     int64_t place = 0;

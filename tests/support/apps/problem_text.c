@@ -63,8 +63,8 @@ struct parsed {
     struct tensor y;
 };
 
-/* Reads up to `limit` numbers with this character between them and returns how many, or -1; *text
- * is then behind them. */
+/* Reads up to `limit` numbers separated by this character and returns their number, or -1; *text
+ * then points after them. */
 static int read_numbers(const char **text, char between, int limit, int64_t *numbers)
 {
     int count = 0;
@@ -96,7 +96,7 @@ static bool read_tensor(const char *text, struct tensor *tensor, bool *strides)
     return *text == '\0' && tensor->dims >= 4;
 }
 
-/* A single number stands for all axes. */
+/* A single number applies to all axes. */
 static bool read_extents(const char *text, int64_t *extents)
 {
     int count = read_numbers(&text, 'x', 3, extents);

@@ -22,10 +22,10 @@ void problem_patch_conv(uint64_t index, enum conv_direction direction, cudnnData
 /* One line without line feed, everything about the problem. Cut off if longer than `bytes`. */
 void problem_print(const struct conv_problem *problem, char *text, size_t bytes);
 
-/* Reads such a line, in any order; only x and w must be there. Left out, the direction is forward,
- * the type f32, the layout nchw, every tensor packed, the padding behind that in front, groups,
- * alpha, strides and dilations 1, everything else 0. Words that are no part of a problem are
- * passed over. False, with a line on stderr, if it is no valid problem. */
+/* Reads such a line, in any order; only x and w are required. Defaults: direction forward, type
+ * f32, layout nchw, packed tensors, equal padding on both sides, groups, alpha, strides and
+ * dilations 1, all others 0. Words that are no part of a problem are skipped. If the problem is
+ * invalid, prints a line on stderr and returns false. */
 bool problem_parse(const char *text, struct conv_problem *problem);
 
 enum data {

@@ -79,7 +79,7 @@ struct route {
 struct manner {
     int refreshed; /* operand that is destroyed and copied again; -1: none */
     bool wiped;    /* the result is overwritten */
-    bool empty;    /* a legacy call that brings no workspace */
+    bool empty;    /* a legacy call without a workspace */
 };
 
 /* A model in its own memory, to be run again and again. */
@@ -91,7 +91,7 @@ struct job {
     void *fetched;                   /* host, page-locked */
     int state;                       /* of the model's results, the one that it has at the end */
     struct place place;
-    cudaEvent_t captured; /* behind it in the capture under way */
+    cudaEvent_t captured; /* after it in the current capture */
     int branch;           /* where it was captured last; -1: it was not */
 };
 
@@ -228,7 +228,7 @@ struct route *route_pick(struct worker *worker);
 /* Held during work on a route. */
 void route_lock(struct worker *worker, const struct route *route);
 void route_unlock(struct worker *worker, const struct route *route);
-/* Makes the stream wait for a place's last user unless it comes behind it anyway. */
+/* Makes the stream wait for a place's last user unless it is ordered after it anyway. */
 bool route_await(const struct route *route, const struct place *place);
 /* Makes the stream the place's last user. */
 bool route_leave(const struct route *route, struct place *place);
@@ -237,7 +237,7 @@ bool route_call(struct worker *worker, struct route *route, struct job *job, str
 
 /* Captures a few calls as a graph, which replaces an earlier one. */
 bool graph_capture(struct worker *worker);
-/* True also if there is none. */
+/* True also if there is no graph. */
 bool graph_replay(struct worker *worker);
 /* Destroys it, running or not. */
 bool graph_drop(struct graph *graph);
@@ -258,7 +258,7 @@ extern const char *const device_unsteady[DEVICE_UNSTEADY];
 void device_drop(const char *name, uint64_t nth);
 
 /* Leaves out, one at a time, each of the driver calls by which streams wait for each other; false
- * unless all are found out. */
+ * unless each omission is noticed. */
 bool removals_run(struct worker *worker);
 
 #endif

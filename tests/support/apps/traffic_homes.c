@@ -48,7 +48,7 @@ fail:
 bool home_open(const struct traffic_options *options, int number, struct home *home)
 {
     home->device = options->contexts ? 0 : number;
-    /* The runtime is up before the driver is asked. */
+    /* The runtime is initialized before the driver is called. */
     TRY_CUDA(cudaSetDevice(home->device), fail);
     if (options->contexts && number > 0 && !create_context(&home->context))
         return false;

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* How often the driver was asked for something in one run of the scenario. */
+/* Number of calls of a driver function in one run of the scenario. */
 struct count {
     uint64_t before_last; /* call */
     uint64_t all;

@@ -22,7 +22,7 @@ bool worker_call(struct worker *worker)
     return route_call(worker, route, job, manner);
 }
 
-/* An order that nothing asked for. */
+/* An additional wait between two streams. */
 static bool link_routes(struct worker *worker)
 {
     struct route *from = route_pick(worker);

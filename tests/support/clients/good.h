@@ -1,5 +1,4 @@
-/* For functions of a client that are false once something is not as it should be, and have said so.
- */
+/* For functions of a client that return false after they have printed a fault. */
 #ifndef GOOD_H
 #define GOOD_H
 

@@ -106,7 +106,7 @@ static bool run_deepbind(void)
     return load(RTLD_LOCAL | RTLD_DEEPBIND) && work_of(0);
 }
 
-/* The library that HOSTILE_CONVSHIM names, loaded by hand, behind a cuDNN that is in use. */
+/* The library that HOSTILE_CONVSHIM names, loaded by dlopen after a cuDNN that is in use. */
 static bool run_unpreloaded(void)
 {
     const char *path = getenv("HOSTILE_CONVSHIM");

@@ -1,4 +1,5 @@
-/* Links cuDNN and the CUDA runtime and calls neither. idle [WAY]: how it ends. */
+/* Links cuDNN and the CUDA runtime and calls no function of them. idle [WAY]: the way in which it
+ * ends. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

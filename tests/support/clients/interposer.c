@@ -1,5 +1,5 @@
-/* A second preloaded library: hands malloc on to the next one, as profilers do, and says at the end
- * whether it was called and still finds the same. */
+/* A second preloaded library: passes malloc on to the next one, as profilers do, and prints at its
+ * end whether it was called and still finds the same function. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>

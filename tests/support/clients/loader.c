@@ -36,7 +36,7 @@ static const char *owner(void *function)
     return slash != NULL ? slash + 1 : info.dli_fname;
 }
 
-/* The error is asked for twice: it is given once. */
+/* The error is read twice: the second read returns none. */
 static void tell(const char *what, void *function)
 {
     const char *error = dlerror();

@@ -24,7 +24,7 @@ static struct {
     bool initializes; /* descriptors that held something else before */
     bool dynamic;     /* shapes may change between executions */
     bool overrides;   /* the same, as cuDNN 9.21 and later have it */
-    bool hints;       /* says which pattern the graph has (9.23 and later) */
+    bool hints;       /* sets the pattern of the graph (9.23 and later) */
     bool caches;      /* kernels are shared between plans */
 } habit;
 
@@ -365,7 +365,7 @@ static bool run_cached(struct client *client, struct chain *chain, int64_t *byte
     return run_channels(client, chain, bytes);
 }
 
-/* The configuration is asked before there is a plan, and a second plan made of it. */
+/* The configuration is queried before a plan exists, and a second plan is made of it. */
 static bool run_config_first(struct client *client, struct chain *chain, int64_t *bytes)
 {
     int64_t before = -1;

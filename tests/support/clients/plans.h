@@ -19,7 +19,7 @@ enum part {
     PARTS
 };
 
-/* All descriptors behind one plan. */
+/* All descriptors of one plan. */
 struct chain {
     cudnnBackendDescriptor_t part[PARTS];
 };

@@ -42,7 +42,7 @@ struct graph_walk {
     struct walk *walk;
     cudnnBackendDescriptor_t slot[ROLES];
     int64_t told[ROLES]; /* a plan's workspace; -1: unknown */
-    int steps;           /* pointwise operations behind the convolution */
+    int steps;           /* pointwise operations after the convolution */
 };
 
 /* Attributes that are queried and set out of turn. */

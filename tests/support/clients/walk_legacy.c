@@ -10,7 +10,7 @@ struct legacy_walk {
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t conv;
     cudnnActivationDescriptor_t activation;
-    int algorithm; /* that was asked about last */
+    int algorithm; /* of the last query */
     size_t told;   /* for it */
     bool asked;    /* with success, and not set otherwise since */
 };

@@ -78,7 +78,7 @@ close:
 enum work_result work_run(struct work *work)
 {
     size_t bytes = tensor_storage_bytes(&work->problem.y);
-    /* Where CUDA does not work, in a forked child, it is the convolution that shall say so. */
+    /* If CUDA does not work, as in a forked child, the convolution must report it. */
     (void)cudaMemset(work->y, 0xff, bytes);
     enum work_result result = result_of(
         conv_plan_run(work->handle, &work->plan, work->x, work->w, work->y, work->workspace));

@@ -30,7 +30,7 @@ static int64_t counted(const struct cs_account *account, struct cs_site_ref site
     return cs_account_site_count(&account->site[site.place - 1], counter);
 }
 
-static void a_site_is_known_by_all_its_facts(void)
+static void site_is_found_by_all_its_facts(void)
 {
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
@@ -352,7 +352,7 @@ static struct cs_account *layers(bool channels_last, int64_t required, enum cs_r
     return account;
 }
 
-static void advice_is_given_where_there_is_some(void)
+static void advice_is_given_for_each_weak_point(void)
 {
     const struct {
         bool channels_last;
@@ -388,7 +388,7 @@ static void advice_is_given_where_there_is_some(void)
     }
 }
 
-static void advice_is_not_given_where_all_is_well(void)
+static void good_run_gets_no_advice(void)
 {
     struct cs_account *account = new_account();
     struct cs_problem small = problem_of(2, 512, 512, 512, CS_F16);
@@ -466,7 +466,7 @@ static void the_summary_of_own_scratch(void)
     free(account);
 }
 
-/* A line only where there is something to say. */
+/* A line appears only if there is a figure for it. */
 static void own_scratch_is_omitted_if_unused(void)
 {
     const struct {
@@ -637,7 +637,7 @@ static int64_t random_below(int64_t limit)
     return (int64_t)((random_state * 0x9e3779b97f4a7c15) >> 1) % limit;
 }
 
-static void any_counters_keep_the_form(void)
+static void any_counters_give_a_well_formed_summary(void)
 {
     for (int i = 0; i < 300; i++) {
         struct cs_account *account = new_account();
@@ -669,7 +669,7 @@ static void any_counters_keep_the_form(void)
 
 int main(void)
 {
-    TEST(a_site_is_known_by_all_its_facts);
+    TEST(site_is_found_by_all_its_facts);
     TEST(every_outcome_is_counted_once);
     TEST(launched_calls_alone_count_for_the_largest);
     TEST(threads_count_exactly);
@@ -679,8 +679,8 @@ int main(void)
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);
     TEST(bypassing_libraries_are_named);
-    TEST(advice_is_given_where_there_is_some);
-    TEST(advice_is_not_given_where_all_is_well);
+    TEST(advice_is_given_for_each_weak_point);
+    TEST(good_run_gets_no_advice);
     TEST(the_summary_of_own_scratch);
     TEST(limits_that_were_raised_are_named);
     TEST(own_scratch_is_omitted_if_unused);
@@ -688,6 +688,6 @@ int main(void)
     TEST(rules_that_fill_their_line);
     TEST(the_summary_of_a_large_program);
     TEST(the_summary_without_a_described_convolution);
-    TEST(any_counters_keep_the_form);
+    TEST(any_counters_give_a_well_formed_summary);
     return REPORT();
 }

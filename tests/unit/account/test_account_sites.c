@@ -96,7 +96,7 @@ static void a_name_is_cut(void)
 }
 
 /* The last place is one as any other; who finds none is counted as folded, and known as none. */
-static void the_last_place_and_none(void)
+static void full_table_folds_further_sites(void)
 {
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 8, 8, 16, CS_F16);
@@ -485,7 +485,7 @@ int main(void)
     TEST(problem_ids_are_stable_between_builds);
     TEST(every_fact_counts);
     TEST(a_name_is_cut);
-    TEST(the_last_place_and_none);
+    TEST(full_table_folds_further_sites);
     TEST(no_site);
     TEST(order_has_a_limited_length);
     TEST(advice_by_reasons);

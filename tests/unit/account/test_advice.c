@@ -1,4 +1,4 @@
-/* The line of advice: which of all that could be said is said, and from where on. */
+/* The line of advice: the choice among all possible advice, and the threshold of each. */
 #include "account/advice.h"
 
 #include "account_fixture.h"
@@ -94,7 +94,7 @@ static void bypass_has_priority(void)
 }
 
 /* If anything was tiled, the advice does not mention the rest. */
-static void nothing_was_tiled(void)
+static void untiled_run_gets_its_reason(void)
 {
     struct cs_account *account = new_account();
     pass(account, CS_REASON_NO_TILING, 1);
@@ -259,7 +259,7 @@ int main(void)
     TEST(many_tiles);
     TEST(the_most_tiles_count);
     TEST(bypass_has_priority);
-    TEST(nothing_was_tiled);
+    TEST(untiled_run_gets_its_reason);
     TEST(changeable_reason_precedes_the_most_frequent);
     TEST(each_reason_can_be_the_main_one);
     TEST(small_calls);

@@ -83,7 +83,7 @@ static void it_is_the_users_alone(void)
     CHECK(lstat(file_of(""), &there) == 0 && (there.st_mode & 0777) == 0600);
 }
 
-static void a_folder_of_others_is_left_alone(void)
+static void foreign_folder_is_not_used(void)
 {
     struct cs_live live = {.page = NULL};
     struct stat there;
@@ -150,7 +150,7 @@ static void without_room_there_is_no_file(void)
     free(account);
 }
 
-static void a_child_has_its_own(void)
+static void child_has_its_own_counters(void)
 {
     struct cs_account *account = new_account();
     struct cs_live live = {.page = NULL};
@@ -294,7 +294,7 @@ static void stall_at(size_t offset)
     free(stalled.account);
 }
 
-static void who_stalls_leaves_nothing_old(void)
+static void stalled_copy_returns_no_old_counts(void)
 {
     struct sigaction usual, action = {.sa_handler = another_counts, .sa_flags = SA_NODEFER};
     stalled.bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -318,14 +318,14 @@ int main(void)
     descriptors_begin();
     TEST(counts_are_read);
     TEST(it_is_the_users_alone);
-    TEST(a_folder_of_others_is_left_alone);
+    TEST(foreign_folder_is_not_used);
     TEST(a_link_is_not_followed);
     TEST(without_room_there_is_no_file);
-    TEST(a_child_has_its_own);
+    TEST(child_has_its_own_counters);
     TEST(damaged_page_is_ignored);
     TEST(notes_are_taken_once);
     TEST(notes_of_ended_processes_are_removed);
-    TEST(who_stalls_leaves_nothing_old);
+    TEST(stalled_copy_returns_no_old_counts);
     TEST(no_descriptor_is_left_open);
     char remove[96];
     snprintf(remove, sizeof remove, "rm -rf %s", base);

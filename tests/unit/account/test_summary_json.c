@@ -233,7 +233,7 @@ static void every_relaxation_has_a_name(void)
     }
 }
 
-/* Words with a zero behind each; one may be empty. */
+/* Words that each end with a zero byte; one may be empty. */
 static void a_command_has_its_words(void)
 {
     static const char arguments[] = "python\0\0app.py --fast";
@@ -333,7 +333,7 @@ static void bytes_of_further_tensors(void)
 }
 
 /* As tilings of huge tensors have it, too. */
-static void sites_come_in_the_order_of_first_calls(void)
+static void sites_are_in_the_order_of_first_calls(void)
 {
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
@@ -430,7 +430,7 @@ int main(void)
     TEST(the_summary_of_a_decoder);
     TEST(bytes_of_further_tensors);
     TEST(every_relaxation_has_a_name);
-    TEST(sites_come_in_the_order_of_first_calls);
+    TEST(sites_are_in_the_order_of_first_calls);
     TEST(sums_are_those_of_the_sites);
     TEST(more_sites_than_places_still_add_up);
     TEST(hostile_names_stay_in_their_strings);

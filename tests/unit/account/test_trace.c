@@ -105,7 +105,7 @@ static int64_t monotonic(void)
 }
 
 /* The clock that other traces of the machine have. */
-static void the_clock_is_the_monotonic_one(void)
+static void clock_is_monotonic(void)
 {
     for (int i = 0; i < 100; i++) {
         int64_t before = monotonic(), now = cs_trace_now(), after = monotonic();
@@ -149,7 +149,7 @@ static void scratch(enum cs_scratch_happening what, int64_t offset, int64_t byte
 }
 
 /* Spans that begin and end have the same names and numbers, by which viewers match them. */
-static void scratch_comes_and_goes(void)
+static void scratch_events_are_traced(void)
 {
     begin(file_of("scratch"), 1 << 20, "program");
     scratch(CS_SCRATCH_ALLOCATED, 0, 4096, 0);
@@ -295,7 +295,7 @@ static const char *const every_event[] = {
     "1024}}",
 };
 
-/* Every kind of event as it stands in the file, from a thread whose number is not the process's. */
+/* Every kind of event as written in the file, from a thread whose number is not the process's. */
 static void *put_every_event(void *unused)
 {
     static const enum cs_scratch_happening happening[] = {
@@ -336,7 +336,7 @@ static void every_event_as_it_is_written(void)
     end();
 }
 
-static void without_a_path_nothing_is_done(void)
+static void without_a_path_no_trace_is_written(void)
 {
     begin("", 1 << 20, "program");
     CHECK(!cs_trace_on(trace));
@@ -377,7 +377,7 @@ static void *call_in_thread(void *argument)
     return NULL;
 }
 
-static void threads_lose_nothing(void)
+static void no_event_of_a_thread_is_lost(void)
 {
     pthread_t threads[THREADS];
     int64_t first[THREADS];
@@ -539,7 +539,7 @@ static void a_file_that_grows_no_further_ends_the_trace(void)
     }
 }
 
-static void a_child_adds_to_its_parents_or_has_its_own(void)
+static void child_appends_or_starts_its_own_file(void)
 {
     begin(file_of("family"), 1 << 20, "program");
     call(1, 1);
@@ -637,7 +637,7 @@ static void check_json(int events)
 }
 
 /* A normal end closes the bracket. Later events still come before it. */
-static void a_normal_end_leaves_json(void)
+static void normal_end_completes_the_json(void)
 {
     begin(file_of("whole"), 1 << 20, "program");
     cs_trace_close(trace);
@@ -675,20 +675,20 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     descriptors_begin();
-    TEST(the_clock_is_the_monotonic_one);
+    TEST(clock_is_monotonic);
     TEST(event_contains_its_call);
-    TEST(scratch_comes_and_goes);
+    TEST(scratch_events_are_traced);
     TEST(every_event_as_it_is_written);
-    TEST(without_a_path_nothing_is_done);
+    TEST(without_a_path_no_trace_is_written);
     TEST(every_page_ends_with_a_whole_line);
-    TEST(threads_lose_nothing);
+    TEST(no_event_of_a_thread_is_lost);
     TEST(it_ends_at_its_limit);
     TEST(the_last_byte_of_the_limit);
     TEST(earlier_file_is_overwritten);
-    TEST(a_normal_end_leaves_json);
+    TEST(normal_end_completes_the_json);
     TEST(a_path_that_is_too_long_ends_the_trace);
     TEST(a_file_that_grows_no_further_ends_the_trace);
-    TEST(a_child_adds_to_its_parents_or_has_its_own);
+    TEST(child_appends_or_starts_its_own_file);
     TEST(child_starts_its_own_file);
     TEST(an_end_that_cannot_be_written_is_not_seen);
     TEST(no_descriptor_is_left_open);

@@ -56,7 +56,7 @@ static void partial_writes_are_completed(void)
     unlink("parts");
 }
 
-static void a_path_has_the_process_id_for_each_p(void)
+static void each_p_is_replaced_by_the_process_id(void)
 {
     char out[64], pid[24], wanted[64];
     snprintf(pid, sizeof pid, "%lld", (long long)getpid());
@@ -75,7 +75,7 @@ static void a_path_has_the_process_id_for_each_p(void)
     CHECK(!cs_file_path_expand(out, 0, "x"));
 }
 
-static void a_place_stays_in_the_folder_where_it_was_named(void)
+static void relative_place_keeps_its_folder(void)
 {
     static struct cs_place place;
     char path[PATH_MAX], wanted[PATH_MAX], name[PATH_MAX + 8];
@@ -125,7 +125,7 @@ static void a_new_file_appears_when_it_is_whole(void)
 }
 
 /* A file left by an earlier process with the same id is replaced. */
-static void a_part_that_was_left_is_replaced(void)
+static void stale_part_is_replaced(void)
 {
     static struct cs_place place;
     static struct cs_new_file file;
@@ -139,7 +139,7 @@ static void a_part_that_was_left_is_replaced(void)
     CHECK_STR(contents("again.txt"), "new");
 }
 
-static void a_file_that_cannot_be_put_into_its_place_leaves_no_trace(void)
+static void unplaceable_file_leaves_no_part(void)
 {
     static struct cs_place place;
     static struct cs_new_file file;
@@ -154,7 +154,7 @@ static void a_file_that_cannot_be_put_into_its_place_leaves_no_trace(void)
     CHECK(rmdir("folder.txt") == 0);
 }
 
-static void a_file_that_cannot_be_written_leaves_no_trace(void)
+static void unwritable_file_leaves_no_part(void)
 {
     static struct cs_place place;
     static struct cs_new_file file;
@@ -278,13 +278,13 @@ int main(void)
     if (!mkdtemp(folder) || chdir(folder) != 0)
         return 1;
     descriptors_begin();
-    TEST(a_path_has_the_process_id_for_each_p);
+    TEST(each_p_is_replaced_by_the_process_id);
     TEST(partial_writes_are_completed);
-    TEST(a_place_stays_in_the_folder_where_it_was_named);
+    TEST(relative_place_keeps_its_folder);
     TEST(a_new_file_appears_when_it_is_whole);
-    TEST(a_part_that_was_left_is_replaced);
-    TEST(a_file_that_cannot_be_put_into_its_place_leaves_no_trace);
-    TEST(a_file_that_cannot_be_written_leaves_no_trace);
+    TEST(stale_part_is_replaced);
+    TEST(unplaceable_file_leaves_no_part);
+    TEST(unwritable_file_leaves_no_part);
     TEST(a_name_without_room_for_the_part_is_refused);
     TEST(a_pipe_is_appended_to);
     TEST(appended_file_keeps_its_contents);

@@ -61,7 +61,7 @@ static struct cs_json new_json(void)
     return (struct cs_json){.write = take, .ctx = written};
 }
 
-static void commas_stand_between_and_nowhere_else(void)
+static void commas_are_between_values_only(void)
 {
     struct cs_json json = new_json();
     cs_json_open(&json, NULL, '{');
@@ -106,7 +106,7 @@ static void text_beyond_the_buffer_is_written_in_full_pieces(void)
     }
 }
 
-static void a_quoted_text_ends_where_it_has_to(void)
+static void quoted_text_ends_at_a_whole_character(void)
 {
     static const char text[] = "ab\"\xc3\xbc\x01z";
     static const char *const quoted[] = {"\"\"",
@@ -189,9 +189,9 @@ static void freed_pages_are_unmapped(void)
 int main(void)
 {
     TEST(characters_are_those_of_utf8);
-    TEST(commas_stand_between_and_nowhere_else);
+    TEST(commas_are_between_values_only);
     TEST(text_beyond_the_buffer_is_written_in_full_pieces);
-    TEST(a_quoted_text_ends_where_it_has_to);
+    TEST(quoted_text_ends_at_a_whole_character);
     TEST(texts_are_cut_and_counted);
     TEST(growing_pages_keeps_their_contents);
     TEST(freed_pages_are_unmapped);

@@ -44,7 +44,7 @@ static void the_order_of_the_list(void)
     CHECK_INT((int)cs_locks_held, 0);
 }
 
-static void two_of_one_rank(void)
+static void two_locks_of_one_rank_are_a_fault(void)
 {
     int before = cs_lock_faults();
     cs_lock_next(&arena);
@@ -187,7 +187,7 @@ int main(void)
 {
     begin();
     TEST(the_order_of_the_list);
-    TEST(two_of_one_rank);
+    TEST(two_locks_of_one_rank_are_a_fault);
     TEST(foreign_code);
     TEST(waiting_is_not_cancelled);
 #ifndef __SANITIZE_THREAD__

@@ -197,7 +197,7 @@ static void the_file_is_appended_to_and_named_after_the_process(void)
     CHECK_STR(read_file(path), want);
 }
 
-static void nothing_is_created_before_a_line(void)
+static void file_is_created_with_the_first_line(void)
 {
     cs_log_open(CS_LOG_WARN, path_of("late"));
     CHECK(access(path_of("late"), F_OK) != 0);
@@ -207,7 +207,7 @@ static void nothing_is_created_before_a_line(void)
     CHECK(access(path_of("late"), F_OK) == 0);
 }
 
-static void a_relative_path_stays_where_it_was(void)
+static void relative_path_keeps_its_folder(void)
 {
     char before[PATH_MAX];
     CHECK(getcwd(before, sizeof before) != NULL);
@@ -313,7 +313,7 @@ static void no_target_harms_the_program(void)
     }
 }
 
-static void signals_of_the_program_stay_as_they_were(void)
+static void signals_of_the_program_are_unchanged(void)
 {
     sigset_t mask, pending;
     catch_stderr();
@@ -457,12 +457,12 @@ int main(void)
     TEST(capped_lines_end);
     TEST(text_has_a_prefix_on_each_line);
     TEST(the_file_is_appended_to_and_named_after_the_process);
-    TEST(nothing_is_created_before_a_line);
-    TEST(a_relative_path_stays_where_it_was);
+    TEST(file_is_created_with_the_first_line);
+    TEST(relative_path_keeps_its_folder);
     TEST(unopenable_file_is_reported_once);
     TEST(errno_is_kept);
     TEST(no_target_harms_the_program);
-    TEST(signals_of_the_program_stay_as_they_were);
+    TEST(signals_of_the_program_are_unchanged);
     TEST(lines_of_threads_are_whole);
     TEST(a_cap_holds_for_all_threads);
     TEST(sizes_are_rounded_to_a_tenth);

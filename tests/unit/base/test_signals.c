@@ -1,4 +1,4 @@
-/* Writing raises no signal in the program, and takes none of the program's own. */
+/* Writing raises no signal in the program, and removes none of the program's own. */
 #include "base/signals.h"
 
 #include "check.h"
@@ -60,7 +60,7 @@ static void signals_pending_before_stay_pending(void)
     }
 }
 
-static void a_mask_that_had_them_has_them_still(void)
+static void earlier_mask_is_restored(void)
 {
     struct cs_signals held;
     block(SIG_BLOCK, SIGPIPE);
@@ -74,6 +74,6 @@ int main(void)
 {
     TEST(signals_raised_by_writing_are_removed);
     TEST(signals_pending_before_stay_pending);
-    TEST(a_mask_that_had_them_has_them_still);
+    TEST(earlier_mask_is_restored);
     return REPORT();
 }

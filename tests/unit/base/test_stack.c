@@ -131,7 +131,7 @@ static void *is_ample(void *unused)
     return cs_stack_ample() ? (void *)(uintptr_t)ANSWER : NULL;
 }
 
-static void a_large_thread_has_enough(void)
+static void large_thread_needs_no_second_stack(void)
 {
     CHECK(on_a_thread(LARGE, is_ample));
 }
@@ -141,7 +141,7 @@ static void a_thread_that_ends_over_there(void)
     CHECK(SANITIZED || on_a_thread(SMALL, exit_deep));
 }
 
-static void the_first_thread_has_enough(void)
+static void first_thread_needs_no_second_stack(void)
 {
     CHECK(cs_stack_ample());
 }
@@ -162,7 +162,7 @@ static void *run_twice(void *unused)
     return good && same == (fault != NO_FAULT) ? (void *)(uintptr_t)ANSWER : NULL;
 }
 
-static void a_refusal_of_the_system_leaves_the_call_on_its_stack(void)
+static void without_a_second_stack_the_call_runs_on_its_own(void)
 {
     if (SANITIZED)
         return;
@@ -215,7 +215,7 @@ static int again(void *arg)
 }
 
 /* A handler may interrupt the thread that is there: it does not wait for itself. */
-static void the_last_stack_is_for_one(void)
+static void last_stack_serves_one_thread(void)
 {
     CHECK(cs_stack_run_last(again, &count));
     CHECK(count == 1);
@@ -225,12 +225,12 @@ static void the_last_stack_is_for_one(void)
 
 int main(void)
 {
-    TEST(a_refusal_of_the_system_leaves_the_call_on_its_stack); /* first: the key is made once */
-    TEST(the_first_thread_has_enough);
+    TEST(without_a_second_stack_the_call_runs_on_its_own); /* first: the key is made once */
+    TEST(first_thread_needs_no_second_stack);
     TEST(a_small_thread);
-    TEST(a_large_thread_has_enough);
+    TEST(large_thread_needs_no_second_stack);
     TEST(a_thread_that_ends_over_there);
-    TEST(the_last_stack_is_for_one);
+    TEST(last_stack_serves_one_thread);
     TEST(the_last_stack_is_waited_for);
     return REPORT();
 }

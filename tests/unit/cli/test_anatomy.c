@@ -293,7 +293,7 @@ static void unet(void)
     cs_anatomy_fini(&anatomy);
 }
 
-static void nothing_and_too_much(void)
+static void empty_and_invalid_orders_are_accepted(void)
 {
     clear();
     struct cs_anatomy anatomy = anatomy_of();
@@ -321,6 +321,6 @@ int main(void)
     TEST(frozen);
     TEST(vgg);
     TEST(unet);
-    TEST(nothing_and_too_much);
+    TEST(empty_and_invalid_orders_are_accepted);
     return REPORT();
 }

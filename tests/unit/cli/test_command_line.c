@@ -54,7 +54,7 @@ static void no_byte_acts_on_a_terminal(void)
     CHECK_STR(put("\xc2"), "\xc2");
 }
 
-static void the_nearest_word_is_near(void)
+static void similar_word_is_suggested(void)
 {
     static const char *const words[] = {"device", "devices", "format", "csv", "cudnn", NULL};
     CHECK_STR(cs_cli_nearest("devise", words), "device");
@@ -121,7 +121,7 @@ static int parse(const char *a, const char *b, const char *c)
     return status >= 0 ? status : 100 + operand;
 }
 
-static void options_are_taken(void)
+static void options_are_read(void)
 {
     CHECK_INT(parse("--device=h100", "--quiet", "file"), 103);
     CHECK_STR(taken, "device=h100;quiet=-;");
@@ -129,7 +129,7 @@ static void options_are_taken(void)
     CHECK_STR(taken, "sweep_from=1;");
     CHECK_INT(parse("--sweep_from=2", "--dev", "x"), 104);
     CHECK_STR(taken, "sweep_from=2;device=x;");
-    CHECK_INT(parse("one", "--quiet", NULL), 102); /* operands go behind the options */
+    CHECK_INT(parse("one", "--quiet", NULL), 102); /* operands come after the options */
     CHECK_STR(taken, "quiet=-;");
     CHECK_INT(parse("--device", "bad", "--quiet"), CS_CLI_USAGE);
     CHECK_STR(taken, "device=bad;");
@@ -252,8 +252,7 @@ static void files_are_found_by_name(void)
         "the folder of things is not where the program expects it; --things takes the path of one");
 }
 
-/* A path of PATH_MAX has no room for the byte behind it; one that is shorter is the kernel's to
- * refuse. */
+/* A path of PATH_MAX leaves no byte for the terminator. The kernel may refuse shorter ones. */
 static void a_folder_of_a_very_long_name_is_refused(void)
 {
     static char given[PATH_MAX + 1];
@@ -281,7 +280,7 @@ static bool add_one(struct cs_table *table, const char *path, char error[CS_DATA
     return added++ == 0;
 }
 
-static void a_folder_that_was_read_leaves_nothing_behind(void)
+static void reading_a_folder_frees_everything(void)
 {
     static const struct cs_data_files things = {
         .folder = "things", .what = "thing", .suffix = ".json"};
@@ -309,17 +308,17 @@ int main(void)
     if (!mkdtemp(folder) || chdir(folder) != 0)
         return 1;
     TEST(no_byte_acts_on_a_terminal);
-    TEST(the_nearest_word_is_near);
+    TEST(similar_word_is_suggested);
     TEST(sizes);
     TEST(the_folder_of_the_program);
-    TEST(options_are_taken);
+    TEST(options_are_read);
     TEST(invalid_options_are_refused);
     TEST(help_is_set_in_columns);
     TEST(names_and_paths);
     TEST(files_are_listed_by_name);
     TEST(files_are_found_by_name);
     TEST(a_folder_of_a_very_long_name_is_refused);
-    TEST(a_folder_that_was_read_leaves_nothing_behind);
+    TEST(reading_a_folder_frees_everything);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

@@ -15,7 +15,7 @@ static char folder[] = "/tmp/convshim-checks-XXXXXX", root[PATH_MAX];
 /* --- the machine --- */
 
 static struct machine {
-    const char *list;     /* of the loader, of any file; NULL: it cannot be asked */
+    const char *list;     /* the loader's result for any file; NULL: it cannot be queried */
     const char *complain; /* the loader's first line where it is given a library to preload */
     const char *finds;    /* names that the loader finds, each in the folder lib */
     const char *python;   /* output of a Python; NULL: it cannot be run */
@@ -26,7 +26,7 @@ const char *gnu_get_libc_version(void)
     return "2.99";
 }
 
-/* Files of the kernel and of the system stand in the test's folder. */
+/* Files of the kernel and of the system are in the test's folder. */
 FILE *fopen(const char *path, const char *mode)
 {
     static FILE *(*open_file)(const char *, const char *);
@@ -314,7 +314,7 @@ static void preloaded_libraries(void)
     static const struct {
         const char *list;
         int status;
-        const char *phrase; /* behind the name of the variable or file */
+        const char *phrase; /* after the name of the variable or file */
     } rows[] = {{"libconvshim.so", 1, "libconvshim.so is not found"},
                 {"lib/none.so", 0, "lib/none.so"},
                 {"lib/lookup.so", 1, "\"lib/lookup.so intercepts dlsym"},

@@ -189,7 +189,7 @@ static void channels_last_is_noted(void)
                    "neither the command nor its script asks for channels_last");
 }
 
-static void nothing_loads_so_that_it_binds_past(void)
+static void no_library_is_reported_as_deepbind(void)
 {
     struct cs_client client = {.linkage = CS_LINKAGE_LOOKED, .path = "/x/libfoo.so"};
     struct cs_examined subject = {.title = "Foo", .package = "", .client = &client, .clients = 1};
@@ -249,7 +249,7 @@ static void which_pytorch_bypasses_which_cudnn(void)
     }
 }
 
-static void without_a_python_nothing_is_looked_for(void)
+static void without_a_python_no_framework_is_searched(void)
 {
     char kept[4096];
     snprintf(kept, sizeof kept, "%s", getenv("PATH"));
@@ -292,7 +292,7 @@ static void scripts_of_scripts(void)
     CHECK(system(command) == 0);
 }
 
-static void where_a_script_sets_ld_preload(void)
+static void ld_preload_in_a_script_is_reported(void)
 {
     static const struct {
         const char *text;
@@ -431,12 +431,12 @@ int main(void)
     TEST(elf_properties_are_read);
     TEST(where_a_word_of_a_script_may_be);
     TEST(channels_last_is_noted);
-    TEST(nothing_loads_so_that_it_binds_past);
+    TEST(no_library_is_reported_as_deepbind);
     TEST(which_pytorch_bypasses_which_cudnn);
-    TEST(without_a_python_nothing_is_looked_for);
+    TEST(without_a_python_no_framework_is_searched);
     TEST(program_of_a_command_is_the_first_finding);
     TEST(scripts_of_scripts);
-    TEST(where_a_script_sets_ld_preload);
+    TEST(ld_preload_in_a_script_is_reported);
     TEST(without_a_cudnn_there_is_no_profile_to_read);
     TEST(dry_run_prints_the_environment);
     TEST(conclusion_follows_from_the_findings);

@@ -34,7 +34,7 @@ int getsockopt(int file, int level, int name, void *restrict value, socklen_t *r
     return unknown ? -1 : (int)status;
 }
 
-/* A process that is ready for SIGTERM, as its handling says. */
+/* A process whose handling of SIGTERM is installed. */
 static struct cs_fork_server server_of(void (*handling)(int))
 {
     int ready[2];
@@ -66,7 +66,7 @@ static void gone(pid_t pid)
     CHECK_INT(kill(pid, 0), -1);
 }
 
-static void who_heeds_the_request_is_not_killed(void)
+static void obedient_process_is_not_killed(void)
 {
     struct cs_fork_server server = server_of(SIG_DFL);
     pid_t pid = server.pid;
@@ -79,7 +79,7 @@ static void who_heeds_the_request_is_not_killed(void)
     CHECK_STR(server.name, "");
 }
 
-static void who_ignores_it_is_killed(void)
+static void process_that_ignores_the_request_is_killed(void)
 {
     struct cs_fork_server server = server_of(SIG_IGN);
     pid_t pid = server.pid;
@@ -217,7 +217,7 @@ static void why_it_cannot_be_forked(void)
 }
 
 /* Further processes of the program may connect. They are disconnected, and receive no request. */
-static void only_the_first_is_the_program(void)
+static void first_connection_is_the_program(void)
 {
     char byte;
     int program = open_joined();
@@ -234,7 +234,7 @@ static void only_the_first_is_the_program(void)
     close_joined(program);
 }
 
-/* Anybody on the machine can come; the program may come behind them. */
+/* Any process of the machine can connect, also before the program. */
 static void foreign_processes_are_disconnected(void)
 {
     for (int as = 0; as < 2; as++) {
@@ -320,8 +320,8 @@ static void requests(void)
     cs_fork_server_close(&talking);
 }
 
-/* As many bytes as the other end takes, in the file's name or in a variable behind another; no
- * more. */
+/* The largest request that the other end accepts, in the file's name or in a variable after
+ * another; one byte more is refused. */
 static void requests_of_any_length(void)
 {
     static char text[MOST_ASKED + 8], taken[MOST_ASKED + 8];
@@ -347,7 +347,7 @@ static void requests_of_any_length(void)
 /* --- how it ends --- */
 
 /* Its earlier messages come first, then its end, once. */
-static void a_process_that_has_ended(void)
+static void end_of_a_process_is_reported_once(void)
 {
     CHECK(cs_fork_server_open(&talking));
     talking.pid = fork();
@@ -375,7 +375,7 @@ static void a_process_that_has_ended(void)
 }
 
 /* A process that does not use the device, and one whose id no longer exists. */
-static void a_process_that_says_nothing(void)
+static void silent_process_is_starting_until_its_end(void)
 {
     CHECK(cs_fork_server_open(&talking));
     talking.pid = fork();
@@ -405,7 +405,7 @@ static int descriptors(void)
 }
 
 /* Each server has its own name, which is removed at its end. */
-static void nothing_stays_open(void)
+static void no_file_stays_open(void)
 {
     char name[sizeof talking.name] = "";
     for (int joins = 0; joins < 4; joins++) {
@@ -433,16 +433,16 @@ int main(void)
     TEST(each_message_has_its_news);
     TEST(messages_that_are_cut);
     TEST(why_it_cannot_be_forked);
-    TEST(only_the_first_is_the_program);
+    TEST(first_connection_is_the_program);
     TEST(foreign_processes_are_disconnected);
     TEST(ends_of_any_number);
     TEST(requests);
     TEST(requests_of_any_length);
-    TEST(a_process_that_has_ended);
-    TEST(a_process_that_says_nothing);
-    TEST(nothing_stays_open);
-    TEST(who_heeds_the_request_is_not_killed);
-    TEST(who_ignores_it_is_killed);
+    TEST(end_of_a_process_is_reported_once);
+    TEST(silent_process_is_starting_until_its_end);
+    TEST(no_file_stays_open);
+    TEST(obedient_process_is_not_killed);
+    TEST(process_that_ignores_the_request_is_killed);
     TEST(ended_process_gets_no_signal);
     return REPORT();
 }

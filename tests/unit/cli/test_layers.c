@@ -126,7 +126,7 @@ static void wrong_lines_are_named(void)
     cs_layers_fini(&layers);
 }
 
-static void json_says_the_same(void)
+static void json_gives_the_same_layers(void)
 {
     static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
     const char text[] =
@@ -282,7 +282,7 @@ int main(void)
     TEST(columns_in_any_order_with_optional_ones_missing);
     TEST(rules_of_the_command);
     TEST(wrong_lines_are_named);
-    TEST(json_says_the_same);
+    TEST(json_gives_the_same_layers);
     TEST(convolutions_of_a_summary);
     TEST(rules_of_the_command_for_a_summary);
     TEST(every_wrong_member_is_refused);

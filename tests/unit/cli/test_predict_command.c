@@ -215,7 +215,7 @@ static void copies_have_channels_by_eights_unless_in_groups(void)
     CHECK_INT(workspace_of(2, INT64_C(1) << 40, 1 << 20, 1 << 20), INT64_MAX);
 }
 
-/* Which numbers of a profile are taken, and which are none. */
+/* Accepted and refused numbers of a profile. */
 static void profiles_of_devices(void)
 {
     static const char none[] =
@@ -296,8 +296,8 @@ static const char *switch_of_the_library(void)
     return value ? value : "unset";
 }
 
-/* A library that is preloaded into this process must not answer for the cuDNN that is asked. */
-static void a_cudnn_is_asked_past_the_library(void)
+/* A library that is preloaded into this process must not intercept the queries to cuDNN. */
+static void cudnn_is_queried_without_the_library(void)
 {
     setenv("CONVSHIM", "1", 1);
     RUN("--input", "2x64x64x64", "--filter", "64x64x3x3");
@@ -328,7 +328,7 @@ int main(void)
     TEST(wrong_options_are_refused);
     TEST(profiles_of_devices);
     TEST(names_of_devices);
-    TEST(a_cudnn_is_asked_past_the_library);
+    TEST(cudnn_is_queried_without_the_library);
     TEST(copies_have_channels_by_eights_unless_in_groups);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

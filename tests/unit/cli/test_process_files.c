@@ -53,8 +53,8 @@ static void the_name_is_the_kernels(void)
     CHECK_STR(seen.program, "of a name");
 }
 
-/* Parts of cuDNN stand for it only until its dispatcher is found, before them or behind. */
-static void the_dispatcher_goes_before_the_parts(void)
+/* A part of cuDNN counts only until the dispatcher is found, in any order. */
+static void dispatcher_precedes_the_parts(void)
 {
     map("libcudnn_ops.so.9", 3);
     look();
@@ -82,7 +82,7 @@ static void the_first_library_counts(void)
     CHECK_STR(seen.cudnn, under("libcudnn.so.9"));
 }
 
-static void a_process_that_is_not_there(void)
+static void missing_process_is_reported(void)
 {
     memset(&seen, 'x', sizeof seen);
     CHECK(!cs_process_files(999999999, &seen));
@@ -131,9 +131,9 @@ int main(int argc, char **argv)
         return 1;
     TEST(library_that_is_not_loaded_has_no_path);
     TEST(the_name_is_the_kernels);
-    TEST(the_dispatcher_goes_before_the_parts);
+    TEST(dispatcher_precedes_the_parts);
     TEST(the_first_library_counts);
-    TEST(a_process_that_is_not_there);
+    TEST(missing_process_is_reported);
     TEST(ids);
     TEST(variables);
     snprintf(remove, sizeof remove, "rm -r %s", folder);

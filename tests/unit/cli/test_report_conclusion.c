@@ -59,7 +59,7 @@ static void check_said(const struct said *said)
     cs_table_fini(&report.section[0].table);
 }
 
-static void where_nothing_is_tiled(void)
+static void untiled_run_gets_its_reason(void)
 {
     static const struct said said[] = {
         {.passed = {{other, NULL, 1}, {report_only, NULL, 3}},
@@ -167,7 +167,7 @@ static void cost_of_tiles_is_advised(void)
 
 int main(void)
 {
-    TEST(where_nothing_is_tiled);
+    TEST(untiled_run_gets_its_reason);
     TEST(most_important_finding_is_the_advice);
     TEST(every_mixture_of_calls);
     TEST(cost_of_tiles_is_advised);

@@ -65,7 +65,7 @@ static void expandable_segments_are_advised_if_a_larger_device_is_needed(void)
     }
 }
 
-static void to_programs_of_pytorch_that_ran_both_ways(void)
+static void advice_needs_both_runs_of_pytorch(void)
 {
     struct cs_simulated_pair pair = pair_of(&cases[1]);
     CHECK(names_the_option(&pair));
@@ -82,7 +82,7 @@ static void to_programs_of_pytorch_that_ran_both_ways(void)
 }
 
 /* A run that was short of memory is no evidence. */
-static void not_where_memory_was_short(void)
+static void no_advice_after_memory_pressure(void)
 {
     struct cs_simulated_pair pair = pair_of(&cases[1]);
     pair.result[CS_WITHOUT].refused = 79;
@@ -124,9 +124,9 @@ int main(void)
     setenv("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:512", 1);
     unsetenv("PYTORCH_ALLOC_CONF");
     TEST(expandable_segments_are_advised_if_a_larger_device_is_needed);
-    TEST(to_programs_of_pytorch_that_ran_both_ways);
+    TEST(advice_needs_both_runs_of_pytorch);
     TEST(unless_segments_are_chosen_already);
-    TEST(not_where_memory_was_short);
+    TEST(no_advice_after_memory_pressure);
     TEST(a_limit_to_onnx_runtime);
     return REPORT();
 }

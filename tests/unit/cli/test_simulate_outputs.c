@@ -109,7 +109,7 @@ static void write_tiled(void)
                "c 3020000 300000 700 75 2 second\nc 0 0 500 50 31000000 third\n");
 }
 
-/* Calls one behind the other in one block, which the framework never gave back; one that is cut. */
+/* Consecutive calls in one block, which the framework never freed; one that is cut. */
 static void write_shared(void)
 {
     mkdir("shared", 0777);
@@ -493,7 +493,8 @@ static void memory_that_runs_short(void)
     free_pair(pair);
 }
 
-/* By a signal from 129 on; a refused allocation says more than any status. */
+/* From 129 on the status means a signal. A refused allocation is a stronger sign than any status.
+ */
 static void how_a_program_ended(void)
 {
     static const struct {

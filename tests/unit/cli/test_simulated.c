@@ -86,7 +86,7 @@ static void both_sides_are_shown_with_their_difference(void)
 }
 
 /* Nothing is known of a side that was not run, or that did not use the device. */
-static void a_side_without_the_device_has_no_figures(void)
+static void side_without_the_device_has_no_figures(void)
 {
     pair.result[CS_WITH] = (struct cs_simulated_result){.used = false, .planned = true};
     printed(CS_FORMAT_CSV);
@@ -101,7 +101,7 @@ static void a_side_without_the_device_has_no_figures(void)
 }
 
 /* Any sign of use is one. */
-static void a_device_that_was_left_unused(void)
+static void unused_device_is_reported(void)
 {
     static const struct {
         int64_t peak, kernels, launches;
@@ -124,7 +124,7 @@ static void a_device_that_was_left_unused(void)
 }
 
 /* Signs of memory pressure, in the singular and the plural. */
-static void a_run_that_had_little_memory(void)
+static void memory_pressure_is_reported(void)
 {
     static const struct {
         int64_t retries, failed, refused;
@@ -198,7 +198,7 @@ static void rules_have_the_keys_of_their_site(void)
 }
 
 /* A summary is a file that anybody may have written. */
-static void rules_have_nothing_of_numbers_that_are_none(void)
+static void rules_omit_unknown_numbers(void)
 {
     static const char *const spatial[] = {"-1", "0", "4", "1e300", "-1e300", "\"two\""};
     char text[256], json[512];
@@ -289,7 +289,7 @@ static struct cs_tune_point point_of(int how, int64_t peak)
 }
 
 /* A file is written only for rules alone, if no other way has their effect. */
-static void tune_writes_no_file_that_does_nothing(void)
+static void tune_writes_no_file_without_effect(void)
 {
     static const struct {
         int64_t fits, level, defaults, rules; /* peaks; untiled: 1000 */
@@ -345,7 +345,7 @@ static void tune_of_a_summary_alone(void)
     CHECK(!strstr(captured, "tune-9"));
 }
 
-static void runs_of_a_job_become_one(void)
+static void runs_of_a_job_are_merged(void)
 {
     struct cs_run_summary runs[2], merged;
     char error[CS_SUMMARY_ERROR];
@@ -458,7 +458,7 @@ static void the_process_that_held_most(void)
 }
 
 /* Three calls, at the second, third and fifth of six moments: a quarter of the 480 columns leads to
- * each, and one behind the last. */
+ * each, and one after the last. */
 static void the_page_goes_by_calls(void)
 {
     char folder[] = "/tmp/convshim-page-XXXXXX", path[64], error[CS_FILE_ERROR];
@@ -505,18 +505,18 @@ int main(void)
 {
     heap_watch();
     TEST(both_sides_are_shown_with_their_difference);
-    TEST(a_side_without_the_device_has_no_figures);
-    TEST(a_device_that_was_left_unused);
-    TEST(a_run_that_had_little_memory);
+    TEST(side_without_the_device_has_no_figures);
+    TEST(unused_device_is_reported);
+    TEST(memory_pressure_is_reported);
     TEST(names_are_counted_and_cut);
     TEST(empty_timeline_has_no_rows);
     TEST(rules_have_the_keys_of_their_site);
-    TEST(rules_have_nothing_of_numbers_that_are_none);
+    TEST(rules_omit_unknown_numbers);
     TEST(one_side_alone);
     TEST(ini_file_of_tune_lists_the_result_of_each_way);
-    TEST(tune_writes_no_file_that_does_nothing);
+    TEST(tune_writes_no_file_without_effect);
     TEST(tune_of_a_summary_alone);
-    TEST(runs_of_a_job_become_one);
+    TEST(runs_of_a_job_are_merged);
     TEST(the_process_that_held_most);
     TEST(the_page_goes_by_calls);
     TEST(contents_of_a_summary_are_shown);

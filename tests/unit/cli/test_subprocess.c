@@ -1,4 +1,4 @@
-/* A program that doctor runs: all that it says, and how it ended, however it behaves. */
+/* A program that doctor runs: its whole output and its status, for each behaviour. */
 #include "cli/doctor/subprocess.h"
 
 #include "check.h"
@@ -39,7 +39,7 @@ static void the_status_is_that_of_its_end(void)
     expect("kill -9 $$", NULL, 128 + 9, "");
 }
 
-static void a_program_that_is_not_there_is_127(void)
+static void missing_program_gives_127(void)
 {
     static const char *const argv[] = {"no-such-program-of-convshim", NULL};
     char *text = NULL;
@@ -63,7 +63,7 @@ static void environment_has_the_given_changes(void)
     CHECK_STR(own ? own : "(none)", "0");
 }
 
-static void there_is_nothing_to_read(void)
+static void standard_input_is_empty(void)
 {
     expect("cat; read -r line || echo none", NULL, 0, "none\n");
 }
@@ -87,7 +87,7 @@ static void signals_do_not_end_the_wait(void)
     CHECK_INT(sigaction(SIGALRM, &before, NULL), 0);
 }
 
-static void of_very_much_output_the_beginning_is_kept(void)
+static void long_output_is_cut_at_its_end(void)
 {
     char *text;
     CHECK_INT(sh("yes 0123456 | head -c 6000000; exit 4", NULL, &text), 4);
@@ -111,11 +111,11 @@ int main(void)
     descriptors_begin();
     TEST(output_and_errors_are_read);
     TEST(the_status_is_that_of_its_end);
-    TEST(a_program_that_is_not_there_is_127);
+    TEST(missing_program_gives_127);
     TEST(environment_has_the_given_changes);
-    TEST(there_is_nothing_to_read);
+    TEST(standard_input_is_empty);
     TEST(signals_do_not_end_the_wait);
-    TEST(of_very_much_output_the_beginning_is_kept);
+    TEST(long_output_is_cut_at_its_end);
     TEST(lines_are_cut_off_one_by_one);
     TEST(no_descriptor_is_left_open);
     return REPORT();

@@ -22,7 +22,7 @@ void *reallocarray(void *memory, size_t count, size_t bytes)
 }
 
 /* A table that lacks something is not printed as if it were all. */
-static void without_memory_nothing_is_printed(void)
+static void without_memory_no_table_is_printed(void)
 {
     for (int at = 0; at <= 5; at++) {
         char *text = NULL;
@@ -98,7 +98,7 @@ static void for_programs(void)
 
 /* Control characters, which would act as commands to a terminal, are removed: those of one byte,
  * and those of two in UTF-8 (U+0080 to U+009F). All other bytes are unchanged. */
-static void nothing_commands_a_terminal(void)
+static void control_characters_are_removed(void)
 {
     static const struct cs_column name[] = {{"name", "name", CS_CELL_TEXT}};
     for (int first = 1; first < 256; first++)
@@ -160,10 +160,10 @@ static void sizes(void)
 
 int main(void)
 {
-    TEST(without_memory_nothing_is_printed);
+    TEST(without_memory_no_table_is_printed);
     TEST(for_people);
     TEST(for_programs);
-    TEST(nothing_commands_a_terminal);
+    TEST(control_characters_are_removed);
     TEST(bytes_for_people);
     TEST(nearest_words);
     TEST(sizes);

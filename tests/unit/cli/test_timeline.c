@@ -300,7 +300,7 @@ static void calls_without_all_their_launches(void)
 }
 
 /* Nothing is held but a workspace, of whose block it fills a part. */
-static void a_workspace_alone_leaves_nothing(void)
+static void single_workspace_leaves_no_memory_held(void)
 {
     static const char summary[] = "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(
         4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4000}]}";
@@ -335,7 +335,7 @@ static void first_block_counts_the_memory_held_at_its_time(void)
     remove_record();
 }
 
-static void a_run_that_held_nothing_has_no_peak(void)
+static void empty_run_has_no_peak(void)
 {
     struct cs_exposures exposures;
     write_record("");
@@ -372,7 +372,7 @@ static void limits_grow_to_the_memory_left_below_the_target(void)
     CHECK_INT(cs_exposures_rules(&exposures), 0);
 }
 
-/* A limit of all that is required would say nothing. */
+/* A limit equal to the required size would have no effect. */
 static void limit_is_less_than_the_required_size(void)
 {
     struct cs_exposure item[] = {{.around = (100 << 20) - 10, .required = 64 << 10},
@@ -433,7 +433,7 @@ static void a_run_without_blocks_has_exposures(void)
 }
 
 /* Workspaces outside all blocks that PyTorch recorded; there may be no such block. */
-static void workspaces_that_no_block_has(void)
+static void workspaces_outside_all_blocks_are_separate(void)
 {
     static const struct {
         const char *events;
@@ -531,7 +531,7 @@ static void which_block_a_workspace_is(void)
 
 /* The workspace of calls that share a block is that of the first with the largest size. The
  * reported size of a site is its workspace only if it was tiled. */
-static void whose_workspace_a_block_is(void)
+static void shared_block_has_the_largest_workspace(void)
 {
     static const char events[] =
         "{\"history\":{\"stacks\":[],\"events\":[[\"a\",2097152,4096,0],[\"a\",2097152,8192,0]]}}";
@@ -569,7 +569,7 @@ static void whose_workspace_a_block_is(void)
 }
 
 /* More of everything than there is room for at first. */
-static void a_long_run_keeps_all(void)
+static void long_run_keeps_all_moments(void)
 {
     enum {
         MANY = 3000
@@ -624,19 +624,19 @@ int main(void)
     TEST(a_run_with_rules_is_measured);
     TEST(reasons_that_room_does_not_help);
     TEST(calls_without_all_their_launches);
-    TEST(a_workspace_alone_leaves_nothing);
+    TEST(single_workspace_leaves_no_memory_held);
     TEST(an_address_that_is_no_number_is_0);
     TEST(a_launch_like_another_is_of_its_site);
     TEST(first_block_counts_the_memory_held_at_its_time);
-    TEST(a_run_that_held_nothing_has_no_peak);
+    TEST(empty_run_has_no_peak);
     TEST(limits_grow_to_the_memory_left_below_the_target);
     TEST(limit_is_less_than_the_required_size);
     TEST(without_a_framework_blocks_are_the_devices);
     TEST(a_run_without_blocks_has_exposures);
-    TEST(workspaces_that_no_block_has);
+    TEST(workspaces_outside_all_blocks_are_separate);
     TEST(which_block_a_workspace_is);
-    TEST(whose_workspace_a_block_is);
-    TEST(a_long_run_keeps_all);
+    TEST(shared_block_has_the_largest_workspace);
+    TEST(long_run_keeps_all_moments);
     TEST(calls_missing_in_the_summary_are_reported);
     return REPORT();
 }

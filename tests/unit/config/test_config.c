@@ -265,7 +265,7 @@ static void check_notes(const struct noted *rows, size_t count)
     }
 }
 
-static void a_bad_value_makes_one_note_and_the_default_stays(void)
+static void bad_value_makes_one_note_and_keeps_the_default(void)
 {
     static const struct noted rows[] = {
         {"workspace=0", "workspace: \"0\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
@@ -304,7 +304,7 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
     check_notes(rows, sizeof rows / sizeof *rows);
 }
 
-static void an_unknown_name_makes_one_note(void)
+static void unknown_name_makes_one_note(void)
 {
     static const struct noted rows[] = {
         {"wrkspace=1M", "wrkspace: no such option, ignored; did you mean workspace?"},
@@ -321,7 +321,7 @@ static void an_unknown_name_makes_one_note(void)
     check_notes(rows, sizeof rows / sizeof *rows);
 }
 
-static void an_unknown_section_makes_one_note(void)
+static void wrong_section_makes_one_note(void)
 {
     static const struct noted rows[] = {
         {"[general]", "[general]: no such section, its options are ignored; allowed: " SECTIONS},
@@ -407,7 +407,7 @@ static void commas_between_options(void)
     CHECK(strstr(note(0), "separated") == NULL);
 }
 
-static void an_earlier_valid_value_stays(void)
+static void earlier_valid_value_is_kept(void)
 {
     load_text("workspace = 1M\nworkspace = huge\ntiles = x\ntiles = 9\n");
     CHECK_INT(note_count, 2);
@@ -426,7 +426,7 @@ static void the_last_of_two_values_counts(void)
     CHECK_INT(config.tiles, 5);
 }
 
-static void options_of_a_section_are_left_alone(void)
+static void options_of_an_unknown_section_are_ignored(void)
 {
     load_text("tiles = 2\n[a ;b]\ntiles = 3\nnonsense = 1\n[c\nworkspace = 1M\n");
     CHECK_INT(note_count, 2);
@@ -499,7 +499,7 @@ static void a_huge_file_is_read_to_its_limit(void)
     free(text);
 }
 
-/* The generated file says nothing as it is, and the defaults without its semicolons. */
+/* The generated file sets no option, and the defaults if its semicolons are removed. */
 static void the_shipped_file_holds_the_defaults(void)
 {
     static char text[1 << 16], active[1 << 16];
@@ -668,14 +668,14 @@ int main(void)
     TEST(options_are_read);
     TEST(indented_line_is_a_separate_option);
     TEST(bounds_agree_with_their_messages);
-    TEST(a_bad_value_makes_one_note_and_the_default_stays);
-    TEST(an_unknown_name_makes_one_note);
-    TEST(an_unknown_section_makes_one_note);
+    TEST(bad_value_makes_one_note_and_keeps_the_default);
+    TEST(unknown_name_makes_one_note);
+    TEST(wrong_section_makes_one_note);
     TEST(sections);
     TEST(commas_between_options);
-    TEST(an_earlier_valid_value_stays);
+    TEST(earlier_valid_value_is_kept);
     TEST(the_last_of_two_values_counts);
-    TEST(options_of_a_section_are_left_alone);
+    TEST(options_of_an_unknown_section_are_ignored);
     TEST(foreign_line_ends_and_marks);
     TEST(garbage_is_noted_and_capped);
     TEST(a_huge_file_is_read_to_its_limit);

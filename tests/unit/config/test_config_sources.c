@@ -141,7 +141,7 @@ static void an_unreadable_file_ends_the_search(void)
     check_defaults();
 }
 
-static void the_environment_goes_over_the_file(void)
+static void environment_overrides_the_file(void)
 {
     load_text("tiles = 2\nworkspace = 1M\nlog = info\nsummary = off\nlog_file = a\n");
     setenv("CONVSHIM_CONFIG", "tiles=3; log = error ;;log_file=b", 1);
@@ -275,7 +275,7 @@ static void check_origin(int option, const char *variable, int line)
     CHECK_INT(origin->line, line);
 }
 
-static void every_value_knows_its_origin(void)
+static void each_value_has_its_origin(void)
 {
     load_text("tiles = 2\n\nworkspace = 1M\nlanes = 99\n[interleave]\nbudget = 8M\n");
     setenv("CONVSHIM_CONFIG", "policy=off;tiles=3;arena=much", 1);
@@ -390,7 +390,7 @@ static void budget_implies_own_scratch(void)
 }
 
 /* A budget counts wherever it comes from, and its contradiction too. */
-/* As much of the sources as there is room for, and nothing behind it. */
+/* The names of the sources are cut at the end of the buffer. */
 static void a_long_path_leaves_no_room_for_others(void)
 {
     static const char end[] = "/dev/null";
@@ -409,7 +409,7 @@ static void a_long_path_leaves_no_room_for_others(void)
     }
 }
 
-static void a_budget_goes_over_the_backing_of_all_sources(void)
+static void budget_overrides_the_backing_of_all_sources(void)
 {
     char source[CS_CONFIG_TEXT], want[CS_CONFIG_TEXT + 100];
     load_text("backing = client\nlanes = 3\n[interleave]\nbudget = 8M\ntimeout = 5\n");
@@ -483,7 +483,7 @@ static void zero_switches_off(void)
     CHECK_INT(note_count, 1);
 }
 
-static void notes_may_be_left_out(void)
+static void notes_are_optional(void)
 {
     load_text("tiles = bad\npolicy = off\n[x]\n");
     cs_config_load(&config, "program", policies, NULL, NULL);
@@ -569,17 +569,17 @@ int main(void)
     TEST(odd_files_do_not_hold_the_program);
     TEST(the_first_file_found_is_read);
     TEST(an_unreadable_file_ends_the_search);
-    TEST(the_environment_goes_over_the_file);
+    TEST(environment_overrides_the_file);
     TEST(a_variable_for_every_option);
     TEST(unknown_variables);
-    TEST(every_value_knows_its_origin);
+    TEST(each_value_has_its_origin);
     TEST(a_file_alone);
     TEST(budget_implies_own_scratch);
     TEST(a_long_path_leaves_no_room_for_others);
-    TEST(a_budget_goes_over_the_backing_of_all_sources);
+    TEST(budget_overrides_the_backing_of_all_sources);
     TEST(a_path_of_the_environment_fits_or_is_noted);
     TEST(zero_switches_off);
-    TEST(notes_may_be_left_out);
+    TEST(notes_are_optional);
     TEST(long_file_names_are_shortened_in_notes);
     TEST(no_descriptor_is_left_open);
     TEST(every_blank_is_one);

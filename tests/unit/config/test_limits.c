@@ -214,7 +214,7 @@ static void take_note(void *ctx, const char *note)
     notes++;
 }
 
-static void bytes_are_shown_as_they_can_be(void)
+static void unprintable_bytes_are_shown_as_question_marks(void)
 {
     char shown[CS_SHOWN_BYTES], text[100];
     CHECK_STR(cs_diagnostics_show(shown, "a\x1f\x20~\x7f\x80\n"), "a? ~???");
@@ -227,7 +227,7 @@ static void bytes_are_shown_as_they_can_be(void)
     }
 }
 
-static void notes_end_at_some_number(void)
+static void number_of_notes_is_limited(void)
 {
     struct cs_load load = {.note = take_note, .ctx = &notes, .source = "s"};
     for (int i = 1; i < 30; i++) {
@@ -290,8 +290,8 @@ int main(void)
     TEST(the_run_of_the_environment);
     TEST(preloaded_library_is_recognized);
     TEST(the_folder_of_running_processes);
-    TEST(bytes_are_shown_as_they_can_be);
-    TEST(notes_end_at_some_number);
+    TEST(unprintable_bytes_are_shown_as_question_marks);
+    TEST(number_of_notes_is_limited);
     TEST(notes_name_their_place);
     TEST(long_notes_are_cut);
     return REPORT();

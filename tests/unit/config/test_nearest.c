@@ -56,7 +56,7 @@ static void options_are_suggested(void)
     CHECK(cs_option_nearest("") == NULL);
 }
 
-/* A name that is right in another section, and one that has none. */
+/* A name that is valid in another section, and one without a similar name. */
 static void a_misplaced_option_is_found(void)
 {
     CHECK_STR(cs_option_nearest("budget"), "interleave.budget");
@@ -73,7 +73,7 @@ static void a_misplaced_option_is_found(void)
     CHECK(cs_option_nearest(text) == NULL); /* longer than any */
 }
 
-static void sections_are_known_and_suggested(void)
+static void similar_section_is_suggested(void)
 {
     static const char *const names[] = {"interleave"};
     char text[CS_CONFIG_NAME], section[CS_CONFIG_NAME];
@@ -92,7 +92,7 @@ static void sections_are_known_and_suggested(void)
     CHECK_STR(cs_option_sections(list), "[interleave], [rule NAME]");
 }
 
-/* The note of a variable that is set, "" if there is none. */
+/* The note about a set variable, "" if there is none. */
 static const char *note_of(const char *name)
 {
     load_text("");
@@ -144,7 +144,7 @@ int main(void)
     TEST(distance_limit_grows_with_the_length);
     TEST(options_are_suggested);
     TEST(a_misplaced_option_is_found);
-    TEST(sections_are_known_and_suggested);
+    TEST(similar_section_is_suggested);
     TEST(variables_are_suggested);
     return !remove_folder() || REPORT();
 }

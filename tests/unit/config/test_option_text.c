@@ -15,7 +15,7 @@ static const char *text_of(int option)
     return text;
 }
 
-static void defaults_as_the_list_has_them(void)
+static void defaults_equal_the_list(void)
 {
     cs_config_default(&config);
     for (int i = 0; i < CS_OPTIONS; i++)
@@ -54,7 +54,7 @@ static void written_options_read_back_alike(void)
 
 int main(void)
 {
-    TEST(defaults_as_the_list_has_them);
+    TEST(defaults_equal_the_list);
     TEST(written_options_read_back_alike);
     return REPORT();
 }

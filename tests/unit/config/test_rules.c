@@ -351,7 +351,7 @@ static int random_rules(const struct cs_subject *around, char *text, size_t size
     return count;
 }
 
-static void the_first_that_matches_is_the_one(void)
+static void first_matching_rule_applies(void)
 {
     struct rng rng = {11};
     int matched = 0, later = 0;
@@ -470,7 +470,7 @@ int main(void)
     TEST(layouts_of_any_dimensions);
     TEST(limits_as_a_rule_changes_them);
     TEST(why_a_rule_applies);
-    TEST(the_first_that_matches_is_the_one);
+    TEST(first_matching_rule_applies);
     TEST(rules_survive_writing_and_reading);
     TEST(explanation_can_be_read_back_as_a_rule);
     return !remove_folder() || REPORT();

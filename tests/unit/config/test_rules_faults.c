@@ -2,11 +2,11 @@
 #include "config_fixture.h"
 #include "decide/rule.h"
 
-/* Each fault: one note, no rule, and the rules around it stand. */
+/* Each fault: one note, the rule is dropped, and the rules around it stay. */
 static void a_fault_drops_its_rule_whole(void)
 {
     static const struct {
-        const char *line, *complaint; /* behind "FILE/test.ini:5: rule bad: " */
+        const char *line, *complaint; /* after "FILE/test.ini:5: rule bad: " */
     } faults[] = {
         {"layuot = nchw", "layuot: no such key, the rule is dropped; allowed: direction, dtype, "},
         {"backing = own", "backing: no such key, the rule is dropped; allowed: direction, dtype, "},
@@ -111,7 +111,7 @@ static void lines_that_cannot_be_read(void)
 }
 
 /* A rule cut off at the end of the input is dropped, because the rest of it is unknown. */
-static void a_rule_that_is_cut_off(void)
+static void cut_off_rule_is_dropped(void)
 {
     static char text[(1 << 20) + 64] = "[rule a]\nskip = yes\n[rule b]\nskip = yes\n";
     memset(text + strlen(text), '\n', sizeof text - 64 - strlen(text));
@@ -167,7 +167,7 @@ static void there_are_64_at_most(void)
                        "allowed: 64");
 }
 
-static void the_environment_comes_first(void)
+static void environment_overrides_the_file(void)
 {
     clear_environment();
     const char file[] = "[rule a]\nlanes = 1\n[rule b]\nlanes = 2\n[rule c]\nlanes = 3\n";
@@ -216,10 +216,10 @@ int main(void)
     TEST(a_fault_drops_its_rule_whole);
     TEST(every_fault_of_a_rule_is_named);
     TEST(lines_that_cannot_be_read);
-    TEST(a_rule_that_is_cut_off);
+    TEST(cut_off_rule_is_dropped);
     TEST(rules_that_cannot_begin);
     TEST(there_are_64_at_most);
     TEST(long_names_of_sections);
-    TEST(the_environment_comes_first);
+    TEST(environment_overrides_the_file);
     return !remove_folder() || REPORT();
 }

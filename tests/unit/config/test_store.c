@@ -217,7 +217,7 @@ static void keys_are_stable_between_builds(void)
     }
 }
 
-static void keys_differ(void)
+static void different_inputs_have_different_keys(void)
 {
     static struct cs_store_key keys[4096];
     int64_t words[3] = {0};
@@ -372,8 +372,7 @@ static void truncated_at_every_byte(void)
     CHECK_INT(whole, RECORDS);
 }
 
-/* Any damage behind the head costs the records that it hits and no other; a damaged head sets the
- * file aside. */
+/* Damage after the head loses only the records that it hits. A damaged head sets the file aside. */
 static void damaged(void)
 {
     static char text[MOST_TEXT], broken[MOST_TEXT];
@@ -473,7 +472,7 @@ static void write_some(int64_t writer)
 }
 
 /* Each line after the head is a complete record of one of the writers. */
-static void only_records_are_in_it(void)
+static void check_only_records_are_in_it(void)
 {
     static char text[CS_STORE_BYTES + 1];
     FILE *file = fopen(path, "r");
@@ -497,7 +496,7 @@ static void only_records_are_in_it(void)
 }
 
 /* Above the limit the newer half stays, and records written during the replacement are kept. */
-static void bounded(void)
+static void file_size_is_bounded(void)
 {
     struct stat info;
     for (int turn = 0; turn < 4; turn++) {
@@ -514,7 +513,7 @@ static void bounded(void)
         for (int i = 0; i < 4; i++)
             CHECK_INT(found(20 + i, 300), 300);
         CHECK_INT(found(0, 1), 0);
-        only_records_are_in_it();
+        check_only_records_are_in_it();
         CHECK_INT(log_lines(""), 0);
     }
 }
@@ -563,7 +562,7 @@ static void begin_without_room(int64_t bytes)
 }
 
 /* The new file replaces the old one completely or not at all. */
-static void a_new_file_without_room_leaves_the_old_one(void)
+static void new_file_without_room_leaves_the_old_one(void)
 {
     char name[sizeof path + 8];
     fresh();
@@ -628,7 +627,7 @@ static void strange_places(void)
 }
 
 /* A process that is stopped while it holds the file delays others only for a limited time. */
-static void a_lock_that_stays(void)
+static void stale_lock_is_given_up(void)
 {
     struct cs_store store;
     fresh();
@@ -674,7 +673,7 @@ int main(void)
     TEST(notes_are_not_written);
     TEST(wrong_counts_are_not_written);
     TEST(keys_are_stable_between_builds);
-    TEST(keys_differ);
+    TEST(different_inputs_have_different_keys);
     TEST(lists_those_of_a_part);
     TEST(others_are_heard);
     TEST(many_writers);
@@ -682,12 +681,12 @@ int main(void)
     TEST(damaged);
     TEST(set_aside);
     TEST(set_aside_once);
-    TEST(bounded);
+    TEST(file_size_is_bounded);
     TEST(disk_full);
-    TEST(a_new_file_without_room_leaves_the_old_one);
+    TEST(new_file_without_room_leaves_the_old_one);
     TEST(read_only);
     TEST(strange_places);
-    TEST(a_lock_that_stays);
+    TEST(stale_lock_is_given_up);
     TEST(place);
     TEST(no_descriptor_is_left_open);
     fresh();

@@ -64,7 +64,7 @@ WRAPPED(int, clock_gettime, clockid_t clock, struct timespec *time)
     return 0;
 }
 
-static void nothing_special(void)
+static void use_default_system(void)
 {
     memset(&told, 0, sizeof told);
     CHECK(remove_folder() && mkdir(folder, 0755) == 0);
@@ -99,7 +99,7 @@ static mode_t mode_of(const char *name)
 
 static void a_file_and_two_folders_are_made(void)
 {
-    nothing_special();
+    use_default_system();
     mode_t before = umask(0);
     CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), (int64_t)strlen(HEAD) + 2);
     CHECK_INT(cs_store_append(path_of("file"), "bc\n", 3), (int64_t)strlen(HEAD) + 5);
@@ -119,7 +119,7 @@ static void a_file_and_two_folders_are_made(void)
 static void paths_without_folders(void)
 {
     char before[4096];
-    nothing_special();
+    use_default_system();
     CHECK(getcwd(before, sizeof before) != NULL && chdir(folder) == 0);
     CHECK(cs_store_append("file", "a\n", 2) > 0);
     CHECK(cs_store_append("one/file", "a\n", 2) > 0);
@@ -128,10 +128,10 @@ static void paths_without_folders(void)
     CHECK(chdir(before) == 0);
 }
 
-/* No program that is started inherits them, and none of them waits. */
+/* Started programs do not inherit the descriptors, and opening never waits. */
 static void descriptors_are_our_own(void)
 {
-    nothing_special();
+    use_default_system();
     CHECK(cs_store_append(path_of("file"), "a\n", 2) > 0);
     int made[] = {cs_store_lock(path_of("file")), cs_store_begin_new(path_of("file"))};
     for (size_t i = 0; i < 2; i++) {
@@ -158,7 +158,7 @@ static void heads(void)
                 {"convshim plans 2\n", CS_HEAD_BAD},
                 {"x", CS_HEAD_BAD}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        nothing_special();
+        use_default_system();
         write_file("file", rows[i].text, strlen(rows[i].text));
         int fd = open(path_of("file"), O_RDONLY);
         CHECK_INT(cs_store_head_of(fd, (int64_t)strlen(rows[i].text)), rows[i].head);
@@ -172,7 +172,7 @@ static void heads(void)
 
 static void writes_that_end_early(void)
 {
-    nothing_special();
+    use_default_system();
     write_file("file", HEAD, strlen(HEAD));
     told.write_error = EINTR;
     told.write_failures = 3;
@@ -191,9 +191,9 @@ static void writes_that_end_early(void)
 }
 
 /* The next one finds an empty file and writes its head. */
-static void half_a_head_is_taken_back(void)
+static void partial_head_is_removed(void)
 {
-    nothing_special();
+    use_default_system();
     told.shorter = 1;
     CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), -1);
     CHECK_INT(errno, ENOSPC);
@@ -209,7 +209,7 @@ static void a_lock_is_waited_for(void)
 {
     static const int errors[] = {EWOULDBLOCK, EINTR};
     for (size_t i = 0; i < 2; i++) {
-        nothing_special();
+        use_default_system();
         write_file("file", HEAD, strlen(HEAD));
         told.lock_error = errors[i];
         told.lock_failures = 5;
@@ -223,9 +223,9 @@ static void a_lock_is_waited_for(void)
 }
 
 /* On file systems without locks a record is still appended, but nothing is moved. */
-static void where_there_are_no_locks(void)
+static void without_file_locks_records_are_appended(void)
 {
-    nothing_special();
+    use_default_system();
     write_file("file", HEAD, strlen(HEAD));
     write_file("bad", "x", 1);
     told.lock_error = ENOLCK;
@@ -252,10 +252,10 @@ static void move_file(int operation)
 }
 
 /* If the file is moved before it is locked, it is not written to. */
-static void a_file_that_is_moved_is_opened_again(void)
+static void moved_file_is_opened_again(void)
 {
     for (int times = 1; times <= 1000; times *= 1000) {
-        nothing_special();
+        use_default_system();
         write_file("file", "", 0);
         moves = times;
         told.on_lock = move_file;
@@ -276,15 +276,15 @@ static void write_head(int operation)
 
 static void another_may_write_the_head(void)
 {
-    nothing_special();
+    use_default_system();
     told.on_lock = write_head;
     CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), (int64_t)strlen(HEAD) + 4);
     check_text("file", HEAD "b\na\n");
 }
 
-static void only_plain_files(void)
+static void special_files_are_refused(void)
 {
-    nothing_special();
+    use_default_system();
     CHECK(mkdir(path_of("folder"), 0755) == 0);
     CHECK(mkfifo(path_of("fifo"), 0600) == 0);
     CHECK_INT(cs_store_append(path_of("fifo"), "a\n", 2), -1);
@@ -305,7 +305,7 @@ static void only_plain_files(void)
 static void names_of_files_that_are_set_aside(void)
 {
     char name[64], text[8];
-    nothing_special();
+    use_default_system();
     for (int i = 1; i <= 9 + 2; i++) {
         int n = i < 9 ? i : 9;
         snprintf(text, sizeof text, "bad %d", i);
@@ -318,9 +318,9 @@ static void names_of_files_that_are_set_aside(void)
     CHECK(!is_there("file.corrupt-10"));
 }
 
-static void a_new_file_takes_the_place_or_goes(void)
+static void new_file_replaces_the_old_one_or_is_removed(void)
 {
-    nothing_special();
+    use_default_system();
     write_file("file", "old", 3);
     int fd = cs_store_begin_new(path_of("file"));
     CHECK(fd >= 0 && cs_store_write(fd, "a\n", 2));
@@ -348,13 +348,13 @@ int main(void)
     TEST(descriptors_are_our_own);
     TEST(heads);
     TEST(writes_that_end_early);
-    TEST(half_a_head_is_taken_back);
+    TEST(partial_head_is_removed);
     TEST(a_lock_is_waited_for);
-    TEST(where_there_are_no_locks);
-    TEST(a_file_that_is_moved_is_opened_again);
+    TEST(without_file_locks_records_are_appended);
+    TEST(moved_file_is_opened_again);
     TEST(another_may_write_the_head);
-    TEST(only_plain_files);
+    TEST(special_files_are_refused);
     TEST(names_of_files_that_are_set_aside);
-    TEST(a_new_file_takes_the_place_or_goes);
+    TEST(new_file_replaces_the_old_one_or_is_removed);
     return !remove_folder() || REPORT();
 }

@@ -17,7 +17,7 @@
 /* The behaviour of the next calls. */
 static struct {
     int64_t held;        /* bytes of pages */
-    int pages, fails_at; /* how often they were asked for; the one that fails, from 1 */
+    int pages, fails_at; /* number of allocations; the one that fails, from 1 */
     int interruptions;   /* number of reads that are interrupted */
     size_t most;         /* bytes of a read; 0: all */
     int reads, fails_read_at;
@@ -201,7 +201,7 @@ static void reads_that_fail(void)
     end();
 }
 
-static void of_a_large_file_the_end_is_read(void)
+static void end_of_a_large_file_is_read(void)
 {
     static const char line[] = "nonsense\n";
     begin("file");
@@ -298,7 +298,7 @@ int main(void)
     TEST(memory_that_runs_out);
     TEST(file_is_read_completely_despite_short_reads);
     TEST(reads_that_fail);
-    TEST(of_a_large_file_the_end_is_read);
+    TEST(end_of_a_large_file_is_read);
     TEST(each_call_holds_the_lock_and_leaves_errno);
     TEST(wrong_words_and_paths);
     return !remove_folder() || REPORT();

@@ -93,7 +93,7 @@ static void a_record_has_a_key_and_words(void)
 }
 
 /* Lines of any length. The longest written line is one byte shorter than the buffer. */
-static void lines_have_their_length(void)
+static void line_length_is_limited(void)
 {
     char text[2 * CS_STORE_LINE] = KEY " 1";
     struct cs_store_record record;
@@ -112,6 +112,6 @@ int main(void)
     TEST(written_records_read_back_alike);
     TEST(numbers_are_whole_and_fit);
     TEST(a_record_has_a_key_and_words);
-    TEST(lines_have_their_length);
+    TEST(line_length_is_limited);
     return REPORT();
 }

@@ -65,7 +65,7 @@ static void an_engine_is_read_whole(void)
     }
 }
 
-/* More knobs than there is room for are none that can be set again. */
+/* If an engine has more knobs than the record can hold, its knobs cannot be set again. */
 static void too_many_knobs_cannot_be_read(void)
 {
     start(handles);
@@ -75,7 +75,7 @@ static void too_many_knobs_cannot_be_read(void)
     CHECK_INT(cudnn.alive, 0);
 }
 
-static void settings_are_read_where_they_are_known(void)
+static void known_settings_are_read(void)
 {
     for (int known = 0; known <= 1; known++) {
         start(handles);
@@ -92,7 +92,7 @@ static void settings_are_read_where_they_are_known(void)
     }
 }
 
-static void a_device_is_read_where_there_is_no_handle(void)
+static void device_is_read_without_a_handle(void)
 {
     start(NULL);
     CHECK(read_engine(false));
@@ -103,7 +103,7 @@ static void a_device_is_read_where_there_is_no_handle(void)
     CHECK_INT(cudnn.alive, 0);
 }
 
-/* Whichever call fails but those of settings, which older ones do not know. */
+/* Any failing call, except those of settings, which older versions lack. */
 static void unreadable_engine_is_unknown(void)
 {
     for (int of_plan = 0; of_plan <= 1; of_plan++) {
@@ -150,7 +150,7 @@ static void the_first_engine_that_may_be_is_picked(void)
     }
 }
 
-static void the_very_first_is_picked_where_it_may_be(void)
+static void first_offer_is_picked_if_allowed(void)
 {
     start(handles);
     CHECK(cs_engine_choice_pick(&choice, 1));
@@ -191,7 +191,7 @@ static void a_scope_is_made_of_handle_and_settings(void)
 
 /* --- handles --- */
 
-static void a_handle_keeps_its_number_until_it_goes(void)
+static void handle_keeps_its_number_until_its_end(void)
 {
     int64_t number[3];
     /* The first three are in one place of the table. */
@@ -213,7 +213,8 @@ static void a_handle_keeps_its_number_until_it_goes(void)
     CHECK_INT(cs_handle_number(handle_at(1024)), 5);
 }
 
-/* A thread that says that it holds the last lock breaks the order with every other it takes. */
+/* A thread that claims to hold the innermost lock breaks the order with every other lock that it
+ * takes. */
 static int locks_since(int *faults)
 {
     int before = *faults;
@@ -256,7 +257,7 @@ static bool kept_for(int64_t handle_number)
 }
 
 /* Each part of an engine's definition distinguishes it from others. */
-static void an_engine_is_kept_for_the_very_same(void)
+static void kept_engine_matches_in_all_parts(void)
 {
     for (int changed = 0; changed < 9; changed++) {
         start(handles);
@@ -321,17 +322,17 @@ static void unkept_engine_is_destroyed(void)
 
 int main(void)
 {
-    TEST(a_handle_keeps_its_number_until_it_goes);
+    TEST(handle_keeps_its_number_until_its_end);
     TEST(numbers_are_given_under_the_lock);
     TEST(an_engine_is_read_whole);
     TEST(too_many_knobs_cannot_be_read);
-    TEST(settings_are_read_where_they_are_known);
-    TEST(a_device_is_read_where_there_is_no_handle);
+    TEST(known_settings_are_read);
+    TEST(device_is_read_without_a_handle);
     TEST(unreadable_engine_is_unknown);
     TEST(the_first_engine_that_may_be_is_picked);
-    TEST(the_very_first_is_picked_where_it_may_be);
+    TEST(first_offer_is_picked_if_allowed);
     TEST(a_scope_is_made_of_handle_and_settings);
-    TEST(an_engine_is_kept_for_the_very_same);
+    TEST(kept_engine_matches_in_all_parts);
     TEST(kept_engine_is_exclusive);
     TEST(unkept_engine_is_destroyed);
     return REPORT();

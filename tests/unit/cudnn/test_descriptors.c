@@ -45,8 +45,8 @@ static struct cs_step step_of(int64_t mode, const int64_t operand[CS_PW_OPERANDS
     return step;
 }
 
-/* A bias is added to the input before, and a ReLU comes behind; four of its tensors are virtual or
- * a number. */
+/* A bias is added to the input before, and a ReLU comes after; four of its tensors are virtual or a
+ * number. */
 static struct cs_problem fused_problem(void)
 {
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -199,7 +199,7 @@ static void gradients_use_their_own_attribute_names(void)
 }
 
 /* In the application's order, each with the settings of its two descriptors. */
-static void steps_stand_before_and_behind_the_convolution(void)
+static void steps_are_before_and_after_the_convolution(void)
 {
     struct cs_problem problem = fused_problem();
     struct cs_target target = target_of(handle);
@@ -280,7 +280,7 @@ static void the_device_is_named_as_the_application_named_it(void)
     }
 }
 
-/* A setting that the application did not make is none. */
+/* A setting that the application did not make is not set. */
 static void settings_of_an_engine_are_set_again(void)
 {
     for (int which = 0; which < 4; which++) {
@@ -331,7 +331,7 @@ static void a_configuration_has_the_engines_knobs(void)
     }
 }
 
-/* As many as there is room for, however many cuDNN says that there are. */
+/* At most the capacity, for any number that cuDNN reports. */
 static void heuristics_results_are_limited_by_the_capacity(void)
 {
     static const struct {
@@ -383,7 +383,7 @@ static void notes_index_and_workspace_are_read(void)
     CHECK_INT(cudnn.alive, 0);
 }
 
-static int listed; /* how many notes cuDNN says that there are, of the number below */
+static int listed; /* number of notes that cuDNN reports, of the number below */
 static int unknown_note;
 
 static cudnnStatus_t list_unknown(const cudnnBackendDescriptor_t descriptor,
@@ -400,8 +400,8 @@ static cudnnStatus_t list_unknown(const cudnnBackendDescriptor_t descriptor,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The cuDNN that runs may know more of them than its headers did. */
-static void notes_beyond_the_bits_are_left_out(void)
+/* The loaded cuDNN may have more of them than the headers. */
+static void unknown_notes_are_left_out(void)
 {
     for (unknown_note = 30; unknown_note <= 40; unknown_note++) {
         for (listed = 0; listed <= 100; listed += 50) {
@@ -445,7 +445,7 @@ static void offer_two(void)
     cudnn.failure = CUDNN_STATUS_INTERNAL_ERROR;
 }
 
-/* Its status is kept, nothing more is asked, and all that was made is destroyed. */
+/* Its status is kept, no further call is made, and all objects are destroyed. */
 static void the_first_error_ends_it(void)
 {
     struct cs_descriptor_builder builder = fresh();
@@ -498,13 +498,13 @@ int main(void)
 {
     TEST(graph_has_the_properties_of_the_problem);
     TEST(gradients_use_their_own_attribute_names);
-    TEST(steps_stand_before_and_behind_the_convolution);
+    TEST(steps_are_before_and_after_the_convolution);
     TEST(the_device_is_named_as_the_application_named_it);
     TEST(settings_of_an_engine_are_set_again);
     TEST(a_configuration_has_the_engines_knobs);
     TEST(heuristics_results_are_limited_by_the_capacity);
     TEST(notes_index_and_workspace_are_read);
-    TEST(notes_beyond_the_bits_are_left_out);
+    TEST(unknown_notes_are_left_out);
     TEST(the_first_error_ends_it);
     TEST(number_of_descriptors_is_limited);
     return REPORT();

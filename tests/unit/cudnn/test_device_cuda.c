@@ -196,7 +196,7 @@ static void start(void)
 
 static const struct cs_device *const device = &cs_device_cuda;
 
-/* A capture that is void gives nothing out: neither lanes nor scratch may become part of it. */
+/* A void capture gets neither lanes nor scratch, because these must not become part of it. */
 static void a_void_capture_is_a_failure(void)
 {
     static const struct {
@@ -251,7 +251,7 @@ static void a_green_contexts_stream_is_confined(void)
     CHECK(device->confined(NULL, &stream_handle));
     fake.green_answer = CUDA_ERROR_INVALID_HANDLE;
     CHECK(!device->confined(NULL, &stream_handle));
-    driver.cuStreamGetGreenCtx = NULL; /* a driver that has none */
+    driver.cuStreamGetGreenCtx = NULL; /* a driver without them */
     CHECK(!device->confined(NULL, &stream_handle));
 }
 
@@ -281,7 +281,7 @@ static void objects_are_created_in_relaxed_mode(void)
     CHECK_INT(fake.destroyed, 1);
 }
 
-static void failures_become_statuses_and_nothing_is_handed_out(void)
+static void failures_become_statuses_without_objects(void)
 {
     static const struct {
         CUresult result;
@@ -375,7 +375,7 @@ static void a_driver_without_the_functions_fails(void)
     driver.cuUserObjectCreate = create_object; /* and one that can make objects alone */
     gone = 0;
     CHECK_INT(device->keep(NULL, &graph_handle, count, &gone), failed);
-    fake.tell(fake.reported); /* should the driver ever say so, it is too late */
+    fake.tell(fake.reported); /* a later report by the driver comes too late */
     CHECK_INT(gone, 0);
     driver.cuStreamCreateWithPriority = create_stream;
     CHECK_INT(device->stream_create(NULL, &stream_handle, &made), CUDNN_STATUS_SUCCESS);
@@ -389,7 +389,7 @@ int main(void)
     TEST(lanes_have_the_priority_of_the_callers_stream);
     TEST(a_green_contexts_stream_is_confined);
     TEST(objects_are_created_in_relaxed_mode);
-    TEST(failures_become_statuses_and_nothing_is_handed_out);
+    TEST(failures_become_statuses_without_objects);
     TEST(end_of_a_graph_is_reported_once);
     TEST(numbers_begin_at_one);
     return REPORT();

@@ -76,7 +76,7 @@ static void every_key_has_its_number(void)
     }
 }
 
-static void only_positive_numbers_are_taken(void)
+static void positive_numbers_alone_are_accepted(void)
 {
     static const struct {
         const char *text;
@@ -171,7 +171,7 @@ static bool ask(CUdevice of, struct cs_profile *profile)
     return cs_device_profile_of(&target, profile);
 }
 
-static void the_driver_is_asked_for_everything(void)
+static void all_properties_come_from_the_driver(void)
 {
     struct cs_profile p;
     total = 1000;
@@ -187,7 +187,7 @@ static void the_driver_is_asked_for_everything(void)
     CHECK_INT(asked, 7);
 }
 
-static void a_device_is_asked_once(void)
+static void device_is_queried_once(void)
 {
     static const struct {
         CUdevice device;
@@ -243,10 +243,10 @@ int main(void)
 {
     TEST(a_text_of_any_length_is_ended);
     TEST(every_key_has_its_number);
-    TEST(only_positive_numbers_are_taken);
+    TEST(positive_numbers_alone_are_accepted);
     TEST(name_is_cut_to_its_buffer);
-    TEST(the_driver_is_asked_for_everything);
-    TEST(a_device_is_asked_once);
+    TEST(all_properties_come_from_the_driver);
+    TEST(device_is_queried_once);
     TEST(unreported_properties_are_0);
     TEST(a_target_without_either_has_no_profile);
     return REPORT();

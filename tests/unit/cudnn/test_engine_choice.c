@@ -39,7 +39,7 @@ static void engine_settings_have_separate_scopes(void)
 }
 
 /* Its address is handed out again, for another device. */
-static void a_destroyed_handle_leaves_nothing_to_the_next_one(void)
+static void reused_handle_address_gets_a_new_scope(void)
 {
     int64_t before = scope_of(first, 0, 0, false), other = scope_of(second, 0, 0, false);
     CHECK_INT(scope_of(first, 0, 0, false), before);
@@ -209,7 +209,7 @@ static void a_profile_is_asked_of_the_driver(void)
 int main(void)
 {
     TEST(engine_settings_have_separate_scopes);
-    TEST(a_destroyed_handle_leaves_nothing_to_the_next_one);
+    TEST(reused_handle_address_gets_a_new_scope);
     TEST(knobs_of_a_configuration_are_read);
     TEST(equal_device_descriptions_share_a_scope);
     TEST(a_profile_is_read_from_a_description);

@@ -57,7 +57,7 @@ static void a_profile_is_given_to_cudnn(void)
     cs_engine_list_destroy(NULL);
 }
 
-static void a_profile_that_cudnn_does_not_take_is_named(void)
+static void unaccepted_profile_is_named(void)
 {
     for (int at = 1; at <= 3; at++) {
         char error[64] = "", wanted[64];
@@ -169,7 +169,7 @@ static int calls_of_a_question(int fails_at, int *found_p)
     return calls;
 }
 
-/* Where a call fails the offer is left out, or has no plan; the others stay as they are. */
+/* If a call fails, its offer is left out or has no plan. The others are unchanged. */
 static void an_error_costs_one_offer(void)
 {
     int found, lost[3] = {0};
@@ -193,7 +193,7 @@ static struct cs_chosen_engine *choose(enum cs_ask_mode mode, struct cs_ask_offe
     return chosen;
 }
 
-/* Of the mode, or of the fallbacks if it has none with a plan. */
+/* The offers of the mode, or of the fallback list if none of them has a plan. */
 static void the_first_offer_with_a_plan_is_chosen(void)
 {
     for (int plans = 0; plans < 8; plans++) {
@@ -252,7 +252,7 @@ static void another_problem_is_asked_about(void)
     end();
 }
 
-/* Whichever request for memory is refused, it is said and nothing stays behind. */
+/* Each allocation fails in turn: the failure is reported, and no object is left. */
 static void without_memory(void)
 {
 #ifdef HEAP_REFUSES
@@ -292,7 +292,7 @@ int main(void)
     heap_watch();
     printf("# %s\n", "the first line takes its buffer now");
     TEST(a_profile_is_given_to_cudnn);
-    TEST(a_profile_that_cudnn_does_not_take_is_named);
+    TEST(unaccepted_profile_is_named);
     TEST(every_note_has_its_flag);
     TEST(split_sums_are_reported);
     TEST(every_mode_has_its_offers);

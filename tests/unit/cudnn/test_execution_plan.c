@@ -105,7 +105,7 @@ static void check_none(enum cs_status got, enum cs_status want)
     CHECK_INT(cudnn.alive, 0);
 }
 
-static void the_application_s_engine_comes_first(void)
+static void application_engine_is_first(void)
 {
     start();
     CHECK_INT(build(CS_SAME_KNOBS), CS_OK);
@@ -178,7 +178,7 @@ static void a_moment_without_memory_is_no_refusal(void)
     check_none(build(CS_SAME_KNOBS), CS_NOMEM);
 }
 
-static void of_those_alike_the_least_is_taken(void)
+static void smallest_equivalent_is_chosen(void)
 {
     static const struct {
         int64_t bytes[4];
@@ -225,7 +225,7 @@ static void unreadable_engine_is_not_equivalent(void)
     }
 }
 
-/* Whether an engine may stand in for the plain one on a tile. */
+/* Whether an engine may replace the plain one on a tile. */
 static const struct stand_in {
     enum cs_dtype dtype;
     unsigned own_numerical, own_behaviour;
@@ -318,7 +318,7 @@ static void a_fallback_plan_is_the_plain_engine_s(void)
     CHECK_INT(made_of(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), 0);
 }
 
-/* A step that leaves y as it is. */
+/* A step that leaves y unchanged. */
 static void add_a_step(void)
 {
     choice.problem.tensor[CS_Y].is_virtual = true;
@@ -444,7 +444,7 @@ static void limits_hold_for_offered_engines(void)
 }
 
 /* Nor are those that cannot be read taken without them. */
-static void offered_engines_that_cannot_be_read_are_refused(void)
+static void unreadable_offers_are_refused(void)
 {
     for (int at = 1, calls = 2; at < calls; at++) {
         start();
@@ -466,7 +466,7 @@ static void offered_engines_that_cannot_be_read_are_refused(void)
 static struct {
     int64_t index[8], required[8];
     int looks, until;
-    bool wrong; /* an engine that may not be looked at */
+    bool wrong; /* an engine that must not be examined */
 } looked;
 
 static bool look(void *to, const struct cs_engine *engine, int64_t required,
@@ -518,7 +518,7 @@ static void offer_others(void)
                             .workspace = 600});
 }
 
-static void others_that_compute_alike_are_looked_at(void)
+static void equivalent_engines_are_examined(void)
 {
     for (int until = 0; until <= 3; until++) {
         offer_others();
@@ -573,7 +573,7 @@ static void others_that_cannot_be_read_are_passed_over(void)
 }
 
 /* Of a device that is described each has its own description. */
-static void others_on_a_described_device_leave_nothing(void)
+static void equivalents_on_a_described_device_leave_no_object(void)
 {
     offer_others();
     choice.target.handle = NULL;
@@ -658,10 +658,10 @@ static void vendor_reports_properties_of_its_plans(void)
 
 int main(void)
 {
-    TEST(the_application_s_engine_comes_first);
+    TEST(application_engine_is_first);
     TEST(refused_engine_is_replaced);
     TEST(a_moment_without_memory_is_no_refusal);
-    TEST(of_those_alike_the_least_is_taken);
+    TEST(smallest_equivalent_is_chosen);
     TEST(unreadable_engine_is_not_equivalent);
     TEST(equivalents_replace_the_plain_engine);
     TEST(a_fallback_plan_is_the_plain_engine_s);
@@ -669,11 +669,11 @@ int main(void)
     TEST(one_of_many_is_finalized_later);
     TEST(a_fallback_plan_may_come_later);
     TEST(limits_hold_for_offered_engines);
-    TEST(offered_engines_that_cannot_be_read_are_refused);
-    TEST(others_that_compute_alike_are_looked_at);
+    TEST(unreadable_offers_are_refused);
+    TEST(equivalent_engines_are_examined);
     TEST(others_are_under_the_same_limits);
     TEST(others_that_cannot_be_read_are_passed_over);
-    TEST(others_on_a_described_device_leave_nothing);
+    TEST(equivalents_on_a_described_device_leave_no_object);
     TEST(the_engine_s_traits_are_read);
     TEST(vendor_reports_properties_of_its_plans);
     return REPORT();

@@ -1,5 +1,5 @@
-/* Numbers of handles, and engines that are kept by all that they depend on; neither needs memory to
- * be right. */
+/* Numbers of handles, and engines that are kept by all their inputs. Both are right even without
+ * memory. */
 #include "cudnn/plan/kept_engine.h"
 
 #include "cudnn/plan/handle_number.h"
@@ -18,7 +18,7 @@ static cudnnHandle_t handle_at(int64_t i)
 }
 
 /* A number is a handle's as long as it lives, and never another's; many share a bucket. */
-static void a_number_is_given_once(void)
+static void numbers_are_unique(void)
 {
     static int64_t number[HANDLES];
     struct rng rng = {SEED};
@@ -74,7 +74,7 @@ static int made_for(const struct cs_target *of, int64_t number, const struct cs_
     return made_of(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) - before;
 }
 
-static void an_engine_is_kept_by_all_that_it_depends_on(void)
+static void engines_are_separate_by_all_inputs(void)
 {
     start();
     long long taken = heap_taken;
@@ -165,7 +165,7 @@ static void incomplete_engines_are_not_kept(void)
 
 /* Results for a handle without a number are valid for no other handle, and no engine is returned.
  */
-static void without_memory(void)
+static void without_memory_no_engine_is_kept(void)
 {
 #ifdef HEAP_REFUSES
     start();
@@ -189,10 +189,10 @@ static void without_memory(void)
 int main(void)
 {
     heap_watch();
-    TEST(a_number_is_given_once);
-    TEST(an_engine_is_kept_by_all_that_it_depends_on);
+    TEST(numbers_are_unique);
+    TEST(engines_are_separate_by_all_inputs);
     TEST(kept_engine_is_exclusive);
     TEST(incomplete_engines_are_not_kept);
-    TEST(without_memory);
+    TEST(without_memory_no_engine_is_kept);
     return REPORT();
 }

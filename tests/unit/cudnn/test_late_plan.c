@@ -27,10 +27,10 @@ static struct {
     void *pointer[CS_MAX_TENSORS], *workspace;
     int64_t uid[CS_MAX_TENSORS];
     cudnnStatus_t finalize, ask;
-    int64_t configured, planned; /* bytes that each asks for */
+    int64_t configured, planned; /* bytes that the configuration and the plan report */
     pthread_barrier_t *together; /* that plans are finalized in, two by two */
-    int offered;                 /* configurations by the heuristics, which say nothing of them */
-    const int64_t *each;         /* bytes of their plans, as they are finalized */
+    int offered;                 /* configurations by the heuristics, which report no workspace */
+    const int64_t *each;         /* bytes of their plans, when they are finalized */
 } fake;
 
 static char first[16], second[16];
@@ -230,7 +230,7 @@ static void plan_reports_a_size_that_its_configuration_does_not(void)
 
 /* By the results of cuDNN for a configuration and for its plan: which is queried, and the outcome.
  */
-static void every_answer_has_its_outcome(void)
+static void each_pair_of_results_has_its_outcome(void)
 {
     static const struct {
         cudnnStatus_t ask;
@@ -277,7 +277,7 @@ static void every_answer_has_its_outcome(void)
     }
 }
 
-/* Whichever request for memory is refused, ours or cuDNN's, nothing stays behind. */
+/* Each allocation fails in turn, the library's or cuDNN's, and no object is left. */
 static void without_memory(void)
 {
 #ifdef HEAP_REFUSES
@@ -312,7 +312,7 @@ static void without_memory(void)
 }
 
 /* Tensors that exist inside a launch only have no address; all others go with their own name. */
-static void a_variant_pack_has_the_tiles_addresses(void)
+static void variant_pack_has_the_addresses_of_the_tile(void)
 {
     static char memory[5];
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -404,7 +404,7 @@ static void fallback_plans_are_finalized_at_once(void)
 }
 
 /* Of a list of plans for one problem. */
-static void engines_of_many_plans_are_asked_on_one_graph(void)
+static void engines_of_many_plans_share_one_graph(void)
 {
     start();
     struct cs_problem problem = rows(CS_FORWARD, 1), other = rows(CS_FORWARD, 0);
@@ -430,7 +430,7 @@ static void engines_of_many_plans_are_asked_on_one_graph(void)
     cs_handle_retire((cudnnHandle_t)(void *)first);
     cs_kept_engine_forget();
     CHECK_INT(fake.alive, 0);
-    CHECK(ready(plan[0], second)); /* the handle is gone, and all that was asked with it */
+    CHECK(ready(plan[0], second)); /* the handle is destroyed, and all objects made for it */
     CHECK(fake.handle == second);
     fake.planned = TOLD + 1;
     CHECK(!ready(plan[1], second));
@@ -440,7 +440,7 @@ static void engines_of_many_plans_are_asked_on_one_graph(void)
 }
 
 /* One graph for all of them. Their workspaces are known without a plan. */
-static void fallbacks_of_many_plans_are_only_asked_for(void)
+static void fallback_sizes_are_queried_without_a_plan(void)
 {
     start();
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -492,7 +492,7 @@ static void graphs_are_kept_for_their_handle(void)
     CHECK_INT(fake.alive, 0);
 }
 
-static void a_fallback_that_is_known_may_be_built_when_it_is_needed(void)
+static void known_fallback_may_be_built_late(void)
 {
     start();
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -516,7 +516,7 @@ static void a_fallback_that_is_known_may_be_built_when_it_is_needed(void)
 }
 
 /* From the plans of the heuristics. A plan without a workspace cannot be improved. */
-static void another_engine_is_the_one_that_needs_least(void)
+static void other_engine_is_the_smallest(void)
 {
     static const struct {
         int64_t bytes[4], least;
@@ -574,16 +574,16 @@ int main(void)
     TEST(plan_larger_than_reported_is_not_run);
     TEST(a_moment_without_memory_is_no_refusal);
     TEST(plan_reports_a_size_that_its_configuration_does_not);
-    TEST(every_answer_has_its_outcome);
+    TEST(each_pair_of_results_has_its_outcome);
     TEST(without_memory);
-    TEST(a_variant_pack_has_the_tiles_addresses);
+    TEST(variant_pack_has_the_addresses_of_the_tile);
     TEST(launches_make_plans_ready);
     TEST(fallback_plans_are_finalized_at_once);
-    TEST(engines_of_many_plans_are_asked_on_one_graph);
-    TEST(fallbacks_of_many_plans_are_only_asked_for);
+    TEST(engines_of_many_plans_share_one_graph);
+    TEST(fallback_sizes_are_queried_without_a_plan);
     TEST(graphs_are_kept_for_their_handle);
-    TEST(a_fallback_that_is_known_may_be_built_when_it_is_needed);
-    TEST(another_engine_is_the_one_that_needs_least);
+    TEST(known_fallback_may_be_built_late);
+    TEST(other_engine_is_the_smallest);
     TEST(one_of_two_threads_keeps_its_plan);
     return REPORT();
 }

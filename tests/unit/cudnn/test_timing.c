@@ -1,5 +1,5 @@
 /* The time of a plan's tiles: each shape runs four times in its own scratch, and the median of the
- * last three counts. No failure leaves an object behind. Also the launcher of tiles. */
+ * last three counts. No failure leaves an object. Also the launcher of tiles. */
 #include "cudnn/run/timing.h"
 
 #include "base/hash.h"
@@ -298,7 +298,7 @@ static void check_nothing_left(void)
 }
 
 /* Of each shape the first run does not count; the median of the others does, for each tile. */
-static void the_median_of_every_shape_is_taken(void)
+static void median_of_each_shape_counts(void)
 {
     static const float orders[6][3] = {{1, 2, 3}, {1, 3, 2}, {2, 1, 3},
                                        {2, 3, 1}, {3, 1, 2}, {3, 2, 1}};
@@ -382,7 +382,7 @@ static void no_failure_leaves_an_object(void)
     check_nothing_left();
 }
 
-static void nothing_is_run_where_it_must_not_be(void)
+static void forbidden_runs_are_refused(void)
 {
     double seconds;
     for (int i = 0; i < 5; i++) {
@@ -405,7 +405,7 @@ static void nothing_is_run_where_it_must_not_be(void)
     }
 }
 
-static void a_model_has_a_number(void)
+static void model_has_a_number(void)
 {
     start();
     struct cs_vendor timing = cs_timing_vendor(&choice);
@@ -547,7 +547,7 @@ static void a_plan_is_made_ready_in_relaxed_mode(void)
     drop_plans();
 }
 
-static void launches_go_to_the_stream_that_is_chosen(void)
+static void launches_use_the_chosen_stream(void)
 {
     start();
     struct cs_gpu gpu = gpu_of();
@@ -575,14 +575,14 @@ static void launches_go_to_the_stream_that_is_chosen(void)
 
 int main(void)
 {
-    TEST(the_median_of_every_shape_is_taken);
+    TEST(median_of_each_shape_counts);
     TEST(scratch_is_as_large_as_the_widest_tiles);
     TEST(no_failure_leaves_an_object);
-    TEST(nothing_is_run_where_it_must_not_be);
-    TEST(a_model_has_a_number);
+    TEST(forbidden_runs_are_refused);
+    TEST(model_has_a_number);
     TEST(a_pack_names_all_but_virtual_tensors);
     TEST(tiles_and_fallback_are_launched);
     TEST(a_plan_is_made_ready_in_relaxed_mode);
-    TEST(launches_go_to_the_stream_that_is_chosen);
+    TEST(launches_use_the_chosen_stream);
     return REPORT();
 }

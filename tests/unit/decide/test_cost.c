@@ -87,7 +87,8 @@ static void engines_by_their_notes(void)
                arithmetic_by(&few, (struct cs_engine_traits){.tensor_cores = true}) / 4);
 }
 
-/* Option huge: tiles that choose their engines take tensor cores where the whole has none. */
+/* Option huge: tiles that choose their engines may use tensor cores although the untiled call has
+ * none. */
 static void tiles_of_huge_choose_faster_engines(void)
 {
     const struct cs_problem problem = same(1, 512, 1, 2048, 2048, 512);
@@ -128,7 +129,7 @@ static void known_convolution(void)
 }
 
 /* Without workspace there is one kernel, of which memory and arithmetic overlap. */
-static void nothing_converted(void)
+static void unconverted_layout_runs_one_kernel(void)
 {
     struct cs_problem problem = same(1, 16, 1, 512, 512, 16);
     const struct cs_plan *plan = planned(&problem, &untiled_plan, 0);
@@ -356,7 +357,7 @@ int main(void)
     TEST(known_convolution);
     TEST(engines_by_their_notes);
     TEST(tiles_of_huge_choose_faster_engines);
-    TEST(nothing_converted);
+    TEST(unconverted_layout_runs_one_kernel);
     TEST(split_sums);
     TEST(operands_moved);
     TEST(f32_rates);

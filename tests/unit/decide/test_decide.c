@@ -108,7 +108,7 @@ static void a_written_workspace_is_a_limit(void)
     CHECK(within > PROBLEMS / 2);
 }
 
-static void tiles_keep_to_a_written_slowdown(void)
+static void written_slowdown_is_a_bound(void)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
     const struct cs_policy *fit = cs_policy_find("fit");
@@ -159,7 +159,7 @@ static struct cs_decision decide_at(struct fake *fake, const struct cs_problem *
     return cs_decide_by_rules(&settings, &call, &vendor, &help);
 }
 
-static void a_convolution_below_the_record_is_left_untiled(void)
+static void convolution_below_the_record_stays_untiled(void)
 {
     struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
     struct fake fake = {.per_byte = 1, .profile = &h200};
@@ -218,7 +218,7 @@ static void memory_that_runs_out_is_a_reason(void)
     }
 }
 
-static void few_plans_are_asked_for(void)
+static void few_plans_are_queried(void)
 {
     const struct cs_policy *fit = cs_policy_find("fit");
     struct rng rng = {SEED};
@@ -240,11 +240,11 @@ int main(void)
 {
     TEST(no_decision_costs_more_than_the_untiled_call);
     TEST(a_written_workspace_is_a_limit);
-    TEST(tiles_keep_to_a_written_slowdown);
-    TEST(a_convolution_below_the_record_is_left_untiled);
+    TEST(written_slowdown_is_a_bound);
+    TEST(convolution_below_the_record_stays_untiled);
     TEST(tiles_use_the_memory_below_the_record);
     TEST(off_decides_as_fit);
     TEST(memory_that_runs_out_is_a_reason);
-    TEST(few_plans_are_asked_for);
+    TEST(few_plans_are_queried);
     return REPORT();
 }

@@ -96,7 +96,7 @@ static int64_t workspace_of(const struct cs_plan *plan, int64_t shape, int which
     return which == 0 ? 0 : which == 1 ? sum / 5 + 4096 : sum + 100;
 }
 
-/* Shapes that a plan does not have are not looked at. */
+/* Shapes beyond the number of the plan are not read. */
 static void put_garbage_behind(struct cs_plan *plan)
 {
     const size_t size = sizeof *plan->shape;

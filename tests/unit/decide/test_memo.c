@@ -46,7 +46,7 @@ static bool decision_is_of(const struct cs_decision *decision, int number)
 
 /* Records kept between runs are found by these numbers, so each build of one version must give the
  * same. */
-static void numbers_of_keys_stay_as_they_are(void)
+static void key_numbers_are_stable_between_builds(void)
 {
     struct cs_problem problem = numbered(1);
     uint64_t all = 0, number[6];
@@ -182,7 +182,7 @@ static struct cs_key key_in_set(int number, int set)
     return key;
 }
 
-static void longest_unused_goes_first(void)
+static void least_recently_used_is_replaced(void)
 {
     struct cs_memo *memo = memo_new();
     struct cs_decision found;
@@ -274,8 +274,8 @@ static void reported_sizes_stay(void)
     free(memo);
 }
 
-/* A decision to leave a problem alone, if the memo no longer contains it, has none of the choices
- * of the decision that it replaces. */
+/* If the memo no longer contains a decision to leave a problem alone, the decision that replaces
+ * another one has no choices of that one. */
 static void replacing_decision_has_no_choices_of_the_old_one(void)
 {
     struct cs_memo *memo = memo_new();
@@ -343,12 +343,12 @@ static void threads_agree(void)
 
 int main(void)
 {
-    TEST(numbers_of_keys_stay_as_they_are);
+    TEST(key_numbers_are_stable_between_builds);
     TEST(remembers);
     TEST(later_duplicate_is_not_used);
     TEST(choices_are_separate_from_decisions);
     TEST(every_part_is_in_the_key);
-    TEST(longest_unused_goes_first);
+    TEST(least_recently_used_is_replaced);
     TEST(equal_hashes);
     TEST(hashes_spread);
     TEST(reported_sizes_stay);

@@ -33,7 +33,7 @@ static void the_record_is_operands_and_workspace(void)
     CHECK_INT(pass.record, 22 * MIB);
 }
 
-static void a_tensor_that_is_read_later_was_held_in_between(void)
+static void tensor_read_later_was_held_in_between(void)
 {
     pass = (struct cs_pass){0};
     call(8, 1000, 2000, 1, 0); /* makes 2000 */
@@ -43,7 +43,7 @@ static void a_tensor_that_is_read_later_was_held_in_between(void)
     CHECK_INT(pass.record, 24 * MIB);
 }
 
-static void a_tensor_that_is_written_again_was_not(void)
+static void tensor_written_again_was_not_held(void)
 {
     pass = (struct cs_pass){0};
     call(8, 1000, 2000, 1, 0);
@@ -54,7 +54,7 @@ static void a_tensor_that_is_written_again_was_not(void)
 }
 
 /* The same filter comes again: the tensor in that place is another one. */
-static void a_pass_does_not_see_the_one_before(void)
+static void earlier_pass_is_not_seen(void)
 {
     pass = (struct cs_pass){0};
     call(8, 1000, 2000, 1, 0);
@@ -90,9 +90,9 @@ static void many_tensors_and_long_passes_are_bounded(void)
 int main(void)
 {
     TEST(the_record_is_operands_and_workspace);
-    TEST(a_tensor_that_is_read_later_was_held_in_between);
-    TEST(a_tensor_that_is_written_again_was_not);
-    TEST(a_pass_does_not_see_the_one_before);
+    TEST(tensor_read_later_was_held_in_between);
+    TEST(tensor_written_again_was_not_held);
+    TEST(earlier_pass_is_not_seen);
     TEST(memory_unused_since_a_call_may_be_held);
     TEST(many_tensors_and_long_passes_are_bounded);
     return REPORT();

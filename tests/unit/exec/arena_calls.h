@@ -1,5 +1,5 @@
-/* An arena on the fake device that knows which accesses are ordered, for the arena's tests: calls
- * that take, write and give. Streams and events are the fake device's. */
+/* An arena on the fake device, which records the order of accesses, for the arena's tests: calls
+ * that take, write and return memory. Streams and events are the fake device's. */
 #ifndef TESTS_UNIT_ARENA_CALLS_H
 #define TESTS_UNIT_ARENA_CALLS_H
 

@@ -1,4 +1,4 @@
-/* The arena on a fake device that knows which accesses are ordered. */
+/* The arena on a fake device, which records the order of accesses. */
 #include "arena_calls.h"
 #include "heap.h"
 #include <time.h>
@@ -8,7 +8,7 @@ enum {
     SMALL = 100    /* blocks, more than a slab is divided into */
 };
 
-static void one_stream_costs_nothing_after_the_first_call(void)
+static void repeated_calls_of_one_stream_make_no_device_call(void)
 {
     struct cs_arena *arena = new_arena(64 * MIB);
     void *stream = device_new_stream();
@@ -33,7 +33,7 @@ static void one_stream_costs_nothing_after_the_first_call(void)
     check_sound();
 }
 
-static void another_stream_comes_behind(void)
+static void another_stream_waits_for_the_first(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
     void *first = device_new_stream(), *second = device_new_stream();
@@ -97,7 +97,7 @@ static void the_limit_is_that_of_all_contexts(void)
 
 /* The order of preference: the stream's last block, then unowned blocks, then blocks in which
  * others run. Of these the one with the least work before it, then the smallest. */
-static void the_best_block_is_taken(void)
+static void best_block_is_preferred(void)
 {
     struct cs_arena *arena = new_arena(6 * MIB);
     void *stream[4];
@@ -116,15 +116,15 @@ static void the_best_block_is_taken(void)
     CHECK(memory == base + 5 * MIB);
     CHECK_INT(fake_device.waits, 0);
     CHECK(call_in(arena, stream[3], &no_capture, 2 * MIB, true, (void **)&memory));
-    CHECK(memory == base + MIB); /* 3 MiB behind one event, 2 MiB would be behind two */
+    CHECK(memory == base + MIB); /* 3 MiB after one event, 2 MiB would be after two */
     CHECK_INT(fake_device.waits, 1);
     CHECK(call_in(arena, stream[3], &no_capture, 5 * MIB, true, (void **)&memory));
-    CHECK_INT(fake_device.waits, 4); /* behind three of them */
+    CHECK_INT(fake_device.waits, 4); /* after three of them */
     CHECK_INT(fake_device.allocations, 1);
     check_sound();
 }
 
-static void the_smallest_block_that_is_enough(void)
+static void smallest_sufficient_block_is_preferred(void)
 {
     struct cs_arena *arena = new_arena(16 * MIB);
     void *stream = device_new_stream(), *memory, *large, *small;
@@ -143,7 +143,7 @@ static void the_smallest_block_that_is_enough(void)
 
 /* A handle is reused for another stream after its own is destroyed, while work of the first stream
  * still runs. */
-static void a_handle_that_is_used_again_is_another_stream(void)
+static void reused_handle_is_another_stream(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
     void *stream = device_new_stream();
@@ -184,7 +184,7 @@ static void allocating_is_the_last_resort(void)
     check_sound();
 }
 
-static void a_larger_need_takes_the_place_of_smaller_memory(void)
+static void larger_need_replaces_smaller_memory(void)
 {
     struct cs_arena *arena = new_arena(8 * MIB);
     void *stream = device_new_stream(), *capturing = device_new_stream();
@@ -303,9 +303,9 @@ static void eager_calls_have_no_owner(void)
     check_sound();
 }
 
-/* A destroyed context is not reported. Its memory is neither used nor freed, and is forgotten in
- * the end. */
-static void contexts_come_and_go(void)
+/* A destroyed context is not reported. Its memory is not used or freed, and is forgotten in the
+ * end. */
+static void destroyed_contexts_are_forgotten(void)
 {
     struct cs_arena *arena = new_arena((int64_t)CONTEXTS * 2 * MIB);
     uint64_t capture[2];
@@ -365,7 +365,7 @@ static int64_t now(void)
 
 /* Memory that another thread holds to start a call is returned soon; otherwise the call does
  * without it. */
-static void patience_has_an_end(void)
+static void waiting_ends_after_a_limit(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
     void *first = device_new_stream(), *second = device_new_stream();
@@ -418,7 +418,7 @@ static void a_waiter_is_cancelled(void)
 }
 
 /* The memory of a destroyed context no longer counts against the limit. */
-static void a_context_that_is_gone_gives_its_share_back(void)
+static void destroyed_context_returns_its_share(void)
 {
     struct cs_arena *arena = new_arena(2 * MIB);
     long long taken = 0;
@@ -438,7 +438,7 @@ static void a_context_that_is_gone_gives_its_share_back(void)
 }
 
 /* A context that goes while another one's pool is full makes room for it. */
-static void room_is_looked_for_among_those_that_are_gone(void)
+static void memory_of_destroyed_contexts_is_freed_for_room(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
     struct cs_lease lease;
@@ -454,7 +454,7 @@ static void room_is_looked_for_among_those_that_are_gone(void)
     check_sound();
 }
 
-/* A child has none of its parent's memory. */
+/* A child has no memory of its parent. */
 static void a_fork_forgets(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
@@ -480,24 +480,24 @@ static void a_fork_forgets(void)
 int main(void)
 {
     heap_watch();
-    TEST(one_stream_costs_nothing_after_the_first_call);
-    TEST(another_stream_comes_behind);
+    TEST(repeated_calls_of_one_stream_make_no_device_call);
+    TEST(another_stream_waits_for_the_first);
     TEST(streams_run_concurrently);
     TEST(the_limit_is_that_of_all_contexts);
-    TEST(the_best_block_is_taken);
-    TEST(the_smallest_block_that_is_enough);
-    TEST(a_handle_that_is_used_again_is_another_stream);
+    TEST(best_block_is_preferred);
+    TEST(smallest_sufficient_block_is_preferred);
+    TEST(reused_handle_is_another_stream);
     TEST(allocating_is_the_last_resort);
-    TEST(a_larger_need_takes_the_place_of_smaller_memory);
+    TEST(larger_need_replaces_smaller_memory);
     TEST(lost_memory_is_never_reused);
     TEST(a_failing_device);
     TEST(many_small_blocks);
     TEST(eager_calls_have_no_owner);
-    TEST(contexts_come_and_go);
-    TEST(patience_has_an_end);
+    TEST(destroyed_contexts_are_forgotten);
+    TEST(waiting_ends_after_a_limit);
     TEST(a_waiter_is_cancelled);
-    TEST(a_context_that_is_gone_gives_its_share_back);
-    TEST(room_is_looked_for_among_those_that_are_gone);
+    TEST(destroyed_context_returns_its_share);
+    TEST(memory_of_destroyed_contexts_is_freed_for_room);
     TEST(a_fork_forgets);
     (void)new_arena(0);
     device_reset();

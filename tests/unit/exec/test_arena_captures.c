@@ -2,7 +2,7 @@
 #include "arena_calls.h"
 #include "heap.h"
 
-static void a_capture_keeps_its_memory(void)
+static void capture_keeps_its_memory(void)
 {
     struct cs_arena *arena = new_arena(8 * MIB);
     void *eager = device_new_stream(), *stream = device_new_stream(), *side = device_new_stream();
@@ -35,7 +35,7 @@ static void a_capture_keeps_its_memory(void)
     CHECK(!call_in(arena, stream, &another, 3 * MIB, true, NULL));
     CHECK(device_end_capture(another.id));
     device_drop_graph(capture.id);
-    /* A signal's handler may ask for it, in the middle of the allocator. */
+    /* A signal handler may request it in the middle of the allocator. */
     const long long taken = heap_taken;
     CHECK_INT(cs_arena_facts(arena).captured, 0);
     CHECK_INT(heap_taken, taken);
@@ -60,7 +60,7 @@ static bool done_late(void *ctx, void *event)
     struct cs_arena *arena = meanwhile.arena;
     meanwhile.arena = NULL;
     if (arena) {
-        CHECK(call(arena, meanwhile.owner, 3 * MIB, true)); /* puts aside the event asked about */
+        CHECK(call(arena, meanwhile.owner, 3 * MIB, true)); /* stores the queried event */
         CHECK(call_in(arena, meanwhile.capturing, &meanwhile.capture, 4 * MIB, true, NULL));
     }
     return device->done(ctx, event);
@@ -105,9 +105,9 @@ static void a_capture_whose_dependencies_are_set(void)
     }
 }
 
-/* An invalid capture becomes no graph, a lost place in a capture runs nowhere: neither keeps memory
- * for ever. */
-static void a_capture_that_comes_to_nothing(void)
+/* An invalid capture becomes no graph, and work lost in a capture never runs. Both return their
+ * memory. */
+static void abandoned_capture_returns_its_memory(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
     void *stream = device_new_stream();
@@ -153,7 +153,7 @@ static void memory_of_a_dropped_graph_is_reused(void)
 }
 
 /* No program does that, but it must not end in freed memory. */
-static void a_graph_that_goes_during_a_call(void)
+static void graph_destroyed_during_a_call_uses_no_freed_memory(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
     void *stream = device_new_stream();
@@ -170,7 +170,7 @@ static void a_graph_that_goes_during_a_call(void)
     check_sound();
 }
 
-static void a_capture_without_word_of_its_end_gets_nothing(void)
+static void capture_whose_end_is_unknown_gets_no_memory(void)
 {
     struct cs_arena *arena = new_arena(8 * MIB);
     void *stream = device_new_stream();
@@ -186,13 +186,13 @@ static void a_capture_without_word_of_its_end_gets_nothing(void)
 int main(void)
 {
     heap_watch();
-    TEST(a_capture_keeps_its_memory);
+    TEST(capture_keeps_its_memory);
     TEST(queried_event_is_not_captured_before_the_reply);
     TEST(a_capture_whose_dependencies_are_set);
-    TEST(a_capture_that_comes_to_nothing);
+    TEST(abandoned_capture_returns_its_memory);
     TEST(memory_of_a_dropped_graph_is_reused);
-    TEST(a_graph_that_goes_during_a_call);
-    TEST(a_capture_without_word_of_its_end_gets_nothing);
+    TEST(graph_destroyed_during_a_call_uses_no_freed_memory);
+    TEST(capture_whose_end_is_unknown_gets_no_memory);
     (void)new_arena(0);
     device_reset();
     CHECK_INT(heap_requests_locked, 0);

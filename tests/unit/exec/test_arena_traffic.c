@@ -1,5 +1,5 @@
-/* The arena under random traffic, failures and threads, on a fake device that knows which accesses
- * are ordered. */
+/* The arena under random traffic, failures and threads, on a fake device, which records the order
+ * of accesses. */
 #include "base/clock.h"
 #include "convshim/plan.h"
 #include "exec/arena.h"
@@ -373,7 +373,7 @@ static void slow_free(void *ctx, void *memory)
     device_free(ctx, memory);
 }
 
-static void nothing_waits_with_the_lock(void)
+static void no_wait_holds_the_lock(void)
 {
     struct cs_arena *arena = new_arena();
     void *first = device_new_stream(), *second = device_new_stream();
@@ -437,7 +437,7 @@ int main(void)
     TEST(no_failure_makes_a_race);
     TEST(waits_are_needed);
     TEST(threads_share);
-    TEST(nothing_waits_with_the_lock);
+    TEST(no_wait_holds_the_lock);
     TEST(graphs_go_on_any_thread);
     (void)new_arena();
     device_reset();

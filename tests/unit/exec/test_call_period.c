@@ -88,7 +88,7 @@ static void finds_the_stages(void)
 }
 
 /* A period is one when it has come twice; it is looked for every eighth call. */
-static void a_period_is_known_when_it_came_again(void)
+static void period_is_recognized_at_its_repetition(void)
 {
     for (int low = 13; low <= 45; low += 8) {
         struct program program = stages(1, low, 3);
@@ -188,7 +188,7 @@ static void a_period_without_low_calls_has_its_lowest(void)
     CHECK_INT((places[2] | places[4]) & CS_CALL_BEFORE_RISE, CS_CALL_BEFORE_RISE);
 }
 
-static void one_call_for_ever_has_no_stages(void)
+static void single_repeated_call_has_no_stages(void)
 {
     cs_call_period_init(&detector);
     for (int i = 0; i < 3 * CS_CALL_EXPECTED; i++)
@@ -366,14 +366,14 @@ static void cost(void)
 int main(void)
 {
     TEST(finds_the_stages);
-    TEST(a_period_is_known_when_it_came_again);
+    TEST(period_is_recognized_at_its_repetition);
     TEST(one_low_call_is_door_and_fall);
     TEST(half_the_longest_is_a_stage);
     TEST(small_dips_belong_to_the_stage);
     TEST(long_low_stretches_all_have_a_door);
     TEST(the_period_has_no_beginning);
     TEST(a_period_without_low_calls_has_its_lowest);
-    TEST(one_call_for_ever_has_no_stages);
+    TEST(single_repeated_call_has_no_stages);
     TEST(a_few_calls_are_no_period);
     TEST(loops_inside_are_not_the_period);
     TEST(low_loops_are_never_held);

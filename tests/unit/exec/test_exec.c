@@ -16,7 +16,7 @@ struct record {
     int shape;
     struct cs_addresses at;
     int launched, released;
-    int in, out; /* tensors copied before and behind the launch */
+    int in, out; /* tensors copied before and after the launch */
 };
 
 static struct device {
@@ -113,7 +113,7 @@ static bool has_address(const struct cs_tensor *tensor)
     return !tensor->is_virtual && !tensor->by_value;
 }
 
-/* Tensors one behind the other, each as close to its neighbour as its alignment lets it. */
+/* Tensors one after the other, each as close to its neighbour as its alignment permits. */
 static struct cs_addresses side_by_side(const struct cs_problem *problem)
 {
     struct cs_addresses base = {.workspace = address(0x70000000)};
@@ -231,7 +231,7 @@ static void for_plans(void (*check)(struct cs_plan *plan))
     CHECK(products >= 5 && fused >= 5 && staged >= 5 && slices >= 5);
 }
 
-static void every_failure_leaves_nothing_behind(void)
+static void failures_leave_no_object(void)
 {
     for_plans(check_every_failure);
 }
@@ -547,7 +547,7 @@ static void a_plan_without_tiles(void)
 
 int main(void)
 {
-    TEST(every_failure_leaves_nothing_behind);
+    TEST(failures_leave_no_object);
     TEST(tiles_stay_inside_their_operands);
     TEST(an_output_over_an_input_is_not_tiled);
     TEST(channel_slices_of_one_tensor_are_tiled);

@@ -87,7 +87,7 @@ static int64_t bytes_of(const struct cs_copy *copy)
     return copy->width * copy->height * copy->depth * copy->times;
 }
 
-/* The view is another tile's neighbour in its gaps: only the packed side is looked at. */
+/* The view is another tile's neighbour in its gaps: only the packed side is compared. */
 static int gpu_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
 {
     struct gpu *g = ctx;
@@ -295,8 +295,8 @@ static bool check_failure(int n, bool own, bool capturing, bool elsewhere, doubl
     }
     if (got.ran == CS_RAN_NOTHING)
         CHECK_INT(got.vendor, DEVICE_FAILED);
-    /* The stream goes on behind the tiles or the fallback plan. Where neither ended well the
-     * operands are lost, but no scratch that anything may still run in is used again. */
+    /* The stream continues after the tiles or the fallback plan. If both failed, the operands are
+     * lost, but scratch in which work may still run is not reused. */
     fake_device.fail_at = 0;
     if (got.ran != CS_RAN_NOTHING)
         client_after(stream);
@@ -306,7 +306,7 @@ static bool check_failure(int n, bool own, bool capturing, bool elsewhere, doubl
     return failed;
 }
 
-static void no_failure_is_taken_for_success(void)
+static void no_failure_is_reported_as_success(void)
 {
     for (int variant = 0; variant < 16; variant++)
         for (int n = 1;
@@ -314,7 +314,7 @@ static void no_failure_is_taken_for_success(void)
             n++;
 }
 
-static void fewer_lanes_where_scratch_is_short(void)
+static void short_scratch_gives_fewer_lanes(void)
 {
     struct cs_plan plan = plan_on(4, 0);
     struct cs_exec *exec = new_exec(CS_BACKING_CLIENT, LIMIT);
@@ -327,7 +327,8 @@ static void fewer_lanes_where_scratch_is_short(void)
         CHECK_INT(got.ran, lanes > 0 ? CS_RAN_TILES : CS_RAN_FALLBACK);
         CHECK_INT(got.lanes, lanes > 0 ? lanes : 1);
     }
-    /* Ours: first as many lanes as fit, then behind another stream, then not at all. */
+    /* With the library's scratch: first as many lanes as fit, then after another stream, then no
+     * tiles. */
     exec = new_exec(CS_BACKING_OWN, cs_plan_scratch(&plan, 3, NULL) + 512);
     stream = device_new_stream();
     void *other = device_new_stream();
@@ -349,7 +350,7 @@ static void fewer_lanes_where_scratch_is_short(void)
     check_sound();
 }
 
-static void scratch_comes_from_where_it_may(void)
+static void scratch_comes_from_the_allowed_backing(void)
 {
     struct cs_plan plan = plan_on(2, 0);
     for (int backing = CS_BACKING_AUTO; backing <= CS_BACKING_OWN; backing++)
@@ -461,7 +462,7 @@ static void copies_are_apart(void)
     }
 }
 
-/* Nodes of a graph know no streams. */
+/* Nodes of a graph have no streams. */
 static void without_streams_one_lane_in_the_clients_scratch(void)
 {
     struct cs_exec *exec = new_exec(CS_BACKING_OWN, LIMIT);
@@ -536,9 +537,9 @@ int main(void)
     TEST(lanes_are_forked_and_joined);
     TEST(every_wait_is_needed);
     TEST(hand_over_is_needed);
-    TEST(no_failure_is_taken_for_success);
-    TEST(fewer_lanes_where_scratch_is_short);
-    TEST(scratch_comes_from_where_it_may);
+    TEST(no_failure_is_reported_as_success);
+    TEST(short_scratch_gives_fewer_lanes);
+    TEST(scratch_comes_from_the_allowed_backing);
     TEST(a_capture);
     TEST(a_broken_capture);
     TEST(copies_are_apart);

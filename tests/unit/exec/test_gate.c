@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    LOW = 4, /* calls of a period; the high ones are behind them */
+    LOW = 4, /* calls of a period; the high ones come after them */
     HIGH = 3,
     PERIOD = LOW + HIGH,
     LESSONS = 5, /* periods until the stages are known */
@@ -238,7 +238,7 @@ static void contexts_beyond_the_limit_are_not_gated(void)
 }
 
 /* A thread that moves to another context leaves its stage in the first. */
-static void moving_leaves(void)
+static void changing_the_context_leaves_the_stage(void)
 {
     static struct cs_gate gate;
     struct actor second;
@@ -252,7 +252,7 @@ static void moving_leaves(void)
     CHECK_INT(cs_gate_facts(&gate).waits, 0);
 }
 
-static void breaking_the_sequence_leaves(void)
+static void breaking_the_sequence_leaves_the_stage(void)
 {
     static struct cs_gate gate;
     struct actor second;
@@ -266,7 +266,7 @@ static void breaking_the_sequence_leaves(void)
     CHECK_INT(cs_gate_facts(&gate).waits, 0);
 }
 
-static void a_dead_thread_has_left(void)
+static void ended_thread_leaves_the_stage(void)
 {
     static struct cs_gate gate;
     struct actor first, second;
@@ -331,7 +331,7 @@ static void time_out(void)
 }
 
 /* A thread inside that waits for threads at the door, outside of convolutions. */
-static void after_vain_waits_doors_stay_open(void)
+static void repeated_timeouts_disable_the_gate(void)
 {
     static struct cs_gate gate;
     struct actor first;
@@ -581,12 +581,12 @@ int main(void)
     TEST(second_waits_for_first);
     TEST(contexts_do_not_meet);
     TEST(contexts_beyond_the_limit_are_not_gated);
-    TEST(moving_leaves);
-    TEST(breaking_the_sequence_leaves);
-    TEST(a_dead_thread_has_left);
+    TEST(changing_the_context_leaves_the_stage);
+    TEST(breaking_the_sequence_leaves_the_stage);
+    TEST(ended_thread_leaves_the_stage);
     TEST(an_idle_thread_loses_its_place);
     TEST(time_out);
-    TEST(after_vain_waits_doors_stay_open);
+    TEST(repeated_timeouts_disable_the_gate);
     TEST(a_wait_that_ends_well_pays_for_vain_ones);
     TEST(shared_state_is_locked);
     TEST(a_child_has_one_thread);

@@ -1,4 +1,4 @@
-/* The pool of lanes on a fake device that knows which accesses are ordered. */
+/* The pool of lanes on a fake device, which records the order of accesses. */
 #include "exec/lanes.h"
 #include "fake_device.h"
 #include "heap.h"
@@ -111,7 +111,7 @@ static void made_once(void)
 }
 
 /* A stream may wait for a result that another stream's call computes. */
-static void streams_do_not_come_behind_each_other(void)
+static void streams_are_not_ordered_after_each_other(void)
 {
     struct cs_lanes *lanes = new_lanes();
     void *first = device_new_stream(), *second = device_new_stream(), *third = device_new_stream();
@@ -145,8 +145,8 @@ static void streams_do_not_come_behind_each_other(void)
     check_sound();
 }
 
-/* A call that asked every set would be slower with every stream. */
-static void few_sets_are_asked(void)
+/* A call that queries every set would be slower with every stream. */
+static void few_sets_are_queried(void)
 {
     struct cs_lanes *lanes = new_lanes();
     enum {
@@ -167,7 +167,7 @@ static void few_sets_are_asked(void)
     check_sound();
 }
 
-/* The fourth that is asked is taken if it is over, the fifth is not even asked. */
+/* The fourth queried set is taken if its work has ended; the fifth is not queried. */
 static void the_fourth_set_may_be_taken(void)
 {
     for (int over = 1; over <= 6; over++) {
@@ -185,8 +185,8 @@ static void the_fourth_set_may_be_taken(void)
     }
 }
 
-/* Sets that captures have are not asked, but looked at: the sixteenth set may be taken. */
-static void few_sets_are_looked_at(void)
+/* Sets that captures have are not queried, but examined: the sixteenth set may be taken. */
+static void few_sets_are_examined(void)
 {
     for (int captured = 14; captured <= 17; captured++) {
         struct cs_lanes *lanes = new_lanes();
@@ -208,7 +208,7 @@ static void few_sets_are_looked_at(void)
     }
 }
 
-static void calls_at_the_same_time_share_nothing(void)
+static void concurrent_calls_share_no_lanes(void)
 {
     struct cs_lanes *lanes = new_lanes();
     void *stream = device_new_stream();
@@ -223,7 +223,7 @@ static void calls_at_the_same_time_share_nothing(void)
     check_sound();
 }
 
-static void a_handle_that_is_used_again_is_another_stream(void)
+static void reused_handle_is_another_stream(void)
 {
     struct cs_lanes *lanes = new_lanes();
     void *stream = device_new_stream();
@@ -239,7 +239,7 @@ static void a_handle_that_is_used_again_is_another_stream(void)
     check_sound();
 }
 
-static void a_capture_keeps_its_lanes(void)
+static void capture_keeps_its_lanes(void)
 {
     struct cs_lanes *lanes = new_lanes();
     void *stream = device_new_stream(), *eager = device_new_stream();
@@ -280,7 +280,7 @@ static void work_during_a_capture_is_still_not_waited_for(void)
 }
 
 /* A set that was taken in a capture but not forked has not taken part in it. */
-static void a_capture_that_comes_to_nothing(void)
+static void abandoned_capture_returns_its_lanes(void)
 {
     struct cs_lanes *lanes = new_lanes();
     void *stream = device_new_stream(), *other = device_new_stream();
@@ -604,8 +604,8 @@ static void threads_share(void)
         pthread_join(thread[i], NULL);
         CHECK_INT(worker[i].served, CALLS);
     }
-    /* One each, and few more: who finds its own being looked at by another thread makes a new one.
-     */
+    /* One for each stream, and few more: a thread whose own set is being examined by another thread
+     * makes a new one. */
     CHECK(lanes->sets <= 2 * THREADS);
     check_sound();
 }
@@ -624,15 +624,15 @@ int main(void)
     TEST(made_once);
     (void)new_lanes();
     taken_before = heap_taken;
-    TEST(streams_do_not_come_behind_each_other);
-    TEST(few_sets_are_asked);
+    TEST(streams_are_not_ordered_after_each_other);
+    TEST(few_sets_are_queried);
     TEST(the_fourth_set_may_be_taken);
-    TEST(few_sets_are_looked_at);
-    TEST(calls_at_the_same_time_share_nothing);
-    TEST(a_handle_that_is_used_again_is_another_stream);
-    TEST(a_capture_keeps_its_lanes);
+    TEST(few_sets_are_examined);
+    TEST(concurrent_calls_share_no_lanes);
+    TEST(reused_handle_is_another_stream);
+    TEST(capture_keeps_its_lanes);
     TEST(work_during_a_capture_is_still_not_waited_for);
-    TEST(a_capture_that_comes_to_nothing);
+    TEST(abandoned_capture_returns_its_lanes);
     TEST(confined_stream_gets_no_lanes);
     TEST(broken_lanes);
     TEST(forked_lanes_alone_are_joined);

@@ -98,7 +98,8 @@ static inline void check_child(int (*child_does)(void))
     CHECK_INT(WEXITSTATUS(status), GOOD); /* otherwise the number of the failing line */
 }
 
-/* Where nothing of the machine is read or left behind; false if there is no such folder. */
+/* A folder in which the test reads no file of the machine and leaves none; false if it cannot be
+ * made. */
 static inline bool enter_folder(void)
 {
     snprintf(folder, sizeof folder, "/tmp/test_child.XXXXXX");

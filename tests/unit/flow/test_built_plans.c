@@ -138,7 +138,7 @@ static void fallback_serves_limits_from_its_need_to_its_own_limit(void)
     }
 }
 
-static void only_the_latest_are_kept(void)
+static void latest_plans_are_kept(void)
 {
     enum {
         MANY = 200
@@ -243,7 +243,7 @@ int main(void)
     TEST(plan_with_other_relaxation_is_not_reused);
     TEST(it_is_handed_over);
     TEST(fallback_serves_limits_from_its_need_to_its_own_limit);
-    TEST(only_the_latest_are_kept);
+    TEST(latest_plans_are_kept);
     TEST(failures_are_passed_on);
     TEST(without_memory);
     TEST(a_fallback_is_no_plan_of_a_problem);

@@ -150,7 +150,7 @@ static void another_engine_may_be_tiled(void)
     rivals[0] = request.required;
     fake.fault = REFUSES;
     fake.fault_at = 0;
-    /* The engine's own tiles are refused until the rival is looked at. */
+    /* The engine's own tiles are refused until the rival is examined. */
     struct cs_decision left = cs_decide_leave(CS_REASON_NO_TILING, request.required);
     struct cs_key key;
     left.limit = LIMIT;
@@ -475,7 +475,7 @@ static void fallback_plan_beyond_the_reported_size_is_refused(void)
     CHECK_INT(prepare(cs, &request).reported, 1);
     free(cs);
     cs = new_instance("fit");
-    fake.fault = GROWS; /* from the fallback plan on, which is asked for last */
+    fake.fault = GROWS; /* from the fallback plan on, which is queried last */
     struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
     CHECK(fake.fallbacks > 0);
     CHECK(verdict.rewrite == NULL);
@@ -484,7 +484,7 @@ static void fallback_plan_beyond_the_reported_size_is_refused(void)
     free(cs);
 }
 
-static void a_policy_that_only_reports_rewrites_nothing(void)
+static void report_only_policy_rewrites_no_plan(void)
 {
     struct cs *cs = new_instance("off");
     struct cs_request request = ordinary();
@@ -531,7 +531,7 @@ static void off_reports_the_sizes_of_fit_after_calls(void)
     free(each[1]);
 }
 
-static void random_problems_get_one_answer(void)
+static void random_problems_get_one_decision(void)
 {
     struct rng rng = {33};
     int tiled_calls = 0;
@@ -684,9 +684,9 @@ int main(void)
     TEST(permanent_fault_gives_its_reason);
     TEST(fallback_plan_may_raise_the_reported_size);
     TEST(fallback_plan_beyond_the_reported_size_is_refused);
-    TEST(a_policy_that_only_reports_rewrites_nothing);
+    TEST(report_only_policy_rewrites_no_plan);
     TEST(off_reports_the_sizes_of_fit_after_calls);
-    TEST(random_problems_get_one_answer);
+    TEST(random_problems_get_one_decision);
     TEST(untileable_plan_is_refused_if_another_engine_fits);
     TEST(another_engine_may_be_tiled);
     TEST(runs_are_counted_by_how_they_ended);

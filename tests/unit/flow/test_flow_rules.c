@@ -8,7 +8,7 @@ static void add_rule(struct cs *cs, struct cs_rule rule)
     cs->rules.rule[cs->rules.count++] = rule;
 }
 
-static void a_rule_leaves_alone(void)
+static void skipping_rule_leaves_its_matches_untiled(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary(), other = request, provided = request;
@@ -19,7 +19,8 @@ static void a_rule_leaves_alone(void)
     CHECK_INT(reported(cs, &request), request.required);
     CHECK_INT(fake.calls, 0);
     CHECK_INT(prepare(cs, &request).reason, CS_REASON_RULE);
-    /* Not even a fallback plan where the caller brings less: nothing smaller was ever reported. */
+    /* If the caller provides less, there is not even a fallback plan, because no smaller size was
+     * ever reported. */
     provided.limit = 4096;
     struct answer answer = prepare(cs, &provided);
     CHECK_INT(answer.reason, CS_REASON_RULE);
@@ -77,7 +78,7 @@ static void a_rule_names_a_policy(void)
 }
 
 /* A convolution that could not be tiled as its rule requires still counts for that rule. */
-static void a_rule_is_named_where_no_fallback_plan_is(void)
+static void missing_fallback_plan_still_names_the_rule(void)
 {
     struct cs *cs = new_instance("fit");
     const struct cs_request request = ordinary();
@@ -140,7 +141,7 @@ static double counted_cost(const struct cs_candidate *candidate, const struct cs
 }
 
 /* A slow policy is slow once for each problem, for any number of queries. */
-static void a_policy_is_asked_once_a_problem(void)
+static void policy_runs_once_for_each_problem(void)
 {
     static const struct cs_policy counting = {.tiles = no_tiles, .cost = counted_cost};
     struct cs *cs = new_instance("fit");
@@ -163,7 +164,7 @@ static void a_policy_is_asked_once_a_problem(void)
 static struct race {
     struct cs *cs;
     struct cs_request *request;
-    int64_t reported; /* 0: not asked yet */
+    int64_t reported; /* 0: not queried yet */
 } race;
 
 static double racing_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
@@ -177,7 +178,7 @@ static double racing_cost(const struct cs_candidate *candidate, const struct cs_
                                                                          : (double)candidate->tiles;
 }
 
-static void the_first_answer_stays(void)
+static void first_decision_is_kept(void)
 {
     static const struct cs_policy racing = {.tiles = no_tiles, .cost = racing_cost};
     struct cs *cs = new_instance("fit");
@@ -196,12 +197,12 @@ static void the_first_answer_stays(void)
 
 int main(void)
 {
-    TEST(a_rule_leaves_alone);
+    TEST(skipping_rule_leaves_its_matches_untiled);
     TEST(a_rule_sets_limits);
     TEST(a_rule_names_a_policy);
-    TEST(a_rule_is_named_where_no_fallback_plan_is);
+    TEST(missing_fallback_plan_still_names_the_rule);
     TEST(the_least_threshold_of_all_rules_counts);
-    TEST(a_policy_is_asked_once_a_problem);
-    TEST(the_first_answer_stays);
+    TEST(policy_runs_once_for_each_problem);
+    TEST(first_decision_is_kept);
     return REPORT();
 }

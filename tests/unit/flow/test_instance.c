@@ -76,7 +76,7 @@ static void unsupported_cudnn_has_no_instance(void)
     CHECK(!cs_instance_off());
 }
 
-static void options_are_taken_when_it_is_made(void)
+static void options_are_read_at_the_start(void)
 {
     is_supported = true;
     struct cs *cs = cs_instance(&host);
@@ -208,7 +208,7 @@ int main(void)
     setenv("CONVSHIM_CONFIG", "workspace=3MiB;policy=measure;summary=off", 1);
     pthread_atfork(note_locks, NULL, NULL);
     TEST(unsupported_cudnn_has_no_instance);
-    TEST(options_are_taken_when_it_is_made);
+    TEST(options_are_read_at_the_start);
     TEST(every_lock_is_held_across_a_fork);
     TEST(child_starts_its_own_counts);
     TEST(its_page_is_there_until_it_ends);

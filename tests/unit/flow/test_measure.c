@@ -190,7 +190,7 @@ static void measured_anew(struct cs_store *store, const struct cs_request *reque
 }
 
 /* Each input of a measurement is part of the key of its record. */
-static void keys(void)
+static void each_input_is_part_of_the_key(void)
 {
     struct cs_store store;
     fresh(&store);
@@ -207,14 +207,14 @@ static void keys(void)
     measured_anew(&store, &request, &limits);
     request.problem.tensor[CS_X].alignment = request.problem.tensor[CS_Y].alignment = 8;
     measured_anew(&store, &request, &limits);
-    request.scope++; /* a handle's, that no other process knows */
+    request.scope++; /* a handle's, which other processes do not have */
     measured(&store, &request, &limits);
     CHECK_INT(timed, 0);
     cs_store_fini(&store);
 }
 
-/* Whenever the GPU cannot be asked, the policy's own choice stands for this process, and is not
- * written: the next may be luckier. */
+/* If the GPU cannot be queried, the policy's own choice holds for this process and is not written,
+ * because the next process may succeed. */
 static void not_measured(void)
 {
     struct cs_store store, later;
@@ -252,7 +252,7 @@ static void not_asked(void)
     cs_store_fini(&store);
 }
 
-static void times_that_are_none(void)
+static void invalid_times_are_ignored(void)
 {
     static const double odd[] = {NAN, -1, INFINITY, -INFINITY};
     struct cs_store store;
@@ -436,8 +436,8 @@ static int look(void *ctx, const struct cs_candidate *const contender[], int cou
     return count - 1;
 }
 
-/* The contenders of a policy that asks for `most`; the last of several is chosen, and a single one
- * without a question. */
+/* The contenders of a policy that requests `most` of them. The last of several is chosen, and a
+ * single one without a query. */
 static void see(const struct cs_shortlist *list, const struct cs_limits *limits, int most,
                 struct seen *seen)
 {
@@ -512,7 +512,7 @@ static int64_t some_model(void *ctx)
     return 1;
 }
 
-/* Every thread's measuring says something else. */
+/* Each thread's measurement has another result. */
 static enum cs_status time_differently(void *ctx, const struct cs_plan *plan, int64_t limit,
                                        double *seconds_p)
 {
@@ -572,10 +572,10 @@ int main(void)
     TEST(each_measurement_is_logged);
     TEST(without_a_referee_the_policy_decides);
     TEST(remembered);
-    TEST(keys);
+    TEST(each_input_is_part_of_the_key);
     TEST(not_measured);
     TEST(not_asked);
-    TEST(times_that_are_none);
+    TEST(invalid_times_are_ignored);
     TEST(record_that_matches_no_contender_is_ignored);
     TEST(record_written_during_a_measurement_is_used);
     TEST(tilings_that_differ_in_one_property_are_separate);

@@ -148,7 +148,7 @@ static int end_that_says_nothing(void)
     return GOOD;
 }
 
-static void only_the_run_s_own_process_says_something(void)
+static void process_outside_convshim_run_prints_no_line(void)
 {
     check_child(end_that_says_nothing);
     CHECK_STR(output, "");
@@ -202,7 +202,7 @@ static int pass_as_the_run(void)
     return GOOD;
 }
 
-static void a_running_process_can_be_looked_at(void)
+static void running_process_can_be_observed(void)
 {
     check_child(pass);
     check_child(pass_as_the_run);
@@ -493,7 +493,7 @@ static int times(const char *text, const char *part)
     return found;
 }
 
-static void a_summary_is_written_where_something_came(void)
+static void reports_are_written_if_a_call_came(void)
 {
     check_child(report);
     /* Twice with text; early ones are not named. */
@@ -513,7 +513,7 @@ static int quiet_report(void)
     return GOOD;
 }
 
-static void where_a_summary_is_is_said_where_there_is_a_log(void)
+static void path_of_the_summary_is_logged(void)
 {
     quiet_options = "summary=json:summary.json;log=off";
     check_child(quiet_report);
@@ -601,7 +601,7 @@ static void a_program_may_set_options_before_the_first_call(void)
     check_child(configure_when_off);
 }
 
-static void a_limit_in_a_scope_is_one_that_the_option_allows(void)
+static void scoped_limit_has_the_bounds_of_the_option(void)
 {
     CHECK_INT(cs_scoped_limit(), 0);
     CHECK_INT(cs_scoped_limit_set(0), 0);
@@ -623,15 +623,15 @@ int main(void)
     if (!enter_folder())
         return 1;
     TEST(a_run_ends_with_a_line);
-    TEST(only_the_run_s_own_process_says_something);
-    TEST(a_running_process_can_be_looked_at);
+    TEST(process_outside_convshim_run_prints_no_line);
+    TEST(running_process_can_be_observed);
     TEST(a_summary_is_renewed_every_ten_seconds);
     TEST(signal_is_caught_if_a_summary_is_requested);
     TEST(terminated_process_leaves_its_summary);
     TEST(end_without_exit_leaves_its_summary);
-    TEST(a_summary_is_written_where_something_came);
-    TEST(where_a_summary_is_is_said_where_there_is_a_log);
+    TEST(reports_are_written_if_a_call_came);
+    TEST(path_of_the_summary_is_logged);
     TEST(a_program_may_set_options_before_the_first_call);
-    TEST(a_limit_in_a_scope_is_one_that_the_option_allows);
+    TEST(scoped_limit_has_the_bounds_of_the_option);
     return REPORT() || !leave_folder();
 }

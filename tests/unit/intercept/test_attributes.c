@@ -27,7 +27,7 @@ static cudnnBackendDescriptor_t place(int number)
     return places[number];
 }
 
-/* A descriptor's note, as it is before anything is set. */
+/* A descriptor's note before any attribute is set. */
 static struct cs_shadow *fresh(int number, int type)
 {
     cs_shadow_remove(place(number));
@@ -54,7 +54,7 @@ static void set_descriptor(struct cs_shadow *shadow, int name, int number)
     set(shadow, name, DESCRIPTOR, 1, &descriptor);
 }
 
-/* The notes from the first byte behind the head. */
+/* The notes from the first byte after the head. */
 static bool same_tensor(const struct cs_shadow *shadow, const struct cs_tensor_attributes *wanted)
 {
     const struct cs_tensor_attributes *a = &shadow->tensor;
@@ -258,7 +258,7 @@ static void vectorized_reordered_and_ragged_tensors_are_not_planned(void)
 }
 
 /* By the number of their bytes: eight or four. */
-static void settings_are_kept_as_they_are(void)
+static void settings_are_recorded_unchanged(void)
 {
     static const struct {
         int type;
@@ -301,7 +301,8 @@ static void settings_are_kept_as_they_are(void)
     CHECK_INT(kind->pointwise.precision, CUDNN_DATA_HALF);
 }
 
-/* The operation's own stand behind the descriptor's, whichever came first; eight are kept. */
+/* The operation's own settings come after the descriptor's, in any order of the calls; eight are
+ * kept. */
 static void an_operation_has_its_own_settings(void)
 {
     for (int own = 0; own <= 2; own++) {
@@ -599,7 +600,7 @@ int main(void)
     TEST(a_window_s_attributes_are_noted);
     TEST(attribute_of_another_form_gives_a_reason);
     TEST(vectorized_reordered_and_ragged_tensors_are_not_planned);
-    TEST(settings_are_kept_as_they_are);
+    TEST(settings_are_recorded_unchanged);
     TEST(an_operation_has_its_own_settings);
     TEST(operation_copies_the_tensors_it_refers_to);
     TEST(a_graph_has_its_operations);

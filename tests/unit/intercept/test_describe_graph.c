@@ -72,7 +72,7 @@ static void sound_graphs_are_described(void)
     }
 }
 
-/* As cuDNN takes it: plans made so say that they are true convolutions. */
+/* cuDNN's default: the JSON of such plans contains that they are true convolutions. */
 static void a_convolution_without_a_mode_is_a_true_one(void)
 {
     static const int correlation = CUDNN_CROSS_CORRELATION, true_one = CUDNN_CONVOLUTION;
@@ -155,7 +155,7 @@ static void shapes_that_change_are_refused(void)
 }
 
 /* Numbered over the whole tensor: in a tile they would begin again. */
-static void an_operation_that_knows_its_place_is_refused(void)
+static void operation_with_a_position_is_refused(void)
 {
     static const int add = CUDNN_POINTWISE_ADD, index = CUDNN_POINTWISE_GEN_INDEX;
     CHECK_INT(with(POINTWISE, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, &add, true),
@@ -175,7 +175,7 @@ static void operands_of_derivatives_are_refused(void)
                   CS_REASON_FUSED);
 }
 
-/* One name stands for one tensor: said twice with other strides, one of them would be lost. */
+/* One id names one tensor. With two sets of strides, one of them would be lost. */
 static void one_name_for_two_tensors_is_refused(void)
 {
     static const int64_t name = TENSOR_Y, packed[] = {384, 64, 8, 1}, wider[] = {768, 128, 16, 1},
@@ -315,7 +315,7 @@ static bool pack_understood(int name, cudnnBackendAttributeType_t type, const vo
     return understood;
 }
 
-static void a_pack_that_says_more_than_addresses_is_not_understood(void)
+static void pack_with_more_than_addresses_is_not_understood(void)
 {
     static const int64_t number = 1;
     static char memory;
@@ -358,7 +358,7 @@ static void a_pack_may_name_more_tensors_than_the_graph_has(void)
 }
 
 /* As when a program sets an address again. */
-static void of_a_tensor_that_a_pack_names_twice_the_last_address_counts(void)
+static void last_address_of_a_repeated_tensor_counts(void)
 {
     static const int64_t uids[] = {TENSOR_X, TENSOR_W, TENSOR_Y, TENSOR_X};
     static char memory[4];
@@ -376,7 +376,7 @@ static void of_a_tensor_that_a_pack_names_twice_the_last_address_counts(void)
 
 /* A filter of a single number is also the first operand of the addition. The sum goes with the
  * convolution's result, not with the filter, which no cut of the result divides. */
-static void a_single_number_gives_no_side(void)
+static void scalar_operand_has_no_side(void)
 {
     static const int64_t dims[][4] = {{2, 1, 8, 8}, {1, 1, 1, 1}, {2, 1, 10, 10}};
     static const int64_t strides[][4] = {{64, 64, 8, 1}, {1, 1, 1, 1}, {100, 100, 10, 1}};
@@ -451,7 +451,7 @@ static void numbers_of_a_pointwise_operation_are_kept(void)
     stop();
 }
 
-/* The result stands for it, unless tiles of the input would lie elsewhere. */
+/* The result replaces it, unless tiles of the input would be elsewhere. */
 static void a_side_input_that_is_scaled_by_0_needs_no_address(void)
 {
     static const int64_t packed[] = {384, 64, 8, 1}, wider[] = {768, 128, 16, 1};
@@ -471,7 +471,7 @@ int main(void)
     TEST(a_reordered_tensor_is_refused);
     TEST(unknown_attributes_and_types_are_refused);
     TEST(shapes_that_change_are_refused);
-    TEST(an_operation_that_knows_its_place_is_refused);
+    TEST(operation_with_a_position_is_refused);
     TEST(operands_of_derivatives_are_refused);
     TEST(one_name_for_two_tensors_is_refused);
     TEST(unseen_descriptor_is_refused);
@@ -479,9 +479,9 @@ int main(void)
     TEST(accumulation_type_is_read);
     TEST(scales_and_windows_are_read);
     TEST(numbers_of_a_pointwise_operation_are_kept);
-    TEST(a_pack_that_says_more_than_addresses_is_not_understood);
+    TEST(pack_with_more_than_addresses_is_not_understood);
     TEST(a_pack_may_name_more_tensors_than_the_graph_has);
-    TEST(of_a_tensor_that_a_pack_names_twice_the_last_address_counts);
-    TEST(a_single_number_gives_no_side);
+    TEST(last_address_of_a_repeated_tensor_counts);
+    TEST(scalar_operand_has_no_side);
     return REPORT();
 }

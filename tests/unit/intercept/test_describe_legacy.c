@@ -38,7 +38,7 @@ static void a_call_is_described_in_every_direction(void)
     }
 }
 
-static void a_true_convolution_stays_one(void)
+static void true_convolution_is_recognized(void)
 {
     for (enum cs_direction d = 0; d < CS_DIRECTIONS; d++) {
         struct cs_legacy_call call = sound(d);
@@ -51,7 +51,7 @@ static void a_true_convolution_stays_one(void)
 }
 
 /* Engines that read many bytes at once are for addresses that allow it. */
-static void an_address_says_its_alignment(void)
+static void alignment_follows_from_the_address(void)
 {
     static const struct {
         int offset, alignment;
@@ -86,7 +86,7 @@ static void fused_operands_have_alignments(void)
 }
 
 /* Then callers pass any address as z, even with NaN in its memory. */
-static void z_is_not_read_where_its_scale_is_zero(void)
+static void z_with_scale_zero_is_not_read(void)
 {
     static const float half = 0.5F;
     struct cs_legacy_call call = fused(&zero);
@@ -289,10 +289,10 @@ static void transforms_are_for_algorithms_that_name_them(void)
 int main(void)
 {
     TEST(a_call_is_described_in_every_direction);
-    TEST(a_true_convolution_stays_one);
-    TEST(an_address_says_its_alignment);
+    TEST(true_convolution_is_recognized);
+    TEST(alignment_follows_from_the_address);
     TEST(fused_operands_have_alignments);
-    TEST(z_is_not_read_where_its_scale_is_zero);
+    TEST(z_with_scale_zero_is_not_read);
     TEST(fused_operands_need_addresses);
     TEST(known_activations_alone_are_fused);
     TEST(nan_propagation_of_a_relu_is_kept);

@@ -53,7 +53,7 @@ static void a_note_that_was_written_reads_back_the_same(void)
     }
 }
 
-static void a_note_is_blanks_behind_the_json(void)
+static void note_is_made_of_blanks_after_the_json(void)
 {
     int64_t length;
     graph_of(1, &length);
@@ -70,7 +70,7 @@ static bool reads(int64_t length)
     return read;
 }
 
-static void a_note_with_one_character_changed_or_cut_off_is_none(void)
+static void damaged_note_is_ignored(void)
 {
     int64_t length;
     graph_of(1, &length);
@@ -84,7 +84,7 @@ static void a_note_with_one_character_changed_or_cut_off_is_none(void)
     }
 }
 
-static void a_text_that_ends_with_zeros_has_its_note(void)
+static void text_that_ends_with_zeros_has_its_note(void)
 {
     int64_t length;
     graph_of(1, &length);
@@ -93,7 +93,7 @@ static void a_text_that_ends_with_zeros_has_its_note(void)
 }
 
 /* The hash resists no adversary, so the contents of a note are checked like any foreign input. */
-static void a_note_of_a_convolution_that_cannot_be_is_none(void)
+static void note_of_an_invalid_convolution_is_ignored(void)
 {
     for (int change = 0; change < 5; change++) {
         int64_t length;
@@ -127,9 +127,9 @@ static void a_note_of_a_convolution_that_cannot_be_is_none(void)
 int main(void)
 {
     TEST(a_note_that_was_written_reads_back_the_same);
-    TEST(a_note_is_blanks_behind_the_json);
-    TEST(a_note_with_one_character_changed_or_cut_off_is_none);
-    TEST(a_text_that_ends_with_zeros_has_its_note);
-    TEST(a_note_of_a_convolution_that_cannot_be_is_none);
+    TEST(note_is_made_of_blanks_after_the_json);
+    TEST(damaged_note_is_ignored);
+    TEST(text_that_ends_with_zeros_has_its_note);
+    TEST(note_of_an_invalid_convolution_is_ignored);
     return REPORT();
 }

@@ -21,7 +21,7 @@ static int functions(int module, function ****table_p, unsigned *count_p)
         table[i] = &slot[i];
     table[10] = NULL; /* an NVTX without it */
     *table_p = table;
-    *count_p = 11; /* and without the one behind it */
+    *count_p = 11; /* and without the one after it */
     return answer;
 }
 

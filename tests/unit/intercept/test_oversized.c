@@ -86,8 +86,8 @@ static void the_output_of_a_large_input(void)
               CUDNN_STATUS_BAD_PARAM);
 }
 
-/* How many locks were taken since: the thread says that it holds the trace's, which comes last, so
- * that every other one breaks the order. */
+/* Number of locks taken since: the thread claims to hold the trace's lock, the innermost, so that
+ * every other one breaks the order. */
 static int locks_since(int *faults)
 {
     int before = *faults;
@@ -123,7 +123,7 @@ static bool is_noted(const struct cs_oversized_tensor_set *set, struct cs_oversi
     return noted;
 }
 
-/* Three to five dimensions, none of which is empty. */
+/* Three to five dimensions, all of which have elements. */
 static void valid_tensors_alone_are_recorded(void)
 {
     struct cs_oversized_tensor large;

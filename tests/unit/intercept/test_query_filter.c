@@ -31,7 +31,7 @@ static struct cs_legacy_call call_of(enum cs_direction direction, int algorithm)
     return call;
 }
 
-static void nothing_is_in_it_at_first(void)
+static void new_filter_is_empty(void)
 {
     CHECK(cs_query_filter_empty());
     for (enum cs_direction d = 0; d < CS_DIRECTIONS; d++) {
@@ -147,7 +147,7 @@ static void one_that_cannot_be_read_is_never_lost(void)
 
 int main(void)
 {
-    TEST(nothing_is_in_it_at_first);
+    TEST(new_filter_is_empty);
     TEST(calls_that_differ_in_any_property_are_separate);
     TEST(each_rank_is_separate);
     TEST(every_algorithm_has_a_bit);

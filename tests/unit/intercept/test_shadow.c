@@ -85,7 +85,8 @@ static void thousands_of_descriptors_have_separate_notes(void)
         cs_shadow_remove(many[i]);
 }
 
-/* A thread that says that it holds the last lock breaks the order with every other it takes. */
+/* A thread that claims to hold the innermost lock breaks the order with every other lock that it
+ * takes. */
 static int locks_since(int *faults)
 {
     int before = *faults;

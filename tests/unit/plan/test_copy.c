@@ -80,7 +80,7 @@ static void tensors_of(const struct row *row, struct cs_tensor *view, struct cs_
     memcpy(packed->strides, row->packed, sizeof packed->strides);
 }
 
-static void copies_that_are_known(void)
+static void known_copies_are_found(void)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct row *row = &table[i];
@@ -137,7 +137,7 @@ static void rows_lie_side_by_side(void)
 
 int main(void)
 {
-    TEST(copies_that_are_known);
+    TEST(known_copies_are_found);
     TEST(a_row_is_as_long_as_a_device_copies);
     TEST(rows_lie_side_by_side);
     return REPORT();

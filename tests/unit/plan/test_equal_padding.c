@@ -164,8 +164,8 @@ static void rows_of_an_image(void)
     }
 }
 
-/* As long as the vendor takes it, padding stays as it is. */
-static void nothing_to_equalise(void)
+/* If the vendor accepts the padding, it is unchanged. */
+static void equal_padding_is_left_unchanged(void)
 {
     static struct cs_plan plan;
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -180,7 +180,7 @@ static void nothing_to_equalise(void)
 }
 
 /* A launch that adds to its result, scaled by any number, finds it in the packed copy. */
-static void a_packed_result_is_copied_in_where_it_is_added_to(void)
+static void packed_result_with_beta_is_copied_in(void)
 {
     static struct cs_plan plan;
     static const double betas[] = {0, 0.5, 1, -2};
@@ -206,7 +206,7 @@ int main(void)
 {
     TEST(results_are_the_same);
     TEST(rows_of_an_image);
-    TEST(nothing_to_equalise);
-    TEST(a_packed_result_is_copied_in_where_it_is_added_to);
+    TEST(equal_padding_is_left_unchanged);
+    TEST(packed_result_with_beta_is_copied_in);
     return REPORT();
 }

@@ -1,6 +1,5 @@
-/* How a list of convolutions is cut along every axis: the figures of each plan and a number for all
- * of its tiles, shapes and copies, as they stand in tests/golden. See tests/README.md, Decisions.
- */
+/* The cuts of a list of convolutions along every axis, against tests/golden: the figures of each
+ * plan and a number for all of its tiles, shapes and copies. See tests/README.md, Decisions. */
 #include "convshim/plan.h"
 #include "golden_lines.h"
 #include "listed_problems.h"

@@ -14,7 +14,7 @@ enum {
     NOMINAL_TILES = 3000 /* most tiles that the boundary oracle walks */
 };
 
-/* A cut axis as the problem says it. */
+/* A cut axis as described by the problem. */
 struct axis {
     enum cs_axis name;
     int64_t tiled_extent, follows, stride, pre, reach, unit;
@@ -109,8 +109,8 @@ static void follows(const struct axis *a, int64_t first, int64_t end, wide *begi
     *end_p = least(high, a->follows);
 }
 
-/* Where the tiles have to end, by walking steps: one that reads nothing joins the one behind it, or
- * at the end the one before. Returns their number. */
+/* The ends of the tiles, by walking steps: a tile that reads no element joins the next one, or at
+ * the end the one before. Returns their number. */
 static int walk_boundaries(const struct axis *a, int64_t step, int64_t ends[NOMINAL_TILES])
 {
     int tiles = 0;
@@ -134,7 +134,7 @@ static wide padding_before(const struct axis *a, int64_t first, wide from)
                          : from - ((wide)first * a->stride - a->pre);
 }
 
-/* Different tiles: by extents, padding before and whether they add; padding behind follows. Counts
+/* Different tiles: by extents, padding before and whether they add; padding after follows. Counts
  * to one more than allowed. */
 static int walk_shapes(const struct axis *a, double beta, const int64_t *ends, int tiles)
 {
@@ -213,7 +213,7 @@ static int cut_dim(const struct cs_problem *problem, enum cs_axis axis, int tens
     return dim >= 0 && t->dims[dim] == problem->tensor[t->side].dims[dim] ? dim : -1;
 }
 
-/* The next image, of which there is none, begins where this one ends. */
+/* The next image, which does not exist, begins at the end of this one. */
 static void shorten(struct cs_tensor *want)
 {
     wide end = 1;
@@ -486,7 +486,7 @@ static void check_plan(const struct cs_plan *plan, const struct axis *axes, stru
     tally->brute += every_term_once(plan, axes[0].sums, axes[1].sums);
 }
 
-/* Both cuts as they are alone, in tiles up to their number. */
+/* Both cuts as they are separately, in tiles up to their number. */
 static void check_product(struct rng *rng, const struct cs_problem *problem,
                           const struct cs_tiling *first, struct tally *tally)
 {

@@ -92,7 +92,7 @@ static void dumps_are_as_ever(void)
     golden_file(".", "plans.txt", text);
 }
 
-static void whole_is_one_kind(void)
+static void untiled_plan_has_one_kind(void)
 {
     static struct cs_plan plan;
     struct cs_problem problem = rows(CS_FORWARD, 1), shape;
@@ -203,7 +203,7 @@ static void halo_overflow_is_reported(void)
 int main(void)
 {
     TEST(dumps_are_as_ever);
-    TEST(whole_is_one_kind);
+    TEST(untiled_plan_has_one_kind);
     TEST(steps_out_of_range);
     TEST(names);
     TEST(halo_overflow_is_reported);

@@ -1,5 +1,5 @@
-/* Plans on several lanes: how many, where in the scratch each finds its part, and that validation
- * believes neither. */
+/* Plans on several lanes: their number, and the place of each in the scratch. Validation checks
+ * both itself. */
 #include "check.h"
 #include "convshim/plan.h"
 #include "sample_problem.h"

@@ -194,7 +194,7 @@ static void refusals(void)
 
 /* Wrong in one thing, and changed elsewhere so that all else agrees with it: no other check
  * refuses these. */
-static void refusals_of_one_check(void)
+static void each_refusal_comes_from_one_check(void)
 {
     struct change {
         size_t offset;
@@ -276,7 +276,7 @@ static void fused_refusals(void)
         CHANGE(p.step[i].words = CS_STEP_WORDS + 1, CS_INVALID);
         CHANGE(p.step[i].words = -1, CS_INVALID);
     }
-    CHANGE(p.step[3].words = -1, CS_OK); /* behind the last one */
+    CHANGE(p.step[3].words = -1, CS_OK); /* after the last one */
     CHANGE(p.tensor[BIAS].dims[CS_C] = 511, CS_INVALID);
     CHANGE(p.tensor[BIAS].side = CS_X, CS_INVALID);
     CHANGE(p.tensor[BIAS].side = CS_OPERANDS, CS_INVALID);
@@ -455,7 +455,7 @@ int main(void)
     TEST(layouts);
     TEST(one_wrong_stride_is_no_layout);
     TEST(refusals);
-    TEST(refusals_of_one_check);
+    TEST(each_refusal_comes_from_one_check);
     TEST(fused_refusals);
     TEST(directions);
     TEST(equal_words_mean_equal_problems);

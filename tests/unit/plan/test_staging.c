@@ -199,7 +199,7 @@ static struct cs_tensor tensor_of(const int64_t dims[CS_DIMS], const int64_t str
     return tensor;
 }
 
-/* 16 rows of a 512x512x512 image: the very copy that the measurements say. */
+/* 16 rows of a 512x512x512 image: the copy used in the measurements. */
 static void rows_of_an_image(void)
 {
     const int64_t dims[] = {1, 512, 1, 16, 512};
@@ -254,7 +254,7 @@ static void strides_beyond_64_bits_are_refused(void)
 }
 
 /* Entries after the last cut of a plan are not read. */
-static void only_the_cuts_of_a_plan_are_looked_at(void)
+static void cuts_of_the_plan_alone_are_read(void)
 {
     static struct cs_plan plan;
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -277,6 +277,6 @@ int main(void)
     TEST(rows_of_an_image);
     TEST(pitches_beyond_the_limit);
     TEST(strides_beyond_64_bits_are_refused);
-    TEST(only_the_cuts_of_a_plan_are_looked_at);
+    TEST(cuts_of_the_plan_alone_are_read);
     return REPORT();
 }

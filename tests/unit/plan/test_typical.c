@@ -1,5 +1,5 @@
-/* The tile that predictions take for all of them: as many tiles as the plan itself would have, and
- * one of them, at every step of every axis; and where there is none. */
+/* The tile that predictions assume for all: their number equals the plan's own, and the tile is one
+ * of the plan's, at every step of every axis. Also plans without such a tile. */
 #include "check.h"
 #include "convshim/plan.h"
 #include "sample_problem.h"
@@ -57,7 +57,7 @@ static void every_step_of_every_axis(void)
     }
 }
 
-/* Strides, groups, another padding behind than before. */
+/* Strides, groups, different padding after than before. */
 static void axes_that_are_no_two_alike(void)
 {
     for (int direction = 0; direction < CS_DIRECTIONS; direction++) {
@@ -107,7 +107,7 @@ static void tiles_reach_their_maximum(void)
 }
 
 /* Two taps that far apart, and as many phases; images in one phase each. */
-static void as_many_phases_as_there_may_be(void)
+static void phases_reach_their_maximum(void)
 {
     for (int64_t apart = CS_MAX_TILES - 2; apart <= CS_MAX_TILES + 2; apart += 2) {
         for (int64_t images = 1; images <= 2; images++) {
@@ -145,6 +145,6 @@ int main(void)
     TEST(axes_that_are_no_two_alike);
     TEST(phases);
     TEST(tiles_reach_their_maximum);
-    TEST(as_many_phases_as_there_may_be);
+    TEST(phases_reach_their_maximum);
     return REPORT();
 }

@@ -495,7 +495,7 @@ static void check_lies(enum cs_direction direction, const struct lie *lies, size
     lie = NULL;
 }
 
-static void consistent_lies_are_seen(void)
+static void consistent_errors_are_noticed(void)
 {
     check_lies(CS_FORWARD, forward_lies, sizeof forward_lies / sizeof *forward_lies);
     check_lies(CS_BACKWARD_DATA, data_lies, sizeof data_lies / sizeof *data_lies);
@@ -566,7 +566,7 @@ static void good_plans_pass(void)
     CHECK_INT(cs_plan_validate(&plan, 102), CS_OK);
 }
 
-static void whole_plans(void)
+static void untiled_plans_are_validated(void)
 {
     static struct cs_plan plan;
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -585,7 +585,7 @@ static void whole_plans(void)
 }
 
 /* Rows and every second row of one extent: they would make tiles that overlap. */
-static void two_cuts_of_one_extent_are_no_plan(void)
+static void two_cuts_of_one_extent_are_refused(void)
 {
     static struct cs_plan plan, phases;
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -606,7 +606,7 @@ static void two_cuts_of_one_extent_are_no_plan(void)
 int main(void)
 {
     TEST(good_plans_pass);
-    TEST(whole_plans);
+    TEST(untiled_plans_are_validated);
     TEST(every_corruption_is_seen);
     TEST(every_broken_product_is_seen);
     TEST(every_broken_copy_is_seen);
@@ -615,9 +615,9 @@ int main(void)
     TEST(every_wrong_kind_is_seen);
     TEST(wrong_rows_of_phases_are_seen);
     TEST(every_wrong_copy_is_seen);
-    TEST(consistent_lies_are_seen);
+    TEST(consistent_errors_are_noticed);
     TEST(lies_of_products_are_seen);
     TEST(every_broken_spare_is_seen);
-    TEST(two_cuts_of_one_extent_are_no_plan);
+    TEST(two_cuts_of_one_extent_are_refused);
     return REPORT();
 }

@@ -30,7 +30,7 @@ cudnnStatus_t graph_open(cudnnHandle_t handle, const struct operands *operands,
                          const struct wish *wish, struct graph *graph);
 void graph_close(struct graph *graph);
 
-/* Engine configs, in the heuristics' order. configs_ask appends the answers of a mode; it asks for
+/* Engine configs, in the heuristics' order. configs_ask appends the results of a mode; it queries
  * their number first. */
 struct configs {
     int count;
@@ -63,7 +63,7 @@ cudnnStatus_t config_size(cudnnBackendDescriptor_t config, int64_t *bytes_p);
 cudnnStatus_t plan_open(cudnnBackendDescriptor_t config, cudnnHandle_t handle,
                         cudnnBackendDescriptor_t *plan_p);
 void plan_close(cudnnBackendDescriptor_t plan);
-/* EXECUTION_PLAN_WORKSPACE_SIZE, asked without a count as cudnn-frontend does. */
+/* EXECUTION_PLAN_WORKSPACE_SIZE, queried without a count as cudnn-frontend does. */
 cudnnStatus_t plan_size(cudnnBackendDescriptor_t plan, int64_t *bytes_p);
 
 /* The variant pack for Execute: all tensors of the operands, whether the plan uses bias or not. */

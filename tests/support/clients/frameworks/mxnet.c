@@ -6,7 +6,7 @@
 #include "graph.h"
 
 enum {
-    ENGINES = 59, /* the loop ends behind engine 58 */
+    ENGINES = 59, /* the loop ends after engine 58 */
     TIMED = 2,    /* plans with a workspace that are run to find the best */
     REPEATS = 2
 };

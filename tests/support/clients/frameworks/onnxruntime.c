@@ -94,7 +94,7 @@ static bool run_node(struct session *session, struct operands *operands, int ext
     return good;
 }
 
-/* SAME_UPPER: more padding behind than in front. */
+/* SAME_UPPER: more padding after than before. */
 static bool run(struct session *session, struct operands *operands, int layers)
 {
     enum {

@@ -28,7 +28,7 @@ enum role {
 enum role result_of(enum direction direction);
 
 struct session {
-    const char *mode; /* of the program's own modes, the one asked for */
+    const char *mode; /* the chosen one of the program's own modes */
     size_t limit; /* bytes, for the sizes that the program limits; SIZE_MAX if no limit is given */
     cudnnHandle_t handle;
     cudaStream_t stream; /* the handle's */

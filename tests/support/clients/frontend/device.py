@@ -67,7 +67,7 @@ class CudaGraph:
         call("cudaGraphDestroy", self._graph)
 
     def launch(self):
-        """Instantiates the graph as it is now, runs it and waits for it."""
+        """Instantiates the graph in its current form, runs it and waits for it."""
         executable = made("cudaGraphInstantiate", self._graph, ctypes.c_ulonglong(0))
         call("cudaGraphLaunch", executable, None)
         finish()
