@@ -98,12 +98,14 @@ man: $(man)
 help:
 	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
 
-# The long tests also need NVIDIA's cudnn-frontend, a C++ compiler and Chromium.
-long     := $(filter test-full test-all,$(MAKECMDGOALS))
-$(CONFIG): scripts/bootstrap $(if $(long),build/bootstrap.full)
-	$(Q)$(if $(long),:,scripts/bootstrap quick) && touch $@
-build/bootstrap.full: scripts/bootstrap
-	$(Q)scripts/bootstrap full && touch $@
+# To compile the library and the command needs headers alone. Everything else plans with cuDNN. The long tests need still more:
+# NVIDIA's cudnn-frontend, a C++ compiler, Chromium.
+compiled := lib cli man wheel wheel-files portable-tree deb installable install uninstall dist conf fmt
+needs    := $(if $(filter test-full test-all,$(MAKECMDGOALS)),full,$(if $(filter-out $(compiled),$(or $(MAKECMDGOALS),all)),quick,headers))
+$(CONFIG): build/bootstrap.$(needs)
+	$(Q)touch $@
+build/bootstrap.%: scripts/bootstrap
+	$(Q)scripts/bootstrap $* && touch $@
 
 # Rebuild when the flags change.
 $(B)/flags: FORCE

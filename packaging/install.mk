@@ -86,12 +86,16 @@ installed  = $(call installed_from,$(B)/shipped/convshim,$(B)/libconvshim.so,$(B
 .PHONY: install uninstall dist installable
 #: installable  builds the files that make install copies
 installable: lib cli $(B)/shipped/convshim $(completions) $(addprefix $(B)/shipped/simdev/,$(device) standins)
+# So that the loader finds libconvshim.so by its name.
+loader_cache = $(Q)[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || ! command -v ldconfig >/dev/null || ldconfig
 #: install      to PREFIX (/usr/local), under DESTDIR; LIBDIR and BINDIR replace PREFIX/lib and PREFIX/bin
 install: installable
 	$(Q)$(folders) scripts/install-files --strip '$(STRIP)' '$(DESTDIR)' $(installed)
-#: uninstall    removes the installed files; needs the settings of install
+	$(loader_cache)
+#: uninstall    removes the installed files and their empty folders; needs the settings of install
 uninstall:
 	$(Q)$(folders) scripts/install-files --remove '$(DESTDIR)' $(installed)
+	$(loader_cache)
 
 distname  := convshim-$(VERSION)
 #: dist         build/dist/convshim-VERSION.tar.gz: the sources of the last commit

@@ -60,6 +60,15 @@ complete_bash()
     expect_empty left
 }
 
+@test "uninstall from /usr/local: the system's own folders stay, no others" {
+    mkdir -p root/usr/local/{bin,lib,share/man}
+    find root | sort >before
+    make_in_root install DESTDIR="$PWD/root" PREFIX=/usr/local
+    make_in_root uninstall DESTDIR="$PWD/root" PREFIX=/usr/local
+    find root | sort >after
+    expect_equal "folders" "$(grep -v -e /include$ -e /share/man$ after)" "$(grep -v /share/man$ before)"
+}
+
 @test "a program runs on the installed device, without oneDNN, under the installed library" {
     local folder=$PWD/root/opt/lib/convshim/simdev
     make_in_root install DESTDIR="$PWD/root" PREFIX=/opt

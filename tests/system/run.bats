@@ -52,6 +52,8 @@ set_to()
 @test "LD_PRELOAD is extended: the library first, a sanitizer's runtime before it, each once" {
     run_command 0 --dry-run
     expect_equal "alone" "$(set_to LD_PRELOAD)" "$LIBRARY"
+    run_command 0 --print-library
+    expect_equal "printed" "$(<run.out)" "$LIBRARY"
     LD_PRELOAD='/other.so /more.so' run_command 0 --dry-run
     expect_equal "with others" "$(set_to LD_PRELOAD)" "$LIBRARY:/other.so /more.so"
     LD_PRELOAD=/lib/libasan.so.8:/other.so run_command 0 --dry-run

@@ -62,7 +62,7 @@ enum segments {
 
 struct request {
     const char *library, *preset;
-    bool dry;
+    bool dry, print_library;
     enum segments segments;
     struct cs_library_options given;
 };
@@ -74,6 +74,8 @@ static bool take(void *to, int option, const char *value)
         request->library = value;
     else if (option == OPTION_PRESET)
         request->preset = value;
+    else if (option == OPTION_PRINT_LIBRARY)
+        request->print_library = true;
     else if (option == OPTION_DRY_RUN)
         request->dry = true;
     else if (option == OPTION_EXPANDABLE)
@@ -240,13 +242,17 @@ static int answer(const struct request *request, char **argv)
     char library[PATH_MAX], preset[PATH_MAX], why[PATH_MAX + 128];
     if (request->preset && strcmp(request->preset, "list") == 0)
         return list_presets();
-    if (!*argv && !request->dry) {
+    if (!*argv && !request->dry && !request->print_library) {
         cs_cli_refuse(command.name, "which program?");
         return FAILED;
     }
     if (!cs_preload_library(request->library, library, sizeof library, why, sizeof why)) {
         cs_cli_complain("%s", why);
         return FAILED;
+    }
+    if (request->print_library) {
+        puts(library);
+        return CS_CLI_OK;
     }
     if (request->preset && !cs_preset_find(request->preset, preset, sizeof preset, why)) {
         cs_cli_complain("%s", why);
