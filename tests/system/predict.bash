@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables that the tests use
 
-readonly COMMAND=$BUILD/convshim
+COMMAND=$BUILD/convshim
 readonly LAYERS=$ROOT/tests/data/conv_layers.csv
 readonly HEADER=model,layer,dir,device,engine,input_bytes,filter_bytes,output_bytes,workspace_bytes,peak_bytes,tiled_axis,tiles,tiled_workspace_bytes,tiled_peak_bytes,reason
 readonly YOUNGER=read_again_bytes,predicted_slowdown,limit_bytes,limit_raised,predicted_slowdown_most # columns behind all others
@@ -61,10 +61,13 @@ column()
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' predict.out
 }
 
-# Hides every cuDNN: the loader finds another file, python3 has no package.
+# Hides every cuDNN: the loader finds a file that is none, python3 has no package, and the command is outside its tree.
 hide_cudnn()
 {
-    mkdir -p hidden
+    mkdir -p hidden installed/bin installed/share
+    cp "$BUILD/convshim" installed/bin/
+    ln -s "$ROOT/conf" installed/share/convshim
+    COMMAND=$PWD/installed/bin/convshim
     : >hidden/libcudnn.so.9
     printf '#!/bin/sh\nexit 1\n' >hidden/python3
     chmod +x hidden/python3

@@ -430,11 +430,13 @@ profile()
 @test "without any cuDNN: how to get one, and a marked estimate" {
     hide_cudnn
     predict_as predict "${SPIKE[@]}"
-    expect_status 0
+    expect_status 1
     expect_line predict.err 'no cuDNN found'
     expect_line predict.err 'pip install nvidia-cudnn'
     expect_line predict.err 'ESTIMATE by a rule of thumb'
-    expect_line predict.out 'ESTIMATE by a rule of thumb'
+    expect_equal "first line" "$(head -n 1 predict.out)" "ESTIMATE by a rule of thumb, not cuDNN's answer"
+    predict_as predict "${SPIKE[@]}" --estimate
+    expect_status 0
     predict_as predict "${SPIKE[@]}" --format csv
     expect_equal "engine" "$(column engine)" estimate
     expect_true "half a GiB" "$(column workspace_bytes) >= 512 << 20"
@@ -445,13 +447,26 @@ profile()
     expect_empty predict.out
 }
 
+@test "in a source tree: the cuDNN that bootstrap found; with the same program installed: none" {
+    need_cudnn
+    hide_cudnn
+    echo "CUDNN_LIB := $CUDNN" >installed/bin/config.mk
+    predict_as predict "${SPIKE[@]}" --format csv
+    expect_status 0
+    expect_empty predict.err
+    rm installed/bin/config.mk
+    predict_as predict "${SPIKE[@]}" --format csv
+    expect_status 1
+}
+
 @test "cuDNN as a Python package" {
     need_cudnn
     hide_cudnn
-    mkdir -p site/nvidia/cudnn
-    ln -s "$CUDNN" site/nvidia/cudnn/lib
-    touch site/nvidia/cudnn/__init__.py
-    PATH=${PATH#*:} PYTHONPATH=$PWD/site predict_as predict "${SPIKE[@]}" --format csv
+    local site
+    site=$(HOME=$PWD PATH=${PATH#*:} python3 -I -c 'import site; print(site.getusersitepackages())')
+    mkdir -p "$site/nvidia/cudnn"
+    ln -s "$CUDNN" "$site/nvidia/cudnn/lib"
+    PATH=${PATH#*:} HOME=$PWD predict_as predict "${SPIKE[@]}" --format csv
     expect_status 0
     expect_empty predict.err
     expect_true "engine" "$(column engine) >= 0"

@@ -1,7 +1,8 @@
-/* Finds the cuDNN to plan with: a given path, the loader's, else the one of the python3 on PATH.
- */
+/* Finds the cuDNN to plan with: a given path, the loader's, that of the python3 on PATH, else the
+ * one of the source tree. */
 #include "cli/predict/find_cudnn.h"
 
+#include "cli/common/cli.h"
 #include "cudnn/standalone/standalone.h"
 #include <limits.h>
 #include <stdio.h>
@@ -48,12 +49,33 @@ static bool open_of_python(char *error, size_t size)
     return opened;
 }
 
+/* In a source tree, config.mk is in the folder of this program: scripts/bootstrap writes there
+ * which cuDNN it found or downloaded. */
+static bool open_of_tree(char *error, size_t size)
+{
+    static const char key[] = "CUDNN_LIB := ";
+    char line[PATH_MAX + sizeof key], path[PATH_MAX];
+    bool opened = false;
+    if (!cs_cli_folder(line, PATH_MAX) ||
+        snprintf(path, sizeof path, "%s/config.mk", line) >= PATH_MAX)
+        return false;
+    FILE *config = fopen(path, "re");
+    while (config && !opened && fgets(line, sizeof line, config)) {
+        line[strcspn(line, "\n")] = '\0';
+        opened = strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] &&
+                 open_at(line + strlen(key), error, size);
+    }
+    if (config)
+        fclose(config);
+    return opened;
+}
+
 bool cs_find_cudnn(const char *path, char *error, size_t size)
 {
-    char python[PATH_MAX];
+    char ignored[PATH_MAX];
     if (path)
         return open_at(path, error, size);
     if (cs_standalone_open(LIBRARY, error, size))
         return true;
-    return open_of_python(python, sizeof python);
+    return open_of_python(ignored, sizeof ignored) || open_of_tree(ignored, sizeof ignored);
 }

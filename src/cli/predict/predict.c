@@ -168,8 +168,9 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
     cs_cli_complain("%s", cs_find_cudnn_hint);
     if (options->engines)
         return CS_CLI_NO;
-    cs_cli_complain("what follows is an ESTIMATE by a rule of thumb, not cuDNN's answer");
-    options->estimate = true;
+    cs_cli_complain("what follows is an ESTIMATE by a rule of thumb, not cuDNN's answer: status 1, "
+                    "with --estimate 0");
+    options->estimate = results->unasked = true;
     return -1;
 }
 
@@ -335,7 +336,7 @@ static int predict(struct cs_predict_options *options, struct cs_predict_results
     free(program);
     free(problem);
     free(prediction);
-    return status;
+    return status == CS_CLI_OK && results->unasked ? CS_CLI_NO : status;
 }
 
 static int list_devices(const struct cs_predict_options *options)

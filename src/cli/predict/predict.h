@@ -47,6 +47,7 @@ struct cs_predict_results {
     const struct cs_prediction *prediction; /* of each layer */
     struct cs_engine_list *list;            /* for further questions; NULL: by the rule of thumb */
     char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */
+    bool unasked;                           /* an estimate, because no cuDNN was found */
 };
 
 /* What the layers of one model need, in bytes. */

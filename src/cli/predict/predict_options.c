@@ -18,14 +18,16 @@ static const struct cs_cli_command command = {
              "       convshim predict '1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw' [options]\n"
              "       convshim predict --csv FILE | --summary FILE [options]\n"
              "       convshim predict --device list",
-    .about =
-        "How much memory convolutions take on a GPU while they run, without convshim and "
-        "with it. Real cuDNN is\n"
-        "asked, which plans for GPUs that are not present: no GPU and no driver is needed. "
-        "Peak means input, filter,\n"
-        "output and workspace together; floor means without workspace.\n\n"
-        "Status: 0; 1 if it does not fit (--fits) or cuDNN has no engine for some of it; 2 for "
-        "input not\nunderstood, or a file that cannot be written.",
+    .about = "How much memory convolutions take on a GPU while they run, without convshim and "
+             "with it. Real cuDNN is\n"
+             "asked, which plans for GPUs that are not present: no GPU and no driver is needed. "
+             "Peak means input, filter,\n"
+             "output and workspace together; floor means without workspace.\n\n"
+             "Status: 0; 1 if it does not fit (--fits), if cuDNN has no engine for some of it, or "
+             "if no\n"
+             "cuDNN was found and the answer is an estimate; 2 for input not understood, or a file "
+             "that\n"
+             "cannot be written.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
