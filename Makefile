@@ -49,7 +49,7 @@ HARDEN   := -fstack-protector-strong -fstack-clash-protection \
 LDHARDEN := -Wl,-z,now,-z,relro,-z,noexecstack
 LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fstack-usage $(HARDEN)
 # Linked statically if the system has the archive (Debian), so that the library needs only libc.
-INIH     := $(if $(findstring /,$(shell $(CC) -print-file-name=libinih.a)),-l:libinih.a,-linih)
+INIH     := $(if $(findstring /,$(shell $(CC) -print-file-name=libinih.a 2>/dev/null)),-l:libinih.a,-linih)
 LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) $(LDHARDEN)
 
 # --- sources, by folder -----------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cuda
 	-Wl,--version-script=src/simdev/cudart/cudart.map -o $@ $(filter %.o,$^) -lcjson
 	$(Q)ln -sf $(@F) $(@D)/libcudart.so
 # Functions that cuDNN's headers declare and no source here defines.
-$(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest $(call objects,$(simcudnn))
+$(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest $(call objects,$(simcudnn_bare))
 	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.o,$^) > $@
 $(B)/obj/gen/cudnn_rest.o: INCLUDES := $(SIMFLAGS)
 $(B)/gen/driver_rest.c: scripts/gen-driver-rest $(call objects,$(simdriver))
