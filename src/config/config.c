@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool cs_config_disabled(void)
 {
@@ -76,14 +77,9 @@ static bool names_file(const char *name)
     return name && *name && !strchr(name, '/');
 }
 
-static void load_file(struct cs_load *load, const char *program, const char *script)
+static void load_own_file(struct cs_load *load, const char *program, const char *script)
 {
     char folder[CS_CONFIG_TEXT];
-    const char *named = cs_variable("CONVSHIM_CONFIGFILE");
-    if (named) {
-        try_file(load, named, true);
-        return;
-    }
     if (user_folder("XDG_CONFIG_HOME", "/.config", folder, sizeof folder)) {
         if (names_file(script) && try_user_file(load, folder, script))
             return;
@@ -93,6 +89,33 @@ static void load_file(struct cs_load *load, const char *program, const char *scr
             return;
     }
     try_file(load, "/etc/convshim.ini", false);
+}
+
+/* A program must not get other options from the folder that it is started in. */
+static void note_unread_file(struct cs_load *load)
+{
+    static const char name[] = "convshim.ini";
+    struct stat here, used;
+    const char *source = load->config->source;
+    bool is_here = stat(name, &here) == 0 && S_ISREG(here.st_mode);
+    bool is_used = is_here && *source && stat(source, &used) == 0 && used.st_dev == here.st_dev &&
+                   used.st_ino == here.st_ino;
+    if (!is_here || is_used)
+        return;
+    cs_ini_begin(load, "./convshim.ini");
+    cs_diagnostics_note(load, "not read. To use it: CONVSHIM_CONFIGFILE=$PWD/convshim.ini, or "
+                              "convshim run --preset ./convshim.ini");
+}
+
+static void load_file(struct cs_load *load, const char *program, const char *script)
+{
+    const char *named = cs_variable("CONVSHIM_CONFIGFILE");
+    if (named) {
+        try_file(load, named, true);
+        return;
+    }
+    load_own_file(load, program, script);
+    note_unread_file(load);
 }
 
 /* A budget for all scratch of a process can only be kept if the scratch is the library's. */

@@ -89,10 +89,11 @@ expect_complaint()
     expect_limit "88 KiB"
 }
 
-@test "the current folder is never searched" {
+@test "convshim.ini in the current folder: not read, and a line says how to use it" {
     echo 'workspace = 88KiB' | tee convshim.ini hostile.ini .convshim.ini >/dev/null
     run_program
     expect_source "built-in defaults"
+    expect_complaint "./convshim.ini: not read. To use it: CONVSHIM_CONFIGFILE=$PWD/convshim.ini, or convshim run --preset ./convshim.ini"
 }
 
 # refused VALUE-OF-CONVSHIM_CONFIG COMPLAINT: one line, and the default in force.

@@ -232,7 +232,7 @@ expect_no_finding()
     doctor 0 -- bash -c 'cd /tmp && exec python3 app.py --port 80'
     expect_finding ok program '-c: starts .*/bin/python3 in line 1'
     expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
-    expect_equal "verdict" "$(tail -n 1 doctor.out)" "PyTorch 2.10.0 with cuDNN 9.15.1 will be intercepted."
+    expect_equal "verdict" "$(tail -n 1 doctor.out)" "PyTorch 2.10.0 with cuDNN 9.15.1 would be intercepted; there is no GPU here: convshim simulate -- COMMAND"
     mkdir -p tool/venv/bin
     cp bin/python3 tool/venv/bin/python
     printf '#!/bin/bash\n# python3 is what we use\nexport A=1\n. ./venv/bin/activate\nexec "$COMMAND" main.py\n' >tool/start.sh
@@ -246,7 +246,7 @@ expect_no_finding()
     printf 'python3 -V\nexport LD_PRELOAD="libtcmalloc.so"\npython3 app.py\n' >dropped.sh
     doctor 1 sh dropped.sh
     expect_finding warning program 'dropped\.sh: sets LD_PRELOAD anew in line 2'
-    expect_equal "verdict" "$(tail -n 1 doctor.out)" "PyTorch 2.10.0 with cuDNN 9.15.1 will be intercepted, with limits: see the warnings."
+    expect_equal "verdict" "$(tail -n 1 doctor.out)" "PyTorch 2.10.0 with cuDNN 9.15.1 would be intercepted, with limits: see the warnings; there is no GPU here: convshim simulate -- COMMAND"
     doctor 1 sh missing.sh
     expect_finding warning program 'missing\.sh: cannot be read: '
     doctor 2 python3 missing.py
@@ -323,7 +323,7 @@ END
     doctor 0 python3 last.py
     expect_finding note layout 'last\.py: asks for channels_last'
     expect_equal "verdict" "$(tail -n 1 doctor.out)" \
-        "PyTorch 2.10.0 with cuDNN 9.15.1 will be intercepted; in channels_last there may be little to save."
+        "PyTorch 2.10.0 with cuDNN 9.15.1 would be intercepted; in channels_last there may be little to save; there is no GPU here: convshim simulate -- COMMAND"
     doctor 0 python3 first.py --force-channels-last
     expect_finding note layout '--force-channels-last: asks for channels_last'
     doctor 0 -- sh -c true
@@ -644,7 +644,9 @@ assert captured == profile, (captured, profile)' captured.json "$profile" || fai
     expect_line doctor.err '^convshim: no cuDNN: missing\.so: .*No such file'
     hide libcudnn.so.9
     site
-    LD_LIBRARY_PATH=$PWD/hidden doctor 1 --capture-device
+    mkdir installed
+    cp "$COMMAND" installed/convshim
+    COMMAND=$PWD/installed/convshim LD_LIBRARY_PATH=$PWD/hidden doctor 1 --capture-device
     expect_line doctor.err '^convshim: no cuDNN: '
     expect_empty doctor.out
 }

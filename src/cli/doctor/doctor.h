@@ -63,6 +63,7 @@ struct cs_doctor {
     char script_folder[PATH_MAX]; /* that the script goes to; "": none */
     char *script_text; /* what that or a shell's -c says (start_script.h); NULL: nothing */
     char python[PATH_MAX];
+    bool driver;        /* there is a libcuda.so.1 */
     bool channels_last; /* the command asks for tensors in that layout */
     struct cs_packages packages;
     struct cs_examined *subject;

@@ -1,4 +1,5 @@
 /* Checks of the machine: the library, what is preloaded, options, driver and cuDNN. */
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/doctor/command_config.h"
@@ -182,11 +183,31 @@ void cs_doctor_driver(struct cs_doctor *doctor)
 {
     char path[PATH_MAX], version[128];
     driver_version(version, sizeof version);
-    if (cs_loader_find("libcuda.so.1", "", NULL, NULL, path, sizeof path))
+    doctor->driver = cs_loader_find("libcuda.so.1", "", NULL, NULL, path, sizeof path);
+    if (doctor->driver)
         cs_doctor_add(doctor, CS_CHECK_driver, CS_FINE, "libcuda.so.1", "%s%s", path, version);
     else
         cs_doctor_add(doctor, CS_CHECK_driver, CS_NOTE, "libcuda.so.1",
                       "none is found%s: programs run without a GPU", version);
+}
+
+/* True if the command, or every framework that was found, does without that file. */
+static bool is_unused(const struct cs_doctor *doctor, const char *path)
+{
+    char wanted[PATH_MAX], real[PATH_MAX];
+    bool others = doctor->command;
+    if (!realpath(path, wanted))
+        return false;
+    for (size_t i = 0; i < doctor->subjects; i++)
+        for (size_t j = 0; j < doctor->subject[i].clients; j++) {
+            const char *cudnn = doctor->subject[i].client[j].cudnn;
+            if (!*cudnn)
+                continue;
+            if (realpath(cudnn, real) && strcmp(real, wanted) == 0)
+                return false;
+            others = true;
+        }
+    return others;
 }
 
 void cs_doctor_cudnn(struct cs_doctor *doctor)
@@ -202,7 +223,13 @@ void cs_doctor_cudnn(struct cs_doctor *doctor)
     }
     int version = cs_libcudnn_version(path, &none);
     cs_libcudnn_title(path, version, title, sizeof title);
-    if (cs_libcudnn_served(path, version))
+    if (is_unused(doctor, path)) {
+        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_NOTE, cs_path_file(path),
+                      "%s in %s is not used: %s", title, path,
+                      doctor->command ? "the command does not load it"
+                                      : "the frameworks load their own");
+        cs_doctor_advise(doctor, "Nothing to do.");
+    } else if (cs_libcudnn_served(path, version))
         cs_doctor_add(doctor, CS_CHECK_cudnn, CS_FINE, "libcudnn.so.9", "%s in %s", title, path);
     else
         cs_doctor_add(doctor, CS_CHECK_cudnn, CS_WARNING, "libcudnn.so.8",

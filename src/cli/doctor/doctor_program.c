@@ -129,7 +129,9 @@ static char *shell_text(struct cs_doctor *doctor, const char **name_p)
         return NULL;
     char *text = cs_read_file_text(named ? *word : doctor->script, why);
     if (!text) {
-        cs_doctor_add(doctor, CS_CHECK_program, CS_WARNING, *word, "cannot be read: %s", why);
+        bool there = access(named ? *word : doctor->script, R_OK) == 0;
+        cs_doctor_add(doctor, CS_CHECK_program, there ? CS_WARNING : CS_FATAL, *word,
+                      "cannot be read: %s", why);
         cs_doctor_advise(doctor, "Check the path of the script.");
     }
     return text;

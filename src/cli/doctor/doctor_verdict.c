@@ -59,13 +59,15 @@ void cs_doctor_verdict(const struct cs_doctor *doctor)
         printf("This will not work: %s: %s.\n", fatal->subject, fatal->text);
         return;
     }
-    if (print_served(doctor))
-        printf(" will be intercepted%s%s", count ? ", with limits: see the warnings" : "",
+    bool is_served = print_served(doctor), simulate = is_served && !doctor->driver;
+    if (is_served)
+        printf(" %s be intercepted%s%s", doctor->driver ? "will" : "would",
+               count ? ", with limits: see the warnings" : "",
                doctor->channels_last ? "; in channels_last there may be little to save" : "");
     else if (doctor->command)
         printf(
             "Nothing that uses cuDNN was found in this command: convshim would have nothing to do");
     else
         printf("convshim is installed; no framework that uses cuDNN was found");
-    puts(".");
+    puts(simulate ? "; there is no GPU here: convshim simulate -- COMMAND" : ".");
 }

@@ -395,15 +395,20 @@ static void conclusion_follows_from_the_findings(void)
         size_t first, subjects, findings;
         bool commanded, channels_last, running;
         const char *start, *rest; /* of the conclusion */
+        bool no_driver;
     } rows[] = {
-        {0, 3, 1, true, false, false, both, ".\n"},
-        {1, 2, 0, false, false, false, both, ".\n"},
-        {0, 3, 2, true, false, false, both, ", with limits: see the warnings.\n"},
-        {0, 3, 0, true, true, false, both, "; in channels_last there may be little to save.\n"},
-        {0, 3, 3, true, false, false, "\nThis will not work: it: no.\n", ""},
-        {0, 1, 0, true, false, false, "\nNothing that uses cuDNN was found in this command", NULL},
-        {0, 1, 0, false, false, false, "\nconvshim is installed; no framework", NULL},
-        {0, 3, 3, true, false, true, "", ""}};
+        {0, 3, 1, true, false, false, both, ".\n", false},
+        {1, 2, 0, false, false, false, both, ".\n", false},
+        {0, 3, 2, true, false, false, both, ", with limits: see the warnings.\n", false},
+        {0, 3, 0, true, true, false, both, "; in channels_last there may be little to save.\n",
+         false},
+        {1, 1, 0, true, false, false, "\nPyTorch 2.15.0 with cuDNN 9.26.0 would be intercepted",
+         "; there is no GPU here: convshim simulate -- COMMAND\n", true},
+        {0, 3, 3, true, false, false, "\nThis will not work: it: no.\n", "", false},
+        {0, 1, 0, true, false, false, "\nNothing that uses cuDNN was found in this command", NULL,
+         false},
+        {0, 1, 0, false, false, false, "\nconvshim is installed; no framework", NULL, false},
+        {0, 3, 3, true, false, true, "", "", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cs_doctor judge = {.subject = &subject[rows[i].first],
                                   .subjects = rows[i].subjects,
@@ -411,6 +416,7 @@ static void conclusion_follows_from_the_findings(void)
                                   .findings = rows[i].findings,
                                   .command = rows[i].commanded ? command : NULL,
                                   .channels_last = rows[i].channels_last,
+                                  .driver = !rows[i].no_driver,
                                   .pid = rows[i].running};
         judged = &judge;
         output_of(say_verdict, WORDS("verdict"));
