@@ -351,7 +351,7 @@ static void options_driver_and_cudnn(void)
     write_text("version",
                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun\nGCC 12\n");
     expect("a driver", "doctor " CSV "bin/plain", 0, "kernel module 580.65.06");
-    expect("cuDNN 9", "doctor " LIBRARY "--format csv", 0,
+    expect("cuDNN 9", "doctor " LIBRARY "--format csv", 1,
            "\ncudnn,ok,libcudnn.so.9,cuDNN 9.19.2 in ");
     expect("a cuDNN that the command does not load", "doctor " CSV "bin/plain", 0,
            "\ncudnn,note,libcudnn.so.9,cuDNN 9.19.2 in ");
