@@ -93,7 +93,7 @@ expect_complaint()
     echo 'workspace = 88KiB' | tee convshim.ini hostile.ini .convshim.ini >/dev/null
     run_program
     expect_source "built-in defaults"
-    expect_complaint "./convshim.ini: not read. To use it: CONVSHIM_CONFIGFILE=$PWD/convshim.ini, or convshim run --preset ./convshim.ini"
+    expect_complaint "./convshim.ini: not read. To use it: CONVSHIM_CONFIGFILE=\$PWD/convshim.ini, or convshim run --preset ./convshim.ini"
 }
 
 # refused VALUE-OF-CONVSHIM_CONFIG COMPLAINT: one line, and the default in force.
