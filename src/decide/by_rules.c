@@ -91,7 +91,7 @@ static struct held held_by(const struct cs_decide_call *call, const struct cs_de
     return held;
 }
 
-/* Policies that measure are served again each time. */
+/* A policy that measures is called again for each request. */
 static bool is_exemplary(const struct cs_policy *policy, const struct cs_limits *limits,
                          const struct cs_decision *decision)
 {

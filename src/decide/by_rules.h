@@ -17,7 +17,7 @@ struct cs_settings {
     int64_t most;                   /* largest bytes of scratch that a rule may allow */
 };
 
-/* A call that is to be decided about. */
+/* A call that needs a decision. */
 struct cs_decide_call {
     const struct cs_problem *problem; /* checked */
     int64_t required;                 /* bytes of the application's own plan */

@@ -1,4 +1,4 @@
-/* Keeps the candidates of a decision, with their scores, for summary and report. */
+/* Stores the candidates of a decision, with their scores, for summary and report. */
 #include "decide/choice_record.h"
 
 static bool is_better(double a, double b)

@@ -1,4 +1,4 @@
-/* The cost model: bytes, arithmetic, launches and waves of a plan turned into seconds. */
+/* The cost model: converts bytes, arithmetic, launches and waves of a plan to seconds. */
 #include "decide/cost.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ enum {
     TF32_FROM = 800         /* capability */
 };
 
-/* Times as many multiplications as without it, that Winograd's transforms are taken to save at
- * most: the more they save, the more they add. */
+/* The largest assumed factor of multiplications that Winograd's transforms save. The more they
+ * save, the more additions they need. */
 static const double MOST_SAVED = 4;
 
 const struct cs_coefficients cs_cost_defaults = {
@@ -34,7 +34,7 @@ static const struct kind_of_device known[] = {
 #undef CS_DEVICE
 };
 
-/* Without libm, which the library does not need for anything else. */
+/* Without libm, which the library does not need otherwise. */
 static double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -177,7 +177,8 @@ static double block_side(double extent)
     return extent >= BLOCK ? BLOCK : rounded_up(extent / GRAIN) * GRAIN;
 }
 
-/* In how many parts the sums of a product are computed so that more multiprocessors have work. */
+/* The number of parts into which sums of a product are split, so that more multiprocessors have
+ * work. */
 static double splits_of(const struct cs_problem *problem, double sum, double blocks,
                         const struct rates *rates)
 {
@@ -188,8 +189,8 @@ static double splits_of(const struct cs_problem *problem, double sum, double blo
     return problem->direction == CS_BACKWARD_FILTER ? larger(splits, 1) : 1;
 }
 
-/* Multiplications that Winograd's transforms save on a window: of tiles of t x t, r x r taps give
- * (t - r + 1)^2 results with t^2 of them. */
+/* The factor of multiplications that Winograd's transforms save on a window: in tiles of t x t, r x
+ * r taps give (t - r + 1)^2 results with t^2 multiplications. */
 static double saved_of(const struct cs_problem *problem, int extent)
 {
     double taps = (double)problem->tensor[CS_FILTER].dims[CS_W], results = extent - taps + 1;

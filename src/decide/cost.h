@@ -12,7 +12,7 @@ struct cs_cost {
     double most;       /* the same with kernel_us_most for each kernel: not below `seconds` */
     double memory;     /* seconds of all tiles' memory traffic alone */
     double arithmetic; /* seconds of all tiles' waves alone */
-    double launches;   /* seconds that kernels and lanes add, of `seconds` */
+    double launches;   /* the part of `seconds` that kernels and lanes add */
     double moved;      /* bytes to and from the device's memory */
     double cached;     /* bytes that L2 serves */
 };
@@ -33,9 +33,9 @@ struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *p
 struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
                             const struct cs_coefficients *coefficients);
 
-/* Tiles that are all alike. */
+/* Tiles of one extent. */
 struct cs_cost_tiles {
-    double count;     /* a part of one at the end of an axis counts as a part */
+    double count;     /* an incomplete tile at the end of an axis counts as a fraction */
     double launched;  /* the same as a whole */
     double workspace; /* bytes of one */
     int lanes;        /* 0 is 1 */

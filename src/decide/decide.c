@@ -1,5 +1,5 @@
-/* From a problem to a decision: lists tilings that cost little, lets the policy score them, and
- * picks. */
+/* Makes a decision from a problem: lists tilings of low cost, lets the policy score them, and picks
+ * one. */
 #include "decide/decide.h"
 
 #include "decide/choice_record.h"
@@ -22,7 +22,8 @@ struct deciding {
     bool dear;                       /* tilings are guessed to cost more than they save */
 };
 
-/* The user's own may be above the workspace, too: then calls between the two are not tiled. */
+/* A threshold that the user wrote may be above the workspace. Then calls between the two are not
+ * tiled. */
 static int64_t threshold_of(const struct cs_limits *limits)
 {
     if (limits->threshold >= 0)
@@ -101,7 +102,7 @@ static void list_untiled(struct deciding *deciding)
     };
 }
 
-/* --- looking for tilings ---------------------------------------------------------------------- */
+/* --- search for tilings ----------------------------------------------------------------------- */
 
 static void begin(struct deciding *deciding)
 {
@@ -141,7 +142,7 @@ static enum cs_status list_in(struct deciding *deciding, const struct cs_goal *g
     return cs_search_axes(search, mode, 0);
 }
 
-/* Another engine of the vendor's that computes alike, for the whole problem. */
+/* Another engine of the vendor that computes alike, for the whole problem. */
 static enum cs_status list_similar(struct deciding *deciding)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
@@ -157,9 +158,9 @@ static bool is_done(const struct deciding *deciding)
     return deciding->dear || !cs_shortlist_empty(&deciding->search.list);
 }
 
-/* Views with the application's knobs. Slices of some engines require as much as the whole, or are
- * refused: then with the engine's own knobs, on another engine. Packed copies are tried where no
- * view fits, and where cuDNN refuses a view that would cost less than those that fit. */
+/* Views with the application's knobs first. If slices require as much as the whole, or are refused:
+ * the engine's default knobs, then another engine. Packed copies are tried if no view fits, and if
+ * cuDNN refuses a view that would cost less than those that fit. */
 static enum cs_status list_under(struct deciding *deciding, int64_t limit)
 {
     const struct cs_vendor *vendor = deciding->question.vendor;
@@ -335,7 +336,7 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
                                     const struct cs_vendor *vendor,
                                     const struct cs_referee *referee)
 {
-    static const struct cs_profile typical; /* of no capability that is known */
+    static const struct cs_profile typical; /* with an unknown capability */
     int64_t tiles = policy->tiles(limits);
     bool huge = tiles == 0 && required == 0 && is_huge(problem, limits->huge);
     if (!huge && within_threshold(required, tiles, limits))

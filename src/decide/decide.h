@@ -18,7 +18,7 @@ struct cs_decision {
                          if it is not tiled */
     int64_t scratch; /* bytes that the tiles require, applied or only possible; = required without a
                         tiling */
-    int64_t asked;   /* vendor plans built to find out */
+    int64_t asked;   /* vendor plans built for the decision */
     int64_t limit;   /* limit in bytes that the user wrote, or the bytes that cost nothing; set by
                         cs_decide_by_rules */
     bool raised;     /* `scratch` is above a written workspace, because no tiling needs less */

@@ -10,7 +10,7 @@ static void append_word(struct cs_text *text, enum cs_rule_key key, int place)
     cs_text_put(text, "%.*s", length, word);
 }
 
-/* Exact, so that it can be written into a rule. */
+/* Exact, so that it can be used in a rule. */
 static void append_bytes(struct cs_text *text, int64_t bytes)
 {
     static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
@@ -25,7 +25,7 @@ static void append_number(struct cs_text *text, int64_t number)
     cs_text_put(text, "%lld", (long long)number);
 }
 
-/* As a rule has it, and below as a convolution has it. */
+/* In the form of a rule, and below in that of a convolution. */
 static void rule_WORDS(struct cs_text *text, enum cs_rule_key key, const cs_rule_WORDS *words)
 {
     const char *comma = "";

@@ -1,4 +1,4 @@
-/* Looks through the forms that a tiling can have. */
+/* Searches the forms of tilings. */
 #include "decide/forms.h"
 
 #include "base/checked.h"
@@ -6,22 +6,22 @@
 
 enum {
     MOST_OUTER = 256, /* tiles along the outer one of two axes */
-    FINER = 8,        /* counts that are looked at grow by at most this part of them */
-    FINER_OUTER = 3,  /* and by this part along the outer one of two axes */
+    FINER = 8,        /* examined counts grow by at most this part */
+    FINER_OUTER = 3,  /* and by this part along the outer of two axes */
     AUTO_LANES = 2    /* lanes that are tried in addition to one with lanes = auto */
 };
 
 /* As a multiple of the untiled time: a form that costs at most this ends the search. */
 static const double GOOD = 1.03;
-/* Times the untiled call's time: no tiling is guessed to be faster. */
+/* As a multiple of the untiled time: no tiling is predicted to be faster. */
 static const double FASTEST = 0.5;
-/* Of the free bytes: finer tiles need less than costs anything, and only launch more kernels. Some
- * fit L2, and are worth a look below the free bytes. */
+/* As a part of the free bytes: finer tiles save nothing below these and only add launches. Some fit
+ * into L2, so a few counts below the free bytes are examined. */
 static const double FINEST = 0.25;
 
 /* Axes to tile along, the outer first. Slices along W are the least contiguous, those along K and C
- * read x or y again as a whole, pairs make the smallest tiles: each stage is looked at if those
- * before it do not do. */
+ * read x or y again as a whole, pairs make the smallest tiles. Each stage is examined only if no
+ * earlier one is good enough. */
 static const enum cs_axis axes[CS_FORMS][CS_MAX_CUTS] = {{CS_AXIS_N},
                                                          {CS_AXIS_D},
                                                          {CS_AXIS_H},
@@ -53,10 +53,10 @@ static const enum cs_axis axes[CS_FORMS][CS_MAX_CUTS] = {{CS_AXIS_N},
                                                          {CS_AXIS_C, CS_AXIS_D}};
 static const int stage_end[] = {5, CS_SINGLE_FORMS, CS_FORMS};
 
-/* Of a set of forms: phases that are not all as long. */
+/* In a set of forms: phases of unequal length. */
 static const unsigned UNEVEN = 1u << 31;
 
-/* Counts along the inner axis of a form, everything else being chosen, and the best so far. */
+/* The counts along the inner axis of a form, with all other choices fixed, and the best so far. */
 struct line {
     struct cs_guesser *guesser;
     const struct cs_goal *goal;
@@ -80,7 +80,7 @@ double cs_goal_cost(const struct cs_goal *goal, double workspace, double seconds
                                                               : seconds + goal->price * beyond;
 }
 
-/* How much they need, without their time. */
+/* The workspace of the tiles, without their time. */
 static bool guess_at(const struct line *line, int64_t count, struct cs_guess *guess)
 {
     struct cs_tiling tiling = line->tiling;
@@ -132,8 +132,7 @@ static double examine_count(const struct line *line, int64_t count)
     return guess.workspace;
 }
 
-/* Of phases each number that divides the dilation is looked at: there are few, and not all are
- * legal. */
+/* Of phases every divisor of the dilation is examined: they are few, and some are illegal. */
 static void look_at_phases(const struct line *line)
 {
     for (int64_t count = 2; count <= line->most; count++)

@@ -1,5 +1,4 @@
-/* Every way to tile along one axis or two, by the workspace and the time that it is guessed to
- * take. Pure. */
+/* All ways to tile along one or two axes, by predicted workspace and time. Pure. */
 #ifndef CS_DECIDE_FORMS_H
 #define CS_DECIDE_FORMS_H
 
@@ -7,26 +6,26 @@
 
 /* The cost of a tiling: its seconds, and a price for each byte of scratch that is not free. */
 struct cs_goal {
-    double limit;   /* bytes of scratch that are allowed */
+    double limit;   /* allowed bytes of scratch */
     double free;    /* bytes of scratch that cost nothing */
     double price;   /* seconds for each byte beyond */
-    double slowest; /* seconds that are allowed */
+    double slowest; /* allowed seconds */
 };
 
 /* In seconds. Infinite beyond the limits. */
 double cs_goal_cost(const struct cs_goal *goal, double workspace, double seconds);
 
 enum {
-    CS_SINGLE_FORMS = 9,            /* of one axis: the first ones */
+    CS_SINGLE_FORMS = 9,            /* the first ones have one axis */
     CS_FORMS = CS_SINGLE_FORMS + 20 /* and pairs of them */
 };
 
-/* The tiles that are looked for. */
+/* The set of tiles to search. */
 struct cs_forms {
     int lanes; /* 0: one or two */
     bool staged;
     enum cs_relaxation relaxation;
-    unsigned skipped; /* a bit for each form that is left out, and one for uneven phases */
+    unsigned skipped; /* one bit for each excluded form, and one for uneven phases */
 };
 
 /* The forms to exclude after a guess of one is refused: for a single axis all that have this axis,

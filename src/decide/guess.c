@@ -85,7 +85,7 @@ static double corrected(const struct cs_guesser *guesser, double seconds)
     return seconds + (beyond > 0 ? beyond * (guesser->excess - 1) : 0) + guesser->late;
 }
 
-/* How many tiles there are, the part of one at the end of an axis counted as a part. */
+/* The number of tiles. An incomplete one at the end of an axis counts as a fraction. */
 static double parts_of(const struct cs_problem *problem, const struct cs_tiling *tiling)
 {
     double parts = 1;

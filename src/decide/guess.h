@@ -11,7 +11,7 @@ struct cs_guesser {
     double images, filter;        /* bytes of the whole's */
     double per_image, per_filter; /* bytes of workspace for each of them */
     double fixed;                 /* and for every tile */
-    double scale;                 /* times as much, as the last answer was */
+    double scale;                 /* the factor of the last answer */
     double excess;                /* the factor of the time above the untiled time, also learned */
     double late;                  /* seconds, if the guess was not above the untiled time */
     double seconds;               /* of the untiled call */
@@ -21,7 +21,7 @@ struct cs_guesser {
 struct cs_guess {
     struct cs_tiling tiling;
     int64_t tiles;
-    bool uneven;           /* phases that are not all as long: engines refuse more of these */
+    bool uneven;           /* phases of unequal length, which engines refuse more often */
     double images, filter; /* bytes of one tile's */
     double staged;         /* bytes of copies of it, on each lane */
     double each;           /* bytes of workspace on one lane, copies included */
@@ -29,14 +29,14 @@ struct cs_guess {
     double seconds;
 };
 
-/* The question's profile is that of a typical device if the real one is not known. */
+/* If the real device is unknown, the question's profile is that of a typical one. */
 void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *question);
 
 /* False if the cut is not possible. Runs are ignored. */
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                     struct cs_guess *guess);
 
-/* The same in two steps: all but the seconds, then the seconds of the guess of the last
+/* The same in two steps: all members except the seconds, then the seconds of the guess of the last
  * cs_guess_size, which take most of the time. */
 bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                    struct cs_guess *guess);

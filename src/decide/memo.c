@@ -1,4 +1,4 @@
-/* A fixed-size cache of decisions by key, least recently used first to go. */
+/* A cache of decisions by key with a fixed size. The least recently used one is replaced. */
 #include "decide/memo.h"
 #include "base/hash.h"
 #include <string.h>

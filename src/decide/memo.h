@@ -13,7 +13,7 @@ enum {
     CS_MEMO_WAYS = 4
 };
 
-/* Everything that a decision depends on. */
+/* All data that a decision depends on. */
 struct cs_key {
     int words;
     uint64_t hash;
@@ -32,7 +32,7 @@ struct cs_memo {
     struct cs_memo_entry entry[CS_MEMO_SETS][CS_MEMO_WAYS];
 };
 
-/* In place, on zeroed memory. */
+/* Initializes zeroed memory. */
 void cs_memo_init(struct cs_memo *memo);
 
 /* The key of a problem with the application's engine, the workspace that it requires, the provided

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    LEAST = 1 << 20 /* bytes of a range that is looked at */
+    LEAST = 1 << 20 /* smallest bytes of a range that is recorded */
 };
 
 /* A sum that would wrap becomes the maximum. */
@@ -68,7 +68,7 @@ static void raise(struct cs_pass *pass, int call, int64_t bytes)
         pass->record = pass->held[call];
 }
 
-/* A range that is read as it was used before was held at all calls in between. */
+/* A range that is read unchanged after an earlier use was held during all calls in between. */
 static void note_range(struct cs_pass *pass, const struct cs_pass_range *range, bool written)
 {
     for (int i = pass->ranges - 1; i >= 0; i--) {

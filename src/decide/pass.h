@@ -20,7 +20,7 @@ struct cs_pass {
     int64_t record;
     int calls;
     uint64_t layer[CS_PASS_CALLS]; /* a number for a problem and its filter's address */
-    int64_t held[CS_PASS_CALLS];   /* certainly, the workspace included */
+    int64_t held[CS_PASS_CALLS];   /* the certain part, workspace included */
     int ranges;
     struct cs_pass_range range[CS_PASS_RANGES]; /* that do not overlap */
 };

@@ -6,14 +6,14 @@
 enum {
     MOST_TURNS = 5,    /* guesses of one mode that are queried */
     MOST_COARSER = 48, /* cuts that are tried until one is legal */
-    COARSER = 12       /* each by this part coarser: 48 steps reach 40 times the first */
+    COARSER = 12       /* each is coarser by this part: 48 steps reach 40 times the first */
 };
 
-/* Times the guessed cost: an answer that costs no more confirms the guess. */
+/* As a multiple of the guessed cost: an answer that costs at most this confirms the guess. */
 static const double HELD = 1.01;
 
-/* The finest tiles of a dilated axis may be of more shapes than a plan holds, which a guess does
- * not see: coarser ones along the inner cut until they are legal. */
+/* The finest tiles of a dilated axis may have more shapes than a plan holds, which a guess does not
+ * detect. Then coarser ones along the inner cut are tried until they are legal. */
 static void make_legal(struct cs_search *search, struct cs_guesser *guesser, struct cs_guess *guess)
 {
     struct cs_guess coarser = *guess;
@@ -30,7 +30,8 @@ static void make_legal(struct cs_search *search, struct cs_guesser *guesser, str
     }
 }
 
-/* Asks about a guess and learns from the answer. A tiling that fits is the last that is listed. */
+/* Queries the vendor about a guess and learns from the answer. A tiling that fits becomes the last
+ * listed one. */
 static enum cs_status confirm(struct cs_search *search, struct cs_guesser *guesser,
                               struct cs_guess *guess, enum cs_probed *probed_p)
 {
@@ -85,14 +86,14 @@ static bool is_new(struct turns *turns, const struct cs_tiling *tiling)
     return true;
 }
 
-/* The cost of a tiling that is listed. */
+/* The cost of a listed tiling. */
 static double cost_at(const struct turns *turns, int index)
 {
     const struct cs_candidate *listed = &turns->search->list.candidate[index];
     return cs_goal_cost(turns->goal, (double)listed->workspace, listed->seconds);
 }
 
-/* Asks about the best guess. False: no further one is worth it. */
+/* Queries the vendor about the best guess. False if no further guess is worth a query. */
 static bool take_turn(struct turns *turns, enum cs_status *status_p)
 {
     struct cs_guess guess;
@@ -117,7 +118,7 @@ static bool take_turn(struct turns *turns, enum cs_status *status_p)
     return true_cost > HELD * cost;
 }
 
-/* True if there are tilings within the limit, however long they take. */
+/* True if a tiling fits the limit, regardless of its time. */
 static bool has_guess(struct turns *turns)
 {
     struct cs_goal goal = *turns->goal;

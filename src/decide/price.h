@@ -1,13 +1,13 @@
-/* The tilings of least cost, guessed and then confirmed by the vendor. */
+/* Finds tilings of least cost: guesses them, and confirms them with the vendor. */
 #ifndef CS_DECIDE_PRICE_H
 #define CS_DECIDE_PRICE_H
 
 #include "decide/forms.h"
 
 enum cs_priced {
-    CS_PRICED,  /* a tiling is listed that costs less than the untiled call */
-    CS_DEAR,    /* no tiling is guessed to cost less */
-    CS_UNPRICED /* the vendor refused the guesses, or they did not hold */
+    CS_PRICED,  /* a tiling that costs less than the untiled call is listed */
+    CS_DEAR,    /* no tiling is predicted to cost less */
+    CS_UNPRICED /* the vendor refused the guesses, or its answers contradict them */
 };
 
 /* Lists the tiling of least cost in `mode`, with as few queries as the guesses allow. mode.lanes 0:

@@ -10,11 +10,11 @@
 
 enum {
     CS_MAX_RULES = 64,
-    CS_RULE_NAME = 24, /* bytes, its end included */
+    CS_RULE_NAME = 24, /* bytes, NUL included */
     CS_RULE_TEXT = 64  /* of a pattern */
 };
 
-/* How each type of rules.def is kept in a rule. */
+/* The C type of a rule's member for each type of rules.def. */
 struct cs_span {
     int64_t least, most; /* both included */
 };
@@ -56,7 +56,7 @@ struct cs_rules {
     struct cs_rule rule[CS_MAX_RULES];
 };
 
-/* The places of layout's words. */
+/* The indexes of layout's words. */
 enum cs_layout {
     CS_LAYOUT_NCHW,
     CS_LAYOUT_NHWC,
@@ -86,7 +86,7 @@ struct cs_subject cs_rule_subject_of(const struct cs_problem *problem, int64_t r
 /* The name of a key. */
 const char *cs_rule_key_name(enum cs_rule_key key);
 
-/* True of keys that set, false of those that match. */
+/* True for keys that set, false for keys that match. */
 bool cs_rule_key_sets(enum cs_rule_key key);
 
 /* Word `place` of a key of type WORDS. *length_p becomes its length, 0 after the last one. */

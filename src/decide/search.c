@@ -19,7 +19,7 @@ enum {
  * step that fits. */
 struct bracket {
     int64_t extent;
-    int64_t smallest; /* no smaller step is tried */
+    int64_t smallest; /* smallest step that is tried */
     int64_t over;     /* the smallest step known not to fit */
     int64_t fits;     /* the largest step known to fit, or 0 */
     int holes;

@@ -1,5 +1,4 @@
-/* Finding the tilings that are worth a policy's look, with as few questions to the vendor as it
- * takes. */
+/* Finds the tilings to present to the policy, with few queries to the vendor. */
 #ifndef CS_DECIDE_SEARCH_H
 #define CS_DECIDE_SEARCH_H
 
@@ -11,11 +10,11 @@ struct cs_question {
     const struct cs_vendor *vendor;
     const struct cs_profile *profile; /* to predict for */
     int64_t required;                 /* bytes of the untiled plan */
-    int64_t limit;                    /* bytes that a tiling may need to be listed */
+    int64_t limit;                    /* the most bytes of a listed tiling */
     bool copies;                      /* tiles may work on packed copies */
 };
 
-/* Which tilings are looked for. */
+/* The set of tilings to search. */
 struct cs_mode {
     enum cs_relaxation relaxation; /* of the queried execution plans */
     int lanes;                     /* for the tiles; 0 is 1 */
@@ -38,7 +37,7 @@ struct cs_search {
     bool
         equal_padding; /* tiles have equal padding from now on, because other padding was refused */
     int unequal;       /* times that equal padding did not help */
-    struct cs_plan plan; /* the cut under examination: every function here may leave another */
+    struct cs_plan plan; /* the cut under examination; every function here may replace it */
 };
 
 enum cs_probed {

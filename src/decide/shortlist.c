@@ -1,4 +1,4 @@
-/* Which of the candidates listed is the best. */
+/* Selects the best of the listed candidates. */
 #include "decide/shortlist.h"
 
 const struct cs_candidate *cs_shortlist_best(const struct cs_shortlist *list,

@@ -1,4 +1,4 @@
-/* The candidates of a decision: the untiled call first, then every tiling that was found to fit. */
+/* The candidates of a decision: the untiled call first, then every tiling that fits. */
 #ifndef CS_DECIDE_SHORTLIST_H
 #define CS_DECIDE_SHORTLIST_H
 

@@ -37,7 +37,7 @@ static enum cs_status build_fallback(struct cs_rewrite *rewrite, int64_t reporte
     return status == CS_OK && bytes > reported ? CS_INVALID : status;
 }
 
-/* The same for a problem that was decided about: such a plan is known to be there, and few are ever
+/* The same for a problem that was decided already: the plan exists then, and few of these plans
  * run. */
 static enum cs_status build_known_fallback(struct cs_rewrite *rewrite, int64_t reported,
                                            struct cs_built_plans *built)
@@ -57,7 +57,7 @@ static struct cs_rewrite *start(const struct cs_vendor *vendor)
     return rewrite;
 }
 
-/* Hands a rewriting out if it was built whole. */
+/* Returns the rewriting if it is complete. */
 static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
                              struct cs_rewrite **rewrite_p)
 {

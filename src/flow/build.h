@@ -12,12 +12,12 @@ CS_MUST_CHECK enum cs_status cs_build_tiles(const struct cs_problem *problem,
                                             struct cs_built_plans *built,
                                             struct cs_rewrite **rewrite_p);
 
-/* No tiles: every call runs on the fallback plan, which needs at most `reported` bytes. */
+/* Without tiles: every call runs on the fallback plan, which needs at most `reported` bytes. */
 CS_MUST_CHECK enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
                                                struct cs_rewrite **rewrite_p);
 
-/* No tiles either, on the application's own engine and knobs if that needs at most `most` bytes,
- * else on the fallback plan. */
+/* Without tiles: on the application's own engine and knobs if that needs at most `most` bytes, else
+ * on the fallback plan. */
 CS_MUST_CHECK enum cs_status cs_build_untiled(const struct cs_problem *problem,
                                               const struct cs_vendor *vendor, int64_t most,
                                               int64_t reported, struct cs_rewrite **rewrite_p);

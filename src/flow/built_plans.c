@@ -44,7 +44,7 @@ static struct cs_built_plan *take_problem(struct cs_built_plans *built, const st
     return unlink_plan(built, link);
 }
 
-/* The first engine within a larger limit is the first within a smaller one, if it fits that, too.
+/* The first engine within a larger limit is also the first within a smaller one, if it fits that.
  */
 static struct cs_built_plan *take_fallback(struct cs_built_plans *built, int64_t limit)
 {

@@ -14,11 +14,11 @@ struct cs_built_plans {
     int count;
 };
 
-/* `vendor` is referred to until cs_built_plans_fini. The struct is not to be moved. */
+/* `vendor` is used until cs_built_plans_fini. The struct must not move. */
 void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *vendor);
 void cs_built_plans_fini(struct cs_built_plans *built);
 
-/* As the vendor's own functions. */
+/* The same as the vendor's functions. */
 CS_MUST_CHECK enum cs_status cs_built_plans_build(struct cs_built_plans *built,
                                                   const struct cs_problem *problem,
                                                   enum cs_relaxation relaxation,

@@ -1,4 +1,4 @@
-/* Checks options by loading them alone, then hands them to src/config. */
+/* Checks options by loading them separately, then passes them to src/config. */
 #include "flow/configure.h"
 
 #include "flow/instance.h"
@@ -9,7 +9,7 @@ enum {
     TOO_LATE = -2
 };
 
-/* The first thing that is wrong. */
+/* The first fault. */
 struct fault {
     char *text;
     size_t size;

@@ -1,5 +1,5 @@
-/* Options that the program sets itself: looked at before they are taken. Texts are as
- * include/convshim.h has them, for which these are. */
+/* Options that the program sets, checked before they take effect. The forms of the texts are
+ * described in include/convshim.h. */
 #ifndef CS_FLOW_CONFIGURE_H
 #define CS_FLOW_CONFIGURE_H
 

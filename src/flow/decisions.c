@@ -112,7 +112,7 @@ struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *requ
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
     decision = decide_new(cs, request, vendor, limit);
-    /* A moment without memory is no property of the problem. */
+    /* A temporary lack of memory is not a property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
         cs_memo_add(&cs->memo, key, &decision);
     return decision;

@@ -11,8 +11,8 @@
  * instead of option `workspace`; 0: none. Refers to *cs. */
 struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit);
 
-/* The decision about a request, and the key under which it is remembered. The same request gets the
- * same decision, unless there was no host memory for one. */
+/* The decision for a request, and the key under which it is remembered. The same request gets the
+ * same decision, unless host memory was short. */
 struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor, struct cs_key *key);
 

@@ -113,7 +113,7 @@ static void write_json(struct cs *cs, const struct cs_summary_head *head)
         name_file(cs, "summary", file.path, READER);
 }
 
-/* All but the rules' names, for which the lock is to be held. */
+/* All members except the rules' names, which need the lock. */
 static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const char *bypass)
 {
     return (struct cs_summary_head){.version = CS_VERSION,

@@ -1,5 +1,5 @@
-/* The order of the steps for one convolution: decide, plan, build, validate, and later run and
- * account. */
+/* The order of the steps for one convolution: decide, plan, build, validate, later run and account.
+ */
 #include "flow/flow.h"
 
 #include "base/checked.h"
@@ -174,7 +174,7 @@ static void name_device(struct cs *cs, const struct cs_vendor *vendor)
     const struct cs_profile *profile = vendor->profile(vendor->ctx);
     if (!profile)
         return;
-    cs_lock(&cs->account.lock); /* a summary may just be written */
+    cs_lock(&cs->account.lock); /* a summary may be in progress */
     memcpy(cs->device, profile->name, sizeof cs->device);
     cs_unlock(&cs->account.lock);
 }
@@ -252,7 +252,7 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
     return run_tiles(cs, verdict, cs_traced_gpu(&traced, &cs->trace, gpu, call), call);
 }
 
-/* For the trace of the call. */
+/* Records the call for the trace. */
 static void annotate_trace(int64_t number, const struct cs_verdict *verdict, const char *outcome)
 {
     *cs_trace_annotated() = (struct cs_trace_annotate){.number = number, .outcome = outcome};

@@ -1,5 +1,5 @@
-/* The order of the steps, from a described convolution to a rewriting that can be run, and from
- * there to its execution. The steps themselves are elsewhere: decide, plan, exec, account. */
+/* The order of the steps, from a described convolution to a rewriting, and to its execution. The
+ * steps are in other parts: decide, plan, exec, account. */
 #ifndef CS_FLOW_FLOW_H
 #define CS_FLOW_FLOW_H
 
@@ -24,8 +24,8 @@ struct cs_verdict {
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };
 
-/* True if calls that require that little are not tiled, by the options and by every rule, without
- * a look at the problem. */
+/* True if no call that requires this much is tiled, by the options and every rule, whichever
+ * problem it has. */
 bool cs_flow_small(const struct cs *cs, int64_t required);
 
 /* Decides only: the bytes that cs_flow_prepare would report, without building or counting. */

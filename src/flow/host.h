@@ -17,13 +17,13 @@ struct cs_host {
     /* Fills `text` with the path of the loaded vendor's library, or "". */
     void (*file)(char *text, size_t size);
 
-    /* True if the vendor's library is of a version that can be planned with. */
+    /* True if the vendor's library has a supported version. */
     bool (*supported)(void);
 
     /* The file of another, inactive copy of this library, later in the loader's list, or NULL. */
     const char *(*second_copy)(void);
 
-    /* Holds (before) or frees (after) the locks of the way in across a fork. */
+    /* Locks the entries' tables before a fork, and unlocks them after it. */
     void (*fork)(bool before);
 
     /* Fills `text` with the names of objects whose calls do not reach the entries, or "". Returns

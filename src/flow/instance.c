@@ -1,5 +1,5 @@
-/* Makes the one instance at the first intercepted call, carries it over fork, ends it with the
- * process. */
+/* Makes the instance at the first intercepted call, keeps it over fork, ends it with the process.
+ */
 #include "flow/instance.h"
 
 #include "base/clock.h"
@@ -44,7 +44,7 @@ static __thread bool forking __attribute__((tls_model("initial-exec")));
  * application's allocator. If several threads prepare one, one of them is used. */
 struct candidate {
     struct cs *cs;
-    char *notes; /* on the options, a line each */
+    char *notes; /* about the options, one in each line */
     size_t used, room;
     char vendor[64]; /* its version if it is not supported, else "" */
 };
@@ -218,7 +218,7 @@ static void discard(struct candidate *mine)
     free(mine->notes);
 }
 
-/* Waits until this thread is the one that sets the instance up, or another one has done it. */
+/* Waits until this thread may make the instance, or another one has made it. */
 static bool elected(void)
 {
     const struct timespec moment = {.tv_nsec = 50000};

@@ -23,7 +23,7 @@ struct cs {
     struct cs_config config;
     const char *program;            /* its file name */
     char script[CS_PROGRAM_SCRIPT]; /* that it runs; "": no script */
-    struct cs_rules rules;          /* those of the options that are for this program */
+    struct cs_rules rules;          /* those that apply to this program */
     const struct cs_policy *policy; /* unless a rule sets another */
     struct cs_limits limits;        /* also */
     struct cs_memo memo;
@@ -45,7 +45,7 @@ struct cs {
 /* Milliseconds since 1970. */
 int64_t cs_instance_now_ms(void);
 
-/* True if every convolution is to be described, also those that are small. */
+/* True if every convolution must be described, even if it is small. */
 static inline bool cs_describes_all(const struct cs *cs)
 {
     return (cs->config.summary.form & CS_SUMMARY_JSON) || cs_trace_on(&cs->trace);

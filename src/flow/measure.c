@@ -1,4 +1,4 @@
-/* Policy `measure`: times the best candidates once and remembers the winner between runs. */
+/* Policy `measure`: times the best candidates once and keeps the fastest between runs. */
 #include "flow/measure.h"
 
 #include "base/checked.h"
@@ -151,7 +151,7 @@ static int choose(void *ctx, const struct cs_candidate *const contender[], int c
                cs_axis_tiling_name(&contender[0]->tiling), (long long)contender[0]->tiles, count);
         cs_store_add(measure->store, &record);
     }
-    /* Another thread or process may have been first: then it is its answer. */
+    /* If another thread or process was first, its result applies. */
     int known = cs_store_get(measure->store, key, &record) ? named(&record, contender, count) : -1;
     return known >= 0 ? known : fastest < 0 ? 0 : fastest;
 }

@@ -1,5 +1,5 @@
-/* Whether an application is refused a plan that no tiling makes small enough, so that it takes
- * another engine: option `untileable`. */
+/* Option `untileable`: refuses a plan that no tiling makes small enough, so that the application
+ * takes another engine. */
 #include "flow/refusal.h"
 
 #include "flow/decisions.h"
@@ -16,7 +16,7 @@ struct rival {
     int looks;
 };
 
-/* True if the engine does with the limit, in one piece or in tiles. Few are looked at. */
+/* True if the engine fits the limit, untiled or in tiles. Few engines are examined. */
 static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t required,
                           const struct cs_vendor *vendor)
 {

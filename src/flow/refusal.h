@@ -1,4 +1,4 @@
-/* Plans that an application is refused. Thread-safe. */
+/* Plans that the application is refused. Thread-safe. */
 #ifndef CS_FLOW_REFUSAL_H
 #define CS_FLOW_REFUSAL_H
 

@@ -30,7 +30,7 @@ static void leave_to_default(void)
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
-    raise(SIGTERM); /* as soon as this handler is left */
+    raise(SIGTERM); /* when this handler returns */
 }
 
 static int write_early(void *unused)

@@ -14,11 +14,11 @@ void cs_renewal_begin(struct cs *cs);
 /* In a forked child. */
 void cs_renewal_fork(void);
 
-/* After a call, without a lock. */
+/* Called after a call, without a lock. */
 void cs_renewal_pass(struct cs *cs);
 
-/* True if this process, or the parent of a vfork, has a summary to write. Reads memory only, as in
- * a sandbox the first system call may be the last. */
+/* True if this process, or the parent of a vfork, has a summary to write. Only reads memory,
+ * because in a sandbox the first system call may end the process. */
 bool cs_renewal_due(void);
 
 /* Called when the process is about to end by a signal, or by _exit: writes what was not written

@@ -11,7 +11,7 @@ enum cs_plan_source {
     CS_SOURCE_LISTED /* heuristics offered the engine in a list of several */
 };
 
-/* A convolution as its application requires it run. */
+/* A convolution with the application's requirements. */
 struct cs_request {
     struct cs_problem problem; /* checked */
     struct cs_engine engine;

@@ -12,7 +12,7 @@ int64_t cs_scoped_limit(void);
  * the value. */
 int64_t cs_scoped_limit_set(int64_t bytes);
 
-/* True if there was ever one. */
+/* True if the program has ever set a limit. */
 bool cs_scoped_limit_used(void);
 
 #endif

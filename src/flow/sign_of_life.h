@@ -8,10 +8,10 @@
 /* Called once, after the instance is made: logs the start, and the vendor's library in use. */
 void cs_sign_begin(const struct cs *cs);
 
-/* After a call, without a lock. */
+/* Called after a call, without a lock. */
 void cs_sign_pass(struct cs *cs);
 
-/* When the process ends: removes the file. */
+/* Called when the process ends: removes the file. */
 void cs_sign_end(struct cs *cs);
 
 /* The last action of the library in a process. In the process whose id `convshim run` passed on,

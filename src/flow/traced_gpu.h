@@ -19,7 +19,7 @@ struct cs_traced {
 const struct cs_gpu *cs_traced_gpu(struct cs_traced *traced, struct cs_trace *trace,
                                    const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* For an arena that is to be traced: see convshim/scratch.h. `trace` is a struct cs_trace. */
+/* For an arena with a trace: see convshim/scratch.h. `trace` is a struct cs_trace. */
 void cs_traced_scratch(void *trace, const struct cs_scratch_event *event);
 
 #endif
