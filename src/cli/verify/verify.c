@@ -2,16 +2,10 @@
  * compares. */
 #include "cli/verify/verify.h"
 
-#include "base/clock.h"
 #include "cli/common/cli.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-
-static double seconds_now(void)
-{
-    return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
-}
 
 static int verify(const struct cs_verify_options *options, struct cs_verification *verification,
                   struct cs_layers *layers)
@@ -21,14 +15,14 @@ static int verify(const struct cs_verify_options *options, struct cs_verificatio
         return status;
     if (!(options->command ? cs_verify_program : cs_verify_list)(options, layers))
         return options->command ? CS_CLI_NO : CS_CLI_USAGE;
-    double start = seconds_now();
+    double start = cs_verify_seconds();
     if (!cs_verify_environment(options) || !cs_verify_choose(verification, layers)) {
         cs_cli_complain("verify: out of memory");
         return CS_CLI_NO;
     }
-    if (!cs_verify_measure(verification, options->seconds - (seconds_now() - start)))
+    if (!cs_verify_measure(verification, options->seconds - (cs_verify_seconds() - start)))
         return CS_CLI_NO;
-    verification->seconds = seconds_now() - start;
+    verification->seconds = cs_verify_seconds() - start;
     return cs_verify_conclude(verification);
 }
 

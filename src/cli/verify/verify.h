@@ -6,6 +6,7 @@
 #include "cli/predict/plan_layers.h"
 #include "cli/run/library_options.h"
 #include <limits.h>
+#include <stdio.h>
 
 struct cJSON;
 
@@ -58,11 +59,19 @@ enum cs_verify_side {
 
 enum cs_verdict {
     CS_VERDICT_EQUAL,
+    CS_VERDICT_ROUNDED, /* other bits, numbers that sums of another order may have */
     CS_VERDICT_DIFFERS,
     CS_VERDICT_VARIES,  /* from call to call, also untiled: nothing can be compared */
     CS_VERDICT_FAILED,  /* with the library alone */
     CS_VERDICT_NOT_RUN, /* untiled, too */
     CS_VERDICTS
+};
+
+/* Of the numbers of two results. */
+struct cs_difference {
+    bool known;
+    int64_t elements, differing;
+    double largest, value; /* the largest difference, and the largest number */
 };
 
 /* A convolution and what came of it. */
@@ -72,6 +81,7 @@ struct cs_verified {
     struct cJSON
         *measured[CS_VERIFY_SIDES]; /* the line of --once; owned; NULL: it did not come to it */
     enum cs_verdict verdict;
+    struct cs_difference difference; /* where the checksums differ */
     bool tiled;
 };
 
@@ -86,6 +96,24 @@ struct cs_verification {
 
 /* Predicts all layers and chooses those to run. False if memory is out. */
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers);
+
+/* Seconds of the monotonic clock. */
+double cs_verify_seconds(void);
+
+/* One process of verify --once. */
+struct cs_verify_job {
+    const struct cs_verify_options *options;
+    enum cs_verify_side side;
+    const struct cs_layer *const *layer;
+    size_t count;
+    int64_t memory; /* bytes for one convolution */
+    FILE *dump;     /* takes the bytes of all results, which then are not timed; NULL: none */
+    struct cJSON **measured; /* gets the line of each layer, by its index; the caller owns them */
+};
+
+/* Runs it until `end` (cs_verify_seconds) at most; *in_time_p: it ended by itself. False: a line
+ * has said why there is no process. */
+bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p);
 
 /* Runs them without and with the library within the time, and judges. False: a line has said why.
  */

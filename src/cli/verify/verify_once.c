@@ -2,7 +2,6 @@
  * JSON for each. */
 #include "account/account.h"
 #include "account/outcome.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/predict/find_cudnn.h"
@@ -30,11 +29,6 @@ struct session {
     struct cs_trial_settings settings;
     double end; /* of the time, by the monotonic clock */
 };
-
-static double seconds_now(void)
-{
-    return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
-}
 
 static void write_out(void *ctx, const char *bytes, size_t size)
 {
@@ -160,7 +154,7 @@ static bool run_layer(struct session *session, const struct cs_layers *layers, s
     const struct cs_layer *layer = &layers->layer[index];
     struct cs_json json = {.write = write_out, .ctx = stdout};
     struct cs_trial_result result = {.status = CS_TRIAL_OK};
-    double left = session->end - seconds_now();
+    double left = session->end - cs_verify_seconds();
     put_layer(&json, session, layer, index);
     if (left <= 0) {
         cs_json_string(&json, "status", "no time");
@@ -221,10 +215,7 @@ int cs_verify_once(const struct cs_verify_options *options, const struct cs_laye
                                            .iterations = options->iterations,
                                            .memory = options->memory,
                                            .samples = options->samples},
-                              .end = seconds_now() + options->seconds};
-    if (options->dump && layers->count != 1)
-        return cs_cli_refuse("verify", "--dump is for a single convolution, not for %zu",
-                             layers->count);
+                              .end = cs_verify_seconds() + options->seconds};
     int status = open_gpu(&session);
     if (status == CS_CLI_OK && options->dump &&
         !(session.settings.dump = fopen(options->dump, "wbe"))) {

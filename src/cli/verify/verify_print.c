@@ -25,8 +25,8 @@ struct sums {
                          ratio */
 };
 
-static const char *const verdict_names[CS_VERDICTS] = {"equal", "DIFFERS", "varies untiled",
-                                                       "FAILED", "not run"};
+static const char *const verdict_names[CS_VERDICTS] = {
+    "equal", "last bits differ", "DIFFERS", "varies untiled", "FAILED", "not run"};
 
 static double time_of(const struct cs_verified *row, enum cs_verify_side side)
 {
@@ -35,8 +35,7 @@ static double time_of(const struct cs_verified *row, enum cs_verify_side side)
 
 static bool compared(const struct cs_verified *row)
 {
-    return row->verdict == CS_VERDICT_EQUAL || row->verdict == CS_VERDICT_DIFFERS ||
-           row->verdict == CS_VERDICT_VARIES;
+    return row->verdict != CS_VERDICT_FAILED && row->verdict != CS_VERDICT_NOT_RUN;
 }
 
 static double ratio_of(const struct cs_verified *row)
@@ -142,6 +141,16 @@ static bool print_table(const struct cs_verification *verification)
 
 /* --- the file --- */
 
+static cJSON *difference_json(const struct cs_difference *difference)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "elements", (double)difference->elements);
+    cJSON_AddNumberToObject(object, "differing", (double)difference->differing);
+    cJSON_AddNumberToObject(object, "largest_difference", difference->largest);
+    cJSON_AddNumberToObject(object, "largest_number", difference->value);
+    return object;
+}
+
 static cJSON *row_json(const struct cs_verified *row)
 {
     const struct cs_prediction *prediction = &row->prediction;
@@ -159,6 +168,8 @@ static cJSON *row_json(const struct cs_verified *row)
         cJSON_AddNumberToObject(predicted, "reported",
                                 (double)(prediction->tiled_peak - prediction->floor));
     }
+    if (row->difference.known)
+        cs_json_add(object, "difference", difference_json(&row->difference));
     cs_json_add(object, "predicted", predicted);
     static const char *const names[CS_VERIFY_SIDES] = {"untiled", "with_convshim"};
     for (int side = 0; side < CS_VERIFY_SIDES; side++)
@@ -221,44 +232,64 @@ static const struct cs_verified *first_of(const struct cs_verification *verifica
     return NULL;
 }
 
+static void say_unsafe(const struct cs_verification *verification, const struct sums *sums,
+                       const struct cs_verified *row, char *text, size_t size)
+{
+    char how[128] = "fails with convshim and runs without it";
+    const struct cs_difference *difference = &row->difference;
+    if (row->verdict == CS_VERDICT_DIFFERS && difference->known)
+        snprintf(how, sizeof how,
+                 "%" PRId64 " of %" PRId64
+                 " numbers differ with convshim, by up to %.2g (largest number %.2g)",
+                 difference->differing, difference->elements, difference->largest,
+                 difference->value);
+    else if (row->verdict == CS_VERDICT_DIFFERS)
+        snprintf(how, sizeof how, "the result with convshim has other bits");
+    snprintf(text, size,
+             "Not safe: %s: %s; %zu of %zu convolutions. Please send the file of --out.",
+             row->layer->name, how,
+             sums->count[CS_VERDICT_DIFFERS] + sums->count[CS_VERDICT_FAILED], verification->rows);
+}
+
+static void say_safe(const struct cs_verification *verification, const struct sums *sums,
+                     char *text, size_t size)
+{
+    char slower[RATIO_TEXT], predicted[RATIO_TEXT], rounded[64] = "", expected[48] = "";
+    if (sums->count[CS_VERDICT_ROUNDED] > 0)
+        snprintf(rounded, sizeof rounded, ", %zu differ in the last bits",
+                 sums->count[CS_VERDICT_ROUNDED]);
+    if (sums->predicted > 0)
+        snprintf(expected, sizeof expected, " (predicted: %s)",
+                 slower_text(sums->predicted, sums->us[CS_VERIFY_UNTILED], predicted));
+    snprintf(text, size,
+             "Safe: %zu of %zu results equal%s. The %zu tiled convolutions together are %s%s.",
+             sums->count[CS_VERDICT_EQUAL], verification->rows, rounded, sums->tiled,
+             slower_text(sums->us[CS_VERIFY_TILED], sums->us[CS_VERIFY_UNTILED], slower), expected);
+}
+
 /* True if it is safe. */
 static bool answer_in_words(const struct cs_verification *verification, char *text, size_t size)
 {
     const struct sums sums = add_up(verification);
     const struct cs_verified *row = first_of(verification, CS_VERDICT_DIFFERS);
-    const char *what = "the results with convshim differ from those without it";
-    char slower[RATIO_TEXT], predicted[RATIO_TEXT];
-    if (!row) {
+    if (!row)
         row = first_of(verification, CS_VERDICT_FAILED);
-        what = "it runs without convshim and fails with it";
-    }
     if (row) {
-        size_t bad = sums.count[CS_VERDICT_DIFFERS] + sums.count[CS_VERDICT_FAILED];
-        snprintf(text, size,
-                 "Not safe: %s: %s (%zu of %zu convolutions). Please send the file of --out.",
-                 row->layer->name, what, bad, verification->rows);
+        say_unsafe(verification, &sums, row, text, size);
         return false;
     }
-    if (sums.count[CS_VERDICT_EQUAL] == 0) {
+    if (sums.count[CS_VERDICT_EQUAL] + sums.count[CS_VERDICT_ROUNDED] == 0) {
         snprintf(text, size, "No answer: no convolution could be compared.");
         return false;
     }
     if (sums.tiled == 0) {
         snprintf(text, size,
                  "No answer: convshim tiled none of these convolutions. --workspace 64MiB makes it "
-                 "tile those that require more.");
+                 "tile those that "
+                 "require more.");
         return false;
     }
-    int length = snprintf(
-        text, size,
-        "Safe: %zu of %zu results equal, %zu of them from tiled convolutions, which are %s",
-        sums.count[CS_VERDICT_EQUAL], verification->rows, sums.tiled,
-        slower_text(sums.us[CS_VERIFY_TILED], sums.us[CS_VERIFY_UNTILED], slower));
-    if (sums.predicted > 0)
-        snprintf(text + length, size - (size_t)length, " (predicted: %s).",
-                 slower_text(sums.predicted, sums.us[CS_VERIFY_UNTILED], predicted));
-    else
-        snprintf(text + length, size - (size_t)length, ".");
+    say_safe(verification, &sums, text, size);
     return true;
 }
 

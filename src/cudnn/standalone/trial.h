@@ -76,6 +76,9 @@ struct cs_trial_result {
 /* "ok", "refused", "out of memory", "too large", "error" */
 const char *cs_trial_status_name(enum cs_trial_status status);
 
+/* The number at an index of an array. */
+double cs_trial_number(enum cs_dtype dtype, const void *base, size_t index);
+
 /* Runs a checked problem without steps. Its data depend on the types alone, so that the results of
  * two processes can be compared. */
 void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,

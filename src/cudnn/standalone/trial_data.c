@@ -70,7 +70,7 @@ static double number_of_half(uint16_t half)
     return half & 0x8000 ? -number : number;
 }
 
-static double load(enum cs_dtype dtype, const void *base, size_t index)
+double cs_trial_number(enum cs_dtype dtype, const void *base, size_t index)
 {
     if (dtype == CS_F32)
         return (double)((const float *)base)[index];
@@ -155,7 +155,7 @@ static int64_t offset_of(const struct cs_tensor *tensor, const int64_t at[CS_DIM
 
 static double pattern_at(const struct cs_pattern *pattern, int64_t index)
 {
-    return load(pattern->dtype, pattern->value, (size_t)(index % CS_PATTERN));
+    return cs_trial_number(pattern->dtype, pattern->value, (size_t)(index % CS_PATTERN));
 }
 
 /* Steps to the next tap of the filter; false behind the last. */
@@ -221,7 +221,8 @@ CUresult cs_buffer_compare(const struct cs_trial *trial, const struct cs_problem
             &element, result_buffer + (CUdeviceptr)(offset_of(y, at) * size), (size_t)size);
         if (error != CUDA_SUCCESS)
             return error;
-        double is = load(y->dtype, &element, 0), should_be = sum_of(problem, pattern, at);
+        double is = cs_trial_number(y->dtype, &element, 0),
+               should_be = sum_of(problem, pattern, at);
         largest = fmax(largest, fabs(should_be));
         if (isfinite(is))
             result->max_abs = fmax(result->max_abs, fabs(is - should_be));
