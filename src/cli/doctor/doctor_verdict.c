@@ -70,4 +70,6 @@ void cs_doctor_verdict(const struct cs_doctor *doctor)
     else
         printf("convshim is installed; no framework that uses cuDNN was found");
     puts(simulate ? "; there is no GPU here: convshim simulate -- COMMAND" : ".");
+    if (is_served && doctor->driver)
+        puts("Is it safe and fast on this GPU? convshim verify");
 }
