@@ -15,7 +15,8 @@ enum {
     REMAINING = 5,
     SAVINGS = 10,
     ROWS = REMAINING + SAVINGS,
-    REASONS = 12 /* lines of them */
+    CELL_BYTES = 352, /* more than the text of a convolution has that any memory holds */
+    REASONS = 12      /* lines of them */
 };
 
 static void append(struct cs_text *text, const char *format, ...)
@@ -94,7 +95,7 @@ enum cell {
 
 struct row {
     int site;
-    char cell[CELLS][CS_PROBLEM_TEXT];
+    char cell[CELLS][CELL_BYTES];
 };
 
 /* Rows of both tables, which share their columns. */
@@ -151,12 +152,12 @@ static void fill_row(struct row *row, const struct cs_account *account, int64_t 
     char size[CS_SIZE_TEXT];
     cs_site_outcome_text(facts, &outcome);
     cs_site_problem_text(&facts->problem, row->cell[SHAPE], sizeof row->cell[SHAPE]);
-    snprintf(row->cell[ENGINE], CS_PROBLEM_TEXT, "%lld", (long long)facts->engine);
-    snprintf(row->cell[REQUIRED], CS_PROBLEM_TEXT, "%s", cs_log_size_text(size, facts->required));
-    snprintf(row->cell[REPORTED], CS_PROBLEM_TEXT, "%s", cs_log_size_text(size, facts->reported));
-    snprintf(row->cell[OUTCOME], CS_PROBLEM_TEXT, "%s", outcome.tiles);
-    snprintf(row->cell[OPTION], CS_PROBLEM_TEXT, "%s", option_of(facts, limit));
-    snprintf(row->cell[CALLS], CS_PROBLEM_TEXT, "%lld",
+    snprintf(row->cell[ENGINE], CELL_BYTES, "%lld", (long long)facts->engine);
+    snprintf(row->cell[REQUIRED], CELL_BYTES, "%s", cs_log_size_text(size, facts->required));
+    snprintf(row->cell[REPORTED], CELL_BYTES, "%s", cs_log_size_text(size, facts->reported));
+    snprintf(row->cell[OUTCOME], CELL_BYTES, "%s", outcome.tiles);
+    snprintf(row->cell[OPTION], CELL_BYTES, "%s", option_of(facts, limit));
+    snprintf(row->cell[CALLS], CELL_BYTES, "%lld",
              (long long)cs_account_site_count(&account->site[row->site], CS_COUNT_CALLS));
 }
 
@@ -178,7 +179,7 @@ static void append_table(struct cs_text *text, const char *name, const struct ro
         return;
     append_cells(text, width, name, title);
     for (int i = 0; i < rows; i++) {
-        char shape[CS_PROBLEM_TEXT + 2];
+        char shape[CELL_BYTES + 2];
         const char *cell[CELLS];
         for (int c = 0; c < CELLS; c++)
             cell[c] = row[i].cell[c];
