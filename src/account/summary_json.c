@@ -384,8 +384,6 @@ void cs_summary_json(struct cs_json *json, const struct cs_account *account,
     cs_json_line(json, 1);
     cs_json_string(json, "bypass", head->bypass);
     cs_json_line(json, 1);
-    cs_json_integer(json, "known", head->known);
-    cs_json_line(json, 1);
     cs_json_open(json, "sites", '[');
     for (int i = 0; i < listing.sites; i++)
         put_site(json, account, listing.site[i], head->rules);

@@ -237,11 +237,8 @@ static void append_result(struct cs_text *text, const struct cs_account *account
 
 static void append_head(struct cs_text *text, const struct cs_summary_head *head)
 {
-    char known[40] = "";
-    if (head->known > 0)
-        snprintf(known, sizeof known, " (%d convolutions known)", head->known);
-    append(text, "convshim %s%s%s, policy %s%s, %s", head->version, *head->vendor ? ", " : "",
-           head->vendor, head->policy, known, *head->config ? head->config : "built-in defaults");
+    append(text, "convshim %s%s%s, policy %s, %s", head->version, *head->vendor ? ", " : "",
+           head->vendor, head->policy, *head->config ? head->config : "built-in defaults");
 }
 
 /* Of those left the most frequent reason, CS_REASON_NONE if there is none; *calls_p and *reasons_p
