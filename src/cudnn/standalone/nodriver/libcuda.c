@@ -1,6 +1,6 @@
-/* A libcuda.so.1 for the command on a machine that has none (open_driver.h). cuDNN loads the library
- * before it plans engines that it compiles at run time. From 9.27 on these engines are linked
- * against it, and cuDNN plans no engine without it.
+/* A libcuda.so.1 for the command on a machine that has none (open_driver.h). cuDNN loads the
+ * library before it plans engines that it compiles at run time. From 9.27 on these engines are
+ * linked against it, and cuDNN plans no engine without it.
  *
  * Every function returns the same error, so no prototype of NVIDIA's is needed: the ABIs that we
  * build for let a function ignore its arguments. The names are those that cuDNN 9.8 to 9.28 are
