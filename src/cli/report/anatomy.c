@@ -17,6 +17,7 @@ struct builder {
     struct cs_anatomy *anatomy;
     int64_t *layer_of; /* of each site */
     int64_t live;      /* bytes held between calls */
+    bool trains;       /* the calls contain filter gradients */
     bool broken;       /* an amount left 63 bits */
 };
 
@@ -40,10 +41,22 @@ static const struct cs_anatomy_site *site_at(const struct builder *builder, size
     return index >= 0 && index < (int64_t)builder->sites ? &builder->site[index] : NULL;
 }
 
+/* A transposed convolution runs as a data gradient, also in an inference. */
 static bool backward_at(const struct builder *builder, size_t call)
 {
     const struct cs_anatomy_site *site = site_at(builder, call);
-    return site && site->pass != CS_PASS_FORWARD;
+    return site && builder->trains && site->pass != CS_PASS_FORWARD;
+}
+
+/* Only a training computes filter gradients. */
+static bool has_filter_gradients(const struct builder *builder, size_t calls)
+{
+    for (size_t i = 0; i < calls; i++) {
+        const struct cs_anatomy_site *site = site_at(builder, i);
+        if (site && site->pass == CS_PASS_WGRAD)
+            return true;
+    }
+    return false;
 }
 
 /* Where the step that begins at `from` ends. */
@@ -96,8 +109,7 @@ static bool has_period(const int64_t *order, size_t calls, size_t period)
 static void find_step(struct builder *builder, size_t calls)
 {
     struct cs_anatomy *anatomy = builder->anatomy;
-    for (size_t i = 0; i < calls && !anatomy->training; i++)
-        anatomy->training = backward_at(builder, i);
+    anatomy->training = builder->trains = has_filter_gradients(builder, calls);
     if (anatomy->training) {
         find_training_step(builder, calls);
         return;

@@ -54,7 +54,7 @@ struct cs_anatomy_moment {
 };
 
 struct cs_anatomy {
-    bool training;       /* the step has backward calls */
+    bool training;       /* the step computes filter gradients */
     size_t first, calls; /* the step, in the order given */
     size_t layers, moments;
     struct cs_anatomy_layer *layer;   /* in the order of first calls */

@@ -310,8 +310,26 @@ static void empty_and_invalid_orders_are_accepted(void)
     CHECK(!cs_anatomy(sites, count, order, calls, &anatomy));
 }
 
+/* Transposed convolutions run as data gradients. */
+static void a_transposed_convolution_is_no_training(void)
+{
+    clear();
+    size_t down = add(CS_PASS_FORWARD, 1, 4, 8, 8, 3), up = add(CS_PASS_DGRAD, 1, 2, 8, 8, 3);
+    size_t last = add(CS_PASS_FORWARD, 1, 2, 8, 1, 1);
+    for (int pass = 0; pass < 3; pass++) {
+        call(down);
+        call(up);
+        call(last);
+    }
+    struct cs_anatomy anatomy = anatomy_of();
+    CHECK(!anatomy.training);
+    CHECK_INT(anatomy.calls, 3);
+    cs_anatomy_fini(&anatomy);
+}
+
 int main(void)
 {
+    TEST(a_transposed_convolution_is_no_training);
     TEST(tiny_totals);
     TEST(tiny_moments);
     TEST(tiny_checkpoints);
