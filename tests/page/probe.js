@@ -39,7 +39,7 @@ function behind(box) {
   return matchMedia('(prefers-color-scheme:dark)').matches ? [18, 18, 18, 1] : [255, 255, 255, 1];
 }
 
-/* What a text has to stay inside of: the nearest block, of a text in a picture what the picture stands in. */
+/* The box that must contain a text: its nearest block, or for a text in a picture the picture's block. */
 function boxOf(element) {
   const outer = isSvg(element) ? element.closest('svg') : element;
   let box = outer;
@@ -50,7 +50,7 @@ function boxOf(element) {
   return box.getBoundingClientRect();
 }
 
-/* The nearest thing that cuts off what sticks out and cannot be scrolled. */
+/* The nearest element that clips its contents and cannot be scrolled. */
 function clipOf(element) {
   for (let at = element; at; at = at.parentElement)
     if (!isSvg(at) && /hidden|clip/.test(getComputedStyle(at).overflow))
@@ -112,14 +112,14 @@ const probe = {
       rows: Array.from(table.tBodies[0].rows, row => Array.from(row.cells, cell => cell.textContent))}));
   },
 
-  /* Shows what is folded. */
+  /* Opens folded parts. */
   unfold() {
     document.querySelectorAll('details').forEach(details => { details.open = true; });
     return true;
   },
 
-  /* Presses the curve at the call that has a convolution's text; what row is marked, and of how many rows the filter leaves
-   * how many. */
+  /* Presses the curve at the call with a convolution's text. Returns the marked row, and the number of rows before and
+   * after the filter. */
   curve(index, words) {
     const hit = document.querySelectorAll('.hit')[index], field = document.querySelector('.filter');
     hit.dispatchEvent(new MouseEvent('click'));
