@@ -47,7 +47,7 @@ struct cs_verify_gpu {
     int64_t memory, free;
 };
 
-/* Describes the GPU in a process of its own, which ends before anything is measured. The status:
+/* Describes the GPU in a separate process, which ends before the measurements. The status:
  * CS_CLI_OK; CS_VERIFY_NO_GPU or CS_CLI_NO after a line. */
 int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu);
 
@@ -74,7 +74,7 @@ struct cs_difference {
     double largest, value; /* the largest difference, and the largest number */
 };
 
-/* A convolution and what came of it. */
+/* A convolution and its measurements. */
 struct cs_verified {
     const struct cs_layer *layer;
     struct cs_prediction prediction; /* zeros: none */

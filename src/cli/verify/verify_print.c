@@ -1,4 +1,4 @@
-/* Prints what `convshim verify` found: the table, the JSON file, the answer. */
+/* Prints the results of `convshim verify`: the table, the JSON file, the answer. */
 #include "account/account.h"
 #include "account/outcome.h"
 #include "base/version.h"

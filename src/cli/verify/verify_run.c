@@ -169,7 +169,7 @@ static void take_line(const struct cs_verify_job *job, const char *line)
     }
 }
 
-/* What has come; false at the end. */
+/* Takes the lines that are complete. False at the end of the output. */
 static bool take_output(const struct cs_verify_job *job, struct child *child)
 {
     ssize_t got =
@@ -214,7 +214,7 @@ static bool collect(const struct cs_verify_job *job, struct child *child, double
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p)
 {
     static struct child child;
-    /* Of its time the process plans to use this part: what it has begun then has a while to end. */
+    /* The process plans with this part of its time, so that a call that runs then can end. */
     const double planned = 0.85;
     if (!start(job, (end - cs_verify_seconds()) * planned, &child))
         return false;

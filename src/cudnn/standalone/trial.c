@@ -403,7 +403,7 @@ static enum cs_trial_status measure(struct run *run)
     return status;
 }
 
-/* Also of what is too large: its sizes are known. */
+/* True if operands and workspace fit the limit, if there is one. */
 static bool fits(struct run *run)
 {
     int64_t bytes = run->required;
