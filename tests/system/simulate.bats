@@ -69,7 +69,7 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
     expect_line simulate.out '^device      NVIDIA GeForce RTX 3060 with 12.00 GiB, simulated$'
     expect_line simulate.out "^sizes       by cuDNN 9\.[0-9.]*, in $CUDNN\$"
     expect_line simulate.out '^  device peak +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
-    expect_line simulate.out '^  bytes read again +- +[0-9.]+ [KM]iB +\+[0-9.]+ %$'
+    expect_line simulate.out '^  extra reads of tiles +- +[0-9.]+ [KM]iB +\+[0-9.]+ %$'
     expect_line simulate.out '^without     runs as it would with memory to spare$'
     expect_line simulate.out '^with        runs as it would with memory to spare$'
     expect_line simulate.out 'its context and the program.s code on it: 0.5 to 1.7 GB'

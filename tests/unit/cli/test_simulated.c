@@ -75,7 +75,7 @@ static void both_sides_are_shown_with_their_difference(void)
          "  calls of convolutions             10            10\n"
          "  of them tiled                      -             2\n"
          "  extra launches                     -             2\n"
-         "  bytes read again                   -         2 KiB   +50.0 %\n",
+         "  extra reads of tiles               -         2 KiB   +50.0 %\n",
          "\nwithout     runs as it would with memory to spare\n"
          "with        runs as it would with memory to spare\n",
          "  * Nothing was computed: 3 kernels and 0 calls of other libraries were counted.\n");
