@@ -73,6 +73,11 @@ struct line {
     } * best; /* of all lines */
 };
 
+enum cs_axis cs_forms_axis(int form)
+{
+    return axes[form][0];
+}
+
 double cs_goal_cost(const struct cs_goal *goal, double workspace, double seconds)
 {
     double beyond = workspace > goal->free ? workspace - goal->free : 0;

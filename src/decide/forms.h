@@ -20,6 +20,9 @@ enum {
     CS_FORMS = CS_SINGLE_FORMS + 20 /* and pairs of them */
 };
 
+/* The outer axis of a form. */
+enum cs_axis cs_forms_axis(int form);
+
 /* The set of tiles to search. */
 struct cs_forms {
     int lanes; /* 0: one or two */

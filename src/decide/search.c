@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "decide/cost.h"
+#include "decide/forms.h"
 #include "plan/phases.h"
 #include <string.h>
 
@@ -359,23 +360,22 @@ static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, 
  * moved too. */
 static bool is_of_stage(const struct cs_search *search, enum cs_axis axis, bool last)
 {
-    return cs_phases_of(axis) == CS_AXIS_NONE ||
-           cs_phases_scattered(search->question->problem, axis) == last;
+    bool scattered =
+        cs_phases_of(axis) != CS_AXIS_NONE && cs_phases_scattered(search->question->problem, axis);
+    return scattered == last;
 }
 
 /* Slices along W are the least contiguous. Slices along K and C read x or y again as a whole. Each
  * stage is for problems without a fit in earlier stages. */
 enum cs_status cs_search_axes(struct cs_search *search, struct cs_mode mode, int64_t tiles)
 {
-    static const enum cs_axis stages[][CS_AXES] = {
-        {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H, CS_AXIS_D_PHASES, CS_AXIS_H_PHASES},
-        {CS_AXIS_W, CS_AXIS_W_PHASES},
-        {CS_AXIS_K, CS_AXIS_C},
-        {CS_AXIS_D_PHASES, CS_AXIS_H_PHASES, CS_AXIS_W_PHASES}};
+    static const struct {
+        int begin, end; /* forms */
+    } stages[] = {{0, 5}, {5, 7}, {7, CS_SINGLE_FORMS}, {0, CS_SINGLE_FORMS}};
     const size_t count = sizeof stages / sizeof *stages;
     for (size_t stage = 0; stage < count; stage++) {
-        for (int i = 0; stages[stage][i] != CS_AXIS_NONE; i++) {
-            enum cs_axis axis = stages[stage][i];
+        for (int form = stages[stage].begin; form < stages[stage].end; form++) {
+            enum cs_axis axis = cs_forms_axis(form);
             enum cs_status status = CS_OK;
             if (is_of_stage(search, axis, stage == count - 1))
                 status = tiles > 0 ? list_count(search, mode, axis, tiles)
