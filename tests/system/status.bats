@@ -67,7 +67,7 @@ print(row[sys.argv[1]])' "$1"
     expect_line idle.err "^$hint was run: .*/libcudnn\\.so\\.9 is loaded, but no call reached convshim\$"
     run_on child --workspace 96KiB -- bash -c '"$@"; true' bash "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
-    expect_line child.err "^$hint in this process; those that it started had some\$"
+    expect_line child.err "^$hint in this process: see the summaries of its child processes\$"
     expect_equal "summaries" "$(grep -c 'convolutions  ' child.err)" 1
     local name
     for name in none dropped idle; do
