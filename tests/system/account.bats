@@ -59,7 +59,7 @@ word()
     expect_equal "peak" "$(awk '/^m / && $2 > most { most = $2 } END { print most }' record)" "$(device plain peak_bytes)"
     expect_equal "sum of what blocks changed" "$(awk '$1 == "a" { size[$2] = $3; live += $3 } $1 == "f" { live -= size[$2] }
         live > most { most = live } END { print most }' record)" "$(device plain peak_bytes)"
-    expect_equal "progress" "$(od -A n -t u8 -j 8 progress | xargs)" \
+    expect_equal "progress" "$(od -A n -t u8 -j 8 -N 32 progress | xargs)" \
         "$(device plain conv_launches) 0 $(device plain live_bytes) $(device plain peak_bytes)"
 }
 

@@ -276,11 +276,36 @@ END
     done
     simulate --only without --cuda 13 -- python3 ends.py quietly
     expect_line simulate.out '^  device peak +5 MiB$'
-    expect_line simulate.out '^without     .*no process left a report'
+    expect_line simulate.out '^without     .*the process left no report'
     simulate --only without --cuda 13 -- python3 ends.py SIGTERM server
     expect_status 0
     expect_line simulate.out '^  device peak +5 MiB$'
     expect_line simulate.out '^without     stopped by signal 15; until then it runs'
+}
+
+# bats test_tags=quick
+@test "several processes on one GPU: the peak of their sum, without a killed one's bytes, and one capacity for all" {
+    cat >several.py <<'END'
+import ctypes, os, signal, subprocess, sys
+def take(mebibytes):
+    return ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(mebibytes << 20))
+if len(sys.argv) > 1:
+    print("child", take(5), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+print("parent", take(3), flush=True)
+for _ in range(2):
+    subprocess.run([sys.executable, __file__, "child"])
+print("parent", take(4), flush=True)
+END
+    simulate --only without --cuda 13 --keep kept -- python3 several.py
+    expect_status 0
+    expect_line simulate.out '^  device peak +8 MiB$'
+    expect_line simulate.out '^processes   3 used the device without convshim'
+    expect_equal "killed children" "$(grep -cE '^  [0-9]+ +5 MiB, 0 convolutions launched, killed or ended by _exit$' simulate.out)" 2
+    expect_line simulate.out '^  [0-9]+ +7 MiB, 0 convolutions launched$'
+    expect_line simulate.out '^  the device peak is the most that they held at once; the sum of their peaks is 17 MiB$'
+    simulate --only without --cuda 13 --capacity 7MiB --keep small -- python3 several.py
+    expect_equal "refused" "$(sort small/without-*/output | xargs)" "child 2 child 2 parent 0 parent 0"
 }
 
 # bats test_tags=quick

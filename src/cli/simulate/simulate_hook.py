@@ -449,12 +449,13 @@ def guarded(function):
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def at_exit():
+def write():
+    """What the framework reports, to the file of this process. False outside of a simulation."""
     import json
     import os
     place, peaks = variable("SIMDEV_HOOK"), None
     if not place:
-        return
+        return False
     if "torch" in sys.modules:
         peaks = guarded(TORCH.tell)
     if peaks is None and "jax" in sys.modules:
@@ -462,8 +463,22 @@ def at_exit():
     if peaks is not None:
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
             json.dump(peaks, file)
-    if variable("SIMDEV_FORKED"):
+    return True
+
+
+def at_exit():
+    if write() and variable("SIMDEV_FORKED"):
         leave_quickly()
+
+
+def write_before(module, name):
+    """Ends of a process without atexit: children of multiprocessing call os._exit, servers raise the signal that stopped them again."""
+    end = getattr(module, name)
+
+    def write_and_end(*arguments, **named):
+        guarded(write)
+        return end(*arguments, **named)
+    setattr(module, name, write_and_end)
 
 
 def leave_quickly():
@@ -483,7 +498,11 @@ def leave_quickly():
 
 def begin():
     import atexit
+    import os
+    import signal
     atexit.register(guarded, at_exit)
+    write_before(os, "_exit")
+    write_before(signal, "raise_signal")
     sys.meta_path.insert(0, Finder())
 
 

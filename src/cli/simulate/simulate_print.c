@@ -206,7 +206,7 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
     length = strlen(text);
     if (result->cut_short)
         snprintf(text + length, size - length,
-                 " (no process left a report, as one that is killed or calls _exit: the figures "
+                 " (the process left no report, as one that is killed or calls _exit: the figures "
                  "are what the device noted last)");
 }
 
@@ -354,15 +354,22 @@ static void print_processes(const struct cs_simulated_pair *pair)
         printf("\nprocesses   %d used the device %s convshim; all figures but the device peak are "
                "those of %ld\n",
                result->processes, cs_side_names[side], (long)result->pid);
-        for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++)
-            printf("  %-22ld%14s, %" PRId64 " convolutions launched\n",
+        int64_t sum = 0;
+        for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++) {
+            sum += result->process[i].device_peak;
+            printf("  %-22ld%14s, %" PRId64 " convolutions launched%s\n",
                    (long)result->process[i].pid,
                    cs_table_bytes_text(bytes, result->process[i].device_peak),
-                   result->process[i].launches);
-        puts(result->sum_is_exact
-                 ? "  the device peak is the most that they held at once"
-                 : "  the device peak is the sum of theirs: they may have held less "
-                   "at once");
+                   result->process[i].launches,
+                   result->process[i].reported ? "" : ", killed or ended by _exit");
+        }
+        if (result->sum_is_exact)
+            printf(
+                "  the device peak is the most that they held at once; the sum of their peaks is "
+                "%s\n",
+                cs_table_bytes_text(bytes, sum));
+        else
+            puts("  the device peak is the sum of theirs: they may have held less at once");
     }
 }
 
@@ -464,6 +471,7 @@ static cJSON *processes_json(const struct cs_simulated_result *result)
         cJSON_AddNumberToObject(one, "pid", (double)result->process[i].pid);
         cJSON_AddNumberToObject(one, "device_peak", (double)result->process[i].device_peak);
         cJSON_AddNumberToObject(one, "launches", (double)result->process[i].launches);
+        cJSON_AddBoolToObject(one, "reported", result->process[i].reported);
         cs_json_add(list, NULL, one);
     }
     return list;

@@ -5,10 +5,23 @@
 
 #include "cli/simulate/simulation.h"
 
+enum {
+    CS_MOST_PROCESSES = 64
+};
+
 /* As src/simdev/cudart/cudart_record.h has it. */
+struct cs_process_progress {
+    unsigned long long pid; /* 0: unused */
+    unsigned long long convolutions, kernels, live_bytes, peak_bytes;
+    unsigned long long largest_workspace, tensor_bytes, nanoseconds;
+    unsigned long long refused, last_refused_bytes, last_refused_live;
+};
+
 struct cs_simulated_progress {
     char magic[8];
-    unsigned long long convolutions, kernels, live_bytes, peak_bytes;
+    unsigned long long convolutions, kernels, live_bytes, peak_bytes; /* of all processes */
+    unsigned long long unlisted;
+    struct cs_process_progress process[CS_MOST_PROCESSES];
 };
 
 /* False: no process of that run has used the device yet. */

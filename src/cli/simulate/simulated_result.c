@@ -54,8 +54,50 @@ static void note_process(struct cs_simulated_result *result, pid_t pid, const cJ
         result->process[result->processes] =
             (struct cs_simulated_process){.pid = pid,
                                           .device_peak = number(report, "peak_bytes"),
-                                          .launches = number(report, "conv_launches")};
+                                          .launches = number(report, "conv_launches"),
+                                          .reported = true};
     result->processes++;
+}
+
+static bool used_device(const struct cs_process_progress *process)
+{
+    return process->pid > 0 &&
+           (process->peak_bytes > 0 || process->kernels > 0 || process->convolutions > 0);
+}
+
+/* Whether that process is among those that left a report. */
+static bool left_report(const struct cs_simulated_result *result, pid_t pid)
+{
+    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++)
+        if (result->process[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Lists the processes that used the device, in place of those that left a report. Returns the one
+ * that held most. */
+static const struct cs_process_progress *
+list_processes(const struct cs_simulated_progress *progress, struct cs_simulated_result *result)
+{
+    struct cs_simulated_process listed[CS_MOST_PROCESSES];
+    const struct cs_process_progress *most = NULL;
+    int count = 0;
+    for (int i = 0; i < CS_MOST_PROCESSES; i++) {
+        const struct cs_process_progress *process = &progress->process[i];
+        if (!used_device(process))
+            continue;
+        listed[count++] =
+            (struct cs_simulated_process){.pid = (pid_t)process->pid,
+                                          .device_peak = (int64_t)process->peak_bytes,
+                                          .launches = (int64_t)process->convolutions,
+                                          .reported = left_report(result, (pid_t)process->pid)};
+        if (!most || process->peak_bytes > most->peak_bytes)
+            most = process;
+    }
+    if (count > 0)
+        memcpy(result->process, listed, sizeof *listed * (size_t)count);
+    result->processes = count + (int)progress->unlisted;
+    return most;
 }
 
 /* The report of the process that held most. */
@@ -86,44 +128,6 @@ static bool read_reports(const struct cs_simulated_run *run, struct cs_simulated
     return good;
 }
 
-/* The library's summary outlives more ends than the device's report: that of most calls. */
-static void find_summary(const struct cs_simulated_run *run, struct cs_simulated_result *result)
-{
-    char pattern[PATH_MAX + 32];
-    glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/summary.*.json", run->folder);
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        cJSON *summary = read_json(found.gl_pathv[i]);
-        if (summary && (!result->summary || number(summary, "totals.calls") >
-                                                number(result->summary, "totals.calls"))) {
-            cJSON_Delete(result->summary);
-            result->summary = summary;
-            result->pid = (pid_t)atol(strrchr(found.gl_pathv[i], '/') + strlen("/summary."));
-        } else {
-            cJSON_Delete(summary);
-        }
-    }
-    globfree(&found);
-}
-
-/* Processes that left no report were killed, or ended without a word: what the device noted of them
- * last. */
-static void take_progress(const struct cs_simulated_run *run, struct cs_simulated_result *result)
-{
-    struct cs_simulated_progress progress;
-    if (!cs_simulated_progress_read(run, &progress))
-        return;
-    result->used = progress.peak_bytes > 0 || progress.kernels > 0 || progress.convolutions > 0;
-    result->cut_short = result->used;
-    result->planned = true; /* as far as it is known */
-    result->device_peak = (int64_t)progress.peak_bytes;
-    result->kernels = (int64_t)progress.kernels;
-    result->launches = (int64_t)progress.convolutions;
-    find_summary(run, result);
-}
-
 /* A file of that process; it need not be there. */
 static cJSON *read_of(const struct cs_simulated_run *run, const char *kind, pid_t pid)
 {
@@ -134,6 +138,44 @@ static cJSON *read_of(const struct cs_simulated_run *run, const char *kind, pid_
         return NULL;
     fclose(there);
     return read_json(path);
+}
+
+/* A process that was killed, or called _exit: the figures that the device noted of it last. */
+static void take_process(const struct cs_process_progress *process,
+                         struct cs_simulated_result *result)
+{
+    result->used = result->cut_short = result->planned = true;
+    result->pid = (pid_t)process->pid;
+    result->kernels = (int64_t)process->kernels;
+    result->launches = (int64_t)process->convolutions;
+    result->largest_workspace = (int64_t)process->largest_workspace;
+    result->tensor_bytes = (int64_t)process->tensor_bytes;
+    result->nanoseconds = (int64_t)process->nanoseconds;
+    result->refused = (int64_t)process->refused;
+    result->missing_bytes =
+        (int64_t)(process->last_refused_bytes + process->last_refused_live) - result->capacity;
+}
+
+/* What the processes of the run noted together, also those that left no report. */
+static void take_progress(const struct cs_simulated_run *run, struct cs_simulated_result *result)
+{
+    struct cs_simulated_progress progress;
+    if (!cs_simulated_progress_read(run, &progress))
+        return;
+    const struct cs_process_progress *most = list_processes(&progress, result);
+    if (!most)
+        return;
+    result->sum_is_exact = true;
+    result->device_peak = (int64_t)progress.peak_bytes;
+    if (result->report && number(result->report, "peak_bytes") >= (int64_t)most->peak_bytes)
+        return;
+    take_process(most, result);
+    cJSON_Delete(result->report);
+    result->report = NULL;
+    cJSON_Delete(result->summary);
+    result->summary = read_of(run, "summary", result->pid);
+    cJSON_Delete(result->framework_peaks);
+    result->framework_peaks = read_of(run, "python", result->pid);
 }
 
 static void take_report(struct cs_simulated_result *result)
@@ -190,8 +232,7 @@ bool cs_simulated_result_read(const struct cs_simulated_run *run,
         result->framework_peaks = read_of(run, "python", result->pid);
     }
     take_report(result);
-    if (!result->report)
-        take_progress(run, result);
+    take_progress(run, result);
     take_told(result);
     result->limited = result->status != 0 && result->refused <= 0 &&
                       cs_simulated_result_refusal(run, result->refusal, sizeof result->refusal);
@@ -257,7 +298,7 @@ static bool append(char *text_p, size_t size, size_t *length_p, const char *form
     va_start(list, format);
     vsnprintf(one, sizeof one, format, list);
     va_end(list);
-    if (strlen(between) + strlen(one) + sizeof ", ..." > size - *length_p)
+    if (strlen(between) + strlen(one) >= size - *length_p)
         return false;
     *length_p += (size_t)sprintf(text_p + *length_p, "%s%s", between, one);
     return true;
@@ -276,7 +317,7 @@ int64_t cs_simulated_result_names(const struct cs_simulated_result *result, cons
             break;
         shown++;
     }
-    if (shown < names)
+    if (shown < names && length + sizeof ", ..." < size)
         snprintf(text_p + length, size - length, "%s...", length > 0 ? ", " : "");
     return names;
 }
@@ -300,7 +341,7 @@ int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, ch
         shown += !full;
         reads += count > 0 ? count : 0;
     }
-    if (shown < cJSON_GetArraySize(list))
+    if (shown < cJSON_GetArraySize(list) && length + sizeof ", ..." < size)
         snprintf(text_p + length, size - length, "%s...", length > 0 ? ", " : "");
     return reads;
 }

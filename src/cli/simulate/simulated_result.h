@@ -2,18 +2,16 @@
 #ifndef CS_CLI_SIMULATE_SIMULATED_RESULT_H
 #define CS_CLI_SIMULATE_SIMULATED_RESULT_H
 
+#include "cli/simulate/simulated_progress.h"
 #include "cli/simulate/simulation.h"
 #include <stdio.h>
 
 struct cJSON;
 
-enum {
-    CS_MOST_PROCESSES = 16
-};
-
 struct cs_simulated_process {
     pid_t pid;
     int64_t device_peak, launches;
+    bool reported; /* it left a report: it was not killed, nor did it call _exit */
 };
 
 /* Numbers are -1 where nothing reported them. Of several processes that used the device, those of
@@ -22,7 +20,7 @@ struct cs_simulated_result {
     int status;     /* of the program: see cs_simulated_run */
     double seconds; /* that it took here */
     bool used;      /* a process used the device; else all that follows is empty */
-    bool cut_short; /* they left no report: figures are what the device noted last */
+    bool cut_short; /* the one that held most left no report: figures are what the device noted */
     int processes;  /* how many did */
     struct cs_simulated_process process[CS_MOST_PROCESSES];
     bool sum_is_exact; /* device_peak is what they held at once; else the sum of their peaks */
@@ -76,8 +74,8 @@ int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *resu
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text, size_t size);
 
-/* The reads of values that were never computed, as PyTorch's hook reports them. Returns their number;
- * `text` lists "operation at file:line function count". */
+/* The reads of values that were never computed, as PyTorch's hook reports them. Returns their
+ * number; `text` lists "operation at file:line function count". */
 int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, char *text,
                                     size_t size);
 

@@ -1,5 +1,6 @@
 /* cudaMalloc and its kin. */
 #include "cudart_context.h"
+#include "cudart_record.h"
 
 static cudaError_t allocate(const char *function, enum simdev_place place, enum simdev_kind kind,
                             void **ptr, size_t bytes)
@@ -142,7 +143,9 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess) {
         *total_bytes = simdev_device_capacity();
-        *free_bytes = *total_bytes - simdev_mem_totals(simdev_context_device()).live_bytes;
+        const size_t held =
+            simdev_mem_totals(simdev_context_device()).live_bytes + simdev_record_others();
+        *free_bytes = held < *total_bytes ? *total_bytes - held : 0;
     }
     return simdev_leave(error);
 }

@@ -225,14 +225,16 @@ bool simdev_mem_count(int device, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     const size_t capacity = simdev_device_capacity();
-    const bool fits = bytes <= capacity && of_device[device].live_bytes <= capacity - bytes;
+    const size_t held = of_device[device].live_bytes + simdev_record_others();
+    const bool fits = bytes <= capacity && held <= capacity - bytes;
     if (fits) {
         add(&totals, bytes);
         add(&of_device[device], bytes);
         simdev_record_memory(&totals);
     } else {
-        refuse(&totals, bytes, of_device[device].live_bytes);
-        refuse(&of_device[device], bytes, of_device[device].live_bytes);
+        refuse(&totals, bytes, held);
+        refuse(&of_device[device], bytes, held);
+        simdev_record_refused(&totals);
     }
     pthread_mutex_unlock(&lock);
     return fits;

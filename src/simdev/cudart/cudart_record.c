@@ -20,24 +20,102 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char magic[8] = "simdev1";
-static struct simdev_progress *progress; /* written by init only */
-static FILE *record;                     /* likewise; stdio has its own lock */
+static const char magic[8] = "simdev2";
+/* Written by init only. */
+static struct simdev_progress *progress;
+static struct simdev_process *own; /* NULL: no file, or it had no room */
+static int progress_file = -1;
+static FILE *record; /* likewise; stdio has its own lock */
 static atomic_size_t live;
 
+static struct flock lock_of(size_t index)
+{
+    return (struct flock){
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)index, .l_len = 1};
+}
+
+/* Enters this process. The lock ends with the process, also when it is killed. */
+static void enter(void)
+{
+    own = NULL;
+    for (size_t i = 0; i < SIMDEV_MOST_PROCESSES && !own; i++) {
+        unsigned long long unused = 0;
+        struct flock taken = lock_of(i);
+        if (!atomic_compare_exchange_strong(&progress->process[i].pid, &unused,
+                                            (unsigned long long)getpid()))
+            continue;
+        own = &progress->process[i];
+        (void)fcntl(progress_file, F_SETLK, &taken);
+    }
+    if (!own)
+        atomic_fetch_add(&progress->unlisted, 1);
+}
+
+/* The file stays open, because a process that closes it loses its locks. */
 static bool map_progress(const char *path)
 {
-    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    const bool sized = file >= 0 && ftruncate(file, sizeof(*progress)) == 0;
-    void *map = sized ? mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
-                      : MAP_FAILED;
-    if (map == MAP_FAILED)
+    if (progress_file >= 0)
+        close(progress_file); /* of the process that this run was forked from */
+    progress_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const bool sized = progress_file >= 0 && ftruncate(progress_file, sizeof(*progress)) == 0;
+    void *map =
+        sized ? mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED, progress_file, 0)
+              : MAP_FAILED;
+    if (map == MAP_FAILED) {
         simdev_violation("SIMDEV_PROGRESS %s: %s", path, strerror(errno));
-    else
-        progress = memcpy(map, magic, sizeof(magic));
-    if (file >= 0)
-        close(file);
-    return map != MAP_FAILED;
+        return false;
+    }
+    progress = memcpy(map, magic, sizeof(magic));
+    enter();
+    return true;
+}
+
+/* Subtracts the bytes of processes that have ended. */
+static void subtract_ended(void)
+{
+    for (size_t i = 0; i < SIMDEV_MOST_PROCESSES; i++) {
+        struct simdev_process *process = &progress->process[i];
+        struct flock held = lock_of(i);
+        if (process == own || atomic_load(&process->live_bytes) == 0)
+            continue;
+        if (fcntl(progress_file, F_GETLK, &held) == 0 && held.l_type == F_UNLCK)
+            atomic_fetch_sub(&progress->live_bytes, atomic_exchange(&process->live_bytes, 0));
+    }
+}
+
+static void raise_to(atomic_ullong *most, unsigned long long value)
+{
+    unsigned long long before = atomic_load(most);
+    while (value > before && !atomic_compare_exchange_weak(most, &before, value))
+        ;
+}
+
+/* A process that is not listed adds its bytes to the sum only. */
+static void share(size_t bytes)
+{
+    static atomic_ullong unlisted;
+    atomic_ullong *mine = own ? &own->live_bytes : &unlisted;
+    const unsigned long long change = bytes - atomic_load(mine);
+    if (atomic_load(&progress->live_bytes) + change > atomic_load(&progress->peak_bytes))
+        subtract_ended();
+    const unsigned long long before = atomic_exchange(mine, bytes);
+    const unsigned long long sum =
+        atomic_fetch_add(&progress->live_bytes, bytes - before) + bytes - before;
+    raise_to(&progress->peak_bytes, sum);
+    if (own)
+        raise_to(&own->peak_bytes, bytes);
+}
+
+size_t simdev_record_others(void)
+{
+    size_t others = 0;
+    if (!progress || simdev_device_count() > 1)
+        return 0;
+    subtract_ended();
+    for (size_t i = 0; i < SIMDEV_MOST_PROCESSES; i++)
+        if (&progress->process[i] != own)
+            others += atomic_load(&progress->process[i].live_bytes);
+    return others;
 }
 
 static bool open_record(const char *setting)
@@ -60,10 +138,8 @@ bool simdev_record_init(void)
 void simdev_record_memory(const struct simdev_mem_totals *totals)
 {
     atomic_store(&live, totals->live_bytes);
-    if (progress) {
-        atomic_store(&progress->live_bytes, totals->live_bytes);
-        atomic_store(&progress->peak_bytes, totals->peak_bytes);
-    }
+    if (progress)
+        share(totals->live_bytes);
     if (record)
         fprintf(record, "m %zu\n", totals->live_bytes);
 }
@@ -76,10 +152,35 @@ void simdev_record_block(const void *begin, size_t bytes)
         fprintf(record, "f %" PRIxPTR "\n", (uintptr_t)begin);
 }
 
+void simdev_record_refused(const struct simdev_mem_totals *totals)
+{
+    if (!own)
+        return;
+    atomic_store(&own->refused, totals->refused);
+    atomic_store(&own->last_refused_bytes, totals->last_refused_bytes);
+    atomic_store(&own->last_refused_live, totals->last_refused_live);
+}
+
+void simdev_record_traffic(size_t tensor_bytes, uint64_t nanoseconds)
+{
+    if (!own)
+        return;
+    atomic_fetch_add(&own->tensor_bytes, tensor_bytes);
+    atomic_fetch_add(&own->nanoseconds, nanoseconds);
+}
+
+void simdev_record_workspace(size_t bytes)
+{
+    if (own)
+        raise_to(&own->largest_workspace, bytes);
+}
+
 void simdev_record_kernel(void)
 {
     if (progress)
         atomic_fetch_add(&progress->kernels, 1);
+    if (own)
+        atomic_fetch_add(&own->kernels, 1);
 }
 
 void simdev_note_convolution(const struct simdev_convolution *convolution)
@@ -88,6 +189,8 @@ void simdev_note_convolution(const struct simdev_convolution *convolution)
     (void)simdev_usable();
     if (progress)
         atomic_fetch_add(&progress->convolutions, 1);
+    if (own)
+        atomic_fetch_add(&own->convolutions, 1);
     if (record)
         fprintf(record, "c %" PRIxPTR " %zu %zu %" PRIu64 " %zu %s\n",
                 (uintptr_t)convolution->workspace, convolution->workspace_bytes,

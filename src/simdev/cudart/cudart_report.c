@@ -94,6 +94,7 @@ void simdev_report_stream(void)
 
 void simdev_note_workspace(size_t bytes)
 {
+    simdev_record_workspace(bytes);
     pthread_mutex_lock(&lock);
     if (bytes > noted.largest_workspace)
         noted.largest_workspace = bytes;
@@ -104,7 +105,9 @@ void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
                          const struct simdev_cost *cost)
 {
     const struct simdev_work work = {.cost = *cost};
-    const double nanoseconds = (double)simdev_time_of_work(&work);
+    const uint64_t time = simdev_time_of_work(&work);
+    const double nanoseconds = (double)time;
+    simdev_record_traffic(tensor_bytes, time);
     pthread_mutex_lock(&lock);
     noted.traffic.tensor_bytes += (double)tensor_bytes;
     noted.traffic.workspace_bytes += (double)workspace_bytes;
