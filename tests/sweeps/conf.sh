@@ -24,7 +24,7 @@ printf '%s\n' "$links" | sed '/^$/d' | sed 's/^/# /'
 [ -z "$links" ]
 check 4 "what the documents link to exists" $?
 # Those need NVIDIA's cudnn-frontend, Chromium, a million calls.
-slow=$(grep -L '^# bats test_tags=quick' tests/system/*.bats | grep -vE '/(cudnn_frontend|report_page|soak)\.bats$')
+slow=$(grep -L '^# bats test_tags=quick' tests/system/*.bats | grep -vE '/(cudnn_frontend|frameworks|report_page|soak)\.bats$')
 printf '%s\n' "$slow" | sed '/^$/d' | sed 's/^/# /'
 [ -z "$slow" ]
 check 5 "every bats suite has a test for the short run" $?

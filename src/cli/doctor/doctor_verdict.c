@@ -48,6 +48,14 @@ static int print_served(const struct cs_doctor *doctor)
     return count;
 }
 
+static bool is_any_served(const struct cs_doctor *doctor)
+{
+    for (size_t i = 0; i < doctor->subjects; i++)
+        if (served(&doctor->subject[i]))
+            return true;
+    return false;
+}
+
 void cs_doctor_verdict(const struct cs_doctor *doctor)
 {
     const struct cs_finding *fatal = first_fatal(doctor);
@@ -59,6 +67,8 @@ void cs_doctor_verdict(const struct cs_doctor *doctor)
         printf("This will not work: %s: %s.\n", fatal->subject, fatal->text);
         return;
     }
+    if (doctor->driver && is_any_served(doctor))
+        puts("To compare results and times on this GPU: convshim verify");
     bool is_served = print_served(doctor), simulate = is_served && !doctor->driver;
     if (is_served)
         printf(" %s be intercepted%s%s", doctor->driver ? "will" : "would",
@@ -70,6 +80,4 @@ void cs_doctor_verdict(const struct cs_doctor *doctor)
     else
         printf("convshim is installed; no framework that uses cuDNN was found");
     puts(simulate ? "; there is no GPU here: convshim simulate -- COMMAND" : ".");
-    if (is_served && doctor->driver)
-        puts("Is it safe and fast on this GPU? convshim verify");
 }

@@ -390,7 +390,8 @@ static void conclusion_follows_from_the_findings(void)
                                           {.severity = CS_WARNING},
                                           {.severity = CS_FATAL, .subject = "it", .text = "no"}};
     static const char both[] =
-        "\nPyTorch 2.15.0 with cuDNN 9.26.0, Program with cuDNN 9.19.0 will be intercepted";
+        "\nTo compare results and times on this GPU: convshim verify\n"
+        "PyTorch 2.15.0 with cuDNN 9.26.0, Program with cuDNN 9.19.0 will be intercepted";
     static const struct {
         size_t first, subjects, findings;
         bool commanded, channels_last, running;
