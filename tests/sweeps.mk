@@ -13,7 +13,7 @@ GPUS    ?= GPUS="t4 h200"
 POLICIES ?= fit
 
 random    = random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
-sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
+sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward fit' \
             caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
             published_times='tests/sweeps/published_times.py $(B)' \
             prices='tests/sweeps/prices.py $(B)' same_code='LAYERS=1 tests/sweeps/same_code.py $(B) a100'
