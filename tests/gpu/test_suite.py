@@ -251,7 +251,7 @@ def check_predictions(data, verdict):
     """Every measured layer is predicted, untiled and tiled; the resulting order has no meaning for a GPU."""
     points = data["predictions"]["points"]
     axes = {point["axis"] for point in points}
-    assert "-" in axes and axes & set("NDHW"), f"tilings: {axes}"
+    assert "-" in axes and len(axes) > 1, f"tilings: {axes}"
     assert all(point["us"] > 0 and point["predicted_us"] > 0 for point in points)
     rank = data["predictions"]["rank"]
     same(rank["points"], len(points))
