@@ -85,7 +85,7 @@ complete_bash()
     expect_equal "options" "$(complete_bash convshim report --ta)" "--table "
     expect_equal "words of a help text" "$(complete_bash convshim report --format '')" "text json csv markdown "
     expect_equal "words of options.def" "$(complete_bash convshim run --log '')" "off error warn info debug "
-    expect_equal "policies" "$(complete_bash convshim run --policy f)" "fast fit fixed "
+    expect_equal "policies" "$(complete_bash convshim run --policy f)" "fit fixed "
     expect_equal "presets" "$(PATH=$BUILD:$PATH complete_bash convshim run --preset th)" "threads "
     expect_equal "devices" "$(PATH=$BUILD:$PATH complete_bash convshim predict --device rtx409)" "rtx4090 "
     touch "a file.json"
