@@ -122,7 +122,7 @@ expect_no_bypass()
     expect_no_bypass 2
 }
 
-@test "more than fit on a line: the first ones, then dots" {
+@test "many libraries: all that the record holds are named" {
     need_deepbind
     local words=() i
     copies libwork_lazy.so libplain.so
@@ -131,7 +131,7 @@ expect_no_bypass()
         words+=(deep "libbound_past_the_preload_$i.so")
     done
     SUMMARY=text bypass "${words[@]}" plain libplain.so
-    expect_line shimmed.err ' libbound_past_the_preload_1\.so, libbound_past_the_preload_2\.so,\.\.\.$'
+    expect_line shimmed.err ' libbound_past_the_preload_1\.so, libbound_past_the_preload_2\.so,'
     expect_line shimmed.err 'their convolutions are not intercepted \(.*\)$'
 }
 
