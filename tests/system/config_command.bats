@@ -174,7 +174,8 @@ END
         '16: rule none: skip = yes leaves its other settings without effect$'
     printf 'trace_limit = 1MiB\npolicy = fixed\nprice = 8\nmax_slowdown = 2\n' >limit.ini
     advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
-        '3: price has no effect: it counts only with a policy other than fixed$'
+        '3: price has no effect: it counts only with a policy other than fixed$' \
+        '4: max_slowdown has no effect: it counts only with a policy other than fixed$'
     printf 'policy = fixed\nmax_slowdown = 2\n' >fixed.ini
     advice fixed.ini '2: max_slowdown has no effect: it counts only with a policy other than fixed$'
     cat >good.ini <<'END'
