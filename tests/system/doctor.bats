@@ -247,8 +247,8 @@ expect_no_finding()
     doctor 1 sh dropped.sh
     expect_finding warning program 'dropped\.sh: sets LD_PRELOAD anew in line 2'
     expect_equal "verdict" "$(tail -n 1 doctor.out)" "PyTorch 2.10.0 with cuDNN 9.15.1 would be intercepted, with limits: see the warnings; there is no GPU here: convshim simulate -- COMMAND"
-    doctor 1 sh missing.sh
-    expect_finding warning program 'missing\.sh: cannot be read: '
+    doctor 2 sh missing.sh
+    expect_finding fatal program 'missing\.sh: cannot be read: '
     doctor 2 python3 missing.py
     expect_finding fatal program 'missing\.py: there is no such file to run'
     expect_equal "verdict" "$(tail -n 1 doctor.out)" "This will not work: missing.py: there is no such file to run."
