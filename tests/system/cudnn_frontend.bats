@@ -154,7 +154,10 @@ split="filter f16 (benchmark )?workspace"
 
 @test "Python: plans written to JSON and read back keep the reported size and run in tiles" {
     in_python json forward
-    expect_tiles
+    # cudnn-frontend runs a plan that it reads once with the same address for all tensors: on the fallback plan.
+    expect_equal "calls tiled" "$(counted tiled)" 2
+    expect_equal "calls that ran on the fallback plan" "$(counted fallback)" 2
+    expect_equal "failed calls" "$(counted failed)" 0
     expect_equal "calls not tiled as JSON" "$(not_tiled_because FROM_JSON)" 0
     expect_true "largest workspace without the library" "$(largest plain.out) > limit"
     expect_true "largest workspace with the library" "$(largest shimmed.out) <= limit"
