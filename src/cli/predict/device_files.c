@@ -19,7 +19,8 @@ static int64_t number_of(const cJSON *root, const char *name)
     return number >= 1 && number <= 0x1p53 ? (int64_t)number : 0;
 }
 
-/* What we read ourselves; the rest is cuDNN's to judge. What is wrong with it; NULL: nothing. */
+/* Reads the fields of the profile that convshim uses; cuDNN checks the others. Returns the error as
+ * text, or NULL. */
 static const char *read_profile(struct cs_device_file *profile)
 {
     const char *why = NULL;
@@ -38,8 +39,8 @@ static const char *read_profile(struct cs_device_file *profile)
     return why;
 }
 
-/* What cuDNN would take and plan nonsense for, or would not survive: it copies the name into 256
- * bytes. NULL if there is no such thing. */
+/* Checks values that cuDNN accepts without an error: with them its plans are wrong, or it crashes
+ * (it copies the name into 256 bytes). Returns the error as text, or NULL. */
 static const char *unsound(const struct cs_device_file *profile)
 {
     enum {

@@ -1,5 +1,5 @@
-/* Device profiles: what cuDNN has to know of a GPU to plan for it, as JSON files (conf/devices,
- * with their sources). */
+/* Device profiles: the properties of a GPU that cuDNN needs to plan for it, as JSON files
+ * (conf/devices, with their sources). */
 #ifndef CS_CLI_PREDICT_DEVICE_FILES_H
 #define CS_CLI_PREDICT_DEVICE_FILES_H
 
@@ -20,8 +20,9 @@ struct cs_device_file {
     char *source;                    /* where the numbers come from; owned, may be NULL */
 };
 
-/* Loads the profile of a name in a folder of profiles, or a file: what ends with ".json" or has a
- * slash. `folder` NULL: those installed with the program. False, with a line in `error`. */
+/* Loads a profile. `device` is a name in a folder of profiles, or a file if it ends with ".json" or
+ * contains a slash. `folder` NULL: the profiles installed with the program. Returns false on
+ * errors, with a line in `error`. */
 bool cs_device_file_load(const char *device, const char *folder, struct cs_device_file *profile,
                          char error[CS_DEVICE_FILE_ERROR]);
 void cs_device_file_fini(struct cs_device_file *profile);

@@ -1,6 +1,7 @@
-/* A rule of thumb for where there is no cuDNN: tensor-core engines convert channels-first tensors
- * to channels-last copies, and pad channels to a multiple of eight, in the workspace. What cuDNN
- * requires may be less (engines without workspace) or several times more (sums split over parts).
+/* An estimate of the workspace for machines without cuDNN: tensor-core engines convert
+ * channels-first tensors to channels-last copies, and pad channels to a multiple of eight, in the
+ * workspace. The workspace that cuDNN requires may be smaller (engines without workspace) or
+ * several times larger (sums split over parts).
  */
 #ifndef CS_CLI_PREDICT_ESTIMATE_H
 #define CS_CLI_PREDICT_ESTIMATE_H

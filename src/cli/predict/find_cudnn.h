@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Opens the cuDNN of `path`, a file or a folder; NULL: what the loader finds, else what the python3
- * on PATH has (nvidia/cudnn/lib), else what scripts/bootstrap found for the tree that this program
- * was built in. False, with a line in `error`, if there is none. Runs python3. */
+/* Opens the cuDNN of `path`, a file or a folder. `path` NULL: the cuDNN that the loader finds, else
+ * that of the python3 on PATH (nvidia/cudnn/lib), else that which scripts/bootstrap found for the
+ * source tree of this program. Returns false, with a line in `error`, if there is none. Runs
+ * python3. */
 bool cs_find_cudnn(const char *path, char *error, size_t size);
 
 /* How to get one: a line for people. */

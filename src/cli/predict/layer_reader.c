@@ -1,5 +1,5 @@
-/* Turns the named text fields of one row, from whatever format, into a layer; collects what is
- * wrong with it. */
+/* Converts the named text fields of one row, of any format, to a layer, and reports the errors in
+ * it. */
 #include "cli/predict/layer_reader.h"
 
 #include "cli/common/cli.h"

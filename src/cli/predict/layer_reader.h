@@ -17,14 +17,14 @@ struct cs_record {
     const char *value[CS_FIELDS];
 };
 
-/* What a reader works on. */
+/* The state of a reader: the layers read so far, the source and its notes. */
 struct cs_layer_reader {
     struct cs_layers *layers;
     const char *path;
     const struct cs_layer_rules *rules;
     cs_layers_note_fn *note;
     void *ctx;
-    const char *unit; /* what lines are called: "", or "element " */
+    const char *unit; /* the noun for a line in notes: "", or "element " */
     int notes;        /* made so far */
 };
 
@@ -35,11 +35,11 @@ const char *cs_layer_field_name(enum cs_field field);
 /* True if a record has to have it, under the command's options. */
 bool cs_layer_field_required(enum cs_field field, const struct cs_layer_rules *rules);
 
-/* Notes a name that is no field's, with the nearest; `what`: "column" or "key". */
+/* Reports a name that is not a field, with the nearest field name. `what`: "column" or "key". */
 void cs_layer_reader_unknown(struct cs_layer_reader *reading, int64_t line, const char *what,
                              const char *name);
 
-/* Adds the record to the layers, or notes what is wrong with it. */
+/* Adds the record to the layers, or reports the error in it. */
 void cs_layer_reader_add(struct cs_layer_reader *reading, const struct cs_record *record,
                          int64_t line);
 

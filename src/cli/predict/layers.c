@@ -1,4 +1,4 @@
-/* A list of layers that grows, whatever it is read from. */
+/* A growing list of layers, for all input formats. */
 #include "cli/predict/layers.h"
 
 #include "cli/predict/layer_reader.h"

@@ -1,5 +1,5 @@
 /* Lists of convolutions: the layers of models, from CSV (tests/data/conv_layers.csv) or JSON, and
- * what the library saw, from its JSON summary (docs/summary.md). */
+ * the calls that the library recorded, from its JSON summary (docs/summary.md). */
 #ifndef CS_CLI_PREDICT_LAYERS_H
 #define CS_CLI_PREDICT_LAYERS_H
 
@@ -16,14 +16,14 @@ struct cs_layers {
     size_t count, room;
 };
 
-/* What stands for what a list does not say, and what is taken in place of what it says. */
+/* Defaults for values that a list omits, and values that replace those of a list. */
 struct cs_layer_rules {
-    enum cs_order layout;               /* of layers that say none */
+    enum cs_order layout;               /* of layers without one */
     const enum cs_direction *direction; /* of all layers; NULL: their own */
     const enum cs_dtype *dtype;
 };
 
-/* One line about something wrong, as "PATH:LINE: what". */
+/* Receives one line about an error, as "PATH:LINE: message". */
 typedef void cs_layers_note_fn(void *ctx, const char *line);
 
 /* Reads a list. Every wrong line makes a note, up to a handful; then and if nothing is in it the

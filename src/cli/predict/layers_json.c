@@ -22,7 +22,7 @@ static bool number_text(const cJSON *item, char text[NUMBER_TEXT])
     return true;
 }
 
-/* What is misspelt would be taken for its default. */
+/* Refuses unknown keys: a misspelt key would otherwise have its default value without an error. */
 static bool knows_keys(struct cs_layer_reader *reading, const cJSON *object, int64_t number)
 {
     const cJSON *item;
@@ -72,7 +72,7 @@ static int64_t line_of(const char *text, const char *end)
     return line;
 }
 
-/* What option trace writes is an array of events, perhaps without its end. */
+/* Option trace writes an array of events; its end may be missing. */
 static bool is_trace(const char *text)
 {
     static const char event[] = "{\"ph\":", events[] = "{\"traceEvents\":";

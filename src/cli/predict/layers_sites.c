@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    ALIGNMENT = 16 /* bytes: what frameworks' allocators give, and more */
+    ALIGNMENT = 16 /* bytes: the allocators of frameworks align to this or more */
 };
 
 static const cJSON *member(const cJSON *object, const char *name)
@@ -63,7 +63,7 @@ static bool read_window(const cJSON *object, struct cs_problem *problem)
            read_number(member(object, "groups"), &problem->groups);
 }
 
-/* What the options say of all layers takes the place of what the site says. */
+/* Reads the problem of a site. Values of the options, for all layers, replace those of the site. */
 static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules,
                          struct cs_problem *problem)
 {
@@ -86,8 +86,8 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
     return cs_problem_check(problem) == CS_OK;
 }
 
-/* What the legacy API is asked about may be run by another engine, as a site of its own: only what
- * ran is a layer. */
+/* Only sites with calls are layers. A query of the legacy API makes a site, too; another engine may
+ * run the convolution, as a separate site. */
 static bool never_ran(const cJSON *site)
 {
     int64_t calls;

@@ -64,7 +64,8 @@ static struct cs_cost untiled_cost(const struct cs_problem *problem, int64_t req
     return cs_cost_of(plan, profile);
 }
 
-/* What tiles cost: memory read again, and time as the library's own model predicts it. */
+/* Computes the cost of tiles: the bytes read again, and the time that the library's own model
+ * predicts. */
 static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor *vendor,
                         struct cs_prediction *prediction)
 {
@@ -121,8 +122,7 @@ static void decide(const struct cs_predictor *predictor, const struct cs_problem
     prediction->status = decision->reason == CS_REASON_HOST_MEMORY ? CS_NOMEM : prediction->status;
 }
 
-/* Problems by what they are; equal ones of a program stand side by side, the first of them first.
- */
+/* A problem with its sort key. Sorting makes equal problems of a program adjacent, by index. */
 struct place {
     const struct cs_problem *problem;
     const struct place *first; /* of those that are equal */
@@ -139,7 +139,7 @@ struct work {
     size_t count;
     atomic_size_t next;
     atomic_bool failed;
-    pthread_mutex_t lock; /* of what follows, and of progress */
+    pthread_mutex_t lock; /* protects the members below, and progress */
     pthread_cond_t decided;
     size_t done; /* places that are decided about, in their order */
     struct cs_peak_level level;
@@ -225,7 +225,8 @@ static int threads_for(const struct cs_predictor *predictor, size_t problems)
     return (size_t)threads > problems ? (int)problems : threads;
 }
 
-/* The calling thread works, too: it is enough if no other can be had. */
+/* Runs the work on several threads. The calling thread works, too, so that it is sufficient if no
+ * other thread can be created. */
 static void run_all(struct work *work)
 {
     pthread_t thread[MOST_THREADS];

@@ -1,7 +1,7 @@
-/* What convolutions will take on a GPU: cuDNN's own answer, and the library's own decision about
- * it after those before it in the list. Many at once, on as many threads as the machine has cores;
- * equal problems of a program are asked once. The
- * same problems give the same predictions, whatever the threads do. */
+/* Predicts the memory and time of convolutions on a GPU: cuDNN's answer, and the library's
+ * decision, made after those of all earlier problems of the list. Several threads query cuDNN, by
+ * default one a core. Equal problems of a program are queried once. Predictions depend on the
+ * problems only, not on the order in which threads run. */
 #ifndef CS_CLI_PREDICT_PLAN_LAYERS_H
 #define CS_CLI_PREDICT_PLAN_LAYERS_H
 
@@ -10,7 +10,7 @@
 #include "decide/by_rules.h"
 #include "decide/decide.h"
 
-/* What predictions depend on beside the problem. */
+/* The inputs of predictions other than the problem. */
 struct cs_predictor {
     const char *profile; /* the device's JSON */
     enum cs_ask_mode mode;
@@ -34,7 +34,7 @@ struct cs_prediction {
         offer;    /* the engine that a framework takes; of an estimate only .workspace */
     int64_t peak; /* floor and workspace; INT64_MAX beyond 64 bits */
     struct cs_decision decision;
-    int64_t tiled_peak;  /* floor and what convshim reports */
+    int64_t tiled_peak;  /* floor plus reported workspace */
     int64_t halo;        /* bytes of x and y that tiles read again */
     double seconds;      /* that the call takes as it is, by decide/cost.h; 0: not known */
     double most_seconds; /* the same at the upper end of the range */

@@ -1,4 +1,4 @@
-/* `convshim predict`: reads the layers, plans them, chooses what to print. */
+/* `convshim predict`: reads the layers, plans them and selects the output. */
 #include "cli/predict/predict.h"
 
 #include "base/checked.h"
@@ -47,8 +47,8 @@ static bool read_windows(const struct cs_predict_options *options, int spatial,
            read_window("dilation", options->dilation, 1, spatial, 1, shape->dilation);
 }
 
-/* What the shape does not hold: how many channels the filter takes. Extents below 1 are somebody
- * else's to refuse. */
+/* Checks the number of channels of the filter, which the shape does not contain. cs_shape_problem
+ * refuses the other extents below 1. */
 static bool check_channels(const struct cs_shape *shape, int64_t per_group)
 {
     int64_t channels;
@@ -92,7 +92,8 @@ static bool read_shape(const struct cs_predict_options *options, struct cs_shape
     return read_windows(options, dims - 2, shape) && check_channels(shape, filter[1]);
 }
 
-/* The text has all; options say what it leaves out. */
+/* Reads a shape from text that contains all of the convolution. Options provide the type, direction
+ * and layout that the text omits. */
 static bool read_shape_text(const struct cs_predict_options *options, struct cs_shape *shape)
 {
     char error[ERROR_BYTES];
@@ -218,7 +219,8 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
 }
 
-/* What one convolution is asked beyond its numbers: why, and which engines. */
+/* Prints one convolution: its engines with --engines, else its page as text, or its row in other
+ * formats. */
 static bool print_one(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
     const struct cs_predict_options *options = results->options;
@@ -305,7 +307,8 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
                           : print(results, options->fits > 0 ? &fit : NULL);
 }
 
-/* A profile of somebody's own may lack what cuDNN requires to know. */
+/* Creates the engine list of the device. It fails if a profile written by a user lacks properties
+ * that cuDNN requires. */
 static bool find_device(struct cs_predict_results *results)
 {
     char error[ERROR_BYTES];

@@ -8,7 +8,7 @@
 #include "cli/predict/plan_layers.h"
 #include "config/config.h"
 
-/* What its user requires. */
+/* The parsed options of the command. */
 struct cs_predict_options {
     const char *input, *filter, *pad, *stride, *dilation, *groups; /* one convolution */
     const char *csv, *trace;                                       /* or a list */
@@ -22,7 +22,7 @@ struct cs_predict_options {
     bool estimate;
     const char *script;         /* as program */
     const char *file, *program; /* of options and rules; NULL: none, "": no program by name */
-    struct cs_config config;    /* what bears upon decisions; the rest means nothing here */
+    struct cs_config config;    /* only options that affect decisions are used */
     struct cs_rules rules;      /* of it, for the program */
     int64_t fits;               /* bytes; 0: not asked */
     bool engines, sweep;
@@ -34,8 +34,8 @@ struct cs_predict_options {
 /* Reads the command line. -1: go on; else the status to end with, and all is said. */
 int cs_predict_options(int argc, char **argv, struct cs_predict_options *options);
 
-/* Makes `run` answer for both cuDNNs, each in a process of its own, since two of them cannot be
- * loaded into one, and prints engines and workspaces of each layer side by side. The status. */
+/* Calls `run` for both cuDNNs, each in a separate process, since one process cannot load two of
+ * them. Prints engines and workspaces of each layer side by side. Returns the exit status. */
 int cs_predict_compare(struct cs_predict_options *options,
                        int (*run)(struct cs_predict_options *options));
 
@@ -50,7 +50,7 @@ struct cs_predict_results {
     bool unasked;                           /* an estimate, because no cuDNN was found */
 };
 
-/* What the layers of one model need, in bytes. */
+/* The memory that the layers of one model need, in bytes. */
 struct cs_predict_sum {
     const char *model;
     int64_t layers, tiled, unanswered;
@@ -79,7 +79,7 @@ bool cs_predict_fits(const struct cs_predict_results *results, const struct cs_p
  * ran out. */
 bool cs_predict_print(const struct cs_predict_results *results, const struct cs_predict_fit *fit);
 
-/* What --fits asked, in words. */
+/* Prints the answer to --fits as sentences. */
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out);
 
@@ -98,15 +98,16 @@ void cs_predict_print_advice(const struct cs_predict_results *results, const cha
 bool cs_predict_sweep(const struct cs_predict_results *results,
                       const struct cs_predictor *predictor, char *error, size_t size);
 
-/* What the parts of one convolution's page share: "a", "b", "fallback"; its first lines. */
+/* Shared by the parts of one convolution's page: the names of the modes ("a", "b", "fallback"), and
+ * its first lines. */
 extern const char *const cs_predict_modes[CS_ASK_MODES];
 void cs_predict_print_head(const struct cs_predict_results *results);
 
 /* One convolution for people. False if memory ran out. */
 bool cs_predict_print_one(const struct cs_predict_results *results);
 
-/* Every engine offered for one convolution; for people one line for all settings of an engine that
- * want the same. False if memory ran out. */
+/* Prints every engine offered for one convolution. Text output has one line for all settings of an
+ * engine that require the same workspace. Returns false if memory ran out. */
 bool cs_predict_print_engines(const struct cs_predict_results *results);
 
 /* "1x512x64x64 -> 512, window 3x3, stride 1, pad 1, f16 nchw, fwd"; returns text. */

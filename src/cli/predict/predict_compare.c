@@ -25,7 +25,7 @@ static const struct cs_column columns[] = {{"model", "model", CS_CELL_TEXT},
                                            {"reported_bytes_first", "convshim", CS_CELL_BYTES},
                                            {"reported_bytes_second", "then", CS_CELL_BYTES}};
 
-/* What a file holds, from its beginning; NULL: it is none. */
+/* Parses a file as JSON from its beginning. Returns NULL if it is not JSON. */
 static cJSON *read_answer(FILE *file)
 {
     char *text = NULL;
@@ -36,7 +36,8 @@ static cJSON *read_answer(FILE *file)
     return root;
 }
 
-/* In a process of its own. NULL: a line has said why. */
+/* Calls `run` with one cuDNN in a separate process. Returns its answer; NULL on errors, after
+ * printing a line. */
 static cJSON *ask(struct cs_predict_options *options, const char *cudnn,
                   int (*run)(struct cs_predict_options *options))
 {

@@ -1,5 +1,5 @@
-/* `convshim predict --engines`: all that the heuristics offer, which is what benchmark modes may
- * pick. */
+/* `convshim predict --engines`: all engines that the heuristics offer. Benchmark modes select among
+ * these. */
 #include "cli/predict/predict.h"
 #include "cudnn/standalone/engine_list.h"
 #include <stdio.h>

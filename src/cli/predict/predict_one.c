@@ -1,5 +1,5 @@
-/* What `convshim predict` prints for a single convolution: sizes, engine, tiles, and why the
- * workspace is needed. */
+/* The output of `convshim predict` for a single convolution: sizes, engine, tiles, and the reason
+ * for the workspace. */
 #include "cli/predict/predict.h"
 
 #include "account/account.h"

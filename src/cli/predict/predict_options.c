@@ -39,7 +39,7 @@ static bool refuse_value(enum option option, const char *value, const char *allo
     return false;
 }
 
-/* Options of the library mean here what they mean there. */
+/* Sets an option of the library; its values and their meaning are the library's. */
 static bool take_config(struct cs_predict_options *options, enum option option, const char *value)
 {
     const char *name = option == OPTION_MAX_SLOWDOWN ? "max_slowdown" : rows[option].name;
@@ -216,7 +216,7 @@ static void note(void *ctx, const char *line)
     cs_cli_complain("predict: %s", line);
 }
 
-/* What comes from no line of a file was said on the command line. */
+/* Prints a note about the options. A note without a line of a file is about the command line. */
 static void advise(void *ctx, const char *line)
 {
     static const char here[] = "built-in: ";
@@ -225,7 +225,8 @@ static void advise(void *ctx, const char *line)
     cs_cli_complain("predict: %s", given ? line + strlen(here) : line);
 }
 
-/* The file's options; what the command line says is to be read again over them. */
+/* Loads the file's options. The caller reads the command line again afterwards, because its options
+ * replace those of the file. */
 static bool load_file(struct cs_predict_options *options)
 {
     int notes = 0;

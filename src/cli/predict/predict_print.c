@@ -48,7 +48,7 @@ static const struct {
 
 enum {
     COLUMNS = sizeof shown / sizeof *shown,
-    ANSWER = 8, /* where begins what depends on an engine */
+    ANSWER = 8, /* the first column that depends on an engine */
     REASON = 17,
     ENGINE_TEXT = 24
 };
@@ -142,7 +142,7 @@ static void fill_row(const struct cs_predict_results *results, size_t i, char en
     fill_answer(results->options, prediction, row);
 }
 
-/* What the format shows of a list of columns or of a row. */
+/* Whether the output format contains a column. */
 static bool is_shown(const struct cs_predict_options *options, int column)
 {
     enum show show = shown[column].show;
@@ -317,7 +317,7 @@ static void write_text(void *ctx, const char *bytes, size_t size)
     fwrite(bytes, 1, size, ctx);
 }
 
-/* Closes what was opened in memory. False: memory ran out, and there is no text. */
+/* Closes a stream of open_memstream. Returns false, with *text NULL, if memory ran out. */
 static bool close_text(FILE *out, char **text)
 {
     bool whole = out && fflush(out) == 0 && !ferror(out);
@@ -347,7 +347,7 @@ static void add_advice(cJSON *root, const struct cs_predict_results *results)
     free(text);
 }
 
-/* What the decision was made among, as a summary has it; NULL if memory ran out. */
+/* The candidates of the decision, in the format of a summary. Returns NULL if memory ran out. */
 static cJSON *choices_of(const struct cs_prediction *prediction)
 {
     char *text = NULL;

@@ -53,8 +53,9 @@ struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results,
     return sum;
 }
 
-/* Of layers that do not fit without tiles, the least that is left beside the tensors: no setting
- * beyond that is safe. False: nothing is left beside some layer's. */
+/* Finds the workspace limit: of the layers that do not fit without tiles, the smallest memory that
+ * remains beside the tensors. No larger limit is safe. Returns false if no memory remains beside
+ * the tensors of a layer. */
 static bool find_workspace(const struct cs_predict_results *results, struct cs_predict_fit *fit)
 {
     int64_t fits = results->options->fits;

@@ -1,5 +1,5 @@
-/* The layers of each model as bars: what tensors need (floor), what convshim adds to that, what
- * cuDNN requires without it. One scale a model. */
+/* Draws the layers of each model as bars: the tensors (floor), the workspace with convshim, and the
+ * workspace saved. Each model has its own scale. */
 #include "cli/predict/predict.h"
 
 #include "base/json.h"
@@ -21,7 +21,7 @@ enum {
     SMALL = 11, /* sizes of fonts */
     LARGE = 14,
     LARGEST = 16,
-    PEAKS = 380 /* what follows a model's name */
+    PEAKS = 380 /* width of the text after a model's name */
 };
 
 static const double BOLD = 1.15; /* times as wide */
@@ -50,8 +50,8 @@ static double advance(char c)
     return c >= 'A' && c <= 'Z' ? 0.79 : 0.64;
 }
 
-/* One character as XML, `length` as cs_json_utf8_length has it. What XML does not have becomes a
- * question mark. */
+/* Writes one character as XML; `length` is the result of cs_json_utf8_length. Characters that XML
+ * does not permit become a question mark. */
 static void put_character(FILE *out, const char *c, size_t length)
 {
     static const char none[] = "\xef\xbf"; /* U+FFC0 to U+FFFF: nothing that a name has */

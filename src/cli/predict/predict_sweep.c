@@ -1,4 +1,4 @@
-/* `convshim predict --sweep`: what every workspace limit costs, so that its user can choose one. */
+/* `convshim predict --sweep`: the cost of each workspace limit, so that users can choose one. */
 #include "cli/predict/predict.h"
 
 #include "cli/common/json_output.h"

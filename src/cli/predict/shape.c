@@ -185,7 +185,7 @@ static bool set_extents(const struct cs_shape *shape, struct cs_problem *problem
     return true;
 }
 
-/* What is left after all that has a text of its own. */
+/* Refuses the remaining errors, after the checks that have their own error texts. */
 static bool check(const struct cs_problem *problem, char *error, size_t size)
 {
     enum cs_status status = cs_problem_check(problem);

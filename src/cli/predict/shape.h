@@ -28,7 +28,8 @@ bool cs_shape_direction(const char *text, enum cs_direction *direction_p);
 /* "fwd", "dgrad", "wgrad". */
 const char *cs_shape_direction_name(enum cs_direction direction);
 
-/* "f32", "f16", "bf16", and what frameworks call them: "float32", "fp16", "half" and so on. */
+/* Reads "f32", "f16", "bf16", and the names that frameworks use: "float32", "fp16", "half" and so
+ * on. */
 bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p);
 
 /* "nchw", "nhwc" and their like of other dimensions. */
@@ -41,9 +42,9 @@ int cs_shape_numbers(const char *text, int64_t *numbers, int limit);
 /* True if a text is meant to be a problem's as the summary writes it: it has an arrow. */
 bool cs_shape_is_text(const char *text);
 
-/* Reads such a text, "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw dgrad"; what it does not say of type,
- * direction and layout stays as it is in *shape_p, all else is 1, paddings 0. False, with a line in
- * `error`, if it is none. */
+/* Reads such a text, "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw dgrad". A type, direction or layout
+ * that it omits is unchanged in *shape_p; other omitted values are 1, paddings 0. Returns false,
+ * with a line in `error`, if the text is not a convolution. */
 bool cs_shape_text(const char *text, struct cs_shape *shape_p, char *error, size_t size);
 
 /* Packed tensors, aligned as frameworks' are (16 bytes), products in f32 (frameworks' default),

@@ -15,7 +15,8 @@ bool cs_shape_is_text(const char *text)
     return strstr(text, "->") != NULL;
 }
 
-/* Cuts the next word off; false at the end. What is too long becomes no word that is known. */
+/* Copies the next word and advances *text_p. Returns false at the end. A word that is too long is
+ * cut, and equals no known word. */
 static bool next_word(const char **text_p, char word[WORD])
 {
     const char *start = *text_p + strspn(*text_p, " \t");

@@ -1,4 +1,4 @@
-/* Explains in words what an engine needs its workspace for: conversion of layouts, padding of
+/* Explains the purposes of an engine's workspace as text: conversion of layouts, padding of
  * channels, precision. */
 #include "cli/predict/predict.h"
 
@@ -42,7 +42,7 @@ static bool is_channels_last(const struct cs_tensor *tensor)
 /* The same convolution on other tensors. */
 struct change {
     bool last;    /* with channels last, else first */
-    int64_t unit; /* of so many channels or a multiple */
+    int64_t unit; /* channels are padded to a multiple of it */
 };
 
 /* False if there is none. */
@@ -70,8 +70,9 @@ static bool apply(const struct cs_problem *problem, struct change change,
     return cs_problem_check(changed) == CS_OK;
 }
 
-/* What the chosen engine requires for a changed problem; what cuDNN requires there, where the
- * engine does not take it. -1: nothing is known. */
+/* Returns the workspace that the chosen engine requires for a changed problem. If the engine does
+ * not support that problem: the workspace of the engine that cuDNN chooses for it. -1: not known.
+ */
 static int64_t ask(struct cs_engine_list *list, const struct cs_prediction *prediction,
                    const struct cs_problem *changed)
 {
@@ -103,7 +104,8 @@ static bool operand_bytes(const struct cs_problem *problem, enum cs_operand oper
            cs_problem_tensor_bytes(&tensor, bytes_p) == CS_OK;
 }
 
-/* Which operands together are nearest to the workspace; the better of that and what was found. */
+/* Finds the operands with a total size nearest to the workspace. Returns them or `found`, whichever
+ * is nearer. */
 static struct copies find_copies(const struct cs_problem *problem, int64_t workspace, bool padded,
                                  struct copies found)
 {
@@ -170,7 +172,8 @@ static bool put_parts(const struct cs_problem *problem, const struct cs_predicti
     return true;
 }
 
-/* `last`: what the engine requires for channels-last tensors; -1 where that was not asked. */
+/* Prints the purpose of the remaining bytes. `last`: the workspace that the engine requires for
+ * channels-last tensors; -1 if that was not queried. */
 static void put_rest(const struct cs_problem *problem, const struct cs_prediction *prediction,
                      int64_t left, int64_t last, struct line *line)
 {
@@ -186,8 +189,8 @@ static void put_rest(const struct cs_problem *problem, const struct cs_predictio
         put(line, " (channels-last tensors: %s)", cs_table_bytes_text(other, last));
 }
 
-/* A share of what is left if the change makes a difference. Returns what is required then, -1 if
- * that is not known. */
+/* Prints the part of the remaining bytes that the change saves, if it saves any, and subtracts it
+ * from *left_p. Returns the workspace required after the change; -1 if that is not known. */
 static int64_t put_change(const struct cs_problem *problem, const struct cs_prediction *prediction,
                           struct cs_engine_list *list, struct change change, const char *what,
                           int64_t *left_p, struct line *line)

@@ -84,8 +84,8 @@ static size_t steps_of(const struct builder *builder, size_t calls, size_t lengt
     return count;
 }
 
-/* The last of the most usual length: warming up, benchmarks of engines and an evaluation now and
- * then are not what a step holds. */
+/* Selects the last step of the most frequent length. Steps of other lengths may contain warm-up,
+ * benchmarks of engines or an evaluation. */
 static void find_training_step(struct builder *builder, size_t calls)
 {
     struct cs_anatomy *anatomy = builder->anatomy;
@@ -206,7 +206,7 @@ static void weigh(struct builder *builder)
     }
 }
 
-/* Only what a backward call uses is held. */
+/* Whether outputs of the layer are held: only if it has a backward call. */
 static bool keeps(const struct cs_anatomy_layer *layer)
 {
     return layer->calls[CS_PASS_DGRAD] + layer->calls[CS_PASS_WGRAD] > 0;
@@ -225,7 +225,8 @@ static int64_t passing(struct builder *builder, const struct cs_anatomy_layer *l
     return bytes;
 }
 
-/* What a call leaves (forward: its output; of a filter: the gradient) is held while it runs. */
+/* Adds the result that remains after a call (forward: its output; wgrad: the filter's gradient): it
+ * is held while the call runs, too. */
 static void begin_call(struct builder *builder, struct cs_anatomy_layer *layer,
                        const struct cs_anatomy_site *site)
 {

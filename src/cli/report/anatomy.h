@@ -1,5 +1,6 @@
-/* What a run holds in memory, from the calls alone: filters, their gradients, outputs, inputs kept
- * for the gradients of filters, workspaces; in one step, per layer and in total, and over time.
+/* The memory that a run holds, derived from its calls: filters, their gradients, outputs, inputs
+ * kept for the gradients of filters, and workspaces. For one step: per layer, in total, and over
+ * time.
  *
  * Pure. Thread-safe. Bytes are those of elements, without gaps.
  *
@@ -29,7 +30,7 @@ enum cs_pass {
 struct cs_anatomy_site {
     enum cs_pass pass;
     int64_t x[5], w[5], y[5]; /* N C D H W; of w: K, C of one group, D, H, W */
-    int64_t window[13]; /* padding, stride, dilation and groups: what else tells layers apart */
+    int64_t window[13];       /* padding, stride, dilation, groups: layers differ in these, too */
     int64_t x_bytes, w_bytes, y_bytes;
     int64_t required, reported; /* workspace before and after, bytes */
 };
@@ -45,9 +46,9 @@ struct cs_anatomy_layer {
     int64_t held;  /* work in progress of the calculation */
 };
 
-/* What is held while a call of the step runs: filters, the gradients of filters made so
- * far, outputs that wait for the backward calls of their layer (none if it has none),
- * what the call reads or makes besides them, and its workspace. */
+/* The memory held while a call of the step runs: filters, the gradients of filters computed so far,
+ * outputs that the backward calls of their layer will use (none if it has none), other tensors that
+ * the call reads or writes, and its workspace. */
 struct cs_anatomy_moment {
     size_t site;
     int64_t before, after; /* bytes without and with convshim */

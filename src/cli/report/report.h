@@ -31,11 +31,11 @@ struct cs_report {
 /* Fills the sections of `report`, which has all else. A broken table shows when it is printed. */
 void cs_report_sections(struct cs_report *report);
 
-/* The same for two runs: what is different. */
+/* Fills the sections of `report` with the differences of two runs. */
 void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
                     const struct cs_run_summary *b);
 
-/* Adds the section of what was saved, which cs_report_sections has first. */
+/* Adds the section about savings, the first section of cs_report_sections. */
 void cs_report_conclude(struct cs_report *report);
 
 /* The value of an option in a run; "" if the summary does not say. */

@@ -1,4 +1,4 @@
-/* What the decisions of a run were made among, as a section of its report. */
+/* The candidates of a run's decisions, as a section of its report. */
 #include "cli/report/report.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* The first section of a report: what was saved, and what could be done better. */
+/* The first section of a report: the savings, and advice for larger ones. */
 #include "cli/report/report.h"
 
 #include "config/config.h"
@@ -26,7 +26,8 @@ static int64_t passed_for(const struct cs_run_summary *run, const char *id)
     return 0;
 }
 
-/* A limit so many times as large, as an option has it; "" where it is not known. */
+/* Multiplies the run's workspace limit by `times`, as the text of an option; "" if the limit is not
+ * known. */
 static void larger_limit(const struct cs_run_summary *run, int64_t times, char text[CS_BYTES_TEXT])
 {
     int64_t bytes;

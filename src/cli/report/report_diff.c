@@ -132,7 +132,8 @@ static void add_option(struct cs_table *table, const char *name, const char *a, 
         cs_table_add(table, row);
 }
 
-/* The options in which the runs differ, and what else was not the same. */
+/* Adds the options in which the runs differ, and differences in program, command, device and
+ * versions. */
 static void add_options(struct cs_report *report, const struct cs_run_summary *a,
                         const struct cs_run_summary *b)
 {

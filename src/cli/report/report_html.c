@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What was saved first, then of what. */
+/* Prints the saving first, then the sizes before and after. */
 static void put_saved(const char *title, int64_t before, int64_t after, FILE *out)
 {
     char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], saved[CS_BYTES_TEXT];
@@ -34,7 +34,7 @@ static void put_devices(const struct cs_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-/* What the figures say of the run, so that the head and they agree. */
+/* Copies texts about the run from the section "figures", so that the head cannot differ from it. */
 static void put_figures(const struct cs_report *report, FILE *out)
 {
     static const struct {

@@ -6,7 +6,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
-/* The rows that are shown; what is left out is counted below. */
+/* Prints the first `most` rows of a section, and below them the number of omitted rows. */
 static bool print_section(const struct cs_section *section, bool markdown, FILE *out)
 {
     struct cs_table shown = section->table;

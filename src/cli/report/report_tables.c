@@ -96,7 +96,7 @@ static void others_text(const struct cs_run_summary *all, char *text, size_t siz
     }
 }
 
-/* What was run, when, and with which options. */
+/* Adds rows about the run: command, time and options. */
 static void add_run(struct cs_table *table, const struct cs_run_summary *all)
 {
     char text[512], time[CS_BYTES_TEXT];
@@ -197,7 +197,7 @@ const char *cs_report_direction(const struct cs_summary_site *site)
     return names[site->shape.pass];
 }
 
-/* A reason as people read it; what a younger library has is its id alone. */
+/* The text of a reason. A reason of a newer library has no text here: then its id. */
 static const char *reason_text(const char *id)
 {
     static const struct {

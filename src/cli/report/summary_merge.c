@@ -27,7 +27,7 @@ static char *copy(struct merger *merger, const char *text)
     return copied;
 }
 
-/* What all runs say, else "(various)". */
+/* Merges a text of the runs: the text if it is equal in all runs, else "(various)". */
 static void agree(struct merger *merger, char **to, const char *text)
 {
     if (*to && strcmp(*to, text) == 0)

@@ -16,8 +16,7 @@ enum {
     SPATIAL = 3
 };
 
-/* A summary being read. Once something is wrong `error` says what, and nothing else is looked at.
- */
+/* The state of a reader. `error` contains the first error. Later errors are ignored. */
 struct reader {
     bool list; /* the text begins as a list does */
     const char *path;
@@ -57,7 +56,8 @@ static int64_t count_of(struct reader *reader, const cJSON *object, const char *
     return whole(reader, cJSON_GetObjectItemCaseSensitive(object, name), name, 0);
 }
 
-/* Names come from anywhere: what steers a terminal is taken out. */
+/* Copies a text. Names may have any source: control characters, which change a terminal's state,
+ * become question marks. */
 static char *text_of(struct reader *reader, const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);

@@ -60,8 +60,8 @@ struct cs_run_summary {
     size_t order_count;
 };
 
-/* Reads and checks a summary; the caller frees it. False, with "PATH: what" in `error` and nothing
- * owned, for anything that is none of version 1. */
+/* Reads and checks a summary; the caller frees it. Returns false, with "PATH: message" in `error`
+ * and nothing to free, if the file is not a summary of version 1. */
 bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[CS_SUMMARY_ERROR]);
 
 /* The runs of one job as one: sites of the same id become one, in the order in which they are met.
@@ -73,7 +73,7 @@ bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
 /* The anatomy of a run as read: see anatomy.h. */
 bool cs_summary_anatomy(const struct cs_run_summary *run, struct cs_anatomy *anatomy_p);
 
-/* Frees what choices own, and them. */
+/* Frees the choices and their members. */
 void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices);
 
 void cs_summary_fini(struct cs_run_summary *run);
