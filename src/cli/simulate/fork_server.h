@@ -1,7 +1,7 @@
-/* A program that has come as far as its first use of the simulated device and waits there: runs are
- * forked from it, so that what comes before (Python's imports, above all) is done once. The
- * device's end is src/simdev/cudart/cudart_fork.c. A program that cannot be forked as it is goes on
- * as a single run. One thread. */
+/* A fork server: a process of the program that waits at its first use of the simulated device. Runs
+ * are forked from it, so that the steps before that point (mainly Python's imports) are executed
+ * once. The device's side is src/simdev/cudart/cudart_fork.c. A program that cannot be forked in
+ * its state continues as a single run. One thread. */
 #ifndef CS_CLI_SIMULATE_FORK_SERVER_H
 #define CS_CLI_SIMULATE_FORK_SERVER_H
 
@@ -28,7 +28,7 @@ struct cs_fork_server {
     int status;                 /* as waitpid has it */
 };
 
-/* What a server said. */
+/* A message of a server. */
 struct cs_fork_news {
     enum {
         CS_FORK_QUIET,
@@ -43,7 +43,8 @@ struct cs_fork_news {
  * puts down its pid. */
 bool cs_fork_server_open(struct cs_fork_server *server);
 
-/* Looks what has become of it, without waiting. */
+/* Returns the server's next message, or CS_FORK_QUIET, without waiting. Updates the server's state.
+ */
 struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server);
 
 /* Asks for a run, whose output goes to that file. False if the server is gone. */

@@ -1,4 +1,4 @@
-/* What a run held at its peak, as a table. One thread. */
+/* A table of the memory that a run held at its peak. One thread. */
 #ifndef CS_CLI_SIMULATE_PEAK_TABLE_H
 #define CS_CLI_SIMULATE_PEAK_TABLE_H
 

@@ -143,7 +143,7 @@ static bool add_layer(const struct cs_layers *layers, size_t which, const char *
     return false;
 }
 
-/* A folder that is to be what it is without layers: the simulation's, and caches. */
+/* A folder that layers must not cover: the simulation's folder, or a cache. */
 struct shared {
     char path[PATH_MAX];
     int file; /* -1: there is none */
@@ -220,7 +220,8 @@ static void remove_area(struct cs_layers *layers)
     layers->area[0] = '\0';
 }
 
-/* In a process of its own, which ends. 0, or why not. */
+/* Enters the layers in a child process, which then exits. Returns 0 or the errno value of the
+ * failure. */
 static int try_out(const struct cs_layers *layers)
 {
     int status = 0;
@@ -282,12 +283,12 @@ void cs_layers_end(struct cs_layers *layers, const char *keep)
     remove_area(layers);
 }
 
-/* --- what was written --- */
+/* --- written files --- */
 
 static struct walk {
     const struct cs_layers *layers;
     struct cs_written *to;
-    const char *prefix; /* before what a name is shown with */
+    const char *prefix; /* printed before each name */
     size_t base;        /* bytes of a path before that */
     size_t visits;
 } walk; /* nftw hands nothing on */

@@ -29,8 +29,8 @@ bool cs_layers_begin(struct cs_layers *layers, char *const *command, const char 
 /* Removes the layers; `keep`: copies them to that folder before. */
 void cs_layers_end(struct cs_layers *layers, const char *keep);
 
-/* Moves this process, which has one thread, behind layers of its own with that name, where they are
- * possible. 0, or why it failed. */
+/* Moves this process behind private layers with that name, if they are possible. The process must
+ * have one thread. Returns 0 or the errno value of the failure. */
 int cs_layers_enter(const struct cs_layers *layers, const char *name);
 
 /* The files that programs wrote or removed, sorted; the caller frees them. In the working folder by

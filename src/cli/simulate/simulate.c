@@ -1,5 +1,5 @@
-/* `convshim simulate`: runs a program on a simulated GPU without and with the library, and tells
- * what memory it took. */
+/* `convshim simulate`: runs a program on a simulated GPU without and with the library, and reports
+ * the memory that it used. */
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
@@ -19,7 +19,8 @@ struct answer {
     size_t devices;
 };
 
-/* What the program said, where it says why it failed; a run that is short of memory is an answer.
+/* Prints the end of a failed program's output, which contains the error. A run that is short of
+ * memory is a result.
  */
 static void show_output(const struct cs_simulated_pair *pair)
 {
@@ -107,7 +108,7 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
     return answer->devices > 0;
 }
 
-/* What is asked for by name. */
+/* Loads the preset and the devices that the options name. */
 static bool take_names(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                        struct answer *answer)
 {

@@ -1,4 +1,4 @@
-/* `convshim simulate`: what was asked for, what came of it, and how that is shown. One thread. */
+/* `convshim simulate`: its options, its results, and their presentation. One thread. */
 #ifndef CS_CLI_SIMULATE_SIMULATE_H
 #define CS_CLI_SIMULATE_SIMULATE_H
 
@@ -32,8 +32,9 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const char *path);
 
-/* What keeps a program from needing more of a device with the library than without, where it does
- * and that is known; NULL: nothing has to. Reads the environment. */
+/* Returns advice for a program that needs more device memory with the library than without: a
+ * setting that prevents this. NULL: the program does not need more, or no such setting is known.
+ * Reads the environment. */
 const char *cs_simulate_advice(const struct cs_simulated_program *program,
                                const struct cs_simulated_pair *pair);
 

@@ -1,5 +1,5 @@
-/* What a simulation advises: PyTorch's allocator divides blocks by what is asked of it, so that
- * smaller workspaces can leave it with pieces that no large tensor fits into. */
+/* The advice of a simulation. PyTorch's allocator splits blocks by the requested sizes. Smaller
+ * workspaces can therefore leave it with pieces that no large tensor fits into. */
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/environment.h"
@@ -19,8 +19,8 @@ static bool knows_smallest(const struct cs_simulated_pair *pair)
     return pair->smallest[CS_WITHOUT].runs > 0 && pair->smallest[CS_WITH].runs > 0;
 }
 
-/* The smallest devices decide, where both are known: a peak with memory to spare may be larger for
- * nothing. Peaks of runs that were short of memory tell nothing. */
+/* If both smallest devices are known, they decide: with memory to spare, a larger peak need not
+ * mean that more memory is required. Peaks of runs that were short of memory are not compared. */
 static bool wants_more(const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *without = &pair->result[CS_WITHOUT],

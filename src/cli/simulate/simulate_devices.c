@@ -49,7 +49,8 @@ enum {
     COLUMNS = 19
 };
 
-/* What cs_simulate_print_devices has for people and for programs; the order is add_row's. */
+/* The columns of cs_simulate_print_devices, for people and for programs, in the order of add_row.
+ */
 static const struct cs_column columns[COLUMNS] = {
     {"device", "device", CS_CELL_TEXT},
     {"capacity", "memory", CS_CELL_BYTES},

@@ -1,6 +1,6 @@
-"""What `convshim simulate` asks a framework of from inside: Python imports this file as sitecustomize, and at exit it writes what
-the framework tells of its memory to $SIMDEV_HOOK.PID.json. Nothing of the program is changed. SIMDEV_HISTORY=1 has PyTorch
-record who allocated what and when."""
+"""The queries of `convshim simulate` inside a framework's process. Python imports this file as sitecustomize. At exit
+it writes the framework's report of its memory to $SIMDEV_HOOK.PID.json. Nothing of the program is changed. With
+SIMDEV_HISTORY=1, PyTorch records the caller, size and order of each allocation."""
 import sys
 
 
@@ -21,7 +21,7 @@ def chain():
 
 
 def variable(name):
-    """As it is now: os.environ is what it was when Python began, and a run may have been forked since."""
+    """The present value. os.environ holds the values of Python's start, and a run may have been forked since."""
     import ctypes
     getenv = ctypes.CDLL(None).getenv
     getenv.restype = ctypes.c_char_p
@@ -85,7 +85,7 @@ class Torch:
         return peaks
 
     def history(self, torch, device):
-        """{"stacks": [[line, ...]], "events": [[action, address, bytes, stack]]}: what was allocated and freed, in order."""
+        """{"stacks": [[line, ...]], "events": [[action, address, bytes, stack]]}: allocations and frees in order."""
         stacks, known, events = [], {}, []
         actions = {"alloc": "a", "free_completed": "f", "free": "f", "segment_alloc": "s", "segment_free": "r",
                    "segment_map": "s", "segment_unmap": "r", "oom": "o"}
@@ -103,8 +103,9 @@ class Torch:
 
 
 class Values:
-    """Small values of PyTorch are real: if all tensors of an operation are small and known, PyTorch's own CPU kernel computes it. The
-    CUDA kernel runs as ever, so memory is the same. What a kernel wrote without computing it is unknown from then on."""
+    """Small values of PyTorch are real: if all tensors of an operation are small and known, PyTorch's own CPU kernel
+    computes it. The CUDA kernel runs as usual, so memory is the same. Memory that a kernel wrote without computing it
+    is unknown from then on."""
 
     MOST_BYTES = 1 << 18   # of one operation's tensors together
     MOST_LINES = 1 << 10
@@ -161,7 +162,7 @@ class Values:
         self.libraries.append(library)
 
     def kernel(self, name, base, operation):
-        """What runs in front of one CUDA kernel."""
+        """Returns the function that runs before one CUDA kernel."""
         torch, told, most, ctypes = self.torch, self.told, self.MOST_BYTES, self.ctypes
         tensor, quiet, device = torch.Tensor, torch._C.DisableTorchFunction, self.device
         original = torch.library.get_kernel(name, "CUDA").call_boxed
@@ -385,8 +386,8 @@ class Values:
 
 
 class Jax:
-    """What JAX's devices tell, just before JAX takes them down. JAX looks for a GPU among the files of /dev, where no simulated one is,
-    before it asks the driver: that question is answered for it."""
+    """The report of JAX's devices, read just before JAX destroys them. JAX searches /dev for a GPU before it queries
+    the driver. /dev contains no simulated GPU, so this class answers that check."""
 
     def __init__(self):
         self.peaks = None
@@ -395,7 +396,7 @@ class Jax:
         hardware_utils.has_visible_nvidia_gpu = lambda: True
 
     def before_the_end(self, _api):
-        """JAX has just registered what it does at exit, which comes after what is registered now."""
+        """JAX has just registered its exit function, which runs after the one registered here."""
         import atexit
         atexit.register(guarded, self.keep)
 
@@ -442,7 +443,7 @@ class Finder:
 
 
 def guarded(function):
-    """Whatever goes wrong here is not the program's."""
+    """Calls function and returns an exception as {"error": text}: a failure of the hook must not reach the program."""
     try:
         return function()
     except Exception as error:  # pylint: disable=broad-except
@@ -450,7 +451,7 @@ def guarded(function):
 
 
 def write():
-    """What the framework reports, to the file of this process. False outside of a simulation."""
+    """Writes the framework's report to the file of this process. False outside of a simulation."""
     import json
     import os
     place, peaks = variable("SIMDEV_HOOK"), None
@@ -482,8 +483,8 @@ def write_before(module, name):
 
 
 def leave_quickly():
-    """Of a forked run: taking packages apart, object by object, would copy most pages of the process that it shares. What
-    the program itself has goes as ever, files that are still open among it."""
+    """Ends a forked run. Freeing the objects of packages one by one would copy most pages that the process shares. The
+    program's own objects are freed as usual, including files that are still open."""
     import ctypes
     import gc
     gc.disable()

@@ -1,6 +1,6 @@
-/* The page of a simulation: memory over the run without the library and with it, and what was held
- * at the peaks. Both curves go by calls of convolutions, so that the same layer stands above
- * itself. */
+/* The page of a simulation: memory over the run without the library and with it, and the memory
+ * held at the peaks. The horizontal axis of both curves counts calls of convolutions, so that both
+ * show a layer at the same position. */
 #include "cli/common/cli.h"
 #include "cli/common/page.h"
 #include "cli/simulate/peak_table.h"

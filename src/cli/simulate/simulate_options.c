@@ -51,7 +51,7 @@ static bool take_only(struct cs_simulate_options *to, const char *value)
     return without || with || cs_cli_refuse_value(&command, OPTION_ONLY, value, "without or with");
 }
 
-/* What this command sets itself is not available otherwise. */
+/* Rejects the options of the library that this command sets itself. */
 static bool take_library(struct cs_simulate_options *to, int index, const char *value)
 {
     if (strcmp(cs_options[index].name, "summary") == 0) {

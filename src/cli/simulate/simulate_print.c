@@ -1,5 +1,5 @@
-/* Shows what came of a simulation: a table of figures, how the program ran, and what the figures do
- * not say. */
+/* Prints the results of a simulation: a table of figures, the outcome of each run, and notes that
+ * qualify the figures. */
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
@@ -65,7 +65,7 @@ static const char *change_text(const struct figure *figure, const int64_t value[
     return text;
 }
 
-/* Tiles read what the untiled convolutions read, and their edges again. */
+/* Tiles read the same memory as the untiled convolutions, and their edges again. */
 static void make_difference(int64_t value[CS_SIDES], bool both)
 {
     bool known = both && value[CS_WITHOUT] >= 0 && value[CS_WITH] >= value[CS_WITHOUT];
@@ -73,7 +73,8 @@ static void make_difference(int64_t value[CS_SIDES], bool both)
     value[CS_WITHOUT] = -1;
 }
 
-/* Shown only where there is something to tell: of a plain run nothing was tiled. */
+/* A figure is shown only if a chosen run has a value for it. Retries and failed allocations must
+ * also not be 0. */
 static bool is_shown(const struct figure *figure, const struct cs_simulated_pair *pair,
                      const int64_t value[CS_SIDES])
 {
@@ -106,7 +107,7 @@ static bool was_short(const struct cs_simulated_result *result)
     return result->refused > 0 || result->retries > 0;
 }
 
-/* Where memory is short, a peak is what there was: one that is higher is no loss. */
+/* If memory is short, a peak is the available memory: a higher one is no loss. */
 static bool is_peak(const struct figure *figure)
 {
     return is(figure, "reserved_peak") || is(figure, "device_peak");
@@ -210,7 +211,7 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
                  "are what the device noted last)");
 }
 
-/* --- what the figures do not say --- */
+/* --- notes on the figures --- */
 
 static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -316,7 +317,7 @@ static void print_unplanned(const struct cs_simulated_pair *pair)
         }
 }
 
-/* What a capacity is worth to a person: in MiB, or - where it was not found. */
+/* The text of a capacity for people: in MiB, or "-" if it was not found. */
 static const char *capacity_text(int64_t bytes, char text[CS_BYTES_TEXT])
 {
     if (bytes <= 0)

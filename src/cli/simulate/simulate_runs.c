@@ -1,4 +1,4 @@
-/* Starts the runs of a simulation, waits for them, and says meanwhile how far they are. */
+/* Starts the runs of a simulation, waits for them, and prints their progress during the wait. */
 #include "base/clock.h"
 #include "base/path.h"
 #include "cli/common/cli.h"
@@ -30,7 +30,8 @@ static double now(void)
     return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
 }
 
-/* In the child. What the program prints is kept for the case that it fails. */
+/* Executes the program; called in the child. The program's output is kept in a file for the case
+ * that it fails. */
 static void become(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                    const char *server)
 {
@@ -51,7 +52,7 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    /* What this process was given is not the program's. */
+    /* The program does not inherit the files of this process. */
     (void)close_range(STDERR_FILENO + 1, ~0U, 0);
     char **command = simulation->program.command;
     if (error != 0) {
@@ -63,7 +64,8 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     _exit(NOT_FOUND);
 }
 
-/* Makes a folder for what a process leaves, named for the run. */
+/* Creates the folder for the files that a process leaves. Its name contains `kind` and the number
+ * of the run. */
 static bool make_folder(struct cs_simulation *simulation, const char *kind, char folder[PATH_MAX])
 {
     int length = snprintf(folder, PATH_MAX, "%s/%s-%d", simulation->work, kind, ++simulation->runs);
@@ -170,7 +172,8 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
     return asked;
 }
 
-/* Puts the run on its way as far as its server is. */
+/* Starts the server of the run, requests the run from it, or does nothing yet, depending on the
+ * server's state. */
 static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
     switch (simulation->server[server_of(simulation, run)].state) {
@@ -204,7 +207,8 @@ static struct cs_simulated_run *find(const struct cs_simulation *simulation, boo
     return NULL;
 }
 
-/* The process ended before any run was asked for: it is what became of the run that waited for it.
+/* The server's process ended before a run was requested: its status and folder are those of the run
+ * that waited for it.
  */
 static void end_without_device(const struct cs_fork_server *server, struct cs_simulated_run *run)
 {
@@ -252,7 +256,7 @@ static void look_forked(struct cs_simulation *simulation, bool with, struct cs_s
         look_ended(simulation, with, run, runs);
 }
 
-/* --- what is said meanwhile --- */
+/* --- progress --- */
 
 static bool is_running(const struct cs_simulated_run *run)
 {
@@ -292,7 +296,7 @@ static void say(const struct cs_simulation *simulation, const struct cs_simulate
     fflush(stderr);
 }
 
-/* Looks what has become of all; how many run. */
+/* Updates the states of all runs. Returns how many are running. */
 static size_t look(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs)
 {
     size_t running = 0;

@@ -1,4 +1,5 @@
-/* Why a program gains nothing: what holds its peak, and what became of its convolutions. */
+/* Why a program gains nothing: the memory that makes its peak, and the outcome of its convolutions.
+ */
 #include "cli/simulate/simulate.h"
 
 #include "cli/simulate/peak_table.h"
@@ -76,7 +77,7 @@ static void put_reasons(struct text *text, const struct cs_simulated_result *wit
         put(text, ".");
 }
 
-/* --- what holds the peak --- */
+/* --- the memory at the peak --- */
 
 /* The reason of a site for people. */
 static const char *reason_of(const cJSON *summary, const cJSON *site)

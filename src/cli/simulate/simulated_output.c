@@ -1,4 +1,4 @@
-/* What a failed program printed: the error in it, and whether it is one of memory. */
+/* The output of a failed program: finds the error in it and whether memory was short. */
 #include "cli/simulate/simulated_result.h"
 
 #include "cli/common/cli.h"
@@ -114,7 +114,7 @@ bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out)
 
 /* --- a framework's own limit --- */
 
-/* What frameworks print when an allocation fails. */
+/* Texts that frameworks print when an allocation fails. */
 static const char *const refusals[] = {
     "OutOfMemoryError",                                      /* PyTorch */
     "CUDA out of memory",                                    /* PyTorch */

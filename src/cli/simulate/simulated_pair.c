@@ -33,8 +33,8 @@ static bool run_jobs(struct cs_simulation *simulation, const struct job *job, si
     return good;
 }
 
-/* The library had read its options before the program came to the device: what a run was to have
- * came too late. */
+/* The library had read its options before the program first used the device: the options of the run
+ * were set too late. */
 static bool came_too_late(const struct job *job, size_t jobs)
 {
     for (size_t i = 0; i < jobs; i++)

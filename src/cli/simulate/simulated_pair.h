@@ -16,18 +16,18 @@ extern const char *const cs_side_names[CS_SIDES]; /* "without", "with" */
 struct cs_simulated_pair {
     const struct cs_device_file *device;
     int64_t capacity; /* 0: the device's */
-    bool history;     /* record what memory was held when */
+    bool history;     /* record the held memory over time */
     bool chosen[CS_SIDES];
 
     /* From here on filled in. */
     struct cs_simulated_run run[CS_SIDES];
     struct cs_simulated_result result[CS_SIDES];
-    /* With memory to spare, where the run above had none: what its plans are compared with. */
+    /* A run with memory to spare, if the run above was short of it: the reference for its plans. */
     bool has_base[CS_SIDES];
     struct cs_simulated_run base_run[CS_SIDES];
     struct cs_simulated_result base[CS_SIDES];
-    /* The run with the library again with a history, where it gains nothing and had none: to tell
-     * why. */
+    /* The run with the library, repeated with a history if it gains nothing and had no history: it
+     * shows the reason. */
     bool has_recorded;
     struct cs_simulated_run recorded_run;
     struct cs_simulated_result recorded;
@@ -40,8 +40,8 @@ struct cs_simulated_pair {
     } smallest[CS_SIDES];
 };
 
-/* Runs all of them as cs_simulation_run does and reads their results into result[i], whatever was
- * in there before. False: a line has said why. */
+/* Runs all of them as cs_simulation_run does and reads their results into result[i], whose old
+ * contents are overwritten. False: a line with the reason was printed. */
 bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run *run,
                        struct cs_simulated_result *result, size_t runs);
 
@@ -61,7 +61,7 @@ void cs_simulated_pair_free(struct cs_simulated_pair *pair);
 bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair);
 bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair);
 
-/* What a run's plans are compared with: `base`, or the run itself where it had memory to spare. */
+/* The reference for a run's plans: `base`, or the run itself if it had memory to spare. */
 const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulated_pair *pair,
                                                          enum cs_side side);
 

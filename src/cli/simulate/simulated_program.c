@@ -1,4 +1,4 @@
-/* Finds what a program would load, by the checks of `convshim doctor`. */
+/* Finds the libraries that a program would load, by the checks of `convshim doctor`. */
 #include "cli/simulate/simulated_program.h"
 
 #include "base/path.h"
@@ -21,8 +21,7 @@ enum {
     DEFAULT_CUDA = 13
 };
 
-/* Those that do not start without a device; what the simulated device has instead comes in their
- * place. */
+/* Libraries that do not start without a device. The simulated device's substitutes replace them. */
 static const char *const stand_ins[] = {"libcublas.so.",   "libcublasLt.so.", "libcusolver.so.",
                                         "libcusparse.so.", "libcufft.so.",    "libcurand.so.",
                                         "libcupti.so.",    "libnccl.so."};
@@ -69,8 +68,8 @@ static void look_at_library(void *ctx, const char *name, const char *path)
             add_library(search, path);
 }
 
-/* The loader lists nothing of a file that lacks a library: what the file itself names is shown
- * then.
+/* If a library is missing, the loader lists nothing for the file. The libraries that the file
+ * itself names are used then.
  */
 static void look_at_file(struct search *search, const char *path)
 {
@@ -85,7 +84,7 @@ static void look_at_file(struct search *search, const char *path)
     cs_elf_close(&elf);
 }
 
-/* What NVIDIA's packages of a Python have, which frameworks open themselves. */
+/* Finds the libraries in NVIDIA's Python packages, which frameworks open themselves. */
 static void look_at_packages(struct search *search, const char *folder)
 {
     char pattern[PATH_MAX + 64];

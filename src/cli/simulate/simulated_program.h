@@ -18,8 +18,8 @@ struct cs_simulated_program {
     size_t libraries;
 };
 
-/* `cudnn` and `cuda` (0): what the user says in place of what is found, or NULL. False, having said
- * why, if there is no such program, or memory is short. */
+/* `cudnn` and `cuda` are the user's values, which override the detected ones; NULL and 0: not
+ * given. False if there is no such program or memory is short; the reason was printed. */
 bool cs_simulated_program_find(struct cs_simulated_program *program, char **command,
                                const char *cudnn, int cuda);
 void cs_simulated_program_free(struct cs_simulated_program *program);

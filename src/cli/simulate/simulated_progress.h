@@ -1,5 +1,5 @@
-/* How far a simulated run is: what the device keeps in a mapped file, which also outlives a process
- * that is killed. */
+/* The progress of a simulated run, which the device keeps in a mapped file. The file also outlives
+ * a process that is killed. */
 #ifndef CS_CLI_SIMULATE_SIMULATED_PROGRESS_H
 #define CS_CLI_SIMULATE_SIMULATED_PROGRESS_H
 

@@ -1,4 +1,4 @@
-/* Reads what a run left in its folder. */
+/* Reads the files that a run left in its folder. */
 #include "cli/simulate/simulated_result.h"
 
 #include "cli/common/cli.h"
@@ -74,7 +74,7 @@ static bool left_report(const struct cs_simulated_result *result, pid_t pid)
     return false;
 }
 
-/* Lists the processes that used the device, in place of those that left a report. Returns the one
+/* Replaces the list of processes that left a report by all that used the device. Returns the one
  * that held most. */
 static const struct cs_process_progress *
 list_processes(const struct cs_simulated_progress *progress, struct cs_simulated_result *result)
@@ -156,7 +156,7 @@ static void take_process(const struct cs_process_progress *process,
         (int64_t)(process->last_refused_bytes + process->last_refused_live) - result->capacity;
 }
 
-/* What the processes of the run noted together, also those that left no report. */
+/* Reads the shared record of the run's processes, including those that left no report. */
 static void take_progress(const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
     struct cs_simulated_progress progress;

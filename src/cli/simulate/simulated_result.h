@@ -1,4 +1,4 @@
-/* What a run left: the device's report, the library's summary, what the framework reported. */
+/* The files that a run left: the device's report, the library's summary, the framework's report. */
 #ifndef CS_CLI_SIMULATE_SIMULATED_RESULT_H
 #define CS_CLI_SIMULATE_SIMULATED_RESULT_H
 
@@ -20,25 +20,25 @@ struct cs_simulated_result {
     int status;     /* of the program: see cs_simulated_run */
     double seconds; /* that it took here */
     bool used;      /* a process used the device; else all that follows is empty */
-    bool cut_short; /* the one that held most left no report: figures are what the device noted */
+    bool cut_short; /* the one that held most left no report: the device's record is used */
     int processes;  /* how many did */
     struct cs_simulated_process process[CS_MOST_PROCESSES];
-    bool sum_is_exact; /* device_peak is what they held at once; else the sum of their peaks */
+    bool sum_is_exact; /* device_peak is the peak of their sum; else the sum of their peaks */
     pid_t pid;
     bool planned; /* by a real cuDNN, or there was nothing to plan */
     char planning[64], device[64];
     int64_t capacity, device_peak, largest_workspace;
     int64_t launches, tensor_bytes, nanoseconds; /* of convolutions */
     int64_t refused, missing_bytes; /* allocations; bytes that the last one was short of */
-    bool limited;                   /* it failed for want of memory within a limit of its own: */
-    char refusal[160];              /* the line in which it says so */
+    bool limited;      /* the program failed because its own memory limit was reached: */
+    char refusal[160]; /* the line in which it says so */
     int64_t kernels, library_calls; /* not executed */
-    int64_t reads, read_bytes;      /* of what nothing had written */
+    int64_t reads, read_bytes;      /* of memory that was never written */
     int64_t times_asked;            /* questions for times, which are the model's */
     char framework[64];             /* "PyTorch 2.15.0"; "": none reported any */
     int64_t allocated, reserved, retries,
         failed;       /* its peaks; allocations that it tried again, that failed */
-    int64_t reported; /* to the program, at most: what it holds as workspace */
+    int64_t reported; /* to the program, at most: the size of its workspace */
     int64_t calls, tiled, extra_launches;             /* of the library's summary */
     struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
@@ -61,7 +61,7 @@ bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result)
  * not.
  */
 bool cs_simulated_result_fits(const struct cs_simulated_result *result);
-/* How many failed: as the framework tells, else as the device refused. */
+/* Number of failed allocations: from the framework's report, else from the device's refusals. */
 int64_t cs_simulated_result_failures(const struct cs_simulated_result *result);
 
 /* Convolutions that ran on a plan which `base`, the same program with memory to spare, never used.
@@ -69,8 +69,8 @@ int64_t cs_simulated_result_failures(const struct cs_simulated_result *result);
 int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *result,
                                           const struct cs_simulated_result *base);
 
-/* One kind of what the report counts by name, as "missing" or "reads_of_nothing_written.by": its
- * number of names, and the first ones as "name 3, other 1" in `text`. */
+/* Reads one table of the report that counts by name, as "missing" or "reads_of_nothing_written.by".
+ * Returns its number of names; `text` gets the first ones as "name 3, other 1". */
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text, size_t size);
 

@@ -1,5 +1,5 @@
-/* Prepares a simulation: finds the simulated device, has stand-ins written for the program's other
- * libraries, and puts together what a process needs to run on all that. */
+/* Prepares a simulation: finds the simulated device, generates stand-ins for the program's other
+ * libraries, and sets the environment of a process that runs on them. */
 #include "cli/simulate/simulation.h"
 
 #include "base/path.h"
@@ -61,7 +61,7 @@ static bool write_hook(const struct cs_simulation *simulation)
     return good;
 }
 
-/* What a stand-in cannot be written for is left as it is: the program may do without. */
+/* A library for which no stand-in can be written is left unchanged: the program may not need it. */
 static bool write_stand_ins(const struct cs_simulation *simulation)
 {
     const struct cs_simulated_program *program = &simulation->program;
@@ -197,8 +197,8 @@ static int is_library(const struct dirent *entry)
     return strncmp(entry->d_name, "lib", 3) == 0 && end && end[4] >= '0' && end[4] <= '9';
 }
 
-/* All of a folder: programs that say where their own libraries are take what is loaded already
- * instead. */
+/* Appends all libraries of a folder. A program that contains paths of its libraries then uses the
+ * loaded ones instead. */
 static void append_folder(struct list *list, const char *folder)
 {
     struct dirent **entry;
@@ -211,7 +211,8 @@ static void append_folder(struct list *list, const char *folder)
         free(entry);
 }
 
-/* What the user preloads, but for our library, which a run has only where it is to have it. */
+/* Appends the files that the user preloads, except our library: only runs with the library preload
+ * it. */
 static void append_own(struct list *list)
 {
     const char *rest = cs_cli_variable("LD_PRELOAD"), *file;
@@ -245,7 +246,7 @@ static void set_preload(const struct cs_simulation *simulation, const struct cs_
     free(preload);
 }
 
-/* Nothing but what the file has. */
+/* Makes the file the only source of options: removes the variables that override it. */
 static void set_file(const char *file, struct cs_child_variables *variables)
 {
     cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", file);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What all runs share. */
+/* The state that all runs share. */
 struct cs_simulation {
     const char *title; /* of the command that simulates: "simulate" */
     struct cs_simulated_program program;
@@ -43,10 +43,10 @@ struct cs_simulated_run {
     int64_t capacity;    /* 0: the profile's */
     bool with;           /* the library */
     const char *file; /* an ini file that alone has its options; NULL: as this process has them */
-    bool history;     /* record what memory was held when */
+    bool history;     /* record the held memory over time */
 
     /* From here on filled in. */
-    char folder[PATH_MAX]; /* what it leaves is there */
+    char folder[PATH_MAX]; /* of the files that it leaves */
     enum cs_run_state {
         CS_RUN_WAITING,
         CS_RUN_ASKED, /* of a server, whose pid is not known yet */
@@ -69,8 +69,8 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
                              const struct cs_simulated_run *run,
                              struct cs_child_variables *variables);
 
-/* Those of a process that runs are to be forked from, besides: one thread, where the program leaves
- * that open. */
+/* The additional variables of a process from which runs are forked. They set one thread, unless the
+ * program sets the number itself. */
 void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables);
 
 #endif

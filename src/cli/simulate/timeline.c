@@ -1,5 +1,6 @@
-/* Puts together what a run's memory was: events of the framework's allocator, or of the device's,
- * and the device's record of convolutions (cudart_record.c), whose workspaces are found by address.
+/* Builds the timeline of a run's memory from the events of the framework's allocator, or of the
+ * device's, and from the device's record of convolutions (cudart_record.c), whose workspaces are
+ * found by address.
  */
 #include "cli/simulate/timeline.h"
 
@@ -157,7 +158,7 @@ static void add_calls(struct builder *builder, const struct cs_launches *launche
     builder->timeline->matched = builder->timeline->matched && !next;
 }
 
-/* --- what the device recorded --- */
+/* --- the device's record --- */
 
 static void add_device(struct builder *builder, struct cs_launches *launches)
 {
@@ -177,7 +178,7 @@ static void add_device(struct builder *builder, struct cs_launches *launches)
     }
 }
 
-/* --- what PyTorch recorded --- */
+/* --- PyTorch's record --- */
 
 static void add_framework(struct builder *builder, const cJSON *history)
 {
@@ -201,7 +202,8 @@ static void add_framework(struct builder *builder, const cJSON *history)
     }
 }
 
-/* What the call's workspace was allocated as: all its tiles share what the library reported. */
+/* The size that was allocated for the call's workspace. All tiles of a call share the reported
+ * workspace. */
 static int64_t allocated_for(const struct cs_timeline_call *call, const cJSON *sites)
 {
     const cJSON *site = call->site >= 0 ? cJSON_GetArrayItem(sites, call->site) : NULL;
@@ -217,8 +219,8 @@ static bool is_around(const struct cs_timeline_block *block, uint64_t address)
     return address >= block->address && address < block->address + (uint64_t)block->bytes;
 }
 
-/* A workspace is what was allocated there in that size, next after the one before it; else that one
- * itself. */
+/* A workspace is the next block of that size at that address after the previous workspace. If there
+ * is none, it is the previous workspace's block. */
 static void find_workspace(const struct cs_timeline *timeline, struct cs_timeline_call *call,
                            int64_t bytes, size_t *next)
 {
@@ -246,7 +248,8 @@ static void find_workspaces(struct cs_timeline *timeline, const cJSON *sites)
     }
 }
 
-/* Which blocks are workspace, and of what; those that were never freed end with the run. */
+/* Marks the blocks that are workspace, with their convolutions. Blocks that were never freed end
+ * with the run. */
 static void use_blocks(struct cs_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->blocks; i++)

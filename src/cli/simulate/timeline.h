@@ -1,6 +1,6 @@
-/* The memory of a simulated run over time: what was held when, which of it was workspace of which
- * convolution, and who asked for the rest. Of what the framework held where it recorded that
- * (PyTorch), else of what it had from the driver. One thread. */
+/* The memory of a simulated run over time: the held blocks, the convolutions whose workspace they
+ * were, and the program lines that requested the others. If the framework recorded its blocks
+ * (PyTorch), these are counted, else its allocations from the driver. One thread. */
 #ifndef CS_CLI_SIMULATE_TIMELINE_H
 #define CS_CLI_SIMULATE_TIMELINE_H
 
@@ -23,7 +23,7 @@ struct cs_timeline_block {
 
 /* A call of a convolution, which is the launches of all its tiles. */
 struct cs_timeline_call {
-    int site; /* index into the summary's; CS_NO_SITE: the summary does not tell */
+    int site; /* index into the summary's; CS_NO_SITE: not in the summary */
     size_t moment;
     long block;       /* that its workspace is in, or CS_NO_BLOCK */
     uint64_t address; /* of its workspace */
@@ -52,11 +52,12 @@ void cs_timeline_fini(struct cs_timeline *timeline);
 /* The moment at which most was held. */
 size_t cs_timeline_peak(const struct cs_timeline *timeline);
 
-/* What was held but for workspaces, at each moment; the caller frees it. NULL: memory is short. */
+/* The memory held at each moment, without workspaces; the caller frees it. NULL: memory is short.
+ */
 int64_t *cs_timeline_rest(const struct cs_timeline *timeline);
 
-/* The line that asked for a block, as "vae.py:312 forward": the innermost that is not PyTorch's
- * own, or else the innermost. False: nothing tells. */
+/* The line that requested a block, as "vae.py:312 forward": the innermost that is not PyTorch's
+ * own, or else the innermost. False: the line is not known. */
 bool cs_timeline_line(const struct cs_timeline *timeline, int stack, char *text, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads the device's record (cudart_record.c says what its lines are). */
+/* Reads the device's record (cudart_record.c describes its lines). */
 #include "cli/simulate/timeline_record.h"
 
 #include "cli/common/cli.h"

@@ -59,7 +59,8 @@ static int64_t most_of(const int64_t *rest, size_t from, size_t until)
     return found;
 }
 
-/* What is held around each block of workspace, so that it is added up once; the caller frees it. */
+/* The memory held around each block of workspace, computed once for all calls; the caller frees it.
+ */
 static int64_t *around_blocks(const struct cs_timeline *timeline, const int64_t *rest)
 {
     int64_t *around = calloc(timeline->blocks + 1, sizeof *around);
@@ -169,7 +170,7 @@ static void measure_site(struct cs_exposures *exposures, const cJSON *site)
         exposure->cannot = true;
 }
 
-/* The model's time of each, where the record tells. */
+/* Sets the model's extra time of each exposure, if the record contains times. */
 static void measure_time(struct cs_exposures *exposures, const struct cs_timeline *timeline,
                          const cJSON *sites)
 {

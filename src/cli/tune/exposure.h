@@ -1,5 +1,6 @@
-/* Which convolutions make a program's peak: of each kind what workspace it requires, and how much
- * else is held around its calls. Kinds are what a rule of the ini file can tell apart. One thread.
+/* The convolutions that make a program's peak: for each kind, the required workspace and the other
+ * memory held around its calls. Two kinds differ if a rule of the ini file can distinguish them.
+ * One thread.
  */
 #ifndef CS_CLI_TUNE_EXPOSURE_H
 #define CS_CLI_TUNE_EXPOSURE_H
@@ -17,17 +18,17 @@ struct cs_exposure {
     int64_t around;   /* the most that is held during a call, but for workspaces */
     int64_t nanoseconds;
 
-    /* What is decided: the limit of its rule. 0: no rule, it is not tiled. */
+    /* The decision: the limit of its rule. 0: no rule, it is not tiled. */
     int64_t limit;
     int64_t too_small; /* a limit known to leave calls untiled */
-    bool cannot;       /* be tiled, whatever the limit */
+    bool cannot;       /* be tiled with any limit */
 
     /* Of the last run with that limit. */
     int64_t untiled;        /* calls that were not tiled */
     int64_t reported;       /* the most workspace of a call */
-    int64_t extra_launches; /* and what the model says of them; -1: not known */
+    int64_t extra_launches; /* and the model's time of them; -1: not known */
     int64_t extra_ns;
-    /* What is held more at the peak without its rule; -1: that was not tried. */
+    /* The increase of the peak without its rule; -1: not measured. */
     int64_t bought;
 };
 
@@ -38,12 +39,13 @@ struct cs_exposures {
     int64_t peak;  /* and with them */
 };
 
-/* From an untiled run. False: it tells nothing, or memory is short; a line has said so. */
+/* Reads the exposures from an untiled run. False: the run has no usable record, or memory is short;
+ * the reason was printed. */
 bool cs_exposures_of_run(const struct cs_simulated_run *run,
                          const struct cs_simulated_result *result, struct cs_exposures *to);
 
-/* From the summary of a real run alone: what is held is what its convolutions read, write and keep
- * (convshim report). The same. */
+/* Reads the exposures from the summary of a real run alone. The held memory is the memory that its
+ * convolutions read, write and keep (convshim report). Returns as above. */
 bool cs_exposures_of_summary(const char *path, struct cs_exposures *to);
 
 void cs_exposures_fini(struct cs_exposures *exposures);
@@ -52,11 +54,11 @@ void cs_exposures_fini(struct cs_exposures *exposures);
 bool cs_exposures_measure(struct cs_exposures *exposures, const struct cs_simulated_run *run,
                           const struct cs_simulated_result *result);
 
-/* Sets every limit so that no call holds more than `target` with what is around it; sizes that are
- * known to be too small are passed over. */
+/* Sets every limit so that no call and the memory around it hold more than `target` together. Sizes
+ * that are known to be too small are skipped. */
 void cs_exposures_limit(struct cs_exposures *exposures, int64_t target);
 
-/* The least target that what is known of too small limits allows, at least `target`. */
+/* The least target that the known too small limits allow, at least `target`. */
 int64_t cs_exposures_reach(const struct cs_exposures *exposures, int64_t target);
 
 /* How many have a rule. */

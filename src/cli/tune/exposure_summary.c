@@ -1,5 +1,5 @@
-/* Exposures from the summary of a run of which there is no record: what is held around a call is
- * what the anatomy of the step (convshim report) says, without its workspace. */
+/* Exposures from the summary of a run without a record. The memory held around a call is from the
+ * anatomy of the step (convshim report), without the call's workspace. */
 #include "cli/common/cli.h"
 #include "cli/common/read_file.h"
 #include "cli/report/summary_reader.h"

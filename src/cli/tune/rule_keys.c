@@ -1,4 +1,4 @@
-/* Writes keys of rules.def from what docs/summary.md calls a problem. */
+/* Writes keys of rules.def from the problem of a site (docs/summary.md). */
 #include "cli/tune/rule_keys.h"
 
 #include "cli/common/json_value.h"

@@ -6,7 +6,7 @@
 
 struct cJSON;
 
-/* "direction = fwd\ndtype = f16\n...". What is not in `site` (an element of `sites`) is left out.
+/* "direction = fwd\ndtype = f16\n...". Keys that `site` (an element of `sites`) lacks are left out.
  */
 void cs_rule_keys(const struct cJSON *site, char *text, size_t size);
 

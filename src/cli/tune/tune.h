@@ -1,4 +1,4 @@
-/* `convshim tune`: what was asked for, the search, and the ini file that comes of it. One thread.
+/* `convshim tune`: its options, the search, and the resulting ini file. One thread.
  */
 #ifndef CS_CLI_TUNE_TUNE_H
 #define CS_CLI_TUNE_TUNE_H
@@ -10,7 +10,7 @@ struct cs_tune_options {
     const char *device, *cudnn, *library, *keep, *summary;
     int64_t fits;  /* bytes; 0: the lowest peak is looked for */
     double within; /* percent by which a peak may be above the lowest */
-    bool lowest;   /* whatever it costs */
+    bool lowest;   /* at any cost of time */
     int cuda, jobs, runs;
 };
 
@@ -18,11 +18,11 @@ struct cs_tune_options {
  */
 int cs_tune_options(int argc, char **argv, struct cs_tune_options *options, int *operand_p);
 
-/* What a run came to. */
+/* The result of a run. */
 struct cs_tune_point {
     bool ran,
         fits;     /* it ended well; and, on the capacity that was asked for, without falling back */
-    int64_t peak; /* allocated, where a framework tells, else of the device */
+    int64_t peak; /* allocated, if a framework reports it, else of the device */
     int64_t reserved, calls, tiled, extra_launches, nanoseconds, missing_bytes;
 };
 
@@ -40,12 +40,12 @@ struct cs_tune {
     struct cs_tune_point untiled_there, defaults_there;
 };
 
-/* What comes of a search. Only with rules is there a file: one that does nothing, or that switches
- * the library off for nothing, is worse than none. */
+/* The outcome of a search. A file is written only if there are rules. A file without effect, or one
+ * that disables the library without a gain, is worse than none. */
 enum cs_tune_outcome {
     CS_TUNE_RULES,
     CS_TUNE_UNTILED,  /* it fits without any tiling */
-    CS_TUNE_DEFAULTS, /* the library's defaults are as good, or reach what no rules do */
+    CS_TUNE_DEFAULTS, /* the library's defaults are as good, or reach a peak that no rules reach */
     CS_TUNE_NO_GAIN,  /* no workspace makes the peak, or none that tiles for its price lower */
     CS_TUNE_MISSED    /* nothing makes it fit */
 };
@@ -58,15 +58,15 @@ bool cs_tune_search(struct cs_tune *tune);
 /* The same from a summary alone; nothing is run. */
 bool cs_tune_from_summary(struct cs_tune *tune);
 
-/* The options of the ini file before its rules. A peak that has to be reached may cost what it
- * costs; else no convolution is to become much slower. */
+/* The options of the ini file before its rules. If a peak has to be reached, time is not limited.
+ * Otherwise no convolution may become much slower. */
 const char *cs_tune_options_before(const struct cs_tune *tune);
 
-/* Writes rules for all limits, with what they buy in comments; `head`: and the comments before
- * them. */
+/* Writes rules for all limits, with their gains in comments; `head`: also the comments before them.
+ */
 void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out);
 
-/* Lines for people of what came of it. */
+/* Prints the outcome, as lines for people. */
 void cs_tune_conclude(const struct cs_tune *tune, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What comes of a search: a file or none, and why. */
+/* The outcome of a search: a file or none, and the reason. */
 #include "cli/tune/tune.h"
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
-/* The search: which convolutions get a rule, and with what limit. docs/tune.md explains it.
+/* The search: which convolutions get a rule, and with which limit. docs/tune.md explains it.
  *
- * 1. An untiled run tells what is held when. The level is the most that is held but for workspaces;
- *    what requires more than there is up to the goal, the level and --within, or what the defaults
- *    reach, sticks out and gets a rule.
+ * 1. An untiled run records the held memory over time. The level is the most that is held without
+ *    workspaces. The goal is the level plus --within, or the peak of the defaults. A convolution
+ *    gets a rule if its workspace and the memory held around it exceed the goal.
  * 2. Runs with these rules show which limits are too small: those grow until they do.
  * 3. Where a capacity is to be fitted, the target is raised by bisection while the program fits.
  * 4. Each rule is left out once, the dearest first; it stays out if nothing is lost. */
@@ -107,7 +107,8 @@ static bool try_rules(struct cs_tune *tune, int64_t capacity, bool record,
     return good;
 }
 
-/* What is as good as the level; or, where that is all that is asked for, as the defaults. */
+/* The goal: the level plus --within. Unless the lowest peak or a capacity is required, a higher
+ * peak of the defaults suffices. */
 static int64_t goal_of(const struct cs_tune *tune)
 {
     const struct cs_tune_point *all = &tune->defaults;
@@ -268,7 +269,7 @@ static bool raise_target(struct cs_tune *tune)
     return try_target(tune, yes, &tune->tuned);
 }
 
-/* --- what each rule is good for --- */
+/* --- the gain of each rule --- */
 
 static int compare_price(const void *left, const void *right)
 {
