@@ -88,7 +88,7 @@ static int dispatch(int argc, char **argv)
     return CS_CLI_USAGE;
 }
 
-/* What could not be written was not answered. */
+/* If the results could not be written, the command has failed. */
 int main(int argc, char **argv)
 {
     int status = dispatch(argc, argv);

@@ -1,8 +1,8 @@
-/* What the commands of `convshim` share: how they say what is wrong, read options and end.
+/* Functions that all commands of `convshim` share: error messages, options and exit status.
  *
- * A command is a function of commands.def; it gets argv from its own name on and returns the exit
- * status. Results go to standard output, everything else to standard error. One thread, unless a
- * command says otherwise. */
+ * A command is a function of commands.def. Its argv begins with the command's name, and it returns
+ * the exit status. Results go to standard output, everything else to standard error. One thread,
+ * unless a command says otherwise. */
 #ifndef CS_CLI_COMMON_CLI_H
 #define CS_CLI_COMMON_CLI_H
 
@@ -31,7 +31,7 @@ void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2
  * help), from which parser, --help and manual page come (command_options.def). */
 struct cs_cli_option {
     const char *name;     /* without the dashes */
-    const char *argument; /* what --help calls its value; NULL: it takes none */
+    const char *argument; /* the value's name in --help; NULL: no value */
     const char *group;    /* a heading of --help; rows of a group stand together */
     const char *help;
 };
@@ -40,10 +40,10 @@ struct cs_cli_option {
 struct cs_cli_command {
     const char *name;
     const char *usage; /* lines as "convshim NAME [options] ...", without "usage: " */
-    const char *about; /* what it does, a few lines for --help */
+    const char *about; /* a description for --help, a few lines */
     const struct cs_cli_option *option;
     int options;
-    bool stops; /* what follows the first operand is not looked at */
+    bool stops; /* options end at the first operand */
 };
 
 /* Every command, for the manual page: cs_cli_command_NAME. */
@@ -62,7 +62,7 @@ typedef bool cs_cli_take_fn(void *to, int option, const char *value);
 int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
                  void *to, int *operand_p);
 
-/* Says what is wrong with how a command was called, and where help is. Returns CS_CLI_USAGE. */
+/* Prints a usage error of a command and a reference to its --help. Returns CS_CLI_USAGE. */
 int cs_cli_refuse(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

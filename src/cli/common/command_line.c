@@ -183,7 +183,7 @@ enum {
     FIRST = UCHAR_MAX + 1 /* an option's number for getopt: beyond all characters */
 };
 
-/* What getopt shall know: every name, and again with - for _ or _ for -. */
+/* The names for getopt: every option's name, and its twin with - for _ or _ for -. */
 struct known {
     struct option option[2 * MAX_OPTIONS + 2];
     char twin[MAX_OPTIONS][CS_CONFIG_NAME];

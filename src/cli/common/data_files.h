@@ -13,16 +13,17 @@ enum {
 
 struct cs_data_files {
     const char *folder; /* "devices": the folder's name under share/convshim or conf */
-    const char *what;   /* "device": what a line calls one file */
-    const char *suffix; /* ".json": what its name has that users leave out */
+    const char *what;   /* "device": the noun for one file in messages */
+    const char *suffix; /* ".json": the end of the name, which users may omit */
     const char *option; /* "--device": takes the path of such a file, too; NULL: there is none */
 };
 
 /* True if a name stands for itself, as a path: it has a slash or the suffix. */
 bool cs_data_file_is_path(const struct cs_data_files *files, const char *name);
 
-/* The path of a file of the shelf. `folder` NULL: beside the installed program, or in the source
- * tree that it was built in. False, with a line in `error` that names the nearest. */
+/* Finds the path of a data file. If `folder` is NULL, it searches the installation of this program,
+ * or the source tree that the program was built in. Returns false if there is no such file. Then
+ * `error` contains a line with the most similar name. */
 bool cs_data_files_find(const struct cs_data_files *files, const char *folder, const char *name,
                         char *path, size_t size, char error[CS_DATA_FILE_ERROR]);
 

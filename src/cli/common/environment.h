@@ -1,5 +1,5 @@
-/* The environment of the programs that a command starts or judges: the one place of the command
- * that reads it. What the library itself reads is src/config's. */
+/* The environment of the programs that a command starts or judges. Only this file of the command
+ * reads it. The variables of the library itself are read in src/config. */
 #ifndef CS_CLI_COMMON_ENVIRONMENT_H
 #define CS_CLI_COMMON_ENVIRONMENT_H
 

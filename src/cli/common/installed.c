@@ -9,7 +9,8 @@
 
 bool cs_cli_installed(const char *name, char path[PATH_MAX])
 {
-    /* CS_LIBDIR_FROM_BINDIR is the build's. The last is that of a wheel, whatever LIBDIR is. */
+    /* CS_LIBDIR_FROM_BINDIR comes from the build. The last place is that of a wheel, for every
+     * value of LIBDIR. */
     static const char *const places[] = {"", ("/" CS_LIBDIR_FROM_BINDIR), "/../lib"};
     char folder[PATH_MAX], file[3 * PATH_MAX];
     errno = ENOENT;

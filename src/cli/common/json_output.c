@@ -1,4 +1,4 @@
-/* JSON that is whole or not written, by watching what libcjson asks of the heap. */
+/* Complete JSON or none: every allocation of libcjson is checked. */
 #include "cli/common/json_output.h"
 
 #include <cjson/cJSON.h>

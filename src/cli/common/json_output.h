@@ -1,6 +1,5 @@
-/* JSON that is whole, or is not written: cJSON_Add* leave out what they have no memory for, and
- * what they return is looked at nowhere. Here every request of libcjson's for memory is watched
- * instead.
+/* Complete JSON or none. If memory runs out, cJSON_Add* omit the item, and no caller checks their
+ * results. Instead, every allocation of libcjson is checked here.
  *
  *     cs_json_begin();
  *     cJSON *root = cJSON_CreateObject();
@@ -18,8 +17,9 @@ struct cJSON;
 /* Of one thread at a time. */
 void cs_json_begin(void);
 
-/* `item`, which cannot be NULL but for want of memory, becomes a member of the object `parent`, or
- * with a NULL `name` an element of that array; it is deleted where there is no memory for that. */
+/* Adds `item` to the object `parent` as the member `name`. If `name` is NULL, `parent` is an array
+ * and `item` becomes an element. `item` is NULL only if memory ran out. If there is no memory to
+ * add it, it is deleted. */
 void cs_json_add(struct cJSON *parent, const char *name, struct cJSON *item);
 
 /* No memory was lacking since cs_json_begin(). */

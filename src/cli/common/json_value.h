@@ -7,8 +7,8 @@
 
 struct cJSON;
 
-/* The number, without what is behind its point. `otherwise` if `item` is NULL or no number, is
- * negative, or is 2^53 or more, of which a double does not tell every integer. */
+/* The number without its fraction. Returns `otherwise` if `item` is NULL, is not a number, is
+ * negative, or is 2^53 or more. A double cannot represent every integer from 2^53 on. */
 int64_t cs_json_whole(const struct cJSON *item, int64_t otherwise);
 
 #endif

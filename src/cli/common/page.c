@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    WIDTH = 960, /* units of a plot and of bars, whatever their size */
+    WIDTH = 960, /* units of a plot and of bars at every size */
     HEIGHT = 240,
     BAR = 5,
     ROW = 14,
@@ -165,7 +165,7 @@ static void put_outline(const struct cs_plot *plot, int side, const char *class,
     fputs("\"/>\n", out);
 }
 
-/* The scale next to the plot, which is an <svg> of its own. */
+/* The scale next to the plot. It is a separate <svg>. */
 static void put_scale(int64_t step, double top, FILE *out)
 {
     fputs("<svg aria-hidden=\"true\">\n", out);

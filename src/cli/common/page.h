@@ -1,5 +1,5 @@
-/* What the pages and pictures of commands share: the frame of a page of HTML that refers to nothing
- * elsewhere, bars, and a plot of memory over time. One thread. */
+/* Parts of the HTML pages of all commands: the frame of a page without external references, bars,
+ * and a plot of memory over time. One thread. */
 #ifndef CS_CLI_COMMON_PAGE_H
 #define CS_CLI_COMMON_PAGE_H
 

@@ -1,4 +1,4 @@
-/* What a running process has loaded, from /proc. */
+/* The files that a running process has loaded, from /proc. */
 #ifndef CS_CLI_COMMON_PROCESS_FILES_H
 #define CS_CLI_COMMON_PROCESS_FILES_H
 
@@ -13,7 +13,8 @@ struct cs_process_files {
     char cudnn[PATH_MAX];   /* likewise the first libcudnn; the dispatcher before its parts */
 };
 
-/* False, with errno: ESRCH if there is no such process, EACCES if it is somebody else's. */
+/* Returns false with errno: ESRCH if there is no such process, EACCES if it belongs to another
+ * user. */
 bool cs_process_files(int64_t pid, struct cs_process_files *files);
 
 /* Copies the value of a variable that the process was started with; false if it was not set, or

@@ -1,4 +1,4 @@
-/* Reads whole text files, up to a bound, and says plainly what is no text for us. */
+/* Reads whole text files up to a bound, and reports files that are not text. */
 #include "cli/common/read_file.h"
 
 #include <errno.h>
@@ -31,7 +31,8 @@ static bool grow(struct buffer *buffer)
     return true;
 }
 
-/* NULL if all went well. What has a NUL is no text: nothing after it is read, it may be endless.
+/* Returns NULL on success, else the reason. A file with a NUL is not text. Reading stops after the
+ * NUL, because the file may be endless.
  */
 static const char *read_all(FILE *file, struct buffer *buffer)
 {

@@ -8,9 +8,9 @@ enum {
     CS_FILE_ERROR = 128
 };
 
-/* The bytes of a file and a terminating NUL after them, a byte order mark of UTF-8 left out; the
- * caller frees them. What follows a NUL may be missing. NULL, with a reason in `error`, if it
- * cannot be read, is UTF-16 or larger than 256 MiB. */
+/* Returns the bytes of a file with a terminating NUL, without a byte order mark of UTF-8. The
+ * caller frees them. Bytes after a NUL may be missing. Returns NULL, with a reason in `error`, if
+ * the file cannot be read, is UTF-16 or is larger than 256 MiB. */
 char *cs_read_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR]);
 
 /* The same of a file without a NUL; one that has some is refused. */

@@ -49,7 +49,7 @@ struct cs_column {
 
 /* One value: which member counts is the column's matter. Texts are copied. */
 struct cs_value {
-    const char *shown; /* to people in place of the value; NULL: as it is */
+    const char *shown; /* for people, instead of the value; NULL: the value */
     const char *text;
     int64_t number;
     double ratio;
@@ -71,8 +71,8 @@ void cs_table_fini(struct cs_table *table);
 /* Adds a row of table->columns values. */
 void cs_table_add(struct cs_table *table, const struct cs_value *row);
 
-/* CSV begins with the columns' names and quotes what has to be quoted; JSON is cs_table_json.
- * False if memory ran out. */
+/* Prints the rows. CSV begins with the columns' names and quotes only the cells that need it. JSON
+ * is the array of cs_table_json. Returns false if memory ran out. */
 bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *out);
 
 /* A table of GitHub's Markdown, for people. Nothing in a text is markup. */
@@ -89,8 +89,8 @@ void cs_table_html_text(const char *text, FILE *out);
 const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
                           char buffer[CS_CELL_TEXT_BYTES]);
 
-/* The rows as an array of objects, without what is absent; the caller deletes it. NULL if memory
- * ran out. */
+/* Returns the rows as an array of objects without members for absent values. The caller deletes it.
+ * NULL if memory ran out. */
 struct cJSON *cs_table_json(const struct cs_table *table);
 
 #endif

@@ -1,5 +1,5 @@
-/* Options and rules that cannot do what they look like: said by `convshim config --check` and by
- * `convshim predict`. */
+/* Finds options and rules that cannot have their apparent effect. `convshim config --check` and
+ * `convshim predict` report them. */
 #include "cli/config/config_advice.h"
 
 #include "config/option.h"

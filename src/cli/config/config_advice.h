@@ -1,4 +1,4 @@
-/* What is allowed in a configuration and yet not what anybody means. */
+/* Settings that a configuration may contain, but that are probably mistakes. */
 #ifndef CS_CLI_CONFIG_CONFIG_ADVICE_H
 #define CS_CLI_CONFIG_CONFIG_ADVICE_H
 

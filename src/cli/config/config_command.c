@@ -1,4 +1,4 @@
-/* `convshim config`: the options in force, and what is wrong with how they are written. */
+/* `convshim config`: the options in force, and mistakes in their text. */
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/config/config_advice.h"

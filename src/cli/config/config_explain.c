@@ -19,7 +19,7 @@ enum {
     LINE = 512
 };
 
-/* What a text says. */
+/* The content of a text of --explain. */
 struct asked {
     struct cs_shape shape;
     int dims;

@@ -6,8 +6,8 @@
 #include "config/config.h"
 
 /* Prints it for the convolution of `text`: INPUT,FILTER and any words of config_options.def's help.
- * Program and script are those of the names, NULL: none. Returns the status to end with; a line
- * says what is wrong with the text. */
+ * `program` and `script` have the given names, NULL if there is none. Returns the exit status.
+ * Reports a mistake in the text in one line. */
 int cs_config_explain(const struct cs_config *config, const char *program, const char *script,
                       const char *text, enum cs_format format);
 

@@ -72,9 +72,10 @@ static void tidy(char path[PATH_MAX])
         memcpy(path, whole, (size_t)length + 1);
 }
 
-/* What is not linked is searched for as by the file that looks it up. One that calls functions of
- * cuDNN and names no library has them from a stand-in beside it, which looks them up: see
- * follow_stand_ins. */
+/* Finds the cuDNN of a file. If the file does not link cuDNN, the search follows the rules that
+ * hold for its own look-up. A file may call functions of cuDNN without naming a library. Then
+ * another file next to it, a stand-in, provides and looks up these functions: see follow_stand_ins.
+ */
 static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
                        struct cs_client *client)
 {
@@ -100,7 +101,7 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
     tidy(client->cudnn);
 }
 
-/* Who names no library gets the cuDNN of the file that looks it up for both. */
+/* A file that names no library gets the cuDNN of the file that looks it up for both. */
 static void follow_stand_ins(struct cs_examined *subject)
 {
     for (size_t i = 0; i < subject->clients; i++)
@@ -132,7 +133,7 @@ static bool names_deepbind(const struct cs_elf *elf)
     return !python;
 }
 
-/* Looks at one file; what does not come to cuDNN is left out. */
+/* Adds one file if it uses cuDNN or names RTLD_DEEPBIND. Other files are left out. */
 static void add_client(struct cs_doctor *doctor, struct cs_examined *subject, const char *path)
 {
     struct cs_elf elf;

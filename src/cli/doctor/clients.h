@@ -1,11 +1,11 @@
-/* What comes to cuDNN, in files that nothing has loaded yet. */
+/* Finds the users of cuDNN in files that are not loaded yet. */
 #ifndef CS_CLI_DOCTOR_CLIENTS_H
 #define CS_CLI_DOCTOR_CLIENTS_H
 
 #include "cli/doctor/doctor.h"
 
-/* Fills `subject` from `packages`, or from `program` where there is no Python. What cannot be read
- * is left out; out of memory sets `broken`. cs_doctor_free afterwards. */
+/* Fills `subject` from `packages`, or from `program` if there is no Python. Unreadable files are
+ * left out. Sets `broken` if memory runs out. The caller calls cs_doctor_free afterwards. */
 void cs_clients_find(struct cs_doctor *doctor);
 
 /* Its title and, where it is known, its version, as a finding names it. Returns `text`. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    COMMAND_BYTES = 4096 /* of the words: what the library looks at in /proc/self/cmdline */
+    COMMAND_BYTES = 4096 /* of the words: as many as the library reads of /proc/self/cmdline */
 };
 
 /* The words as /proc/self/cmdline has them, as many as are whole. */

@@ -4,8 +4,9 @@
 
 #include "config/config.h"
 
-/* Loads what the program that `command` (NULL-ended; NULL: none) runs in the end would load in the
- * environment of this process: NAME.ini is that of its program or script, not of env or nice. */
+/* Loads the configuration that the program of `command` would load in the environment of this
+ * process. `command` is NULL-ended, or NULL if there is none. The program is the one that the
+ * command runs in the end: NAME.ini is that of its program or script, not of env or nice. */
 void cs_command_config(struct cs_config *config, char **command, cs_config_note_fn *note,
                        void *ctx);
 

@@ -1,4 +1,4 @@
-/* `convshim doctor`: makes the checks and shows what they found. */
+/* `convshim doctor`: makes the checks and prints their findings. */
 #include "cli/doctor/doctor.h"
 
 #include "cli/common/cli.h"

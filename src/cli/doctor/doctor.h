@@ -1,4 +1,4 @@
-/* `convshim doctor`: what is known to all checks, and the findings that they make. One thread. */
+/* `convshim doctor`: the data that all checks share, and the findings that they add. One thread. */
 #ifndef CS_CLI_DOCTOR_DOCTOR_H
 #define CS_CLI_DOCTOR_DOCTOR_H
 
@@ -41,7 +41,7 @@ struct cs_client {
     bool packaged;        /* it is that of NVIDIA's package, which the loader does not find */
 };
 
-/* What was looked through: a framework, or the command. */
+/* A subject of the checks: a framework, or the command. */
 struct cs_examined {
     const char *title;
     const char *package; /* "": the command, which is none */
@@ -56,12 +56,12 @@ struct cs_doctor {
     char **command;             /* NULL-ended; NULL: none was given */
     int64_t pid;                /* of a process that runs; 0: none was given */
 
-    /* What checks find out for the checks after them. */
+    /* Results of checks that later checks use. */
     char library[PATH_MAX];       /* "": there is none */
-    char program[PATH_MAX];       /* what COMMAND runs; "": none, or not found */
+    char program[PATH_MAX];       /* the program of COMMAND; "": none, or not found */
     char script[PATH_MAX];        /* of a shell, if it is one that COMMAND names; "": none */
     char script_folder[PATH_MAX]; /* that the script goes to; "": none */
-    char *script_text; /* what that or a shell's -c says (start_script.h); NULL: nothing */
+    char *script_text;            /* text of that or of a shell's -c (start_script.h); NULL: none */
     char python[PATH_MAX];
     bool driver;        /* there is a libcuda.so.1 */
     bool channels_last; /* the command asks for tensors in that layout */
@@ -92,7 +92,7 @@ bool cs_doctor_place(const struct cs_doctor *doctor, int place, const char *word
  * nothing. */
 const char *cs_doctor_python_file(char **command);
 
-/* Gives the last finding an advice of its own, a static text. */
+/* Replaces the advice of the last finding by `advice`, a static text. */
 void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 
 /* The checks. Each makes at least one finding if it could look, and says so if it could not; those
@@ -101,8 +101,9 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 
-/* What the command comes to cuDNN by, and which cuDNN that would be: `program`, `python`,
- * `packages` and `subject` of a doctor that has only `command`. cs_doctor_free afterwards. */
+/* Finds the files by which the command uses cuDNN, and the cuDNN that they would load. Of `doctor`
+ * only `command` is set. Fills `program`, `python`, `packages` and `subject`. The caller calls
+ * cs_doctor_free afterwards. */
 void cs_doctor_examine(struct cs_doctor *doctor);
 void cs_doctor_free(struct cs_doctor *doctor);
 

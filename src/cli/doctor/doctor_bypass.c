@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What becomes of a conv3d of 16 bits, contiguous, with a filter larger than 1, reported by
- * ConvParams::use_cudnn in the wheels 2.8.0 to 2.15.0. cuDNN 9.8 to 9.14 are PyTorch's own bounds
- * of what computes wrongly (its issue 163539). */
+/* The treatment of a contiguous 16-bit conv3d with a filter larger than 1, as reported by
+ * ConvParams::use_cudnn in the wheels 2.8.0 to 2.15.0. PyTorch itself gives cuDNN 9.8 to 9.14 as
+ * the versions with wrong results (its issue 163539). */
 static bool doubtful(int cudnn)
 {
     return cudnn >= 90800 && cudnn < 91500;

@@ -32,7 +32,8 @@ static const char *named(const struct place *place, char *path, size_t size)
     return *path ? path : NULL;
 }
 
-/* True if something is stored there. What is not a folder here (gs://...) may hold anything. */
+/* True if the cache has content. A path that is no local folder (gs://...) counts as one with
+ * content. */
 static bool filled(const char *path)
 {
     struct stat status;

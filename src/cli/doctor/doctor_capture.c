@@ -24,7 +24,7 @@ static bool date_source(char *text, size_t size)
     return true;
 }
 
-/* What cuDNN tells, with what it does not say put before it. NULL: not available. */
+/* Returns cuDNN's report, with the members that it lacks in front. NULL: not available. */
 static char *complete(const char *json, int bus_width)
 {
     char source[96];

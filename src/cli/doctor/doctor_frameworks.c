@@ -1,4 +1,5 @@
-/* Check of what calls cuDNN: whether it can be reached, and which cuDNN it gets. */
+/* Check of the files that call cuDNN: whether convshim can intercept them, and which cuDNN they
+ * load. */
 #include "base/path.h"
 #include "cli/doctor/clients.h"
 #include "cli/doctor/libcudnn.h"

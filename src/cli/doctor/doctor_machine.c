@@ -1,4 +1,4 @@
-/* Checks of the machine: the library, what is preloaded, options, driver and cuDNN. */
+/* Checks of the machine: the library, preloaded libraries, options, driver and cuDNN. */
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
@@ -61,7 +61,8 @@ static void ignore(void *ctx, const char *name, const char *path)
     (void)ctx, (void)name, (void)path;
 }
 
-/* The loader itself knows best what it requires of a library that it preloads. */
+/* Checks the library with the loader itself, because only the loader defines the requirements for a
+ * preloaded library. */
 void cs_doctor_glibc(struct cs_doctor *doctor)
 {
     char complaint[LINE], self[PATH_MAX];

@@ -19,7 +19,8 @@ static bool was_given(int64_t pid, const char *name)
     return cs_process_variable(pid, name, value, sizeof value) && *value;
 }
 
-/* What its environment was when it started says who took the library away. */
+/* Reports why the process lacks the library. The reason follows from the environment that the
+ * process started with. */
 static void library_missing(struct cs_doctor *doctor, const char *subject)
 {
     char list[LIST] = "";

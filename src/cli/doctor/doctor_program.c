@@ -45,8 +45,9 @@ static bool read_interpreter(const char *path, char *name, size_t size)
     return word != NULL;
 }
 
-/* Follows scripts from `path` to what the kernel runs in the end. A Python on the way is the one
- * that will import frameworks, also if it is a wrapper that is a script itself. */
+/* Follows the interpreters of scripts from `path` to the program that the kernel runs in the end.
+ * `python` gets the first Python on the way, because that one imports frameworks. It may be a
+ * wrapper that is a script itself. */
 static bool follow(char path[PATH_MAX], char python[PATH_MAX])
 {
     char name[FIRST_LINE];
@@ -61,7 +62,7 @@ static bool follow(char path[PATH_MAX], char python[PATH_MAX])
     return false;
 }
 
-/* What makes the loader forget LD_PRELOAD. */
+/* True if the file's privileges make the loader ignore LD_PRELOAD. */
 static bool privileged(const char *path)
 {
     struct stat status;
@@ -112,8 +113,9 @@ static bool is_shell(const char *path)
     return false;
 }
 
-/* What a shell is to do: the word behind -c, else its script, which is read; NULL, with a finding,
- * if it cannot be. `name` is the script's. The caller frees it. */
+/* Returns the text that a shell runs: the word after -c, else the content of its script. *name_p is
+ * the script's name, or "-c". Returns NULL if there is no text, and adds a finding if the script
+ * cannot be read. The caller frees the text. */
 static char *shell_text(struct cs_doctor *doctor, const char **name_p)
 {
     char why[CS_FILE_ERROR], **word = doctor->command;
@@ -262,7 +264,7 @@ void cs_doctor_program(struct cs_doctor *doctor)
     look_for_file(doctor);
 }
 
-/* Modules that rows of frameworks.def name: what stands before the slash, each once. */
+/* The modules in the rows of frameworks.def: the part of a pattern before the slash, each once. */
 static const char *const *modules(void)
 {
     enum {

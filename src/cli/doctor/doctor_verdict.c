@@ -1,4 +1,4 @@
-/* The last line of `convshim doctor`: what all findings come to. */
+/* The last line of `convshim doctor`: the conclusion from all findings. */
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/libcudnn.h"
 #include <stdio.h>

@@ -191,7 +191,8 @@ void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx)
     }
 }
 
-/* Constants of the host's: neither code, nor what the GPU runs. */
+/* True if the section contains constants of the host. Sections of code for the host or the GPU do
+ * not count. */
 static bool is_constant(const struct cs_elf *elf, const Elf64_Shdr *s, const Elf64_Shdr *names)
 {
     const char *name =

@@ -1,6 +1,6 @@
-/* What an ELF file says of itself, read from the file: nothing of it is loaded or run. 64-bit files
- * of this machine's byte order; every offset is checked against the file's size, since a file may
- * be damaged or made to harm. Not thread-safe for one struct. */
+/* The content of an ELF file, which is read without loading or running it. Only 64-bit files of
+ * this machine's byte order. Every offset is checked against the file's size, because a file may be
+ * damaged or malicious. Not thread-safe for one struct. */
 #ifndef CS_CLI_DOCTOR_ELF_H
 #define CS_CLI_DOCTOR_ELF_H
 
@@ -23,7 +23,8 @@ struct cs_elf {
     int needs;
 };
 
-/* Opens and reads the file. False, and nothing to close: *why_p tells why, in static text. */
+/* Opens and reads the file. If it returns false, *why_p is the reason (static text), and there is
+ * nothing to close. */
 bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p);
 void cs_elf_close(struct cs_elf *elf);
 

@@ -24,7 +24,7 @@ static int parse(const char *text)
                : 0;
 }
 
-/* "libcudnn.so.9.19.0" to what follows ".so."; "" if there is nothing. */
+/* The part of a path after ".so.": "9.19.0" of "libcudnn.so.9.19.0". "" if there is none. */
 static const char *suffix_of(const char *path)
 {
     const char *slash = strrchr(path, '/'), *so = strstr(slash ? slash : path, ".so.");

@@ -4,9 +4,9 @@
 
 #include "cli/doctor/packages.h"
 
-/* The version of a libcudnn.so.N, as 91900 for 9.19.0 (8907 for 8.9.7, as cuDNN has it): from the
- * name of the file that it is a link to, the header beside it, or the package that it belongs to
- * (`packages` may be empty). 0: not reported. */
+/* The version of a libcudnn.so.N in cuDNN's notation: 91900 for 9.19.0, 8907 for 8.9.7. The sources
+ * are the name of the file that it links to, the header next to it, or its package. `packages` may
+ * be empty. 0: not reported. */
 int cs_libcudnn_version(const char *path, const struct cs_packages *packages);
 
 /* "cuDNN 9.19.0", or from the name "cuDNN 9" where the version is 0. */

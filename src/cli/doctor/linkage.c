@@ -15,7 +15,8 @@ static const char *const calls[] = {
 #undef CS_CALL
 };
 
-/* What cuDNN's own classes are called where cuDNN is compiled in and its functions are hidden. */
+/* The mangled namespace of cuDNN's classes. It shows that cuDNN is compiled into a file that hides
+ * cuDNN's functions. */
 static const char class_name[] = "N5cudnn7backend";
 
 struct symbols {

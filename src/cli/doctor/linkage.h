@@ -1,5 +1,5 @@
-/* How a file comes to cuDNN, reported from its symbols and constants. What the library asks of a
- * running process (shim/bypass.h) is asked here of files, by the same lists of functions. */
+/* The way in which a file reaches cuDNN, derived from its symbols and constants. The library makes
+ * the same check for a running process (shim/bypass.h). Both use the same lists of functions. */
 #ifndef CS_CLI_DOCTOR_LINKAGE_H
 #define CS_CLI_DOCTOR_LINKAGE_H
 
@@ -12,8 +12,9 @@ enum cs_linkage {
     CS_LINKAGE_INSIDE  /* it has cuDNN in itself */
 };
 
-/* Convolutions only: who links cuDNN for something else alone counts as none. A file that has
- * functions of cuDNN's names and looks such up has stand-ins (TensorFlow). */
+/* Convolutions only: a file that links cuDNN only for other operations counts as CS_LINKAGE_NONE. A
+ * file that defines functions with cuDNN's names and looks such names up has stand-ins
+ * (TensorFlow). */
 enum cs_linkage cs_linkage_of(const struct cs_elf *elf);
 
 #endif

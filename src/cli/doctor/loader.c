@@ -71,7 +71,7 @@ bool cs_loader_list(const char *file, const char *preload, cs_loader_fn *each, v
     return ask(argv, set, each, ctx, complaint, size);
 }
 
-/* Appends a text as far as there is room. */
+/* Appends a text if the list has room for all of it. */
 static void append(char *list, size_t size, const char *text, size_t length)
 {
     size_t used = strlen(list);

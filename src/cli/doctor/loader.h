@@ -1,4 +1,5 @@
-/* What the loader would load, asked of the loader itself: it maps files, and runs nothing of them.
+/* The libraries that the loader would load, as reported by the loader itself. It maps the files and
+ * runs no code of them.
  */
 #ifndef CS_CLI_DOCTOR_LOADER_H
 #define CS_CLI_DOCTOR_LOADER_H
@@ -9,9 +10,9 @@
 /* One library: the name that was asked for and the file, NULL if there is none. */
 typedef void cs_loader_fn(void *ctx, const char *name, const char *path);
 
-/* Calls `each` for every library that `file` (a program or a library) would bring along, with
- * LD_LIBRARY_PATH as it is. `preload` is what LD_PRELOAD has for it, or NULL. False if the loader
- * cannot be asked. What it complains of, one line, goes to `complaint` ("" if of nothing). */
+/* Calls `each` for every library that the loader would load with `file` (a program or a library).
+ * LD_LIBRARY_PATH is unchanged. `preload` is the value of LD_PRELOAD, or NULL. Returns false if the
+ * loader cannot be run. `complaint` gets the loader's error message, one line, or "". */
 bool cs_loader_list(const char *file, const char *preload, cs_loader_fn *each, void *ctx,
                     char *complaint, size_t size);
 

@@ -10,8 +10,8 @@ enum {
     MAX_MODULES = 60
 };
 
-/* find_spec of a name without a dot reads folders; it imports nothing. The current directory, which -c
- * puts first, is removed before the first import that could find a file there. */
+/* find_spec of a name without a dot reads folders; it imports nothing. The current directory, which
+ * -c puts first, is removed before the first import that could find a file there. */
 static const char script[] =
     "import sys\n"
     "sys.path = [place for place in sys.path if place]\n"
@@ -65,7 +65,8 @@ static bool add_package(struct cs_packages *p, char *line)
     return true;
 }
 
-/* True once the last line was read; what stands between ours is the program's own noise. */
+/* Reads the lines of our script, and skips other output of the Python between them. True if the
+ * last line was read. */
 static bool read_lines(struct cs_packages *p, char *text, char *why, size_t size)
 {
     bool ended = false, fits = true;
@@ -81,7 +82,7 @@ static bool read_lines(struct cs_packages *p, char *text, char *why, size_t size
         } else if (strcmp(kind, "end") == 0) {
             ended = true;
         } else if (*kind) {
-            snprintf(why, size, "%s", kind); /* the last line of a traceback tells most */
+            snprintf(why, size, "%s", kind); /* the last line of a traceback names the error */
         }
     }
     return ended && fits && p->python;

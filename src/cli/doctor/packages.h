@@ -1,12 +1,13 @@
-/* What a Python would import and which packages it has, asked of that Python without importing any
- * of them. */
+/* The modules that a Python would import and the packages that it has. That Python reports them and
+ * imports none of them. */
 #ifndef CS_CLI_DOCTOR_PACKAGES_H
 #define CS_CLI_DOCTOR_PACKAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The answer: `text` holds what the others point into. Nothing else is owned. */
+/* The result. The other pointers to text point into `text`. The struct owns `text` and the two
+ * arrays. */
 struct cs_packages {
     char *text;
     const char *python, *version; /* the interpreter's file and its version */
@@ -20,8 +21,9 @@ struct cs_packages {
     size_t packages;
 };
 
-/* Asks `python` for modules (NULL-ended; a name may stand twice, a module may have several folders)
- * and all packages. False if it cannot say, with what it said, or why, in `why`. */
+/* Runs `python` to find the modules (NULL-ended) and all packages. A name may be listed twice,
+ * because a module may have several folders. Returns false if Python does not report them. Then
+ * `why` contains its output or the reason. */
 bool cs_packages_read(struct cs_packages *packages, const char *python, const char *const *modules,
                       char *why, size_t size);
 void cs_packages_free(struct cs_packages *packages);

@@ -45,7 +45,8 @@ static struct variable *find_variable(struct expansion *e, const char *name, siz
     return NULL;
 }
 
-/* Writes what a $NAME or ${NAME...} stands for; returns its length, 0 if it is neither. */
+/* Writes the value of a $NAME or ${NAME...}, or $NAME if the value is unknown. Returns the length
+ * of the reference in the text. 0: it is no reference. */
 static size_t expand_variable(struct expansion *e, const char *at, FILE *out)
 {
     bool braces = at[1] == '{';
@@ -77,7 +78,8 @@ static bool is_own_folder(const char *value, size_t length)
            memmem(value, length, "$(pwd)", strlen("$(pwd)"));
 }
 
-/* Notes the value of an assignment that begins with its name. What is not plain makes it unknown.
+/* Stores the value of the assignment that begins at `name`. If the value is not plain text, the
+ * variable becomes unknown.
  */
 static void assign(struct expansion *e, const char *name, size_t length)
 {
@@ -158,7 +160,8 @@ static bool copy_word(const char *at, size_t length, char word[PATH_MAX])
     return true;
 }
 
-/* What a word starts: itself, the python beside an "activate", or nothing. */
+/* Sets `start` to the program that a word starts: the word itself, or the python next to an
+ * "activate". False: none. */
 static bool take(const char *at, size_t length, bool first, struct cs_start *start)
 {
     static const char activate[] = "activate";

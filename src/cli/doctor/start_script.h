@@ -1,20 +1,19 @@
-/* What a shell's script starts, as far as its text says it. */
+/* The programs that a shell script starts, as its text shows them. */
 #ifndef CS_CLI_DOCTOR_START_SCRIPT_H
 #define CS_CLI_DOCTOR_START_SCRIPT_H
 
 #include <limits.h>
 #include <stdbool.h>
 
-/* The text with variables that were given plain values replaced, without comments and double
- * quotes; lines stay lines. What names the script's own folder or the one it is started in
- * ($(dirname "$0"),
- * $(pwd)) becomes ".". A variable that is not known stays $NAME. The caller frees it; NULL if there
- * is no memory. */
+/* The text without comments and double quotes, with the values of variables that have plain ones.
+ * Line breaks are kept. A value that names the script's folder or the one it is started in
+ * ($(dirname "$0"), $(pwd)) becomes ".". An unknown variable stays $NAME. The caller frees the
+ * text. NULL if memory ran out. */
 char *cs_start_script_expand(const char *text);
 
 /* The first word of an expanded text that may stand for a Python, or for a script of one. */
 struct cs_start {
-    char word[PATH_MAX]; /* as written; of an "activate" the python beside it */
+    char word[PATH_MAX]; /* as written; for an "activate" the python next to it */
     bool activated;      /* it was an "activate": from there on words named python are that one */
     int line;            /* from 1 */
 };

@@ -1,4 +1,4 @@
-/* Runs a program and collects what it prints. */
+/* Runs a program and collects its output. */
 #include "cli/doctor/subprocess.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void become(const char *const *argv, const char *const *set, int output)
     _exit(NOT_FOUND);
 }
 
-/* Everything until the end; what does not fit is read and dropped. */
+/* Returns the output up to its end. Bytes beyond MOST are read and dropped. */
 static char *read_all(int input)
 {
     char *text = malloc(MOST + 1), dropped[4096];

@@ -1,4 +1,4 @@
-/* Cuts what a program has printed into lines. */
+/* Cuts the output of a program into lines. */
 #include "cli/doctor/subprocess.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Reads a command line as the programs do that run another one: which of their words are options,
- * values of options and operands of their own. */
+/* Parses the command lines of programs that run another program. It finds their own words: options,
+ * values of options and operands. */
 #include "cli/doctor/wrapper.h"
 
 #include "base/path.h"
@@ -13,7 +13,7 @@ static const struct wrapper {
     const char *name;
     const char *letters; /* short options that take a word */
     const char *words;   /* long ones, without the dashes, blanks around each */
-    int operands;        /* of its own, before the command */
+    int operands;        /* words of the wrapper before the command */
 } wrappers[] = {
     {"env", "uC", " unset chdir ", 0},
     {"nice", "n", " adjustment ", 0},
@@ -66,7 +66,7 @@ static bool value_apart(const struct wrapper *wrapper, const char *option)
     return strstr(wrapper->words, name);
 }
 
-/* What follows a wrapper's own words; its end if there is nothing. */
+/* Returns the first word after a wrapper's own words, or the NULL at the end. */
 static char **behind(const struct wrapper *wrapper, char **word)
 {
     for (; *word && **word == '-' && strcmp(*word, "--") != 0; word++)

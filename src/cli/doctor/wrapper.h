@@ -1,4 +1,4 @@
-/* Programs that run another one, which is what a question about a command is about. */
+/* Programs that run another program (wrappers). Checks of a command apply to that other program. */
 #ifndef CS_CLI_DOCTOR_WRAPPER_H
 #define CS_CLI_DOCTOR_WRAPPER_H
 

@@ -1,5 +1,5 @@
-/* Reads options of the library from a command's line and puts them into what CONVSHIM_CONFIG has to
- * say. */
+/* Reads options of the library from a command line and adds them to the value of CONVSHIM_CONFIG.
+ */
 #include "cli/run/library_options.h"
 
 #include "cli/common/cli.h"

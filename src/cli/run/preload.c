@@ -1,5 +1,5 @@
-/* Finds libconvshim.so and builds the environment that preloads it, keeping what was in
- * LD_PRELOAD. */
+/* Finds libconvshim.so and builds the environment that preloads it. The previous content of
+ * LD_PRELOAD is kept. */
 #include "cli/run/preload.h"
 
 #include "cli/common/installed.h"
@@ -14,7 +14,7 @@
 
 static const char separators[] = ": ";
 
-/* Makes `file` absolute; errno tells why not. */
+/* Makes `file` absolute. On failure errno is set. */
 static bool settle(const char *file, char *path, size_t size)
 {
     char real[PATH_MAX];
@@ -57,7 +57,8 @@ const char *cs_preload_next(const char **list_p, size_t *length_p)
     return *length_p > 0 ? start : NULL;
 }
 
-/* What a path of that length has behind its last slash. */
+/* The file name in a path of *length_p bytes: the part after the last slash. *length_p becomes its
+ * length. */
 static const char *file_of(const char *path, size_t *length_p)
 {
     const char *slash = memrchr(path, '/', *length_p);

@@ -1,4 +1,4 @@
-/* How a program is given the library: which file, and what the variables have to say. */
+/* The library's file, and the values of the variables that load it into a program. */
 #ifndef CS_CLI_RUN_PRELOAD_H
 #define CS_CLI_RUN_PRELOAD_H
 
@@ -13,7 +13,7 @@ bool cs_preload_library(const char *named, char *path, size_t size, char *why, s
 /* The next file of a LD_PRELOAD, and its length; NULL at the end. Begin with the value itself. */
 const char *cs_preload_next(const char **list_p, size_t *length_p);
 
-/* True if the file of that path and length is the library, under whatever folder. */
+/* True if a path of `length` bytes names the library, in any folder. */
 bool cs_preload_is_library(const char *path, size_t length);
 
 /* `now` (NULL: nothing) with the library before everything but the runtimes of sanitizers, which

@@ -1,4 +1,4 @@
-/* Presets: ini files for common needs (conf/presets). The first line of each says what it is for.
+/* Presets: ini files for common needs (conf/presets). The first line of each describes its purpose.
  */
 #ifndef CS_CLI_RUN_PRESET_H
 #define CS_CLI_RUN_PRESET_H
@@ -9,7 +9,7 @@
  * `error`. */
 bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DATA_FILE_ERROR]);
 
-/* Prints all with what they are for. False, with a line in `error`. */
+/* Prints all presets with their purpose. On failure returns false, with a line in `error`. */
 bool cs_preset_list(char error[CS_DATA_FILE_ERROR]);
 
 #endif

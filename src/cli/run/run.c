@@ -1,4 +1,4 @@
-/* `convshim run`: what the environment must say for a program to have the library, then the
+/* `convshim run`: sets the environment that loads the library into a program, then runs the
  * program. */
 #include "account/live.h"
 #include "cli/common/cli.h"
@@ -53,7 +53,8 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_run = &command;
 
-/* What becomes of the settings of PyTorch's allocator. */
+/* The treatment of PyTorch's allocator settings. WHERE_UNSET: changed only if no variable sets
+ * them. */
 enum segments {
     WHERE_UNSET,
     EXPANDABLE,
@@ -171,8 +172,9 @@ static bool set_segments(const struct request *request)
     return change(request, older, setting);
 }
 
-/* The program has this process, and says at its end what came of it. A shell that is given what to
- * set has a process of its own. */
+/* Passes this process's id on in CONVSHIM_RUN. The program runs in this process and reports the
+ * result at its end. If the lines are only printed for a shell (dry), the program gets another
+ * process, so there is no id. */
 static bool hand_on_pid(const struct request *request)
 {
     char pid[32], folder[CS_SESSION_PATH];

@@ -1,4 +1,4 @@
-/* `convshim status`: what the processes that have the library count, while they run. */
+/* `convshim status`: the counts of the running processes that have the library. */
 #include "account/live.h"
 #include "base/clock.h"
 #include "cli/common/cli.h"
@@ -129,7 +129,7 @@ static void explain(int64_t pid)
                         (long long)pid);
 }
 
-/* Adds what there is; returns the number of processes. */
+/* Adds a row for each process that has counts. Returns the number of these processes. */
 static int gather(const struct request *request, const char *folder, struct cs_table *table)
 {
     static int64_t pids[MOST];
