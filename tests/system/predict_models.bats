@@ -56,8 +56,8 @@ same_bytes()
 }
 
 @test "with convshim: the bytes that the library reports to a program" {
-    planned shimmed h200
-    predicted h200 tiled_workspace_bytes
+    CONVSHIM_CONFIG="workspace=64MiB" planned shimmed h200
+    predicted h200 tiled_workspace_bytes --workspace 64MiB
     same_bytes shimmed
     expect_true "layers with less" "$(awk -F, 'NR > 1 && $13 < $9' predict.out | wc -l) > 20"
 }
@@ -69,8 +69,8 @@ same_bytes()
     CONVSHIM_CONFIG="policy=fixed;tiles=3;lanes=2" planned shimmed a100 --direction filter
     predicted a100 tiled_workspace_bytes --dir wgrad --policy fixed --tiles 3 --lanes 2
     same_bytes shimmed
-    CONVSHIM_CONFIG="threshold=16MiB" planned shimmed t4 --direction data
-    predicted t4 tiled_workspace_bytes --dir dgrad --threshold 16MiB
+    CONVSHIM_CONFIG="workspace=32MiB;threshold=48MiB" planned shimmed t4 --direction data
+    predicted t4 tiled_workspace_bytes --dir dgrad --workspace 32MiB --threshold 48MiB
     same_bytes shimmed
     CONVSHIM_CONFIG="workspace=16MiB;threshold=256MiB" planned shimmed h200
     predicted h200 tiled_workspace_bytes --workspace 16MiB --threshold 256MiB

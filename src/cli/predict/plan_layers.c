@@ -117,6 +117,8 @@ static void decide(const struct cs_predictor *predictor, const struct cs_problem
     int64_t held = sum_of(cs_pass_operands(problem), decision->reported);
     if (held > level->record)
         level->record = held;
+    if (decision->reason == CS_REASON_REPORT_ONLY)
+        decision->reported = prediction->offer.workspace; /* of a program that is not changed */
     prediction->peak = sum_of(prediction->floor, prediction->offer.workspace);
     prediction->tiled_peak = sum_of(prediction->floor, decision->reported);
     prediction->status = decision->reason == CS_REASON_HOST_MEMORY ? CS_NOMEM : prediction->status;

@@ -262,8 +262,10 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
         return status;
     if (options->file && !load_file(options))
         return CS_CLI_USAGE;
-    if (options->file)
+    if (options->file) {
+        options->cudnn = options->other_cudnn = NULL;
         (void)read_options(argc, argv, options);
+    }
     cs_config_advise(&options->config, advise, NULL);
     cs_limits_rules(&options->config, options->program ? options->program : "",
                     options->script ? options->script : "", &options->rules);
