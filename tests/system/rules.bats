@@ -138,7 +138,7 @@ threshold = 0
 [rule never]
 skip = yes"
     convolutions --api graph
-    expect_true "tiled calls" "$(counted tiled) > 10"
+    expect_true "tiled calls" "$(counted tiled) > 5"
     expect_true "three tiles on three lanes" "$(summary 'sum(p["rule"] == "three" and p["decision"] is not None and
         (p["decision"]["tiles"], p["decision"]["lanes"]) == (3, 3) for p in s["sites"])') > 0"
     expect_equal "calls that followed the second rule" "$(followed never)" 0
