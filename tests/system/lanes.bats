@@ -118,7 +118,7 @@ removals()
 
 @test "lanes: each wait and each record is necessary" {
     removals "$SIX;lanes=2;backing=client" 18 16 all
-    removals "policy=fixed;tiles=16;threshold=0;lanes=4;backing=client" 12 10 all
+    removals "policy=fixed;tiles=16;threshold=0;lanes=4;backing=client" 12 6 all
 }
 
 @test "streams that pass scratch on: each wait and each record is necessary" {
