@@ -1,3 +1,4 @@
+/* Runs a plan: binds every tile, forks to the lanes, launches and joins, or falls back. */
 #include "exec/exec.h"
 
 #include "base/checked.h"
