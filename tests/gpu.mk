@@ -1,6 +1,6 @@
 # Programs of the GPU suite (scripts/gpu-suite).
 
-gpumain  := gpu_facts gpu_layers gpu_ballast
+gpumain  := gpu_facts gpu_ballast
 gpu      := $(addprefix $(B)/gpu/,$(gpumain))
 gpushare := $(call objects,$(filter-out $(patsubst %,tests/gpu/%.c,$(gpumain)),$(wildcard tests/gpu/*.c)))
 

@@ -9,8 +9,8 @@ enum {
 };
 
 /* An improvement that the user can make, if one is found: objects that bypass the library, reasons
- * why no call was tiled, a limit that needs very many tiles. Like snprintf. "" and 0 without
- * advice. */
+ * why no call was tiled, a limit that needs very many tiles. Otherwise the command that compares
+ * results and times. Like snprintf. */
 int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
                    size_t size);
 

@@ -403,8 +403,7 @@ static void append_advice(struct cs_text *text, const struct cs_account *account
                           const struct cs_summary_head *head)
 {
     char advice[CS_ADVICE_TEXT];
-    if (cs_advice_text(account, head, advice, sizeof advice) <= 0)
-        return;
+    (void)cs_advice_text(account, head, advice, sizeof advice);
     append(text, "%-*s%s", LABEL, "advice", advice);
 }
 

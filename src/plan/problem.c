@@ -71,11 +71,13 @@ enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *tensor, int64_t *
     return CS_OK;
 }
 
-static bool tensor_packed(const struct cs_tensor *tensor, const enum cs_dim order[CS_DIMS])
+bool cs_problem_tensor_packed(const struct cs_tensor *tensor, bool channels_last)
 {
+    static const enum cs_dim orders[][CS_DIMS] = {{CS_N, CS_C, CS_D, CS_H, CS_W},
+                                                  {CS_N, CS_D, CS_H, CS_W, CS_C}};
     int64_t stride = 1;
     for (int i = CS_DIMS - 1; i >= 0; i--) {
-        enum cs_dim dim = order[i];
+        enum cs_dim dim = orders[channels_last][i];
         if (tensor->dims[dim] > 1 && tensor->strides[dim] != stride)
             return false;
         if (!cs_mul(stride, tensor->dims[dim], &stride))
@@ -86,16 +88,12 @@ static bool tensor_packed(const struct cs_tensor *tensor, const enum cs_dim orde
 
 const char *cs_problem_layout(const struct cs_problem *problem)
 {
-    static const enum cs_dim first[CS_DIMS] = {CS_N, CS_C, CS_D, CS_H, CS_W};
-    static const enum cs_dim last[CS_DIMS] = {CS_N, CS_D, CS_H, CS_W, CS_C};
     static const char *const names[CS_SPATIAL][2] = {
         {"ncw", "nwc"}, {"nchw", "nhwc"}, {"ncdhw", "ndhwc"}};
-    const struct cs_tensor *x = &problem->tensor[CS_X], *y = &problem->tensor[CS_Y];
-
-    if (tensor_packed(x, first) && tensor_packed(y, first))
-        return names[problem->spatial - 1][0];
-    if (tensor_packed(x, last) && tensor_packed(y, last))
-        return names[problem->spatial - 1][1];
+    for (int last = 0; last < 2; last++)
+        if (cs_problem_tensor_packed(&problem->tensor[CS_X], last) &&
+            cs_problem_tensor_packed(&problem->tensor[CS_Y], last))
+            return names[problem->spatial - 1][last];
     return "strided";
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The GPU suite's C programs on the simulated device. TAP.
+# The GPU suite's C programs, and convshim verify --once, on the simulated device. TAP.
 #
 #   test_gpu_programs.sh BUILD      the programs are in BUILD/gpu
 set -uo pipefail
@@ -32,15 +32,15 @@ on() {
     "$root/scripts/with-simdev" "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
 }
 
-# [under=LIBRARIES] layers_of NAME [gpu_layers options]: runs the list, with the libraries preloaded
+# [under=LIBRARIES] layers_of NAME [options of verify]: runs the list, with the libraries preloaded
 layers_of() {
     local name=$1
     shift
-    on "$name" --report "$work/$name.device" -- env LD_PRELOAD="${under-$san_rt}" "$build/gpu/gpu_layers" --csv "$layers" --iterations 3 --warmup 1 "$@"
+    on "$name" --report "$work/$name.device" -- env LD_PRELOAD="${under-$san_rt}" "$build/convshim" verify --once --time 3600 --csv "$layers" --iterations 3 --warmup 1 "$@"
 }
 
 # values NAME KEY: of every line that has the key, one a line
-values() { sed -nE "s/.*[{ ]\"$2\": (\"([^\"]*)\"|([-+.a-z0-9]+))[,}].*/\2\3/p" "$work/$1.out"; }
+values() { sed -nE "s/.*[{, ]\"$2\": ?(\"([^\"]*)\"|([-+.a-z0-9]+))[,}].*/\2\3/p" "$work/$1.out"; }
 lines() { wc -l <"$work/$1.out"; }
 
 fail() {
@@ -177,7 +177,7 @@ tiles_change_the_memory_only() {
             expect_true "$api device peak" "$tiled < $plain"
         done <"$work/peaks"
         expect "$api violations" "$(grep -c '"violations":[[:space:]]*0,' "$work/tiled.device")" 1
-        expect "$api calls, tiled" "$(summary_total calls "$work/summary"), $(summary_total tiled "$work/summary")" "8, 8"
+        expect "$api calls, tiled" "$(summary_total calls "$work/summary"), $(summary_total tiled "$work/summary")" "12, 12"
     done
 }
 
@@ -188,29 +188,14 @@ peak_is_the_device_s() {
         $(($(values peak input_bytes) + $(values peak filter_bytes) + $(values peak output_bytes) + $(values peak workspace)))
 }
 
-# A library that takes 4 MiB at the first event and keeps them.
+# The library's own scratch: the second layer uses what the first one left.
 others_are_counted() {
-    cat >"$work/taker.c" <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stddef.h>
-int cudaMalloc(void **, size_t);
-int cudaEventRecord(void *event, void *stream)
-{
-    static int calls;
-    void *memory;
-    int (*real)(void *, void *);
-    *(void **)&real = dlsym(RTLD_NEXT, "cudaEventRecord");
-    if (calls++ == 0)
-        cudaMalloc(&memory, 4 << 20);
-    return real(event, stream);
-}
-END
-    "${CC:-gcc}" -shared -fPIC -o "$work/taker.so" "$work/taker.c" -ldl || fail "the library was not built"
-    under=${san_rt:+$san_rt:}$work/taker.so layers_of taken --layers small
-    expect taken "$(values taken taken_bytes | tr '\n' ' ')" "4194304 0 "
-    expect kept "$(values taken kept_bytes | tr '\n' ' ')" "4194304 0 "
-    expect peak "$(values taken device_peak | head -n 1)" $(($(values taken allocated_bytes | head -n 1) + 4194304))
+    CONVSHIM_CONFIG="backing=own;workspace=64KiB" under=$preload layers_of taken --layers small
+    expect_true taken "$(values taken taken_bytes | head -n 1) > 0 && $(values taken taken_bytes | head -n 1) <= 65536"
+    expect "taken of the second" "$(values taken taken_bytes | sed -n 2p)" 0
+    expect kept "$(values taken kept_bytes)" "$(values taken taken_bytes)"
+    expect peak "$(values taken device_peak | head -n 1)" \
+        $(($(values taken allocated_bytes | head -n 1) + $(values taken taken_bytes | head -n 1)))
 }
 
 errors_follow_the_dtype() {
@@ -238,7 +223,7 @@ times_are_ordered() {
 
 autotuning_runs_the_answer_it_picks() {
     layers_of first --layers small/conv2d
-    layers_of tuned --layers small/conv2d --benchmark on
+    layers_of tuned --layers small/conv2d --benchmark
     expect status "$status" 0
     expect checksum "$(values tuned checksum)" "$(values first checksum)"
     # It held the largest workspace of all answers at some time.
@@ -278,8 +263,6 @@ layers_are_selected() {
         expect "status for '$names'" "$status" 2
         expect "lines for '$names'" "$(lines none)" 0
     done
-    layers_of none --layers small --dump "$work/y.dump"
-    expect "status of two dumps" "$status" 2
 }
 
 ballast_leaves_what_it_is_told() {
@@ -313,16 +296,12 @@ wrong_use_is_refused() {
     wrong_use gpu_facts --unknown
     wrong_use gpu_facts --dir sideways
     wrong_use gpu_facts operand
-    wrong_use gpu_layers
-    wrong_use gpu_layers --csv "$layers" --dtype f64
-    wrong_use gpu_layers --csv "$layers" --iterations 0
-    wrong_use gpu_layers --csv "$layers" --benchmark maybe
     wrong_use gpu_ballast --leave 16MiB
     wrong_use gpu_ballast -- true
     for size in -1 16X 16MiBs 1.5g 99999999999g ''; do
         wrong_use gpu_ballast --leave "$size" -- true
     done
-    for program in gpu_facts gpu_layers gpu_ballast; do
+    for program in gpu_facts gpu_ballast; do
         on help -- "$build/gpu/$program" --help
         expect "$program --help" "$status $(head -n 1 "$work/help.out" | cut -d ' ' -f 1,2)" "0 usage: $program"
     done
@@ -330,7 +309,7 @@ wrong_use_is_refused() {
 
 no_device_is_told() {
     export SIMDEV_PROFILE=$work/absent.json
-    for program in gpu_facts "gpu_layers --csv $layers" "gpu_ballast --leave 1m -- true"; do
+    for program in gpu_facts "gpu_ballast --leave 1m -- true"; do
         # shellcheck disable=SC2086 # words
         on none -- "$build/gpu/"$program
         expect "status of $program" "$status" 77

@@ -59,6 +59,16 @@ print(eval(sys.argv[1]))' "$1"
 }
 
 # bats test_tags=quick
+@test "verify: the legacy API, tiled calls with equal results" {
+    write_list
+    verify --csv list.csv --layers small/conv2d --api legacy "${TILED[@]}" --out result.json
+    expect_status 0
+    expect_line verify.out '^Safe: 1 of 1 results equal\. The 1 tiled '
+    expect_equal "calls" "$(result '[(rows["conv2d"][side]["api"], rows["conv2d"]["tiled"]) for side in ("untiled", "with_convshim")]')" \
+        "[('legacy', True), ('legacy', True)]"
+}
+
+# bats test_tags=quick
 @test "verify: a memory limit, larger convolutions are not run" {
     write_list
     verify --csv list.csv "${TILED[@]}" --memory 256KiB --out result.json

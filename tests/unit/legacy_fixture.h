@@ -2,7 +2,7 @@
 #ifndef LEGACY_FIXTURE_H
 #define LEGACY_FIXTURE_H
 
-#include "intercept/legacy/legacy_call.h"
+#include "cudnn/plan/legacy_call.h"
 #include "vendor_fixture.h"
 
 /* Descriptors are addresses of these. */

@@ -19,7 +19,7 @@ struct cs_verify_options {
     char **command; /* NULL-ended, or NULL: none */
     enum cs_dtype dtype;
     enum cs_order layout;
-    bool dtype_given, once, benchmark;
+    bool dtype_given, once, benchmark, legacy;
     int seconds, iterations, warmup, samples;
     int64_t memory; /* bytes; 0: not given */
     char library[PATH_MAX];

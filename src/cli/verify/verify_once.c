@@ -144,7 +144,7 @@ static void put_layer(struct cs_json *json, const struct session *session,
     cs_json_string(json, "dir", cs_shape_direction_name(layer->problem.direction));
     cs_json_string(json, "dtype", cs_problem_dtype_name(layer->problem.tensor[CS_X].dtype));
     cs_json_string(json, "layout", cs_problem_layout(&layer->problem));
-    cs_json_string(json, "api", "graph");
+    cs_json_string(json, "api", session->options->legacy ? "legacy" : "graph");
     cs_json_string(json, "benchmark", session->settings.benchmark ? "on" : "off");
 }
 
@@ -209,13 +209,15 @@ static int run_layers(struct session *session, const struct cs_layers *layers)
 
 int cs_verify_once(const struct cs_verify_options *options, const struct cs_layers *layers)
 {
-    struct session session = {.options = options,
-                              .settings = {.benchmark = options->benchmark,
-                                           .warmup = options->warmup,
-                                           .iterations = options->iterations,
-                                           .memory = options->memory,
-                                           .samples = options->samples},
-                              .end = cs_verify_seconds() + options->seconds};
+    struct session session = {
+        .options = options,
+        .settings = {.api = options->legacy ? CS_TRIAL_LEGACY : CS_TRIAL_GRAPH,
+                     .benchmark = options->benchmark,
+                     .warmup = options->warmup,
+                     .iterations = options->iterations,
+                     .memory = options->memory,
+                     .samples = options->samples},
+        .end = cs_verify_seconds() + options->seconds};
     int status = open_gpu(&session);
     if (status == CS_CLI_OK && options->dump &&
         !(session.settings.dump = fopen(options->dump, "wbe"))) {

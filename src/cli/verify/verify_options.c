@@ -103,6 +103,10 @@ static bool take(void *to, int option, const char *value)
         return take_number(option, value, 1, MOST, &options->iterations);
     case OPTION_WARMUP:
         return take_number(option, value, 0, MOST, &options->warmup);
+    case OPTION_API:
+        options->legacy = strcmp(value, "legacy") == 0;
+        return options->legacy || strcmp(value, "graph") == 0 ||
+               cs_cli_refuse_value(&command, option, value, "graph, legacy");
     case OPTION_BENCHMARK:
         options->benchmark = true;
         return true;

@@ -99,7 +99,7 @@ static void become(const struct cs_verify_job *job, double seconds, int list, in
 {
     const struct cs_verify_options *options = job->options;
     char time[16], memory[32], iterations[16], warmup[16], dump[40];
-    char *argv[20] = {(char *)"convshim", (char *)"verify", (char *)"--once", (char *)"--summary",
+    char *argv[24] = {(char *)"convshim", (char *)"verify", (char *)"--once", (char *)"--summary",
                       (char *)"-"};
     int words = 5;
     snprintf(time, sizeof time, "--time=%d", seconds < 1 ? 1 : (int)seconds);
@@ -112,6 +112,8 @@ static void become(const struct cs_verify_job *job, double seconds, int list, in
     argv[words++] = iterations;
     argv[words++] = (char *)"--warmup";
     argv[words++] = warmup;
+    if (options->legacy)
+        argv[words++] = (char *)"--api=legacy";
     if (options->benchmark)
         argv[words++] = (char *)"--benchmark";
     if (options->cudnn) {

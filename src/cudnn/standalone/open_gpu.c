@@ -79,21 +79,31 @@ bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char
     return true;
 }
 
-bool cs_trial_open(struct cs_trial *trial, char *error, size_t size)
+/* Of the cuDNN that cs_standalone_open has opened. */
+static bool bind_cudnn(struct cs_cudnn_calls *calls)
 {
     void *library = dlopen(cs_standalone_file(), RTLD_NOW | RTLD_NOLOAD);
-    __typeof__(cudnnCreate) *create =
-        library ? (__typeof__(cudnnCreate) *)dlsym(library, "cudnnCreate") : NULL;
-    cudnnStatus_t status = create ? create(&trial->handle) : CUDNN_STATUS_NOT_SUPPORTED;
-    CUresult result = CUDA_SUCCESS;
+    bool good = library != NULL;
+#define CS_CALL(name)                                                                              \
+    calls->name = library ? (__typeof__(name) *)dlsym(library, #name) : NULL;                      \
+    good = good && calls->name;
+#include "cudnn/standalone/cudnn_calls.def"
+#undef CS_CALL
     if (library)
         dlclose(library);
+    return good;
+}
+
+bool cs_trial_open(struct cs_trial *trial, char *error, size_t size)
+{
+    cudnnStatus_t status = bind_cudnn(&trial->cudnn) ? trial->cudnn.cudnnCreate(&trial->handle)
+                                                     : CUDNN_STATUS_NOT_SUPPORTED;
     if (status != CUDNN_STATUS_SUCCESS) {
         trial->handle = NULL;
         snprintf(error, size, "cudnnCreate of %s: status %d", cs_standalone_file(), (int)status);
         return false;
     }
-    result = trial->calls.cuStreamCreate(&trial->stream, CU_STREAM_NON_BLOCKING);
+    CUresult result = trial->calls.cuStreamCreate(&trial->stream, CU_STREAM_NON_BLOCKING);
     if (result != CUDA_SUCCESS) {
         trial->stream = NULL;
         cs_gpu_error(result, "cuStreamCreate", error, size);

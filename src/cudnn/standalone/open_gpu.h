@@ -14,8 +14,15 @@ struct cs_gpu_calls {
 #undef CS_GPU_CALL
 };
 
+struct cs_cudnn_calls {
+#define CS_CALL(name) __typeof__(name) *name;
+#include "cudnn/standalone/cudnn_calls.def"
+#undef CS_CALL
+};
+
 struct cs_trial {
-    struct cs_gpu_calls calls; /* no slot is empty */
+    struct cs_gpu_calls calls; /* no slot is empty; nor of these, when the handle is open */
+    struct cs_cudnn_calls cudnn;
     CUdevice device;
     CUcontext context;
     CUstream stream;

@@ -1,16 +1,15 @@
-/* Runs one convolution through cuDNN's graph API on the GPU that is present, and measures it. */
+/* Runs one convolution on the GPU that is present, and measures it. */
 #include "cudnn/standalone/trial.h"
 
 #include "base/checked.h"
 #include "base/clock.h"
-#include "cudnn/plan/descriptors.h"
 #include "cudnn/standalone/trial_data.h"
+#include "cudnn/standalone/trial_plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    OFFERS = 96, /* of one heuristic mode, as many as are looked at */
     BENCHMARK_CALLS = 3,
     NAN_BYTE = 0xff /* four of them are a NaN, two of them one of either 16-bit type */
 };
@@ -20,13 +19,11 @@ struct run {
     const struct cs_problem *problem;
     const struct cs_trial_settings *settings;
     struct cs_trial_result *result;
-    struct cs_target target;
+    struct cs_trial_plan plan;
     struct cs_pattern pattern[CS_OPERANDS];
     CUdeviceptr operand[CS_OPERANDS], workspace;
-    cudnnBackendDescriptor_t plan, pack;
-    int64_t engine, choice, required; /* of the plan */
-    int64_t held, peak;               /* bytes allocated now and at most */
-    int64_t free_before, least;       /* free device memory before the plan, and at the least */
+    int64_t held, peak;         /* bytes allocated now and at most */
+    int64_t free_before, least; /* free device memory before the plan, and at the least */
 };
 
 const char *cs_trial_status_name(enum cs_trial_status status)
@@ -102,82 +99,32 @@ static void release(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
 
 static void drop_plan(struct run *run)
 {
-    if (run->pack)
-        (void)CS_REAL(cudnnBackendDestroyDescriptor, run->pack);
-    if (run->plan)
-        (void)CS_REAL(cudnnBackendDestroyDescriptor, run->plan);
-    run->pack = run->plan = NULL;
-    release(run, run->required, &run->workspace);
+    cs_trial_plan_drop(run->trial, &run->plan);
+    release(run, run->plan.required, &run->workspace);
 }
 
-/* False if cuDNN builds no plan of the configuration. */
-static bool try_configuration(struct run *run, cudnnBackendDescriptor_t configuration)
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t plan = cs_descriptors_plan(&builder, &run->target, configuration);
-    run->required = cs_descriptors_workspace(&builder, plan);
-    run->engine = cs_descriptors_index(&builder, configuration);
-    bool built = builder.status == CUDNN_STATUS_SUCCESS;
-    if (built)
-        run->plan = cs_descriptor_take(&builder, plan);
-    cs_descriptor_builder_clear(&builder);
-    return built;
-}
-
-/* Plans with the first answer of the heuristics, not before the `first`-th, that becomes a plan.
- * The fallback engines come last, as frameworks try them. */
 static enum cs_trial_status make_plan(struct run *run, int64_t first)
 {
-    static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
-    run->choice = -1;
-    for (size_t mode = 0; mode < sizeof modes / sizeof *modes && !run->plan; mode++) {
-        struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-        cudnnBackendDescriptor_t configuration[OFFERS];
-        int offers = cs_descriptors_heuristics(&builder, &run->target, run->problem, modes[mode],
-                                               configuration, OFFERS);
-        for (int i = 0; i < offers && !run->plan; i++)
-            if (++run->choice >= first)
-                (void)try_configuration(run, configuration[i]);
-        cs_descriptor_builder_clear(&builder);
-    }
-    return run->plan ? CS_TRIAL_OK : fail(run, CS_TRIAL_REFUSED, "cuDNN has no engine for it");
+    return cs_trial_plan_make(run->trial, run->settings->api, run->problem, first, &run->plan)
+               ? CS_TRIAL_OK
+               : fail(run, CS_TRIAL_REFUSED, "cuDNN has no engine for it");
 }
 
-static enum cs_trial_status make_pack(struct run *run)
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    void *pointer[CS_OPERANDS], *workspace = (void *)(uintptr_t)run->workspace;
-    for (int i = 0; i < CS_OPERANDS; i++)
-        pointer[i] = (void *)(uintptr_t)run->operand[i];
-    cudnnBackendDescriptor_t pack =
-        cs_descriptor_make(&builder, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-                      CS_OPERANDS, pointer);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
-                      CS_OPERANDS, run->target.uid);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-                      &workspace);
-    cs_descriptor_finalize(&builder, pack);
-    cudnnStatus_t status = builder.status;
-    if (status == CUDNN_STATUS_SUCCESS)
-        run->pack = cs_descriptor_take(&builder, pack);
-    cs_descriptor_builder_clear(&builder);
-    return judge(run, status, "variant pack");
-}
-
-/* The workspace of the plan, and the pack of all addresses. */
+/* The workspace of the plan, and all addresses. */
 static enum cs_trial_status bind(struct run *run)
 {
     enum cs_trial_status status = CS_TRIAL_OK;
-    if (run->required > 0)
-        status = allocate(run, run->required, &run->workspace);
-    return status == CS_TRIAL_OK ? make_pack(run) : status;
+    if (run->plan.required > 0)
+        status = allocate(run, run->plan.required, &run->workspace);
+    return status == CS_TRIAL_OK
+               ? judge(run, cs_trial_plan_bind(&run->plan, run->operand, run->workspace),
+                       "variant pack")
+               : status;
 }
 
 static enum cs_trial_status call(struct run *run)
 {
-    return judge(run, CS_REAL(cudnnBackendExecute, run->trial->handle, run->plan, run->pack),
-                 "cudnnBackendExecute");
+    return judge(run, cs_trial_plan_run(run->trial, &run->plan), "the convolution");
 }
 
 /* --- the data --- */
@@ -359,7 +306,7 @@ static enum cs_trial_status find_fastest(struct run *run, int64_t *fastest_p)
 {
     double best = INFINITY;
     enum cs_trial_status reason = CS_TRIAL_REFUSED;
-    for (int64_t first = 0;; first = run->choice + 1) {
+    for (int64_t first = 0;; first = run->plan.choice + 1) {
         double us[BENCHMARK_CALLS];
         enum cs_trial_status status = make_plan(run, first);
         if (status != CS_TRIAL_OK)
@@ -371,7 +318,7 @@ static enum cs_trial_status find_fastest(struct run *run, int64_t *fastest_p)
             status = warm_up(run, 1);
         if (status == CS_TRIAL_OK)
             status = time_calls(run, BENCHMARK_CALLS, us);
-        int64_t choice = run->choice;
+        int64_t choice = run->plan.choice;
         drop_plan(run);
         if (status == CS_TRIAL_ERROR)
             return status;
@@ -406,7 +353,7 @@ static enum cs_trial_status measure(struct run *run)
 /* True if operands and workspace fit the limit, if there is one. */
 static bool fits(struct run *run)
 {
-    int64_t bytes = run->required;
+    int64_t bytes = run->plan.required;
     bool known = true;
     for (int i = 0; i < CS_OPERANDS; i++)
         known = known && cs_add(bytes, run->result->operand[i], &bytes);
@@ -423,9 +370,9 @@ static enum cs_trial_status plan_and_measure(struct run *run)
     if (status != CS_TRIAL_OK)
         return status;
     run->result->planned = true;
-    run->result->engine = run->engine;
-    run->result->choice = run->choice;
-    run->result->workspace = run->required;
+    run->result->engine = run->plan.engine;
+    run->result->choice = run->plan.choice;
+    run->result->workspace = run->plan.required;
     if (!fits(run))
         return fail(run, CS_TRIAL_TOO_LARGE, "its tensors and workspace need more than --memory");
     status = bind(run);
@@ -448,18 +395,12 @@ static void settle(struct run *run)
 void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
                   const struct cs_trial_settings *settings, struct cs_trial_result *result)
 {
-    struct run run = {.trial = trial,
-                      .problem = problem,
-                      .settings = settings,
-                      .result = result,
-                      .target.handle = trial->handle};
+    struct run run = {.trial = trial, .problem = problem, .settings = settings, .result = result};
     *result = (struct cs_trial_result){.status = CS_TRIAL_ERROR};
     run.free_before = run.least = free_memory(trial);
     bool known = true;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        run.target.uid[i] = i + 1;
+    for (int i = 0; i < CS_OPERANDS; i++)
         known = known && cs_problem_tensor_span(&problem->tensor[i], &result->operand[i]) == CS_OK;
-    }
     if (!known) {
         snprintf(result->error, sizeof result->error, "its tensors leave 64 bits");
         return;

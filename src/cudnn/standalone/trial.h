@@ -36,7 +36,13 @@ void cs_trial_close(struct cs_trial *trial);
  * library. */
 size_t cs_trial_summary(const struct cs_trial *trial, char *json, size_t size);
 
+enum cs_trial_api {
+    CS_TRIAL_GRAPH, /* cudnnBackendExecute */
+    CS_TRIAL_LEGACY /* cudnnConvolutionForward and its gradients */
+};
+
 struct cs_trial_settings {
+    enum cs_trial_api api;
     bool benchmark; /* times all answers of cuDNN and takes the fastest, instead of the first */
     int64_t warmup, iterations;
     double seconds; /* for the timed calls: fewer are made if they would take longer; 0: any time */

@@ -4,7 +4,7 @@
 
 #include "convshim/gpu.h"
 #include "convshim/status.h"
-#include "intercept/legacy/legacy_call.h"
+#include "cudnn/plan/legacy_call.h"
 
 /* Fills `problem` and the addresses of its tensors. Alignments are those of the call's addresses,
  * or of cudaMalloc'ed memory in queries, which have no addresses. The caller must check the problem

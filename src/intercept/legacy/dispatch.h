@@ -4,7 +4,7 @@
 #define CS_INTERCEPT_LEGACY_DISPATCH_H
 
 #include "flow/flow.h"
-#include "intercept/legacy/legacy_call.h"
+#include "cudnn/plan/legacy_call.h"
 
 /* The workspace to report for a call whose algorithm requires `required` bytes: with the
  * descriptor's math type, or with the call's own. */

@@ -5,7 +5,7 @@
 #define CS_INTERCEPT_LEGACY_OVERSIZED_TENSOR_H
 
 #include "convshim/problem.h"
-#include "intercept/legacy/legacy_call.h"
+#include "cudnn/plan/legacy_call.h"
 
 /* Extents and strides count elements. The dimensions are in cuDNN's order. */
 struct cs_oversized_tensor {

@@ -4,7 +4,7 @@
 #ifndef CS_INTERCEPT_LEGACY_QUERY_FILTER_H
 #define CS_INTERCEPT_LEGACY_QUERY_FILTER_H
 
-#include "intercept/legacy/legacy_call.h"
+#include "cudnn/plan/legacy_call.h"
 #include <stdbool.h>
 
 void cs_query_filter_add(const struct cs_legacy_call *call);

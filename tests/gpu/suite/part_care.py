@@ -5,7 +5,7 @@ import re
 from . import compare, machine
 from .part_layers import read_layers, write_layers, SIMULATED_CAPS
 from .report import mib
-from .suite import MIB
+from .suite import LAYERS, MIB
 
 SANITIZED = ("sd15-vae-512", "mid.res0.conv1")
 CAPACITY = {False: ("sdxl-vae-1024", 1), True: ("sd15-vae-512", 0)}
@@ -35,7 +35,7 @@ def _sanitizer(suite):
         return
     path = _one_layer(suite, "sanitized", lambda layer: (layer["model"], layer["layer"]) == SANITIZED)
     argv, settings = suite.c_program(
-        "gpu/gpu_layers", "--csv", path, "--dtype", "f16", "--iterations", 1, "--warmup", 1
+        *LAYERS, "--csv", path, "--dtype", "f16", "--iterations", 1, "--warmup", 1
     )
     rows = []
     for check in ("memcheck", "racecheck"):
@@ -78,7 +78,7 @@ def _capacity(suite):
     path = suite.work("capacity.csv")
     write_layers(path, small[:1] if suite.simulated else layers[-1:])
     workspace = f"{SIMULATED_CAPS[0]}MiB" if suite.simulated else "64MiB"
-    program = ("gpu/gpu_layers", "--csv", path, "--iterations", 1, "--warmup", 0)
+    program = (*LAYERS, "--csv", path, "--iterations", 1, "--warmup", 0)
     needs = []
     for side, cap in (("without", None), ("with", workspace)):
         outcome = suite.measure_c(f"capacity-free-{side}", program, 8, workspace=cap)
@@ -143,7 +143,7 @@ def _issue_163539(suite):
     path = _one_layer(
         suite, "issue-163539", lambda layer: layer["model"] == "pytorch-163539", "extra_layers.csv"
     )
-    program = ("gpu/gpu_layers", "--csv", path, "--iterations", 3, "--warmup", 1, "--float64", 2000)
+    program = (*LAYERS, "--csv", path, "--iterations", 3, "--warmup", 1, "--float64", 2000)
     plain = suite.measure_c("issue-163539-untiled", program, 20)
     tiled = suite.measure_c("issue-163539-tiled", program, 20, workspace="64MiB") if plain else None
     if not plain or not tiled:

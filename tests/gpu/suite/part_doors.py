@@ -177,7 +177,7 @@ def _frontend_cpp(suite):
     )
     if build is None or build.status != 0:
         return
-    _, settings = suite.c_program("gpu/gpu_layers")
+    _, settings = suite.c_program("convshim")
     outcomes = [
         suite.measure(f"frontend-cpp-{side}", [program], 10, settings, workspace)
         for side, workspace in (("without", None), ("with", WORKSPACE))

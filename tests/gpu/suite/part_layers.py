@@ -5,6 +5,7 @@ import os
 
 from . import compare, machine, prediction, summaries
 from .report import mib
+from .suite import LAYERS
 
 CAPS = (64, 16, 256)
 SIMULATED_CAPS = (8,)
@@ -90,7 +91,7 @@ class Layers:
             + ([f"wscap{wscap}"] if wscap else [])
         )
         program = (
-            "gpu/gpu_layers",
+            *LAYERS,
             "--csv",
             self.path,
             "--dtype",
@@ -102,7 +103,7 @@ class Layers:
             "--iterations",
             self.iterations,
             "--warmup",
-            3,
+            min(3, self.iterations - 1),
             *extra,
         )
         settings = {"CUDNN_CONV_WSCAP_DBG": str(wscap)} if wscap else {}

@@ -61,7 +61,8 @@ class Predictor:
 def _line(profile, point):
     name = re.sub(r"\s+", "_", profile.get("deviceName") or "unknown")
     words = [name[:60]] + [int(profile.get(key) or 0) for key in PROFILE]
-    words += [point["dir"], point["dtype"], point["layout"]] + [point["shape"][key] for key in SHAPE]
+    layout = "nhwc" if point["layout"].endswith("c") else "nchw"  # ndhwc, ncdhw
+    words += [point["dir"], point["dtype"], layout] + [point["shape"][key] for key in SHAPE]
     words += [point[key] for key in ("axis", "tiles", "lanes", "workspace")]
     return " ".join(map(str, words)) + "\n"
 

@@ -9,6 +9,10 @@ SKIPPED = 77
 MIB = 1 << 20
 
 
+# The program that runs the layers of a list, each once. It prints a JSON line for each.
+LAYERS = ("convshim", "verify", "--once", "--time", 3600)
+
+
 class Suite:
     """Not thread-safe. `programs` contains results that parts share: lists of records by name."""
 
@@ -33,7 +37,7 @@ class Suite:
         return os.path.join(folder, name)
 
     def c_program(self, name, *arguments, capacity=None):
-        """(argv, settings) of a program built from tests/gpu or tests/support/apps."""
+        """(argv, settings) of a program in the build folder."""
         program = [os.path.join(self.build, *name.split("/")), *map(str, arguments)]
         if self.simulated:
             size = ["--capacity", str(capacity)] if capacity else []

@@ -39,7 +39,7 @@ static void many_tiles(void)
         int64_t tiles, workspace;
         const char *advice;
     } rows[] = {
-        {31, 1 << 20, ""},
+        {31, 1 << 20, GOOD_RUN},
         {32, 1 << 20,
          "One call runs as 32 tiles, which takes time. With workspace = 4 MiB it is about 8."},
         {33, 1 << 20,
@@ -48,8 +48,8 @@ static void many_tiles(void)
          "One call runs as 36 tiles, which takes time. With workspace = 4 MiB it is about 9."},
         {37, 0,
          "One call runs as 37 tiles, which takes time. With workspace = 0 B it is about 10."},
-        {100, -1, ""},
-        {100, INT64_MAX / 4, ""},
+        {100, -1, GOOD_RUN},
+        {100, INT64_MAX / 4, GOOD_RUN},
         {100, INT64_MAX / 4 - 1,
          "One call runs as 100 tiles, which takes time. With workspace = 8 EiB it is about 25."},
     };
@@ -113,7 +113,7 @@ static void untiled_run_gets_its_reason(void)
         account = new_account();
         pass(account, CS_REASON_NO_TILING, 1);
         (void)(i ? cs_account_fallback : cs_account_failed)(account, &none);
-        check_advice(account, &plain, "");
+        check_advice(account, &plain, GOOD_RUN);
         free(account);
     }
 }
@@ -220,7 +220,7 @@ static void small_calls(void)
 static void launches_without_gain_are_reported(void)
 {
     struct cs_account *account = tiled_into(4, 1);
-    check_advice(account, &plain, "");
+    check_advice(account, &plain, GOOD_RUN);
     struct cs_problem problem = problem_of(2, 64, 64, 64, CS_F16);
     struct cs_site_facts facts = left_alone(&problem, 64 * mib, CS_REASON_NO_TILING);
     run(account, &facts, 1);
@@ -247,7 +247,7 @@ static void conversions_to_channels_last_are_reported(void)
                      rows[i].advised
                          ? "cuDNN uses up to 890 MiB to convert tensors to channels last. In "
                            "PyTorch, compare with memory_format=torch.channels_last."
-                         : "");
+                         : GOOD_RUN);
         free(account);
     }
 }

@@ -1,6 +1,6 @@
 /* One set of functions for the three directions of the legacy API, and the engines that an
  * algorithm allows. */
-#include "intercept/legacy/legacy_call.h"
+#include "cudnn/plan/legacy_call.h"
 
 #include <stddef.h>
 

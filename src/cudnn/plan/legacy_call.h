@@ -1,6 +1,6 @@
 /* The arguments of a legacy call in the same form for every direction, and the real functions. */
-#ifndef CS_INTERCEPT_LEGACY_LEGACY_CALL_H
-#define CS_INTERCEPT_LEGACY_LEGACY_CALL_H
+#ifndef CS_CUDNN_PLAN_LEGACY_CALL_H
+#define CS_CUDNN_PLAN_LEGACY_CALL_H
 
 #include "convshim/problem.h"
 #include "cudnn/bind/real.h"

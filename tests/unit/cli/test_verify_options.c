@@ -1,0 +1,29 @@
+/* `convshim verify`: command lines that are refused. Nothing is run: there is no GPU here. */
+#include "golden.h"
+
+static void refusals(void)
+{
+    static const struct golden_answer rows[] = {
+        {"verify --dtype f64", 2, "f32, f16, bf16"},
+        {"verify --layout abcd", 2, "nchw, nhwc"},
+        {"verify --api both", 2, "graph, legacy"},
+        {"verify --time 0", 2, "--time"},
+        {"verify --memory lots", 2, "a size as 6GiB"},
+        {"verify --iterations 0", 2, "--iterations"},
+        {"verify --workspace lots", 2, "--workspace"},
+        {"verify --csv a.csv --summary b.json", 2, "one of them"},
+        {"verify --layers a", 2, "--csv and --summary"},
+        {"verify --once -- true", 2, "not for a COMMAND"},
+        {"verify --dump file", 2, "--dump is for --once"},
+        {"verify --once --csv nowhere.csv", 2, "nowhere.csv"},
+        {"verify --help", 0, "--max-slowdown"},
+    };
+    golden_answers(cs_cli_verify, rows, sizeof rows / sizeof *rows);
+}
+
+int main(void)
+{
+    heap_watch();
+    TEST(refusals);
+    return REPORT();
+}
