@@ -3,8 +3,8 @@
 #ifndef CS_INTERCEPT_LEGACY_DISPATCH_H
 #define CS_INTERCEPT_LEGACY_DISPATCH_H
 
-#include "flow/flow.h"
 #include "cudnn/plan/legacy_call.h"
+#include "flow/flow.h"
 
 /* The workspace to report for a call whose algorithm requires `required` bytes: with the
  * descriptor's math type, or with the call's own. */
