@@ -113,55 +113,52 @@ static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_
            notes.behaviour == choice->notes.behaviour;
 }
 
-/* The first configuration of the heuristics for the tile that computes and behaves like the
- * application's engine. */
-static enum cs_status build_alike(const struct cs_engine_choice *choice,
-                                  const struct cs_problem *problem, void **execution_plan_p,
-                                  int64_t *workspace_p)
+/* The heuristics' configurations that are built, and the plan that is kept. */
+struct search {
+    cudnnBackendHeurMode_t mode;
+    int most; /* configurations that are examined, at most RESULTS */
+    bool (*suits)(const struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration);
+    bool least;    /* the plan with least workspace instead of the first */
+    int64_t limit; /* bytes of workspace */
+};
+
+static enum cs_status build_found(const struct cs_engine_choice *choice,
+                                  const struct cs_problem *problem, const struct search *search,
+                                  void **execution_plan_p, int64_t *workspace_p)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[RESULTS];
     enum cs_status status = CS_REFUSED;
-    int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
-                                            configuration, RESULTS);
-    for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        if (alike(choice, configuration[i]))
-            status =
-                build_offered(choice, problem, configuration[i], execution_plan_p, workspace_p);
-    }
-    cs_descriptor_builder_clear(&builder);
-    return status;
-}
-
-/* The plan with least workspace of the heuristics' configurations that compute alike. */
-static enum cs_status build_least(const struct cs_engine_choice *choice,
-                                  const struct cs_problem *problem, void **execution_plan_p,
-                                  int64_t *workspace_p)
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t configuration[RESULTS];
-    void *least = NULL;
-    int64_t least_workspace = 0;
-    int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
-                                            configuration, RESULTS);
-    for (int i = 0; i < results && (!least || least_workspace > 0); i++) {
+    void *found = NULL;
+    int64_t least = search->limit;
+    int results = cs_descriptors_heuristics(&builder, &choice->target, problem, search->mode,
+                                            configuration, search->most);
+    for (int i = 0; i < results && (status == CS_OK || status == CS_REFUSED); i++) {
         void *execution_plan;
         int64_t workspace;
-        if (!alike(choice, configuration[i]) ||
-            build_offered(choice, problem, configuration[i], &execution_plan, &workspace) != CS_OK)
+        if (found && (!search->least || least == 0))
+            break;
+        if (!search->suits(choice, configuration[i]))
             continue;
-        bool better = !least || workspace < least_workspace;
-        cs_execution_plan_destroy(better ? least : execution_plan);
-        least = better ? execution_plan : least;
-        least_workspace = better ? workspace : least_workspace;
+        status = build_offered(choice, problem, configuration[i], &execution_plan, &workspace);
+        if (status != CS_OK)
+            continue;
+        bool better = found ? workspace < least : workspace <= least;
+        cs_execution_plan_destroy(better ? found : execution_plan);
+        found = better ? execution_plan : found;
+        least = better ? workspace : least;
     }
     cs_descriptor_builder_clear(&builder);
-    if (!least)
-        return CS_REFUSED;
-    *execution_plan_p = least;
-    *workspace_p = least_workspace;
+    if (!found)
+        return status == CS_OK ? CS_REFUSED : status;
+    *execution_plan_p = found;
+    *workspace_p = least;
     return CS_OK;
 }
+
+/* The first one for the tile that computes and behaves like the application's engine. */
+static const struct search first_alike = {CUDNN_HEUR_MODE_A, RESULTS, alike, .limit = INT64_MAX};
+static const struct search least_alike = {CUDNN_HEUR_MODE_A, RESULTS, alike, true, INT64_MAX};
 
 /* The application's engine with its own knobs. If a smaller problem does not accept them, the
  * engine's defaults. If it does not accept the engine, an engine that computes alike. */
@@ -175,7 +172,7 @@ static enum cs_status build_near(const struct cs_engine_choice *choice,
     if (status == CS_REFUSED && choice->engine.knobs > 0)
         status = build_engine(choice, problem, &plain, execution_plan_p, workspace_p);
     if (status == CS_REFUSED)
-        status = build_alike(choice, problem, execution_plan_p, workspace_p);
+        status = build_found(choice, problem, &first_alike, execution_plan_p, workspace_p);
     return status;
 }
 
@@ -205,26 +202,9 @@ static bool may_stand_in(const struct cs_engine_choice *choice,
            (notes.behaviour & native) == native;
 }
 
-/* The heuristics' first configuration for the tile that may replace the plain engine. */
-static enum cs_status build_own(const struct cs_engine_choice *choice,
-                                const struct cs_problem *problem, void **execution_plan_p,
-                                int64_t *workspace_p)
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t configuration[RESULTS];
-    enum cs_status status = CS_REFUSED;
-    if (!choice->known || choice->engine.index != PLAIN)
-        return CS_REFUSED;
-    int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
-                                            configuration, RESULTS);
-    for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        if (may_stand_in(choice, configuration[i]))
-            status =
-                build_offered(choice, problem, configuration[i], execution_plan_p, workspace_p);
-    }
-    cs_descriptor_builder_clear(&builder);
-    return status;
-}
+/* The first one for the tile that may replace the plain engine. */
+static const struct search stand_in = {CUDNN_HEUR_MODE_A, RESULTS, may_stand_in,
+                                       .limit = INT64_MAX};
 
 static enum cs_status build(void *ctx, const struct cs_problem *problem,
                             enum cs_relaxation relaxation, void **execution_plan_p,
@@ -236,9 +216,11 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem,
     case CS_DEFAULT_KNOBS:
         return build_engine(choice, problem, &plain, execution_plan_p, workspace_p);
     case CS_SIMILAR_ENGINE:
-        return build_least(choice, problem, execution_plan_p, workspace_p);
+        return build_found(choice, problem, &least_alike, execution_plan_p, workspace_p);
     case CS_TILE_HEURISTICS:
-        return build_own(choice, problem, execution_plan_p, workspace_p);
+        return choice->known && choice->engine.index == PLAIN
+                   ? build_found(choice, problem, &stand_in, execution_plan_p, workspace_p)
+                   : CS_REFUSED;
     default:
         return build_near(choice, problem, execution_plan_p, workspace_p);
     }
@@ -264,26 +246,6 @@ static bool may_fall_back(const struct cs_engine_choice *choice,
     return builder.status == CUDNN_STATUS_SUCCESS && computes_alike(choice, notes.numerical);
 }
 
-/* A fallback engine of the heuristics that computes like the application's. */
-static enum cs_status build_fallback_engine(const struct cs_engine_choice *choice, int64_t limit,
-                                            void **execution_plan_p, int64_t *workspace_p)
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t configuration[FALLBACKS];
-    enum cs_status status = CS_REFUSED;
-    int results = cs_descriptors_heuristics(&builder, &choice->target, &choice->problem,
-                                            CUDNN_HEUR_MODE_FALLBACK, configuration, FALLBACKS);
-    for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        if (!may_fall_back(choice, configuration[i]))
-            continue;
-        status = build_offered(choice, &choice->problem, configuration[i], execution_plan_p,
-                               workspace_p);
-        status = keep_within(status, limit, execution_plan_p, workspace_p);
-    }
-    cs_descriptor_builder_clear(&builder);
-    return status;
-}
-
 /* Engine 0 on the whole problem. For the first plan of a graph it is finalized at once. For further
  * plans, most of which never run, only its workspace is queried. */
 static enum cs_status build_plain(const struct cs_engine_choice *choice, void **execution_plan_p,
@@ -301,12 +263,14 @@ static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_
                                      int64_t *workspace_p)
 {
     const struct cs_engine_choice *choice = ctx;
+    const struct search engines = {CUDNN_HEUR_MODE_FALLBACK, FALLBACKS, may_fall_back,
+                                   .limit = limit};
     void *execution_plan;
     int64_t workspace;
     enum cs_status status = build_plain(choice, &execution_plan, &workspace);
     status = keep_within(status, limit, &execution_plan, &workspace);
     if (status == CS_REFUSED && choice->problem.steps > 0)
-        status = build_fallback_engine(choice, limit, &execution_plan, &workspace);
+        status = build_found(choice, &choice->problem, &engines, &execution_plan, &workspace);
     if (status != CS_OK)
         return status;
     *execution_plan_p = execution_plan;
