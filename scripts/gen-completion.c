@@ -36,14 +36,10 @@ static const struct {
 /* The text of options.def for an option of the library, or for an option with the same values. */
 static const char *library_text(const struct cs_cli_option *option, bool type)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s", option->name);
-    for (char *at = name; *at; at++)
-        *at = (char)(*at == '-' ? '_' : *at);
     bool own = strcmp(option->argument ? option->argument : "", "VALUE") != 0 &&
                strncmp(option->help, "As the option", strlen("As the option")) != 0;
     for (size_t i = 0; i < sizeof library_options / sizeof *library_options && !own; i++)
-        if (strcmp(library_options[i].name, name) == 0)
+        if (strcmp(library_options[i].name, option->name) == 0)
             return type                          ? library_options[i].type
                    : *library_options[i].allowed ? library_options[i].allowed
                                                  : CS_POLICY_NAMES;
@@ -157,11 +153,11 @@ static const char *first_sentence(const char *help, char *text, size_t size)
 
 static void bash_value(const struct cs_cli_option *option)
 {
-    char words[WORDS];
+    char words[WORDS], name[CS_CLI_NAME];
     words_of(option, words);
     if (!option->argument)
         return;
-    printf("        --%s)", option->name);
+    printf("        --%s)", cs_cli_spelling(option->name, name));
     if (lister(option))
         printf(" COMPREPLY=($(compgen -W \"$(%s) list\" -- \"$cur\"));;\n", lister(option));
     else if (*words)
@@ -175,12 +171,13 @@ static void bash_value(const struct cs_cli_option *option)
 static void bash_command(const struct command *of)
 {
     const struct cs_cli_command *command = *of->command;
+    char name[CS_CLI_NAME];
     printf("_convshim_%s()\n{\n    case $previous in\n", of->name);
     for (int i = 0; i < command->options; i++)
         bash_value(&command->option[i]);
     printf("        *) return 1;;\n    esac\n}\n_convshim_%s_options='", of->name);
     for (int i = 0; i < command->options; i++)
-        printf("--%s ", command->option[i].name);
+        printf("--%s ", cs_cli_spelling(command->option[i].name, name));
     printf("--help'\n_convshim_%s_stops=%s\n", of->name, command->stops ? "1" : "");
 }
 
@@ -237,13 +234,13 @@ static void print_bash(void)
 /* A word of _arguments: '--name[help]:argument:action'. */
 static void zsh_option(const struct cs_cli_option *option)
 {
-    char words[WORDS], help[256], spec[2048];
+    char words[WORDS], help[256], spec[2048], name[CS_CLI_NAME];
     words_of(option, words);
     first_sentence(option->help, help, sizeof help);
     for (char *at = help; *at; at++)
         *at = (char)(*at == '[' || *at == ']' || *at == ':' ? ' ' : *at);
-    int length =
-        snprintf(spec, sizeof spec, "--%s%s[%s]", option->name, option->argument ? "=" : "", help);
+    int length = snprintf(spec, sizeof spec, "--%s%s[%s]", cs_cli_spelling(option->name, name),
+                          option->argument ? "=" : "", help);
     char *rest = spec + length;
     size_t room = sizeof spec - (size_t)length;
     if (lister(option))
@@ -298,10 +295,10 @@ static void print_zsh(void)
 
 static void fish_option(const char *command, const struct cs_cli_option *option)
 {
-    char words[WORDS], help[256], list[WORDS + 64];
+    char words[WORDS], help[256], list[WORDS + 64], name[CS_CLI_NAME];
     words_of(option, words);
     printf("complete -c convshim -n '__fish_seen_subcommand_from %s' -l %s -d ", command,
-           option->name);
+           cs_cli_spelling(option->name, name));
     print_quoted(first_sentence(option->help, help, sizeof help), true);
     if (lister(option)) {
         snprintf(list, sizeof list, "(%s; echo list)", lister(option));

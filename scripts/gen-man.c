@@ -82,14 +82,14 @@ static void describe_command(const struct cs_cli_command *command)
     paragraphs(command->about);
     for (int i = 0; i < command->options; i++) {
         const struct cs_cli_option *option = &command->option[i];
-        char name[128];
+        char name[128], spelling[CS_CLI_NAME];
         if (strcmp(group, option->group) != 0) {
             puts(".PP");
             print_text(option->group);
             puts(":");
         }
         group = option->group;
-        snprintf(name, sizeof name, "--%s", option->name);
+        snprintf(name, sizeof name, "--%s", cs_cli_spelling(option->name, spelling));
         print_term(name, option->argument, option->help);
     }
     print_term("--help", NULL, "Show this text.");

@@ -19,17 +19,17 @@ enum {
     COMMANDS = sizeof commands / sizeof *commands
 };
 
-static int help(void)
+static int help(int status)
 {
     puts("usage: convshim COMMAND [options]\n"
          "       convshim help COMMAND\n"
          "       convshim --help | --version\n\n"
-         "Convolutions in little memory. Commands:\n");
+         "Lowers the peak GPU memory of programs that use cuDNN convolutions.\n");
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-9s %s\n", commands[i].name, commands[i].summary);
     puts("\n'convshim COMMAND --help' explains each command.\n"
-         "Status: 0; 1 if the answer is no or something failed; 2 for input not understood.");
-    return CS_CLI_OK;
+         "Status: 0; 1: the answer is no, or an error; 2: invalid input.");
+    return status;
 }
 
 static const struct command *find(const char *name)
@@ -61,7 +61,7 @@ static bool asks_for_help(const char *word)
 static int help_of(const char *name)
 {
     if (asks_for_help(name))
-        return help();
+        return help(CS_CLI_OK);
     const struct command *command = find(name);
     char *words[] = {(char *)name, "--help", NULL};
     return command ? command->run(2, words) : refuse(name);
@@ -80,12 +80,8 @@ static int dispatch(int argc, char **argv)
     if (strcmp(name, "help") == 0 && argc > 2)
         return help_of(argv[2]);
     if (asks_for_help(name))
-        return help();
-    if (argc > 1)
-        return refuse(name);
-    cs_cli_complain("which command?");
-    fputs("Try 'convshim --help'.\n", stderr);
-    return CS_CLI_USAGE;
+        return help(CS_CLI_OK);
+    return argc > 1 ? refuse(name) : help(CS_CLI_USAGE);
 }
 
 /* If the results could not be written, the command has failed. */

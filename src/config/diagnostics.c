@@ -57,6 +57,22 @@ const char *cs_diagnostics_comma(const struct cs_load *load, const char *value)
     return load->file ? "; one option a line" : "; options are separated by ;";
 }
 
+const char *cs_diagnostics_doubt(const char *allowed, const char *value)
+{
+    enum {
+        KIBIBYTE_DIGITS = 4
+    };
+    const char *number = value + strspn(value, ".0");
+    size_t digits = strspn(number, "0123456789");
+    bool ends = !number[digits] || strncmp(number + digits, "..", 2) == 0;
+    bool bare = ends && digits > 0 && digits < KIBIBYTE_DIGITS;
+    if (bare && strstr(allowed, "iB"))
+        return "a number without a unit is bytes; units: KiB, MiB, GiB, TiB";
+    if (bare && strstr(allowed, "extents"))
+        return "one number is an extent of W; for 3x3 filters write 3x3";
+    return NULL;
+}
+
 const char *cs_diagnostics_line_word(const struct cs_load *load)
 {
     return load->file ? "line" : "item";

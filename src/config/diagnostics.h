@@ -36,6 +36,10 @@ const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text);
 /* Text to add to a note if the value seems to hold several options separated by commas, else "". */
 const char *cs_diagnostics_comma(const struct cs_load *load, const char *value);
 
+/* The probable mistake in an allowed value of an option or key with these allowed values: a size
+ * without a unit, a filter with one extent. NULL: none. */
+const char *cs_diagnostics_doubt(const char *allowed, const char *value);
+
 /* The unit of `line`: "line" of a file, "item" of a variable. */
 const char *cs_diagnostics_line_word(const struct cs_load *load);
 

@@ -74,6 +74,9 @@ void cs_ini_set(struct cs_load *load, const char *name, const char *value)
                             cs_diagnostics_comma(load, value));
         return;
     }
+    const char *doubt = cs_diagnostics_doubt(cs_options[index].allowed, value);
+    if (doubt)
+        cs_diagnostics_note(load, "%s: \"%s\": %s", name, value, doubt);
     if (load->set_at[index])
         cs_diagnostics_note(load, "%s: set again; this value counts, not the one in %s %d", name,
                             cs_diagnostics_line_word(load), load->set_at[index]);

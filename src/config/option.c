@@ -342,21 +342,27 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static bool swapped(const char *a, const char *b)
+{
+    return lower(a[0]) == lower(b[1]) && lower(a[1]) == lower(b[0]);
+}
+
 size_t cs_option_name_distance(const char *a, const char *b)
 {
-    size_t row[CS_CONFIG_NAME], width = strlen(b);
+    size_t rows[3][CS_CONFIG_NAME], width = strlen(b), i;
     for (size_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
+        rows[0][j] = j;
+    for (i = 1; a[i - 1]; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= width; j++) {
-            size_t change = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-            diagonal = row[j];
-            row[j] = least(change, least(row[j], row[j - 1]) + 1);
+            size_t change = above[j - 1] + (lower(a[i - 1]) != lower(b[j - 1]));
+            row[j] = least(change, least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && swapped(a + i - 2, b + j - 2))
+                row[j] = least(row[j], second[j - 2] + 1);
         }
     }
-    return row[width];
+    return rows[(i + 2) % 3][width];
 }
 
 size_t cs_option_name_too_far(size_t length)

@@ -41,7 +41,8 @@ bool cs_option_section(const char *section);
 const char *cs_option_allowed(const struct cs_option *option, const char *const *policies,
                               char text[CS_OPTION_TEXT]);
 
-/* Levenshtein distance of two names, case-insensitive. `b` is shorter than CS_CONFIG_NAME. */
+/* Edit distance of two names, case-insensitive; two swapped letters are one edit. `b` is shorter
+ * than CS_CONFIG_NAME. */
 size_t cs_option_name_distance(const char *a, const char *b);
 
 /* Names of that length whose distance is at least this are not similar. */

@@ -320,6 +320,9 @@ void cs_rules_set(struct cs_load *load, int index, const char *name, const char 
         cs_diagnostics_note(load, "rule %s: %s: set again, the rule is dropped; allowed: once",
                             rule->name, name);
     else {
+        const char *doubt = cs_diagnostics_doubt(allowed_of(load, key, allowed), value);
+        if (doubt)
+            cs_diagnostics_note(load, "rule %s: %s: \"%s\": %s", rule->name, name, value, doubt);
         rule->given |= UINT32_C(1) << key;
         load->rule_faulty[index] = faulty;
     }

@@ -75,10 +75,22 @@ set_to()
     run_command 125 --workspace 64parsecs -- touch ran
     expect_line run.err '^convshim: run: --workspace: "64parsecs" is not allowed; allowed: auto, or 1KiB to 1TiB$'
     run_command 125 --policy=fastest -- touch ran
-    run_command 125 --log_file 'a;b' -- touch ran
+    run_command 125 --log-file 'a;b' -- touch ran
     run_command 125 --worksapce 1MiB -- touch ran
     expect_line run.err "unknown .*'--worksapce'; did you mean '--workspace'\\?\$"
     [ ! -e ran ] || fail "the program ran all the same"
+}
+
+# bats test_tags=quick
+@test "the command: without a name its help, status 2; for an unknown name the nearest" {
+    run "$COMMAND"
+    expect_status 2
+    printf '%s\n' "$output" >help.out
+    expect_equal "help" "$(<help.out)" "$("$COMMAND" --help)"
+    run "$COMMAND" rnu
+    expect_status 2
+    printf '%s\n' "$output" >rnu.err
+    expect_line rnu.err "unknown command 'rnu'; did you mean 'run'\?\$"
 }
 
 # bats test_tags=quick
@@ -181,7 +193,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
 
 # bats test_tags=quick
 @test "a dry run starts no program and is safe for a shell" {
-    run_command 0 --dry-run --log_file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
+    run_command 0 --dry-run --log-file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
     expect_equal "value" "$(set_to CONVSHIM_CONFIG)" "log_file=it's \$(touch gotcha) \`touch gotcha\`"
     [ ! -e ran ] && [ ! -e gotcha ] || fail "something ran"
 }

@@ -116,7 +116,7 @@ print(row[sys.argv[1]])' "$1"
     expect_empty quiet.err
     run_on quiet --log off -- bash -c 'true; exit'
     expect_empty quiet.err
-    run_on logged --log_file log -- bash -c 'true; exit'
+    run_on logged --log-file log -- bash -c 'true; exit'
     expect_empty logged.err
     expect_line log '^convshim\[[0-9]+\]: no convolution: this process'
     CONVSHIM_RUN=1 on_device other env LD_PRELOAD="$PRELOAD" bash -c 'true; exit'

@@ -30,7 +30,7 @@ void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2
 /* An option of a command: a row of its X-macro table CS_CLI_OPTION(id, name, argument, group,
  * help), from which parser, --help and manual page come (command_options.def). */
 struct cs_cli_option {
-    const char *name;     /* without the dashes */
+    const char *name;     /* without the dashes; shown with - for _ (cs_cli_spelling) */
     const char *argument; /* the value's name in --help; NULL: no value */
     const char *group;    /* a heading of --help; rows of a group stand together */
     const char *help;
@@ -74,10 +74,16 @@ bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const
 bool cs_cli_take_number(const struct cs_cli_command *command, int option, const char *value,
                         int least, int most, int *number_p);
 
+/* The name of an option as it is typed: - for _. Returns `spelling`. */
+enum {
+    CS_CLI_NAME = 64
+};
+const char *cs_cli_spelling(const char *name, char spelling[CS_CLI_NAME]);
+
 /* The word of a NULL-ended list that `word` was probably meant to be; NULL if none is near. */
 const char *cs_cli_nearest(const char *word, const char *const *words);
 
-/* "64MiB" to bytes, as in the ini; false for everything else, also for "auto". */
+/* "64MiB" to bytes, as in the ini; false for everything else, also for "auto" and "64". */
 bool cs_cli_size(const char *text, int64_t *bytes_p);
 
 /* The folder of the running program, without a slash at its end; false if the system does not say.

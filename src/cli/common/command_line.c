@@ -2,6 +2,7 @@
  * usage errors. */
 #include "cli/common/cli.h"
 
+#include "config/diagnostics.h"
 #include "config/option.h"
 #include <getopt.h>
 #include <limits.h>
@@ -14,7 +15,7 @@
 enum {
     MAX_OPTIONS = 48,
     HELP_AT = 26, /* column in which an option's help begins */
-    COLUMNS = 100
+    COLUMNS = 80
 };
 
 /* Control characters, of ASCII and of Latin-1 in UTF-8, but for the end of a line. */
@@ -64,7 +65,9 @@ int cs_cli_refuse(const char *command, const char *format, ...)
 bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const char *value,
                          const char *allowed)
 {
-    cs_cli_refuse(command->name, "--%s '%s': not %s", command->option[option].name, value, allowed);
+    char name[CS_CLI_NAME];
+    cs_cli_refuse(command->name, "--%s '%s': not %s",
+                  cs_cli_spelling(command->option[option].name, name), value, allowed);
     return false;
 }
 
@@ -78,6 +81,14 @@ bool cs_cli_take_number(const struct cs_cli_command *command, int option, const 
         return cs_cli_refuse_value(command, option, value, allowed);
     *number_p = (int)found;
     return true;
+}
+
+const char *cs_cli_spelling(const char *name, char spelling[CS_CLI_NAME])
+{
+    snprintf(spelling, CS_CLI_NAME, "%s", name);
+    for (char *at = spelling; *at; at++)
+        *at = (char)(*at == '_' ? '-' : *at);
+    return spelling;
 }
 
 const char *cs_cli_nearest(const char *word, const char *const *words)
@@ -99,7 +110,7 @@ const char *cs_cli_nearest(const char *word, const char *const *words)
 bool cs_cli_size(const char *text, int64_t *bytes_p)
 {
     int64_t bytes;
-    if (!cs_config_size(text, &bytes) || bytes < 0)
+    if (!cs_config_size(text, &bytes) || bytes < 0 || cs_diagnostics_doubt("iB", text))
         return false;
     *bytes_p = bytes;
     return true;
@@ -118,26 +129,28 @@ bool cs_cli_folder(char *path, size_t size)
     return true;
 }
 
-/* Text broken at blanks, every line but the first set in. */
+/* Words in lines of COLUMNS, every line but the first set in. An empty line ends a paragraph. */
 static void print_wrapped(const char *text, int column)
 {
+    int at = column;
     while (*text) {
-        size_t room = (size_t)(COLUMNS - column), end = strlen(text);
-        if (end > room)
-            for (end = room; end > 0 && text[end] != ' '; end--)
-                continue;
-        if (end == 0)
-            end = strcspn(text, " ");
-        printf("%.*s\n", (int)end, text);
-        text += end + (text[end] == ' ');
-        if (*text)
-            printf("%*s", column, "");
+        int word = (int)strcspn(text, " \n");
+        if (at > column && at + 1 + word > COLUMNS)
+            at = printf("\n%*s", column, "") - 1;
+        at += printf("%s%.*s", at > column ? " " : "", word, text);
+        text += word;
+        if (strncmp(text, "\n\n", 2) == 0)
+            at = printf("\n\n%*s", column, "") - 2;
+        text += strspn(text, " \n");
     }
+    putchar('\n');
 }
 
 static void print_option(const char *name, const char *argument, const char *text)
 {
-    int width = printf("  --%s%s%s", name, argument ? " " : "", argument ? argument : "");
+    char spelling[CS_CLI_NAME];
+    int width = printf("  --%s%s%s", cs_cli_spelling(name, spelling), argument ? " " : "",
+                       argument ? argument : "");
     if (width + 2 > HELP_AT)
         printf("\n%*s", HELP_AT, "");
     else
@@ -147,7 +160,8 @@ static void print_option(const char *name, const char *argument, const char *tex
 
 static void print_help(const struct cs_cli_command *command)
 {
-    printf("usage: %s\n\n%s\n", command->usage, command->about);
+    printf("usage: %s\n\n", command->usage);
+    print_wrapped(command->about, 0);
     const char *group = "";
     for (int i = 0; i < command->options; i++) {
         const struct cs_cli_option *option = &command->option[i];
@@ -168,12 +182,13 @@ static int refuse_option(const struct cs_cli_command *command, const char *word)
         names[i + 1] = command->option[i].name;
     const char *bare = name + strspn(name, "-");
     const char *nearest = cs_cli_nearest(bare, names);
+    char spelling[CS_CLI_NAME];
     for (int i = 0; names[i]; i++)
         if (strcmp(names[i], bare) == 0)
             return cs_cli_refuse(command->name, "option '--%s' takes no value", bare);
     return cs_cli_refuse(command->name, "unknown or ambiguous option '%s'%s%s%s", name,
-                         nearest ? "; did you mean '--" : "", nearest ? nearest : "",
-                         nearest ? "'?" : "");
+                         nearest ? "; did you mean '--" : "",
+                         nearest ? cs_cli_spelling(nearest, spelling) : "", nearest ? "'?" : "");
 }
 
 enum {

@@ -69,6 +69,8 @@ static int check(const char *path)
         return CS_CLI_NO;
     }
     cs_config_advise(&config, note, &notes);
+    if (notes == 0)
+        printf("%s: ok\n", path);
     return notes > 0 ? CS_CLI_NO : CS_CLI_OK;
 }
 

@@ -33,21 +33,15 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_predict = &command;
 
-static bool refuse_value(enum option option, const char *value, const char *allowed)
-{
-    cs_cli_refuse(command.name, "--%s '%s': not %s", rows[option].name, value, allowed);
-    return false;
-}
-
 /* Sets an option of the library; its values and their meaning are the library's. */
 static bool take_config(struct cs_predict_options *options, enum option option, const char *value)
 {
-    const char *name = option == OPTION_MAX_SLOWDOWN ? "max_slowdown" : rows[option].name;
-    int index = cs_option_find(name);
+    int index = cs_option_find(rows[option].name);
     if (index >= 0 && cs_option_set(&options->config, index, value, cs_policy_names))
         return true;
     if (option != OPTION_POLICY)
-        return refuse_value(option, value, index >= 0 ? cs_options[index].allowed : "an option");
+        return cs_cli_refuse_value(&command, option, value,
+                                   index >= 0 ? cs_options[index].allowed : "an option");
     const char *nearest = cs_cli_nearest(value, cs_policy_names);
     cs_cli_refuse(command.name, "unknown policy '%s'%s%s%s", value,
                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
@@ -62,14 +56,14 @@ static bool take_mode(struct cs_predict_options *options, const char *value)
             return true;
         }
     }
-    return refuse_value(OPTION_MODE, value, "a, b or fallback");
+    return cs_cli_refuse_value(&command, OPTION_MODE, value, "a, b or fallback");
 }
 
 static bool take_threads(struct cs_predict_options *options, const char *value)
 {
     int64_t threads;
     if (cs_shape_numbers(value, &threads, 1) != 1 || threads < 1 || threads > 8)
-        return refuse_value(OPTION_THREADS, value, "1 to 8");
+        return cs_cli_refuse_value(&command, OPTION_THREADS, value, "1 to 8");
     options->threads = (int)threads;
     return true;
 }
@@ -77,7 +71,7 @@ static bool take_threads(struct cs_predict_options *options, const char *value)
 static bool take_fits(struct cs_predict_options *options, const char *value)
 {
     return (cs_cli_size(value, &options->fits) && options->fits > 0) ||
-           refuse_value(OPTION_FITS, value, "a size as 8GiB");
+           cs_cli_refuse_value(&command, OPTION_FITS, value, "a size as 8GiB");
 }
 
 static bool take_shape(struct cs_predict_options *options, enum option option, const char *value)
@@ -86,14 +80,14 @@ static bool take_shape(struct cs_predict_options *options, enum option option, c
     case OPTION_DTYPE:
         options->dtype_given = true;
         return cs_shape_dtype(value, &options->dtype) ||
-               refuse_value(option, value, "f32, f16 or bf16");
+               cs_cli_refuse_value(&command, option, value, "f32, f16 or bf16");
     case OPTION_DIR:
         options->direction_given = true;
         return cs_shape_direction(value, &options->direction) ||
-               refuse_value(option, value, "fwd, dgrad or wgrad");
+               cs_cli_refuse_value(&command, option, value, "fwd, dgrad or wgrad");
     default:
         return cs_shape_layout(value, &options->layout) ||
-               refuse_value(option, value, "nchw or nhwc");
+               cs_cli_refuse_value(&command, option, value, "nchw or nhwc");
     }
 }
 

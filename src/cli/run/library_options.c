@@ -12,7 +12,9 @@
 static bool refuse_value(const char *command, const struct cs_option *option, const char *value)
 {
     char allowed[CS_OPTION_TEXT];
-    cs_cli_refuse(command, "--%s: \"%s\" is not allowed; allowed: %s", option->name, value,
+    char name[CS_CLI_NAME];
+    cs_cli_refuse(command, "--%s: \"%s\" is not allowed; allowed: %s",
+                  cs_cli_spelling(option->name, name), value,
                   cs_option_allowed(option, cs_policy_names, allowed));
     return false;
 }
@@ -25,8 +27,9 @@ bool cs_library_options_take(struct cs_library_options *options, const char *com
     if (!cs_option_set(&scratch, index, value, cs_policy_names))
         return refuse_value(command, option, value);
     if (strpbrk(value, ";\n")) {
+        char name[CS_CLI_NAME];
         cs_cli_refuse(command, "--%s: CONVSHIM_CONFIG cannot hold a value with ';' in it",
-                      option->name);
+                      cs_cli_spelling(option->name, name));
         return false;
     }
     const char *now = options->items ? options->items : cs_cli_variable("CONVSHIM_CONFIG");

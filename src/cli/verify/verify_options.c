@@ -44,13 +44,7 @@ static bool take_dtype(struct cs_verify_options *options, const char *value)
 /* An option of the library by its name in the table. */
 static bool take_library_option(struct cs_verify_options *options, int option, const char *value)
 {
-    char name[32];
-    snprintf(name, sizeof name, "%s", rows[option].name);
-    for (char *dash = name; (dash = strchr(dash, '-'));)
-        *dash = '_';
-    int index = 0;
-    while (strcmp(cs_options[index].name, name) != 0)
-        index++;
+    int index = cs_option_find(rows[option].name);
     return cs_library_options_take(&options->given, command.name, index, value);
 }
 

@@ -60,7 +60,7 @@ static void similar_word_is_suggested(void)
     CHECK_STR(cs_cli_nearest("devise", words), "device");
     CHECK_STR(cs_cli_nearest("devicess", words), "devices");
     CHECK_STR(cs_cli_nearest("fromat", words), "format");
-    CHECK_STR(cs_cli_nearest("cvs", words) ? cs_cli_nearest("cvs", words) : "none", "none");
+    CHECK_STR(cs_cli_nearest("cvs", words), "csv");
     CHECK_STR(cs_cli_nearest("csw", words), "csv");
     CHECK(cs_cli_nearest("x", words) == NULL);
     CHECK(cs_cli_nearest("threads", words) == NULL);
@@ -74,6 +74,7 @@ static void sizes(void)
 {
     int64_t bytes = 7;
     CHECK(cs_cli_size("64MiB", &bytes) && bytes == 64 << 20);
+    CHECK(!cs_cli_size("64", &bytes)); /* without a unit */
     CHECK(!cs_cli_size("auto", &bytes) && !cs_cli_size("-1", &bytes) && !cs_cli_size("", &bytes));
     CHECK_INT(bytes, 64 << 20);
 }
@@ -160,14 +161,14 @@ static void help_is_set_in_columns(void)
 {
     begin(stdout);
     int status = parse("-h", NULL, NULL);
-    CHECK_STR(end(), "usage: convshim try [options]\n\nTries.\n\n\nWhere\n"
-                     "  --device NAME           The GPU, one of a list, or a path.\n"
-                     "  --sweep_from SIZE       A word without a blank that is longer than a whole "
-                     "line of help has room\n"
-                     "                          for, x\n"
-                     "\nHow\n"
-                     "  --quiet                 No line.\n"
-                     "  --help                  Show this text.\n");
+    CHECK_STR(end(),
+              "usage: convshim try [options]\n\nTries.\n\nWhere\n"
+              "  --device NAME           The GPU, one of a list, or a path.\n"
+              "  --sweep-from SIZE       A word without a blank that is longer than a whole\n"
+              "                          line of help has room for, x\n"
+              "\nHow\n"
+              "  --quiet                 No line.\n"
+              "  --help                  Show this text.\n");
     CHECK_INT(status, CS_CLI_OK);
 }
 

@@ -86,8 +86,8 @@ static void options_of_the_library(void)
         {PREDICT "--summary summary.json", 0, "stage <0>"},
         {PREDICT "--csv list.csv --fits 8GiB", 0, "8192 MiB"},
         {PREDICT "--cs=list.csv --format csv", 0, "a,last,fwd"},
-        {PREDICT "--max_slowdown=1.5 --csv=list.csv --format csv", 0, "a,last,fwd"},
-        {PREDICT "--csv list.csv --fits 1 --format csv", 1, "a,last,fwd"},
+        {PREDICT "--max-slowdown=1.5 --csv=list.csv --format csv", 0, "a,last,fwd"},
+        {PREDICT "--csv list.csv --fits 1KiB --format csv", 1, "a,last,fwd"},
         {"predict --help", 0, "--estimate"}};
     ANSWERS(rows);
 }
@@ -107,8 +107,8 @@ static void refused_options(void)
         {PREDICT "--csv list.csv --threads 0", 2, "--threads"},
         {PREDICT "--csv list.csv --threads 9", 2, "--threads"},
         {PREDICT "--csv list.csv --fits 0", 2, "--fits"},
-        {PREDICT "--csv list.csv --fits 1 --sweep", 2, "--fits"},
-        {"predict '1x8x8x8 -> 8 k3x3' --fits 1 --engines", 2, "--engines"},
+        {PREDICT "--csv list.csv --fits 1KiB --sweep", 2, "--fits"},
+        {"predict '1x8x8x8 -> 8 k3x3' --fits 1KiB --engines", 2, "--engines"},
         {"predict '1x8x8x8 -> 8 k3x3' --engines --estimate", 2, "--engines"},
         {"predict '1x8x8x8 -> 8 k3x3' --sweep --engines", 2, "--sweep"},
         {"predict '1x8x8x8 -> 8 k3x3' --sweep --svg x --estimate", 2, "--svg"},

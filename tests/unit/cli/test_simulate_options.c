@@ -27,7 +27,7 @@ static void accepted(void)
         {"simulate --device a --cudnn b --keep d p", 0, "a, -, -, b, d, -, capacity 0"},
         {"simulate --devices a,b --preset train --format csv p", 0, "a,b, train"},
         {"simulate --html x --smallest --format json p", 0, ", x, "},
-        {"simulate --jobs 1 --cuda 12 --capacity 1 p", 0, "capacity 1, 1 jobs, CUDA 12"},
+        {"simulate --jobs 1 --cuda 12 --capacity 1024 p", 0, "capacity 1024, 1 jobs, CUDA 12"},
         {"simulate --jobs 8 --cuda 13 --capacity 8GiB p", 0, "8589934592, 8 jobs, CUDA 13"},
         {"simulate --only with p", 0, "sides 01"},
         {"simulate --only without p", 0, "sides 10"},

@@ -12,7 +12,7 @@ static void distances(void)
         {"", "", 0},           {"", "log", 3},      {"log", "", 3},
         {"log", "log", 0},     {"log", "LOG", 0},   {"log", "lot", 1},
         {"log", "lo", 1},      {"log", "og", 1},    {"log", "blog", 1},
-        {"log", "logs", 1},    {"log", "lxog", 1},  {"log", "olg", 2},
+        {"log", "logs", 1},    {"log", "lxog", 1},  {"log", "olg", 1},
         {"abc", "xyz", 3},     {"abcd", "bcde", 2}, {"kitten", "sitting", 3},
         {"tiles", "lanes", 3}, {"flaw", "lawn", 2}, {"saturday", "sunday", 3},
     };

@@ -202,7 +202,7 @@ static void each_key_by_itself(void)
     static const char *const no[] = {"direction = dgrad",
                                      "dtype = f32, bf16",
                                      "layout = nhwc, strided",
-                                     "kernel = 3",
+                                     "kernel = 1x3",
                                      "kernel = 1x1",
                                      "kernel = 3x3x3",
                                      "kernel = *x1",

@@ -67,6 +67,20 @@ static void a_fault_drops_its_rule_whole(void)
     }
 }
 
+/* Allowed values that are probably mistakes: one note, and the value counts. */
+static void doubtful_values_are_noted(void)
+{
+    load_text("threshold = 64\narena = 4096\n[rule a]\nkernel = 3\nrequired = 256..\n"
+              "skip = yes\n[rule b]\nkernel = 1x3\nrequired = 0..1MiB\nthreshold = 0\n");
+    CHECK_INT(note_count, 3);
+    CHECK(strstr(note(0), "FILE/test.ini:1: threshold: \"64\"") == note(0));
+    CHECK(strstr(note(1), "FILE/test.ini:4: rule a: kernel: \"3\"") == note(1));
+    CHECK(strstr(note(2), "FILE/test.ini:5: rule a: required: \"256..\"") == note(2));
+    CHECK_INT(config.threshold, 64);
+    CHECK_INT(config.rules.count, 2);
+    CHECK_INT(config.rules.rule[0].kernel.extent[2], 3);
+}
+
 /* Each fault gets its line; correct lines between them get none. */
 static void every_fault_of_a_rule_is_named(void)
 {
@@ -214,6 +228,7 @@ int main(void)
     if (!make_folder())
         return 1;
     TEST(a_fault_drops_its_rule_whole);
+    TEST(doubtful_values_are_noted);
     TEST(every_fault_of_a_rule_is_named);
     TEST(lines_that_cannot_be_read);
     TEST(cut_off_rule_is_dropped);
