@@ -6,8 +6,8 @@ knobs, without a device. For engines that are compiled at run time, the public J
 This sweep compares hashes and lengths of that code and decodes nothing. It prints a table: GPU, layer, engine, and for each
 tiling `same`, `differs` (other code of one length) or `length` (another length). `none` is a JSON without code.
 
-Status 1 if planning one thing twice gives two codes, because then the comparison has no meaning. Differences are results, not
-failures: docs/design/decisions.md states the conclusions. LAYERS=N takes the first N layers.
+Fails if planning one thing twice gives two codes, because then the comparison has no meaning. Differences are results, not
+failures: docs/design/tiles.md states the conclusions. LAYERS=N takes the first N layers. The last lines are TAP.
 """
 import ctypes
 import hashlib
@@ -263,7 +263,8 @@ def outcome(planner, layer, tiles, engine, whole):
 
 
 def sweep(lib, gpu):
-    unsteady = 0
+    """The numbers of plans with code, and of those with another code the second time."""
+    planned = unsteady = 0
     planner = Planner(lib, gpu)
     for layer in LAYERS[:int(os.environ.get("LAYERS", len(LAYERS)))]:
         for engine in planner.offers(layer):
@@ -272,22 +273,27 @@ def sweep(lib, gpu):
                 again = planner.code(layer, 0, layer[2], *engine)
             except Refused:
                 continue
+            planned += whole is not None
             unsteady += whole != again
             row = [outcome(planner, layer, tiles, engine, whole) for tiles in TILINGS]
             print(f"{gpu:8} {layer[0]:4} -> {layer[1]:4} {layer[2]}x{layer[3]}  engine {engine[0]:3}  code "
                   f"{whole[1] if whole else 0:7}  " + "  ".join(f"{tiles} tiles: {text}" for tiles, text in zip(TILINGS, row)), flush=True)
             lib.clear(planner.kept)
     lib.clear()
-    return unsteady
+    return planned, unsteady
 
 
 def main():
     lib = Cudnn(sys.argv[1])
     gpus = sys.argv[2:] or ["a100", "h200", "rtx4090", "b200"]
-    unsteady = sum(sweep(lib, gpu) for gpu in gpus)
-    if unsteady:
-        print(f"same_code: {unsteady} plans have another code each time", file=sys.stderr)
-    return unsteady > 0
+    failed = False
+    for number, gpu in enumerate(gpus, 1):
+        planned, unsteady = sweep(lib, gpu)
+        failed |= not planned or unsteady > 0
+        print(f"{'ok' if planned and not unsteady else 'not ok'} {number} - {gpu}: the code of {planned} plans is the same when"
+              f" they are planned again, of {unsteady} it is not")
+    print(f"1..{len(gpus)}")
+    return failed
 
 
 if __name__ == "__main__":
