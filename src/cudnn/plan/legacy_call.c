@@ -16,11 +16,12 @@
 SAME_RESULT(cudnnConvolutionBwdDataAlgoPerf_t);
 SAME_RESULT(cudnnConvolutionBwdFilterAlgoPerf_t);
 
-#define FWD_ALGO(call) ((cudnnConvolutionFwdAlgo_t)(call)->algorithm)
-#define DATA_ALGO(call) ((cudnnConvolutionBwdDataAlgo_t)(call)->algorithm)
-#define FILTER_ALGO(call) ((cudnnConvolutionBwdFilterAlgo_t)(call)->algorithm)
-#define DATA_RESULTS(results) ((cudnnConvolutionBwdDataAlgoPerf_t *)(void *)(results)->result)
-#define FILTER_RESULTS(results) ((cudnnConvolutionBwdFilterAlgoPerf_t *)(void *)(results)->result)
+/* Indices of the operands' addresses. */
+enum {
+    AT_x = CS_X,
+    AT_w = CS_FILTER,
+    AT_y = CS_Y
+};
 
 cudnnMathType_t cs_legacy_call_math(cudnnConvolutionDescriptor_t conv)
 {
@@ -35,9 +36,10 @@ static cudnnStatus_t run_fused(const struct cs_legacy_call *c)
     const struct cs_legacy_execution *run = &c->execution;
     const struct cs_legacy_fusion *f = c->fusion;
     return CS_REAL(cudnnConvolutionBiasActivationForward, c->handle, run->alpha, c->x,
-                   run->data[CS_X], c->w, run->data[CS_FILTER], c->conv, FWD_ALGO(c),
-                   run->workspace, run->provided, f->alpha2, f->z, f->z_data, f->bias, f->bias_data,
-                   f->activation, c->y, run->data[CS_Y]);
+                   run->data[CS_X], c->w, run->data[CS_FILTER], c->conv,
+                   (cudnnConvolutionFwdAlgo_t)c->algorithm, run->workspace, run->provided,
+                   f->alpha2, f->z, f->z_data, f->bias, f->bias_data, f->activation, c->y,
+                   run->data[CS_Y]);
 }
 
 cudnnStatus_t cs_legacy_call_run(const struct cs_legacy_call *c)
@@ -46,48 +48,45 @@ cudnnStatus_t cs_legacy_call_run(const struct cs_legacy_call *c)
     if (c->fusion)
         return run_fused(c);
     switch (c->direction) {
-    case CS_BACKWARD_DATA:
-        return CS_REAL(cudnnConvolutionBackwardData, c->handle, run->alpha, c->w,
-                       run->data[CS_FILTER], c->y, run->data[CS_Y], c->conv, DATA_ALGO(c),
-                       run->workspace, run->provided, run->beta, c->x, run->data[CS_X]);
-    case CS_BACKWARD_FILTER:
-        return CS_REAL(cudnnConvolutionBackwardFilter, c->handle, run->alpha, c->x, run->data[CS_X],
-                       c->y, run->data[CS_Y], c->conv, FILTER_ALGO(c), run->workspace,
-                       run->provided, run->beta, c->w, run->data[CS_FILTER]);
+#define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
+    case way:                                                                                      \
+        return CS_REAL(cudnnConvolution##name, c->handle, run->alpha, c->o1, run->data[AT_##o1],   \
+                       c->o2, run->data[AT_##o2], c->conv,                                         \
+                       (cudnnConvolution##kind##Algo_t)c->algorithm, run->workspace,               \
+                       run->provided, run->beta, c->o3, run->data[AT_##o3]);
+#include "cudnn/plan/directions.def"
+#undef CS_DIRECTION
     default:
-        return CS_REAL(cudnnConvolutionForward, c->handle, run->alpha, c->x, run->data[CS_X], c->w,
-                       run->data[CS_FILTER], c->conv, FWD_ALGO(c), run->workspace, run->provided,
-                       run->beta, c->y, run->data[CS_Y]);
+        return CUDNN_STATUS_BAD_PARAM;
     }
 }
 
 cudnnStatus_t cs_legacy_call_size(const struct cs_legacy_call *c, size_t *bytes_p)
 {
     switch (c->direction) {
-    case CS_BACKWARD_DATA:
-        return CS_REAL(cudnnGetConvolutionBackwardDataWorkspaceSize, c->handle, c->w, c->y, c->conv,
-                       c->x, DATA_ALGO(c), bytes_p);
-    case CS_BACKWARD_FILTER:
-        return CS_REAL(cudnnGetConvolutionBackwardFilterWorkspaceSize, c->handle, c->x, c->y,
-                       c->conv, c->w, FILTER_ALGO(c), bytes_p);
+#define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
+    case way:                                                                                      \
+        return CS_REAL(cudnnGetConvolution##name##WorkspaceSize, c->handle, c->o1, c->o2, c->conv, \
+                       c->o3, (cudnnConvolution##kind##Algo_t)c->algorithm, bytes_p);
+#include "cudnn/plan/directions.def"
+#undef CS_DIRECTION
     default:
-        return CS_REAL(cudnnGetConvolutionForwardWorkspaceSize, c->handle, c->x, c->w, c->conv,
-                       c->y, FWD_ALGO(c), bytes_p);
+        return CUDNN_STATUS_BAD_PARAM;
     }
 }
 
 cudnnStatus_t cs_legacy_call_get(const struct cs_legacy_call *c, const struct cs_legacy_results *to)
 {
     switch (c->direction) {
-    case CS_BACKWARD_DATA:
-        return CS_REAL(cudnnGetConvolutionBackwardDataAlgorithm_v7, c->handle, c->w, c->y, c->conv,
-                       c->x, to->requested, to->returned, DATA_RESULTS(to));
-    case CS_BACKWARD_FILTER:
-        return CS_REAL(cudnnGetConvolutionBackwardFilterAlgorithm_v7, c->handle, c->x, c->y,
-                       c->conv, c->w, to->requested, to->returned, FILTER_RESULTS(to));
+#define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
+    case way:                                                                                      \
+        return CS_REAL(cudnnGetConvolution##name##Algorithm_v7, c->handle, c->o1, c->o2, c->conv,  \
+                       c->o3, to->requested, to->returned,                                         \
+                       (cudnnConvolution##kind##AlgoPerf_t *)(void *)to->result);
+#include "cudnn/plan/directions.def"
+#undef CS_DIRECTION
     default:
-        return CS_REAL(cudnnGetConvolutionForwardAlgorithm_v7, c->handle, c->x, c->w, c->conv, c->y,
-                       to->requested, to->returned, to->result);
+        return CUDNN_STATUS_BAD_PARAM;
     }
 }
 
@@ -95,15 +94,15 @@ cudnnStatus_t cs_legacy_call_find(const struct cs_legacy_call *c,
                                   const struct cs_legacy_results *to)
 {
     switch (c->direction) {
-    case CS_BACKWARD_DATA:
-        return CS_REAL(cudnnFindConvolutionBackwardDataAlgorithm, c->handle, c->w, c->y, c->conv,
-                       c->x, to->requested, to->returned, DATA_RESULTS(to));
-    case CS_BACKWARD_FILTER:
-        return CS_REAL(cudnnFindConvolutionBackwardFilterAlgorithm, c->handle, c->x, c->y, c->conv,
-                       c->w, to->requested, to->returned, FILTER_RESULTS(to));
+#define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
+    case way:                                                                                      \
+        return CS_REAL(cudnnFindConvolution##name##Algorithm, c->handle, c->o1, c->o2, c->conv,    \
+                       c->o3, to->requested, to->returned,                                         \
+                       (cudnnConvolution##kind##AlgoPerf_t *)(void *)to->result);
+#include "cudnn/plan/directions.def"
+#undef CS_DIRECTION
     default:
-        return CS_REAL(cudnnFindConvolutionForwardAlgorithm, c->handle, c->x, c->w, c->conv, c->y,
-                       to->requested, to->returned, to->result);
+        return CUDNN_STATUS_BAD_PARAM;
     }
 }
 
@@ -112,20 +111,17 @@ cudnnStatus_t cs_legacy_call_find_ex(const struct cs_legacy_call *c,
 {
     const struct cs_legacy_execution *run = &c->execution;
     switch (c->direction) {
-    case CS_BACKWARD_DATA:
-        return CS_REAL(cudnnFindConvolutionBackwardDataAlgorithmEx, c->handle, c->w,
-                       run->data[CS_FILTER], c->y, run->data[CS_Y], c->conv, c->x, run->data[CS_X],
-                       to->requested, to->returned, DATA_RESULTS(to), run->workspace,
+#define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
+    case way:                                                                                      \
+        return CS_REAL(cudnnFindConvolution##name##AlgorithmEx, c->handle, c->o1,                  \
+                       run->data[AT_##o1], c->o2, run->data[AT_##o2], c->conv, c->o3,              \
+                       run->data[AT_##o3], to->requested, to->returned,                            \
+                       (cudnnConvolution##kind##AlgoPerf_t *)(void *)to->result, run->workspace,   \
                        run->provided);
-    case CS_BACKWARD_FILTER:
-        return CS_REAL(cudnnFindConvolutionBackwardFilterAlgorithmEx, c->handle, c->x,
-                       run->data[CS_X], c->y, run->data[CS_Y], c->conv, c->w, run->data[CS_FILTER],
-                       to->requested, to->returned, FILTER_RESULTS(to), run->workspace,
-                       run->provided);
+#include "cudnn/plan/directions.def"
+#undef CS_DIRECTION
     default:
-        return CS_REAL(cudnnFindConvolutionForwardAlgorithmEx, c->handle, c->x, run->data[CS_X],
-                       c->w, run->data[CS_FILTER], c->conv, c->y, run->data[CS_Y], to->requested,
-                       to->returned, to->result, run->workspace, run->provided);
+        return CUDNN_STATUS_BAD_PARAM;
     }
 }
 

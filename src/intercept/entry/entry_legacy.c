@@ -5,7 +5,7 @@
 #include "intercept/legacy/dispatch.h"
 #include "intercept/legacy/plan_cache.h"
 
-/* The three directions differ only in the order of their arguments. */
+/* The three directions differ only in the order of their arguments (directions.def). */
 struct run {
     struct cs_entry_call call;
     struct cs_legacy_call what;
@@ -31,79 +31,35 @@ static int run_handle(struct cs *cs, struct cs_entry_call *call)
     return cs_legacy_run(cs, what, &status) ? status : run_replay(call);
 }
 
-CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
-    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_descriptor,
-    const void *x, const cudnnFilterDescriptor_t w_descriptor, const void *w,
-    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
-    size_t provided, const void *beta, const cudnnTensorDescriptor_t y_descriptor, void *y)
-{
-    struct run a = {{run_replay, run_handle},
-                    {.direction = CS_FORWARD,
-                     .handle = handle,
-                     .x = x_descriptor,
-                     .y = y_descriptor,
-                     .w = w_descriptor,
-                     .conv = conv,
-                     .algorithm = (int)algorithm,
-                     .math = CUDNN_DEFAULT_MATH,
-                     .execution = {.alpha = alpha,
-                                   .beta = beta,
-                                   .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
-                                   .workspace = workspace,
-                                   .provided = provided},
-                     .fusion = NULL}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
+#define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
+    CS_EXPORT cudnnStatus_t cudnnConvolution##name(                                                \
+        cudnnHandle_t handle, const void *alpha, const cudnn##t1##Descriptor_t o1,                 \
+        const void *o1##_data, const cudnn##t2##Descriptor_t o2, const void *o2##_data,            \
+        const cudnnConvolutionDescriptor_t conv, cudnnConvolution##kind##Algo_t algorithm,         \
+        void *workspace, size_t provided, const void *beta, const cudnn##t3##Descriptor_t o3,      \
+        void *o3##_data)                                                                           \
+    {                                                                                              \
+        struct run a = {                                                                           \
+            {run_replay, run_handle},                                                              \
+            {.direction = way,                                                                     \
+             .handle = handle,                                                                     \
+             .x = x,                                                                               \
+             .y = y,                                                                               \
+             .w = w,                                                                               \
+             .conv = conv,                                                                         \
+             .algorithm = (int)algorithm,                                                          \
+             .math = CUDNN_DEFAULT_MATH,                                                           \
+             .execution = {.alpha = alpha,                                                         \
+                           .beta = beta,                                                           \
+                           .data = {CS_ADDRESS(x_data), CS_ADDRESS(w_data), CS_ADDRESS(y_data)},   \
+                           .workspace = workspace,                                                 \
+                           .provided = provided},                                                  \
+             .fusion = NULL}};                                                                     \
+        return (cudnnStatus_t)cs_intercept(&a.call);                                               \
+    }
 
-CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
-    cudnnHandle_t handle, const void *alpha, const cudnnFilterDescriptor_t w_descriptor,
-    const void *w, const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
-    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdDataAlgo_t algorithm,
-    void *workspace, size_t provided, const void *beta, const cudnnTensorDescriptor_t dx_descriptor,
-    void *dx)
-{
-    struct run a = {{run_replay, run_handle},
-                    {.direction = CS_BACKWARD_DATA,
-                     .handle = handle,
-                     .x = dx_descriptor,
-                     .y = dy_descriptor,
-                     .w = w_descriptor,
-                     .conv = conv,
-                     .algorithm = (int)algorithm,
-                     .math = CUDNN_DEFAULT_MATH,
-                     .execution = {.alpha = alpha,
-                                   .beta = beta,
-                                   .data = {dx, CS_ADDRESS(w), CS_ADDRESS(dy)},
-                                   .workspace = workspace,
-                                   .provided = provided},
-                     .fusion = NULL}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
-    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_descriptor,
-    const void *x, const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
-    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdFilterAlgo_t algorithm,
-    void *workspace, size_t provided, const void *beta, const cudnnFilterDescriptor_t dw_descriptor,
-    void *dw)
-{
-    struct run a = {{run_replay, run_handle},
-                    {.direction = CS_BACKWARD_FILTER,
-                     .handle = handle,
-                     .x = x_descriptor,
-                     .y = dy_descriptor,
-                     .w = dw_descriptor,
-                     .conv = conv,
-                     .algorithm = (int)algorithm,
-                     .math = CUDNN_DEFAULT_MATH,
-                     .execution = {.alpha = alpha,
-                                   .beta = beta,
-                                   .data = {CS_ADDRESS(x), dw, CS_ADDRESS(dy)},
-                                   .workspace = workspace,
-                                   .provided = provided},
-                     .fusion = NULL}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
+#include "cudnn/plan/directions.def"
+#undef CS_DIRECTION
 
 CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
     cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t x_descriptor,

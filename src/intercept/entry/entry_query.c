@@ -91,188 +91,70 @@ static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
     return cs_find_algorithm_ex(cs, &a->what, &a->results);
 }
 
-CS_EXPORT cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y,
-    cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes)
-{
-    struct size a = {{size_replay, size_handle},
-                     {.direction = CS_FORWARD,
-                      .handle = handle,
-                      .x = x,
-                      .y = y,
-                      .w = w,
-                      .conv = conv,
-                      .algorithm = (int)algorithm},
-                     bytes};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
+/* The four queries of a direction. */
+#define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
+    CS_EXPORT cudnnStatus_t cudnnGetConvolution##name##WorkspaceSize(                              \
+        cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const cudnn##t2##Descriptor_t o2,  \
+        const cudnnConvolutionDescriptor_t conv, const cudnn##t3##Descriptor_t o3,                 \
+        cudnnConvolution##kind##Algo_t algorithm, size_t *bytes)                                   \
+    {                                                                                              \
+        struct size a = {{size_replay, size_handle},                                               \
+                         {.direction = way,                                                        \
+                          .handle = handle,                                                        \
+                          .x = x,                                                                  \
+                          .y = y,                                                                  \
+                          .w = w,                                                                  \
+                          .conv = conv,                                                            \
+                          .algorithm = (int)algorithm},                                            \
+                         bytes};                                                                   \
+        return (cudnnStatus_t)cs_intercept(&a.call);                                               \
+    }                                                                                              \
+                                                                                                   \
+    CS_EXPORT cudnnStatus_t cudnnGetConvolution##name##Algorithm_v7(                               \
+        cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const cudnn##t2##Descriptor_t o2,  \
+        const cudnnConvolutionDescriptor_t conv, const cudnn##t3##Descriptor_t o3,                 \
+        const int requested, int *returned, cudnnConvolution##kind##AlgoPerf_t *result)            \
+    {                                                                                              \
+        struct query a = {                                                                         \
+            {get_replay, get_handle},                                                              \
+            {.direction = way, .handle = handle, .x = x, .y = y, .w = w, .conv = conv},            \
+            {requested, returned, RESULTS(result)}};                                               \
+        return (cudnnStatus_t)cs_intercept(&a.call);                                               \
+    }                                                                                              \
+                                                                                                   \
+    CS_EXPORT cudnnStatus_t cudnnFindConvolution##name##Algorithm(                                 \
+        cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const cudnn##t2##Descriptor_t o2,  \
+        const cudnnConvolutionDescriptor_t conv, const cudnn##t3##Descriptor_t o3,                 \
+        const int requested, int *returned, cudnnConvolution##kind##AlgoPerf_t *result)            \
+    {                                                                                              \
+        struct query a = {                                                                         \
+            {find_replay, find_handle},                                                            \
+            {.direction = way, .handle = handle, .x = x, .y = y, .w = w, .conv = conv},            \
+            {requested, returned, RESULTS(result)}};                                               \
+        return (cudnnStatus_t)cs_intercept(&a.call);                                               \
+    }                                                                                              \
+                                                                                                   \
+    CS_EXPORT cudnnStatus_t cudnnFindConvolution##name##AlgorithmEx(                               \
+        cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const void *o1##_data,             \
+        const cudnn##t2##Descriptor_t o2, const void *o2##_data,                                   \
+        const cudnnConvolutionDescriptor_t conv, const cudnn##t3##Descriptor_t o3,                 \
+        void *o3##_data, const int requested, int *returned,                                       \
+        cudnnConvolution##kind##AlgoPerf_t *result, void *workspace, size_t provided)              \
+    {                                                                                              \
+        struct query a = {                                                                         \
+            {find_ex_replay, find_ex_handle},                                                      \
+            {.direction = way,                                                                     \
+             .handle = handle,                                                                     \
+             .x = x,                                                                               \
+             .y = y,                                                                               \
+             .w = w,                                                                               \
+             .conv = conv,                                                                         \
+             .execution.data = {CS_ADDRESS(x_data), CS_ADDRESS(w_data), CS_ADDRESS(y_data)},       \
+             .execution.workspace = workspace,                                                     \
+             .execution.provided = provided},                                                      \
+            {requested, returned, RESULTS(result)}};                                               \
+        return (cudnnStatus_t)cs_intercept(&a.call);                                               \
+    }
 
-CS_EXPORT cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y, const int requested,
-    int *returned, cudnnConvolutionFwdAlgoPerf_t *result)
-{
-    struct query a = {
-        {get_replay, get_handle},
-        {.direction = CS_FORWARD, .handle = handle, .x = x, .y = y, .w = w, .conv = conv},
-        {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y, const int requested,
-    int *returned, cudnnConvolutionFwdAlgoPerf_t *result)
-{
-    struct query a = {
-        {find_replay, find_handle},
-        {.direction = CS_FORWARD, .handle = handle, .x = x, .y = y, .w = w, .conv = conv},
-        {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x_descriptor, const void *x,
-    const cudnnFilterDescriptor_t w_descriptor, const void *w,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y_descriptor, void *y,
-    const int requested, int *returned, cudnnConvolutionFwdAlgoPerf_t *result, void *workspace,
-    size_t provided)
-{
-    struct query a = {{find_ex_replay, find_ex_handle},
-                      {.direction = CS_FORWARD,
-                       .handle = handle,
-                       .x = x_descriptor,
-                       .y = y_descriptor,
-                       .w = w_descriptor,
-                       .conv = conv,
-                       .execution.data = {CS_ADDRESS(x), CS_ADDRESS(w), CS_ADDRESS(y)},
-                       .execution.workspace = workspace,
-                       .execution.provided = provided},
-                      {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
-    cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t dy,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t dx,
-    cudnnConvolutionBwdDataAlgo_t algorithm, size_t *bytes)
-{
-    struct size a = {{size_replay, size_handle},
-                     {.direction = CS_BACKWARD_DATA,
-                      .handle = handle,
-                      .x = dx,
-                      .y = dy,
-                      .w = w,
-                      .conv = conv,
-                      .algorithm = (int)algorithm},
-                     bytes};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
-    cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t dy,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t dx, const int requested,
-    int *returned, cudnnConvolutionBwdDataAlgoPerf_t *result)
-{
-    struct query a = {
-        {get_replay, get_handle},
-        {.direction = CS_BACKWARD_DATA, .handle = handle, .x = dx, .y = dy, .w = w, .conv = conv},
-        {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(
-    cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t dy,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t dx, const int requested,
-    int *returned, cudnnConvolutionBwdDataAlgoPerf_t *result)
-{
-    struct query a = {
-        {find_replay, find_handle},
-        {.direction = CS_BACKWARD_DATA, .handle = handle, .x = dx, .y = dy, .w = w, .conv = conv},
-        {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
-    cudnnHandle_t handle, const cudnnFilterDescriptor_t w_descriptor, const void *w,
-    const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t dx_descriptor, void *dx,
-    const int requested, int *returned, cudnnConvolutionBwdDataAlgoPerf_t *result, void *workspace,
-    size_t provided)
-{
-    struct query a = {{find_ex_replay, find_ex_handle},
-                      {.direction = CS_BACKWARD_DATA,
-                       .handle = handle,
-                       .x = dx_descriptor,
-                       .y = dy_descriptor,
-                       .w = w_descriptor,
-                       .conv = conv,
-                       .execution.data = {CS_ADDRESS(dx), CS_ADDRESS(w), CS_ADDRESS(dy)},
-                       .execution.workspace = workspace,
-                       .execution.provided = provided},
-                      {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t dy,
-    const cudnnConvolutionDescriptor_t conv, const cudnnFilterDescriptor_t dw,
-    cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes)
-{
-    struct size a = {{size_replay, size_handle},
-                     {.direction = CS_BACKWARD_FILTER,
-                      .handle = handle,
-                      .x = x,
-                      .y = dy,
-                      .w = dw,
-                      .conv = conv,
-                      .algorithm = (int)algorithm},
-                     bytes};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t dy,
-    const cudnnConvolutionDescriptor_t conv, const cudnnFilterDescriptor_t dw, const int requested,
-    int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *result)
-{
-    struct query a = {
-        {get_replay, get_handle},
-        {.direction = CS_BACKWARD_FILTER, .handle = handle, .x = x, .y = dy, .w = dw, .conv = conv},
-        {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t dy,
-    const cudnnConvolutionDescriptor_t conv, const cudnnFilterDescriptor_t dw, const int requested,
-    int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *result)
-{
-    struct query a = {
-        {find_replay, find_handle},
-        {.direction = CS_BACKWARD_FILTER, .handle = handle, .x = x, .y = dy, .w = dw, .conv = conv},
-        {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x_descriptor, const void *x,
-    const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
-    const cudnnConvolutionDescriptor_t conv, const cudnnFilterDescriptor_t dw_descriptor, void *dw,
-    const int requested, int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *result,
-    void *workspace, size_t provided)
-{
-    struct query a = {{find_ex_replay, find_ex_handle},
-                      {.direction = CS_BACKWARD_FILTER,
-                       .handle = handle,
-                       .x = x_descriptor,
-                       .y = dy_descriptor,
-                       .w = dw_descriptor,
-                       .conv = conv,
-                       .execution.data = {CS_ADDRESS(x), CS_ADDRESS(dw), CS_ADDRESS(dy)},
-                       .execution.workspace = workspace,
-                       .execution.provided = provided},
-                      {requested, returned, RESULTS(result)}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
+#include "cudnn/plan/directions.def"
+#undef CS_DIRECTION
