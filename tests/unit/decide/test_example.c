@@ -120,6 +120,21 @@ static void larger_needs_do_not_follow_an_example(void)
     CHECK_INT(fake.calls, 0);
 }
 
+/* The fallback plan of a fused problem depends on the limit, which less scratch would lower. */
+static void fused_problem_follows_an_example_only_within_the_same_scratch(void)
+{
+    struct cs_problem problem = same(1, 256, 1, 1024, 1024, 256);
+    struct fake fake = {.per_byte = 1, .profile = &h200},
+                less = {.per_byte = 0.99, .profile = &h200};
+    problem.steps = 1;
+    problem.step[0].words = 1;
+    struct cs_decision example = search(&fake, &problem, formula(&fake, &problem), "fit"), decision;
+    CHECK_INT(example.reason, CS_REASON_NONE);
+    example.asked = 1;
+    CHECK(follow(&fake, &example, &problem, &decision));
+    CHECK(!follow(&less, &example, &problem, &decision));
+}
+
 /* Policies that weigh times look at more than one tiling. */
 static void others_policies_set_no_example(void)
 {
@@ -134,6 +149,7 @@ int main(void)
 {
     TEST(decision_by_example_equals_a_search);
     TEST(larger_needs_do_not_follow_an_example);
+    TEST(fused_problem_follows_an_example_only_within_the_same_scratch);
     TEST(others_policies_set_no_example);
     return REPORT();
 }
