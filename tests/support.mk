@@ -7,7 +7,7 @@ $(B)/apps/%: $(B)/obj/tests/support/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 # Programs and libraries that the bats suites load in unusual ways.
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libcudnn_tracer.so libflip.so load_race libload_race_plugin.so reset reset_linked small_stack cancelled bad_arguments told queried hostile ranges idle large plans walk refused reshape partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libcudnn_tracer.so libflip.so libunloading.so load_race libload_race_plugin.so reset reset_linked small_stack cancelled bad_arguments told queried hostile ranges idle large plans walk refused reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
@@ -63,7 +63,7 @@ $(addprefix $(B)/clients/,cancelled large refused): $(B)/clients/%: tests/suppor
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
 $(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/support/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
-$(addprefix $(B)/clients/lib,interposer.so cudnn_tracer.so flip.so): $(B)/clients/lib%.so: tests/support/clients/%.c $(clientdep)
+$(addprefix $(B)/clients/lib,interposer.so cudnn_tracer.so flip.so unloading.so): $(B)/clients/lib%.so: tests/support/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
 # libwork.so with a cuDNN that is loaded and looked up at run time instead of linked.
 $(B)/obj/tests/support/clients/loader_cudnn.o: INCLUDES := $(SIMFLAGS)

@@ -60,3 +60,7 @@ work()
     work works 1 "$VERSIONS/libwork_renamed.so"
     work legacy 1 "$VERSIONS/libwork_renamed.so"
 }
+
+@test "a file that is unloaded while cuDNN is looked for: cuDNN is found under a packager's name" {
+    PRELOAD=${SAN_RT:+$SAN_RT:}$CLIENTS/libunloading.so:$LIBRARY work works 1 "$VERSIONS/libwork_renamed.so"
+}
