@@ -471,9 +471,9 @@ END
 @test "--keep: keeps the collected files" {
     simulate --keep kept --only with --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
-    expect_equal "report" "$(find kept/with-1 -name 'report.*.json' | wc -l)" 1
-    expect_equal "summary" "$(find kept/with-1 -name 'summary.*.json' | wc -l)" 1
-    expect_line kept/with-1/output 'vae_decoder: sd15-vae-512 api graph'
+    expect_equal "report" "$(find kept/with-h200-1 -name 'report.*.json' | wc -l)" 1
+    expect_equal "summary" "$(find kept/with-h200-1 -name 'summary.*.json' | wc -l)" 1
+    expect_line kept/with-h200-1/output 'vae_decoder: sd15-vae-512 api graph'
 }
 
 @test "--keep with a folder in use: a line, and status 1" {
@@ -649,6 +649,7 @@ END
     simulate --html page.html --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.err 'simulate: page in page.html$'
+    expect_line page.html '<dt>largest workspace</dt><dd>[0-9.]+ [KM]iB &#8594; [0-9.]+ [KM]iB<small>-[0-9.]+ %</small>'
     python3 - <<'END' || fail "the page is not what it should be"
 import html.parser, json, re
 

@@ -19,6 +19,17 @@ struct cs_simulate_options {
  */
 int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *options, int *operand_p);
 
+/* A row of the table of figures as text. */
+struct cs_figure_text {
+    const char *title;
+    char side[CS_SIDES][CS_BYTES_TEXT]; /* "-": not known */
+    char change[CS_BYTES_TEXT];         /* "-37.0 %"; "": not compared */
+};
+
+/* The figure of that name in figures.def. False if no chosen run has it. */
+bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
+                        struct cs_figure_text *text);
+
 /* Prints the pair, `fits`: and whether it fits; false if memory ran out. */
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                        bool fits, enum cs_format format);

@@ -132,21 +132,40 @@ static void put_source(const struct page *page, FILE *out)
         fputs(i > 0 ? ", " : "", out);
         cs_table_html_text(texts[i], out);
     }
-    fputs("</p>\n<dl class=\"cards\">\n", out);
-    for (int side = 0; side < CS_SIDES; side++) {
-        char text[768], bytes[CS_BYTES_TEXT];
-        if (!page->pair->chosen[side])
-            continue;
-        cs_simulate_verdict(page->pair, (enum cs_side)side, text, sizeof text);
-        fprintf(out, "<div><dt>Device peak %s</dt><dd>%s<small>",
-                side == CS_WITH ? "with convshim" : "without",
-                page->pair->result[side].used
-                    ? cs_table_bytes_text(bytes, page->pair->result[side].device_peak)
-                    : "-");
-        cs_table_html_text(text, out);
-        fputs("</small></dd></div>\n", out);
-    }
+    fputs("</p>\n", out);
+}
+
+/* A card: "605.4 MiB → 427.7 MiB", and the change below. */
+static void put_card(const struct cs_simulated_pair *pair, const char *name, FILE *out)
+{
+    struct cs_figure_text text;
+    if (!cs_simulate_figure(pair, name, &text))
+        return;
+    fprintf(out, "<div><dt>%s</dt><dd>", text.title);
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side])
+            fprintf(out, "%s%s", side == CS_WITH && pair->chosen[CS_WITHOUT] ? " &#8594; " : "",
+                    text.side[side]);
+    fprintf(out, "<small>%s</small></dd></div>\n", text.change);
+}
+
+static void put_figures(const struct cs_simulated_pair *pair, FILE *out)
+{
+    static const char *const cards[] = {"allocated_peak", "device_peak", "largest_workspace",
+                                        "predicted_ns"};
+    char text[768];
+    fputs("<dl class=\"cards\">\n", out);
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+        put_card(pair, cards[i], out);
     fputs("</dl>\n", out);
+    for (int side = 0; side < CS_SIDES; side++) {
+        if (!pair->chosen[side])
+            continue;
+        cs_simulate_verdict(pair, (enum cs_side)side, text, sizeof text);
+        fprintf(out, "<p class=\"conclusion\">%s: ", side == CS_WITH ? "With convshim" : "Without");
+        cs_table_html_text(text, out);
+        fputs("</p>\n", out);
+    }
 }
 
 /* The call of a side whose workspace is in that block, of which the run with the library has the
@@ -177,6 +196,7 @@ static bool put_page(struct page *page, FILE *out)
 {
     cs_page_begin("convshim simulate", page->simulation->program.command[0], out);
     put_source(page, out);
+    put_figures(page->pair, out);
     put_plot(page, out);
     bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
     fputs(

@@ -41,28 +41,27 @@ static bool is(const struct figure *figure, const char *name)
     return strcmp(figure->name, name) == 0;
 }
 
-static const char *cell_text(const struct figure *figure, int64_t value, char text[CS_BYTES_TEXT])
+static void set_cell(const struct figure *figure, int64_t value, char text[CS_BYTES_TEXT])
 {
     if (value < 0)
-        return "-";
-    if (is(figure, "predicted_ns"))
-        return cs_table_time_text(text, value);
-    if (figure->cell == CS_CELL_BYTES)
-        return cs_table_bytes_text(text, value);
-    snprintf(text, CS_BYTES_TEXT, "%" PRId64, value);
-    return text;
+        snprintf(text, CS_BYTES_TEXT, "-");
+    else if (is(figure, "predicted_ns"))
+        cs_table_time_text(text, value);
+    else if (figure->cell == CS_CELL_BYTES)
+        cs_table_bytes_text(text, value);
+    else
+        snprintf(text, CS_BYTES_TEXT, "%" PRId64, value);
 }
 
 /* "-37.0 %" */
-static const char *change_text(const struct figure *figure, const int64_t value[CS_SIDES],
-                               char text[CS_BYTES_TEXT])
+static void set_change(const struct figure *figure, const int64_t value[CS_SIDES],
+                       char text[CS_BYTES_TEXT])
 {
     bool counts = figure->cell == CS_CELL_COUNT;
     if (counts || value[CS_WITHOUT] <= 0 || value[CS_WITH] < 0)
-        return "";
+        return;
     double change = 100 * ((double)value[CS_WITH] / (double)value[CS_WITHOUT] - 1);
     snprintf(text, CS_BYTES_TEXT, "%+.1f %%", change);
-    return text;
 }
 
 /* Tiles read the same memory as the untiled convolutions, and their edges again. */
@@ -113,33 +112,44 @@ static bool is_peak(const struct figure *figure)
     return is(figure, "reserved_peak") || is(figure, "device_peak");
 }
 
-static void print_figures(const struct cs_simulated_pair *pair)
+bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
+                        struct cs_figure_text *text)
 {
     int64_t value[FIGURES][CS_SIDES];
-    char text[CS_SIDES][CS_BYTES_TEXT], change[CS_BYTES_TEXT];
     bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH],
          short_of = was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]);
+    int i = 0;
+    while (!is(&figures[i], name))
+        i++;
+    figure_values(pair, value);
+    *text = (struct cs_figure_text){.title = figures[i].title};
+    if (both && !(short_of && is_peak(&figures[i])))
+        set_change(&figures[i], value[i], text->change);
+    if (is(&figures[i], "tensor_bytes"))
+        make_difference(value[i], both);
+    for (int side = 0; side < CS_SIDES; side++)
+        set_cell(&figures[i], value[i][side], text->side[side]);
+    return is_shown(&figures[i], pair, value[i]);
+}
+
+static void print_figures(const struct cs_simulated_pair *pair)
+{
+    struct cs_figure_text text;
     if (!any_result(pair)->used)
         return;
-    figure_values(pair, value);
     printf("%-24s", "");
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
             printf("%14s", side == CS_WITH ? "with convshim" : "without");
     putchar('\n');
     for (int i = 0; i < FIGURES; i++) {
-        const char *more = both && !(short_of && is_peak(&figures[i]))
-                               ? change_text(&figures[i], value[i], change)
-                               : "";
-        if (is(&figures[i], "tensor_bytes"))
-            make_difference(value[i], both);
-        if (!is_shown(&figures[i], pair, value[i]))
+        if (!cs_simulate_figure(pair, figures[i].name, &text))
             continue;
-        printf("  %-22s", figures[i].title);
+        printf("  %-22s", text.title);
         for (int side = 0; side < CS_SIDES; side++)
             if (pair->chosen[side])
-                printf("%14s", cell_text(&figures[i], value[i][side], text[side]));
-        printf(*more ? "%10s\n" : "\n", more);
+                printf("%14s", text.side[side]);
+        printf(*text.change ? "%10s\n" : "\n", text.change);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "cli/simulate/simulated_progress.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,11 +65,18 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     _exit(NOT_FOUND);
 }
 
-/* Creates the folder for the files that a process leaves. Its name contains `kind` and the number
- * of the run. */
-static bool make_folder(struct cs_simulation *simulation, const char *kind, char folder[PATH_MAX])
+/* Creates the folder for the files that a process leaves: "with-rtx3060-7800MiB-3", from `kind`,
+ * the device, a limit of its memory and the number of the run. */
+static bool make_folder(struct cs_simulation *simulation, const char *kind,
+                        const struct cs_simulated_run *run, char folder[PATH_MAX])
 {
-    int length = snprintf(folder, PATH_MAX, "%s/%s-%d", simulation->work, kind, ++simulation->runs);
+    const int64_t tebibyte = INT64_C(1) << 40; /* no GPU has it: memory to spare */
+    const char *slash = strrchr(run->profile, '/'), *device = slash ? slash + 1 : run->profile;
+    char size[32] = "";
+    if (run->capacity > 0 && run->capacity < tebibyte)
+        snprintf(size, sizeof size, "-%" PRId64 "MiB", run->capacity >> 20);
+    int length = snprintf(folder, PATH_MAX, "%s/%s-%.*s%s-%d", simulation->work, kind,
+                          (int)strcspn(device, "."), device, size, ++simulation->runs);
     if (length > 0 && length < PATH_MAX && mkdir(folder, 0700) == 0)
         return true;
     cs_cli_complain("%s: %s", folder, strerror(errno));
@@ -98,7 +106,7 @@ static void end_run(struct cs_simulated_run *run, int status)
 
 static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
-    if (!make_folder(simulation, run->name, run->folder))
+    if (!make_folder(simulation, run->name, run, run->folder))
         return false;
     run->seconds = now();
     run->pid = start_process(simulation, run, NULL);
@@ -132,7 +140,7 @@ static bool start_server(struct cs_simulation *simulation, const struct cs_simul
     struct cs_simulated_run base = *run;
     base.with = with;
     cs_fork_server_close(server);
-    if (!make_folder(simulation, "forked-from", base.folder))
+    if (!make_folder(simulation, "forked-from", run, base.folder))
         return false;
     if (!cs_fork_server_open(server)) {
         cs_cli_complain("no socket can be had: %s", strerror(errno));
@@ -148,7 +156,7 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
     struct cs_fork_server *server = &simulation->server[server_of(simulation, run)];
     struct cs_child_variables variables = {.item = NULL};
     char output[PATH_MAX + 16];
-    if (!make_folder(simulation, run->name, run->folder))
+    if (!make_folder(simulation, run->name, run, run->folder))
         return false;
     snprintf(output, sizeof output, "%s/output", run->folder);
     cs_simulation_variables(simulation, run, &variables);
