@@ -15,10 +15,9 @@ struct builder {
     size_t sites;
     const int64_t *order;
     struct cs_anatomy *anatomy;
-    int64_t *layer_of; /* of each site */
-    int64_t live;      /* bytes held between calls */
-    bool trains;       /* the calls contain filter gradients */
-    bool broken;       /* an amount left 63 bits */
+    int64_t *layer_of;           /* of each site */
+    struct cs_anatomy_held held; /* between calls */
+    bool broken;                 /* an amount left 63 bits */
 };
 
 /* *to += times * bytes */
@@ -41,85 +40,85 @@ static const struct cs_anatomy_site *site_at(const struct builder *builder, size
     return index >= 0 && index < (int64_t)builder->sites ? &builder->site[index] : NULL;
 }
 
-/* A transposed convolution runs as a data gradient, also in an inference. */
-static bool backward_at(const struct builder *builder, size_t call)
+static bool is_wgrad(const struct builder *builder, size_t call)
 {
     const struct cs_anatomy_site *site = site_at(builder, call);
-    return site && builder->trains && site->pass != CS_PASS_FORWARD;
+    return site && site->pass == CS_PASS_WGRAD;
 }
 
-/* Only a training computes filter gradients. */
-static bool has_filter_gradients(const struct builder *builder, size_t calls)
+/* The calls from `from` on, before `to`, up to the next filter gradient. */
+static size_t calls_before_wgrad(const struct builder *builder, size_t from, size_t to)
 {
-    for (size_t i = 0; i < calls; i++) {
-        const struct cs_anatomy_site *site = site_at(builder, i);
-        if (site && site->pass == CS_PASS_WGRAD)
-            return true;
-    }
-    return false;
-}
-
-/* Where the step that begins at `from` ends. */
-static size_t step_end(const struct builder *builder, size_t from, size_t calls)
-{
-    bool backward = false;
     size_t i = from;
-    for (; i < calls; i++) {
-        if (backward_at(builder, i))
-            backward = true;
-        else if (backward && site_at(builder, i))
-            break;
-    }
-    return i;
+    while (i < to && !is_wgrad(builder, i))
+        i++;
+    return i - from;
 }
 
-/* How many steps are that long. */
-static size_t steps_of(const struct builder *builder, size_t calls, size_t length)
+/* Calls that repeat with a period, at least twice. */
+struct repetition {
+    size_t end, period, calls;
+};
+
+/* The longest repetition; in a training it has filter gradients. */
+static struct repetition find_repetition(const struct builder *builder, size_t calls)
 {
-    size_t count = 0;
-    for (size_t from = 0, end; from < calls; from = end) {
-        end = step_end(builder, from, calls);
-        count += end - from == length;
-    }
-    return count;
+    const int64_t *order = builder->order;
+    struct repetition best = {.calls = 0};
+    for (size_t period = 1; period <= calls / 2; period++)
+        for (size_t i = period, run = 0; i <= calls; i++) {
+            if (i < calls && order[i] == order[i - period]) {
+                run++;
+                continue;
+            }
+            bool whole =
+                !builder->anatomy->training || calls_before_wgrad(builder, i - period, i) < period;
+            if (run >= period && run + period > best.calls && whole)
+                best = (struct repetition){i, period, run + period};
+            run = 0;
+        }
+    return best;
 }
 
-/* Selects the last step of the most frequent length. Steps of other lengths may contain warm-up,
- * benchmarks of engines or an evaluation. */
-static void find_training_step(struct builder *builder, size_t calls)
+/* A step of training begins with its forward calls: behind a filter gradient and before the most
+ * calls that are none. */
+static size_t find_begin(const struct builder *builder, const struct repetition *found)
 {
-    struct cs_anatomy *anatomy = builder->anatomy;
-    size_t most = 0;
-    for (size_t from = 0, end; from < calls; from = end) {
-        end = step_end(builder, from, calls);
-        size_t count = steps_of(builder, calls, end - from);
-        if (count < most || !backward_at(builder, end - 1))
-            continue;
-        most = count;
-        anatomy->first = from;
-        anatomy->calls = end - from;
+    const size_t from = found->end - 2 * found->period;
+    size_t begin = from, most = 0;
+    for (size_t i = from; i < from + found->period; i++) {
+        size_t before = i > from ? i - 1 : i + found->period - 1;
+        size_t length = calls_before_wgrad(builder, i, found->end);
+        if (is_wgrad(builder, before) && length > most) {
+            most = length;
+            begin = i;
+        }
     }
+    return begin + 2 * found->period <= found->end ? begin + found->period : begin;
 }
 
-static bool has_period(const int64_t *order, size_t calls, size_t period)
+/* Whether all calls can be one step: in a training, nothing behind the first filter gradient looks
+ * like the forward calls of another step. */
+static bool is_one_step(const struct builder *builder, size_t calls)
 {
-    return memcmp(order, order + period, (calls - period) * sizeof *order) == 0;
+    const size_t forward = calls_before_wgrad(builder, 0, calls);
+    for (size_t i = forward; i < calls && builder->anatomy->training; i++)
+        if (2 * calls_before_wgrad(builder, i, calls) > forward)
+            return false;
+    return true;
 }
 
 static void find_step(struct builder *builder, size_t calls)
 {
     struct cs_anatomy *anatomy = builder->anatomy;
-    anatomy->training = builder->trains = has_filter_gradients(builder, calls);
-    if (anatomy->training) {
-        find_training_step(builder, calls);
-        return;
-    }
-    anatomy->calls = calls;
-    for (size_t period = 1; period <= calls / 2; period++) {
-        if (has_period(builder->order, calls, period)) {
-            anatomy->calls = period;
-            return;
-        }
+    anatomy->training = calls_before_wgrad(builder, 0, calls) < calls;
+    const struct repetition found = find_repetition(builder, calls);
+    anatomy->covered = found.calls;
+    if (2 * found.calls >= calls && found.calls > 0) {
+        anatomy->calls = found.period;
+        anatomy->first = anatomy->training ? find_begin(builder, &found) : found.end - found.calls;
+    } else if (is_one_step(builder, calls)) {
+        anatomy->calls = anatomy->covered = calls;
     }
 }
 
@@ -176,12 +175,19 @@ static int64_t flops_of(struct builder *builder, const struct cs_anatomy_site *s
     return flops;
 }
 
+/* Whether outputs of the layer are held: only if it has a backward call. */
+static bool keeps(const struct cs_anatomy_layer *layer)
+{
+    return layer->calls[CS_PASS_DGRAD] + layer->calls[CS_PASS_WGRAD] > 0;
+}
+
 static void weigh_layer(struct builder *builder, struct cs_anatomy_layer *layer)
 {
     const struct cs_anatomy_site *site = &builder->site[layer->site];
     grow(builder, &layer->filters, layer->layers, site->w_bytes);
     grow(builder, &layer->gradients, layer->calls[CS_PASS_WGRAD], site->w_bytes);
-    grow(builder, &layer->outputs, layer->calls[CS_PASS_FORWARD], site->y_bytes);
+    if (keeps(layer))
+        grow(builder, &layer->outputs, layer->calls[CS_PASS_FORWARD], site->y_bytes);
     grow(builder, &layer->inputs_kept, layer->calls[CS_PASS_WGRAD], site->x_bytes);
     grow(builder, &layer->flops, layer->calls[CS_PASS_FORWARD], flops_of(builder, site));
 }
@@ -206,12 +212,6 @@ static void weigh(struct builder *builder)
     }
 }
 
-/* Whether outputs of the layer are held: only if it has a backward call. */
-static bool keeps(const struct cs_anatomy_layer *layer)
-{
-    return layer->calls[CS_PASS_DGRAD] + layer->calls[CS_PASS_WGRAD] > 0;
-}
-
 /* Bytes that a call reads or makes and that are held neither before nor after. */
 static int64_t passing(struct builder *builder, const struct cs_anatomy_layer *layer,
                        const struct cs_anatomy_site *site)
@@ -232,9 +232,9 @@ static void begin_call(struct builder *builder, struct cs_anatomy_layer *layer,
 {
     if (site->pass == CS_PASS_FORWARD && keeps(layer)) {
         layer->held++;
-        grow(builder, &builder->live, 1, site->y_bytes);
+        grow(builder, &builder->held.outputs, 1, site->y_bytes);
     } else if (site->pass == CS_PASS_WGRAD) {
-        grow(builder, &builder->live, 1, site->w_bytes);
+        grow(builder, &builder->held.gradients, 1, site->w_bytes);
     }
 }
 
@@ -245,8 +245,25 @@ static void end_call(struct builder *builder, struct cs_anatomy_layer *layer,
     enum cs_pass last = layer->calls[CS_PASS_WGRAD] > 0 ? CS_PASS_WGRAD : CS_PASS_DGRAD;
     if (site->pass == last && layer->held > 0) {
         layer->held--;
-        grow(builder, &builder->live, -1, builder->site[layer->site].y_bytes);
+        grow(builder, &builder->held.outputs, -1, builder->site[layer->site].y_bytes);
     }
+}
+
+/* The sum; replaces the peak if it is larger. */
+static int64_t weigh_moment(struct builder *builder, struct cs_anatomy_held held, int64_t workspace,
+                            struct cs_anatomy_held *peak, int64_t *peak_bytes)
+{
+    int64_t bytes = held.filters;
+    held.workspace = workspace;
+    grow(builder, &bytes, 1, held.gradients);
+    grow(builder, &bytes, 1, held.outputs);
+    grow(builder, &bytes, 1, held.call);
+    grow(builder, &bytes, 1, held.workspace);
+    if (bytes > *peak_bytes) {
+        *peak = held;
+        *peak_bytes = bytes;
+    }
+    return bytes;
 }
 
 static void add_moment(struct builder *builder, size_t index)
@@ -255,21 +272,20 @@ static void add_moment(struct builder *builder, size_t index)
     const struct cs_anatomy_site *site = &builder->site[index];
     struct cs_anatomy_layer *layer = layer_of(builder, index);
     begin_call(builder, layer, site);
-    int64_t before = builder->live;
-    grow(builder, &before, 1, passing(builder, layer, site));
-    int64_t after = before;
-    grow(builder, &before, 1, site->required);
-    grow(builder, &after, 1, site->reported);
+    struct cs_anatomy_held held = builder->held;
+    held.call = passing(builder, layer, site);
+    int64_t before =
+        weigh_moment(builder, held, site->required, &anatomy->held_before, &anatomy->peak_before);
+    int64_t after =
+        weigh_moment(builder, held, site->reported, &anatomy->held_after, &anatomy->peak_after);
     anatomy->moment[anatomy->moments++] = (struct cs_anatomy_moment){index, before, after};
-    anatomy->peak_before = larger(anatomy->peak_before, before);
-    anatomy->peak_after = larger(anatomy->peak_after, after);
     end_call(builder, layer, site);
 }
 
 static void run_step(struct builder *builder)
 {
     struct cs_anatomy *anatomy = builder->anatomy;
-    grow(builder, &builder->live, 1, anatomy->total.filters);
+    builder->held.filters = anatomy->total.filters;
     for (size_t i = anatomy->first; i < anatomy->first + anatomy->calls; i++)
         if (site_at(builder, i))
             add_moment(builder, (size_t)builder->order[i]);

@@ -4,9 +4,9 @@
  *
  * Pure. Thread-safe. Bytes are those of elements, without gaps.
  *
- * A step is one pass over the network. In training it ends where a forward call follows a backward
- * one; of all steps the last of those with the most usual number of calls is taken. Without
- * backward calls it is the smallest period of the sequence, else all of it.
+ * A step is one period of the longest repetition in the calls, or all calls if they can be one
+ * step. Without either there is no step: `calls`, `layers` and `moments` are 0. A run that computes
+ * filter gradients is a training.
  *
  * A layer is a call of a step: calls of one shape in one step are as many layers, calls of one
  * shape in different directions belong to the same ones. What calls cannot show: layers that share
@@ -40,7 +40,8 @@ struct cs_anatomy_layer {
     size_t site;              /* the first of its sites, forward if there is one */
     int64_t calls[CS_PASSES]; /* in the step */
     int64_t layers;
-    int64_t filters, gradients, outputs, inputs_kept;
+    int64_t filters, gradients, inputs_kept;
+    int64_t outputs; /* that are kept for backward calls */
     int64_t required, reported;
     int64_t flops; /* to compute the outputs again: 2 N K P Q C R S / groups each */
     int64_t held;  /* work in progress of the calculation */
@@ -54,14 +55,24 @@ struct cs_anatomy_moment {
     int64_t before, after; /* bytes without and with convshim */
 };
 
+/* Parts of a moment, in bytes. */
+struct cs_anatomy_held {
+    int64_t filters, gradients;
+    int64_t outputs; /* kept for backward calls */
+    int64_t call;    /* other tensors that the call reads or writes */
+    int64_t workspace;
+};
+
 struct cs_anatomy {
     bool training;       /* the step computes filter gradients */
     size_t first, calls; /* the step, in the order given */
+    size_t covered;      /* calls that repeat as the step does */
     size_t layers, moments;
     struct cs_anatomy_layer *layer;   /* in the order of first calls */
     struct cs_anatomy_moment *moment; /* one a call */
     struct cs_anatomy_layer total;    /* `site` means nothing */
     int64_t peak_before, peak_after;
+    struct cs_anatomy_held held_before, held_after; /* parts of the peaks */
 };
 
 /* Which layers to checkpoint: most bytes for each operation that computing them again takes first;

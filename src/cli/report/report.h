@@ -23,7 +23,7 @@ struct cs_report {
     struct cs_run_summary all;          /* merged */
     const struct cs_run_summary *shown; /* that of the runs whose step has the largest peak */
     struct cs_anatomy anatomy;          /* of it */
-    char conclusion[256];               /* in a sentence or two */
+    char conclusion[384];               /* in a sentence or two */
     struct cs_section section[CS_REPORT_SECTIONS];
     size_t sections;
 };

@@ -108,12 +108,16 @@ void cs_report_conclude(struct cs_report *report)
         {"saved", "saved", CS_CELL_BYTES},   {"percent", "percent", CS_CELL_COUNT},
         {"before", "before", CS_CELL_BYTES}, {"after", "after", CS_CELL_BYTES}};
     const struct cs_run_summary *all = &report->all;
-    char advice[160];
+    char advice[160], step[96] = "";
     struct cs_section *section = &report->section[report->sections++];
     advise(report, advice, sizeof advice);
+    if (report->shown && report->shown->order_count > 0 && report->anatomy.moments == 0)
+        snprintf(step, sizeof step,
+                 " No step and no peak are shown: at most %zu of %zu calls repeat.",
+                 report->anatomy.covered, report->shown->order_count);
     snprintf(report->conclusion, sizeof report->conclusion,
-             "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s",
-             all->tiled_calls, all->calls, all->extra_launches, *advice ? " " : "", advice);
+             "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s%s",
+             all->tiled_calls, all->calls, all->extra_launches, step, *advice ? " " : "", advice);
     *section = (struct cs_section){
         .name = "conclusion", .title = "Conclusion", .note = report->conclusion, .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);

@@ -105,16 +105,17 @@ static void put_savings(const struct cs_table *sites, FILE *out)
 
 static void put_anatomy(const struct cs_anatomy *anatomy, FILE *out)
 {
-    const struct cs_anatomy_layer *total = &anatomy->total;
+    const struct cs_anatomy_held *before = &anatomy->held_before, *after = &anatomy->held_after;
     const struct cs_bar_row bars[] = {
-        {"filters", NULL, total->filters, -1},
-        {"outputs", NULL, total->outputs, -1},
-        {"largest workspace", "before and after", total->required, total->reported},
-        {"gradients of filters", NULL, total->gradients, -1},
-        {"inputs kept for backward", NULL, total->inputs_kept, -1}};
+        {"filters", NULL, before->filters, after->filters},
+        {"tensors of the call", NULL, before->call, after->call},
+        {"workspace", NULL, before->workspace, after->workspace},
+        {"gradients of filters", NULL, before->gradients, after->gradients},
+        {"outputs kept for backward", NULL, before->outputs, after->outputs}};
     const size_t rows = sizeof bars / sizeof *bars;
     if (anatomy->moments > 0)
-        cs_bar_rows("What one step holds", bars, anatomy->training ? rows : rows - 2, false, out);
+        cs_bar_rows("Held at the peak of one step", bars, anatomy->training ? rows : rows - 2, true,
+                    out);
 }
 
 void cs_report_plots(const struct cs_report *report, FILE *out)

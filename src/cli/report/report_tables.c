@@ -125,21 +125,26 @@ static void add_run(struct cs_table *table, const struct cs_run_summary *all)
 static void add_anatomy(struct cs_table *table, const struct cs_report *report)
 {
     const struct cs_anatomy *anatomy = &report->anatomy;
+    const struct cs_anatomy_held *held = &anatomy->held_after;
+    char text[80];
     if (anatomy->moments == 0)
         return;
-    figure_text(table, "step", "one step", anatomy->training ? "training" : "inference");
+    snprintf(text, sizeof text, "%s, repeated in %zu of %zu calls",
+             anatomy->training ? "training" : "inference", anatomy->covered,
+             report->shown->order_count);
+    figure_text(table, "step", "one step",
+                anatomy->covered < report->shown->order_count ? text
+                : anatomy->training                           ? "training"
+                                                              : "inference");
     figure(table, "step_calls", "  calls", CS_CELL_COUNT, (int64_t)anatomy->calls);
     figure(table, "layers", "  layers", CS_CELL_COUNT, anatomy->total.layers);
-    figure(table, "filters", "  filters", CS_CELL_BYTES, anatomy->total.filters);
-    if (anatomy->training)
-        figure(table, "gradients", "  gradients of filters", CS_CELL_BYTES,
-               anatomy->total.gradients);
-    figure(table, "outputs", "  outputs", CS_CELL_BYTES, anatomy->total.outputs);
-    if (anatomy->training)
-        figure(table, "inputs_kept", "  inputs kept for backward", CS_CELL_BYTES,
-               anatomy->total.inputs_kept);
     figure(table, "peak_before", "  peak, before", CS_CELL_BYTES, anatomy->peak_before);
     figure(table, "peak_after", "  peak, after", CS_CELL_BYTES, anatomy->peak_after);
+    figure(table, "filters", "    filters", CS_CELL_BYTES, held->filters);
+    figure(table, "gradients", "    gradients of filters", CS_CELL_BYTES, held->gradients);
+    figure(table, "outputs", "    outputs kept for backward", CS_CELL_BYTES, held->outputs);
+    figure(table, "call", "    tensors of the call", CS_CELL_BYTES, held->call);
+    figure(table, "workspace_at_peak", "    workspace", CS_CELL_BYTES, held->workspace);
 }
 
 static void add_figures(struct cs_report *report)
@@ -274,7 +279,7 @@ static void add_layers(struct cs_report *report)
                                                {"layers", "layers", CS_CELL_COUNT},
                                                {"filters", "filters", CS_CELL_BYTES},
                                                {"gradients", "gradients", CS_CELL_BYTES},
-                                               {"outputs", "outputs", CS_CELL_BYTES},
+                                               {"outputs", "outputs kept", CS_CELL_BYTES},
                                                {"inputs_kept", "inputs kept", CS_CELL_BYTES},
                                                {"required", "workspace before", CS_CELL_BYTES},
                                                {"reported", "after", CS_CELL_BYTES}};

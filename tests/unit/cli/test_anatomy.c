@@ -327,8 +327,54 @@ static void a_transposed_convolution_is_no_training(void)
     cs_anatomy_fini(&anatomy);
 }
 
+/* Forward: down, up (a transposed convolution). Backward: up runs as a forward call. */
+static void training_step(const size_t site[4])
+{
+    for (size_t i = 0; i < 4; i++)
+        call(site[i]);
+    call(site[0]); /* the data gradient of the transposed convolution has the shape of `down` */
+    call(site[3]);
+}
+
+static void training_with_transposed_convolutions(void)
+{
+    clear();
+    const size_t site[] = {add(CS_PASS_FORWARD, 1, 4, 8, 8, 3), add(CS_PASS_DGRAD, 1, 4, 8, 8, 3),
+                           add(CS_PASS_FORWARD, 1, 2, 8, 1, 1), add(CS_PASS_WGRAD, 1, 4, 8, 8, 3)};
+    call(site[2]); /* warm-up */
+    for (int step = 0; step < 3; step++)
+        training_step(site);
+    struct cs_anatomy anatomy = anatomy_of();
+    CHECK(anatomy.training);
+    CHECK_INT(anatomy.calls, 6);
+    CHECK_INT(anatomy.first, 13);
+    CHECK_INT(anatomy.covered, 18);
+    const struct cs_anatomy_held *held = &anatomy.held_after;
+    CHECK_INT(held->filters + held->gradients + held->outputs + held->call + held->workspace,
+              anatomy.peak_after);
+    cs_anatomy_fini(&anatomy);
+}
+
+/* Forward and backward calls that never repeat are many steps, not one. */
+static void no_step_without_repetition(void)
+{
+    clear();
+    for (int64_t step = 1; step <= 6; step++) {
+        for (int64_t i = 1; i <= 4; i++)
+            call(add(CS_PASS_FORWARD, step, i, 8, i, 1));
+        call(add(CS_PASS_WGRAD, step, 4, 8, 4, 1));
+    }
+    struct cs_anatomy anatomy = anatomy_of();
+    CHECK(anatomy.training);
+    CHECK_INT(anatomy.calls + anatomy.layers + anatomy.moments, 0);
+    CHECK_INT(anatomy.covered, 0);
+    cs_anatomy_fini(&anatomy);
+}
+
 int main(void)
 {
+    TEST(training_with_transposed_convolutions);
+    TEST(no_step_without_repetition);
     TEST(a_transposed_convolution_is_no_training);
     TEST(tiny_totals);
     TEST(tiny_moments);

@@ -80,7 +80,7 @@ static void make_summaries(void)
     set(run, "folded", "calls", "5");
     set(run, "config", "options", "{\"workspace\":\"8MiB\",\"lanes\":\"2\"}");
     cJSON_DeleteItemFromArray(at(run, "sites"), cJSON_GetArraySize(at(run, "sites")) - 1);
-    set(run, "", "order", "[0,1,2,3,-1,2,1,0]");
+    set(run, "", "order", "[0,1,2,3,-1,2,1,0,0,1,2,3,-1,2,1,0]");
     write_json("other.json", run);
     set(run, "process", "rank", "null");
     set(run, "", "bypass", "\"CONVSHIM=0\"");
