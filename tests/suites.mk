@@ -42,11 +42,12 @@ golden: $(golden_tests)
 	$(Q)for t in $^; do CONVSHIM_UPDATE_GOLDEN=1 $$t >$(B)/golden.log 2>&1 || { echo "$$t fails in other ways:"; grep '^#' $(B)/golden.log; }; done
 	$(Q)git --no-pager diff --stat tests/golden
 
-#: test-full    every test; LOAD=20 runs 20 % of the random cases and fixed lists
+#: test-full    every test; with half of the random cases and fixed lists; LOAD=100 runs all
 test-full: tests-built $(tsan)
 	$(run_tests) $(short) $(sweeps) $(long_only) $(call bats,$(wildcard tests/system/*.bats))
 
 #: test-all     the same with the whole sweep of patch_conv and many more random problems, faults, fuzzers; hours
+test-all: LOAD := 100
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
