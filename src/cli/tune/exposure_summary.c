@@ -84,7 +84,8 @@ bool cs_exposures_of_summary(const char *path, struct cs_exposures *to)
     if (!good)
         cs_cli_complain("tune: %s: amounts beyond 63 bits, or out of memory", path);
     else if (to->count == 0)
-        cs_cli_complain("tune: %s: its order of calls is missing or shows no step, so no peak is known", path);
+        cs_cli_complain(
+            "tune: %s: its order of calls is missing or shows no step, so no peak is known", path);
     cJSON_Delete(root);
     cs_summary_fini(&run);
     if (!good || to->count == 0)

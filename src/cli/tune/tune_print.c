@@ -61,7 +61,7 @@ static void put_points(const struct cs_tune *tune, FILE *out)
 {
     char level[CS_BYTES_TEXT];
     fprintf(out, "#\n# %-26s %12s %12s %14s %9s %12s\n", "", tune->allocated ? "allocated" : "peak",
-            "device peak", "tiled calls", "launches", "predicted");
+            "device peak", "tiled calls", "launches", "simulated");
     put_point("untiled", &tune->untiled, out);
     put_point("defaults, without a file", &tune->defaults, out);
     put_point("these rules", &tune->tuned, out);
@@ -125,7 +125,7 @@ static void put_price(const struct cs_exposure *exposure, FILE *out)
         fprintf(out, "%" PRId64 " more launch%s", exposure->extra_launches,
                 exposure->extra_launches == 1 ? "" : "es");
     if (has_price && exposure->extra_ns >= 0)
-        fprintf(out, ", %s more predicted", cs_table_time_text(time, exposure->extra_ns));
+        fprintf(out, ", %s more simulated", cs_table_time_text(time, exposure->extra_ns));
     fputc('\n', out);
 }
 
