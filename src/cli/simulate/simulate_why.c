@@ -50,17 +50,31 @@ bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair)
     return pair->result[CS_WITH].calls > 0;
 }
 
+/* Both sides ran, and memory was short: peaks are the capacity and are not compared. */
+static bool ran_short(const struct cs_simulated_pair *pair)
+{
+    return pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] && pair->result[CS_WITH].calls > 0 &&
+           cs_simulated_result_ran(&pair->result[CS_WITHOUT]) &&
+           cs_simulated_result_ran(&pair->result[CS_WITH]);
+}
+
+static int64_t troubles_of(const struct cs_simulated_result *result)
+{
+    return cs_simulated_result_failures(result) + (result->retries > 0 ? result->retries : 0);
+}
+
 /* --- the convolutions --- */
 
-static void put_reasons(struct text *text, const struct cs_simulated_result *with)
+static void put_reasons(struct text *text, const struct cs_simulated_result *with,
+                        const char *no_gain)
 {
     const cJSON *totals = cJSON_GetObjectItemCaseSensitive(with->summary, "totals"), *reason;
     bool first = true;
     if (with->tiled > 0)
         put(text,
             "%" PRId64 " of %" PRId64 " convolutions are tiled, by %" PRId64
-            " more launches, and the peak does not fall.",
-            with->tiled, with->calls, with->extra_launches);
+            " more launches, and %s.",
+            with->tiled, with->calls, with->extra_launches, no_gain);
     else
         put(text, "Nothing was tiled:");
     cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(totals, "not_tiled"))
@@ -162,13 +176,20 @@ bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text_p, size_t 
 {
     struct text text = {.at = text_p, .size = size};
     *text_p = '\0';
-    if (!cs_simulated_pair_compares(pair) || cs_simulated_pair_gains(pair))
+    if (!cs_simulated_pair_compares(pair)) {
+        if (!ran_short(pair) ||
+            troubles_of(&pair->result[CS_WITH]) < troubles_of(&pair->result[CS_WITHOUT]))
+            return false;
+        put_reasons(&text, &pair->result[CS_WITH], "no fewer allocations fail or are retried");
+        return true;
+    }
+    if (cs_simulated_pair_gains(pair))
         return false;
     if (pair->has_recorded)
         put_peak(&text, &pair->recorded_run, &pair->recorded);
     else if (pair->history)
         put_peak(&text, &pair->run[CS_WITH], &pair->result[CS_WITH]);
-    put_reasons(&text, &pair->result[CS_WITH]);
+    put_reasons(&text, &pair->result[CS_WITH], "the peak does not fall");
     return true;
 }
 
