@@ -4,8 +4,8 @@
 #ifndef CS_DECIDE_BY_RULES_H
 #define CS_DECIDE_BY_RULES_H
 
-#include "decide/contest.h"
 #include "decide/rule.h"
+#include "decide/shortlist.h"
 
 /* Constant settings of a process. */
 struct cs_settings {

@@ -2,8 +2,6 @@
  * one. */
 #include "decide/decide.h"
 
-#include "decide/choice_record.h"
-#include "decide/contest.h"
 #include "decide/cost.h"
 #include "decide/price.h"
 

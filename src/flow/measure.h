@@ -5,7 +5,7 @@
 #define CS_FLOW_MEASURE_H
 
 #include "config/store.h"
-#include "decide/contest.h"
+#include "decide/shortlist.h"
 
 struct cs_request;
 
