@@ -113,7 +113,7 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
 static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summary)
 {
     const cJSON *version = member(summary, "version");
-    if (!version || cJSON_GetNumberValue(version) == CS_SUMMARY_VERSION)
+    if (!version || cJSON_GetNumberValue(version) == (double)CS_SUMMARY_VERSION)
         return true;
     cs_layer_reader_diagnose(reading, 0,
                              "a summary of another version; this convshim reads version %d",

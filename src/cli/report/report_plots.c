@@ -62,7 +62,7 @@ static void fill_columns(struct step_plot *step)
 static void put_step(const struct cs_report *report, FILE *out)
 {
     const size_t calls = report->anatomy.moments;
-    char middle[24], last[24];
+    char middle[24], last[32];
     struct step_plot step = {
         .report = report,
         .plot = {.title = "Memory over one step",

@@ -16,7 +16,7 @@ enum {
 static struct gpu {
     const struct cs_plan *plan;
     void *client, *chosen;
-    int bound, launched, released, fallbacks;
+    int bound, started, launched, released, fallbacks; /* started: some may have failed */
     bool fails; /* its calls count among those that may fail */
     struct cs_addresses at[TILES];
     intptr_t shift; /* of the operands */
@@ -40,6 +40,7 @@ static int gpu_launch(void *ctx, int shape, void *launch)
     const struct cs_addresses *at = launch;
     struct cs_problem problem;
     int64_t bytes;
+    g->started++;
     if (g->fails && device_fails())
         return DEVICE_FAILED;
     cs_plan_problem(g->plan, shape, &problem);
@@ -293,8 +294,10 @@ static bool check_failure(int n, bool own, bool capturing, bool elsewhere, doubl
         CHECK(got.vendor == 0 && gpu_state.fallbacks == 1);
         CHECK(gpu_state.launched == 0 || beta == 0);
     }
-    if (got.ran == CS_RAN_NOTHING)
+    if (got.ran == CS_RAN_NOTHING) {
         CHECK_INT(got.vendor, DEVICE_FAILED);
+        CHECK(gpu_state.started > 0); /* otherwise the fallback plan can run, for any beta */
+    }
     /* The stream continues after the tiles or the fallback plan. If both failed, the operands are
      * lost, but scratch in which work may still run is not reused. */
     fake_device.fail_at = 0;
