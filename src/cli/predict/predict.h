@@ -87,8 +87,8 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
 const char *cs_predict_workspace(const struct cs_predict_options *options,
                                  char text[CS_BYTES_TEXT]);
 
-/* One line, after `before`, where the limit is predicted to cost some layer more than half of its
- * time again; else nothing. */
+/* One line, after `before`, if a layer exceeds the memory of the GPU, has 2^31 elements without
+ * option huge, or is predicted to take half of its time longer; else nothing. */
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
                              FILE *out);
 

@@ -2,6 +2,7 @@
 #include "cli/predict/predict.h"
 
 #include "account/summary_json.h"
+#include "base/checked.h"
 #include "cli/common/json_output.h"
 #include "config/limits.h"
 #include <cjson/cJSON.h>
@@ -260,9 +261,70 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
             results->vendor, cs_predict_workspace(options, size), options->config.policy.text);
 }
 
+/* Convolutions that exceed the memory of the GPU, with their tensors alone or with workspace. */
+static bool advise_memory(const struct cs_predict_results *results, const char *before, FILE *out)
+{
+    const int64_t memory = results->device->memory;
+    size_t tensors = 0, peaks = 0;
+    char bytes[CS_BYTES_TEXT];
+    for (size_t i = 0; i < results->layers->count; i++) {
+        tensors += results->prediction[i].floor > memory;
+        peaks +=
+            results->prediction[i].status == CS_OK && results->prediction[i].tiled_peak > memory;
+    }
+    if (memory <= 0 || tensors + peaks == 0)
+        return false;
+    cs_table_bytes_text(bytes, memory);
+    if (tensors > 0)
+        fprintf(out,
+                "%sAdvice: the tensors of %zu of %zu convolutions exceed the %s of the GPU without "
+                "any workspace. Split the batch or the image.\n",
+                before, tensors, results->layers->count, bytes);
+    else
+        fprintf(
+            out,
+            "%sAdvice: the peak of %zu of %zu convolutions exceeds the %s of the GPU. --fits SIZE "
+            "shows the workspace that fits.\n",
+            before, peaks, results->layers->count, bytes);
+    return true;
+}
+
+static bool is_huge(const struct cs_problem *problem)
+{
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t elements = 1;
+        for (int d = 0; d < CS_DIMS; d++)
+            if (!cs_mul(elements, problem->tensor[i].dims[d], &elements))
+                return true;
+        if (elements > INT32_MAX)
+            return true;
+    }
+    return false;
+}
+
+static bool advise_huge(const struct cs_predict_results *results, const char *before, FILE *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < results->layers->count; i++) {
+        const struct cs_prediction *prediction = &results->prediction[i];
+        count += prediction->status == CS_OK && prediction->offer.workspace == 0 &&
+                 is_huge(&results->layers->layer[i].problem);
+    }
+    if (count == 0 || results->options->estimate || results->options->config.huge > 0)
+        return false;
+    fprintf(out,
+            "%sAdvice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for which "
+            "cuDNN offers only a slow engine. --huge 2147483648 shows them as tiles on other "
+            "engines.\n",
+            before, count, results->layers->count);
+    return true;
+}
+
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
                              FILE *out)
 {
+    if (advise_memory(results, before, out) || advise_huge(results, before, out))
+        return;
     size_t slow = 0, worst = 0;
     for (size_t i = 0; i < results->layers->count; i++) {
         double ratio = results->prediction[i].time_ratio;

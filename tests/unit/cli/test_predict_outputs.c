@@ -87,6 +87,7 @@ static void options_of_the_library(void)
         {PREDICT "--csv list.csv --fits 8GiB", 0, "8192 MiB"},
         {PREDICT "--cs=list.csv --format csv", 0, "a,last,fwd"},
         {PREDICT "--max-slowdown=1.5 --csv=list.csv --format csv", 0, "a,last,fwd"},
+        {PREDICT "--input 1x128x32768x32768 --filter 128x128x3x3", 0, "Advice: the tensors of 1"},
         {PREDICT "--csv list.csv --fits 1KiB --format csv", 1, "a,last,fwd"},
         {"predict --help", 0, "--estimate"}};
     ANSWERS(rows);
