@@ -15,16 +15,27 @@ struct pack {
     bool is_strange; /* an attribute was set that changes the result of the plan */
 };
 
+/* A descriptor of the planner. Plans share that of their engine configuration. */
+struct owned {
+    atomic_int references;
+    cudnnBackendDescriptor_t it;
+};
+
 struct descriptor {
     cudnnBackendDescriptorType_t type;
-    cudnnBackendDescriptor_t own; /* the planner's */
+    struct owned *own;
     bool finalized;
     bool has_handle, has_device;
     cudnnHandle_t handle;
     bool has_global_index;
     struct pack pack;
+    struct owned *config;           /* of a plan */
     struct simdev_program *program; /* of a finalized plan */
+    bool is_deferred;               /* a plan that is finalized here, but not by the planner */
 };
+
+/* Guards `is_deferred` and the building of deferred plans. */
+static pthread_mutex_t deferred_lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum {
     ON_STACK = 64
@@ -57,6 +68,37 @@ static bool owns_handle(const struct descriptor *descriptor, cudnnBackendAttribu
                                     : CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 }
 
+static cudnnStatus_t create_owned(cudnnBackendDescriptorType_t type, struct owned **out)
+{
+    struct owned *own = calloc(1, sizeof *own);
+    if (!own)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    atomic_init(&own->references, 1);
+    const cudnnStatus_t status = simdev_planner()->create(type, &own->it);
+    if (status == CUDNN_STATUS_SUCCESS)
+        *out = own;
+    else
+        free(own);
+    return status;
+}
+
+static cudnnStatus_t release_owned(struct owned *own)
+{
+    if (!own || atomic_fetch_sub(&own->references, 1) > 1)
+        return CUDNN_STATUS_SUCCESS;
+    const cudnnStatus_t status = simdev_planner()->destroy(own->it);
+    free(own);
+    return status;
+}
+
+/* Replaces `*held`. */
+static void share(struct owned **held, struct owned *own)
+{
+    atomic_fetch_add(&own->references, 1);
+    (void)release_owned(*held);
+    *held = own;
+}
+
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
                                                          cudnnBackendDescriptor_t *out)
 {
@@ -66,7 +108,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorT
     if (!descriptor)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     descriptor->type = type;
-    const cudnnStatus_t status = simdev_planner()->create(type, &descriptor->own);
+    const cudnnStatus_t status = create_owned(type, &descriptor->own);
     if (status != CUDNN_STATUS_SUCCESS) {
         free(descriptor);
         return status;
@@ -75,11 +117,13 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorT
     return CUDNN_STATUS_SUCCESS;
 }
 
-static void release_parts(struct descriptor *descriptor)
+static cudnnStatus_t release_parts(struct descriptor *descriptor)
 {
     simdev_program_release(descriptor->program);
     free(descriptor->pack.pointer);
     free(descriptor->pack.uid);
+    (void)release_owned(descriptor->config);
+    return release_owned(descriptor->own);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t opaque)
@@ -87,8 +131,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor
     struct descriptor *descriptor = opaque;
     if (!descriptor)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    const cudnnStatus_t status = simdev_planner()->destroy(descriptor->own);
-    release_parts(descriptor);
+    const cudnnStatus_t status = release_parts(descriptor);
     free(descriptor);
     return status;
 }
@@ -97,14 +140,13 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t opaque)
 {
     struct descriptor *descriptor = opaque;
-    cudnnBackendDescriptor_t own = NULL;
+    struct owned *own = NULL;
     if (!descriptor)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    const cudnnStatus_t status = simdev_planner()->create(descriptor->type, &own);
+    const cudnnStatus_t status = create_owned(descriptor->type, &own);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    simdev_planner()->destroy(descriptor->own);
-    release_parts(descriptor);
+    (void)release_parts(descriptor);
     *descriptor = (struct descriptor){.type = descriptor->type, .own = own};
     return CUDNN_STATUS_SUCCESS;
 }
@@ -182,7 +224,7 @@ static cudnnBackendDescriptor_t *unwrap(const void *values, int64_t count,
     struct descriptor *const *ours = values;
     cudnnBackendDescriptor_t *own = count <= ON_STACK ? stack : malloc((size_t)count * sizeof *own);
     for (int64_t i = 0; own && i < count; i++)
-        own[i] = ours[i] ? ours[i]->own : NULL;
+        own[i] = ours[i] ? ours[i]->own->it : NULL;
     return own;
 }
 
@@ -195,7 +237,7 @@ static cudnnStatus_t set_descriptors(struct descriptor *descriptor,
     if (!own)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     const cudnnStatus_t status =
-        simdev_planner()->set(descriptor->own, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, own);
+        simdev_planner()->set(descriptor->own->it, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, own);
     if (own != stack)
         free(own);
     return status;
@@ -219,7 +261,7 @@ static cudnnStatus_t set_own_device(const struct descriptor *descriptor,
         memcpy(&number, values, sizeof number);
     if (number != 0 || !text)
         return simdev_fail(CUDNN_STATUS_BAD_PARAM, "no such device");
-    return simdev_planner()->set(descriptor->own, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+    return simdev_planner()->set(descriptor->own->it, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
                                  CUDNN_TYPE_CHAR, (int64_t)strlen(text) + 1, text);
 }
 
@@ -232,6 +274,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t op
     cudnnStatus_t status;
     if (!descriptor)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (descriptor->is_deferred)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "the plan is finalized");
     if (is_handle(name))
         return set_handle(descriptor, name, type, count, values);
     if (name == CUDNN_ATTR_DEVICEPROP_DEVICE_ID || name == CUDNN_ATTR_DEVICEPROP_HANDLE)
@@ -239,13 +283,15 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t op
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && count > 0)
         status = set_descriptors(descriptor, name, count, values);
     else
-        status = simdev_planner()->set(descriptor->own, name, type, count, values);
+        status = simdev_planner()->set(descriptor->own->it, name, type, count, values);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if ((int)name == device_attribute(descriptor) || name == CUDNN_ATTR_ENGINE_DEVICEPROP)
         descriptor->has_device = true;
     if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX)
         descriptor->has_global_index = true;
+    if (name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+        share(&descriptor->config, ((struct descriptor *const *)values)[0]->own);
     if (descriptor->type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR && values)
         return note_pack(&descriptor->pack, name, count, values);
     return CUDNN_STATUS_SUCCESS;
@@ -264,7 +310,7 @@ static cudnnStatus_t get_descriptors(const struct descriptor *descriptor,
     if (!own)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     const cudnnStatus_t status = simdev_planner()->get(
-        descriptor->own, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, requested, &filled, own);
+        descriptor->own->it, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, requested, &filled, own);
     for (int64_t i = 0; status == CUDNN_STATUS_SUCCESS && i < filled && i < requested; i++)
         if (ours[i])
             ours[i]->finalized = true;
@@ -275,20 +321,58 @@ static cudnnStatus_t get_descriptors(const struct descriptor *descriptor,
     return status;
 }
 
+/* The attributes of a plan that was not built. Sets `*found` if the attribute is one of those. For
+ * any other attribute, the plan is built. */
+static cudnnStatus_t get_deferred(struct descriptor *plan, cudnnBackendAttributeName_t name,
+                                  cudnnBackendAttributeType_t type, int64_t requested,
+                                  int64_t *count, void *values, bool *found)
+{
+    const int64_t workspace = (int64_t)plan->program->workspace;
+    const bool has_room = values && requested > 0;
+    *found = true;
+    if (count)
+        *count = 1;
+    if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CUDNN_TYPE_INT64) {
+        if (has_room)
+            memcpy(values, &workspace, sizeof workspace);
+        return CUDNN_STATUS_SUCCESS;
+    }
+    if (name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG && type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+        struct descriptor *config = has_room ? *(struct descriptor *const *)values : NULL;
+        if (config) {
+            share(&config->own, plan->config);
+            config->finalized = true;
+        }
+        return CUDNN_STATUS_SUCCESS;
+    }
+    *found = false;
+    const cudnnStatus_t status = simdev_planner()->finalize(plan->own->it);
+    plan->is_deferred = status != CUDNN_STATUS_SUCCESS;
+    return status;
+}
+
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const opaque,
                                                      cudnnBackendAttributeName_t name,
                                                      cudnnBackendAttributeType_t type,
                                                      int64_t requested, int64_t *count,
                                                      void *values)
 {
-    const struct descriptor *descriptor = opaque;
+    struct descriptor *descriptor = opaque;
+    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+    bool found = false;
     if (!descriptor)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (is_handle(name))
         return get_handle(descriptor, name, type, requested, count, values);
+    pthread_mutex_lock(&deferred_lock);
+    if (descriptor->is_deferred)
+        status = get_deferred(descriptor, name, type, requested, count, values, &found);
+    pthread_mutex_unlock(&deferred_lock);
+    if (found || status != CUDNN_STATUS_SUCCESS)
+        return status;
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && requested > 0)
         return get_descriptors(descriptor, name, requested, count, values);
-    return simdev_planner()->get(descriptor->own, name, type, requested, count, values);
+    return simdev_planner()->get(descriptor->own->it, name, type, requested, count, values);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque)
@@ -303,17 +387,23 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque
     const int attribute = device_attribute(descriptor);
     if (!descriptor->finalized && planner->device && attribute >= 0 && !descriptor->has_device) {
         const cudnnStatus_t set =
-            planner->set(descriptor->own, (cudnnBackendAttributeName_t)attribute,
+            planner->set(descriptor->own->it, (cudnnBackendAttributeName_t)attribute,
                          CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &planner->device);
         if (set != CUDNN_STATUS_SUCCESS)
             return set;
         descriptor->has_device = true;
     }
-    const cudnnStatus_t status = planner->finalize(descriptor->own);
+    if (is_plan && descriptor->config && !descriptor->finalized) {
+        descriptor->program = simdev_deferred_program(descriptor->config->it);
+        descriptor->finalized = descriptor->is_deferred = descriptor->program != NULL;
+    }
+    if (descriptor->is_deferred)
+        return CUDNN_STATUS_SUCCESS;
+    const cudnnStatus_t status = planner->finalize(descriptor->own->it);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     descriptor->finalized = true;
-    return is_plan ? simdev_plan_program(descriptor->own, &descriptor->program) : status;
+    return is_plan ? simdev_plan_program(descriptor->own->it, &descriptor->program) : status;
 }
 
 /* The checks of the plan and the pack that the three calls which run a plan share. */
@@ -353,33 +443,20 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
 
 /* ---- graph population ---- */
 
-/* Sets `*filled` to the planner's descriptor that `of` refers to. The caller destroys it. */
-static cudnnStatus_t get_child(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
-                               cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *filled)
+/* A plan that was read from a text has no configuration of the program's. */
+static cudnnStatus_t config_has_note(const struct descriptor *plan, bool *native)
 {
-    const struct simdev_planner *planner = simdev_planner();
-    int64_t count = 0;
-    cudnnStatus_t status = planner->create(type, filled);
+    const cudnnBackendBehaviorNote_t note = CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
+    cudnnBackendDescriptor_t config;
+    if (plan->config)
+        return simdev_config_has_note(plan->config->it, note, native);
+    cudnnStatus_t status =
+        simdev_planner_child(plan->own->it, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                             CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    status = planner->get(of, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, filled);
-    if (status == CUDNN_STATUS_SUCCESS && count < 1)
-        status = CUDNN_STATUS_INTERNAL_ERROR;
-    if (status != CUDNN_STATUS_SUCCESS)
-        (void)planner->destroy(*filled);
-    return status;
-}
-
-static cudnnStatus_t read_notes(cudnnBackendDescriptor_t engine, bool *native)
-{
-    cudnnBackendBehaviorNote_t note[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
-    int64_t count = 0;
-    const cudnnStatus_t status =
-        simdev_planner()->get(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
-                              CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &count, note);
-    *native = false;
-    for (int64_t i = 0; status == CUDNN_STATUS_SUCCESS && i < count; i++)
-        *native |= note[i] == CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
+    status = simdev_config_has_note(config, note, native);
+    (void)simdev_planner()->destroy(config);
     return status;
 }
 
@@ -387,23 +464,11 @@ static cudnnStatus_t read_notes(cudnnBackendDescriptor_t engine, bool *native)
  * allow it can, unless SIMDEV_NATIVE_GRAPHS=1. */
 static cudnnStatus_t check_native(const struct descriptor *plan)
 {
-    cudnnBackendDescriptor_t config, engine;
-    const struct simdev_planner *planner = simdev_planner();
     const char *wish = getenv("SIMDEV_NATIVE_GRAPHS");
     bool native = wish && strcmp(wish, "1") == 0;
     if (native)
         return CUDNN_STATUS_SUCCESS;
-    cudnnStatus_t status = get_child(plan->own, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
-                                     CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config);
-    if (status != CUDNN_STATUS_SUCCESS)
-        return status;
-    status =
-        get_child(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine);
-    if (status == CUDNN_STATUS_SUCCESS) {
-        status = read_notes(engine, &native);
-        (void)planner->destroy(engine);
-    }
-    (void)planner->destroy(config);
+    cudnnStatus_t status = config_has_note(plan, &native);
     if (status == CUDNN_STATUS_SUCCESS && !native)
         status = simdev_fail(CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API,
                              "the engine does not support graph nodes");

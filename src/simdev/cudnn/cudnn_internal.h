@@ -210,8 +210,23 @@ void simdev_planner_rule(struct simdev_planner *planner);
  * cuDNN. False if memory is short. */
 bool simdev_planner_described(struct simdev_planner *planner);
 
+/* The text of a finalized plan of the planner, which the caller frees. */
+cudnnStatus_t simdev_plan_text(cudnnBackendDescriptor_t plan, char **out);
 /* The program of a finalized plan of the planner. */
 cudnnStatus_t simdev_plan_program(cudnnBackendDescriptor_t plan, struct simdev_program **out);
+
+/* ---- plans that are not compiled: cudnn_deferred.c ---- */
+
+/* Sets `*filled` to the planner's descriptor that `of` refers to. The caller destroys it. */
+cudnnStatus_t simdev_planner_child(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
+                                   cudnnBackendDescriptorType_t type,
+                                   cudnnBackendDescriptor_t *filled);
+/* Whether the engine of a configuration has this note. */
+cudnnStatus_t simdev_config_has_note(cudnnBackendDescriptor_t config,
+                                     cudnnBackendBehaviorNote_t wanted, bool *has);
+/* The program of a plan of this configuration, without building the plan. NULL if its engine is not
+ * compiled at run time, or if the plan has to be built. */
+struct simdev_program *simdev_deferred_program(cudnnBackendDescriptor_t config);
 
 /* ---- legacy descriptors: cudnn_legacy_desc.c ---- */
 

@@ -96,7 +96,7 @@ __attribute__((destructor)) static void unload(void)
     simdev_planner_release();
 }
 
-static cudnnStatus_t read_json(cudnnBackendDescriptor_t plan, char **out)
+cudnnStatus_t simdev_plan_text(cudnnBackendDescriptor_t plan, char **out)
 {
     const struct simdev_planner *planner = simdev_planner();
     int64_t length = 0;
@@ -124,7 +124,7 @@ cudnnStatus_t simdev_plan_program(cudnnBackendDescriptor_t plan, struct simdev_p
     cudnnStatus_t status = simdev_planner()->get(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                                  CUDNN_TYPE_INT64, 1, NULL, &workspace);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = read_json(plan, &json);
+        status = simdev_plan_text(plan, &json);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     struct simdev_program *program = simdev_program_parse(json, (size_t)workspace);
