@@ -7,6 +7,14 @@
 
 static const double MIB = 1 << 20;
 
+/* Seconds for each byte in a search for the least scratch: 100 ms for each MiB, so that time only
+ * decides between tilings of equal scratch. */
+static const double LEAST_SECONDS = 0.1 / (1 << 20);
+
+enum {
+    NEARLY = 16 /* a raised limit is above the least scratch by this part of it */
+};
+
 /* A decision under way. */
 struct deciding {
     const struct cs_policy *policy;
@@ -18,6 +26,7 @@ struct deciding {
     struct cs_search search;
     const struct cs_candidate *best; /* NULL: the policy vetoes all */
     bool dear;                       /* tilings are guessed to cost more than they save */
+    bool raised;                     /* no tiling fits the limit: the least scratch is searched */
 };
 
 /* A threshold that the user wrote may be above the workspace. Then calls between the two are not
@@ -153,7 +162,7 @@ static enum cs_status list_similar(struct deciding *deciding)
 
 static bool is_done(const struct deciding *deciding)
 {
-    return deciding->dear || !cs_shortlist_empty(&deciding->search.list);
+    return !deciding->raised && (deciding->dear || !cs_shortlist_empty(&deciding->search.list));
 }
 
 /* Views with the application's knobs first. If slices require as much as the whole, or are refused:
@@ -204,17 +213,51 @@ static int64_t limit_of(const struct deciding *deciding)
     return at_most(allowed, deciding->question.required);
 }
 
-/* If no tiling fits a limit that the user wrote, bytes above it have a price. */
-static bool may_exceed(const struct deciding *deciding)
+/* The most bytes of tiles if none fit a limit that the user wrote. 0: tiles may not exceed it. */
+static int64_t most_raised(const struct deciding *deciding)
 {
-    return deciding->limits.workspace >= 0 && !deciding->limits.provided && !deciding->huge &&
-           deciding->search.list.count == 1;
+    const struct cs_limits *limits = &deciding->limits;
+    int64_t required = deciding->question.required;
+    int64_t most = limits->most > 0 ? at_most(required, limits->most) : required;
+    bool may = limits->workspace >= 0 && !limits->provided && !deciding->huge &&
+               cs_shortlist_empty(&deciding->search.list);
+    return may && most > limits->workspace ? most : 0;
+}
+
+/* The least scratch of a listed tiling. */
+static int64_t least_scratch(const struct cs_shortlist *list)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 1; i < list->count; i++)
+        if (list->candidate[i].workspace < least)
+            least = list->candidate[i].workspace;
+    return least;
+}
+
+/* Raises the limit to about the least scratch of all tilings, if that is less than the untiled call
+ * requires. */
+static enum cs_status list_least(struct deciding *deciding, int64_t most)
+{
+    struct cs_limits *limits = &deciding->limits;
+    struct cs_shortlist *list = &deciding->search.list;
+    const double byte_seconds = limits->byte_seconds;
+    bool dear = deciding->dear;
+    deciding->raised = true;
+    limits->byte_seconds = LEAST_SECONDS;
+    enum cs_status status = list_under(deciding, most);
+    limits->byte_seconds = byte_seconds;
+    deciding->dear = dear;
+    int64_t least = least_scratch(list);
+    if (least < most)
+        limits->workspace = at_most(least + least / NEARLY, most);
+    else
+        list->count = 1;
+    return status;
 }
 
 static enum cs_status list_all(struct deciding *deciding)
 {
     const struct cs_limits *limits = &deciding->limits;
-    int64_t required = deciding->question.required;
     if (deciding->tiles > 0) {
         const struct cs_mode mode = {.lanes = limits->lanes > 0 ? limits->lanes : 1,
                                      .staged = limits->staging == CS_STAGING_ALWAYS};
@@ -223,15 +266,8 @@ static enum cs_status list_all(struct deciding *deciding)
         return cs_search_axes(&deciding->search, mode, deciding->tiles);
     }
     enum cs_status status = list_under(deciding, limit_of(deciding));
-    if (status != CS_OK || !may_exceed(deciding))
-        return status;
-    int64_t most = limits->most > 0 ? at_most(required, limits->most) : required;
-    if (most <= limits->workspace)
-        return CS_OK;
-    deciding->limits.workspace = most;
-    status = list_under(deciding, most);
-    deciding->dear = false;
-    return status;
+    int64_t most = most_raised(deciding);
+    return status == CS_OK && most > 0 ? list_least(deciding, most) : status;
 }
 
 /* --- the decision ----------------------------------------------------------------------------- */
@@ -252,7 +288,7 @@ static enum cs_status offer_each(struct deciding *deciding)
 {
     struct cs_goal goal = goal_of(deciding, deciding->question.limit);
     goal.slowest = __builtin_inf();
-    if (deciding->best || deciding->tiles > 0 || deciding->dear)
+    if (deciding->best || deciding->tiles > 0 || deciding->dear || deciding->huge)
         return CS_OK;
     begin(deciding);
     enum cs_status status = cs_price_each(&deciding->search, &goal, (struct cs_mode){.lanes = 1});
@@ -300,7 +336,7 @@ static enum cs_reason reason_untiled(const struct deciding *deciding)
     const struct cs_search *search = &deciding->search;
     if (search->purse.asked > 0 && search->purse.answered == 0)
         return CS_REASON_VENDOR;
-    if (deciding->dear || !cs_shortlist_empty(&search->list))
+    if (deciding->dear || (!deciding->raised && !cs_shortlist_empty(&search->list)))
         return deciding->tiles > 0 ? CS_REASON_NO_GAIN : CS_REASON_DEAR;
     if (search->purse.asked == 0 && search->overflowed)
         return CS_REASON_OVERFLOW;
@@ -366,8 +402,8 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
     deciding.best = cs_contest(&deciding.search.list, policy, &deciding.limits, deciding.referee,
                                deciding.best);
     struct cs_decision decision = decision_of(&deciding);
-    decision.raised =
-        limits->workspace >= 0 && decision.tiles > 1 && decision.scratch > limits->workspace;
+    decision.raised = limits->workspace >= 0 && cs_decide_tiles(&decision) &&
+                      decision.scratch > limits->workspace;
     cs_choice_record_add(&deciding.search.list, required, policy, &deciding.limits, deciding.best,
                          &decision.choices);
     return decision;

@@ -52,9 +52,9 @@ enum {
  *
  * The tiling of least cost is chosen, the untiled call included. The cost is the predicted seconds,
  * plus limits->price for each byte of scratch beyond limits->free. If a workspace is written, a
- * tiling above it is chosen only if no tiling fits. No tiling may need more than `required`, except
- * for huge tensors (limits->huge): their calls require no workspace, and up to the allowed or free
- * bytes are reported. */
+ * tiling above it is chosen only if no tiling fits, and needs about the least of all. No tiling may
+ * need more than `required`, except for huge tensors (limits->huge): their calls require no
+ * workspace, and up to the allowed or free bytes are reported. */
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);

@@ -195,13 +195,18 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         (request->limit > 0 || reason != decision.reason))
         reason = fall_back(cs, request, &built, &key, &decision, reason, &rewrite);
     cs_built_plans_fini(&built);
+    bool due = cs_refusal_is_due(cs, request, vendor, &key, &decision, reason);
+    if (due && rewrite) {
+        cs_rewrite_discard(rewrite);
+        rewrite = NULL;
+        reason = CS_REASON_NO_TILING;
+    }
     if (decision.choices.listed == 0)
         cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
     verdict.layer = key.hash | 1;
-    verdict.refused = (reason != CS_REASON_NONE && decision.promised) ||
-                      (!rewrite && cs_refusal_is_due(cs, request, vendor, &key, &decision, reason));
+    verdict.refused = due || (reason != CS_REASON_NONE && decision.promised);
     if (verdict.refused)
         cs_account_refused(&cs->account);
     name_device(cs, vendor);

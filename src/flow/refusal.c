@@ -1,5 +1,5 @@
 /* Option `untileable`: refuses a plan that no tiling makes small enough, so that the application
- * takes another engine. */
+ * takes another engine. Such a plan is untiled, or its limit was raised. */
 #include "flow/refusal.h"
 
 #include "flow/decisions.h"
@@ -22,6 +22,7 @@ static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t requ
 {
     struct rival *rival = to;
     struct cs_request request = *rival->request;
+    struct cs_decision decision;
     struct cs_key key;
     if (required <= rival->limit)
         return true;
@@ -29,8 +30,10 @@ static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t requ
         return false;
     request.engine = *engine;
     request.required = required;
-    return rival->looks++ < MOST_RIVALS &&
-           cs_decisions_get(rival->cs, &request, vendor, &key).reason == CS_REASON_NONE;
+    if (rival->looks++ >= MOST_RIVALS)
+        return false;
+    decision = cs_decisions_get(rival->cs, &request, vendor, &key);
+    return decision.reason == CS_REASON_NONE && !decision.raised;
 }
 
 /* True if cuDNN lists another engine that fits the limit. The result is stored in the decision. */
@@ -52,8 +55,9 @@ bool cs_refusal_is_due(struct cs *cs, const struct cs_request *request,
                        struct cs_decision *decision, enum cs_reason reason)
 {
     bool dear = reason == CS_REASON_DEAR || reason == CS_REASON_NO_GAIN;
+    bool raised = reason == CS_REASON_NONE && decision->raised;
     bool untileable = reason == CS_REASON_NO_TILING || reason == CS_REASON_NO_FALLBACK ||
-                      reason == CS_REASON_VENDOR;
+                      reason == CS_REASON_VENDOR || raised;
     if (request->source == CS_SOURCE_NONE || request->limit > 0 ||
         request->required <= decision->limit || !(untileable || dear))
         return false;

@@ -108,6 +108,19 @@ static void a_written_workspace_is_a_limit(void)
     CHECK(within > PROBLEMS / 2);
 }
 
+/* No tile needs less than 8 MiB. */
+static void limit_below_every_tiling_gives_the_least_scratch(void)
+{
+    struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
+    struct fake fake = {.fixed = 8 * MIB, .per_byte = 1, .profile = &h200};
+    const struct cs_limits limits = {.workspace = 1024, .price = 5000, .threshold = -1};
+    struct cs_decision decision =
+        decide(&fake, &problem, formula(&fake, &problem), cs_policy_find("fit"), &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK(decision.raised);
+    CHECK(decision.scratch < 9 * MIB);
+}
+
 static void written_slowdown_is_a_bound(void)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
@@ -240,6 +253,7 @@ int main(void)
 {
     TEST(no_decision_costs_more_than_the_untiled_call);
     TEST(a_written_workspace_is_a_limit);
+    TEST(limit_below_every_tiling_gives_the_least_scratch);
     TEST(written_slowdown_is_a_bound);
     TEST(convolution_below_the_record_stays_untiled);
     TEST(tiles_use_the_memory_below_the_record);
