@@ -234,24 +234,24 @@ static int64_t least_scratch(const struct cs_shortlist *list)
     return least;
 }
 
-/* Raises the limit to about the least scratch of all tilings, if that is less than the untiled call
- * requires. */
+/* Searches for the least scratch of all tilings. If it is above the limit, but below the bytes of
+ * the untiled call, the limit is raised to about that. */
 static enum cs_status list_least(struct deciding *deciding, int64_t most)
 {
-    struct cs_limits *limits = &deciding->limits;
+    const struct cs_limits limits = deciding->limits;
     struct cs_shortlist *list = &deciding->search.list;
-    const double byte_seconds = limits->byte_seconds;
     bool dear = deciding->dear;
     deciding->raised = true;
-    limits->byte_seconds = LEAST_SECONDS;
+    deciding->limits.free = 0;
+    deciding->limits.byte_seconds = LEAST_SECONDS;
     enum cs_status status = list_under(deciding, most);
-    limits->byte_seconds = byte_seconds;
+    deciding->limits = limits;
     deciding->dear = dear;
     int64_t least = least_scratch(list);
-    if (least < most)
-        limits->workspace = at_most(least + least / NEARLY, most);
-    else
+    if (least >= most)
         list->count = 1;
+    else if (least > limits.workspace)
+        deciding->limits.workspace = at_most(least + least / NEARLY, most);
     return status;
 }
 

@@ -7,7 +7,6 @@
 enum {
     MOST_OUTER = 256, /* tiles along the outer one of two axes */
     FINER = 8,        /* examined counts grow by at most this part */
-    FINER_OUTER = 3,  /* and by this part along the outer of two axes */
     AUTO_LANES = 2    /* lanes that are tried in addition to one with lanes = auto */
 };
 
@@ -110,10 +109,10 @@ static int64_t fewest_in(const struct line *line, double bytes)
 }
 
 /* The next larger count that makes different tiles. */
-static int64_t finer(int64_t units, int64_t most, int64_t count, int64_t part)
+static int64_t finer(int64_t units, int64_t most, int64_t count)
 {
     int64_t step = cs_ceil_div(units, count) - 1;
-    int64_t grown = cs_ceil_div(units, count + 1 + count / part);
+    int64_t grown = cs_ceil_div(units, count + 1 + count / FINER);
     if (step < 1 || count >= most)
         return most + 1;
     int64_t next = cs_ceil_div(units, grown < step ? grown : step);
@@ -152,7 +151,7 @@ static void examine_counts(const struct line *line)
     const struct cs_goal *goal = line->goal;
     int64_t fewest = fewest_in(line, goal->limit);
     for (int64_t count = fewest > 2 ? fewest : 2; count <= line->most;
-         count = finer(line->units, line->most, count, FINER))
+         count = finer(line->units, line->most, count))
         if (examine_count(line, count) <= FINEST * goal->free)
             break;
 }
@@ -169,6 +168,15 @@ static void examine_ends(const struct line *line)
         (void)examine_count(line, enough);
     else if (enough > line->most && line->most >= 2)
         (void)examine_count(line, line->most);
+}
+
+/* The next count along the outer of two axes: powers of two, whose products with an inner count
+ * reach the most tiles, a count between each two, and `most`. */
+static int64_t next_outer(int64_t outer, int64_t most)
+{
+    bool power = (outer & (outer - 1)) == 0;
+    int64_t next = outer + outer / (power ? 2 : 3);
+    return next < most || outer == most ? next : most;
 }
 
 static int64_t units_of(const struct line *line, enum cs_axis axis)
@@ -206,7 +214,7 @@ static void look_at_pair(struct line *line)
     begin(line, 0, axis[0], 1);
     int64_t units = line->units, unit = line->unit;
     int64_t most = units < MOST_OUTER ? units : MOST_OUTER;
-    for (int64_t outer = 2; outer <= most; outer = finer(units, most, outer, FINER_OUTER)) {
+    for (int64_t outer = 2; outer <= most; outer = next_outer(outer, most)) {
         if (!cs_mul(cs_ceil_div(units, outer), unit, &line->tiling.step[0]))
             return;
         begin(line, 1, axis[1], outer);

@@ -102,29 +102,6 @@ static bool is_refused(struct cs *cs, enum cs_plan_source source, int64_t rival)
     return verdict.refused;
 }
 
-/* No tile of the vendor needs as little as the limit. */
-static void tiled_plan_above_its_limit_is_refused_only_if_asked(void)
-{
-    static const enum cs_untileable options[] = {CS_UNTILEABLE_RUN, CS_UNTILEABLE_AUTO,
-                                                 CS_UNTILEABLE_REFUSE};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        struct cs *cs = new_instance("fit");
-        struct cs_request request = ordinary();
-        cs->config.untileable = (int)options[i];
-        cs->limits.workspace = 1;
-        request.source = CS_SOURCE_LISTED;
-        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
-        bool refused = options[i] == CS_UNTILEABLE_REFUSE;
-        CHECK_INT(verdict.refused, refused);
-        CHECK_INT(verdict.rewrite != NULL, !refused);
-        CHECK_INT(verdict.reason, refused ? CS_REASON_NO_TILING : CS_REASON_NONE);
-        if (verdict.rewrite)
-            cs_rewrite_discard(verdict.rewrite);
-        CHECK_INT(kernels, 0);
-        free(cs);
-    }
-}
-
 /* Only where the application has others to try, and one of them does. */
 static void untileable_plan_is_refused_if_another_engine_fits(void)
 {
@@ -710,7 +687,6 @@ int main(void)
     TEST(report_only_policy_rewrites_no_plan);
     TEST(off_reports_the_sizes_of_fit_after_calls);
     TEST(random_problems_get_one_decision);
-    TEST(tiled_plan_above_its_limit_is_refused_only_if_asked);
     TEST(untileable_plan_is_refused_if_another_engine_fits);
     TEST(another_engine_may_be_tiled);
     TEST(runs_are_counted_by_how_they_ended);

@@ -195,6 +195,29 @@ static void first_decision_is_kept(void)
     free(cs);
 }
 
+/* No tile of the vendor needs as little as the limit. */
+static void tiled_plan_above_its_limit_is_refused_only_if_asked(void)
+{
+    static const enum cs_untileable options[] = {CS_UNTILEABLE_RUN, CS_UNTILEABLE_AUTO,
+                                                 CS_UNTILEABLE_REFUSE};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct cs *cs = new_instance("fit");
+        struct cs_request request = ordinary();
+        cs->config.untileable = (int)options[i];
+        cs->limits.workspace = 1;
+        request.source = CS_SOURCE_LISTED;
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        bool refused = options[i] == CS_UNTILEABLE_REFUSE;
+        CHECK_INT(verdict.refused, refused);
+        CHECK_INT(verdict.rewrite != NULL, !refused);
+        CHECK_INT(verdict.reason, refused ? CS_REASON_NO_TILING : CS_REASON_NONE);
+        if (verdict.rewrite)
+            cs_rewrite_discard(verdict.rewrite);
+        CHECK_INT(kernels, 0);
+        free(cs);
+    }
+}
+
 int main(void)
 {
     TEST(skipping_rule_leaves_its_matches_untiled);
@@ -204,5 +227,6 @@ int main(void)
     TEST(the_least_threshold_of_all_rules_counts);
     TEST(policy_runs_once_for_each_problem);
     TEST(first_decision_is_kept);
+    TEST(tiled_plan_above_its_limit_is_refused_only_if_asked);
     return REPORT();
 }
