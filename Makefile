@@ -84,7 +84,7 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/apps/%.c,$(appmain)),$(wildcard tests/support/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: frameworks all lib cli man demo bench fuzz lint fmt conf clean help FORCE
+.PHONY: frameworks all lib cli man demo pictures bench fuzz lint fmt conf clean help FORCE
 #: all          library, command, simulated device and test programs (the default)
 all: lib cli $(simdev) $(simdev12) $(apps)
 #: lib          build/libconvshim.so
@@ -251,6 +251,10 @@ $(B)/simdev/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/obj/gen/dri
 
 # --- tests ------------------------------------------------------------------------------------------------------------
 include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk suites.mk)
+
+#: pictures     draws the pictures of README.md and docs anew
+pictures: lib cli $(simdev) $(B)/apps/vae_decoder
+	$(Q)scripts/pictures --build $(B)
 
 #: demo         a VAE decoder without and with the library, on the simulated device
 demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
