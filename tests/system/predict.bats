@@ -140,11 +140,14 @@ END
     expect_line predict.err "--max-slowdown '0.5': not off, or 1 to 1000"
 }
 
-@test "a limit that no tiling reaches: less than the untiled workspace" {
+@test "a limit that no tiling reaches: the tiling of least scratch" {
     expect_predicted 0 "${SPIKE[@]}" --workspace 1MiB --format csv
     expect_equal "raised" "$(column limit_raised)" yes
-    expect_true "more than the limit, less than the untiled workspace" \
-        "$(column tiled_workspace_bytes) > 1 << 20 && $(column tiled_workspace_bytes) < $(column workspace_bytes) / 4"
+    expect_true "more than the limit, far less than the untiled workspace" \
+        "$(column tiled_workspace_bytes) > 1 << 20 && $(column tiled_workspace_bytes) < 8 << 20"
+    least=$(column tiled_workspace_bytes)
+    expect_predicted 0 "${SPIKE[@]}" --workspace 1KiB --format csv
+    expect_equal "the same for every limit below" "$(column tiled_workspace_bytes)" "$least"
 }
 
 # bats test_tags=quick
