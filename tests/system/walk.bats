@@ -17,13 +17,13 @@ walk()
 
 # bats test_tags=quick
 @test "backend API, three tiles of everything: all results equal" {
-    walk graph 1120 "$((9 + $(few 100)))" "$EVERYTHING"
+    walk graph 1120 "$((9 + $(few 40)))" "$EVERYTHING"
     grep -qE '; [1-9][0-9]* of [0-9]+ calls tiled' shimmed.err || fail "nothing was tiled"
 }
 
 @test "backend API, tiles on two streams, in captures and as nodes of CUDA graphs" {
     export SIMDEV_NATIVE_GRAPHS=1
-    walk graph 2000 "$((20 + $(few 100)))" "$EVERYTHING;lanes=2"
+    walk graph 2000 "$((20 + $(few 40)))" "$EVERYTHING;lanes=2"
     grep -qE '; [1-9][0-9]* of [0-9]+ calls tiled' shimmed.err || fail "nothing was tiled"
     grep -qx 'update 0' plain.out || fail "no node was updated"
 }
@@ -43,15 +43,15 @@ walk()
 }
 
 @test "backend API, nothing tiled: all results and sizes equal" {
-    walk graph 1000 "$((9 + $(few 100)))" workspace=1TiB sizes
+    walk graph 1000 "$((9 + $(few 40)))" workspace=1TiB sizes
 }
 
 # bats test_tags=quick
 @test "legacy API, three tiles of everything: all results equal" {
-    walk legacy 1000 "$((9 + $(few 100)))" "$EVERYTHING"
+    walk legacy 1000 "$((9 + $(few 40)))" "$EVERYTHING"
     grep -qE '; [1-9][0-9]* of [0-9]+ calls tiled' shimmed.err || fail "nothing was tiled"
 }
 
 @test "legacy API, nothing tiled: all results and sizes equal" {
-    walk legacy 1000 "$((9 + $(few 100)))" workspace=1TiB sizes
+    walk legacy 1000 "$((9 + $(few 40)))" workspace=1TiB sizes
 }
