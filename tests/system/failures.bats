@@ -149,13 +149,23 @@ queried()
 
 @test "a legacy query under another limit gets a new size, and calls with either size run" {
     local fails
-    for fails in '' "$(seq -s, -f 'cudnnBackendFinalize:%g' 60 200)"; do
-        SIMDEV_FAIL=$fails CONVSHIM_CONFIG='workspace=64KiB;threshold=0' shimmed "$CLIENTS/queried" limited 16384
+    # Tiles; tiles that fail to build, and scratch of the library instead.
+    for fails in '' 12 20; do
+        [ -z "$fails" ] || fails=$(seq -s, -f 'cudnnBackendFinalize:%g' "$fails" 200)
+        SIMDEV_FAIL=$fails CONVSHIM_CONFIG='workspace=64KiB;threshold=0;arena=1MiB' shimmed "$CLIENTS/queried" limited 16384
         expect_status 0
         expect_no_violation shimmed
         expect_line shimmed.out '^reported ([0-9]+), under a limit [0-9]+, then \1: 0, right$'
         expect_true "told under the limit" "$(sed 's/.*limit \([0-9]*\),.*/\1/' shimmed.out) <= 16384"
     done
+}
+
+@test "a legacy call that provides all that cuDNN requires runs untiled" {
+    CONVSHIM_CONFIG="$EVERYTHING" shimmed "$CLIENTS/queried" whole 135696
+    expect_status 0
+    expect_line shimmed.out '^reported 53776: 0, right$'
+    expect_equal "tiled calls" "$(counted tiled)" 0
+    expect_equal "for its workspace" "$(not_tiled_because PROVIDED)" 1
 }
 
 @test "without scratch to lend, or a byte less than reported: cuDNN's refusal, and no result" {
