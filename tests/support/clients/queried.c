@@ -1,7 +1,8 @@
 /* A program that queries the workspace of a plain convolution and provides that size to another
  * call of the same shape, because the legacy API has no better query: `fused` with bias and ReLU,
- * `sum` with beta 1, `small` the fused one with a byte less than the reported size, if that is not
- * 0, `limited BYTES` the fused one with the size reported under the program's limit (convshim.h).
+ * `sum` with beta 1, `whole BYTES` the fused one with that size, `small` the fused one with a byte
+ * less than the reported size, if that is not 0, `limited BYTES` the fused one with the size
+ * reported under the program's limit (convshim.h).
  *
  * Prints the reported size (with `limited` before, under and after the limit), the status, and
  * whether the output is right, untouched or wrong. Exits with status 1 only if the call succeeded
