@@ -69,7 +69,7 @@ man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 simcudart := $(wildcard src/simdev/cudart/*.c)
 simbare  := $(wildcard src/simdev/cudnn/*.c)
-simcudnn := $(simbare) $(addprefix src/simdev/cudnn/onednn/,primitive_onednn.c layer_onednn.c layer_norm_onednn.c layer_pooling_onednn.c)
+simcudnn := $(simbare) $(addprefix src/simdev/cudnn/onednn/,primitive_onednn.c operations.c layer_onednn.c layer_norm_onednn.c layer_pooling_onednn.c)
 # The installed version: without oneDNN.
 simcudnn_bare := $(simbare) src/simdev/cudnn/onednn/primitive_none.c
 simdriver := $(wildcard src/simdev/driver/*.c)

@@ -26,7 +26,6 @@ static struct {
     bool overrides;   /* the same, as cuDNN 9.21 and later have it */
     bool hints;       /* sets the pattern of the graph (9.23 and later) */
     bool caches;      /* kernels are shared between plans */
-    bool replans;     /* the plan is the second one of its graph */
 } habit;
 
 static cudnnStatus_t set(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
@@ -232,12 +231,7 @@ fail:
 
 bool plans_make(const struct client *client, struct chain *chain)
 {
-    if (!make_graph(client, chain) || !ask_config(chain) || !make_plan(chain))
-        return false;
-    if (!habit.replans)
-        return true;
-    chain_drop(chain, PART_PLAN, PART_PLAN);
-    return make_plan(chain);
+    return make_graph(client, chain) && ask_config(chain) && make_plan(chain);
 }
 
 /* The workspace that a plan or configuration reports, queried with and without an element count.
@@ -245,8 +239,7 @@ bool plans_make(const struct client *client, struct chain *chain)
 static bool ask_workspace(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
                           int64_t *bytes)
 {
-    int64_t count = -1;
-    int64_t counted = -1;
+    int64_t count = -1, counted = -1;
     int64_t uncounted = -1;
     TRY_CUDNN(cudnnBackendGetAttribute(desc, name, CUDNN_TYPE_INT64, 1, NULL, &uncounted), fail);
     TRY_CUDNN(cudnnBackendGetAttribute(desc, name, CUDNN_TYPE_INT64, 1, &count, &counted), fail);
@@ -662,12 +655,6 @@ static void client_close(struct client *client)
     free(client->expected);
 }
 
-static bool populate_second(struct client *client, struct chain *chain, int64_t *bytes)
-{
-    habit.replans = true;
-    return plans_populate(client, chain, bytes);
-}
-
 static const struct {
     const char *name;
     bool (*run)(struct client *client, struct chain *chain, int64_t *bytes);
@@ -687,7 +674,7 @@ static const struct {
     {"json", run_json},
     {"json_of_file", run_json_of_file},
     {"populate", plans_populate},
-    {"populate_second", populate_second},
+    {"populate_second", plans_populate_second},
     {"captured", plans_capture},
 };
 

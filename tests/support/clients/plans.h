@@ -44,9 +44,10 @@ bool plans_pack(const struct client *client, void *workspace, cudnnBackendDescri
 /* Waits, and compares the output with the expected one. */
 bool plans_right(const struct client *client);
 
-/* Modes: the plan as nodes that cuDNN puts into a CUDA graph, and its execution captured from a
- * stream. */
+/* Modes: the plan as nodes that cuDNN puts into a CUDA graph, the same with the second plan of an
+ * operation graph, and a plan's execution captured from a stream. */
 bool plans_populate(struct client *client, struct chain *chain, int64_t *bytes);
+bool plans_populate_second(struct client *client, struct chain *chain, int64_t *bytes);
 bool plans_capture(struct client *client, struct chain *chain, int64_t *bytes);
 
 #endif

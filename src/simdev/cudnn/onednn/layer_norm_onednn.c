@@ -21,21 +21,13 @@ static struct batch batch_of(const struct simdev_host_call *call)
 bool simdev_norm_describe(const struct simdev_host_call *call, struct simdev_layer_plan *plan)
 {
     const struct batch b = batch_of(call);
-    const dnnl_memory_desc_t t =
+    const struct simdev_layout *t =
         simdev_layer_tensor(4, (int64_t[]){b.images, b.parameters, b.repeats, 1});
     const bool is_inference = call->layer == SIMDEV_LAYER_NORM_INFERENCE;
-    const unsigned flags = dnnl_use_scale | dnnl_use_shift;
     const float epsilon = (float)call->epsilon;
-    dnnl_batch_normalization_desc_t forward, backward;
-    bool ok = dnnl_batch_normalization_forward_desc_init(
-                  &forward, is_inference ? dnnl_forward_inference : dnnl_forward_training, &t,
-                  epsilon, flags | (is_inference ? dnnl_use_global_stats : 0)) == dnnl_success &&
-              simdev_layer_describe(&forward, NULL, &plan->forward);
-    if (ok && call->layer == SIMDEV_LAYER_NORM_GRADIENT)
-        ok = dnnl_batch_normalization_backward_desc_init(&backward, dnnl_backward, &t, &t, epsilon,
-                                                         flags) == dnnl_success &&
-             simdev_layer_describe(&backward, plan->forward, &plan->backward);
-    return ok;
+    return simdev_create_norm(t, is_inference, epsilon, NULL, &plan->forward) &&
+           (call->layer != SIMDEV_LAYER_NORM_GRADIENT ||
+            simdev_create_norm(t, false, epsilon, plan->forward, &plan->backward));
 }
 
 /* As in cuDNN: the saved value is the inverse deviation, the running value is the unbiased

@@ -7,9 +7,25 @@
 
 /* ---- a primitive ---- */
 
-dnnl_memory_desc_t simdev_layer_tensor(int rank, const int64_t *dim)
+enum {
+    TENSORS = 16 /* more than any call has */
+};
+
+/* Those of the call that this thread visits. */
+static _Thread_local struct {
+    struct simdev_layout tensor[TENSORS];
+    int count;
+} visited;
+
+static void drop_tensors(void)
 {
-    dnnl_memory_desc_t made;
+    while (visited.count > 0)
+        simdev_layout_drop(&visited.tensor[--visited.count]);
+}
+
+const struct simdev_layout *simdev_layer_tensor(int rank, const int64_t *dim)
+{
+    static const struct simdev_layout none;
     dnnl_dims_t extent, stride;
     int64_t step = 1;
     for (int i = rank - 1; i >= 0; i--) {
@@ -17,26 +33,13 @@ dnnl_memory_desc_t simdev_layer_tensor(int rank, const int64_t *dim)
         stride[i] = step;
         step *= dim[i];
     }
-    if (dnnl_memory_desc_init_by_strides(&made, rank, extent, dnnl_f32, stride) != dnnl_success)
-        made = (dnnl_memory_desc_t){.ndims = 0};
-    return made;
+    if (visited.count == TENSORS ||
+        !simdev_layout_make(rank, extent, stride, &visited.tensor[visited.count]))
+        return &none;
+    return &visited.tensor[visited.count++];
 }
 
-bool simdev_layer_describe(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t hint,
-                           dnnl_primitive_desc_t *out)
-{
-    dnnl_primitive_attr_t attr = NULL;
-    const bool ok =
-        dnnl_primitive_attr_create(&attr) == dnnl_success &&
-        dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success &&
-        dnnl_primitive_desc_create(out, operation, attr, simdev_onednn_engine(), hint) ==
-            dnnl_success;
-    if (attr)
-        dnnl_primitive_attr_destroy(attr);
-    return ok;
-}
-
-static const dnnl_memory_desc_t *operand(const_dnnl_primitive_desc_t desc, int name)
+static simdev_described operand(const_dnnl_primitive_desc_t desc, int name)
 {
     return dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, name);
 }
@@ -97,18 +100,11 @@ static bool describe_softmax(const struct simdev_host_call *call, struct simdev_
     const bool whole = call->mode == CUDNN_SOFTMAX_MODE_INSTANCE;
     const int64_t image[3] = {p.images, p.channels * p.elements, 1};
     const int64_t channel[3] = {p.images, p.channels, p.elements};
-    const dnnl_memory_desc_t t = simdev_layer_tensor(3, whole ? image : channel);
+    const struct simdev_layout *t = simdev_layer_tensor(3, whole ? image : channel);
     const bool is_log = call->algorithm == CUDNN_SOFTMAX_LOG;
-    /* Log-softmax uses the same descriptor type. */
-    dnnl_softmax_desc_t forward = {0}, backward = {0};
-    bool ok = (is_log ? dnnl_logsoftmax_forward_desc_init : dnnl_softmax_forward_desc_init)(
-                  &forward, dnnl_forward_training, &t, 1) == dnnl_success &&
-              simdev_layer_describe(&forward, NULL, &plan->forward);
-    if (ok && call->layer == SIMDEV_LAYER_SOFTMAX_GRADIENT)
-        ok = (is_log ? dnnl_logsoftmax_backward_desc_init
-                     : dnnl_softmax_backward_desc_init)(&backward, &t, &t, 1) == dnnl_success &&
-             simdev_layer_describe(&backward, plan->forward, &plan->backward);
-    return ok;
+    return simdev_create_softmax(t, is_log, NULL, &plan->forward) &&
+           (call->layer != SIMDEV_LAYER_SOFTMAX_GRADIENT ||
+            simdev_create_softmax(t, is_log, plan->forward, &plan->backward));
 }
 
 static bool run_softmax(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
@@ -131,17 +127,13 @@ static bool describe_bias(const struct simdev_host_call *call, struct simdev_lay
     const struct simdev_view *view = &call->operand[0].view;
     const struct simdev_planes p = simdev_planes_of(view);
     const int64_t row = view->dim[view->rank - 1], rows = p.elements / row;
-    const dnnl_memory_desc_t dy =
+    const struct simdev_layout *dy =
         simdev_layer_tensor(4, (int64_t[]){p.images, p.channels, rows, row});
-    const dnnl_memory_desc_t sums =
+    const struct simdev_layout *sums =
         simdev_layer_tensor(4, (int64_t[]){p.images, p.channels, rows, 1});
-    const dnnl_memory_desc_t db = simdev_layer_tensor(4, (int64_t[]){1, p.channels, 1, 1});
-    dnnl_reduction_desc_t first, second;
-    return dnnl_reduction_desc_init(&first, dnnl_reduction_sum, &dy, &sums, 0, 0) == dnnl_success &&
-           dnnl_reduction_desc_init(&second, dnnl_reduction_sum, &sums, &db, 0, 0) ==
-               dnnl_success &&
-           simdev_layer_describe(&first, NULL, &plan->forward) &&
-           simdev_layer_describe(&second, NULL, &plan->backward);
+    const struct simdev_layout *db = simdev_layer_tensor(4, (int64_t[]){1, p.channels, 1, 1});
+    return simdev_create_sum(dy, sums, &plan->forward) &&
+           simdev_create_sum(sums, db, &plan->backward);
 }
 
 static bool run_bias(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
@@ -199,16 +191,11 @@ static bool eltwise_of(const struct cudnnActivationStruct *activation, struct el
 static bool describe_activation(const struct simdev_host_call *call, struct simdev_layer_plan *plan)
 {
     const int64_t elements = simdev_view_elements(&call->operand[0].view);
-    const dnnl_memory_desc_t t = simdev_layer_tensor(1, &elements);
+    const struct simdev_layout *t = simdev_layer_tensor(1, &elements);
     struct eltwise e;
-    dnnl_eltwise_desc_t forward, backward;
     return eltwise_of(&call->activation, &e) &&
-           dnnl_eltwise_forward_desc_init(&forward, dnnl_forward_training, e.forward, &t, e.alpha,
-                                          e.beta) == dnnl_success &&
-           simdev_layer_describe(&forward, NULL, &plan->forward) &&
-           dnnl_eltwise_backward_desc_init(&backward, e.backward, &t, &t, e.alpha, e.beta) ==
-               dnnl_success &&
-           simdev_layer_describe(&backward, plan->forward, &plan->backward);
+           simdev_create_eltwise(t, e.forward, e.alpha, e.beta, NULL, &plan->forward) &&
+           simdev_create_eltwise(t, e.backward, e.alpha, e.beta, plan->forward, &plan->backward);
 }
 
 static bool run_activation(const struct simdev_host_call *call,
@@ -232,19 +219,12 @@ static bool describe_lrn(const struct simdev_host_call *call, struct simdev_laye
 {
     const struct cudnnLRNStruct *l = &call->lrn;
     const struct simdev_planes p = simdev_planes_of(&call->operand[0].view);
-    const dnnl_memory_desc_t t =
+    const struct simdev_layout *t =
         simdev_layer_tensor(4, (int64_t[]){p.images, p.channels, p.elements, 1});
     const float alpha = (float)l->alpha, beta = (float)l->beta, k = (float)l->k;
-    dnnl_lrn_desc_t forward, backward;
-    bool ok = l->n % 2 == 1 &&
-              dnnl_lrn_forward_desc_init(&forward, dnnl_forward_training, dnnl_lrn_across_channels,
-                                         &t, l->n, alpha, beta, k) == dnnl_success &&
-              simdev_layer_describe(&forward, NULL, &plan->forward);
-    if (ok && call->layer == SIMDEV_LAYER_LRN_GRADIENT)
-        ok = dnnl_lrn_backward_desc_init(&backward, dnnl_lrn_across_channels, &t, &t, l->n, alpha,
-                                         beta, k) == dnnl_success &&
-             simdev_layer_describe(&backward, plan->forward, &plan->backward);
-    return ok;
+    return l->n % 2 == 1 && simdev_create_lrn(t, l->n, alpha, beta, k, NULL, &plan->forward) &&
+           (call->layer != SIMDEV_LAYER_LRN_GRADIENT ||
+            simdev_create_lrn(t, l->n, alpha, beta, k, plan->forward, &plan->backward));
 }
 
 static bool run_lrn(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
@@ -309,6 +289,7 @@ static bool visit(const struct simdev_host_call *call, float *const value[])
         dnnl_primitive_desc_destroy(plan.backward);
     if (plan.forward)
         dnnl_primitive_desc_destroy(plan.forward);
+    drop_tensors();
     return ok;
 }
 

@@ -2,12 +2,8 @@
 #ifndef SIMDEV_LAYER_ONEDNN_H
 #define SIMDEV_LAYER_ONEDNN_H
 
-#include <dnnl.h>
-
 #include "cudnn_layer.h"
-
-/* oneDNN's engine. NULL if it could not be created. */
-dnnl_engine_t simdev_onednn_engine(void);
+#include "operations.h"
 
 /* The primitives of one call. A gradient includes the forward computation, because oneDNN requires
  * it as a hint and some gradients need its results. A sum has two steps. */
@@ -21,11 +17,8 @@ struct simdev_layer_argument {
     float *data;
 };
 
-/* A tensor of packed f32. */
-dnnl_memory_desc_t simdev_layer_tensor(int rank, const int64_t *dim);
-/* Creates *out from an operation's description. `hint` may be NULL. False: oneDNN refuses it. */
-bool simdev_layer_describe(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t hint,
-                           dnnl_primitive_desc_t *out);
+/* A tensor of packed elements, valid until the end of the call that is visited. */
+const struct simdev_layout *simdev_layer_tensor(int rank, const int64_t *dim);
 /* Memory for data that one primitive passes to another, to be freed. NULL if there is none. */
 float *simdev_layer_memory(const_dnnl_primitive_desc_t desc, int name);
 bool simdev_layer_execute(const_dnnl_primitive_desc_t desc, int count,

@@ -5,10 +5,6 @@
 
 #include "layer_onednn.h"
 
-struct window {
-    dnnl_dims_t extent, stride, lower, upper;
-};
-
 static bool is_max(const struct simdev_host_call *call)
 {
     return call->pooling.mode == CUDNN_POOLING_MAX ||
@@ -27,13 +23,14 @@ static const struct simdev_view *result_of(const struct simdev_host_call *call)
 
 /* If the result is larger than the padding allows, adds padding at the end. False: a window would
  * lie outside the input. */
-static bool window_of(const struct simdev_host_call *call, struct window *w)
+static bool window_of(const struct simdev_host_call *call, struct simdev_window *w)
 {
     const struct cudnnPoolingStruct *p = &call->pooling;
     for (int i = 0; i < p->spatial; i++) {
         const int64_t in = input_of(call)->dim[2 + i], out = result_of(call)->dim[2 + i];
         w->extent[i] = p->window[i];
         w->stride[i] = p->stride[i];
+        w->gap[i] = 0;
         w->lower[i] = p->pad[i];
         w->upper[i] = (out - 1) * p->stride[i] + p->window[i] - in - p->pad[i];
         if (w->lower[i] >= w->extent[i] || w->upper[i] >= w->extent[i])
@@ -54,29 +51,22 @@ static bool describe_forward(const struct simdev_host_call *call, dnnl_alg_kind_
                              dnnl_primitive_desc_t *out)
 {
     const struct simdev_view *in = input_of(call), *result = result_of(call);
-    const dnnl_memory_desc_t x = simdev_layer_tensor(in->rank, in->dim);
-    const dnnl_memory_desc_t y = simdev_layer_tensor(result->rank, result->dim);
-    dnnl_pooling_desc_t forward;
-    struct window w;
-    return window_of(call, &w) &&
-           dnnl_pooling_forward_desc_init(&forward, dnnl_forward_training, algorithm, &x, &y,
-                                          w.stride, w.extent, w.lower, w.upper) == dnnl_success &&
-           simdev_layer_describe(&forward, NULL, out);
+    const struct simdev_layout *x = simdev_layer_tensor(in->rank, in->dim);
+    const struct simdev_layout *y = simdev_layer_tensor(result->rank, result->dim);
+    struct simdev_window w;
+    return window_of(call, &w) && simdev_create_pooling(x, y, algorithm, &w, NULL, out);
 }
 
 bool simdev_pooling_describe(const struct simdev_host_call *call, struct simdev_layer_plan *plan)
 {
     const struct simdev_view *in = input_of(call), *result = result_of(call);
-    const dnnl_memory_desc_t x = simdev_layer_tensor(in->rank, in->dim);
-    const dnnl_memory_desc_t y = simdev_layer_tensor(result->rank, result->dim);
-    dnnl_pooling_desc_t backward;
-    struct window w;
+    const struct simdev_layout *x = simdev_layer_tensor(in->rank, in->dim);
+    const struct simdev_layout *y = simdev_layer_tensor(result->rank, result->dim);
+    struct simdev_window w;
     bool ok = describe_forward(call, algorithm_of(call), &plan->forward);
     if (ok && call->layer == SIMDEV_LAYER_POOLING_GRADIENT)
         ok = window_of(call, &w) &&
-             dnnl_pooling_backward_desc_init(&backward, algorithm_of(call), &x, &y, w.stride,
-                                             w.extent, w.lower, w.upper) == dnnl_success &&
-             simdev_layer_describe(&backward, plan->forward, &plan->backward);
+             simdev_create_pooling(x, y, algorithm_of(call), &w, plan->forward, &plan->backward);
     return ok;
 }
 

@@ -1,5 +1,4 @@
 /* Primitives by oneDNN. */
-#include <dnnl.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 
 /* One operand: the caller's memory, and the primitive's memory if the layouts differ. */
 struct port {
-    dnnl_memory_desc_t user, wanted;
+    struct simdev_layout user, wanted;
     dnnl_primitive_t reorder; /* NULL if the primitive uses the caller's memory directly */
 };
 
@@ -18,7 +17,7 @@ struct simdev_primitive {
     bool is_small;
     struct simdev_view view[SIMDEV_ROLES];
     dnnl_primitive_t primitive;
-    dnnl_memory_desc_t scratchpad;
+    struct simdev_layout scratchpad;
     struct port port[SIMDEV_ROLES];
 };
 
@@ -63,8 +62,9 @@ static void settle_strides(int rank, const int64_t *dim, int64_t *stride)
             stride[i] = extent;
 }
 
+/* The caller's memory, and the same extents in a layout of oneDNN's choice. */
 static bool describe_user(const struct simdev_view *view, enum simdev_role role, int64_t groups,
-                          dnnl_memory_desc_t *out)
+                          struct simdev_layout *user, struct simdev_layout *any)
 {
     dnnl_dims_t dim, stride;
     const bool grouped = role == SIMDEV_W && groups > 1;
@@ -77,65 +77,35 @@ static bool describe_user(const struct simdev_view *view, enum simdev_role role,
         stride[0] = dim[1] * view->stride[0];
     }
     settle_strides(rank, dim, stride);
-    return dnnl_memory_desc_init_by_strides(out, rank, dim, dnnl_f32, stride) == dnnl_success;
-}
-
-static bool describe_primitive(const struct simdev_geometry *g,
-                               const dnnl_memory_desc_t any[SIMDEV_ROLES],
-                               enum simdev_conv_kind kind, dnnl_convolution_desc_t *out)
-{
-    const dnnl_memory_desc_t *x = &any[SIMDEV_X], *w = &any[SIMDEV_W], *y = &any[SIMDEV_Y];
-    dnnl_dims_t stride = {0}, gap = {0}, lower = {0}, upper = {0};
-    for (int i = 0; i < g->spatial; i++) {
-        stride[i] = g->stride[i];
-        gap[i] = g->dilation[i] - 1;
-        lower[i] = g->pad_lower[i];
-        upper[i] = g->pad_upper[i];
-    }
-    switch (kind) {
-    case SIMDEV_CONV_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(
-                   out, dnnl_forward_training, dnnl_convolution_direct, x, w, NULL, y, stride, gap,
-                   lower, upper) == dnnl_success;
-    case SIMDEV_CONV_BACKWARD_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(out, dnnl_convolution_direct, x, w,
-                                                                y, stride, gap, lower,
-                                                                upper) == dnnl_success;
-    default:
-        return dnnl_dilated_convolution_backward_weights_desc_init(out, dnnl_convolution_direct, x,
-                                                                   w, NULL, y, stride, gap, lower,
-                                                                   upper) == dnnl_success;
-    }
+    return simdev_layout_make(rank, dim, stride, user) && simdev_layout_make(rank, dim, NULL, any);
 }
 
 static bool choose_implementation(const struct simdev_geometry *g,
-                                  const dnnl_memory_desc_t any[SIMDEV_ROLES],
+                                  const struct simdev_layout any[SIMDEV_ROLES],
                                   dnnl_primitive_desc_t *out)
 {
-    dnnl_convolution_desc_t forward, backward;
-    dnnl_primitive_desc_t hint = NULL;
-    dnnl_primitive_attr_t attr = NULL;
-    bool ok =
-        dnnl_primitive_attr_create(&attr) == dnnl_success &&
-        dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success &&
-        describe_primitive(g, any, SIMDEV_CONV_FORWARD, &forward) &&
-        dnnl_primitive_desc_create(&hint, &forward, attr, engine, NULL) == dnnl_success;
-    if (ok && g->kind == SIMDEV_CONV_FORWARD) {
-        *out = hint;
-        hint = NULL;
-    } else if (ok) {
-        ok = describe_primitive(g, any, g->kind, &backward) &&
-             dnnl_primitive_desc_create(out, &backward, attr, engine, hint) == dnnl_success;
+    const struct simdev_layout *x = &any[SIMDEV_X], *w = &any[SIMDEV_W], *y = &any[SIMDEV_Y];
+    struct simdev_window window = {.extent = {0}};
+    dnnl_primitive_desc_t forward = NULL;
+    for (int i = 0; i < g->spatial; i++) {
+        window.stride[i] = g->stride[i];
+        window.gap[i] = g->dilation[i] - 1;
+        window.lower[i] = g->pad_lower[i];
+        window.upper[i] = g->pad_upper[i];
     }
-    if (hint)
-        dnnl_primitive_desc_destroy(hint);
-    if (attr)
-        dnnl_primitive_attr_destroy(attr);
+    if (!simdev_create_convolution(x, w, y, &window, false, NULL, &forward))
+        return false;
+    if (g->kind == SIMDEV_CONV_FORWARD) {
+        *out = forward;
+        return true;
+    }
+    const bool ok = simdev_create_convolution(x, w, y, &window,
+                                              g->kind == SIMDEV_CONV_BACKWARD_DATA, forward, out);
+    dnnl_primitive_desc_destroy(forward);
     return ok;
 }
 
-static bool make_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
-                         dnnl_primitive_t *out)
+static bool make_reorder(simdev_described from, simdev_described to, dnnl_primitive_t *out)
 {
     dnnl_primitive_desc_t desc = NULL;
     if (dnnl_memory_desc_equal(from, to))
@@ -147,8 +117,8 @@ static bool make_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_
     return ok;
 }
 
-static const dnnl_memory_desc_t *wanted_by(const_dnnl_primitive_desc_t desc,
-                                           enum simdev_conv_kind kind, enum simdev_role role)
+static simdev_described wanted_by(const_dnnl_primitive_desc_t desc, enum simdev_conv_kind kind,
+                                  enum simdev_role role)
 {
     static const dnnl_query_t plain[SIMDEV_ROLES] = {dnnl_query_src_md, dnnl_query_weights_md,
                                                      dnnl_query_dst_md};
@@ -159,29 +129,41 @@ static const dnnl_memory_desc_t *wanted_by(const_dnnl_primitive_desc_t desc,
     return dnnl_primitive_desc_query_md(desc, is_diff ? diff[role] : plain[role], 0);
 }
 
+static bool make_ports(struct simdev_primitive *kernel, const_dnnl_primitive_desc_t desc)
+{
+    const struct simdev_geometry *g = &kernel->geometry;
+    for (int role = 0; role < SIMDEV_ROLES; role++) {
+        struct port *port = &kernel->port[role];
+        if (!simdev_layout_copy(wanted_by(desc, g->kind, (enum simdev_role)role), &port->wanted))
+            return false;
+        simdev_described user = simdev_layout_of(&port->user),
+                         wanted = simdev_layout_of(&port->wanted);
+        if (role == (int)simdev_conv_result(g->kind) ? !make_reorder(wanted, user, &port->reorder)
+                                                     : !make_reorder(user, wanted, &port->reorder))
+            return false;
+    }
+    return true;
+}
+
 static bool prepare(struct simdev_primitive *kernel)
 {
     const struct simdev_geometry *g = &kernel->geometry;
-    dnnl_memory_desc_t any[SIMDEV_ROLES];
+    struct simdev_layout any[SIMDEV_ROLES];
     dnnl_primitive_desc_t desc = NULL;
     bool ok = true;
-    for (int role = 0; ok && role < SIMDEV_ROLES; role++) {
-        struct port *port = &kernel->port[role];
-        ok = describe_user(&kernel->view[role], (enum simdev_role)role, g->groups, &port->user) &&
-             dnnl_memory_desc_init_by_tag(&any[role], port->user.ndims, port->user.dims, dnnl_f32,
-                                          dnnl_format_tag_any) == dnnl_success;
-    }
-    if (!ok || !choose_implementation(g, any, &desc))
+    memset(any, 0, sizeof any);
+    for (int role = 0; ok && role < SIMDEV_ROLES; role++)
+        ok = describe_user(&kernel->view[role], (enum simdev_role)role, g->groups,
+                           &kernel->port[role].user, &any[role]);
+    ok = ok && choose_implementation(g, any, &desc);
+    for (int role = 0; role < SIMDEV_ROLES; role++)
+        simdev_layout_drop(&any[role]);
+    if (!ok)
         return false;
-    for (int role = 0; ok && role < SIMDEV_ROLES; role++) {
-        struct port *port = &kernel->port[role];
-        const bool is_result = role == (int)simdev_conv_result(g->kind);
-        port->wanted = *wanted_by(desc, g->kind, (enum simdev_role)role);
-        ok = make_reorder(is_result ? &port->wanted : &port->user,
-                          is_result ? &port->user : &port->wanted, &port->reorder);
-    }
-    kernel->scratchpad = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
-    ok = ok && dnnl_primitive_create(&kernel->primitive, desc) == dnnl_success;
+    ok = make_ports(kernel, desc) &&
+         simdev_layout_copy(dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0),
+                            &kernel->scratchpad) &&
+         dnnl_primitive_create(&kernel->primitive, desc) == dnnl_success;
     dnnl_primitive_desc_destroy(desc);
     return ok;
 }
@@ -212,9 +194,13 @@ void simdev_primitive_destroy(struct simdev_primitive *kernel)
 {
     if (!kernel)
         return;
-    for (int role = 0; role < SIMDEV_ROLES; role++)
+    for (int role = 0; role < SIMDEV_ROLES; role++) {
         if (kernel->port[role].reorder)
             dnnl_primitive_destroy(kernel->port[role].reorder);
+        simdev_layout_drop(&kernel->port[role].user);
+        simdev_layout_drop(&kernel->port[role].wanted);
+    }
+    simdev_layout_drop(&kernel->scratchpad);
     if (kernel->primitive)
         dnnl_primitive_destroy(kernel->primitive);
     free(kernel);
@@ -239,8 +225,9 @@ struct simdev_primitive *simdev_primitive_create(const struct simdev_geometry *g
 }
 
 /* Memory at data, or in a scratch block if data is NULL. */
-static dnnl_memory_t hold_memory(struct hold *hold, const dnnl_memory_desc_t *desc, void *data)
+static dnnl_memory_t hold_memory(struct hold *hold, const struct simdev_layout *tensor, void *data)
 {
+    simdev_described desc = simdev_layout_of(tensor);
     dnnl_memory_t memory;
     if (!data) {
         data = simdev_scratch_take(dnnl_memory_desc_get_size(desc) + 1);
