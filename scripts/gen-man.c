@@ -2,6 +2,7 @@
  * doctor: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
 #include "base/version.h"
 #include "cli/common/cli.h"
+#include "cli/run/library_options.h"
 #include "convshim/policy.h"
 #include "policy_names.h"
 #include <stdio.h>
@@ -83,12 +84,17 @@ static void describe_command(const struct cs_cli_command *command)
     for (int i = 0; i < command->options; i++) {
         const struct cs_cli_option *option = &command->option[i];
         char name[128], spelling[CS_CLI_NAME];
-        if (strcmp(group, option->group) != 0) {
-            puts(".PP");
-            print_text(option->group);
-            puts(":");
-        }
+        bool begins = strcmp(group, option->group) != 0;
         group = option->group;
+        if (begins) {
+            puts(".PP");
+            print_text(group);
+            puts(strcmp(group, CS_LIBRARY_GROUP) == 0
+                     ? ": \\fB\\-\\-NAME\\fR \\fIVALUE\\fR, for each option in convshim.ini(5)."
+                     : ":");
+        }
+        if (strcmp(group, CS_LIBRARY_GROUP) == 0)
+            continue;
         snprintf(name, sizeof name, "--%s", cs_cli_spelling(option->name, spelling));
         print_term(name, option->argument, option->help);
     }
@@ -125,6 +131,35 @@ static void list_variables(void)
     print_term("LD_PRELOAD", NULL, "Loads the library into a program. convshim run extends it.");
 }
 
+static void list_files(void)
+{
+    puts(".SH FILES");
+    print_term("$XDG_CONFIG_HOME/convshim/convshim.ini", NULL,
+               "Options of the user. convshim.ini(5) lists all places.");
+    print_term("/etc/convshim.ini", NULL, "Options of the machine, if the user has no file.");
+    print_term("$XDG_CACHE_HOME/convshim", NULL,
+               "Times that policy measure has measured. They can be deleted at any time.");
+    print_term("$XDG_RUNTIME_DIR/convshim", NULL,
+               "Counters of running processes, for convshim status.");
+}
+
+static void print_examples(void)
+{
+    static const char *const examples[][2] = {
+        {"convshim run -- python app.py", "Run a program with convshim."},
+        {"convshim run --preset look -- python app.py", "Measure how much could be saved."},
+        {"convshim simulate --device rtx3060 -- python app.py",
+         "Show the memory of a program on a GPU that is not installed."},
+        {"convshim predict --input 1x512x512x512 --filter 512x512x3x3 --pad 1 --device rtx4090",
+         "Show the memory of one convolution."},
+        {"convshim tune -- python app.py > convshim.ini", "Write rules for one program."},
+        {"convshim doctor -- python app.py", "Find out why a program is not intercepted."},
+        {"convshim verify", "Compare results and times on this GPU."}};
+    puts(".SH EXAMPLES");
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        print_term(examples[i][0], NULL, examples[i][1]);
+}
+
 static void print_command_page(void)
 {
     print_head("convshim", "1", "User Commands", "lower the peak GPU memory of cuDNN convolutions");
@@ -156,6 +191,8 @@ static void print_command_page(void)
         "they\n"
         "are listed with the command.\n");
     list_variables();
+    list_files();
+    print_examples();
     puts(".SH SEE ALSO\n.BR convshim.ini (5)");
 }
 
@@ -221,6 +258,18 @@ static void list_policies(void)
         print_term(cs_policies[i]->name, NULL, cs_policies[i]->summary);
 }
 
+static void list_ini_files(void)
+{
+    puts(".SH FILES");
+    print_term("$CONVSHIM_CONFIGFILE", NULL, "If this variable is set, the only file.");
+    print_term("$XDG_CONFIG_HOME/convshim/SCRIPT.ini", NULL,
+               "Of a script or module: main.py.ini for python main.py. The default of "
+               "XDG_CONFIG_HOME is ~/.config.");
+    print_term("$XDG_CONFIG_HOME/convshim/PROGRAM.ini", NULL, "Of a program, by its file name.");
+    print_term("$XDG_CONFIG_HOME/convshim/convshim.ini", NULL, "Of all programs of the user.");
+    print_term("/etc/convshim.ini", NULL, "Of all programs of the machine.");
+}
+
 static void print_ini_page(void)
 {
     print_head("convshim.ini", "5", "File Formats", "options of the library convshim");
@@ -232,17 +281,16 @@ static void print_ini_page(void)
         "options. Elsewhere such an option is written section.name. Examples of sizes: 4096, "
         "512KiB, 64MiB, 1.5g. A bad value or an unknown name prints one line with the allowed "
         "values, and the default is used.\n\n"
-        "One file is read, the first of these that exists: the file in CONVSHIM_CONFIGFILE; "
-        "SCRIPT.ini (main.py.ini for python main.py), PROGRAM.ini and convshim.ini in "
-        "$XDG_CONFIG_HOME/convshim (default: ~/.config/convshim); /etc/convshim.ini. The current "
-        "folder is not searched. Items of CONVSHIM_CONFIG, \"name=value;name=value\", override the "
+        "One file is read, the first in FILES that exists. The current folder is not searched. "
+        "Items of CONVSHIM_CONFIG, \"name=value;name=value\", override the "
         "file. The variable of one option, such as CONVSHIM_WORKSPACE, overrides both.\n\n"
         "\"convshim config\" shows the values and their sources. \"convshim config --check FILE\" "
         "lists mistakes. The text of each option gives its default.");
     print_options();
     list_policies();
     print_rules();
-    puts(".SH EXAMPLE\n.nf");
+    list_ini_files();
+    puts(".SH EXAMPLES\n.nf");
     print_text("workspace = 64MiB\nlanes = 2\n\n[interleave]\nbudget = 128MiB\n\n"
                "[rule large-images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
     puts(".fi\n.SH SEE ALSO\n.BR convshim (1)");

@@ -206,7 +206,7 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
     append_table(text, "largest savings", tables.row + tables.remaining, tables.savings,
                  tables.width);
     if (others > 0)
-        append(text, "  %lld calls of other convolutions, which are not listed", others);
+        append(text, "  %lld calls of other convolutions are not listed", others);
 }
 
 /* --- the lines above and below -----------------------------------------------------------------
@@ -378,8 +378,8 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
     append_bytes(text, own->captured, "in CUDA graphs at the end");
     append_bytes(text, own->lost, "cannot be reused: its last use could not be tracked");
     if (own->handed_over > 0)
-        append(text, "%-*shanded from stream to stream %lld %s", LABEL, "",
-               (long long)own->handed_over, own->handed_over == 1 ? "time" : "times");
+        append(text, "%-*spassed between streams %lld %s", LABEL, "", (long long)own->handed_over,
+               own->handed_over == 1 ? "time" : "times");
     if (own->refused > 0)
         append(text, "%-*s%lld %s had no scratch available: raise arena or interleave.budget",
                LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");

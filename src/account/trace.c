@@ -146,7 +146,7 @@ static void put_head(struct cs_trace *trace)
     snprintf(
         line, sizeof line,
         "[\n{\"ph\":\"M\",\"name\":\"convshim\",\"pid\":%lld,\"tid\":0,\"args\":{\"version\":1,"
-        "\"clock\":\"host, monotonic; nothing is known of the device\"}}",
+        "\"clock\":\"host, monotonic, no times of the device\"}}",
         (long long)getpid());
     put_line(trace, line);
     put_name(trace, "process_name", 0, trace->program);

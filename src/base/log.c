@@ -19,7 +19,7 @@ enum {
 };
 
 static const char cut_mark[] = "...";
-static const char last_mark[] = " (the last line of its kind)";
+static const char last_mark[] = " (further messages of this kind are not shown)";
 
 static _Atomic(enum cs_level) log_level = CS_LOG_WARN;
 static atomic_bool complained;
@@ -57,7 +57,7 @@ static void complain(const char *path, int error)
     if (atomic_exchange(&complained, true))
         return;
     int length = snprintf(text, sizeof text,
-                          "cannot open the log file: %s: %s; so this goes to standard error",
+                          "cannot open the log file, so messages go to standard error: %s: %s",
                           strerror_r(error, why, sizeof why), path);
     write_line(STDERR_FILENO, text,
                (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);

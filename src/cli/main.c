@@ -27,8 +27,8 @@ static int help(int status)
          "Lowers the peak GPU memory of programs that use cuDNN convolutions.\n");
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-9s %s\n", commands[i].name, commands[i].summary);
-    puts("\n'convshim COMMAND --help' explains each command.\n"
-         "Status: 0; 1: the answer is no, or an error; 2: invalid input.");
+    puts("\n'convshim COMMAND --help' explains a command.\n"
+         "Status: 0: success. 1: the answer is no, or an error. 2: the command line is wrong.");
     return status;
 }
 
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 {
     int status = dispatch(argc, argv);
     if (fflush(stdout) || ferror(stdout)) {
-        cs_cli_complain("standard output: cannot be written");
+        cs_cli_complain("standard output: not everything could be written");
         return CS_CLI_NO;
     }
     return status;

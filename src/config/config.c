@@ -39,7 +39,7 @@ static bool try_file(struct cs_load *load, const char *path, bool named)
         return false;
     char text[128];
     cs_ini_begin(load, path);
-    cs_diagnostics_note(load, "cannot be read: %s; options there are ignored",
+    cs_diagnostics_note(load, "cannot be read: %s; its options are ignored",
                         strerror_r(error, text, sizeof text));
     return true;
 }
@@ -126,8 +126,8 @@ static void settle(struct cs_load *load)
         return;
     cs_ini_begin(load, config->source);
     if (config->backing == CS_CONFIG_BACKING_CLIENT)
-        cs_diagnostics_note(load,
-                            "backing: client cannot keep interleave.budget, ignored; allowed: own");
+        cs_diagnostics_note(
+            load, "backing: client is not possible with interleave.budget, ignored; allowed: own");
     config->backing = CS_CONFIG_BACKING_OWN;
     config->origin[CS_OPTION_backing] = config->origin[CS_OPTION_interleave_budget];
 }

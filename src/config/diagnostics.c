@@ -39,7 +39,7 @@ void cs_diagnostics_note(struct cs_load *load, const char *format, ...)
         return;
     int used = place(load, note, sizeof note);
     if (load->notes++ == MAX_NOTES) {
-        snprintf(note + used, sizeof note - (size_t)used, "more mistakes from here on, not listed");
+        snprintf(note + used, sizeof note - (size_t)used, "further mistakes are not listed");
     } else {
         va_list arguments;
         va_start(arguments, format);
@@ -54,7 +54,7 @@ const char *cs_diagnostics_comma(const struct cs_load *load, const char *value)
     const char *comma = strchr(value, ',');
     if (!comma || !strchr(comma, '=') || load->line == 0)
         return "";
-    return load->file ? "; one option a line" : "; options are separated by ;";
+    return load->file ? "; write one option per line" : "; separate options with ;";
 }
 
 const char *cs_diagnostics_doubt(const char *allowed, const char *value)

@@ -78,7 +78,7 @@ void cs_ini_set(struct cs_load *load, const char *name, const char *value)
     if (doubt)
         cs_diagnostics_note(load, "%s: \"%s\": %s", name, value, doubt);
     if (load->set_at[index])
-        cs_diagnostics_note(load, "%s: set again; this value counts, not the one in %s %d", name,
+        cs_diagnostics_note(load, "%s: set twice; this value replaces the one in %s %d", name,
                             cs_diagnostics_line_word(load), load->set_at[index]);
     load->set_at[index] = load->line;
     load->config->origin[index] = (struct cs_origin){load->file ? NULL : load->source, load->line};
@@ -110,7 +110,7 @@ static int next_byte(struct lines *lines)
     if (lines->filled == 0)
         return EOF;
     if (lines->total++ == MAX_FILE) {
-        cs_diagnostics_note(lines->load, "beyond 1 MiB, the rest is ignored");
+        cs_diagnostics_note(lines->load, "larger than 1 MiB, the rest is ignored");
         fate(lines);
         lines->filled = 0;
         return EOF;
@@ -182,8 +182,8 @@ static void refuse_section(struct lines *lines)
                             lines->shown, nearest);
     else
         cs_diagnostics_note(lines->load,
-                            "%s: no such section, its options are ignored; allowed: %s; other "
-                            "options stand before the first section",
+                            "%s: no such section, its options are ignored; allowed: %s; options "
+                            "without a section come first",
                             lines->shown, cs_option_sections(all));
 }
 
@@ -195,7 +195,7 @@ static void note_behind(struct lines *lines, const char *rest)
         rest++;
     if (*rest && *rest != ';' && *rest != '#')
         cs_diagnostics_note(lines->load,
-                            "\"%s\" stands behind a section's name, %s; allowed: a line of its own",
+                            "\"%s\" follows a section's name, %s; allowed: a separate line",
                             cs_diagnostics_show(shown, rest), fate(lines));
 }
 

@@ -258,9 +258,10 @@ static int add(struct cs_load *load, const char *name)
     struct cs_rules *rules = &load->config->rules;
     if (rules->count == CS_MAX_RULES) {
         if (!load->rules_full)
-            cs_diagnostics_note(load,
-                                "rule %s: one too many, ignored with all that follow; allowed: %d",
-                                name, CS_MAX_RULES);
+            cs_diagnostics_note(
+                load,
+                "rule %s: too many rules, this one and all later ones are ignored; allowed: %d",
+                name, CS_MAX_RULES);
         load->rules_full = true;
         return -1;
     }
@@ -277,11 +278,10 @@ static bool name_allowed(struct cs_load *load, const char *name)
     char shown[CS_SHOWN_BYTES];
     if (is_name(name))
         return true;
-    cs_diagnostics_note(
-        load,
-        "rule \"%s\": no name for a rule, ignored; allowed: letters, digits, - and _, %d "
-        "at most",
-        cs_diagnostics_show(shown, name), CS_RULE_NAME - 1);
+    cs_diagnostics_note(load,
+                        "rule \"%s\": not a valid name, the rule is ignored; allowed: up to %d "
+                        "letters, digits, - and _",
+                        cs_diagnostics_show(shown, name), CS_RULE_NAME - 1);
     return false;
 }
 
@@ -296,8 +296,8 @@ int cs_rules_open(struct cs_load *load, const char *name)
     if (earlier < 0)
         return add(load, trimmed);
     cs_diagnostics_note(
-        load, "rule %s: there is one in %s %d, this one is ignored; allowed: another name", trimmed,
-        cs_diagnostics_line_word(load), load->config->rules.rule[earlier].line);
+        load, "rule %s: the name is used in %s %d, this rule is ignored; allowed: another name",
+        trimmed, cs_diagnostics_line_word(load), load->config->rules.rule[earlier].line);
     return -1;
 }
 
@@ -317,7 +317,7 @@ void cs_rules_set(struct cs_load *load, int index, const char *name, const char 
             rule->name, name, cs_diagnostics_show(shown, value), allowed_of(load, key, allowed),
             cs_diagnostics_comma(load, value));
     else if (cs_rule_has(rule, key))
-        cs_diagnostics_note(load, "rule %s: %s: set again, the rule is dropped; allowed: once",
+        cs_diagnostics_note(load, "rule %s: %s: set twice, the rule is dropped; allowed: once",
                             rule->name, name);
     else {
         const char *doubt = cs_diagnostics_doubt(allowed_of(load, key, allowed), value);

@@ -166,7 +166,7 @@ static bool provide_head(int fd)
         return true;
     int error = errno;
     if (ftruncate(fd, 0) != 0)
-        cs_log(CS_LOG_DEBUG, "a half-written head stays (errno %d)", errno);
+        cs_log(CS_LOG_DEBUG, "cannot remove a half-written header (errno %d)", errno);
     errno = error;
     return false;
 }

@@ -44,11 +44,11 @@ int cs_configure(const char *options, char *error, size_t size)
         return -1;
     struct fault fault = {.text = error, .size = size};
     if (cs_instance_made() || cs_instance_off()) {
-        store_note(&fault, "too late: cuDNN was called before, and the options are in force");
+        store_note(&fault, "too late: cuDNN was already called, so the options cannot change");
         return TOO_LATE;
     }
     if (cs_config_override(options))
         return 0;
-    store_note(&fault, "these are too many options");
+    store_note(&fault, "the options are too long in total");
     return -1;
 }

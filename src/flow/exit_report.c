@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READER "; convshim report shows it"
+#define READER ". To view it: convshim report"
 
 enum {
     SUMMARY_BYTES = 16384,
@@ -98,7 +98,7 @@ static void name_file(const struct cs *cs, const char *what, const char *path, c
     char line[PATH_MAX + 128];
     if (cs->config.log == CS_LOG_OFF || !cs_file_path_replaceable(path))
         return;
-    snprintf(line, sizeof line, "%s in %s%s", what, path, reader);
+    snprintf(line, sizeof line, "%s written to %s%s", what, path, reader);
     cs_log_text(line);
 }
 
@@ -226,5 +226,5 @@ void cs_exit_report_trace(struct cs *cs)
 {
     cs_trace_close(&cs->trace);
     if (cs_trace_written(&cs->trace))
-        name_file(cs, "trace", cs->trace.path, "; ui.perfetto.dev shows it");
+        name_file(cs, "trace", cs->trace.path, ". To view it: ui.perfetto.dev");
 }

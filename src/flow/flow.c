@@ -159,7 +159,8 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
         return CS_REASON_NONE;
     }
     cs_log_capped(&cap, CS_LOG_ERROR,
-                  "no fallback plan fits the reported workspace, so the plan is refused (%s)",
+                  "A plan is refused, because it cannot run in the workspace that was reported for "
+                  "it (%s). The program has to use another plan.",
                   cs_account_reason_text(reason));
     if (request->limit > 0 && decision->reason == CS_REASON_NONE)
         (void)leave(cs, request, key, decision, reason);

@@ -70,7 +70,9 @@ static void tell_notes(const struct candidate *mine)
     for (size_t at = 0; at < mine->used; at += strlen(mine->notes + at) + 1)
         cs_log(CS_LOG_WARN, "%s", mine->notes + at);
     if (mine->vendor[0])
-        cs_log(CS_LOG_WARN, "%s is not supported: all calls run unchanged", mine->vendor);
+        cs_log(CS_LOG_WARN,
+               "%s is not supported, so all calls run unchanged. convshim needs cuDNN 9.",
+               mine->vendor);
 }
 
 int64_t cs_instance_now_ms(void)

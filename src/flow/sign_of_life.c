@@ -26,7 +26,7 @@ void cs_sign_begin(const struct cs *cs)
            *cs->config.source ? cs->config.source : "built-in defaults");
     cs->host->version(vendor, sizeof vendor);
     cs->host->file(file, sizeof file);
-    cs_log(CS_LOG_INFO, "%s is bound: %s", *vendor ? vendor : "cuDNN", *file ? file : "no file");
+    cs_log(CS_LOG_INFO, "using %s from %s", *vendor ? vendor : "cuDNN", *file ? file : "no file");
 }
 
 /* Not inlined, like the next function: both are rare, and every call would reserve their stack. */
@@ -89,15 +89,17 @@ static void why_none(const struct cs_host *host, const struct cs *cs, char *line
             bypass);
     else if (*file)
         snprintf(line, size, "no convolution was run: %s is loaded, but %s", file,
-                 cs ? "the program ran none" : "no call reached convshim");
+                 cs ? "the program ran none"
+                    : "no call reached convshim. To find out why: convshim doctor -- COMMAND");
     else if (!cs_session_preloads())
-        snprintf(line, size,
-                 "no convolution: this process loaded no cuDNN, and it changed LD_PRELOAD, so "
-                 "its child processes ran without convshim");
+        snprintf(
+            line, size,
+            "no convolution: this process loaded no cuDNN, and it changed LD_PRELOAD, so its child "
+            "processes ran without convshim. Keep its old value: LD_PRELOAD=other.so:$LD_PRELOAD");
     else
         snprintf(line, size,
                  "no convolution: this process loaded no cuDNN, and no child process ran one with "
-                 "convshim");
+                 "convshim. To find out why: convshim doctor -- COMMAND");
 }
 
 static void log_outcome(const struct cs_host *host, const struct cs *cs)

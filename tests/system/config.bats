@@ -209,7 +209,7 @@ named_file()
 @test "a budget with backing = client: one line, and the budget applies" {
     named_file < <(printf 'workspace = 24KiB\nbacking = client\n[interleave]\nbudget = 3MiB\n')
     run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE: backing: client cannot keep interleave.budget, ignored; allowed: own"
+    expect_complaint "$CONVSHIM_CONFIGFILE: backing: client is not possible with interleave.budget, ignored; allowed: own"
     expect_true "tiled calls" "$(counted tiled) > 0"
     expect_equal "limit of own scratch" "$(summary 's["own"]["limit"]')" "$((3 << 20))"
     expect_true "own scratch" "$(summary 's["own"]["peak"]') > 0"
@@ -223,7 +223,7 @@ named_file()
 unreadable()
 {
     run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE: cannot be read: $1; options there are ignored"
+    expect_complaint "$CONVSHIM_CONFIGFILE: cannot be read: $1; its options are ignored"
     expect_limit auto
 }
 

@@ -110,7 +110,7 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
 # bats test_tags=quick
 @test "CONVSHIM=0: the output shows that no options are read" {
     CONVSHIM=0 config 0
-    expect_line config.err '^convshim: CONVSHIM=0 switches the library off: no option is read$'
+    expect_line config.err '^convshim: CONVSHIM=0 switches convshim off, so it reads no options$'
 }
 
 # bats test_tags=quick
@@ -167,11 +167,11 @@ END
     advice vain.ini '1: tiles has no effect: it counts only with policy = fixed$' \
         '7: interleave.timeout has no effect: it counts only with interleave = stage$' \
         '5: arena has no effect: it counts only with interleave.budget = off$' \
-        '3: log_file: the quotes are taken for a part of the path$' \
+        '3: log_file: the quotes become part of the path\. Remove them\.$' \
         '4: trace: ~ is taken for a part of the path$' \
-        '9: rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
+        '9: rule all: it matches every convolution, so the rules from some on have no effect\. Move it to the end\.$' \
         '13: rule some: tiles has no effect: it counts only with policy = fixed$' \
-        '16: rule none: skip = yes leaves its other settings without effect$'
+        '16: rule none: its other settings have no effect, because of skip = yes$'
     printf 'trace_limit = 1MiB\npolicy = fixed\nprice = 8\nmax_slowdown = 2\n' >limit.ini
     advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
         '3: price has no effect: it counts only with a policy other than fixed$' \
@@ -212,9 +212,9 @@ assert a["rules"][0]["text"] == "layout is nchw, asked for nhwc", a' || fail "no
     CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x8x8x8,8x8x3x3,required=0 --format json
     python3 -c 'import json; a = json.load(open("config.out")); assert a["rule"] is None and not a["estimate"], a' || fail "a rule"
     config 2 --explain 1x8x8x8,8x8x3x3 --check wrong.ini
-    expect_line config.err '^convshim: config: --check or --explain, not both$'
+    expect_line config.err '^convshim: config: --check and --explain exclude each other'
     config 2 --explain 1x8x8x8,8x8x3x3 --format csv
-    expect_line config.err '^convshim: config: --explain has no csv; allowed: text, json$'
+    expect_line config.err '^convshim: config: --explain: "csv" is not allowed with it; allowed: --format text, --format json$'
 }
 
 # rules_file: CONVSHIM_CONFIGFILE with the rules that come in.
@@ -263,7 +263,7 @@ groups = 2
 policy = off
 END
     config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1
-    expect_line config.out '^516\.5 MiB required, by a rule of thumb: required=SIZE says what cuDNN requires$'
+    expect_line config.out '^516\.5 MiB required, by a rule of thumb\. Add required=SIZE to use the size that cuDNN requires\.$'
     expect_line config.out '^rule last: layout is nchw, asked for nhwc$'
     expect_line config.out '^rule large: applies, .*; sets workspace 16MiB$'
     ! grep -q 'rule engine' config.out || fail "a rule behind the one that applies"

@@ -110,7 +110,7 @@ told()
         [ "$status" = 0 ] || fail "status $status with $fail"
         expect_no_violation shimmed
         ! grep -q 'right$' shimmed.out || right=$((right + 1))
-        ! grep -q 'no fallback plan fits the reported workspace' shimmed.err || refused=$((refused + 1))
+        ! grep -q 'cannot run in the workspace that was reported for it' shimmed.err || refused=$((refused + 1))
     done
     expect_true "right results" "$right > 0"
     expect_true "refused plans" "$refused > 0"
@@ -130,7 +130,7 @@ queried()
 {
     SIMDEV_FAIL=$(seq -s, -f 'cudnnBackendFinalize:%g' 9 80)${3:-} CONVSHIM_CONFIG="$EVERYTHING;$2" shimmed "$CLIENTS/queried" "$1"
     expect_status 0
-    expect_line shimmed.err 'no fallback plan fits the reported workspace'
+    expect_line shimmed.err 'cannot run in the workspace that was reported for it'
 }
 
 @test "a legacy call with the size of a plain query runs untiled in lent scratch if no plan fits" {

@@ -60,7 +60,7 @@ program_of()
     [ ! -e summary.json ] || fail "a summary before its time"
     end TERM 143
     expect_true "calls" "$(summary_total calls summary.json) >= 1"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. To view it: convshim report\$"
     expect_equal "lines" "$(wc -l <shimmed.err)" 1
     expect_equal "files of running processes" "$(find "$XDG_RUNTIME_DIR" -type f)" ""
 }
@@ -70,7 +70,7 @@ program_of()
     begin CONVSHIM_SUMMARY=text,json:summary.json
     end TERM 143
     expect_true "calls" "$(summary_total calls summary.json) >= 1"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. To view it: convshim report\$"
     expect_equal "texts" "$(grep -cE ' calls? tiled(;|$)' shimmed.err)" 1
     expect_line shimmed.err '^convshim\[[0-9]+\]: largest workspace .* without convshim, .* with;'
 }

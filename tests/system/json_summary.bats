@@ -62,7 +62,7 @@ decoder()
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api "$1"
     expect_status 0
     expect_no_violation shimmed
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. To view it: convshim report\$"
     expect_equal "lines" "$(wc -l <shimmed.err)" 1
     expect_summary_agrees
     expect_candidates
@@ -125,8 +125,8 @@ json.dump(s, open("summary.json", "w"))'
         shimmed "${DECODER[@]}" --api graph
     expect_status 0
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls)"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: trace in $PWD/run.trace; ui.perfetto.dev shows it\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. To view it: convshim report\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: trace written to $PWD/run.trace\\. To view it: ui.perfetto.dev\$"
     python3 -c 'import json; json.load(open("run.trace"))' || fail "a trace that ended normally is no JSON"
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_LOG=off shimmed "${DECODER[@]}" --api graph
     expect_empty shimmed.err

@@ -111,9 +111,9 @@ END
     slowdown=$(column predicted_slowdown)
     expect_true "slowdown" "${slowdown%.*} >= 2"
     expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB
-    expect_line predict.out "^Advice: the limit costs ${slowdown/./\\.} times the time by the model; --sweep"
+    expect_line predict.out "^Advice: with this limit it is predicted to take ${slowdown/./\\.} times as long\. To compare limits: --sweep"
     expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format json
-    expect_line predict.out '"advice":.*Advice: the limit costs'
+    expect_line predict.out '"advice":.*Advice: with this limit'
     expect_line predict.out "\"predicted_slowdown\":[[:space:]]*${slowdown/./\\.}"
     expect_predicted 0 "${SPIKE[@]}"
     ! grep -q Advice predict.out || fail "advice where the limit is cheap"
@@ -207,7 +207,7 @@ END
 
 @test "a split sum: the explanation contains its parts" {
     expect_predicted 0 --input 16x256x128x128 --filter 256x256x3x3 --pad 1 --dir wgrad --device a100
-    expect_line predict.out 'for [0-9]+ partial results in f32 of 2\.[23] MiB each'
+    expect_line predict.out 'for [0-9]+ partial sums in f32 of 2\.[23] MiB each'
 }
 
 # bats test_tags=quick
@@ -294,7 +294,7 @@ END
     refused "input's extents must be at least 1: h is 0" --input 1x40x0x8 --filter 4x3x3x3
     refused "filter's extents must be at least 1" --input 1x3x8x8 --filter 4x0x3x3
     refused "filter's extents must be at least 1" --input 1x3x8x8 --filter 4x3x3x0
-    refused "filter takes 4 channels in each of 1 groups, the input has 3" --input 1x3x8x8 --filter 4x4x3x3
+    refused "--filter: its 4 channels times 1 groups are not the 3 channels" --input 1x3x8x8 --filter 4x4x3x3
     refused "cannot be split into 2 groups" --input 1x4x8x8 --filter 5x2x3x3 --groups 2
     refused "at least 1 group" --input 1x4x8x8 --filter 4x4x3x3 --groups 0
     refused "window of 11 is larger than the padded input of 8" --input 1x3x8x8 --filter 4x3x11x11
@@ -321,13 +321,13 @@ END
     refused "not fwd, dgrad or wgrad" "${one[@]}" --dir sideways
     refused "not a, b or fallback" "${one[@]}" --mode c
     refused "not a size" "${one[@]}" --fits much
-    refused "not an option: 'more'" "${one[@]}" more
-    refused "only one of --input" "${one[@]}" --csv "$LAYERS"
-    refused "goes with --input" --csv "$LAYERS" --engines
-    refused "go with --input" --csv "$LAYERS" --pad 1
-    refused "no cuDNN that can be used at --cudnn" "${one[@]}" --cudnn /nowhere/libcudnn.so.9
+    refused "'more' is not an option" "${one[@]}" more
+    refused "exclude each other" "${one[@]}" --csv "$LAYERS"
+    refused "--engines needs --input" --csv "$LAYERS" --engines
+    refused "--groups need --input" --csv "$LAYERS" --pad 1
+    refused "--cudnn: no usable cuDNN" "${one[@]}" --cudnn /nowhere/libcudnn.so.9
     echo '{"deviceName": "half a GPU"}' >half.json
-    refused "no device profile" "${one[@]}" --device half.json
+    refused "not a device profile" "${one[@]}" --device half.json
 }
 
 # profile EXPRESSION: wrong.json, the H200 with something changed by sed.
@@ -350,7 +350,7 @@ profile()
     done
     for version in 9 90 905 12345; do
         profile "s/\"deviceVer\":900/\"deviceVer\":$version/"
-        refused 'wrong.json: deviceVer is a compute capability times 100, as 900 for 9.0' "${one[@]}"
+        refused 'wrong.json: deviceVer must be a compute capability times 100, such as 900 for 9.0' "${one[@]}"
     done
 }
 
@@ -412,7 +412,7 @@ profile()
 @test "a profile that cuDNN does not accept: refused" {
     echo '{"deviceName": "a GPU", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
     expect_predicted 2 "${SPIKE[@]}" --device mine.json
-    expect_line predict.err 'cuDNN does not take the profile'
+    expect_line predict.err 'cuDNN cannot plan for this device profile'
     expect_empty predict.out
 }
 
@@ -424,7 +424,7 @@ profile()
     echo "$calls{return 8905;}" | gcc -shared -fPIC -x c - -o old.so
     refused 'old.so: version 8905, but cuDNN 9.8 or a later 9' "${SPIKE[@]}" --cudnn "$PWD/old.so"
     echo "$calls{return 91900;}" | gcc -shared -fPIC -x c - -o dull.so
-    refused 'cuDNN does not take the profile' "${SPIKE[@]}" --cudnn "$PWD/dull.so"
+    refused 'cuDNN cannot plan for this device profile' "${SPIKE[@]}" --cudnn "$PWD/dull.so"
     echo "int other;" | gcc -shared -fPIC -x c - -o other.so
     refused 'other.so: version 0' "${SPIKE[@]}" --cudnn "$PWD/other.so"
 }
@@ -436,7 +436,7 @@ profile()
     expect_line predict.err 'no cuDNN found'
     expect_line predict.err 'pip install nvidia-cudnn'
     expect_line predict.err 'ESTIMATE by a rule of thumb'
-    expect_equal "first line" "$(head -n 1 predict.out)" "ESTIMATE by a rule of thumb, not cuDNN's answer"
+    expect_equal "first line" "$(head -n 1 predict.out)" "ESTIMATE by a rule of thumb, not cuDNN's result"
     predict_as predict "${SPIKE[@]}" --estimate
     expect_status 0
     predict_as predict "${SPIKE[@]}" --format csv
@@ -518,5 +518,5 @@ profile()
     printf '[rule r]\nskip = maybe\n' >rule.ini
     refused '^convshim: predict: rule\.ini:2: ' "${SPIKE[@]}" --config rule.ini
     refused '^convshim: predict: none\.ini: cannot be read: No such file or directory$' "${SPIKE[@]}" --config none.ini
-    refused '^convshim: predict: --program goes with --config' "${SPIKE[@]}" --program mine
+    refused '^convshim: predict: --program needs --config' "${SPIKE[@]}" --program mine
 }

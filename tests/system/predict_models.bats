@@ -217,7 +217,7 @@ END
     expect_true "layers that fit with convshim alone" "$(column fits | grep -cx 'with convshim') > 0"
     expect_predicted 1 --csv smaller.csv --fits ${budget}MiB --workspace $((workspace * 2)) --policy fixed --tiles 2
     expect_predicted 0 --csv smaller.csv --fits 100GiB
-    expect_line predict.out 'Everything fits as it is'
+    expect_line predict.out 'Everything fits without convshim'
     expect_predicted 1 --csv "$LAYERS" --fits 1MiB
     expect_line predict.out '^No setting of workspace makes everything fit: .* does not\.$'
 }
@@ -227,10 +227,10 @@ END
     expect_predicted 1 --csv bf16.csv --device t4
     expect_predicted 1 --csv bf16.csv --device t4 --fits 1GiB
     expect_line predict.out '^1024 MiB: 35 of 35 do not fit without convshim, 35 do not with workspace = auto\.$'
-    expect_line predict.out '^cuDNN has no engine for 35 of them on this GPU: they count as not fitting\.$'
+    expect_line predict.out '^35 of them count as not fitting, because cuDNN has no engine for them on this GPU\.$'
     grep -E '^model|bf16|sd15-vae-512,' "$LAYERS" >some.csv
     expect_predicted 1 --csv some.csv --device t4 --fits 100GiB
-    expect_line predict.out '^Everything else fits as it is\.$'
+    expect_line predict.out '^Everything else fits without convshim\.$'
     expect_predicted 1 --csv some.csv --device t4 --fits 100GiB --format json
     python3 -c 'import json; f = json.load(open("predict.out"))["fits"]; assert (f["no_engine"], f["possible"]) == (35, False), f'
 }
@@ -284,8 +284,8 @@ wrong()
     head=model,layer,n,c,d,h,w,k,kd,kh,kw,groups,dtype
     refused 'none.csv: No such file' --csv none.csv
     refused "\.: Is a directory" --csv .
-    wrong 'wrong.csv: no layer in it' "$head"
-    wrong 'wrong.csv:3: 12 columns, the header has 13' "$head" "$good" 'm,a,1,8,1,9,9,8,1,3,3,1'
+    wrong 'wrong.csv: contains no layer' "$head"
+    wrong 'wrong.csv:3: 12 columns, but the header has 13' "$head" "$good" 'm,a,1,8,1,9,9,8,1,3,3,1'
     wrong "wrong.csv:2: h is '9a', not a whole number" "$head" 'm,a,1,8,1,9a,9,8,1,3,3,1,f16'
     wrong "wrong.csv:2: c is missing" "$head" 'm,a,1,,1,9,9,8,1,3,3,1,f16'
     wrong "wrong.csv:2: dtype is 'f64'" "$head" 'm,a,1,8,1,9,9,8,1,3,3,1,f64'
@@ -296,7 +296,7 @@ wrong()
     wrong "wrong.csv:1: unknown column 'dtpe'; did you mean 'dtype'" "${head/dtype/dtpe}" "$good"
     wrong "wrong.csv:1: no column 'kw'" "model,layer,n,c,w,k,dtype" 'm,a,1,8,9,8,f16'
     wrong "wrong.csv:1: column 'n' is there twice" "$head,n" "$good,1"
-    wrong 'wrong.csv:2: .*quote left open' "$head" '"m,a,1,8,1,9,9,8,1,3,3,1,f16'
+    wrong 'wrong.csv:2: .*a quote is not closed' "$head" '"m,a,1,8,1,9,9,8,1,3,3,1,f16'
     printf '%s\nm,a\0b,1,8,1,9,9,8,1,3,3,1,f16\n' "$head" >wrong.csv
     refused 'wrong.csv:2: a NUL character' --csv wrong.csv
 }
@@ -307,7 +307,7 @@ wrong()
     predict_as predict --estimate --csv bom.csv --dtype f16 --format csv
     expect_status 0
     cp predict.out wanted
-    refused "bom.csv:1: no column 'dtype'; --dtype gives all lines one" --csv bom.csv --estimate
+    refused "bom.csv:1: no column 'dtype'. To set one for all lines: --dtype" --csv bom.csv --estimate
     predict_as predict --estimate --csv - --dtype f16 --format csv <bom.csv
     expect_status 0
     diff wanted predict.out
@@ -327,10 +327,10 @@ wrong()
 
 @test "malformed shapes are refused, quickly and with a message" {
     printf 'layer,n,c,w,k,kw,dtype\ra,1,8,9,8,3,f16\r' >cr.csv
-    refused 'cr.csv:1: lines end with a carriage return alone: ' --csv cr.csv
+    refused 'cr.csv:1: lines end with a carriage return alone' --csv cr.csv
     printf '\xff\xfel\0a\0' >utf16.csv
-    refused 'utf16.csv: UTF-16 text: save it as UTF-8' --csv utf16.csv
-    refused 'utf16.csv: UTF-16 text: save it as UTF-8' --summary utf16.csv
+    refused 'utf16.csv: UTF-16 text. Save it as UTF-8' --csv utf16.csv
+    refused 'utf16.csv: UTF-16 text. Save it as UTF-8' --summary utf16.csv
     expect_cpu 5 refused '/dev/zero:1: a NUL character' --csv /dev/zero
     expect_cpu 5 refused '/dev/zero: not a text file' --summary /dev/zero
 }
@@ -355,23 +355,23 @@ wrong()
 
 @test "wrong JSON: the element and its fault, status 2" {
     printf '[{"layer": "a",\n "n": }]' >wrong.json
-    refused 'wrong.json: not JSON from line 2 on' --trace wrong.json
+    refused 'wrong.json: invalid JSON in line 2' --trace wrong.json
     echo '{"rows": []}' >wrong.json
-    refused 'wrong.json: neither an array' --trace wrong.json
+    refused 'wrong.json: not a summary, an array' --trace wrong.json
     echo '{"sites": [{"name": "", "problem": {"text": "x", "spatial": 9}}, 3]}' >wrong.json
-    refused 'wrong.json: element 1: not a convolution of a summary' --trace wrong.json
+    refused 'wrong.json: element 1: not a convolution in the form of a summary' --trace wrong.json
     echo '{"schema": "convshim summary", "version": 2, "sites": []}' >wrong.json
-    refused 'wrong.json: a summary of another version; this convshim reads version 1' --summary wrong.json
+    refused 'wrong.json: the summary has another version. This convshim reads version 1' --summary wrong.json
     echo '[{"layer":"a","n":1.5,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}]' >wrong.json
     refused 'wrong.json: element 1: n is neither a text nor a whole number' --trace wrong.json
     echo '[{"layer":"a","n":1,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16","grops":2}]' >wrong.json
     refused "wrong.json: element 1: unknown key 'grops'; did you mean 'groups'\\?" --trace wrong.json
     printf '[\n{"ph":"M","name":"convshim"},\n{"ph":"X"' >wrong.json
-    refused 'wrong.json: a trace for Perfetto, which option trace wrote; .* summary = json:PATH' --summary wrong.json
+    refused 'wrong.json: this is a trace for Perfetto, not a summary. To write a summary: --summary json:PATH' --summary wrong.json
     echo '[{"layer":"a","n":1,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}, 3]' >wrong.json
     refused 'wrong.json: element 2: not an object' --trace wrong.json
     echo '[]' >wrong.json
-    refused 'wrong.json: no layer in it' --trace wrong.json
+    refused 'wrong.json: contains no layer' --trace wrong.json
 }
 
 @test "progress is for terminals alone, and wiped off at the end" {

@@ -33,7 +33,7 @@ line()
     [[ $(line 3) == "{'calls': 1, 'tiled': 1, 'reported_max': "* ]] || fail "the convolution: $(line 3)"
     expect_equal "options" "$(line 4)" "{'workspace': '96KiB', 'lanes': '1', 'interleave.timeout': '500'}"
     expect_equal "source" "$(line 5)" "convshim_configure True 1"
-    expect_line shimmed.out '^late: too late: cuDNN was called before, and the options are in force$'
+    expect_line shimmed.out '^late: too late: cuDNN was already called, so the options cannot change$'
 }
 
 # bats test_tags=quick

@@ -63,7 +63,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     expect_equal "lines without" "$(wc -l <report.out)" 1
     sed 's/"score":null/"score":"none"/' with.json >wrong.json
     report 2 wrong.json
-    expect_line report.err 'wrong\.json: sites\[7\]: score: neither a number nor null$'
+    expect_line report.err 'wrong\.json: sites\[7\]: score is not a number and not null$'
 }
 
 # bats test_tags=quick
@@ -104,7 +104,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     sed 's/"calls":16/"calls":1.5/' "$SUMMARY" >number.json
     printf '[\n{"name":"convshim","ph":"M"},\n' >trace.json
     report 2 trace.json
-    expect_line report.err 'trace\.json: a trace for Perfetto, not a summary: '
+    expect_line report.err 'trace\.json: this is a trace for Perfetto, not a summary: '
     local file
     for file in newer other broken direction order number missing; do
         report 2 "$SUMMARY" "$file.json"

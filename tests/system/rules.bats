@@ -224,9 +224,9 @@ skip = yes"
     local file=$CONVSHIM_CONFIGFILE line
     for line in "3: rule typo: layuot: no such key, the rule is dropped; allowed: direction, dtype, layout, *" \
         '6: rule value: layout: "nchv" is not allowed, the rule is dropped; allowed: nchw, nhwc, strided' \
-        "10: rule twice: there is one in line 8, this one is ignored; allowed: another name" \
+        "10: rule twice: the name is used in line 8, this rule is ignored; allowed: another name" \
         '16: "dtype f32" is not an option, the rule is dropped; allowed: NAME = VALUE' \
-        '17: rule "": no name for a rule, ignored; allowed: letters, digits, - and _, 23 at most' \
+        '17: rule "": not a valid name, the rule is ignored; allowed: up to 23 letters, digits, - and _' \
         "12: rule empty: it sets nothing, the rule is dropped; allowed: one of policy, workspace, *"; do
         read -r said || fail "missing: $line"
         # shellcheck disable=SC2053 # a pattern

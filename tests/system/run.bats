@@ -115,7 +115,7 @@ set_to()
         grep -qF "\`$name\`" "$ROOT/docs/policies.md" || fail "docs/policies.md does not tell of $name"
     done
     run_command 125 --preset smal -- touch ran
-    expect_line run.err "^convshim: unknown preset 'smal'; did you mean 'small'\?; --preset list shows all\$"
+    expect_line run.err "^convshim: unknown preset 'smal'; did you mean 'small'\?; to list all: --preset list\$"
     run_command 125 --preset ./none.ini -- touch ran
     expect_line run.err '^convshim: \./none\.ini: No such file or directory$'
     [ ! -e ran ] || fail "the program ran all the same"
@@ -225,18 +225,18 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
         expect_line alone.err "^convshim: $said\$"
         expect_empty alone.out
     done <<'END'
-125|run --preset list|the folder of presets is not where the program expects it
+125|run --preset list|the folder of presets was not found. Install convshim again
 125|run --preset small --library ./lib.so -- true|.*
-125|run -- true|libconvshim\.so is neither beside this program nor where it is installed: name it with --library
-2|predict --device list|predict: the folder of devices is not where the program expects it; --device takes the path of one
-2|predict --estimate --input 1x1x8x8 --filter 1x1x3x3|predict: the folder of devices is not where the program expects it; --device takes the path of one
+125|run -- true|libconvshim\.so is not in the folder of this program and not in ../lib. Name it: --library FILE
+2|predict --device list|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
+2|predict --estimate --input 1x1x8x8 --filter 1x1x3x3|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
 END
 }
 
 # bats test_tags=quick
 @test "CONVSHIM_CONFIG overrides a preset, with a line" {
     CONVSHIM_CONFIG=workspace=1MiB run_command 0 --dry-run --preset small
-    expect_line run.err "^convshim: CONVSHIM_CONFIG is set: its options come before the preset's\$"
+    expect_line run.err "^convshim: CONVSHIM_CONFIG is set and overrides the preset\$"
     run_command 0 --dry-run --preset small --lanes 1
     expect_empty run.err
 }
@@ -260,7 +260,7 @@ END
     status=0
     bin/convshim run --dry-run 2>run.err >run.out || status=$?
     expect_status 125
-    expect_line run.err '^convshim: libconvshim\.so is neither beside this program nor where it is installed: name it with --library$'
+    expect_line run.err '^convshim: libconvshim\.so is not in the folder of this program and not in ../lib. Name it: --library FILE$'
     cp "$LIBRARY" lib/
     bin/convshim run --dry-run >run.out
     expect_equal "in ../lib" "$(set_to LD_PRELOAD)" "$(realpath lib)/libconvshim.so"
@@ -273,13 +273,13 @@ END
     expect_line run.err '^convshim: missing\.so: No such file or directory$'
     cp "$LIBRARY" "odd name/"
     run_command 125 --library "odd name/libconvshim.so" -- true
-    expect_line run.err 'LD_PRELOAD cannot name a path with a blank or a colon$'
+    expect_line run.err 'LD_PRELOAD allows no blank and no colon in a path'
 }
 
 # bats test_tags=quick
 @test "CONVSHIM=0: reported, and the program runs" {
     LD_PRELOAD=$SAN_RT CONVSHIM=0 run_command 0 true
-    expect_line run.err '^convshim: CONVSHIM=0 is set: the library will do nothing$'
+    expect_line run.err '^convshim: CONVSHIM=0 is set, so convshim is off and the program runs unchanged$'
     LD_PRELOAD=$SAN_RT CONVSHIM=1 run_command 0 true
     expect_no_word
 }

@@ -70,10 +70,10 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
     expect_line simulate.out "^sizes       by cuDNN 9\.[0-9.]*, in $CUDNN\$"
     expect_line simulate.out '^  device peak +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
     expect_line simulate.out '^  extra reads of tiles +- +[0-9.]+ [KM]iB +\+[0-9.]+ %$'
-    expect_line simulate.out '^without     runs as it would with memory to spare$'
-    expect_line simulate.out '^with        runs as it would with memory to spare$'
-    expect_line simulate.out 'its context and the program.s code on it: 0.5 to 1.7 GB'
-    expect_line simulate.out 'read 1 result that was never computed .*decided by it: vae_decoder 1\.'
+    expect_line simulate.out '^without     Runs without memory pressure\.$'
+    expect_line simulate.out '^with        Runs without memory pressure\.$'
+    expect_line simulate.out 'The context and the program.s code on a real GPU: 0.5 to 1.7 GB'
+    expect_line simulate.out 'read 1 result that the simulation does not compute .*If it decides by it, a real run may differ: vae_decoder 1\.'
     expect_no_word
 }
 
@@ -92,7 +92,7 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
     expect_true "its own variable has less to say" "$(figure largest_workspace with) > 2 * 1048576"
     simulate --summary off -- "$APPS/vae_decoder"
     expect_status 2
-    expect_line simulate.err 'simulate reads it itself'
+    expect_line simulate.err 'simulate sets this option itself'
 }
 
 @test "the user's own LD_PRELOAD is kept, except for the library in the run without it" {
@@ -112,7 +112,7 @@ END
     peak=$(figure device_peak without)
     simulate --capacity $((peak / 2)) --only without -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
-    expect_line simulate.out '^without     does not run: short by [0-9.]+ [KMG]iB when an allocation was refused last'
+    expect_line simulate.out '^without     Out of memory: the last failed allocation was short by [0-9.]+ [KMG]iB\.'
 }
 
 @test "a program that went on without an allocation is compared with one that had it" {
@@ -122,7 +122,7 @@ END
     peak=$(figure device_peak without)
     simulate --capacity $((peak - 1)) --only without -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
-    expect_line simulate.out '^without     runs, but with 0 allocation retries, [1-9][0-9]* failed allocations and [1-9][0-9]* convolutions? on other engines'
+    expect_line simulate.out '^without     Runs under memory pressure: 0 allocation retries, [1-9][0-9]* failed allocations and [1-9][0-9]* convolutions? on other engines'
 }
 
 # bats test_tags=quick
@@ -132,12 +132,12 @@ END
     without=$(figure device_peak without) with=$(figure device_peak with)
     simulate --fits "$without" --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
-    expect_line simulate.out '^without     yes: device peak [0-9.]+ MiB, no failed allocation$'
+    expect_line simulate.out '^without     Yes: device peak [0-9.]+ MiB, no failed allocation$'
     simulate --fits "$with" --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.out '^does it fit in [0-9.]+ MiB\?$'
-    expect_line simulate.out '^without     no: (it runs, but [0-9]+ allocations? fails?|short by .*)$'
-    expect_line simulate.out '^with        yes: device peak [0-9.]+ MiB, no failed allocation$'
+    expect_line simulate.out '^without     No: (the program runs, but [0-9]+ allocations? fails?|the last failed allocation was short by .*)$'
+    expect_line simulate.out '^with        Yes: device peak [0-9.]+ MiB, no failed allocation$'
     simulate --fits "$with" --only without -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
     simulate --fits 1MiB --workspace 4MiB --format json -- "$APPS/vae_decoder" "${decoder[@]}"
@@ -150,7 +150,7 @@ END
 
 @test "nothing is gained: the tensors at the peak and the reasons of the convolutions" {
     simulate --workspace 1GiB -- "$APPS/vae_decoder" "${decoder[@]}"
-    expect_line simulate.out '^no gain     (Of the|The) [0-9.]+ [KMG]iB at the peak .*: needs no more than the limit\.'
+    expect_line simulate.out '^no gain     The peak is [0-9.]+ [KMG]iB.*: needs no more than the limit\.'
     simulate --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     ! grep -q '^no gain' simulate.out || fail "something was gained: $(grep '^no gain' simulate.out)"
 }
@@ -159,7 +159,7 @@ END
 @test "sizes that no real cuDNN planned: a prominent warning, and status 1" {
     SIMDEV_PLANNING=rule simulate -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
-    expect_line simulate.out '^NO REAL cuDNN PLANNED THIS: sizes are by rule of thumb'
+    expect_line simulate.out '^NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
 }
 
 # bats test_tags=quick
@@ -172,8 +172,8 @@ END
     gcc -w -o missing missing.c -L"$SIMDEV_DIR" -l:libcudart.so.13 -l:libcudnn.so.9
     simulate --only without -- ./missing
     expect_status 1
-    expect_line simulate.out '^without     does not run: status 7, which is not for want of memory$'
-    expect_line simulate.out 'not simulated were called and did nothing: cudnnMultiHeadAttnForward 1'
+    expect_line simulate.out '^without     Failed with status 7, but not for lack of memory\.$'
+    expect_line simulate.out 'They did nothing: cudnnMultiHeadAttnForward 1'
     expect_line simulate.err '^a bad day$'
 }
 
@@ -181,10 +181,10 @@ END
 @test "a program without CUDA, one that is not there, and devices that are not known" {
     simulate -- true
     expect_status 0
-    expect_line simulate.out '^with        ended without a call of CUDA'
+    expect_line simulate.out '^with        Ended without a call of CUDA'
     simulate -- python3 -c 'import ctypes; ctypes.CDLL("libcudart.so.13").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))'
     expect_status 0
-    expect_line simulate.out '^without     asked for the GPU and left it unused'
+    expect_line simulate.out '^without     Found the GPU, but ran on the CPU'
     grep -q '^sizes' simulate.out && fail "sizes of what nothing planned: $(grep '^sizes' simulate.out)"
     true
     simulate -- ./no-such-program
@@ -226,7 +226,7 @@ END
     expect_status 0
     expect_equal "the user's files" "$(cat model.pt data/last.pt old.pt)" "$(printf 'precious\nprecious\nprecious')"
     [ ! -e "$results/picture.png" ] || fail "written where the argument says"
-    expect_line simulate.out '^files that the program wrote, in a private layer'
+    expect_line simulate.out '^files that the program wrote in a private layer'
     for name in data/last.pt model.pt 'old.pt \(removed\)' "$results/picture.png"; do
         expect_line simulate.out "^  \\* $name\$"
     done
@@ -251,8 +251,8 @@ END
     touch -d '1 hour ago' saves.py model.pt
     LD_PRELOAD=$PWD/no_mount.so simulate --cuda 13 -- python3 saves.py
     expect_status 0
-    expect_line simulate.err "^convshim: simulate: the program writes to $PWD itself: no private layer is possible over it \\(Operation not permitted\\)"
-    expect_line simulate.out '^files that the program MAY HAVE REPLACED: they changed while it ran$'
+    expect_line simulate.err "^convshim: simulate: the program really writes to $PWD, because no private layer is possible over it \\(Operation not permitted\\)"
+    expect_line simulate.out '^files that the program MAY HAVE REPLACED \(they changed while it ran\)$'
     expect_line simulate.out '^  \* model.pt$'
     expect_equal "files that did not change" "$(grep -c 'saves.py$' <(grep '\*' simulate.out))" 0
 }
@@ -272,15 +272,15 @@ END
         simulate --only without --cuda 13 -- python3 ends.py $end
         expect_status 1
         expect_line simulate.out '^  device peak +5 MiB$'
-        expect_line simulate.out '^without     does not run: status 1'
+        expect_line simulate.out '^without     Failed with status 1'
     done
     simulate --only without --cuda 13 -- python3 ends.py quietly
     expect_line simulate.out '^  device peak +5 MiB$'
-    expect_line simulate.out '^without     .*the process left no report'
+    expect_line simulate.out '^without     .*so it wrote no report'
     simulate --only without --cuda 13 -- python3 ends.py SIGTERM server
     expect_status 0
     expect_line simulate.out '^  device peak +5 MiB$'
-    expect_line simulate.out '^without     stopped by signal 15; until then it runs'
+    expect_line simulate.out '^without     Stopped by signal 15\. Until then: Runs'
 }
 
 # bats test_tags=quick
@@ -303,7 +303,7 @@ END
     expect_line simulate.out '^processes   3 used the device without convshim'
     expect_equal "killed children" "$(grep -cE '^  [0-9]+ +5 MiB, 0 convolutions launched, killed or ended by _exit$' simulate.out)" 2
     expect_line simulate.out '^  [0-9]+ +7 MiB, 0 convolutions launched$'
-    expect_line simulate.out '^  the device peak is the most that they held at once; the sum of their peaks is 17 MiB$'
+    expect_line simulate.out '^  The device peak is the most that they held at the same time\. The sum of their peaks is 17 MiB\.$'
     simulate --only without --cuda 13 --capacity 7MiB --keep small -- python3 several.py
     expect_equal "refused" "$(sort small/without-*/output | xargs)" "child 2 child 2 parent 0 parent 0"
 }
@@ -317,7 +317,7 @@ raise RuntimeError("bfc_arena: Available memory of 5 is smaller than requested b
 END
     simulate --only without --cuda 13 --format csv -- python3 limit.py
     expect_status 1
-    expect_line simulate.out "^verdict,.*out of memory by a limit of the program's own.*requested bytes of 7"
+    expect_line simulate.out "^verdict,.*Out of memory, because the program limits its own memory.*requested bytes of 7"
     expect_line simulate.out '^status,1,$'
 }
 
@@ -378,7 +378,7 @@ END
     expect_line simulate.out '^  allocated peak +3 MiB$'
     expect_line simulate.out '^  reserved peak +3 MiB$'
     expect_line simulate.out '^  allocation retries +2$'
-    expect_line simulate.out '^without     runs, but with 2 allocation retries, 1 failed allocation and 0 convolutions'
+    expect_line simulate.out '^without     Runs under memory pressure: 2 allocation retries, 1 failed allocation and 0 convolutions'
     expect_equal "the user's sitecustomize" "$(written own)" ran
 }
 
@@ -499,7 +499,7 @@ int main(void) { int version; void *memory; cudaMalloc(&memory, 64); cudaRuntime
 END
     gcc -w -o twelve twelve.c -L"$SIMDEV_DIR/cuda12" -l:libcudart.so.12
     simulate --only without -- ./twelve
-    expect_line simulate.out '^without     does not run: status 12,'
+    expect_line simulate.out '^without     Failed with status 12,'
 }
 
 # alone: the figures of both sides, each from a separate process.
@@ -599,7 +599,7 @@ END
     [[ $SAN_RT != *tsan* ]] || threads=3 # that runtime has one of its own
     simulate --devices t4,h200 --keep kept --only without -- ./threads
     expect_status 0
-    expect_line simulate.err "each run loads the program anew, since where it first uses the GPU it has $threads threads"
+    expect_line simulate.err "every run starts the program from the beginning, which takes longer, because at its first use of the GPU it has $threads threads"
     expect_equal "processes" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
     expect_equal "rows" "$(grep -cE '^(t4|h200) .* runs$' simulate.out)" 2
 }
@@ -619,7 +619,7 @@ END
         simulate --only $side --capacity $((smallest - 4 * 1048576 - smallest / 50)) -- "$APPS/vae_decoder" "${decoder[@]}"
         expect_status 1
         simulate --only $side --capacity "$engines" -- "$APPS/vae_decoder" "${decoder[@]}"
-        expect_true "engines, $side" "$(grep -c 'and 0 convolutions on other engines\|as it would with' simulate.out) == 1"
+        expect_true "engines, $side" "$(grep -c 'and 0 convolutions on other engines\|without memory pressure' simulate.out) == 1"
         cp smallest.csv simulate.out
     done
 }

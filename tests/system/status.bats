@@ -50,7 +50,7 @@ print(row[sys.argv[1]])' "$1"
     run_on info --log info --workspace 96KiB -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
     expect_line info.err '^convshim\[[0-9]+\]: convshim [0-9.]+ is loaded: policy fit, workspace 96 KiB, CONVSHIM_CONFIG$'
-    expect_line info.err "^convshim\\[[0-9]+\\]: cuDNN 9\\.[0-9]+\\.[0-9]+ is bound: .*/libcudnn\\.so\\.9\$"
+    expect_line info.err "^convshim\\[[0-9]+\\]: using cuDNN 9\\.[0-9]+\\.[0-9]+ from .*/libcudnn\\.so\\.9\$"
 }
 
 # bats test_tags=quick
@@ -151,7 +151,7 @@ print(row[sys.argv[1]])' "$1"
     expect_line status.err '^convshim: [0-9]+: no such process$'
     [ ! -e "$XDG_RUNTIME_DIR/convshim/$pid" ] || fail "what a killed process left stays"
     command_of 1 status
-    expect_line status.err '^convshim: no process of this user has run convolutions with convshim'
+    expect_line status.err '^convshim: No running process of yours has used convshim yet'
 }
 
 # bats test_tags=quick
@@ -171,14 +171,14 @@ print(row[sys.argv[1]])' "$1"
     begin_soak
     command_of 0 doctor --pid "$pid"
     expect_line doctor.out "^ok +process +$pid \\(soak\\): has $LIBRARY\$"
-    expect_line doctor.out "^ok +process +$pid \\(soak\\): has run [0-9]+ convolutions, [0-9]+ of them tiled; convshim status"
+    expect_line doctor.out "^ok +process +$pid \\(soak\\): has run [0-9]+ convolutions, [0-9]+ of them tiled\\. More: convshim status"
     end_soak KILL
     sleep 60 &
     pid=$!
     command_of 2 doctor --pid "$pid"
-    expect_line doctor.out '^fatal +process .*: does not have libconvshim\.so: it was started without$'
+    expect_line doctor.out '^fatal +process .*: has not loaded libconvshim\.so: it was started without convshim$'
     command_of 1 status "$pid"
-    expect_line status.err "^convshim: $pid \\(sleep\\) does not have convshim; convshim doctor --pid $pid says more\$"
+    expect_line status.err "^convshim: $pid \\(sleep\\) has not loaded convshim\\. To find out why: convshim doctor --pid $pid\$"
     end_soak KILL
     LD_PRELOAD=$SAN_RT "$COMMAND" run -- env LD_PRELOAD=/no/tcmalloc.so sleep 60 2>ld.out &
     pid=$!
@@ -187,7 +187,7 @@ print(row[sys.argv[1]])' "$1"
         sleep 0.1
     done
     command_of 2 doctor --pid "$pid"
-    expect_line doctor.out ': does not have libconvshim\.so: convshim run began it, then LD_PRELOAD was changed to /no/tcmalloc\.so$'
+    expect_line doctor.out ': has not loaded libconvshim\.so: convshim run started it, then LD_PRELOAD was changed to /no/tcmalloc\.so$'
     command_of 2 doctor --pid 99999999
     expect_line doctor.out '^fatal +process +99999999: no such process$'
     command_of 2 doctor --pid here

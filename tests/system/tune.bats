@@ -74,7 +74,7 @@ with_file()
         with_file "$PWD/convshim.ini" "${decoder[@]}"
         expect_true "lower" "$(device shimmed peak_bytes) < $plain"
     else
-        expect_line tune.err 'nothing to gain, and no file is written'
+        expect_line tune.err 'No file is written, because rules cannot lower the peak'
     fi
     tune --cudnn "$CUDNN" --lowest --runs 4 -- "${decoder[@]}"
     expect_status 0
@@ -109,7 +109,7 @@ with_file()
     between=$(((lowest + most) / 2))
     tune --cudnn "$CUDNN" --fits "$between" -- "${decoder[@]}"
     expect_status 0
-    expect_line convshim.ini '^# With these rules it runs in .* without a failed allocation; without a file'
+    expect_line convshim.ini '^# With these rules it runs in .* without a failed allocation. With the defaults'
     SIMDEV_CAPACITY=$between with_file "$PWD/convshim.ini" "${decoder[@]}"
     expect_equal "refused" "$(device shimmed refused)" 0
     expect_true "no more than has to be" "$(device shimmed peak_bytes) > $lowest"
@@ -120,8 +120,8 @@ with_file()
     tune --cudnn "$CUDNN" --fits $((lowest / 2)) -- "${decoder[@]}"
     expect_status 1
     expect_empty convshim.ini
-    expect_line tune.err 'Nothing makes it fit'
-    expect_line tune.err 'tune: with the defaults it does not run: short by'
+    expect_line tune.err 'No file is written, because no rules make the program fit'
+    expect_line tune.err 'tune:   with the defaults: out of memory, short by'
 }
 
 # bats test_tags=quick
@@ -181,17 +181,17 @@ END
     CONVSHIM_CONFIGFILE=$PWD/convshim.ini shimmed "${decoder[@]}"
     expect_status 0
     expect_equal "lines" "$(grep -c 'rule' shimmed.err)" 1
-    expect_line shimmed.err 'rule more: one too many, ignored with all that follow; allowed: 64'
+    expect_line shimmed.err 'rule more: too many rules, this one and all later ones are ignored; allowed: 64'
 }
 
 # bats test_tags=quick
 @test "programs that do not run, programs without a convolution, and invalid arguments" {
     tune --cudnn "$CUDNN" -- false
     expect_status 1
-    expect_line tune.err 'the program does not run: status 1'
+    expect_line tune.err 'the program failed with status 1'
     tune --cudnn "$CUDNN" -- true
     expect_status 1
-    expect_line tune.err 'ran no convolution on the device'
+    expect_line tune.err 'ran no convolution on the simulated GPU'
     tune
     expect_status 2
     tune --within 0 -- true

@@ -186,7 +186,7 @@ static int refuse_option(const struct cs_cli_command *command, const char *word)
     for (int i = 0; names[i]; i++)
         if (strcmp(names[i], bare) == 0)
             return cs_cli_refuse(command->name, "option '--%s' takes no value", bare);
-    return cs_cli_refuse(command->name, "unknown or ambiguous option '%s'%s%s%s", name,
+    return cs_cli_refuse(command->name, "option '%s' is unknown or ambiguous%s%s%s", name,
                          nearest ? "; did you mean '--" : "",
                          nearest ? cs_cli_spelling(nearest, spelling) : "", nearest ? "'?" : "");
 }

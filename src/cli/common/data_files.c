@@ -51,9 +51,9 @@ static bool find_folder(const struct cs_data_files *files, const char *given, ch
             return true;
     }
     snprintf(error, CS_DATA_FILE_ERROR,
-             "the folder of %ss is not where the program expects it%s%s%s", files->what,
-             files->option ? "; " : "", files->option ? files->option : "",
-             files->option ? " takes the path of one" : "");
+             "the folder of %ss was not found. Install convshim again%s%s%s", files->what,
+             files->option ? ", or give a path: " : "", files->option ? files->option : "",
+             files->option ? " FILE" : "");
     return false;
 }
 
@@ -127,7 +127,7 @@ static void refuse_name(const struct cs_data_files *files, const char *folder, c
             names[named++] = entry[i]->d_name;
         }
     const char *nearest = cs_cli_nearest(name, names);
-    snprintf(error, CS_DATA_FILE_ERROR, "unknown %s '%.60s'%s%s%s; --%s list shows all",
+    snprintf(error, CS_DATA_FILE_ERROR, "unknown %s '%.60s'%s%s%s; to list all: --%s list",
              files->what, name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
              nearest ? "'?" : "", files->what);
     free_entries(entry, found);

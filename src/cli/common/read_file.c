@@ -68,7 +68,7 @@ char *cs_read_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_
     if (file && !standard)
         fclose(file);
     if (!why && (begins(&buffer, "\xFF\xFE") || begins(&buffer, "\xFE\xFF")))
-        why = "UTF-16 text: save it as UTF-8";
+        why = "UTF-16 text. Save it as UTF-8.";
     if (why) {
         snprintf(error, CS_FILE_ERROR, "%s", why);
         free(buffer.bytes);

@@ -84,7 +84,7 @@ static void advise_options(const struct advice *advice)
         if (rows[i].counts || !is_set(advice, rows[i].option))
             continue;
         cs_option_origin_text(config, rows[i].option, place, sizeof place);
-        say(advice, place, "%s has no effect: it counts only with %s",
+        say(advice, place, "%s has no effect, because it is used only with %s",
             cs_options[rows[i].option].name, rows[i].with);
     }
 }
@@ -97,10 +97,12 @@ static void advise_path(const struct advice *advice, int option, const char *pat
     bool quoted = length > 1 && (*path == '"' || *path == '\'') && path[length - 1] == *path;
     cs_option_origin_text(advice->config, option, place, sizeof place);
     if (quoted)
-        say(advice, place, "%s: the quotes are taken for a part of the path",
+        say(advice, place, "%s: the quotes become part of the path. Remove them.",
             cs_options[option].name);
     else if (*path == '~')
-        say(advice, place, "%s: ~ is taken for a part of the path", cs_options[option].name);
+        say(advice, place,
+            "%s: ~ is not expanded and becomes part of the path. Write the whole path.",
+            cs_options[option].name);
 }
 
 static bool always_WORDS(enum cs_rule_key key, const cs_rule_WORDS *words)
@@ -165,14 +167,15 @@ static void advise_rule(const struct advice *advice, int index)
     snprintf(place, sizeof place, "%s:%d", config->source, rule->line);
     if (behind > 0 && is_for_all(rule))
         say(advice, place,
-            "rule %s: every convolution matches it: the rules after it, from %s on, are never "
-            "tried",
+            "rule %s: it matches every convolution, so the rules from %s on have no effect. Move "
+            "it to the end.",
             rule->name, rule[1].name);
     if (skips && sets_more_than_skip(rule))
-        say(advice, place, "rule %s: skip = yes leaves its other settings without effect",
+        say(advice, place, "rule %s: its other settings have no effect, because of skip = yes",
             rule->name);
     else if (cs_rule_has(rule, CS_RULE_tiles) && strcmp(policy_of(config, rule), "fixed") != 0)
-        say(advice, place, "rule %s: tiles has no effect: it counts only with policy = fixed",
+        say(advice, place,
+            "rule %s: tiles has no effect, because it is used only with policy = fixed",
             rule->name);
 }
 

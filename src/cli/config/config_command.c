@@ -17,11 +17,10 @@
 static const struct cs_cli_command command = {
     .name = "config",
     .usage = "convshim config [options]",
-    .about = "Shows every option with its value, its default and where the value comes from: the\n"
-             "built-in default, a line of a file, an item of CONVSHIM_CONFIG or a variable; then, "
-             "but for\n"
-             "CSV and JSON, the rules in the order in which they are tried.\n\n"
-             "Status: 0; 1 if something is to be mended, with a line for each on standard error.",
+    .about = "Shows every option with its value, its default and its source: the built-in\n"
+             "default, a line of a file, an item of CONVSHIM_CONFIG or a variable. The text\n"
+             "format also shows the rules, in the order in which they are tried.\n\n"
+             "Status: 0; 1 if there are mistakes, with a line for each on standard error.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
@@ -108,7 +107,7 @@ static int show(const struct request *request)
     cs_config_load_script(&config, request->program, request->script, cs_policy_names, note,
                           &notes);
     if (!config.enabled)
-        cs_cli_complain("CONVSHIM=0 switches the library off: no option is read");
+        cs_cli_complain("CONVSHIM=0 switches convshim off, so it reads no options");
     if (request->explain)
         return cs_config_explain(&config, request->program, request->script, request->explain,
                                  request->format);
@@ -132,11 +131,14 @@ int cs_cli_config(int argc, char **argv)
         return status;
     if (operand < argc)
         return cs_cli_refuse(command.name,
-                             "\"%s\": no operand is expected; --check FILE looks at an ini file",
+                             "\"%s\" is not an option. To check an ini file: --check FILE",
                              argv[operand]);
     if (request.explain && request.format == CS_FORMAT_CSV)
-        return cs_cli_refuse(command.name, "--explain has no csv; allowed: text, json");
+        return cs_cli_refuse(
+            command.name,
+            "--explain: \"csv\" is not allowed with it; allowed: --format text, --format json");
     if (request.explain && request.check)
-        return cs_cli_refuse(command.name, "--check or --explain, not both");
+        return cs_cli_refuse(command.name,
+                             "--check and --explain exclude each other: use one of them");
     return request.check ? check(request.check) : show(&request);
 }

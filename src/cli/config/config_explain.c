@@ -39,9 +39,9 @@ static bool take_extents(struct asked *asked, const char *input, const char *fil
     int64_t in[CS_DIMS], kernel[CS_DIMS];
     asked->dims = cs_shape_numbers(input, in, CS_DIMS);
     if (asked->dims < 3)
-        return refuse(input, "an input: 3 to 5 numbers with x between them");
+        return refuse(input, "an input: 3 to 5 numbers with x between them, such as 1x512x64x64");
     if (cs_shape_numbers(filter, kernel, CS_DIMS) != asked->dims)
-        return refuse(filter, "a filter with as many numbers as the input");
+        return refuse(filter, "a filter with as many numbers as the input, such as 512x512x3x3");
     asked->per_group = kernel[1];
     asked->shape = (struct cs_shape){.spatial = asked->dims == 5 ? 3 : 2,
                                      .n = in[0],
@@ -86,7 +86,7 @@ static bool take_value(struct asked *asked, const char *name, const char *value)
     if (strcmp(name, "engine") == 0)
         return cs_shape_numbers(value, &asked->engine, 1) == 1 || refuse(value, "a number");
     if (strcmp(name, "required") == 0)
-        return cs_cli_size(value, &asked->required) || refuse(value, "a size as 64MiB");
+        return cs_cli_size(value, &asked->required) || refuse(value, "a size such as 64MiB");
     return refuse(name, "one of pad, stride, dilation, groups, required, engine");
 }
 
@@ -140,7 +140,7 @@ static bool read_text(const char *text, struct asked *asked, struct cs_problem *
         if (!next_word(&text, word) || !take_word(asked, word))
             return false;
     if (!cs_mul(asked->per_group, asked->shape.groups, &channels) || channels != asked->shape.c)
-        return refuse(filter, "a filter for the input's channels and groups");
+        return refuse(filter, "a filter whose channels times groups are the channels of the input");
     if (cs_shape_problem(&asked->shape, problem, error, sizeof error))
         return true;
     cs_cli_refuse("config", "--explain: %s", error);
@@ -161,7 +161,9 @@ static void print_text(int64_t required, bool said, const char *explanation)
 {
     char size[CS_SIZE_TEXT];
     printf("%s required%s\n%s", cs_log_size_text(size, required),
-           said ? "" : ", by a rule of thumb: required=SIZE says what cuDNN requires", explanation);
+           said ? ""
+                : ", by a rule of thumb. Add required=SIZE to use the size that cuDNN requires.",
+           explanation);
 }
 
 /* The lines of the explanation, "rule NAME: TEXT", as objects; the last line may be none of a rule.

@@ -16,12 +16,12 @@ static const struct cs_cli_command command = {
     .name = "doctor",
     .usage = "convshim doctor [options] [--] [COMMAND [ARGUMENT...]]\n"
              "       convshim doctor [options] --pid PID",
-    .about =
-        "Says what will happen to programs on this machine, or to COMMAND, under convshim: which\n"
-        "cuDNN and CUDA they find, whether frameworks can be intercepted, what stands in the way,\n"
-        "and what to do. Files are read; nothing of COMMAND or of a framework is run, but for the\n"
-        "Python that is asked where its packages are.\n\n"
-        "Status: 0; 1 with warnings; 2 if something will not work, or if called wrongly.",
+    .about = "Checks if convshim can intercept the programs of this machine, or COMMAND: the\n"
+             "cuDNN and CUDA that they find, obstacles, and remedies. doctor only reads files.\n"
+             "It runs nothing of COMMAND or of a framework, except Python to list its\n"
+             "packages.\n\n"
+             "Status: 0; 1 with warnings; 2 if something will not work, or if the command line\n"
+             "is wrong.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
     .stops = true,
@@ -48,7 +48,7 @@ struct request {
 
 static bool refuse_pid(const char *value)
 {
-    cs_cli_refuse(command.name, "--pid: \"%s\" is no process id", value);
+    cs_cli_refuse(command.name, "--pid: \"%s\" is not a process id", value);
     return false;
 }
 
@@ -176,7 +176,7 @@ static int answer(struct cs_doctor *doctor, enum cs_format format)
     else if (!doctor->broken)
         doctor->broken = !print_table(doctor, format);
     if (doctor->broken) {
-        cs_cli_complain("out of memory: not all was checked");
+        cs_cli_complain("out of memory: some checks are missing");
         return status[CS_FATAL];
     }
     return status[worst(doctor)];
@@ -194,7 +194,8 @@ int cs_cli_doctor(int argc, char **argv)
     doctor.library_option = request.library;
     doctor.pid = request.pid;
     if (doctor.pid && operand < argc)
-        return cs_cli_refuse(command.name, "--pid or a command, not both");
+        return cs_cli_refuse(command.name,
+                             "--pid checks a running process: leave out the command, or --pid");
     doctor.command = operand < argc ? argv + operand : NULL;
     status = answer(&doctor, request.format);
     cs_doctor_free(&doctor);

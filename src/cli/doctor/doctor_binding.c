@@ -15,7 +15,8 @@ void cs_doctor_inside(struct cs_doctor *doctor)
                 continue;
             found++;
             cs_doctor_add(doctor, CS_CHECK_inside, CS_FATAL,
-                          cs_examined_name(subject, name, sizeof name), "%s has cuDNN linked in",
+                          cs_examined_name(subject, name, sizeof name),
+                          "%s contains a statically linked cuDNN, which cannot be intercepted",
                           subject->client[j].path);
         }
     }
@@ -30,10 +31,9 @@ void cs_doctor_deepbind(struct cs_doctor *doctor)
     size_t found = 0;
     if (strncmp(program, "julia", strlen("julia")) == 0) {
         found++;
-        cs_doctor_add(
-            doctor, CS_CHECK_deepbind, CS_NOTE, program,
-            "Julia loads libraries with RTLD_DEEPBIND; cuDNN.jl looks cuDNN up, which dlsym "
-            "reaches");
+        cs_doctor_add(doctor, CS_CHECK_deepbind, CS_NOTE, program,
+                      "Julia loads libraries with RTLD_DEEPBIND, but cuDNN.jl looks up cuDNN with "
+                      "dlsym, which convshim intercepts");
     }
     for (size_t i = 0; i < doctor->subjects; i++) {
         const struct cs_examined *subject = &doctor->subject[i];
@@ -42,13 +42,14 @@ void cs_doctor_deepbind(struct cs_doctor *doctor)
             if (!subject->client[j].names_deepbind)
                 continue;
             found++;
-            cs_doctor_add(
-                doctor, CS_CHECK_deepbind, CS_WARNING, cs_examined_name(subject, name, sizeof name),
-                "%s speaks of RTLD_DEEPBIND: a library that it loads so binds past convshim",
-                subject->client[j].path);
+            cs_doctor_add(doctor, CS_CHECK_deepbind, CS_WARNING,
+                          cs_examined_name(subject, name, sizeof name),
+                          "%s contains the name RTLD_DEEPBIND: libraries that it loads with it "
+                          "bypass convshim",
+                          subject->client[j].path);
         }
     }
     if (found == 0 && doctor->subjects > 0)
         cs_doctor_add(doctor, CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
-                      "nothing is known to load that way; files alone cannot prove it");
+                      "no library is known to use it, but files alone cannot prove that");
 }

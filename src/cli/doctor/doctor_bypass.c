@@ -28,19 +28,17 @@ static void tell_bypass(struct cs_doctor *doctor, const struct cs_examined *torc
     cs_examined_name(torch, name, sizeof name);
     cs_libcudnn_title(client->cudnn, client->version, title, sizeof title);
     if (bypasses(torch, client->version))
-        cs_doctor_add(
-            doctor, CS_CHECK_bypass, CS_WARNING, name,
-            "with %s 16-bit conv3d in the contiguous layout leaves cuDNN for vol2col, whose "
-            "buffers are larger: convshim never sees it",
-            title);
+        cs_doctor_add(doctor, CS_CHECK_bypass, CS_WARNING, name,
+                      "with %s PyTorch runs contiguous 16-bit conv3d without cuDNN (vol2col, in "
+                      "larger buffers), so convshim cannot tile it",
+                      title);
     else if (doubtful(client->version))
-        cs_doctor_add(
-            doctor, CS_CHECK_bypass, CS_NOTE, name,
-            "with %s every conv3d goes to cuDNN, which before 9.15 computes some 16-bit ones "
-            "wrongly (pytorch issue 163539)",
-            title);
+        cs_doctor_add(doctor, CS_CHECK_bypass, CS_NOTE, name,
+                      "with %s every conv3d runs in cuDNN, which before 9.15 computes some of 16 "
+                      "bits wrongly (pytorch issue 163539)",
+                      title);
     else
-        cs_doctor_add(doctor, CS_CHECK_bypass, CS_FINE, name, "with %s every conv3d goes to cuDNN",
+        cs_doctor_add(doctor, CS_CHECK_bypass, CS_FINE, name, "with %s every conv3d runs in cuDNN",
                       title);
 }
 

@@ -61,17 +61,15 @@ void cs_doctor_cache(struct cs_doctor *doctor)
             continue;
         found = true;
         if (filled(path))
-            cs_doctor_add(
-                doctor, CS_CHECK_cache, CS_WARNING, places[i].variable,
-                "%s holds compiled programs or tuning results: a size stored with convshim is "
-                "too small without it",
-                path);
+            cs_doctor_add(doctor, CS_CHECK_cache, CS_WARNING, places[i].variable,
+                          "%s holds compiled programs or tuning results: workspace sizes stored "
+                          "with convshim are too small for runs without it",
+                          path);
         else
             cs_doctor_add(doctor, CS_CHECK_cache, CS_NOTE, places[i].variable,
-                          "%s is empty so far: use it with convshim only, or without it only",
-                          path);
+                          "%s is empty: use it only with convshim, or only without", path);
     }
     if (!found)
         cs_doctor_add(doctor, CS_CHECK_cache, CS_FINE, "XLA's caches",
-                      "none is set in the environment; a program can set its own");
+                      "no variable of the environment sets one, but a program can");
 }

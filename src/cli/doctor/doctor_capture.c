@@ -64,11 +64,13 @@ int cs_doctor_capture(const char *cudnn)
     char *text = complete(json, bus_width);
     free(json);
     if (!text) {
-        cs_cli_complain("%s: its description of the GPU cannot be read", cs_standalone_file());
+        cs_cli_complain("%s: the GPU's description from cuDNN cannot be read",
+                        cs_standalone_file());
         return CS_CLI_NO;
     }
     if (bus_width == 0)
-        cs_cli_complain("the driver does not report the memory bus: add memoryBusWidth by hand");
+        cs_cli_complain("the driver does not report the width of the memory bus. Add "
+                        "\"memoryBusWidth\": BITS to the profile by hand.");
     puts(text);
     cJSON_free(text);
     return CS_CLI_OK;

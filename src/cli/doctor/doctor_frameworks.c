@@ -8,12 +8,13 @@ static void report_client(struct cs_doctor *doctor, const char *name, const char
                           const struct cs_client *client)
 {
     char title[64];
-    const char *way = client->linkage == CS_LINKAGE_LINKED ? "links cuDNN: LD_PRELOAD reaches it"
-                                                           : "looks cuDNN up: dlsym reaches it";
+    const char *way = client->linkage == CS_LINKAGE_LINKED
+                          ? "links cuDNN (intercepted with LD_PRELOAD)"
+                          : "looks up cuDNN (intercepted with dlsym)";
     const char *file = cs_path_file(client->path);
     if (!*client->cudnn) {
         cs_doctor_add(doctor, CS_CHECK_framework, CS_WARNING, name,
-                      "%s %s; no libcudnn is found for it", file, way);
+                      "%s %s. The loader finds no libcudnn for it", file, way);
         return;
     }
     cs_libcudnn_title(client->cudnn, client->version, title, sizeof title);
@@ -21,20 +22,21 @@ static void report_client(struct cs_doctor *doctor, const char *name, const char
     if (served && client->packaged && *asked)
         cs_doctor_add(
             doctor, CS_CHECK_framework, CS_NOTE, name,
-            "%s %s; the loader finds no libcudnn for it, but a program that %s gets %s in %s", file,
-            way, asked, title, client->cudnn);
+            "%s %s. The loader finds no libcudnn for it, but a program that %s loads %s in %s",
+            file, way, asked, title, client->cudnn);
     else if (served)
-        cs_doctor_add(doctor, CS_CHECK_framework, CS_FINE, name, "%s %s; %s in %s", file, way,
+        cs_doctor_add(doctor, CS_CHECK_framework, CS_FINE, name, "%s %s: %s in %s", file, way,
                       title, client->cudnn);
     else
-        cs_doctor_add(doctor, CS_CHECK_framework, CS_FATAL, name,
-                      "%s has %s in %s: convshim serves cuDNN 9, every call passes through", file,
-                      title, client->cudnn);
+        cs_doctor_add(
+            doctor, CS_CHECK_framework, CS_FATAL, name,
+            "%s loads %s in %s: convshim supports only cuDNN 9, so all calls run unchanged", file,
+            title, client->cudnn);
 }
 
 /* A command that is no framework's Python has no build for CUDA to be installed. */
 static const char other_command[] =
-    "Look at the program that uses cuDNN: convshim doctor -- COMMAND.";
+    "Check the program that uses cuDNN: convshim doctor -- COMMAND.";
 
 static void report_subject(struct cs_doctor *doctor, const struct cs_examined *subject)
 {
@@ -50,8 +52,8 @@ static void report_subject(struct cs_doctor *doctor, const struct cs_examined *s
     if (reported)
         return;
     cs_doctor_add(doctor, CS_CHECK_framework, CS_NOTE, name,
-                  "no file of it comes to cuDNN by itself: without CUDA, or what does is loaded "
-                  "later");
+                  "none of its libraries uses cuDNN. It is a CPU-only build, or it loads its CUDA "
+                  "part later");
     if (!doctor->packages.text)
         cs_doctor_advise(doctor, other_command);
 }
@@ -62,7 +64,7 @@ void cs_doctor_framework(struct cs_doctor *doctor)
     for (size_t i = 0; i < doctor->subjects; i++)
         report_subject(doctor, &doctor->subject[i]);
     if (doctor->subjects == 0) {
-        cs_doctor_add(doctor, CS_CHECK_framework, CS_NOTE, "frameworks", "none was found");
+        cs_doctor_add(doctor, CS_CHECK_framework, CS_NOTE, "frameworks", "no framework was found");
         if (doctor->command && !*doctor->python)
             cs_doctor_advise(doctor, other_command);
     }

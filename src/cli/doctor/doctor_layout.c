@@ -81,12 +81,11 @@ void cs_doctor_layout(struct cs_doctor *doctor)
     char where[PATH_MAX];
     find_who(doctor, where);
     if (*where)
-        cs_doctor_add(
-            doctor, CS_CHECK_layout, CS_NOTE, where,
-            "asks for channels_last: such tensors often need no workspace, and then there is "
-            "nothing to save");
+        cs_doctor_add(doctor, CS_CHECK_layout, CS_NOTE, where,
+                      "uses channels_last. Such tensors often require no workspace, so that "
+                      "convshim saves nothing");
     else if (doctor->command)
         cs_doctor_add(doctor, CS_CHECK_layout, CS_FINE, "layout",
-                      "neither the command nor its script asks for channels_last");
+                      "the command and its script do not use channels_last");
     doctor->channels_last = *where;
 }

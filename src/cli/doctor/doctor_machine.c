@@ -47,10 +47,10 @@ void cs_doctor_library(struct cs_doctor *doctor)
     cs_elf_symbols(&elf, note_export, &exports);
     if (elf.machine != cs_elf_this_machine())
         cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, doctor->library,
-                      "made for another processor");
+                      "built for another processor");
     else if (!exports.lookup || !exports.entry)
         cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, doctor->library,
-                      "not convshim's library: it has no functions of cuDNN's");
+                      "not convshim's library: it exports no cuDNN functions");
     else
         cs_doctor_add(doctor, CS_CHECK_library, CS_FINE, doctor->library, "found");
     cs_elf_close(&elf);
@@ -70,12 +70,12 @@ void cs_doctor_glibc(struct cs_doctor *doctor)
     if (!*doctor->library || !realpath("/proc/self/exe", self) ||
         !cs_loader_list(self, doctor->library, ignore, NULL, complaint, sizeof complaint))
         cs_doctor_add(doctor, CS_CHECK_glibc, CS_NOTE, "glibc",
-                      "%s; not checked against the library", version);
+                      "%s, not checked because the library cannot be loaded", version);
     else if (*complaint)
-        cs_doctor_add(doctor, CS_CHECK_glibc, CS_FATAL, "glibc", "%s refuses the library: %s",
+        cs_doctor_add(doctor, CS_CHECK_glibc, CS_FATAL, "glibc", "%s cannot load the library: %s",
                       version, complaint);
     else
-        cs_doctor_add(doctor, CS_CHECK_glibc, CS_FINE, "glibc", "%s takes the library", version);
+        cs_doctor_add(doctor, CS_CHECK_glibc, CS_FINE, "glibc", "%s is new enough", version);
 }
 
 /* One file that is preloaded already, of `length`. */
@@ -88,7 +88,7 @@ static enum cs_severity judge_preloaded(struct cs_doctor *doctor, const char *wh
     const char *why;
     snprintf(path, sizeof path, "%.*s", length, file);
     if (!strchr(path, '/') && !cs_loader_find(path, ".", NULL, NULL, path, sizeof path)) {
-        cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where, "%.*s is not found", length,
+        cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where, "%.*s does not exist", length,
                       file);
         return CS_WARNING;
     }
@@ -101,8 +101,8 @@ static enum cs_severity judge_preloaded(struct cs_doctor *doctor, const char *wh
     bool ours = cs_preload_is_library(path, strlen(path));
     if (!ours && (exports.lookup || exports.entry)) {
         cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where,
-                      "%s intercepts %s too: what it keeps to itself, convshim does not see", path,
-                      exports.entry ? "cuDNN" : "dlsym");
+                      "%s also intercepts %s: calls that it does not pass on do not reach convshim",
+                      path, exports.entry ? "cuDNN" : "dlsym");
         return CS_WARNING;
     }
     return CS_FINE;
@@ -139,7 +139,7 @@ void cs_doctor_enabled(struct cs_doctor *doctor)
 {
     bool off = cs_config_disabled();
     cs_doctor_add(doctor, CS_CHECK_enabled, off ? CS_WARNING : CS_FINE, "CONVSHIM",
-                  off ? "set to 0: the library does nothing" : "the library is switched on");
+                  off ? "set to 0, so convshim is off" : "convshim is on");
 }
 
 struct notes {
@@ -189,7 +189,7 @@ void cs_doctor_driver(struct cs_doctor *doctor)
         cs_doctor_add(doctor, CS_CHECK_driver, CS_FINE, "libcuda.so.1", "%s%s", path, version);
     else
         cs_doctor_add(doctor, CS_CHECK_driver, CS_NOTE, "libcuda.so.1",
-                      "none is found%s: programs run without a GPU", version);
+                      "not found%s, so programs run without a GPU", version);
 }
 
 /* True if the command, or every framework that was found, does without that file. */
@@ -217,9 +217,8 @@ void cs_doctor_cudnn(struct cs_doctor *doctor)
     struct cs_packages none = {.text = NULL};
     if (!cs_loader_find("libcudnn.so.9", "", NULL, NULL, path, sizeof path) &&
         !cs_loader_find("libcudnn.so.8", "", NULL, NULL, path, sizeof path)) {
-        cs_doctor_add(
-            doctor, CS_CHECK_cudnn, CS_NOTE, "libcudnn.so.9",
-            "none where the loader looks: only programs with a cuDNN of their own find one");
+        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_NOTE, "libcudnn.so.9",
+                      "not in the loader's folders, so only programs that contain cuDNN find one");
         return;
     }
     int version = cs_libcudnn_version(path, &none);
@@ -234,5 +233,6 @@ void cs_doctor_cudnn(struct cs_doctor *doctor)
         cs_doctor_add(doctor, CS_CHECK_cudnn, CS_FINE, "libcudnn.so.9", "%s in %s", title, path);
     else
         cs_doctor_add(doctor, CS_CHECK_cudnn, CS_WARNING, "libcudnn.so.8",
-                      "%s in %s: convshim serves cuDNN 9, every call passes through", title, path);
+                      "%s in %s: convshim supports only cuDNN 9, so all calls run unchanged", title,
+                      path);
 }

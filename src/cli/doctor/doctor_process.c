@@ -27,15 +27,16 @@ static void library_missing(struct cs_doctor *doctor, const char *subject)
     (void)cs_process_variable(doctor->pid, "LD_PRELOAD", list, sizeof list);
     if (strstr(list, "libconvshim.so"))
         cs_doctor_add(doctor, CS_CHECK_process, CS_FATAL, subject,
-                      "does not have libconvshim.so, though its LD_PRELOAD names it: %s", list);
+                      "has not loaded libconvshim.so, although its LD_PRELOAD contains it: %s",
+                      list);
     else if (was_given(doctor->pid, "CONVSHIM_RUN"))
         cs_doctor_add(
             doctor, CS_CHECK_process, CS_FATAL, subject,
-            "does not have libconvshim.so: convshim run began it, then LD_PRELOAD was %s%s",
+            "has not loaded libconvshim.so: convshim run started it, then LD_PRELOAD was %s%s",
             *list ? "changed to " : "removed", list);
     else
         cs_doctor_add(doctor, CS_CHECK_process, CS_FATAL, subject,
-                      "does not have libconvshim.so: it was started without");
+                      "has not loaded libconvshim.so: it was started without convshim");
 }
 
 static void judge_library(struct cs_doctor *doctor, const char *subject,
@@ -47,9 +48,9 @@ static void judge_library(struct cs_doctor *doctor, const char *subject,
     else if (cs_process_variable(doctor->pid, "CONVSHIM", value, sizeof value) &&
              strcmp(value, "0") == 0)
         cs_doctor_add(doctor, CS_CHECK_process, CS_WARNING, subject,
-                      "has %s, but CONVSHIM=0 switches it off", files->library);
+                      "has loaded %s, but CONVSHIM=0 switches it off", files->library);
     else
-        cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject, "has %s", files->library);
+        cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject, "has loaded %s", files->library);
 }
 
 static void judge_cudnn(struct cs_doctor *doctor, const char *subject, const char *path)
@@ -67,7 +68,7 @@ static void judge_cudnn(struct cs_doctor *doctor, const char *subject, const cha
         cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject, "has loaded %s: %s", title, path);
     else
         cs_doctor_add(doctor, CS_CHECK_process, CS_WARNING, subject,
-                      "has loaded %s: %s, which convshim does not serve", title, path);
+                      "has loaded %s: %s, which convshim does not support", title, path);
 }
 
 static void tell_counters(struct cs_doctor *doctor, const char *subject)
@@ -76,10 +77,9 @@ static void tell_counters(struct cs_doctor *doctor, const char *subject)
     char folder[CS_SESSION_PATH];
     cs_session_folder(folder);
     if (cs_live_read(folder, doctor->pid, &page))
-        cs_doctor_add(
-            doctor, CS_CHECK_process, CS_FINE, subject,
-            "has run %lld convolutions, %lld of them tiled; convshim status %lld shows more",
-            (long long)page.calls, (long long)page.tiled, (long long)doctor->pid);
+        cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject,
+                      "has run %lld convolutions, %lld of them tiled. More: convshim status %lld",
+                      (long long)page.calls, (long long)page.tiled, (long long)doctor->pid);
     else {
         cs_doctor_add(doctor, CS_CHECK_process, CS_NOTE, subject, "has run no convolution yet");
         cs_doctor_advise(doctor, "Look again when it computes on the GPU.");
@@ -95,8 +95,8 @@ void cs_doctor_process(struct cs_doctor *doctor)
         bool gone = errno == ESRCH;
         cs_doctor_add(doctor, CS_CHECK_process, CS_FATAL, subject, "%s",
                       gone ? "no such process" : strerror(errno));
-        cs_doctor_advise(doctor, gone ? "Ask for one that runs: pgrep -f NAME."
-                                      : "Ask as the user that it belongs to, or as root.");
+        cs_doctor_advise(doctor, gone ? "Find its id: pgrep -f NAME."
+                                      : "Run doctor as the process's user, or as root.");
         return;
     }
     snprintf(subject, sizeof subject, "%lld (%s)", (long long)doctor->pid, files.program);

@@ -77,13 +77,13 @@ static bool privileged(const char *path)
 static const char *obstacle(const struct cs_elf *elf, const char *path)
 {
     if (elf->machine != cs_elf_this_machine())
-        return "made for another processor";
+        return "built for another processor";
     if (!elf->interpreter)
-        return "linked statically: it has no loader, and LD_PRELOAD no meaning";
+        return "linked statically, so LD_PRELOAD has no effect";
     if (strstr(elf->interpreter, "ld-musl"))
-        return "made for musl: the library needs glibc";
+        return "built for musl, but convshim needs glibc";
     if (privileged(path))
-        return "runs with privileges of its own: the loader ignores LD_PRELOAD";
+        return "has setuid, setgid or capabilities, so the loader ignores LD_PRELOAD";
     return NULL;
 }
 
@@ -189,8 +189,8 @@ static void look_for_python(struct cs_doctor *doctor, const char *name)
         }
     if (line && missing && !start.activated)
         cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, name,
-                      "names %s in line %d, which is looked at: the environment that it activates "
-                      "in line %d is not there yet",
+                      "names %s in line %d, which is checked here, because the environment that "
+                      "line %d activates does not exist yet",
                       doctor->python, line, missing);
     else if (line)
         cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, name, "starts %s in line %d",
@@ -211,8 +211,9 @@ static void look_into_script(struct cs_doctor *doctor)
     look_for_python(doctor, name);
     if (line > 0) {
         cs_doctor_add(doctor, CS_CHECK_program, CS_WARNING, name,
-                      "sets LD_PRELOAD anew in line %d: the library is dropped there", line);
-        cs_doctor_advise(doctor, "Let it keep what is there: LD_PRELOAD=other.so:$LD_PRELOAD.");
+                      "overwrites LD_PRELOAD in line %d, so its programs run without convshim",
+                      line);
+        cs_doctor_advise(doctor, "Keep its old value there: LD_PRELOAD=other.so:$LD_PRELOAD.");
     }
 }
 
@@ -234,14 +235,15 @@ static void look_for_file(struct cs_doctor *doctor)
     const char *file = cs_doctor_python_file(doctor->command);
     if (!file || access(file, R_OK) == 0)
         return;
-    cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, file, "there is no such file to run");
+    cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, file, "no such file");
     cs_doctor_advise(doctor, "Check the path of the script.");
 }
 
 void cs_doctor_program(struct cs_doctor *doctor)
 {
     if (!doctor->command) {
-        cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, "command", "none was given");
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, "command",
+                      "not given, so the whole machine is checked");
         return;
     }
     doctor->command = cs_wrapper_unwrap(doctor->command);
@@ -252,10 +254,9 @@ void cs_doctor_program(struct cs_doctor *doctor)
     if (!found || !follow(doctor->program, doctor->python)) {
         doctor->program[0] = '\0';
         cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, name,
-                      "not found, or its interpreter is not, or it cannot be executed");
-        cs_doctor_advise(doctor,
-                         "Check its spelling and PATH, or give the path of the program; of a "
-                         "script also the line behind #!.");
+                      "not found, not executable, or its interpreter is missing");
+        cs_doctor_advise(doctor, "Check its spelling and PATH, or give its path. Of a script, also "
+                                 "check the line after #!.");
         return;
     }
     judge(doctor, name);
@@ -298,21 +299,20 @@ void cs_doctor_python(struct cs_doctor *doctor)
     char why[FIRST_LINE];
     if (doctor->command && !*doctor->python) {
         cs_doctor_add(doctor, CS_CHECK_python, CS_NOTE, "Python",
-                      "%s is none: frameworks of one that it starts were not looked for",
+                      "%s is not Python, so frameworks that it may start were not searched",
                       doctor->command[0]);
-        cs_doctor_advise(doctor,
-                         "Name the Python that it starts, if it starts one: convshim doctor "
-                         "-- venv/bin/python main.py.");
+        cs_doctor_advise(doctor, "If it starts a Python program, check that: convshim doctor -- "
+                                 "venv/bin/python main.py.");
         return;
     }
     if (!doctor->command && !cs_search_path("python3", doctor->python, sizeof doctor->python)) {
         cs_doctor_add(doctor, CS_CHECK_python, CS_NOTE, "Python",
-                      "no python3 in PATH: PyTorch, JAX and others could not be looked for");
+                      "no python3 in PATH, so PyTorch, JAX and others were not searched");
         return;
     }
     if (!cs_packages_read(&doctor->packages, doctor->python, modules(), why, sizeof why))
         cs_doctor_add(doctor, CS_CHECK_python, CS_WARNING, "Python",
-                      "%s does not list its packages, frameworks could not be looked for: %s",
+                      "%s cannot list its packages, so frameworks were not searched: %s",
                       doctor->python, why);
     else
         cs_doctor_add(doctor, CS_CHECK_python, CS_FINE, "Python", "%s in %s, %zu packages",

@@ -72,12 +72,11 @@ void cs_doctor_verdict(const struct cs_doctor *doctor)
     bool is_served = print_served(doctor), simulate = is_served && !doctor->driver;
     if (is_served)
         printf(" %s be intercepted%s%s", doctor->driver ? "will" : "would",
-               count ? ", with limits: see the warnings" : "",
-               doctor->channels_last ? "; in channels_last there may be little to save" : "");
+               count ? ", with limits (see the warnings)" : "",
+               doctor->channels_last ? ", but channels_last may leave little to save" : "");
     else if (doctor->command)
-        printf(
-            "Nothing that uses cuDNN was found in this command: convshim would have nothing to do");
+        printf("No cuDNN was found in this command, so convshim has nothing to do");
     else
-        printf("convshim is installed; no framework that uses cuDNN was found");
-    puts(simulate ? "; there is no GPU here: convshim simulate -- COMMAND" : ".");
+        printf("convshim is installed, but no framework that uses cuDNN was found");
+    puts(simulate ? ". There is no GPU here. To simulate one: convshim simulate -- COMMAND" : ".");
 }

@@ -32,7 +32,7 @@ static const char *read_profile(struct cs_device_file *profile)
     snprintf(profile->title, sizeof profile->title, "%s", title ? title : "");
     profile->source = source ? strdup(source) : NULL;
     if (!title || profile->memory == 0 || profile->version == 0)
-        why = "no device profile: deviceName, deviceVer and totalGlobalMem are needed";
+        why = "not a device profile: deviceName, deviceVer and totalGlobalMem are required";
     else if (source && !profile->source)
         why = "out of memory";
     cJSON_Delete(root);
@@ -57,7 +57,7 @@ static const char *unsound(const struct cs_device_file *profile)
     else if (units && number_of(root, "multiProcessorCount") == 0)
         why = "multiProcessorCount must be at least 1";
     else if (profile->version < OLDEST || profile->version >= NEWEST || profile->version % 10 != 0)
-        why = "deviceVer is a compute capability times 100, as 900 for 9.0";
+        why = "deviceVer must be a compute capability times 100, such as 900 for 9.0";
     cJSON_Delete(root);
     return why;
 }

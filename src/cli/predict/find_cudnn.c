@@ -12,8 +12,8 @@
 #define LIBRARY "libcudnn.so.9"
 
 const char cs_find_cudnn_hint[] =
-    "cuDNN answers without a GPU or driver: pip install nvidia-cudnn-cu12 (or -cu13), or point "
-    "--cudnn to a " LIBRARY;
+    "cuDNN plans without a GPU and a driver. Install it (pip install nvidia-cudnn-cu12 or -cu13), "
+    "or name it: --cudnn PATH of " LIBRARY;
 
 static bool open_at(const char *path, char *error, size_t size)
 {

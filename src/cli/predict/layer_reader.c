@@ -58,7 +58,7 @@ void cs_layer_reader_diagnose(struct cs_layer_reader *reading, int64_t line, con
         snprintf(text, sizeof text, "%s: %s", reading->path, what);
     reading->note(reading->ctx, text);
     if (++reading->notes == MOST_NOTES)
-        reading->note(reading->ctx, "and perhaps more");
+        reading->note(reading->ctx, "more mistakes are not listed");
 }
 
 bool cs_layer_reader_over(const struct cs_layer_reader *reading)
@@ -69,7 +69,7 @@ bool cs_layer_reader_over(const struct cs_layer_reader *reading)
 bool cs_layer_reader_end(struct cs_layer_reader *reading)
 {
     if (reading->notes == 0 && reading->layers->count == 0)
-        cs_layer_reader_diagnose(reading, 0, "no layer in it");
+        cs_layer_reader_diagnose(reading, 0, "contains no layer");
     return reading->notes == 0;
 }
 

@@ -62,17 +62,17 @@ static void read_header(struct cs_layer_reader *reading, char *line, int64_t num
         if (field == CS_FIELDS)
             cs_layer_reader_unknown(reading, number, "column", cell[i]);
         else if (seen[field])
-            cs_layer_reader_diagnose(reading, number, "column '%s' is there twice", cell[i]);
+            cs_layer_reader_diagnose(reading, number, "column '%s' appears twice", cell[i]);
         seen[field] = true;
     }
     if (header->columns < 0)
         cs_layer_reader_diagnose(reading, number,
-                                 "not a header: too many columns or a quote left open");
+                                 "invalid header: too many columns, or a quote is not closed");
     for (int i = 0; i < CS_FIELDS && reading->notes == 0; i++)
         if (!seen[i] && cs_layer_field_required((enum cs_field)i, reading->rules))
-            cs_layer_reader_diagnose(reading, number, "no column '%s'%s",
-                                     cs_layer_field_name((enum cs_field)i),
-                                     i == CS_FIELD_dtype ? "; --dtype gives all lines one" : "");
+            cs_layer_reader_diagnose(
+                reading, number, "no column '%s'%s", cs_layer_field_name((enum cs_field)i),
+                i == CS_FIELD_dtype ? ". To set one for all lines: --dtype" : "");
 }
 
 static void read_line(struct cs_layer_reader *reading, char *line, int64_t number,
@@ -82,11 +82,11 @@ static void read_line(struct cs_layer_reader *reading, char *line, int64_t numbe
     struct cs_record record = {{NULL}};
     int cells = split(line, cell);
     if (cells < 0) {
-        cs_layer_reader_diagnose(reading, number, "too many columns or a quote left open");
+        cs_layer_reader_diagnose(reading, number, "too many columns, or a quote is not closed");
         return;
     }
     if (cells != header->columns) {
-        cs_layer_reader_diagnose(reading, number, "%d columns, the header has %d", cells,
+        cs_layer_reader_diagnose(reading, number, "%d columns, but the header has %d", cells,
                                  header->columns);
         return;
     }
@@ -117,8 +117,9 @@ static bool is_whole(struct cs_layer_reader *reading, const char *line, size_t s
     if (strlen(line) + 2 < size)
         cs_layer_reader_diagnose(reading, number, "a NUL character");
     else if (strchr(line, '\r'))
-        cs_layer_reader_diagnose(reading, number,
-                                 "lines end with a carriage return alone: save it with line feeds");
+        cs_layer_reader_diagnose(
+            reading, number,
+            "lines end with a carriage return alone. Save the file with line feeds.");
     else
         return true;
     return false;

@@ -55,7 +55,7 @@ static void read_object(struct cs_layer_reader *reading, const cJSON *object, in
         } else if (cJSON_IsNumber(item) && number_text(item, text[i])) {
             record.value[i] = text[i];
         } else if (item) {
-            cs_layer_reader_diagnose(reading, number, "%s is neither a text nor a whole number",
+            cs_layer_reader_diagnose(reading, number, "%s is not a text and not a whole number",
                                      name);
             return;
         }
@@ -85,8 +85,7 @@ static void read_text(struct cs_layer_reader *reading, const char *text)
     if (is_trace(text)) {
         cs_layer_reader_diagnose(
             reading, 0,
-            "a trace for Perfetto, which option trace wrote; what is read here "
-            "is a summary: summary = json:PATH writes one");
+            "this is a trace for Perfetto, not a summary. To write a summary: --summary json:PATH");
         return;
     }
     const char *end = text;
@@ -98,13 +97,11 @@ static void read_text(struct cs_layer_reader *reading, const char *text)
     if (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "sites")))
         cs_layers_sites_read(reading, root);
     else if (!root)
-        cs_layer_reader_diagnose(reading, 0, "not JSON from line %" PRId64 " on",
+        cs_layer_reader_diagnose(reading, 0, "invalid JSON in line %" PRId64 " on",
                                  line_of(text, end));
     else if (!cJSON_IsArray(list))
         cs_layer_reader_diagnose(
-            reading, 0,
-            "neither an array of layers, an object with one as 'layers', nor a "
-            "summary");
+            reading, 0, "not a summary, an array of layers, or an object with the array 'layers'");
     else
         cJSON_ArrayForEach(object, list)
         {

@@ -104,7 +104,7 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
     if (!cJSON_IsString(name) || !*name->valuestring)
         name = member(object, "text");
     if (!cJSON_IsString(name) || !read_problem(object, reading->rules, &problem))
-        cs_layer_reader_diagnose(reading, number, "not a convolution of a summary");
+        cs_layer_reader_diagnose(reading, number, "not a convolution in the form of a summary");
     else if (!cs_layers_add(reading->layers, model, name->valuestring, number, &problem))
         cs_layer_reader_diagnose(reading, number, "out of memory");
 }
@@ -116,7 +116,7 @@ static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summar
     if (!version || cJSON_GetNumberValue(version) == (double)CS_SUMMARY_VERSION)
         return true;
     cs_layer_reader_diagnose(reading, 0,
-                             "a summary of another version; this convshim reads version %d",
+                             "the summary has another version. This convshim reads version %d.",
                              CS_SUMMARY_VERSION);
     return false;
 }

@@ -28,7 +28,7 @@ static bool read_window(const char *name, const char *text, int64_t otherwise, i
     int64_t numbers[CS_SPATIAL] = {otherwise};
     int count = text ? cs_shape_numbers(text, numbers, CS_SPATIAL) : 1;
     if (count != 1 && count != spatial)
-        return refuse_text(name, text, "one number or one a spatial dimension, as 1 or 0x1x1");
+        return refuse_text(name, text, "one number, or one per spatial dimension, such as 0x1x1");
     for (int i = 0; i < CS_SPATIAL; i++) {
         int from = i - (CS_SPATIAL - spatial);
         to[i] = from < 0 ? absent : numbers[count == 1 ? 0 : from];
@@ -61,8 +61,8 @@ static bool check_channels(const struct cs_shape *shape, int64_t per_group)
         empty = empty || shape->in[i] < 1;
     if (empty || (cs_mul(per_group, shape->groups, &channels) && channels == shape->c))
         return true;
-    cs_cli_complain("predict: the filter takes %" PRId64 " channels in each of %" PRId64
-                    " groups, the input has %" PRId64 " channels",
+    cs_cli_complain("predict: --filter: its %" PRId64 " channels times %" PRId64
+                    " groups are not the %" PRId64 " channels",
                     per_group, shape->groups, shape->c);
     return false;
 }
@@ -162,15 +162,15 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
         return -1;
     }
     if (options->cudnn) {
-        cs_cli_complain("predict: no cuDNN that can be used at --cudnn: %s", error);
+        cs_cli_complain("predict: --cudnn: no usable cuDNN: %s", error);
         return CS_CLI_USAGE;
     }
     cs_cli_complain("predict: no cuDNN found: %s", error);
     cs_cli_complain("%s", cs_find_cudnn_hint);
     if (options->engines)
         return CS_CLI_NO;
-    cs_cli_complain("what follows is an ESTIMATE by a rule of thumb, not cuDNN's answer: status 1, "
-                    "with --estimate 0");
+    cs_cli_complain("the following is an ESTIMATE by a rule of thumb, not cuDNN's result, so the "
+                    "status is 1. To accept estimates: --estimate");
     options->estimate = results->unasked = true;
     return -1;
 }
@@ -192,8 +192,7 @@ static void warn_of(const struct cs_policy *policy)
 {
     if (policy->contenders > 1)
         cs_cli_complain(
-            "predict: policy %s may choose another way to cut when it has timed some on "
-            "the GPU",
+            "predict: policy %s may choose other tiles after it has timed some on the GPU",
             policy->name);
 }
 

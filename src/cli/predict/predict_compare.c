@@ -110,7 +110,7 @@ static void print_totals(const struct totals *totals, cJSON *const answer[SIDES]
            " another workspace.\n",
            text_in(answer[0], "planned_by"), text_in(answer[1], "planned_by"),
            text_in(answer[0], "device_name"), totals->engines, totals->layers, totals->workspaces);
-    printf("Largest workspace: %s, then %s; with convshim %s, then %s.\n",
+    printf("Largest workspace: %s, then %s. With convshim: %s, then %s.\n",
            cs_table_bytes_text(text[0], totals->largest[0]),
            cs_table_bytes_text(text[1], totals->largest[1]),
            cs_table_bytes_text(text[2], totals->reported[0]),

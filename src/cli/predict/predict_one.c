@@ -17,7 +17,7 @@ void cs_predict_print_head(const struct cs_predict_results *results)
     const struct cs_ask_offer *offer = &results->prediction->offer;
     char title[CS_PREDICT_TITLE];
     if (results->options->estimate)
-        puts("ESTIMATE by a rule of thumb, not cuDNN's answer");
+        puts("ESTIMATE by a rule of thumb, not cuDNN's result");
     printf("%s\non %s, %s", cs_predict_title(&results->layers->layer->problem, title),
            results->device->title, results->vendor);
     if (results->prediction->status == CS_OK && !results->options->estimate)
@@ -34,7 +34,7 @@ static void tiling_text(const struct cs_prediction *prediction, char *text, size
         return;
     }
     if (decision->tiles == 1) {
-        snprintf(text, size, "in one piece, another engine");
+        snprintf(text, size, "untiled, on another engine");
         return;
     }
     int length =
@@ -86,8 +86,8 @@ static bool print_numbers(const struct cs_predict_results *results)
 static void print_time(const struct cs_prediction *prediction)
 {
     if (prediction->time_ratio > 0)
-        printf("\nPredicted time of the tiles: %.2f to %.2f times the untiled one. This is a model "
-               "with %g to %g us for each kernel, not measured.\n",
+        printf("\nPredicted time of the tiles: %.2f to %.2f times the untiled time (a model with "
+               "%g to %g us per kernel, not measured).\n",
                prediction->time_ratio, prediction->most_ratio, cs_cost_defaults.kernel_us,
                cs_cost_defaults.kernel_us_most);
 }
@@ -98,7 +98,7 @@ bool cs_predict_print_one(const struct cs_predict_results *results)
     char first[CS_EXPLAIN_LINE], second[CS_EXPLAIN_LINE];
     cs_predict_print_head(results);
     if (prediction->status != CS_OK) {
-        puts("cuDNN has no engine for it on this GPU.");
+        puts("cuDNN has no engine for this convolution on this GPU.");
         return true;
     }
     if (!print_numbers(results))

@@ -18,16 +18,13 @@ static const struct cs_cli_command command = {
              "       convshim predict '1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw' [options]\n"
              "       convshim predict --csv FILE | --summary FILE [options]\n"
              "       convshim predict --device list",
-    .about = "How much memory convolutions take on a GPU while they run, without convshim and "
-             "with it. Real cuDNN is\n"
-             "asked, which plans for GPUs that are not present: no GPU and no driver is needed. "
-             "Peak means input, filter,\n"
-             "output and workspace together; floor means without workspace.\n\n"
-             "Status: 0; 1 if it does not fit (--fits), if cuDNN has no engine for some of it, or "
-             "if no\n"
-             "cuDNN was found and the answer is an estimate; 2 for input not understood, or a file "
-             "that\n"
-             "cannot be written.",
+    .about = "Predicts the memory of convolutions on a GPU while they run, without and with\n"
+             "convshim. The real cuDNN plans them, for GPUs that are not installed, so no GPU\n"
+             "and no driver is needed. Peak: input, filter, output and workspace together.\n"
+             "Floor: the peak without workspace.\n\n"
+             "Status: 0; 1 if a convolution does not fit (--fits), if cuDNN has no engine for\n"
+             "one, or if no cuDNN was found and the result is an estimate; 2 if the command\n"
+             "line or a file is wrong.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
@@ -71,7 +68,7 @@ static bool take_threads(struct cs_predict_options *options, const char *value)
 static bool take_fits(struct cs_predict_options *options, const char *value)
 {
     return (cs_cli_size(value, &options->fits) && options->fits > 0) ||
-           cs_cli_refuse_value(&command, OPTION_FITS, value, "a size as 8GiB");
+           cs_cli_refuse_value(&command, OPTION_FITS, value, "a size such as 8GiB");
 }
 
 static bool take_shape(struct cs_predict_options *options, enum option option, const char *value)
@@ -169,37 +166,41 @@ static int check_options(const struct cs_predict_options *options)
     bool window = options->pad || options->stride || options->dilation || options->groups;
     if (sources == 0)
         return cs_cli_refuse(command.name,
-                             "nothing to predict: --input, --csv or --summary says what");
+                             "no convolution given. Use --input and --filter, --csv or --summary.");
     if (sources > 1)
-        return cs_cli_refuse(command.name, "only one of --input, --csv and --summary");
+        return cs_cli_refuse(command.name,
+                             "--input, --csv and --summary exclude each other: use one of them");
     bool is_text = options->input && cs_shape_is_text(options->input);
     if (is_text && (options->filter || window))
         return cs_cli_refuse(command.name,
-                             "the text of a convolution has filter and window itself");
+                             "the text of the convolution already contains --filter, --pad, "
+                             "--stride, --dilation and --groups: leave them out");
     if (options->input && !is_text && !options->filter)
-        return cs_cli_refuse(command.name, "--input needs --filter");
+        return cs_cli_refuse(command.name, "--input needs --filter, such as --filter 512x512x3x3");
     if (!options->input && (options->filter || window))
         return cs_cli_refuse(command.name,
-                             "--filter, --pad, --stride, --dilation and --groups go with --input");
+                             "--filter, --pad, --stride, --dilation and --groups need --input");
     if (options->engines && !options->input)
-        return cs_cli_refuse(command.name, "--engines goes with --input");
+        return cs_cli_refuse(command.name, "--engines needs --input");
     if (options->engines && (options->estimate || options->fits > 0))
-        return cs_cli_refuse(command.name, "--engines does not go with --%s",
+        return cs_cli_refuse(command.name, "--engines and --%s exclude each other",
                              options->estimate ? "estimate" : "fits");
     if (options->sweep && (options->engines || options->fits > 0 || options->svg))
-        return cs_cli_refuse(command.name, "--sweep does not go with --%s",
+        return cs_cli_refuse(command.name, "--sweep and --%s exclude each other",
                              options->engines    ? "engines"
                              : options->fits > 0 ? "fits"
                                                  : "svg");
     const char *from = options->csv ? options->csv : options->trace;
     if (options->other_cudnn && from && strcmp(from, "-") == 0)
-        return cs_cli_refuse(command.name, "two --cudnn: standard input can be read only once");
+        return cs_cli_refuse(command.name,
+                             "two --cudnn need a file: standard input can be read only once");
     if (options->other_cudnn &&
         (options->engines || options->sweep || options->svg || options->fits > 0))
         return cs_cli_refuse(command.name,
-                             "two --cudnn: not with --engines, --sweep, --svg or --fits");
+                             "two --cudnn exclude --engines, --sweep, --svg and --fits");
     if (options->estimate && options->cudnn)
-        return cs_cli_refuse(command.name, "only one of --cudnn and --estimate");
+        return cs_cli_refuse(command.name,
+                             "--cudnn and --estimate exclude each other: use one of them");
     return -1;
 }
 
@@ -239,9 +240,9 @@ static int read_options(int argc, char **argv, struct cs_predict_options *option
     if (operand < argc && cs_shape_is_text(argv[operand]) && !options->input)
         options->input = argv[operand++];
     if (operand < argc)
-        return cs_cli_refuse(command.name, "not an option: '%s'", argv[operand]);
+        return cs_cli_refuse(command.name, "'%s' is not an option", argv[operand]);
     if ((options->program || options->script) && !options->file)
-        return cs_cli_refuse(command.name, "--%s goes with --config",
+        return cs_cli_refuse(command.name, "--%s needs --config",
                              options->program ? "program" : "script");
     return -1;
 }

@@ -223,7 +223,7 @@ static void print_remedy(const struct cs_predict_results *results, const struct 
     const char *all = fit->unanswered > 0 ? "Everything else" : "Everything";
     cs_table_bytes_text(workspace, fit->workspace);
     if (fit->before == fit->unanswered)
-        fprintf(out, "%s fits as it is.\n", all);
+        fprintf(out, "%s fits without convshim.\n", all);
     else if (fit->possible)
         fprintf(out, "%s fits with workspace = %s (%" PRId64 "KiB) or less.\n", all, workspace,
                 fit->workspace / 1024);
@@ -244,9 +244,10 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
             size, fit->before, count, verb(fit->before), fit->after, verb(fit->after),
             cs_predict_workspace(results->options, now));
     if (fit->unanswered > 0)
-        fprintf(out,
-                "cuDNN has no engine for %zu of them on this GPU: they count as not fitting.\n",
-                fit->unanswered);
+        fprintf(
+            out,
+            "%zu of them count as not fitting, because cuDNN has no engine for them on this GPU.\n",
+            fit->unanswered);
     if (fit->unanswered < count)
         print_remedy(results, fit, out);
 }
@@ -256,8 +257,8 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
     const struct cs_predict_options *options = results->options;
     char size[CS_BYTES_TEXT];
     if (options->estimate)
-        fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's answer\n");
-    fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->device->title,
+        fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's result\n");
+    fprintf(out, "%s, %s, convshim with workspace %s, policy %s\n\n", results->device->title,
             results->vendor, cs_predict_workspace(options, size), options->config.policy.text);
 }
 
@@ -336,14 +337,15 @@ void cs_predict_print_advice(const struct cs_predict_results *results, const cha
     const struct cs_layer *layer = &results->layers->layer[worst];
     double most = results->prediction[worst].time_ratio;
     if (results->layers->count == 1)
-        fprintf(out, "%sAdvice: the limit costs %.2f times the time by the model", before, most);
+        fprintf(out, "%sAdvice: with this limit it is predicted to take %.2f times as long", before,
+                most);
     else
         fprintf(out,
-                "%sAdvice: the limit costs %zu of %zu convolutions over %.1f times the time by the "
-                "model, %s%s%s most (%.2f times)",
+                "%sAdvice: with this limit %zu of %zu convolutions are predicted to take over %.1f "
+                "times as long, most of all %s%s%s (%.2f times)",
                 before, slow, results->layers->count, SLOW, layer->model, *layer->model ? ", " : "",
                 layer->name, most);
-    fprintf(out, "; --sweep shows what larger ones cost.\n");
+    fprintf(out, ". To compare limits: --sweep\n");
 }
 
 static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,

@@ -211,10 +211,10 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
     put_text(out, results->device->title, (WIDTH - 2 * MARGIN - PEAKS) / (LARGEST * BOLD));
     fputs("</text>\n<text class=\"faint\" x=\"16\" y=\"48\">", out);
     if (results->options->estimate)
-        fputs("ESTIMATE by a rule of thumb, not cuDNN&#8217;s answer", out);
+        fputs("ESTIMATE by a rule of thumb, not cuDNN&#8217;s result", out);
     else
-        fprintf(out, "as %s plans it, not measured on a GPU", results->vendor);
-    fprintf(out, "; convshim with workspace %s, policy %s</text>\n",
+        fprintf(out, "planned by %s, not measured on a GPU", results->vendor);
+    fprintf(out, ", convshim with workspace %s, policy %s</text>\n",
             cs_predict_workspace(results->options, size), results->options->config.policy.text);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         fprintf(out,

@@ -119,8 +119,8 @@ static bool print(const struct cs_predict_results *results, const struct cs_tabl
     if (format == CS_FORMAT_JSON)
         return print_json(results, table);
     if (format == CS_FORMAT_TEXT)
-        printf("%s%s, %s; %zu convolution%s, policy %s. Times are a model, not measured.\n\n",
-               results->options->estimate ? "ESTIMATE by a rule of thumb, not cuDNN's answer\n"
+        printf("%s%s, %s, %zu convolution%s, policy %s. Times are predicted, not measured.\n\n",
+               results->options->estimate ? "ESTIMATE by a rule of thumb, not cuDNN's result\n"
                                           : "",
                results->device->title, results->vendor, results->layers->count,
                results->layers->count == 1 ? "" : "s", results->options->config.policy.text);

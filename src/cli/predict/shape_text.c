@@ -89,13 +89,14 @@ bool cs_shape_text(const char *text, struct cs_shape *shape_p, char *error, size
     char word[WORD];
     int dims;
     if (!read_head(&rest, &dims, &shape)) {
-        snprintf(error, size, "\"%s\" does not begin as 1x512x64x64 -> 512", text);
+        snprintf(error, size, "\"%s\" does not begin in the form of 1x512x64x64 -> 512", text);
         return false;
     }
     while (next_word(&rest, word))
         if (!read_word(word, dims, &shape)) {
             snprintf(error, size,
-                     "\"%s\" is none of k3x3, s1, p1, d1, g1, a data type, a layout, a direction",
+                     "\"%s\" is not allowed; allowed: k3x3, s1, p1, d1, g1, a data type, a layout, "
+                     "a direction",
                      word);
             return false;
         }

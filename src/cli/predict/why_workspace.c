@@ -151,7 +151,7 @@ static void compare_operands(const struct cs_problem *problem,
 static void put_share(struct line *line, int64_t share, int64_t left, const char *what)
 {
     char size[CS_BYTES_TEXT], rest[CS_BYTES_TEXT];
-    put(line, "%s%s for %s (without: %s)", line->used > 0 ? "; " : "",
+    put(line, "%s%s are for %s (without it: %s)", line->used > 0 ? "; " : "",
         cs_table_bytes_text(size, share), what, cs_table_bytes_text(rest, left));
 }
 
@@ -166,8 +166,8 @@ static bool put_parts(const struct cs_problem *problem, const struct cs_predicti
     if (!prediction->offer.splits || cs_problem_tensor_bytes(&result, &bytes) != CS_OK ||
         !near(left, (left + bytes / 2) / bytes * bytes) || left < bytes / 2)
         return false;
-    put(line, "%s%s for %" PRId64 " partial results in f32 of %s each (the sum is split)",
-        line->used > 0 ? "; " : "", cs_table_bytes_text(size, left), (left + bytes / 2) / bytes,
+    put(line, "%s%s for %" PRId64 " partial sums in f32 of %s each", line->used > 0 ? "; " : "",
+        cs_table_bytes_text(size, left), (left + bytes / 2) / bytes,
         cs_table_bytes_text(each, bytes));
     return true;
 }
@@ -184,7 +184,7 @@ static void put_rest(const struct cs_problem *problem, const struct cs_predictio
     put(line, "%s%s for %s", line->used > 0 ? "; " : "", cs_table_bytes_text(size, left),
         offer->winograd ? "the Winograd transform"
         : offer->fft    ? "the Fourier transform"
-                        : "the engine's own use");
+                        : "other purposes of the engine");
     if (last > left)
         put(line, " (channels-last tensors: %s)", cs_table_bytes_text(other, last));
 }

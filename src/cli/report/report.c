@@ -16,11 +16,12 @@ static const struct cs_cli_command command = {
     .name = "report",
     .usage = "convshim report [options] FILE...\n"
              "       convshim report --diff [options] FILE FILE",
-    .about = "Renders summaries that CONVSHIM_SUMMARY=json:PATH left: figures, convolutions, what "
-             "a step holds in memory,\n"
-             "what to checkpoint. Many files are the processes of one job: calls are summed, of "
-             "sizes the largest counts.\n\n"
-             "Status: 0; 1 if something cannot be written; 2 for input not understood.",
+    .about = "Shows the JSON summaries of finished runs (CONVSHIM_SUMMARY=json:PATH writes\n"
+             "them): figures, convolutions, the memory of a step, and layers to checkpoint.\n"
+             "Several files are the processes of one job: calls are added, and the largest\n"
+             "sizes are shown.\n\n"
+             "Status: 0; 1 if output cannot be written; 2 if the command line or a file is\n"
+             "wrong.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
@@ -42,9 +43,9 @@ static int choose(enum option option, const char *value, const char *const *word
     for (int i = 0; words[i]; i++)
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i > 0 ? ", " : "", words[i]);
     const char *nearest = cs_cli_nearest(value, words);
-    cs_cli_refuse(command.name, "--%s '%s': not known%s%s%s; allowed: %s", rows[option].name, value,
-                  nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-                  all);
+    cs_cli_refuse(command.name, "--%s '%s' is not allowed%s%s%s; allowed: %s", rows[option].name,
+                  value, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                  nearest ? "'?" : "", all);
     return -1;
 }
 
@@ -157,7 +158,7 @@ static int write_html(const struct cs_report *report, const char *path)
     if (!good)
         cs_cli_complain("report: %s: cannot be written: %s", path, strerror(errno));
     else if (strcmp(path, "-") != 0)
-        cs_cli_complain("report: page in %s", path);
+        cs_cli_complain("report: page written to %s", path);
     return good ? CS_CLI_OK : CS_CLI_NO;
 }
 
@@ -174,7 +175,7 @@ static bool has_table(const struct cs_report *report, const struct request *requ
             return true;
         cs_text_put(&names, "%s%s", i > 0 ? ", " : "", name);
     }
-    cs_cli_complain("report: no table '%s' here; there are: %s", request->table, list);
+    cs_cli_complain("report: this report has no table '%s'; allowed: %s", request->table, list);
     return false;
 }
 
@@ -187,7 +188,7 @@ static int run(const struct request *request, char **paths, size_t count)
         return status;
     }
     if (!build(&report, request))
-        cs_cli_complain("report: amounts beyond 63 bits, or out of memory");
+        cs_cli_complain("report: out of memory, or numbers of 64 bits and more");
     else if (!has_table(&report, request))
         status = CS_CLI_USAGE;
     else if (request->html)
@@ -207,8 +208,10 @@ int cs_cli_report(int argc, char **argv)
     if (status >= 0)
         return status;
     if (operand == argc)
-        return cs_cli_refuse(command.name, "which summary? CONVSHIM_SUMMARY=json:PATH writes one");
+        return cs_cli_refuse(
+            command.name,
+            "no summary given. To write one: convshim run --summary json:PATH -- COMMAND");
     if (request.diff && argc - operand != 2)
-        return cs_cli_refuse(command.name, "--diff takes two summaries");
+        return cs_cli_refuse(command.name, "--diff needs two summaries");
     return run(&request, argv + operand, (size_t)(argc - operand));
 }

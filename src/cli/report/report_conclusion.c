@@ -43,17 +43,21 @@ static void advise_nothing_tiled(const struct cs_run_summary *all, char *text, s
     larger_limit(all, 4, more);
     cs_table_bytes_text(largest, all->required_max);
     if (passed_for(all, "REPORT_ONLY") > 0)
-        snprintf(text, size, "Policy off only reports: policy = fit applies it.");
+        snprintf(text, size, "Policy off only reports. To tile: policy = fit.");
     else if (passed_for(all, "NO_TILING") > 0)
-        snprintf(text, size, "No tiling fits the limit: try a larger workspace%s%s.",
+        snprintf(text, size, "No tiling fits the limit. Try a larger workspace%s%s.",
                  *more ? ", as " : "", more);
     else if (passed_for(all, "PROVIDED") > 0)
-        snprintf(text, size, "The program ignores the reported size and allocates its own.");
+        snprintf(text, size,
+                 "Nothing was tiled, because the program allocates its own workspaces.");
     else if (all->required_max == 0)
         snprintf(text, size,
-                 "No convolution requires workspace (channels last, for one): nothing to save.");
+                 "Nothing was tiled, because no convolution requires workspace (common with "
+                 "channels-last tensors).");
     else
-        snprintf(text, size, "All convolutions are within the limit; the largest requires %s.",
+        snprintf(text, size,
+                 "Nothing was tiled, because no convolution requires more than the limit. The "
+                 "largest requires %s.",
                  largest);
 }
 
@@ -66,25 +70,27 @@ static void advise(const struct cs_report *report, char *text, size_t size)
     text[0] = '\0';
     larger_limit(all, 4, more);
     if (*all->bypass)
-        snprintf(text, size, "Some calls bypass convshim (%.80s): convshim doctor says more.",
+        snprintf(text, size,
+                 "Some calls bypass convshim (%.80s). To find out why: convshim doctor -- COMMAND.",
                  all->bypass);
     else if (all->tiled_calls + all->fallback + all->failed == 0)
         advise_nothing_tiled(all, text, size);
     else if (all->failed > 0)
-        snprintf(text, size, "%" PRId64 " calls failed after their first launch: please report it.",
+        snprintf(text, size,
+                 "%" PRId64 " calls failed after their first launch. Please report this.",
                  all->failed);
     else if (all->fallback > 0)
         snprintf(text, size,
                  "%" PRId64 " calls ran in one piece on the fallback plan, which is slow.",
                  all->fallback);
     else if (passed_for(all, "NO_TILING") > 0 && *more)
-        snprintf(text, size, "%" PRId64 " calls have no tiling that fits: workspace = %s may do.",
+        snprintf(text, size, "%" PRId64 " calls have no tiling that fits. Try workspace = %s.",
                  passed_for(all, "NO_TILING"), more);
     else if (all->tiled_calls > 0 && all->launches / all->tiled_calls >= MANY && *more)
-        snprintf(text, size, "%" PRId64 " tiles per call cost time: workspace = %s needs fewer.",
+        snprintf(text, size, "%" PRId64 " tiles per call take time. workspace = %s needs fewer.",
                  all->launches / all->tiled_calls, more);
     else if (anatomy->moments > 0 && anatomy->peak_after >= anatomy->peak_before)
-        snprintf(text, size, "The peak of a step is at a convolution that is not tiled.");
+        snprintf(text, size, "A convolution that is not tiled makes the peak of a step.");
 }
 
 static void add_saved(struct cs_table *table, const char *name, const char *title, int64_t before,
@@ -103,10 +109,12 @@ static void add_saved(struct cs_table *table, const char *name, const char *titl
 
 void cs_report_conclude(struct cs_report *report)
 {
-    static const struct cs_column columns[] = {
-        {"name", NULL, CS_CELL_TEXT},        {"title", "what", CS_CELL_TEXT},
-        {"saved", "saved", CS_CELL_BYTES},   {"percent", "percent", CS_CELL_COUNT},
-        {"before", "before", CS_CELL_BYTES}, {"after", "after", CS_CELL_BYTES}};
+    static const struct cs_column columns[] = {{"name", NULL, CS_CELL_TEXT},
+                                               {"title", "what", CS_CELL_TEXT},
+                                               {"saved", "saved", CS_CELL_BYTES},
+                                               {"percent", "percent", CS_CELL_COUNT},
+                                               {"before", "without convshim", CS_CELL_BYTES},
+                                               {"after", "with convshim", CS_CELL_BYTES}};
     const struct cs_run_summary *all = &report->all;
     char advice[160], step[96] = "";
     struct cs_section *section = &report->section[report->sections++];
@@ -124,6 +132,6 @@ void cs_report_conclude(struct cs_report *report)
     add_saved(&section->table, "workspace", "largest workspace", all->required_max,
               all->reported_max);
     if (report->anatomy.moments > 0)
-        add_saved(&section->table, "step", "peak of one step, of convolutions alone",
+        add_saved(&section->table, "step", "peak of one step, convolutions only",
                   report->anatomy.peak_before, report->anatomy.peak_after);
 }

@@ -11,16 +11,17 @@ static const struct figure {
 } figures[] = {
     {"calls", "convolutions", offsetof(struct cs_run_summary, calls), NULL},
     {"tiled", "tiled", offsetof(struct cs_run_summary, tiled_calls), NULL},
-    {"fallback", "run on the fallback plan", offsetof(struct cs_run_summary, fallback), NULL},
+    {"fallback", "on the fallback plan", offsetof(struct cs_run_summary, fallback), NULL},
     {"failed", "failed", offsetof(struct cs_run_summary, failed), NULL},
     {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches), NULL},
-    {"required_max", "largest workspace, before", offsetof(struct cs_run_summary, required_max),
+    {"required_max", "largest workspace without convshim",
+     offsetof(struct cs_run_summary, required_max), cs_table_bytes_text},
+    {"reported_max", "largest workspace with convshim",
+     offsetof(struct cs_run_summary, reported_max), cs_table_bytes_text},
+    {"own_peak", "peak of convshim's own scratch", offsetof(struct cs_run_summary, own_peak),
      cs_table_bytes_text},
-    {"reported_max", "largest workspace, after", offsetof(struct cs_run_summary, reported_max),
-     cs_table_bytes_text},
-    {"own_peak", "scratch of the library's own", offsetof(struct cs_run_summary, own_peak),
-     cs_table_bytes_text},
-    {"host_ns", "host time spent", offsetof(struct cs_run_summary, host_ns), cs_table_time_text},
+    {"host_ns", "host time of convshim", offsetof(struct cs_run_summary, host_ns),
+     cs_table_time_text},
 };
 
 /* With its sign; a text, as a table's numbers are none below 0. Both are from 0 to 2^63. */
@@ -105,14 +106,14 @@ static void add_sites(struct cs_report *report, const struct cs_run_summary *a,
                                                {"direction", "direction", CS_CELL_TEXT},
                                                {"calls_a", "calls, first", CS_CELL_COUNT},
                                                {"calls_b", "calls, second", CS_CELL_COUNT},
-                                               {"wanted_a", "before, first", CS_CELL_BYTES},
-                                               {"wanted_b", "before, second", CS_CELL_BYTES},
-                                               {"told_a", "after, first", CS_CELL_BYTES},
-                                               {"told_b", "after, second", CS_CELL_BYTES}};
+                                               {"wanted_a", "required, first", CS_CELL_BYTES},
+                                               {"wanted_b", "required, second", CS_CELL_BYTES},
+                                               {"told_a", "reported, first", CS_CELL_BYTES},
+                                               {"told_b", "reported, second", CS_CELL_BYTES}};
     struct cs_section *section = &report->section[report->sections++];
     *section = (struct cs_section){.name = "sites",
                                    .title = "Convolutions that differ",
-                                   .note = "-: not in that run.",
+                                   .note = "-: not in this run.",
                                    .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < a->sites; i++) {
@@ -142,7 +143,7 @@ static void add_options(struct cs_report *report, const struct cs_run_summary *a
                                                {"b", "second", CS_CELL_TEXT}};
     struct cs_section *section = &report->section[report->sections++];
     *section = (struct cs_section){
-        .name = "options", .title = "Options and surroundings that differ", .most = SIZE_MAX};
+        .name = "options", .title = "Options and environment that differ", .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < a->options; i++)
         add_option(&section->table, a->option[i].name, a->option[i].value,

@@ -35,7 +35,7 @@ static void put_tooltip(const void *state, size_t column, FILE *out)
 {
     const struct step_plot *step = state;
     char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT];
-    fprintf(out, "call %zu: %s before, %s after; ", step->call[column] + 1,
+    fprintf(out, "call %zu: %s without convshim, %s with; ", step->call[column] + 1,
             cs_table_bytes_text(before, step->plot.bytes[0][column]),
             cs_table_bytes_text(after, step->plot.bytes[1][column]));
     cs_table_html_text(site_at(step, column)->text, out);
@@ -66,7 +66,7 @@ static void put_step(const struct cs_report *report, FILE *out)
     struct step_plot step = {
         .report = report,
         .plot = {.title = "Memory over one step",
-                 .name = {"before, peak", "after, peak"},
+                 .name = {"without convshim, peak", "with convshim, peak"},
                  .tick = {"call 1", calls > 4 ? middle : NULL, calls > 1 ? last : NULL},
                  .attributes = put_attributes,
                  .tooltip = put_tooltip,

@@ -52,7 +52,7 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
     char time[CS_BYTES_TEXT];
     figure(table, "calls", "convolutions", CS_CELL_COUNT, all->calls);
     figure(table, "tiled", "  tiled", CS_CELL_COUNT, all->tiled_calls);
-    figure(table, "fallback", "  run on the fallback plan", CS_CELL_COUNT, all->fallback);
+    figure(table, "fallback", "  on the fallback plan", CS_CELL_COUNT, all->fallback);
     figure(table, "failed", "  failed", CS_CELL_COUNT, all->failed);
     for (size_t i = 0; i < all->passed_count; i++) {
         char title[160], name[96];
@@ -61,12 +61,14 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
         figure(table, name, title, CS_CELL_COUNT, all->passed[i].calls);
     }
     figure(table, "launches", "launches of tiles", CS_CELL_COUNT, all->launches);
-    figure(table, "required_max", "largest workspace, before", CS_CELL_BYTES, all->required_max);
-    figure(table, "reported_max", "largest workspace, after", CS_CELL_BYTES, all->reported_max);
-    figure(table, "own_peak", "scratch of the library's own", CS_CELL_BYTES, all->own_peak);
+    figure(table, "required_max", "largest workspace without convshim", CS_CELL_BYTES,
+           all->required_max);
+    figure(table, "reported_max", "largest workspace with convshim", CS_CELL_BYTES,
+           all->reported_max);
+    figure(table, "own_peak", "peak of convshim's own scratch", CS_CELL_BYTES, all->own_peak);
     const struct cs_value host[] = {{.text = "host_ns"},
                                     {.number = all->host_ns},
-                                    {.text = "host time spent"},
+                                    {.text = "host time of convshim"},
                                     {.text = cs_table_time_text(time, all->host_ns)}};
     cs_table_add(table, host);
 }
@@ -119,7 +121,7 @@ static void add_run(struct cs_table *table, const struct cs_run_summary *all)
     if (*text)
         figure_text(table, "options", "other options", text);
     if (*all->source)
-        figure_text(table, "source", "options are from", all->source);
+        figure_text(table, "source", "source of the options", all->source);
 }
 
 static void add_anatomy(struct cs_table *table, const struct cs_report *report)
@@ -138,8 +140,8 @@ static void add_anatomy(struct cs_table *table, const struct cs_report *report)
                                                               : "inference");
     figure(table, "step_calls", "  calls", CS_CELL_COUNT, (int64_t)anatomy->calls);
     figure(table, "layers", "  layers", CS_CELL_COUNT, anatomy->total.layers);
-    figure(table, "peak_before", "  peak, before", CS_CELL_BYTES, anatomy->peak_before);
-    figure(table, "peak_after", "  peak, after", CS_CELL_BYTES, anatomy->peak_after);
+    figure(table, "peak_before", "  peak without convshim", CS_CELL_BYTES, anatomy->peak_before);
+    figure(table, "peak_after", "  peak with convshim", CS_CELL_BYTES, anatomy->peak_after);
     figure(table, "filters", "    filters", CS_CELL_BYTES, held->filters);
     figure(table, "gradients", "    gradients of filters", CS_CELL_BYTES, held->gradients);
     figure(table, "outputs", "    outputs kept for backward", CS_CELL_BYTES, held->outputs);
@@ -162,7 +164,7 @@ static void add_figures(struct cs_report *report)
     figure_text(table, "vendor", "vendor", all->vendor);
     figure(table, "processes", "processes", CS_CELL_COUNT, all->runs);
     if (*all->bypass)
-        figure_text(table, "bypass", "not seen: calls of", all->bypass);
+        figure_text(table, "bypass", "bypassed by calls of", all->bypass);
     add_run(table, all);
     add_calls(table, all);
     add_anatomy(table, report);
@@ -170,13 +172,17 @@ static void add_figures(struct cs_report *report)
 
 static void add_processes(struct cs_report *report)
 {
-    static const struct cs_column columns[] = {
-        {"rank", "rank", CS_CELL_COUNT},          {"pid", "pid", CS_CELL_COUNT},
-        {"program", "program", CS_CELL_TEXT},     {"calls", "calls", CS_CELL_COUNT},
-        {"tiled", "tiled", CS_CELL_COUNT},        {"required_max", "before", CS_CELL_BYTES},
-        {"reported_max", "after", CS_CELL_BYTES}, {"file", NULL, CS_CELL_TEXT}};
-    struct cs_table *table = begin(report, "processes", "Processes", "Largest workspace of each.",
-                                   SIZE_MAX, columns, LENGTH(columns));
+    static const struct cs_column columns[] = {{"rank", "rank", CS_CELL_COUNT},
+                                               {"pid", "pid", CS_CELL_COUNT},
+                                               {"program", "program", CS_CELL_TEXT},
+                                               {"calls", "calls", CS_CELL_COUNT},
+                                               {"tiled", "tiled", CS_CELL_COUNT},
+                                               {"required_max", "required", CS_CELL_BYTES},
+                                               {"reported_max", "reported", CS_CELL_BYTES},
+                                               {"file", NULL, CS_CELL_TEXT}};
+    struct cs_table *table =
+        begin(report, "processes", "Processes", "Largest workspace of each process.", SIZE_MAX,
+              columns, LENGTH(columns));
     for (size_t i = 0; i < report->runs; i++) {
         const struct cs_run_summary *run = &report->run[i];
         const struct cs_value row[] = {{.number = run->rank},         {.number = run->pid},
@@ -249,13 +255,13 @@ static void add_sites(struct cs_report *report)
                                                {"fallback", NULL, CS_CELL_COUNT},
                                                {"failed", NULL, CS_CELL_COUNT},
                                                {"launches", "launches", CS_CELL_COUNT},
-                                               {"required", "before", CS_CELL_BYTES},
-                                               {"reported", "after", CS_CELL_BYTES},
+                                               {"required", "required", CS_CELL_BYTES},
+                                               {"reported", "reported", CS_CELL_BYTES},
                                                {"host_ns", NULL, CS_CELL_COUNT}};
     const struct cs_run_summary *all = &report->all;
     struct cs_table *table =
-        begin(report, "sites", "Convolutions", "Workspace of each, largest first.", MOST_ROWS,
-              columns, LENGTH(columns));
+        begin(report, "sites", "Convolutions", "Workspace of each convolution, largest first.",
+              MOST_ROWS, columns, LENGTH(columns));
     const struct cs_summary_site **sorted = calloc(all->sites + 1, sizeof *sorted);
     table->broken = !sorted;
     for (size_t i = 0; sorted && i < all->sites; i++)
@@ -281,12 +287,12 @@ static void add_layers(struct cs_report *report)
                                                {"gradients", "gradients", CS_CELL_BYTES},
                                                {"outputs", "outputs kept", CS_CELL_BYTES},
                                                {"inputs_kept", "inputs kept", CS_CELL_BYTES},
-                                               {"required", "workspace before", CS_CELL_BYTES},
-                                               {"reported", "after", CS_CELL_BYTES}};
+                                               {"required", "required", CS_CELL_BYTES},
+                                               {"reported", "reported", CS_CELL_BYTES}};
     struct cs_table *table =
         begin(report, "layers", "Anatomy of one step",
-              "Of convolutions alone: outputs of other operations and slack of the allocator are "
-              "not seen; layers that share a filter count each.",
+              "Convolutions only: without the outputs of other operations and the allocator's "
+              "overhead. Layers that share a filter are counted separately.",
               MOST_ROWS, columns, LENGTH(columns));
     for (size_t i = 0; i < report->anatomy.layers; i++) {
         const struct cs_anatomy_layer *layer = &report->anatomy.layer[i];
@@ -325,12 +331,13 @@ static void add_checkpoints(struct cs_report *report)
         {"layers", "layers", CS_CELL_COUNT},
         {"saved", "saved", CS_CELL_BYTES},
         {"flops", "operations", CS_CELL_COUNT},
-        {"bytes_per_megaflop", "bytes a million", CS_CELL_RATIO},
+        {"bytes_per_megaflop", "bytes per million", CS_CELL_RATIO},
         {"running", "saved so far", CS_CELL_BYTES},
         {"running_flops", NULL, CS_CELL_COUNT}};
-    struct cs_table *table = begin(report, "checkpoints", "What to checkpoint",
-                                   "Outputs to compute again instead of holding them, best first.",
-                                   MOST_CHECKPOINTS, columns, LENGTH(columns));
+    struct cs_table *table = begin(
+        report, "checkpoints", "Layers to checkpoint",
+        "Outputs that the backward pass can compute again instead of keeping them, best first.",
+        MOST_CHECKPOINTS, columns, LENGTH(columns));
     struct cs_anatomy_checkpoint *list = calloc(report->anatomy.layers + 1, sizeof *list);
     size_t count = list ? cs_anatomy_checkpoints(&report->anatomy, list) : 0;
     table->broken = !list;
@@ -344,8 +351,8 @@ static void add_moments(struct cs_report *report)
     static const struct cs_column columns[] = {{"call", "call", CS_CELL_COUNT},
                                                {"problem", "convolution", CS_CELL_TEXT},
                                                {"direction", "direction", CS_CELL_TEXT},
-                                               {"before", "before", CS_CELL_BYTES},
-                                               {"after", "after", CS_CELL_BYTES}};
+                                               {"before", "without convshim", CS_CELL_BYTES},
+                                               {"after", "with convshim", CS_CELL_BYTES}};
     struct cs_table *table =
         begin(report, "moments", "Memory, call by call", NULL, 0, columns, LENGTH(columns));
     for (size_t i = 0; i < report->anatomy.moments; i++) {

@@ -45,7 +45,7 @@ static int64_t whole(struct reader *reader, const cJSON *item, const char *name,
     double number = cJSON_GetNumberValue(item);
     if (!cJSON_IsNumber(item) || number != floor(number) || number > 0x1p53 ||
         number < (double)least) {
-        refuse(reader, "%s: not a whole number of at least %lld", name, (long long)least);
+        refuse(reader, "%s is not a whole number of at least %lld", name, (long long)least);
         return least;
     }
     return (int64_t)number;
@@ -78,7 +78,7 @@ static const cJSON *object_of(struct reader *reader, const cJSON *object, const 
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     if (!cJSON_IsObject(item))
-        refuse(reader, "%s: not an object", name);
+        refuse(reader, "%s is not an object", name);
     return item;
 }
 
@@ -86,7 +86,7 @@ static const cJSON *array_of(struct reader *reader, const cJSON *object, const c
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     if (!cJSON_IsArray(item))
-        refuse(reader, "%s: not an array", name);
+        refuse(reader, "%s is not an array", name);
     return item;
 }
 
@@ -129,7 +129,7 @@ static enum cs_pass read_pass(struct reader *reader, const cJSON *problem)
     for (int i = 0; i < CS_PASSES; i++)
         if (text && strcmp(text, names[i]) == 0)
             return (enum cs_pass)i;
-    refuse(reader, "direction: not forward, dgrad or wgrad");
+    refuse(reader, "direction is not forward, dgrad or wgrad");
     return CS_PASS_FORWARD;
 }
 
@@ -156,7 +156,7 @@ static void read_choice(struct reader *reader, const cJSON *from, struct cs_summ
     choice->picked = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "picked"));
     choice->score = cJSON_GetNumberValue(score);
     if (!cJSON_IsNull(score) && !cJSON_IsNumber(score))
-        refuse(reader, "score: neither a number nor null");
+        refuse(reader, "score is not a number and not null");
 }
 
 /* Summaries of the first convshims have none. */
@@ -213,7 +213,7 @@ static void read_order(struct reader *reader, const cJSON *root, struct cs_run_s
     for (item = reader->wrong ? NULL : order->child; item && !reader->wrong; item = item->next) {
         int64_t site = whole(reader, item, "order", -1);
         if (site >= (int64_t)run->sites)
-            refuse(reader, "order: there is no site %lld", (long long)site);
+            refuse(reader, "order contains the site %lld, which does not exist", (long long)site);
         run->order[run->order_count++] = site;
     }
 }
@@ -317,11 +317,13 @@ static void read_root(struct reader *reader, const cJSON *root, struct cs_run_su
 {
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "schema"));
     if (reader->list && (!root || cJSON_IsArray(root))) {
-        refuse(reader, "a trace for Perfetto, not a summary: summary = json:PATH writes one");
+        refuse(
+            reader,
+            "this is a trace for Perfetto, not a summary. To write a summary: --summary json:PATH");
         return;
     }
     if (!root) {
-        refuse(reader, "not JSON");
+        refuse(reader, "not valid JSON");
         return;
     }
     if (!schema || strcmp(schema, "convshim summary") != 0) {
@@ -330,7 +332,7 @@ static void read_root(struct reader *reader, const cJSON *root, struct cs_run_su
     }
     int64_t version = count_of(reader, root, "version");
     if (version != CS_SUMMARY_VERSION)
-        refuse(reader, "a summary of version %lld; this convshim reads version %d",
+        refuse(reader, "the summary has version %lld. This convshim reads version %d.",
                (long long)version, CS_SUMMARY_VERSION);
     read_process(reader, root, run);
     read_options(reader, root, run);

@@ -28,7 +28,9 @@ bool cs_library_options_take(struct cs_library_options *options, const char *com
         return refuse_value(command, option, value);
     if (strpbrk(value, ";\n")) {
         char name[CS_CLI_NAME];
-        cs_cli_refuse(command, "--%s: CONVSHIM_CONFIG cannot hold a value with ';' in it",
+        cs_cli_refuse(command,
+                      "--%s: the value contains a semicolon, which separates options. Set it in an "
+                      "ini file instead.",
                       cs_cli_spelling(option->name, name));
         return false;
     }

@@ -37,13 +37,15 @@ bool cs_preload_library(const char *named, char *path, size_t size, char *why, s
         return false;
     }
     if (!named && !search(path, size)) {
-        snprintf(why, why_size,
-                 LIBRARY " is neither beside this program nor where it is installed: name it "
-                         "with --library");
+        snprintf(
+            why, why_size,
+            LIBRARY
+            " is not in the folder of this program and not in ../lib. Name it: --library FILE");
         return false;
     }
     if (strpbrk(path, separators)) {
-        snprintf(why, why_size, "%s: LD_PRELOAD cannot name a path with a blank or a colon", path);
+        snprintf(why, why_size,
+                 "%s: LD_PRELOAD allows no blank and no colon in a path. Move the file.", path);
         return false;
     }
     return true;

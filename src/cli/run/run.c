@@ -40,13 +40,11 @@ static const struct cs_cli_option options[] = {
 static const struct cs_cli_command command = {
     .name = "run",
     .usage = "convshim run [options] [--] COMMAND [ARGUMENT...]",
-    .about =
-        "Runs COMMAND with the library preloaded. LD_PRELOAD is extended, never overwritten. The "
-        "library also\n"
-        "listens to NVTX ranges, for the names of convolutions, unless NVTX_INJECTION64_PATH is "
-        "set to another tool.\n\n"
-        "Status: COMMAND's own; 125 if convshim itself fails, 126 if COMMAND cannot be run,\n"
-        "127 if it is not found.",
+    .about = "Runs COMMAND with the library preloaded. LD_PRELOAD is extended, never\n"
+             "overwritten. The library also reads NVTX ranges, for the names of convolutions,\n"
+             "unless NVTX_INJECTION64_PATH is set to another tool.\n\n"
+             "Status: that of COMMAND. 125: convshim itself failed. 126: COMMAND cannot be\n"
+             "run. 127: COMMAND was not found.",
     .option = options,
     .options = sizeof options / sizeof *options,
     .stops = true,
@@ -203,7 +201,7 @@ static bool prepare(const struct request *request, const char *library, const ch
     }
     done = done && hand_on_pid(request);
     if (!done)
-        cs_cli_complain("the environment cannot be set: out of memory");
+        cs_cli_complain("out of memory, so the program was not started");
     return done;
 }
 
@@ -245,7 +243,7 @@ static int answer(const struct request *request, char **argv)
     if (request->preset && strcmp(request->preset, "list") == 0)
         return list_presets();
     if (!*argv && !request->dry && !request->print_library) {
-        cs_cli_refuse(command.name, "which program?");
+        cs_cli_refuse(command.name, "no program given. Example: convshim run -- python app.py");
         return FAILED;
     }
     if (!cs_preload_library(request->library, library, sizeof library, why, sizeof why)) {
@@ -261,9 +259,9 @@ static int answer(const struct request *request, char **argv)
         return FAILED;
     }
     if (cs_config_disabled())
-        cs_cli_complain("CONVSHIM=0 is set: the library will do nothing");
+        cs_cli_complain("CONVSHIM=0 is set, so convshim is off and the program runs unchanged");
     if (request->preset && cs_cli_variable("CONVSHIM_CONFIG"))
-        cs_cli_complain("CONVSHIM_CONFIG is set: its options come before the preset's");
+        cs_cli_complain("CONVSHIM_CONFIG is set and overrides the preset");
     if (!prepare(request, library, request->preset ? preset : NULL))
         return FAILED;
     if (!request->dry)

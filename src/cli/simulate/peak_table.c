@@ -100,8 +100,7 @@ bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline 
         rest -= block->bytes;
     }
     if (rest > 0)
-        group[groups++] =
-            (struct group){.line = "memory that is mapped, or of a pool", .bytes = rest};
+        group[groups++] = (struct group){.line = "mapped memory or memory pools", .bytes = rest};
     qsort(group, groups, sizeof *group, larger_first);
     cs_table_init(table_p, columns, COLUMNS);
     for (size_t i = 0; i < groups; i++) {

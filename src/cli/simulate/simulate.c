@@ -29,7 +29,7 @@ static void show_output(const struct cs_simulated_pair *pair)
         if (!pair->chosen[side] || cs_simulated_result_ran(result) ||
             cs_simulated_result_out_of_memory(result))
             continue;
-        cs_cli_complain("simulate: the end of what the program printed %s the library:",
+        cs_cli_complain("simulate: the last output of the program %s convshim:",
                         cs_side_names[side]);
         if (!cs_simulated_result_output(&pair->run[side], stderr))
             fputs("(nothing)\n", stderr);
@@ -94,7 +94,7 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         at += length + (at[length] == ',');
         if (answer->devices == MOST_DEVICES) {
-            cs_cli_complain("simulate: more than %d devices", MOST_DEVICES);
+            cs_cli_complain("simulate: --devices: at most %d devices are allowed", MOST_DEVICES);
             return false;
         }
         if (!cs_device_file_load(name, NULL, &answer->device[answer->devices], error)) {
@@ -104,7 +104,8 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
         answer->devices++;
     }
     if (answer->devices == 0)
-        cs_cli_complain("simulate: --devices: names no device; --device list shows all");
+        cs_cli_complain("simulate: --devices: the list is empty. To list all devices: convshim "
+                        "simulate --device list");
     return answer->devices > 0;
 }
 

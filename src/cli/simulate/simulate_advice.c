@@ -57,18 +57,16 @@ const char *cs_simulate_advice(const struct cs_simulated_program *program,
     if (!both || !wants_more(pair))
         return NULL;
     if (strncmp(program->framework, onnx, strlen(onnx)) == 0)
-        return "ONNX Runtime's arena keeps what it once had while the GPU has more, and takes more "
-               "with "
-               "convshim. A limit usually prevents that: gpu_mem_limit of its CUDA provider.";
+        return "The arena of ONNX Runtime grows more with convshim, because it keeps all memory "
+               "while the GPU has free memory. Set a limit: gpu_mem_limit of its CUDA provider.";
     if (has_expandable_segments() || strncmp(framework, pytorch, strlen(pytorch)) != 0)
         return NULL;
     bool larger = knows_smallest(pair) || !cs_simulated_result_ran(&pair->result[CS_WITH]);
-    return larger
-               ? "PyTorch's allocator divides its blocks otherwise with convshim, and needs a "
-                 "larger GPU for it. Expandable segments usually prevent that: add "
-                 "expandable_segments:True to your PYTORCH_CUDA_ALLOC_CONF."
-               : "PyTorch's allocator divides its blocks otherwise with convshim, and keeps more "
-                 "of the GPU for it while there is more. Expandable segments usually prevent "
-                 "that: add expandable_segments:True to your PYTORCH_CUDA_ALLOC_CONF. --smallest "
-                 "shows whether it needs a larger GPU.";
+    return larger ? "PyTorch's allocator fragments more with convshim here, and needs a larger "
+                    "GPU. Expandable segments usually prevent that: add expandable_segments:True "
+                    "to your PYTORCH_CUDA_ALLOC_CONF."
+                  : "PyTorch's allocator fragments more with convshim here, and holds more while "
+                    "the GPU has free memory. Expandable segments usually prevent that: add "
+                    "expandable_segments:True to your PYTORCH_CUDA_ALLOC_CONF. --smallest shows "
+                    "whether it needs a larger GPU.";
 }

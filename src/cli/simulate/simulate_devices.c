@@ -141,9 +141,9 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
     bool printed = cs_table_print(&table, format, stdout);
     cs_table_fini(&table);
     if (printed && format == CS_FORMAT_TEXT)
-        printf("\nSimulated: kernels were counted, not computed. Sizes by the cuDNN in %s.\n"
-               "A GPU's own share, 0.5 to 1.7 GB, is in no figure. Times are the convolutions', by "
-               "a model.\n",
+        printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
+               "%s.\nThe figures exclude the context on a real GPU, 0.5 to 1.7 GB. Times are "
+               "predicted, of convolutions only.\n",
                *simulation->program.folder ? simulation->program.folder
                                            : "no folder: NONE WAS FOUND");
     return printed;

@@ -97,11 +97,11 @@ static void put_plot(struct page *page, FILE *out)
     const bool framework = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].of_framework;
     char middle[64];
     struct cs_plot *plot = &page->plot;
-    snprintf(middle, sizeof middle, "by calls of convolutions, of %zu", calls_of(page));
+    snprintf(middle, sizeof middle, "by convolution calls, of %zu", calls_of(page));
     plot->title = "Memory over the run";
-    plot->note = framework ? "What the framework's tensors and workspaces were asked for at once; "
-                             "its allocator gives some of them a little more."
-                           : "What the program has of the driver.";
+    plot->note = framework ? "Memory that the framework requested for tensors and workspaces. Its "
+                             "allocator rounds sizes up, so its own peak is a little higher."
+                           : "Memory that the program holds from the driver.";
     for (int side = 0; side < CS_SIDES; side++)
         plot->name[side] = page->has[side] ? names[side] : NULL;
     plot->columns = COLUMNS;
@@ -199,10 +199,9 @@ static bool put_page(struct page *page, FILE *out)
     put_figures(page->pair, out);
     put_plot(page, out);
     bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
-    fputs(
-        "<p>Simulated: kernels were counted, not computed. A GPU's own share, its context and the "
-        "program's code on it, 0.5 to 1.7 GB, is in no figure.</p>\n",
-        out);
+    fputs("<p>Simulated: kernels were counted, not computed. The figures exclude the context and "
+          "the program's code on a real GPU, 0.5 to 1.7 GB.</p>\n",
+          out);
     cs_page_end(out);
     return good;
 }

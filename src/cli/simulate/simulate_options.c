@@ -23,20 +23,16 @@ static const struct cs_cli_command command = {
     .name = "simulate",
     .usage = "convshim simulate [options] [--] COMMAND [ARGUMENT...]\n"
              "       convshim simulate --device list",
-    .about =
-        "Runs COMMAND, unchanged, on a simulated GPU, without convshim and with it, and shows "
-        "the memory that it\n"
-        "would take there. No GPU is needed.\n\n"
-        "COMMAND really runs, twice or more, but kernels are counted, not computed: files that "
-        "it saves hold zeros.\n"
-        "They go to a private layer over the working folder, and over folders that its "
-        "arguments name, and are listed\n"
-        "at the end. Files in all other folders (home, caches, /tmp) are written as ever. "
-        "Where the system allows no\n"
-        "layer, a line says so before the first run.\n\n"
-        "What COMMAND prints is shown only if it fails.\n\n"
-        "Status: 0; 1 if COMMAND does not run (with --fits: does not fit), or no real cuDNN "
-        "planned; 2 if called\nwrongly.",
+    .about = "Runs COMMAND, unchanged, on a simulated GPU, without and with convshim, and\n"
+             "shows its memory. No GPU is needed.\n\n"
+             "COMMAND really runs, twice or more. Kernels are counted, not computed, so files\n"
+             "that it saves hold zeros. They go to a private layer over the working folder and\n"
+             "over folders that its arguments name, and are listed at the end. In other\n"
+             "folders (home, caches, /tmp) files are really written. If the system allows no\n"
+             "layer, a line reports that before the first run.\n\n"
+             "The output of COMMAND is shown only if it fails.\n\n"
+             "Status: 0; 1 if COMMAND fails (with --fits: does not fit), or no real cuDNN was\n"
+             "used; 2 if the command line is wrong.",
     .option = options,
     .options = sizeof options / sizeof *options,
     .stops = true,
@@ -55,7 +51,9 @@ static bool take_only(struct cs_simulate_options *to, const char *value)
 static bool take_library(struct cs_simulate_options *to, int index, const char *value)
 {
     if (strcmp(cs_options[index].name, "summary") == 0) {
-        cs_cli_refuse(command.name, "--summary: simulate reads it itself; --keep DIR leaves it");
+        cs_cli_refuse(
+            command.name,
+            "--summary: simulate sets this option itself. To keep the summaries: --keep DIR");
         return false;
     }
     return cs_library_options_take(&to->given, command.name, index, value);
@@ -121,10 +119,13 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     if (status >= 0)
         return status;
     if (*operand_p == argc && strcmp(to->device, "list") != 0)
-        return cs_cli_refuse(command.name, "which program?");
+        return cs_cli_refuse(command.name,
+                             "no program given. Example: convshim simulate -- python app.py");
     if (to->html && to->devices)
-        return cs_cli_refuse(command.name, "--html: a page is of one device");
+        return cs_cli_refuse(command.name,
+                             "--html draws one device: use --device instead of --devices");
     if (to->fits && to->devices)
-        return cs_cli_refuse(command.name, "--fits is asked of one device");
+        return cs_cli_refuse(command.name,
+                             "--fits checks one device: use --device instead of --devices");
     return -1;
 }

@@ -160,18 +160,17 @@ static void say_failed(const struct cs_simulated_result *result, char *text, siz
     char bytes[CS_BYTES_TEXT];
     if (result->limited)
         snprintf(text, size,
-                 "does not run: out of memory by a limit of the program's own, not the GPU's: %s",
+                 "Out of memory, because the program limits its own memory below the GPU's: %s",
                  result->refusal);
     else if (cs_simulated_result_out_of_memory(result))
         snprintf(
             text, size,
-            "does not run: short by %s when an allocation was refused last (figures: until then)",
+            "Out of memory: the last failed allocation was short by %s. The figures end there.",
             cs_table_bytes_text(bytes, result->missing_bytes));
     else if (result->status > 128)
-        snprintf(text, size, "does not run: ended by signal %d", result->status - 128);
+        snprintf(text, size, "Failed: signal %d ended the program.", result->status - 128);
     else
-        snprintf(text, size, "does not run: status %d, which is not for want of memory",
-                 result->status);
+        snprintf(text, size, "Failed with status %d, but not for lack of memory.", result->status);
 }
 
 /* How memory was, of a run that ended well or was stopped. */
@@ -180,11 +179,11 @@ static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side
 {
     const struct cs_simulated_result *result = &pair->result[side];
     if (!result->used) {
-        snprintf(text, size, "ended without a call of CUDA: there is nothing to tell");
+        snprintf(text, size, "Ended without a call of CUDA, so there are no figures.");
         return;
     }
     if (result->device_peak <= 0 && result->kernels <= 0 && result->launches <= 0) {
-        snprintf(text, size, "asked for the GPU and left it unused: it ran on the processor");
+        snprintf(text, size, "Found the GPU, but ran on the CPU. Is the model moved to cuda?");
         return;
     }
     int64_t others =
@@ -192,11 +191,11 @@ static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side
     int64_t retries = result->retries > 0 ? result->retries : 0;
     int64_t failed = result->failed >= 0 ? result->failed : result->refused;
     if (retries == 0 && failed <= 0 && others == 0)
-        snprintf(text, size, "runs as it would with memory to spare");
+        snprintf(text, size, "Runs without memory pressure.");
     else
         snprintf(text, size,
-                 "runs, but with %" PRId64 " allocation %s, %" PRId64 " failed %s and %" PRId64
-                 " %s on other engines than with memory to spare",
+                 "Runs under memory pressure: %" PRId64 " allocation %s, %" PRId64
+                 " failed %s and %" PRId64 " %s on other engines.",
                  retries, retries == 1 ? "retry" : "retries", failed > 0 ? failed : 0,
                  failed == 1 ? "allocation" : "allocations", others,
                  others == 1 ? "convolution" : "convolutions");
@@ -208,8 +207,8 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
     const struct cs_simulated_result *result = &pair->result[side];
     size_t length = 0;
     if (cs_simulated_result_stopped(result))
-        length = (size_t)snprintf(text, size, "stopped by signal %d; until then it ",
-                                  result->status - 128);
+        length = (size_t)snprintf(text, size,
+                                  "Stopped by signal %d. Until then: ", result->status - 128);
     if (!cs_simulated_result_ran(result))
         say_failed(result, text, size);
     else
@@ -217,8 +216,8 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
     length = strlen(text);
     if (result->cut_short)
         snprintf(text + length, size - length,
-                 " (the process left no report, as one that is killed or calls _exit: the figures "
-                 "are what the device noted last)");
+                 " The process was killed or called _exit, so it wrote no report. The figures are "
+                 "the last that the device stored.");
 }
 
 /* --- notes on the figures --- */
@@ -240,30 +239,33 @@ static void note(const char *format, ...)
 static void note_left_out(const struct cs_simulated_result *result)
 {
     char names[MOST_TEXT], bytes[CS_BYTES_TEXT];
-    note("Nothing was computed: %" PRId64 " kernels and %" PRId64
-         " calls of other libraries were counted.",
+    note("The simulation computes no values. It counted %" PRId64 " kernels and %" PRId64
+         " calls of other libraries.",
          result->kernels, result->library_calls);
     if (result->reads > 0) {
         bool one = result->reads == 1;
         (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
-        note("The program read %" PRId64
-             " %s never computed (%s, as zeros), and may have decided by %s: %s.",
-             result->reads, one ? "result that was" : "results that were",
+        note("The program read %" PRId64 " %s that the simulation does not compute (%s, read as "
+             "zeros). If it decides by %s, a real run may differ: %s.",
+             result->reads, one ? "result" : "results",
              cs_table_bytes_text(bytes, result->read_bytes), one ? "it" : "them", names);
     }
     if (cs_simulated_result_unknown(result, names, sizeof names) > 0)
         note("The program still depends on values that were never computed: %s.", names);
     if (cs_simulated_result_names(result, "estimated", names, sizeof names) > 0)
-        note("Sizes that only a GPU tells are estimates: %s.", names);
+        note("These sizes are estimates, because only a GPU reports them: %s.", names);
     if (cs_simulated_result_names(result, "missing", names, sizeof names) > 0)
-        note("Functions that are not simulated were called and did nothing: %s.", names);
+        note("The program called functions that are not simulated. They did nothing: %s.", names);
     /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
     if (!cs_simulated_result_ran(result) &&
         cs_simulated_result_names(result, "looked_up", names, sizeof names) > 0)
-        note("The program looked up functions of the driver that are not simulated: %s.", names);
+        note(
+            "The program looked up driver functions that are not simulated, and may need them: %s.",
+            names);
     if (result->times_asked > 0)
-        note("The program asked for times %" PRId64
-             " times, which are a model's: what it chose by them is no result.",
+        note("The program read GPU times %" PRId64
+             " times, for autotuning for example. They are predicted, so it may choose otherwise "
+             "on a GPU.",
              result->times_asked);
 }
 
@@ -271,21 +273,19 @@ static void print_notes(const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *result = any_result(pair);
     puts("\nnot in these figures");
-    note("A GPU's own share, its context and the program's code on it: 0.5 to 1.7 GB.");
+    note("The context and the program's code on a real GPU: 0.5 to 1.7 GB.");
     if (!result->used)
         return;
     note_left_out(result);
     if (was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]))
-        note(
-            "Memory was short: reserved and device peaks are what there was of it. Retries, failed "
-            "allocations and other engines show how the program fared.");
+        note("Memory was short, so the reserved and device peaks are close to the capacity. "
+             "Compare retries, failed allocations and other engines instead.");
     if (pair->chosen[CS_WITH] && strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 &&
         !cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF") && !cs_cli_variable("PYTORCH_ALLOC_CONF"))
-        note("The run with convshim has PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, as "
-             "convshim "
-             "run sets it.");
+        note("The run with convshim used PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, which "
+             "convshim run sets.");
     if (!*result->framework)
-        note("No framework reported its own peaks.");
+        note("Allocated and reserved peaks, because no framework reported any.");
 }
 
 /* --- the whole --- */
@@ -320,8 +320,8 @@ static void print_unplanned(const struct cs_simulated_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side] && !pair->result[side].planned) {
-            printf("NO REAL cuDNN PLANNED THIS: sizes are by %s, and figures may be far off.\n"
-                   "--cudnn PATH names one that plans without a GPU: 9.8 or newer.\n\n",
+            printf("NO REAL cuDNN WAS USED: the sizes are from %s, and the figures may be far "
+                   "off.\nName a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH\n\n",
                    *pair->result[side].planning ? pair->result[side].planning : "nothing");
             return;
         }
@@ -362,8 +362,8 @@ static void print_processes(const struct cs_simulated_pair *pair)
         const struct cs_simulated_result *result = &pair->result[side];
         if (!pair->chosen[side] || result->processes < 2)
             continue;
-        printf("\nprocesses   %d used the device %s convshim; all figures but the device peak are "
-               "those of %ld\n",
+        printf("\nprocesses   %d used the device %s convshim. All figures except the device peak "
+               "are from process %ld.\n",
                result->processes, cs_side_names[side], (long)result->pid);
         int64_t sum = 0;
         for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++) {
@@ -375,12 +375,12 @@ static void print_processes(const struct cs_simulated_pair *pair)
                    result->process[i].reported ? "" : ", killed or ended by _exit");
         }
         if (result->sum_is_exact)
-            printf(
-                "  the device peak is the most that they held at once; the sum of their peaks is "
-                "%s\n",
-                cs_table_bytes_text(bytes, sum));
+            printf("  The device peak is the most that they held at the same time. The sum of "
+                   "their peaks is %s.\n",
+                   cs_table_bytes_text(bytes, sum));
         else
-            puts("  the device peak is the sum of theirs: they may have held less at once");
+            puts("  The device peak is the sum of their peaks. They may have held less at the same "
+                 "time.");
     }
 }
 

@@ -91,7 +91,7 @@ static pid_t start_process(const struct cs_simulation *simulation,
     if (pid == 0)
         become(simulation, run, server);
     if (pid < 0)
-        cs_cli_complain("no process can be made: %s", strerror(errno));
+        cs_cli_complain("cannot start a process: %s", strerror(errno));
     return pid;
 }
 
@@ -143,7 +143,7 @@ static bool start_server(struct cs_simulation *simulation, const struct cs_simul
     if (!make_folder(simulation, "forked-from", run, base.folder))
         return false;
     if (!cs_fork_server_open(server)) {
-        cs_cli_complain("no socket can be had: %s", strerror(errno));
+        cs_cli_complain("cannot create a socket: %s", strerror(errno));
         return false;
     }
     snprintf(server->folder, sizeof server->folder, "%s", base.folder);
@@ -166,7 +166,8 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
         cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
     run->seconds = now();
     if (server->state == CS_FORK_SINGLE && !simulation->told_single) {
-        cs_cli_complain("%s: each run loads the program anew, since where it first uses the GPU %s",
+        cs_cli_complain("%s: every run starts the program from the beginning, which takes longer, "
+                        "because at its first use of the GPU %s",
                         simulation->title, server->reason);
         simulation->told_single = true;
     }
@@ -174,7 +175,7 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
          asked = cs_fork_server_ask(server, output, &variables);
     cs_child_variables_free(&variables);
     if (!asked)
-        cs_cli_complain("the program that runs are forked from is gone");
+        cs_cli_complain("the program ended before a run could be forked from it");
     run->pid = server->pid;
     run->state = !asked ? CS_RUN_WAITING : single ? CS_RUN_RUNNING : CS_RUN_ASKED;
     return asked;

@@ -108,7 +108,7 @@ static const char *reason_of(const cJSON *summary, const cJSON *site)
     for (size_t i = 0; id && i < sizeof reasons / sizeof *reasons; i++)
         if (strcmp(reasons[i].id, id) == 0)
             return reasons[i].text;
-    return "it is tiled, and no tiling with less is worth its time";
+    return "it is tiled, and smaller tiles would take too much time";
 }
 
 static const cJSON *site_at_peak(const struct cs_timeline *timeline, const cJSON *summary,
@@ -160,13 +160,13 @@ static void put_peak(struct text *text, const struct cs_simulated_run *run,
         const char *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text"));
         (void)cs_table_bytes_text(peak, timeline.live[cs_timeline_peak(&timeline)]);
         if (workspace * GAIN >= timeline.live[cs_timeline_peak(&timeline)])
-            put(text, "Of the %s at the peak %s are workspace of %s: %s. ", peak,
+            put(text, "The peak is %s. %s of it is the workspace of %s: %s. ", peak,
                 cs_table_bytes_text(bytes, workspace), of ? of : "a convolution",
                 reason_of(result->summary, site));
         else {
-            put(text, "The %s at the peak are tensors", peak);
+            put(text, "The peak is %s of tensors", peak);
             put_tensors(text, &timeline, result->summary);
-            put(text, ", which no tiling makes smaller. ");
+            put(text, ". Tiling cannot make tensors smaller. ");
         }
     }
     cs_timeline_fini(&timeline);
@@ -206,16 +206,17 @@ bool cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, c
     *text_p = '\0';
     if (!cs_simulated_result_ran(result)) {
         if (cs_simulated_result_out_of_memory(result) && !result->limited)
-            put(&text, "no: short by %s", cs_table_bytes_text(bytes, result->missing_bytes));
+            put(&text, "No: the last failed allocation was short by %s",
+                cs_table_bytes_text(bytes, result->missing_bytes));
         else
-            put(&text, "no: %s",
-                result->limited ? "a limit of the program's own is too small"
-                                : "it fails, but not for want of memory");
+            put(&text, "No: %s",
+                result->limited ? "the program limits its own memory to too little"
+                                : "the program fails, but not for lack of memory");
     } else if (fits) {
-        put(&text, "yes: device peak %s, no failed allocation",
+        put(&text, "Yes: device peak %s, no failed allocation",
             cs_table_bytes_text(bytes, result->device_peak));
     } else {
-        put(&text, "no: it runs, but %" PRId64 " allocation%s", failures,
+        put(&text, "No: the program runs, but %" PRId64 " allocation%s", failures,
             failures == 1 ? " fails" : "s fail");
     }
     if (fits && result->retries > 0)

@@ -50,7 +50,8 @@ static bool run_and_check(struct cs_simulation *simulation, const struct job *jo
     if (!simulation->many || !came_too_late(job, jobs))
         return true;
     if (!simulation->told_single)
-        cs_cli_complain("%s: each run loads the program anew, since it uses cuDNN before the GPU",
+        cs_cli_complain("%s: every run starts the program from the beginning, which takes longer, "
+                        "because it uses cuDNN before the GPU",
                         simulation->title);
     simulation->many = simulation->shared = false;
     for (size_t i = 0; i < jobs; i++)

@@ -164,7 +164,8 @@ static bool examine(struct search *search, struct cs_doctor *doctor, const char 
 {
     cs_doctor_examine(doctor);
     if (!*doctor->program) {
-        cs_cli_complain("%s: not found, or it cannot be run", doctor->command[0]);
+        cs_cli_complain("%s: not found, or not executable. Check its spelling and PATH.",
+                        doctor->command[0]);
         return false;
     }
     choose(search, doctor);

@@ -42,7 +42,7 @@ static bool find_device(struct cs_simulation *simulation)
         if (access(file, R_OK) == 0 && realpath(folder, simulation->device))
             return true;
     }
-    cs_cli_complain("%s: the simulated device is not installed: %s", simulation->title, folder);
+    cs_cli_complain("%s: the simulated GPU is not installed: %s", simulation->title, folder);
     return false;
 }
 
@@ -121,24 +121,24 @@ static bool make_folder(struct cs_simulation *simulation, const char *keep)
     }
     snprintf(simulation->work, sizeof simulation->work, "%s", real);
     if (keep && !is_empty(keep)) {
-        cs_cli_complain("--keep %s: the folder is not empty. Name a new one", keep);
+        cs_cli_complain("--keep %s: the folder is not empty. Name a new folder.", keep);
         simulation->work[0] = '\0';
         return false;
     }
     if (strpbrk(real, ": "))
-        cs_cli_complain("%s: LD_PRELOAD cannot name a path with a blank or a colon: set TMPDIR",
-                        real);
+        cs_cli_complain(
+            "%s: LD_PRELOAD allows no blank and no colon in a path. Set TMPDIR to another folder.",
+            real);
     return !strpbrk(real, ": ");
 }
 
 static void warn_of_writing(const struct cs_simulation *simulation)
 {
     const struct cs_layers *layers = &simulation->layers;
-    cs_cli_complain(
-        "%s: the program writes to %s itself: no private layer is possible over it (%s). "
-        "Nothing is computed, so files that it saves there hold zeros and replace what "
-        "is there. To prevent that, run a copy of the folder",
-        simulation->title, layers->folder[0], strerror(layers->error));
+    cs_cli_complain("%s: the program really writes to %s, because no private layer is possible "
+                    "over it (%s). Nothing is computed, so files that it saves there hold zeros "
+                    "and replace yours. To prevent that, run it in a copy of the folder.",
+                    simulation->title, layers->folder[0], strerror(layers->error));
 }
 
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep)

@@ -15,8 +15,8 @@ void cs_written_print(const struct cs_layers *layers, FILE *out)
     cs_layers_written(layers, &written);
     if (written.count > 0) {
         fputs("\nfiles that the program ", out);
-        fputs(*layers->area ? "wrote, in a private layer: your own are as they were\n"
-                            : "MAY HAVE REPLACED: they changed while it ran\n",
+        fputs(*layers->area ? "wrote in a private layer (your own files are unchanged)\n"
+                            : "MAY HAVE REPLACED (they changed while it ran)\n",
               out);
     }
     for (size_t i = 0; i < written.count && i < MOST_SHOWN; i++) {

@@ -17,13 +17,11 @@
 static const struct cs_cli_command command = {
     .name = "status",
     .usage = "convshim status [options] [PID]",
-    .about = "Shows what the processes of this user that ran convolutions with convshim have "
-             "counted so far, or\n"
-             "PID alone: a process is there from its first convolution to its end. Of a process "
-             "that is not\n"
-             "there it says whether it has the library loaded. The figures are in a file a process "
-             "in\n"
-             "$XDG_RUNTIME_DIR/convshim, or in /tmp/convshim-UID where there is no such place.\n\n"
+    .about = "Shows the counters of your running processes that use convshim, or those of PID.\n"
+             "A process is listed from its first convolution to its end. If PID is not listed,\n"
+             "a line reports whether it has loaded convshim. The counters are in a file for\n"
+             "each process in $XDG_RUNTIME_DIR/convshim, or in /tmp/convshim-UID if that\n"
+             "folder does not exist.\n\n"
              "Status: 0; 1 if there is no such process.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
@@ -117,16 +115,17 @@ static void explain(int64_t pid)
         cs_cli_complain("%lld: %s", (long long)pid,
                         errno == ESRCH ? "no such process" : strerror(errno));
     else if (*files.library)
-        cs_cli_complain("%lld (%s) has convshim loaded and ran no convolution yet%s",
+        cs_cli_complain("%lld (%s) has loaded convshim, but has run no convolution yet%s",
                         (long long)pid, files.program,
-                        *files.cudnn ? "" : ": it has not loaded cuDNN");
+                        *files.cudnn ? "" : ", because it has not loaded cuDNN");
     else
-        cs_cli_complain("%lld (%s) does not have convshim%s; convshim doctor --pid %lld says more",
-                        (long long)pid, files.program,
-                        cs_process_variable(pid, "CONVSHIM_RUN", run, sizeof run) && *run
-                            ? ", though convshim run has started it or what started it"
-                            : "",
-                        (long long)pid);
+        cs_cli_complain(
+            "%lld (%s) has not loaded convshim%s. To find out why: convshim doctor --pid %lld",
+            (long long)pid, files.program,
+            cs_process_variable(pid, "CONVSHIM_RUN", run, sizeof run) && *run
+                ? ", although convshim run started it or its parent"
+                : "",
+            (long long)pid);
 }
 
 /* Adds a row for each process that has counts. Returns the number of these processes. */
@@ -171,11 +170,13 @@ static int answer(const struct request *request)
         found = show(request, folder);
     }
     if (found < 0)
-        cs_cli_complain("not all could be written");
+        cs_cli_complain("standard output: not all rows could be written");
     else if (first == 0 && request->pid)
         explain(request->pid);
     else if (first == 0)
-        cs_cli_complain("no process of this user has run convolutions with convshim (%s)", folder);
+        cs_cli_complain("No running process of yours has used convshim yet (looked in %s). To "
+                        "start one: convshim run -- COMMAND",
+                        folder);
     return first > 0 && found >= 0 ? CS_CLI_OK : CS_CLI_NO;
 }
 
@@ -186,8 +187,9 @@ int cs_cli_status(int argc, char **argv)
     if (status >= 0)
         return status;
     if (operand < argc && !(request.pid = cs_process_id(argv[operand])))
-        return cs_cli_refuse(command.name, "\"%s\" is no process id", argv[operand]);
+        return cs_cli_refuse(command.name, "\"%s\" is not a process id", argv[operand]);
     if (operand + 1 < argc)
-        return cs_cli_refuse(command.name, "\"%s\": one process id at most", argv[operand + 1]);
+        return cs_cli_refuse(command.name, "\"%s\": only one process id is allowed",
+                             argv[operand + 1]);
     return answer(&request);
 }

@@ -123,8 +123,8 @@ bool cs_exposures_of_run(const struct cs_simulated_run *run,
         return false;
     bool good = true;
     if (!timeline.matched)
-        cs_cli_complain("tune: not every convolution on the device went through the library: those "
-                        "that did not are taken as they are");
+        cs_cli_complain("tune: some convolutions bypass convshim. They stay untiled. To find out "
+                        "why: convshim doctor -- COMMAND");
     good = add_calls(to, &timeline, result->summary);
     cs_timeline_fini(&timeline);
     if (!good)

@@ -82,10 +82,11 @@ bool cs_exposures_of_summary(const char *path, struct cs_exposures *to)
     cJSON *root = read_json(path);
     bool good = root && add_step(&run, cJSON_GetObjectItemCaseSensitive(root, "sites"), to);
     if (!good)
-        cs_cli_complain("tune: %s: amounts beyond 63 bits, or out of memory", path);
+        cs_cli_complain("tune: %s: out of memory, or numbers of 64 bits and more", path);
     else if (to->count == 0)
         cs_cli_complain(
-            "tune: %s: its order of calls is missing or shows no step, so no peak is known", path);
+            "tune: %s: the peak is unknown, because the order of calls is missing or shows no step",
+            path);
     cJSON_Delete(root);
     cs_summary_fini(&run);
     if (!good || to->count == 0)

@@ -42,18 +42,19 @@ static void say_rules(const struct cs_tune *tune, FILE *out)
     fprintf(out, "convshim: tune: %zu rules, %d runs.\n", cs_exposures_rules(&tune->exposures),
             tune->runs);
     fprintf(out,
-            "convshim: tune: %s peak: untiled %s, with these rules %s, with the defaults %s.\n",
+            "convshim: tune: Peak (%s): %s without convshim, %s with these rules, %s with the "
+            "defaults.\n",
             tune->allocated ? "allocated" : "device", cs_table_bytes_text(a, from->peak),
             cs_table_bytes_text(b, to->peak),
             defaults->ran ? cs_table_bytes_text(c, defaults->peak) : "-");
     fprintf(out,
-            "convshim: tune: calls tiled of %" PRId64 ": %" PRId64 " with these rules, %" PRId64
+            "convshim: tune: Calls tiled of %" PRId64 ": %" PRId64 " with these rules, %" PRId64
             " with the defaults.\n",
             to->calls, to->tiled, defaults->tiled);
     if (tune->allocated && defaults->ran && is_gain(to->reserved, defaults->reserved))
         fprintf(out,
-                "convshim: tune: The device peak is higher than with the defaults: %s, not %s. "
-                "These rules are for fewer launches; for the smallest GPU use no file.\n",
+                "convshim: tune: The device peak is higher than with the defaults: %s instead of "
+                "%s. These rules need fewer launches. For the smallest GPU, use no file.\n",
                 cs_table_bytes_text(a, to->reserved), cs_table_bytes_text(b, defaults->reserved));
 }
 
@@ -63,18 +64,18 @@ static void say_defaults(const struct cs_tune *tune, FILE *out)
     if (tune->options->fits > 0)
         fprintf(out,
                 "convshim: tune: No file is needed: with the defaults the program runs in %s "
-                "without a failed allocation, and rules %s.\n",
+                "without a failed allocation. Rules %s.\n",
                 cs_table_bytes_text(a, tune->options->fits),
-                tune->tuned.fits ? "are not faster" : "do not reach that");
+                tune->tuned.fits ? "are not faster" : "do not reach this size");
     else
         fprintf(out,
-                "convshim: tune: No file is written: %s peak %s untiled, %s with the defaults, and "
-                "rules within the price of time reach no less than %s. Run the program without a "
-                "file; --lowest looks for rules whatever they cost.\n",
+                "convshim: tune: No file is written, because rules are not better than the "
+                "defaults. Peak (%s): %s without convshim, %s with the defaults, %s with rules. "
+                "Run the program without a file, or accept more time: --lowest\n",
                 tune->allocated ? "allocated" : "device",
                 cs_table_bytes_text(a, tune->untiled.peak),
                 cs_table_bytes_text(b, tune->defaults.peak),
-                tune->tuned.ran ? cs_table_bytes_text(c, tune->tuned.peak) : "the first");
+                tune->tuned.ran ? cs_table_bytes_text(c, tune->tuned.peak) : "a failed run");
 }
 
 static void say_no_gain(const struct cs_tune *tune, FILE *out)
@@ -83,20 +84,20 @@ static void say_no_gain(const struct cs_tune *tune, FILE *out)
     const int64_t untiled = tune->options->summary ? tune->exposures.peak : tune->untiled.peak;
     (void)cs_table_bytes_text(peak, untiled);
     (void)cs_table_bytes_text(level, tune->exposures.level);
-    fputs("convshim: tune: There is nothing to gain, and no file is written. ", out);
+    fputs("convshim: tune: No file is written, because rules cannot lower the peak. ", out);
     if (!is_gain(untiled, tune->exposures.level))
         fprintf(out,
-                "Tensors make the peak: %s with all workspaces, %s without any. No option of "
-                "convshim changes that.\n",
+                "Tensors make the peak: %s with all workspaces, %s without them. convshim cannot "
+                "make tensors smaller.\n",
                 peak, level);
     else if (!tune->options->lowest)
         fprintf(out,
-                "The peak is %s, and %s without any workspace, but tiles that lower it take too "
-                "much time. --lowest accepts that.\n",
+                "The peak is %s, and %s without workspaces, but tiles that lower it take too much "
+                "time. To accept more time: --lowest\n",
                 peak, level);
     else
         fprintf(out,
-                "The peak is %s, and %s without any workspace, but cuDNN has no tiling for the "
+                "The peak is %s, and %s without workspaces, but cuDNN runs no tiles of the "
                 "convolutions that make it.\n",
                 peak, level);
 }
@@ -107,17 +108,18 @@ static void say_missed(const struct cs_tune *tune, FILE *out)
     const struct cs_tune_point *point[] = {&tune->untiled_there, &tune->defaults_there,
                                            &tune->tuned};
     char bytes[CS_BYTES_TEXT];
-    fprintf(out, "convshim: tune: Nothing makes it fit %s, and no file is written.\n",
+    fprintf(out,
+            "convshim: tune: No file is written, because no rules make the program fit into %s:\n",
             cs_table_bytes_text(bytes, tune->options->fits));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        fprintf(out, "convshim: tune: %s ", names[i]);
+        fprintf(out, "convshim: tune:   %s: ", names[i]);
         if (point[i]->ran)
-            fputs("it runs, but allocations fail.\n", out);
+            fputs("it runs, but allocations fail\n", out);
         else if (point[i]->missing_bytes > 0)
-            fprintf(out, "it does not run: short by %s.\n",
+            fprintf(out, "out of memory, short by %s\n",
                     cs_table_bytes_text(bytes, point[i]->missing_bytes));
         else
-            fputs("it does not run.\n", out);
+            fputs("it fails\n", out);
     }
 }
 
@@ -133,7 +135,7 @@ void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
         break;
     case CS_TUNE_UNTILED:
         fprintf(out,
-                "convshim: tune: No file is needed: the program runs in %s without convshim, "
+                "convshim: tune: No file is needed: the program runs in %s without convshim and "
                 "without a failed allocation.\n",
                 cs_table_bytes_text(bytes, tune->options->fits));
         break;

@@ -21,19 +21,17 @@ static const struct cs_cli_command command = {
     .name = "tune",
     .usage = "convshim tune [options] [--] COMMAND [ARGUMENT...] > convshim.ini\n"
              "       convshim tune --summary FILE > convshim.ini",
-    .about =
-        "Runs COMMAND, unchanged, on a simulated GPU a number of times, and writes an ini file "
-        "with rules for\n"
-        "those convolutions alone that make its peak. What each rule buys stands beside it.\n\n"
-        "COMMAND really runs, but kernels are counted, not computed: files that it saves hold "
-        "zeros. "
-        "They go to a\n"
-        "private layer, as those of convshim simulate do, and are listed at the end.\n\n"
-        "A file is written only if its rules lower the peak, or make COMMAND fit, and the defaults "
-        "of "
-        "the library\ndo not do as much. Otherwise a line says why, and which option would change "
-        "that.\n\n"
-        "Status: 0; 1 if COMMAND does not run, or nothing makes it fit; 2 if called wrongly.",
+    .about = "Runs COMMAND, unchanged, several times on a simulated GPU. Writes an ini file\n"
+             "with rules for the convolutions that make its peak, and a comment about the gain\n"
+             "of each rule.\n\n"
+             "COMMAND really runs. Kernels are counted, not computed, so files that it saves\n"
+             "hold zeros. They go to a private layer, as with convshim simulate, and are\n"
+             "listed at the end.\n\n"
+             "A file is written only if its rules lower the peak more than the library's\n"
+             "defaults, or make COMMAND fit and the defaults do not. Otherwise a line reports\n"
+             "why, and the option to try.\n\n"
+             "Status: 0; 1 if COMMAND fails, or no rules make it fit; 2 if the command line is\n"
+             "wrong.",
     .option = options,
     .options = OPTIONS,
     .stops = true,
@@ -64,7 +62,7 @@ static bool take(void *ctx, int option, const char *value)
         return (to->keep = value);
     case OPTION_FITS:
         return (cs_cli_size(value, &to->fits) && to->fits > 0) ||
-               cs_cli_refuse_value(&command, option, value, "a size as 8GiB");
+               cs_cli_refuse_value(&command, option, value, "a size such as 8GiB");
     case OPTION_WITHIN:
         return take_percent(value, &to->within);
     case OPTION_LOWEST:
@@ -87,8 +85,11 @@ int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *oper
     if (strcmp(to->device, "list") == 0)
         return -1;
     if (*operand_p == argc && !to->summary)
-        return cs_cli_refuse(command.name, "which program?");
+        return cs_cli_refuse(
+            command.name,
+            "no program given. Example: convshim tune -- python app.py > convshim.ini");
     if (*operand_p < argc && to->summary)
-        return cs_cli_refuse(command.name, "--summary: a program is not run besides");
+        return cs_cli_refuse(command.name,
+                             "--summary runs no program: leave out the command, or --summary");
     return -1;
 }

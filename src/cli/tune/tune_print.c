@@ -65,14 +65,14 @@ static void put_points(const struct cs_tune *tune, FILE *out)
     put_point("untiled", &tune->untiled, out);
     put_point("defaults, without a file", &tune->defaults, out);
     put_point("these rules", &tune->tuned, out);
-    fprintf(out, "# %-26s %12s\n", "held but for workspaces",
+    fprintf(out, "# %-26s %12s\n", "tensors alone",
             cs_table_bytes_text(level, tune->exposures.level));
     if (tune->options->fits > 0)
         fprintf(out,
-                "# With these rules it runs in %s without a failed allocation; without a file, by "
-                "the defaults, it %s.\n",
+                "# With these rules the program runs in %s without a failed allocation. With the "
+                "defaults it %s.\n",
                 cs_table_bytes_text(level, tune->options->fits),
-                tune->defaults_there.fits  ? "does, too"
+                tune->defaults_there.fits  ? "also does"
                 : tune->defaults_there.ran ? "runs, but allocations fail"
                                            : "does not run");
 }
@@ -86,20 +86,20 @@ static void put_head(const struct cs_tune *tune, FILE *out)
     if (!program) {
         fprintf(out, " from a summary, %s.\n", tune->options->summary);
         fprintf(out,
-                "# Its convolutions hold %s at once untiled and %s but for workspaces, by what "
-                "they read, write and keep\n# for their gradients alone: what the program holds "
-                "besides them is not known, and nothing was run.\n",
+                "# Its convolutions hold up to %s at the same time without convshim, and %s "
+                "without workspaces. This\n# counts only tensors that they read, write or keep for "
+                "their gradients. The program was not run.\n",
                 cs_table_bytes_text(bytes, tune->exposures.peak),
                 cs_table_bytes_text((char[CS_BYTES_TEXT]){0}, tune->exposures.level));
     } else {
         fprintf(out, ", by %d runs on a simulated GPU.\n", tune->runs);
         put_command(tune, out);
-        fprintf(out, "# device    %s, simulated; sizes by %s%s%s\n", tune->device->title,
+        fprintf(out, "# device    %s, simulated, sizes by %s%s%s\n", tune->device->title,
                 *program->cudnn ? program->cudnn : tune->planning, *tune->framework ? ", " : "",
                 tune->framework);
-        fputs("# It holds for these: another program, GPU or cuDNN has other convolutions and "
-              "sizes.\n",
-              out);
+        fputs(
+            "# Valid for this program, GPU and cuDNN. Others have other convolutions and sizes.\n",
+            out);
         put_points(tune, out);
     }
     fprintf(out, "\n%s", cs_tune_options_before(tune));
@@ -119,7 +119,7 @@ static void put_price(const struct cs_exposure *exposure, FILE *out)
         return;
     fputs("# ", out);
     if (exposure->bought >= 0)
-        fprintf(out, "buys %s of the peak%s", cs_table_bytes_text(bytes, exposure->bought),
+        fprintf(out, "lowers the peak by %s%s", cs_table_bytes_text(bytes, exposure->bought),
                 has_price ? " for " : "");
     if (has_price)
         fprintf(out, "%" PRId64 " more launch%s", exposure->extra_launches,
@@ -134,7 +134,8 @@ static void put_comment(const struct cs_exposure *exposure, FILE *out)
     char required[CS_BYTES_TEXT], around[CS_BYTES_TEXT];
     fprintf(out, "# %s, %" PRId64 " call%s%s%s\n", exposure->text, exposure->calls,
             exposure->calls == 1 ? "" : "s", *exposure->line ? ", " : "", exposure->line);
-    fprintf(out, "# requires %s beside %s\n", cs_table_bytes_text(required, exposure->required),
+    fprintf(out, "# requires %s of workspace while the program holds %s\n",
+            cs_table_bytes_text(required, exposure->required),
             cs_table_bytes_text(around, exposure->around));
     put_price(exposure, out);
 }
@@ -156,8 +157,8 @@ static void put_rest(const struct cs_exposure *item, size_t count, FILE *out)
         required = item[i].required < required ? item[i].required : required;
         limit = item[i].limit < limit ? item[i].limit : limit;
     }
-    fputs("\n[rule tune-rest]\n# more convolutions than there can be rules: these by size alone\n"
-          "required = ",
+    fputs("\n[rule tune-rest]\n# all other convolutions of this size, because the number of rules "
+          "is limited\nrequired = ",
           out);
     put_size(required, out);
     fputs("..\n", out);

@@ -131,16 +131,19 @@ static bool say_why_not(const struct question *question)
 {
     const struct cs_simulated_result *result = &question->result;
     if (!cs_simulated_result_ran(result)) {
-        cs_cli_complain("tune: the program does not run: status %d; the end of what it printed:",
+        cs_cli_complain("tune: the program failed with status %d. Its last output:",
                         result->status);
         if (!cs_simulated_result_output(&question->run, stderr))
             fputs("(nothing)\n", stderr);
     } else if (!result->used || result->launches <= 0) {
-        cs_cli_complain("tune: the program ran no convolution on the device");
+        cs_cli_complain(
+            "tune: the program ran no convolution on the simulated GPU. Does it use cuda?");
     } else if (!result->planned) {
-        cs_cli_complain("tune: no real cuDNN planned this (%s): --cudnn PATH", result->planning);
+        cs_cli_complain("tune: no real cuDNN was used, but %s. Name one: --cudnn PATH",
+                        result->planning);
     } else if (!result->summary) {
-        cs_cli_complain("tune: the library was not in the program");
+        cs_cli_complain(
+            "tune: the program did not load convshim. To find out why: convshim doctor -- COMMAND");
     } else {
         return true;
     }

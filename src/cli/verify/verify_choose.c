@@ -27,7 +27,7 @@ static void predict(struct cs_verification *verification, const struct cs_proble
     static struct cs_config config;
     static struct cs_rules rules;
     size_t program[count + 1];
-    char error[ERROR_BYTES] = "cuDNN does not describe this GPU";
+    char error[ERROR_BYTES] = "cuDNN returned no description of this GPU";
     cs_command_config(&config, NULL, complain, NULL);
     cs_limits_rules(&config, "", "", &rules);
     const struct cs_predictor predictor = {
@@ -45,7 +45,7 @@ static void predict(struct cs_verification *verification, const struct cs_proble
         cs_find_cudnn(verification->options->cudnn, error, sizeof error) &&
         cs_predict(&predictor, problem, count, prediction, error, sizeof error))
         return;
-    cs_cli_complain("verify: no predictions: %s", error);
+    cs_cli_complain("verify: no times are predicted: %s", error);
     memset(prediction, 0, count * sizeof *prediction);
 }
 

@@ -45,7 +45,7 @@ static bool mark(const char *names, const struct cs_layers *layers, bool *chosen
             if (is_named(&layers->layer[i], name, length))
                 found = chosen[i] = true;
         if (!found) {
-            cs_cli_complain("verify: --layers: no layer is named '%.*s'", (int)length, name);
+            cs_cli_complain("verify: --layers: the list has no layer '%.*s'", (int)length, name);
             return false;
         }
         name = name[length] == ',' ? name + length + 1 : NULL;
@@ -132,7 +132,7 @@ static void become(const struct cs_verify_options *options, const char *folder)
         memcpy(argv + 5, options->command, words * sizeof *argv);
         execv("/proc/self/exe", argv);
     }
-    cs_cli_complain("verify: convshim run: %s", strerror(errno));
+    cs_cli_complain("verify: cannot start convshim run: %s", strerror(errno));
     _exit(CS_CLI_NO);
 }
 
@@ -161,8 +161,9 @@ static bool read_summaries(const struct cs_verify_options *options, const char *
     glob_t found;
     snprintf(pattern, sizeof pattern, "%s/*.json", folder);
     if (glob(pattern, 0, NULL, &found) != 0) {
-        cs_cli_complain("verify: %s ran no convolution with convshim: convshim doctor -- %s",
-                        options->command[0], options->command[0]);
+        cs_cli_complain(
+            "verify: %s ran no convolution with convshim. To find out why: convshim doctor -- %s",
+            options->command[0], options->command[0]);
         return false;
     }
     bool good = true;

@@ -180,11 +180,11 @@ static int open_gpu(struct session *session)
 {
     char error[ERROR_BYTES];
     if (!cs_trial_find_gpu(&session->trial, &session->gpu, error, sizeof error)) {
-        cs_cli_complain("verify: no GPU: %s. Without one: convshim simulate -- COMMAND", error);
+        cs_cli_complain("verify: no GPU: %s. To simulate one: convshim simulate -- COMMAND", error);
         return CS_VERIFY_NO_GPU;
     }
     if (!cs_find_cudnn(session->options->cudnn, error, sizeof error)) {
-        cs_cli_complain("verify: no cuDNN: %s", error);
+        cs_cli_complain("verify: no cuDNN found: %s", error);
         cs_cli_complain("%s", cs_find_cudnn_hint);
         return CS_CLI_NO;
     }
@@ -316,7 +316,7 @@ int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify
     if (result == CS_CLI_OK && !read_gpu(file, gpu))
         result = CS_CLI_NO;
     if (pid < 0 || (result == CS_CLI_NO && !WIFEXITED(status)))
-        cs_cli_complain("verify: the GPU could not be described");
+        cs_cli_complain("verify: the process that queries the GPU ended abnormally");
     if (file)
         fclose(file);
     return result;

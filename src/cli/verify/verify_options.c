@@ -11,18 +11,13 @@
 static const struct cs_cli_command command = {
     .name = "verify",
     .usage = "convshim verify [options] [-- COMMAND [ARGUMENT...]]",
-    .about = "Is it safe and fast on this GPU? Runs convolutions on the GPU, untiled and as "
-             "convshim runs them, "
-             "compares\n"
-             "the results bit for bit and times both. The convolutions are those of a summary, of "
-             "a list, of a "
-             "program\n"
-             "(COMMAND is run once with the library), or about ten that come with this command. "
-             "The last line is "
-             "the\n"
-             "answer: safe and how much slower, or which convolution differs.\n\n"
-             "Status: 0 if all are equal; 1 if one differs or failed, or nothing was compared; 2 "
-             "without a GPU.",
+    .about = "Runs convolutions on this machine's GPU, without and with convshim, compares the\n"
+             "results bit for bit, and times both. The convolutions come from a summary, a\n"
+             "list, or a program (COMMAND is run once with convshim). The default is a list of\n"
+             "about ten. The last line is the result: safe and the slowdown, or the\n"
+             "convolution that differs.\n\n"
+             "Status: 0 if all are equal; 1 if one differs or failed, or if none was compared;\n"
+             "2 without a GPU.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
     .stops = true,
@@ -80,7 +75,7 @@ static bool take(void *to, int option, const char *value)
         return take_number(option, value, 1, DAY, &options->seconds);
     case OPTION_MEMORY:
         return (cs_cli_size(value, &options->memory) && options->memory > 0) ||
-               cs_cli_refuse_value(&command, option, value, "a size as 6GiB");
+               cs_cli_refuse_value(&command, option, value, "a size such as 6GiB");
     case OPTION_OUT:
         options->out = value;
         return true;
@@ -118,13 +113,14 @@ static int check(struct cs_verify_options *options, const char *library)
 {
     char why[PATH_MAX + 128];
     if ((options->summary != NULL) + (options->csv != NULL) + (options->command != NULL) > 1)
-        return cs_cli_refuse(command.name, "--summary, --csv and a COMMAND: one of them");
+        return cs_cli_refuse(command.name,
+                             "--summary, --csv and a command exclude each other: use one of them");
     if (options->layers && !options->summary && !options->csv)
-        return cs_cli_refuse(command.name, "--layers is for --csv and --summary");
+        return cs_cli_refuse(command.name, "--layers needs --csv or --summary");
     if (options->once && options->command)
-        return cs_cli_refuse(command.name, "--once is for a list, not for a COMMAND");
+        return cs_cli_refuse(command.name, "--once needs a list and excludes a command");
     if (options->dump && !options->once)
-        return cs_cli_refuse(command.name, "--dump is for --once");
+        return cs_cli_refuse(command.name, "--dump needs --once");
     if (options->once ||
         cs_preload_library(library, options->library, sizeof options->library, why, sizeof why))
         return -1;

@@ -129,12 +129,13 @@ static bool print_table(const struct cs_verification *verification)
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < verification->rows; i++)
         add_row(&table, &verification->row[i]);
-    printf("%s, cuDNN %s, convshim " CS_VERSION "; workspaces, and median times of a call\n\n",
+    printf("%s, cuDNN %s, convshim " CS_VERSION ". Times are medians of one call.\n\n",
            verification->gpu.name, verification->gpu.cudnn);
     bool good = cs_table_print(&table, CS_FORMAT_TEXT, stdout);
     cs_table_fini(&table);
     if (verification->left_out > 0)
-        printf("%zu more convolutions of the list were left out: they require less workspace.\n",
+        printf("%zu more convolutions of the list were not run, because they require less "
+               "workspace.\n",
                verification->left_out);
     return good;
 }
@@ -235,7 +236,7 @@ static const struct cs_verified *first_of(const struct cs_verification *verifica
 static void say_unsafe(const struct cs_verification *verification, const struct sums *sums,
                        const struct cs_verified *row, char *text, size_t size)
 {
-    char how[128] = "fails with convshim and runs without it";
+    char how[128] = "it fails only with convshim";
     const struct cs_difference *difference = &row->difference;
     if (row->verdict == CS_VERDICT_DIFFERS && difference->known)
         snprintf(how, sizeof how,
@@ -244,9 +245,10 @@ static void say_unsafe(const struct cs_verification *verification, const struct 
                  difference->differing, difference->elements, difference->largest,
                  difference->value);
     else if (row->verdict == CS_VERDICT_DIFFERS)
-        snprintf(how, sizeof how, "the result with convshim has other bits");
+        snprintf(how, sizeof how, "some bits of the result differ with convshim");
     snprintf(text, size,
-             "Not safe: %s: %s; %zu of %zu convolutions. Please send the file of --out.",
+             "Not safe: %s: %s. This affects %zu of %zu convolutions. Please report it with the "
+             "file of --out.",
              row->layer->name, how,
              sums->count[CS_VERDICT_DIFFERS] + sums->count[CS_VERDICT_FAILED], verification->rows);
 }
@@ -279,14 +281,13 @@ static bool answer_in_words(const struct cs_verification *verification, char *te
         return false;
     }
     if (sums.count[CS_VERDICT_EQUAL] + sums.count[CS_VERDICT_ROUNDED] == 0) {
-        snprintf(text, size, "No answer: no convolution could be compared.");
+        snprintf(text, size, "No result: no convolution could be compared.");
         return false;
     }
     if (sums.tiled == 0) {
         snprintf(text, size,
-                 "No answer: convshim tiled none of these convolutions. --workspace 64MiB makes it "
-                 "tile those that "
-                 "require more.");
+                 "No result: convshim tiled none of these convolutions. To tile those above 64 "
+                 "MiB: --workspace 64MiB");
         return false;
     }
     say_safe(verification, &sums, text, size);

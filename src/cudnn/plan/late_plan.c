@@ -187,11 +187,10 @@ static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_
     if (status == CS_OK && workspace <= late->workspace)
         made = cs_descriptor_take(&builder, plan);
     else if (status != CS_NOMEM && !atomic_exchange(&late->refused, true))
-        cs_log_capped(
-            &cap, CS_LOG_WARN,
-            "cuDNN refuses the plan of an engine that it had taken for tiles (status %d): "
-            "the convolution runs on its fallback plan",
-            (int)builder.status);
+        cs_log_capped(&cap, CS_LOG_WARN,
+                      "cuDNN could not build the plan of a tile (status %d). The convolution runs "
+                      "untiled on the slow fallback plan.",
+                      (int)builder.status);
     cs_descriptor_builder_clear(&builder);
     return made;
 }

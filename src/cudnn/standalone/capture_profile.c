@@ -95,7 +95,9 @@ bool cs_standalone_capture(char **json_p, int *bus_width_p, char *error, size_t 
     if (!text)
         text = capture_by_handle();
     if (!text) {
-        snprintf(error, size, "%s does not describe a GPU: is there one, with its driver?",
+        snprintf(error, size,
+                 "%s returned no description of a GPU. Check that a GPU and its driver are "
+                 "installed: nvidia-smi",
                  cs_standalone_file());
         return false;
     }

@@ -39,7 +39,9 @@ bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p,
                       CUDNN_TYPE_CHAR, (int64_t)strlen(profile) + 1, profile);
     cs_descriptor_finalize(&list->builder, device);
     if (list->builder.status != CUDNN_STATUS_SUCCESS) {
-        snprintf(error, size, "cuDNN does not take the profile (status %d)",
+        snprintf(error, size,
+                 "cuDNN cannot plan for this device profile (status %d). Try another --cudnn or "
+                 "--device.",
                  (int)list->builder.status);
         cs_engine_list_destroy(list);
         return false;

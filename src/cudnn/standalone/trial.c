@@ -53,7 +53,7 @@ static enum cs_trial_status judge(struct run *run, cudnnStatus_t status, const c
     if (status == CUDNN_STATUS_SUCCESS)
         return CS_TRIAL_OK;
     char text[CS_TRIAL_TEXT];
-    snprintf(text, sizeof text, "%s: status %d of cuDNN", call, (int)status);
+    snprintf(text, sizeof text, "%s: cuDNN returned status %d", call, (int)status);
     return fail(run, status / 1000 == 3 ? CS_TRIAL_REFUSED : CS_TRIAL_ERROR, text);
 }
 
@@ -107,7 +107,7 @@ static enum cs_trial_status make_plan(struct run *run, int64_t first)
 {
     return cs_trial_plan_make(run->trial, run->settings->api, run->problem, first, &run->plan)
                ? CS_TRIAL_OK
-               : fail(run, CS_TRIAL_REFUSED, "cuDNN has no engine for it");
+               : fail(run, CS_TRIAL_REFUSED, "cuDNN has no engine for this convolution");
 }
 
 /* The workspace of the plan, and all addresses. */
@@ -374,7 +374,7 @@ static enum cs_trial_status plan_and_measure(struct run *run)
     run->result->choice = run->plan.choice;
     run->result->workspace = run->plan.required;
     if (!fits(run))
-        return fail(run, CS_TRIAL_TOO_LARGE, "its tensors and workspace need more than --memory");
+        return fail(run, CS_TRIAL_TOO_LARGE, "its tensors and its workspace exceed --memory");
     status = bind(run);
     return status == CS_TRIAL_OK ? measure(run) : status;
 }
@@ -402,11 +402,11 @@ void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
     for (int i = 0; i < CS_OPERANDS; i++)
         known = known && cs_problem_tensor_span(&problem->tensor[i], &result->operand[i]) == CS_OK;
     if (!known) {
-        snprintf(result->error, sizeof result->error, "its tensors leave 64 bits");
+        snprintf(result->error, sizeof result->error, "its tensors exceed 64 bits");
         return;
     }
     if (!fits(&run))
-        result->status = fail(&run, CS_TRIAL_TOO_LARGE, "its tensors need more than --memory");
+        result->status = fail(&run, CS_TRIAL_TOO_LARGE, "its tensors exceed --memory");
     else
         result->status = make_operands(&run);
     if (result->status == CS_TRIAL_OK)

@@ -31,7 +31,8 @@ static void say_once(const char *path)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said) && cs_instance(&cs_host))
-        cs_log(CS_LOG_INFO, "%s is not the cuDNN in use: its functions are not intercepted", path);
+        cs_log(CS_LOG_INFO, "A second cuDNN is loaded, and its functions are not intercepted: %s",
+               path);
 }
 
 /* Recorded for the summary: an object that received an entry does not bypass the library, whatever

@@ -107,7 +107,7 @@ static const char *obstacle(int connection, char *text, size_t size)
         found = "another process of the program started it and continues to run";
     siginfo_t child;
     if (!found && waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0)
-        found = "it has children";
+        found = "it has child processes";
     return found;
 }
 

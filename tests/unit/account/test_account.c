@@ -481,10 +481,10 @@ static void own_scratch_is_omitted_if_unused(void)
          "own scratch       1 MiB held at most (limit 128 MiB), 1 allocation\n"},
         {{.limit = 128 * mib, .peak = mib, .handed_over = 1},
          "own scratch       1 MiB held at most (limit 128 MiB)\n"
-         "                  handed from stream to stream 1 time\n"},
+         "                  passed between streams 1 time\n"},
         {{.limit = 128 * mib, .peak = mib, .handed_over = 2},
          "own scratch       1 MiB held at most (limit 128 MiB)\n"
-         "                  handed from stream to stream 2 times\n"},
+         "                  passed between streams 2 times\n"},
         {{.limit = 4 << 20, .refused = 12},
          "own scratch       0 B held at most (limit 4 MiB)\n"
          "                  12 calls had no scratch available: raise arena or interleave.budget\n"},
@@ -610,7 +610,7 @@ static void the_summary_of_a_large_program(void)
     long_head.gate = (struct cs_summary_gate){INT64_MAX, INT64_MAX, INT64_MAX, true};
     summarise(account, &long_head);
     check_form();
-    CHECK(strstr(text, "of other convolutions, which are not listed") != NULL);
+    CHECK(strstr(text, "of other convolutions are not listed") != NULL);
     free(account);
 }
 

@@ -237,7 +237,7 @@ static void put_known(char *known, size_t size, const char *line, int64_t begun)
 static const char *const every_event[] = {
     "[",
     "{\"ph\":\"M\",\"name\":\"convshim\",\"pid\":process,\"tid\":0,\"args\":{\"version\":1,"
-    "\"clock\":\"host, monotonic; nothing is known of the device\"}},",
+    "\"clock\":\"host, monotonic, no times of the device\"}},",
     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":process,\"tid\":0,\"args\":{\"name\":"
     "\"program\"}},",
     "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":process,\"tid\":lane "

@@ -149,12 +149,12 @@ static void expect_refused(const char *a, const char *said)
 static void invalid_options_are_refused(void)
 {
     expect_refused("--devise=x",
-                   "unknown or ambiguous option '--devise'; did you mean '--device'?");
-    expect_refused("--zzzzzzz", "unknown or ambiguous option '--zzzzzzz'");
+                   "option '--devise' is unknown or ambiguous; did you mean '--device'?");
+    expect_refused("--zzzzzzz", "option '--zzzzzzz' is unknown or ambiguous");
     expect_refused("--device", "option '--device' needs a value");
     expect_refused("--quiet=1", "option '--quiet' takes no value");
     expect_refused("--help=1", "option '--help' takes no value");
-    expect_refused("--\x1b[2J", "unknown or ambiguous option '--?[2J'");
+    expect_refused("--\x1b[2J", "option '--?[2J' is unknown or ambiguous");
 }
 
 static void help_is_set_in_columns(void)
@@ -235,22 +235,21 @@ static void files_are_found_by_name(void)
     CHECK(cs_data_files_find(&files, "devices", "h200", path, 18, error));
     CHECK(!cs_data_files_find(&files, "devices", "h200", path, 17, error));
     CHECK(!cs_data_files_find(&files, "devices", "h20", path, sizeof path, error));
-    CHECK_STR(error, "unknown device 'h20'; did you mean 'h200'?; --device list shows all");
+    CHECK_STR(error, "unknown device 'h20'; did you mean 'h200'?; to list all: --device list");
     CHECK(!cs_data_files_find(&files, "devices", "zzzzzz", path, sizeof path, error));
-    CHECK_STR(error, "unknown device 'zzzzzz'; --device list shows all");
+    CHECK_STR(error, "unknown device 'zzzzzz'; to list all: --device list");
     CHECK(mkdir("empty", 0700) == 0);
     CHECK(!cs_data_files_find(&files, "empty", "h200", path, sizeof path, error));
-    CHECK_STR(error, "unknown device 'h200'; --device list shows all");
+    CHECK_STR(error, "unknown device 'h200'; to list all: --device list");
     CHECK(!cs_data_files_find(&files, "nowhere", "h200", path, sizeof path, error));
     CHECK_STR(error, "nowhere: No such file or directory");
     CHECK(!cs_data_files_find(&(struct cs_data_files){"none such", "thing", ".x", NULL}, NULL, "a",
                               path, sizeof path, error));
-    CHECK_STR(error, "the folder of things is not where the program expects it");
+    CHECK_STR(error, "the folder of things was not found. Install convshim again");
     CHECK(!cs_data_files_find(&(struct cs_data_files){"none such", "thing", ".x", "--things"}, NULL,
                               "a", path, sizeof path, error));
-    CHECK_STR(
-        error,
-        "the folder of things is not where the program expects it; --things takes the path of one");
+    CHECK_STR(error, "the folder of things was not found. Install convshim again, or give a path: "
+                     "--things FILE");
 }
 
 /* A path of PATH_MAX leaves no byte for the terminator. The kernel may refuse shorter ones. */
@@ -298,7 +297,7 @@ static void reading_a_folder_frees_everything(void)
         CHECK(!cs_data_files_list(&things, "things", &column, 1, add_one, CS_FORMAT_CSV, error));
         CHECK_INT(added, 2);
         CHECK(!cs_data_files_find(&things, "things", "twos", path, sizeof path, error));
-        CHECK_STR(error, "unknown thing 'twos'; did you mean 'two'?; --thing list shows all");
+        CHECK_STR(error, "unknown thing 'twos'; did you mean 'two'?; to list all: --thing list");
         CHECK(round == 0 || atomic_load(&heap_taken) == before); /* the first fills caches */
     }
 }

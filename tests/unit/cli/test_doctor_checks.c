@@ -315,14 +315,14 @@ static void preloaded_libraries(void)
         const char *list;
         int status;
         const char *phrase; /* after the name of the variable or file */
-    } rows[] = {{"libconvshim.so", 1, "libconvshim.so is not found"},
+    } rows[] = {{"libconvshim.so", 1, "libconvshim.so does not exist"},
                 {"lib/none.so", 0, "lib/none.so"},
-                {"lib/lookup.so", 1, "\"lib/lookup.so intercepts dlsym"},
-                {"lib/entries.so:lib/lookup.so", 1, "\"lib/entries.so intercepts cuDNN"},
-                {"lib/none.so:lib/lookup.so", 1, "\"lib/lookup.so intercepts dlsym"},
-                {"libfound.so libmissing.so", 1, "libmissing.so is not found"},
+                {"lib/lookup.so", 1, "lib/lookup.so also intercepts dlsym"},
+                {"lib/entries.so:lib/lookup.so", 1, "lib/entries.so also intercepts cuDNN"},
+                {"lib/none.so:lib/lookup.so", 1, "lib/lookup.so also intercepts dlsym"},
+                {"libfound.so libmissing.so", 1, "libmissing.so does not exist"},
                 {"lib/text.so", 1, "lib/text.so: not an ELF file"},
-                {"x:y", 1, "y is not found"}};
+                {"x:y", 1, "y does not exist"}};
     char phrase[256];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int file = 0; file < 2; file++) {

@@ -181,12 +181,12 @@ static void channels_last_is_noted(void)
     new_doctor(WORDS("prog", "--channels-last"));
     cs_doctor_layout(&doctor);
     expect_finding(CS_CHECK_layout, CS_NOTE, "--channels-last",
-                   "asks for channels_last: such tensors often need no workspace, and then there "
-                   "is nothing to save");
+                   "uses channels_last: such tensors often require no workspace, and then convshim "
+                   "saves nothing");
     new_doctor(WORDS("prog", "--other"));
     cs_doctor_layout(&doctor);
     expect_finding(CS_CHECK_layout, CS_FINE, "layout",
-                   "neither the command nor its script asks for channels_last");
+                   "the command and its script do not use channels_last");
 }
 
 static void no_library_is_reported_as_deepbind(void)
@@ -198,7 +198,7 @@ static void no_library_is_reported_as_deepbind(void)
     doctor.subjects = 1;
     cs_doctor_deepbind(&doctor);
     expect_finding(CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
-                   "nothing is known to load that way; files alone cannot prove it");
+                   "no library is known to use it, but files alone cannot prove that");
     cs_doctor_inside(&doctor);
     CHECK_INT(doctor.findings, 2);
     CHECK_INT(doctor.finding[1].severity, CS_FINE);
@@ -206,7 +206,8 @@ static void no_library_is_reported_as_deepbind(void)
     cs_doctor_inside(&doctor);
     CHECK_INT(doctor.findings, 3);
     CHECK_INT(doctor.finding[2].severity, CS_FATAL);
-    CHECK_STR(doctor.finding[2].text, "/x/libfoo.so has cuDNN linked in");
+    CHECK_STR(doctor.finding[2].text,
+              "/x/libfoo.so contains a statically linked cuDNN, which cannot be intercepted");
     doctor.subject = NULL;
     doctor.subjects = 0;
 }
@@ -258,7 +259,7 @@ static void without_a_python_no_framework_is_searched(void)
     cs_doctor_python(&doctor);
     setenv("PATH", kept, 1);
     expect_finding(CS_CHECK_python, CS_NOTE, "Python",
-                   "no python3 in PATH: PyTorch, JAX and others could not be looked for");
+                   "no python3 in PATH, so PyTorch, JAX and others were not searched");
 }
 
 static void program_of_a_command_is_the_first_finding(void)
@@ -317,7 +318,7 @@ static void ld_preload_in_a_script_is_reported(void)
     CHECK_INT(doctor.finding[1].severity, CS_WARNING);
     CHECK_STR(doctor.finding[1].subject, "-c");
     CHECK_STR(doctor.finding[1].text,
-              "sets LD_PRELOAD anew in line 1: the library is dropped there");
+              "overwrites LD_PRELOAD in line 1, so its programs run without convshim");
 }
 
 static void without_a_cudnn_there_is_no_profile_to_read(void)
@@ -400,15 +401,14 @@ static void conclusion_follows_from_the_findings(void)
     } rows[] = {
         {0, 3, 1, true, false, false, both, ".\n", false},
         {1, 2, 0, false, false, false, both, ".\n", false},
-        {0, 3, 2, true, false, false, both, ", with limits: see the warnings.\n", false},
-        {0, 3, 0, true, true, false, both, "; in channels_last there may be little to save.\n",
+        {0, 3, 2, true, false, false, both, ", with limits (see the warnings).\n", false},
+        {0, 3, 0, true, true, false, both, ", but channels_last may leave little to save.\n",
          false},
         {1, 1, 0, true, false, false, "\nPyTorch 2.15.0 with cuDNN 9.26.0 would be intercepted",
-         "; there is no GPU here: convshim simulate -- COMMAND\n", true},
+         ". There is no GPU here. To simulate one: convshim simulate -- COMMAND\n", true},
         {0, 3, 3, true, false, false, "\nThis will not work: it: no.\n", "", false},
-        {0, 1, 0, true, false, false, "\nNothing that uses cuDNN was found in this command", NULL,
-         false},
-        {0, 1, 0, false, false, false, "\nconvshim is installed; no framework", NULL, false},
+        {0, 1, 0, true, false, false, "\nNo cuDNN was found in this command", NULL, false},
+        {0, 1, 0, false, false, false, "\nconvshim is installed, but no framework", NULL, false},
         {0, 3, 3, true, false, true, "", "", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cs_doctor judge = {.subject = &subject[rows[i].first],

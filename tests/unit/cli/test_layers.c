@@ -118,11 +118,11 @@ static void wrong_lines_are_named(void)
     CHECK(!csv("layer,n,c,w,k,kw,dtype\na,1,8,9,8,3,f16\nb,1,8,9,8,30,f16\nc,1,8,9,8,3,f16\nd\n",
                &layers, &notes));
     CHECK_INT(notes.count, 2);
-    CHECK(strstr(notes.last, ":5: 1 columns, the header has 7"));
+    CHECK(strstr(notes.last, ":5: 1 columns, but the header has 7"));
     CHECK_INT(layers.count, 2);
     cs_layers_fini(&layers);
     CHECK(!csv("", &layers, &notes));
-    CHECK(strstr(notes.last, "no layer in it"));
+    CHECK(strstr(notes.last, "contains no layer"));
     cs_layers_fini(&layers);
 }
 
@@ -244,7 +244,7 @@ static void every_wrong_member_is_refused(void)
         struct notes notes;
         bool taken = read_site(wrong[i][0], wrong[i][1], &plain, &layers, &notes);
         CHECK_STR(taken ? wrong[i][1] : "", "");
-        CHECK(strstr(notes.last, "not a convolution of a summary") != NULL);
+        CHECK(strstr(notes.last, "not a convolution in the form of a summary") != NULL);
         cs_layers_fini(&layers);
     }
 }

@@ -18,7 +18,7 @@ static void one_convolution(void)
     RUN("--input", "2x64x64x64", "--filter", "64x64x3x3", "--pad", "1", "--workspace", "1MiB");
     CHECK_INT(captured_status, CS_CLI_OK);
     CHECK_STR(captured,
-              "ESTIMATE by a rule of thumb, not cuDNN's answer\n"
+              "ESTIMATE by a rule of thumb, not cuDNN's result\n"
               "2x64x64x64 -> 64 k3x3 s1 p1 f16 nchw\n"
               "on NVIDIA H100 80GB HBM3, rule of thumb\n\n"
               "           without convshim     with\n"
@@ -135,26 +135,29 @@ static void wrong_options_are_refused(void)
     static const struct {
         const char *word[MOST_WORDS], *said;
     } row[] = {
-        {{"predict"}, "nothing to predict: --input, --csv or --summary says what"},
-        {{"predict", "--csv", "a", "--input", "1x8x8x8"}, "only one of --input, --csv and"},
-        {{"predict", "--csv", "a", "--summary", "b"}, "only one of --input, --csv and --summary"},
+        {{"predict"}, "no convolution given. Use --input and --filter, --csv or --summary."},
+        {{"predict", "--csv", "a", "--input", "1x8x8x8"}, "--input, --csv and --summary exclude"},
+        {{"predict", "--csv", "a", "--summary", "b"},
+         "--input, --csv and --summary exclude each other"},
         {{"predict", "--input", "1x8x8x8"}, "--input needs --filter"},
-        {{"predict", "--csv", "a", "--filter", "8x8x3x3"}, "and --groups go with --input"},
+        {{"predict", "--csv", "a", "--filter", "8x8x3x3"}, "and --groups need --input"},
         {{"predict", "--csv", "a", "--pad", "1"}, "--filter, --pad, --stride, --dilation and"},
         {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--filter", "8x8x3x3"},
-         "the text of a convolution has filter and window itself"},
-        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--groups", "2"}, "has filter and window"},
-        {{"predict", "--csv", "a", "--engines"}, "--engines goes with --input"},
+         "the text of the convolution already contains --filter"},
+        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--groups", "2"}, "already contains --filter"},
+        {{"predict", "--csv", "a", "--engines"}, "--engines needs --input"},
         {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--estimate"},
-         "--engines does not go with --estimate"},
+         "--engines and --estimate exclude each other"},
         {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--fits", "1GiB"},
-         "--engines does not go with --fits"},
+         "--engines and --fits exclude each other"},
         {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--sweep"},
-         "--sweep does not go with --engines"},
-        {{"predict", "--csv", "a", "--sweep", "--fits", "1GiB"}, "--sweep does not go with --fits"},
-        {{"predict", "--csv", "a", "--sweep", "--svg", "b"}, "--sweep does not go with --svg"},
+         "--sweep and --engines exclude each other"},
+        {{"predict", "--csv", "a", "--sweep", "--fits", "1GiB"},
+         "--sweep and --fits exclude each other"},
+        {{"predict", "--csv", "a", "--sweep", "--svg", "b"},
+         "--sweep and --svg exclude each other"},
         {{"predict", "--csv", "a", "--estimate", "--cudnn", "b"},
-         "only one of --cudnn and --estimate"},
+         "--cudnn and --estimate exclude each other"},
         {{"predict", "--csv", "a", "--policy", "fit2"},
          "unknown policy 'fit2'; did you mean "
          "'fit'?"},
@@ -164,14 +167,14 @@ static void wrong_options_are_refused(void)
         {{"predict", "--csv", "a", "--threads", "0"}, "1 to 8"},
         {{"predict", "--csv", "a", "--threads", "9"}, "1 to 8"},
         {{"predict", "--csv", "a", "--threads", "2x2"}, "1 to 8"},
-        {{"predict", "--csv", "a", "--fits", "0"}, "a size as 8GiB"},
-        {{"predict", "--csv", "a", "--fits", "much"}, "a size as 8GiB"},
+        {{"predict", "--csv", "a", "--fits", "0"}, "a size such as 8GiB"},
+        {{"predict", "--csv", "a", "--fits", "much"}, "a size such as 8GiB"},
         {{"predict", "--csv", "a", "--dtype", "f64"}, "f32, f16 or bf16"},
         {{"predict", "--csv", "a", "--dir", "down"}, "fwd, dgrad or wgrad"},
         {{"predict", "--csv", "a", "--layout", "chwn"}, "nchw or nhwc"},
-        {{"predict", "--csv", "a", "--program", "p"}, "--program goes with --config"},
-        {{"predict", "--csv", "a", "--script", "s"}, "--script goes with --config"},
-        {{"predict", "--csv", "a", "elsewhere"}, "not an option: 'elsewhere'"},
+        {{"predict", "--csv", "a", "--program", "p"}, "--program needs --config"},
+        {{"predict", "--csv", "a", "--script", "s"}, "--script needs --config"},
+        {{"predict", "--csv", "a", "elsewhere"}, "'elsewhere' is not an option"},
         {{"predict", "--csv", "a", "--config", "none.ini"}, "none.ini: cannot be read: "},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -219,8 +222,9 @@ static void copies_have_channels_by_eights_unless_in_groups(void)
 static void profiles_of_devices(void)
 {
     static const char none[] =
-        "no device profile: deviceName, deviceVer and totalGlobalMem are needed",
-                      capability[] = "deviceVer is a compute capability times 100, as 900 for 9.0",
+        "not a device profile: deviceName, deviceVer and totalGlobalMem are required",
+                      capability[] =
+                          "deviceVer must be a compute capability times 100, such as 900 for 9.0",
                       units[] = "multiProcessorCount must be at least 1";
     static const struct {
         const char *memory, *version, *units; /* as JSON */
@@ -307,7 +311,7 @@ static void cudnn_is_queried_without_the_library(void)
                                   "--input", "2x64x64x64", "--filter", "64x64x3x3", "--cudnn",
                                   "nowhere", NULL});
     CHECK_INT(captured_status, CS_CLI_USAGE);
-    SAYS("no cuDNN that can be used at --cudnn: ");
+    SAYS("--cudnn: no usable cuDNN: ");
     CHECK_STR(switch_of_the_library(), "0");
     unsetenv("CONVSHIM");
 }

@@ -120,7 +120,7 @@ static void convolutions_that_fit_are_counted(void)
         size_t before, after, unanswered;
         bool possible;
         const char *phrase;
-    } rows[] = {{0, 0, 0, true, "fits as it is"},
+    } rows[] = {{0, 0, 0, true, "fits without convshim"},
                 {1, 0, 0, true, "1 of 3 do"},
                 {2, 1, 0, true, "3073KiB"},
                 {2, 2, 1, false, "2 of 3 do"}};

@@ -64,23 +64,25 @@ static void untiled_run_gets_its_reason(void)
     static const struct said said[] = {
         {.passed = {{other, NULL, 1}, {report_only, NULL, 3}},
          .passed_count = 2,
-         .advice = "Policy off only reports: policy = fit applies it."},
+         .advice = "Policy off only reports. To tile: policy = fit."},
         {.passed = {{no_tiling, NULL, 3}},
          .passed_count = 1,
          .workspace = "16MiB",
-         .advice = "No tiling fits the limit: try a larger workspace, as 64 MiB."},
+         .advice = "No tiling fits the limit. Try a larger workspace, as 64 MiB."},
         {.passed = {{no_tiling, NULL, 3}},
          .passed_count = 1,
          .workspace = "auto",
-         .advice = "No tiling fits the limit: try a larger workspace."},
+         .advice = "No tiling fits the limit. Try a larger workspace."},
         {.passed = {{no_tiling, NULL, 0}, {provided, NULL, 2}},
          .passed_count = 2,
-         .advice = "The program ignores the reported size and allocates its own."},
-        {.advice = "No convolution requires workspace (channels last, for one): nothing to save."},
+         .advice = "Nothing was tiled, because the program allocates its own workspaces."},
+        {.advice = "Nothing was tiled, because no convolution requires workspace (common with "
+                   "channels-last tensors)."},
         {.required = 1 << 20,
          .passed = {{other, NULL, 7}},
          .passed_count = 1,
-         .advice = "All convolutions are within the limit; the largest requires 1 MiB."},
+         .advice = "Nothing was tiled, because no convolution requires more than the limit. The "
+                   "largest requires 1 MiB."},
     };
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         check_said(&said[i]);
@@ -92,12 +94,13 @@ static void most_important_finding_is_the_advice(void)
         {.bypass = "libfoo.so",
          .tiled = 1,
          .failed = 2,
-         .advice = "Some calls bypass convshim (libfoo.so): convshim doctor says more."},
+         .advice = "Some calls bypass convshim (libfoo.so). To find out why: convshim doctor -- "
+                   "COMMAND."},
         {.tiled = 1,
          .failed = 2,
          .fallback = 3,
-         .advice = "2 calls failed after their first launch: please report it."},
-        {.failed = 1, .advice = "1 calls failed after their first launch: please report it."},
+         .advice = "2 calls failed after their first launch. Please report this."},
+        {.failed = 1, .advice = "1 calls failed after their first launch. Please report this."},
         {.fallback = 3,
          .passed = {{no_tiling, NULL, 4}},
          .passed_count = 1,
@@ -108,7 +111,7 @@ static void most_important_finding_is_the_advice(void)
          .passed = {{no_tiling, NULL, 4}},
          .passed_count = 1,
          .workspace = "1MiB",
-         .advice = "4 calls have no tiling that fits: workspace = 4 MiB may do."},
+         .advice = "4 calls have no tiling that fits. Try workspace = 4 MiB."},
     };
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         check_said(&said[i]);
@@ -125,7 +128,7 @@ static void every_mixture_of_calls(void)
                             .advice = advice};
         if (said.failed > 0)
             snprintf(advice, sizeof advice,
-                     "%d calls failed after their first launch: please report it.",
+                     "%d calls failed after their first launch. Please report this.",
                      (int)said.failed);
         else if (said.fallback > 0)
             snprintf(advice, sizeof advice,
@@ -133,8 +136,8 @@ static void every_mixture_of_calls(void)
                      (int)said.fallback);
         else if (said.tiled == 0)
             snprintf(advice, sizeof advice, "%s",
-                     "No convolution requires workspace (channels last, for one): nothing to "
-                     "save.");
+                     "Nothing was tiled, because no convolution requires workspace (common with "
+                     "channels-last tensors).");
         check_said(&said);
     }
 }
@@ -148,7 +151,7 @@ static void cost_of_tiles_is_advised(void)
          .moments = 1,
          .peak_before = 5,
          .peak_after = 5,
-         .advice = "32 tiles per call cost time: workspace = 4 MiB needs fewer."},
+         .advice = "32 tiles per call take time. workspace = 4 MiB needs fewer."},
         {.tiled = 2, .launches = 63, .workspace = "1MiB", .advice = ""},
         /* Where four times the limit is not known nothing can be named. */
         {.tiled = 2, .launches = 64, .workspace = "auto", .advice = ""},
@@ -158,7 +161,7 @@ static void cost_of_tiles_is_advised(void)
          .moments = 1,
          .peak_before = 5,
          .peak_after = 5,
-         .advice = "The peak of a step is at a convolution that is not tiled."},
+         .advice = "A convolution that is not tiled makes the peak of a step."},
         {.tiled = 2, .moments = 1, .peak_before = 5, .peak_after = 4, .advice = ""},
     };
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)

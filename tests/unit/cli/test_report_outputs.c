@@ -129,7 +129,7 @@ static void refusals(void)
     static const struct golden_answer rows[] = {
         {"report --help", 0, "--format"},
         {"report empty.json", 0, "CONVSHIM=0"},
-        {"report --format text", 2, "CONVSHIM_SUMMARY"},
+        {"report --format text", 2, "no summary given"},
         {"report --diff run.json", 2, "--diff"},
         {"report --diff run.json run.json run.json", 2, "--diff"},
         {"report --format txt run.json", 2, "'text'"},
@@ -137,7 +137,7 @@ static void refusals(void)
         {"report --table elephants run.json", 2, "--table"},
         {"report --format csv --table layers --diff run.json run.json", 2, "'layers'"},
         {"report run.json nowhere.json", 2, "nowhere.json"},
-        {"report trace.json", 2, "trace.json: a trace"},
+        {"report trace.json", 2, "trace.json: this is a trace"},
         {"report none.json", 2, "none.json"},
         {"report half.json", 2, "half.json"},
         {"report other_schema.json", 2, "other_schema.json"},
@@ -262,7 +262,7 @@ static int without_date(void *line)
 static void rules_of_a_summary(void)
 {
     static const struct golden_answer rows[] = {
-        {"tune --summary run.json --fits 1GiB", 0, "nothing to gain"},
+        {"tune --summary run.json --fits 1GiB", 0, "rules cannot lower the peak"},
         {"tune --summary other.json --within 0.1", 0, "[rule tune-2]"},
         {"tune --summary empty.json", 2, "empty.json"},
         {"tune --summary nowhere.json", 2, "nowhere.json"},

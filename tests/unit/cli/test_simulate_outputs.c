@@ -501,17 +501,16 @@ static void how_a_program_ended(void)
         int status;
         int64_t refused;
         const char *said;
-    } rows[] = {{1, 0, "does not run: status 1, which is not for want of memory"},
-                {127, 0, "does not run: status 127, which is not for want of memory"},
-                {128, 0, "does not run: status 128, which is not for want of memory"},
-                {129, 0, "does not run: ended by signal 1"},
-                {137, 0, "does not run: ended by signal 9"},
-                {1, 1,
-                 "does not run: short by 1 KiB when an allocation was refused last (figures: until "
-                 "then)"},
-                {137, 1,
-                 "does not run: short by 1 KiB when an allocation was refused last (figures: until "
-                 "then)"}};
+    } rows[] = {
+        {1, 0, "Failed with status 1, but not for lack of memory."},
+        {127, 0, "Failed with status 127, but not for lack of memory."},
+        {128, 0, "Failed with status 128, but not for lack of memory."},
+        {129, 0, "Failed: signal 1 ended the program."},
+        {137, 0, "Failed: signal 9 ended the program."},
+        {1, 1,
+         "Out of memory: the last failed allocation was short by 1 KiB. The figures end there."},
+        {137, 1,
+         "Out of memory: the last failed allocation was short by 1 KiB. The figures end there."}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[200];
         static struct cs_simulated_pair one;

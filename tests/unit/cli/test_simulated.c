@@ -76,9 +76,10 @@ static void both_sides_are_shown_with_their_difference(void)
          "  of them tiled                      -             2\n"
          "  extra launches                     -             2\n"
          "  extra reads of tiles               -         2 KiB   +50.0 %\n",
-         "\nwithout     runs as it would with memory to spare\n"
-         "with        runs as it would with memory to spare\n",
-         "  * Nothing was computed: 3 kernels and 0 calls of other libraries were counted.\n");
+         "\nwithout     Runs without memory pressure.\n"
+         "with        Runs without memory pressure.\n",
+         "  * The simulation computes no values. It counted 3 kernels and 0 calls of other "
+         "libraries.\n");
     CHECK(!strstr(captured, "allocation retries"));
     printed(CS_FORMAT_CSV);
     SAYS("figure,without,with\n", "\ndevice_peak,8388608,6291456\n", "\nconvolutions,10,10\n",
@@ -97,7 +98,7 @@ static void side_without_the_device_has_no_figures(void)
     CHECK(!strstr(captured, "with convshim\n"));
     pair.result[CS_WITHOUT].status = 128 + 9;
     printed(CS_FORMAT_TEXT);
-    SAYS("without     does not run: ended by signal 9\n");
+    SAYS("without     Failed: signal 9 ended the program.\n");
 }
 
 /* Any sign of use is one. */
@@ -118,8 +119,8 @@ static void unused_device_is_reported(void)
                                                             .launches = rows[i].launches};
         cs_simulate_verdict(&pair, CS_WITH, text, sizeof text);
         CHECK_STR(text, rows[i].used
-                            ? "runs as it would with memory to spare"
-                            : "asked for the GPU and left it unused: it ran on the processor");
+                            ? "Runs without memory pressure."
+                            : "Found the GPU, but ran on the CPU. Is the model moved to cuda?");
     }
 }
 
@@ -138,7 +139,7 @@ static void memory_pressure_is_reported(void)
                 {0, 2, 0, "0 allocation retries, 2 failed allocations"},
                 {3, -1, 2, "3 allocation retries, 2 failed allocations"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[200], wanted[200] = "runs as it would with memory to spare";
+        char text[200], wanted[200] = "Runs without memory pressure.";
         memset(&pair, 0, sizeof pair);
         pair.result[CS_WITH] = (struct cs_simulated_result){.used = true,
                                                             .planned = true,
@@ -148,8 +149,7 @@ static void memory_pressure_is_reported(void)
                                                             .refused = rows[i].refused};
         if (rows[i].said)
             snprintf(wanted, sizeof wanted,
-                     "runs, but with %s and 0 convolutions on other engines than with memory to "
-                     "spare",
+                     "Runs under memory pressure: %s and 0 convolutions on other engines.",
                      rows[i].said);
         cs_simulate_verdict(&pair, CS_WITH, text, sizeof text);
         CHECK_STR(text, wanted);
@@ -259,13 +259,13 @@ static void ini_file_of_tune_lists_the_result_of_each_way(void)
         .defaults = {.ran = true, .peak = 4 << 20, .calls = 4, .tiled = 3, .extra_launches = 7},
         .tuned = {.ran = true, .fits = true, .peak = 5 << 20}};
     output_of(write_tuned, (const char *const[]){"tune", NULL});
-    SAYS(", by 5 runs on a simulated GPU.\n", "simulated; sizes by cudnn 9.15.0\n",
+    SAYS(", by 5 runs on a simulated GPU.\n", "simulated, sizes by cudnn 9.15.0\n",
          "# untiled                           8 MiB        9 MiB         0 of 4         0 ",
          "\n# defaults, without a file          4 MiB          0 B         3 of 4         7 ",
          "\n# these rules                       5 MiB ",
-         "# held but for workspaces           3 MiB\n",
-         "# With these rules it runs in 1024 MiB without a failed allocation; without a file, by "
-         "the defaults, it does not run.\n",
+         "# tensors alone                     3 MiB\n",
+         "# With these rules the program runs in 1024 MiB without a failed allocation. With the "
+         "defaults it does not run.\n",
          "\npolicy = off\nprice = 100000\n");
 }
 
@@ -300,15 +300,15 @@ static void tune_writes_no_file_without_effect(void)
         {0, 500, 600, 600, 0, 0, FITS, CS_TUNE_RULES, "1 rules"},
         {0, 500, 600, 605, 0, 0, FITS, CS_TUNE_RULES, "1 rules"},
         {0, 500, 600, 999, 0, 0, FITS, CS_TUNE_DEFAULTS, "Run the program without a file"},
-        {0, 500, 600, 0, 0, 0, NEVER, CS_TUNE_DEFAULTS, "reach no less than the first"},
-        {0, 500, 999, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "--lowest accepts that"},
-        {0, 995, 1000, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "No option of convshim changes that"},
+        {0, 500, 600, 0, 0, 0, NEVER, CS_TUNE_DEFAULTS, "a failed run with rules"},
+        {0, 500, 999, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "To accept more time: --lowest"},
+        {0, 995, 1000, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "convshim cannot make tensors smaller"},
         {800, 500, 600, 0, FITS, FITS, NEVER, CS_TUNE_UNTILED, "without convshim"},
-        {800, 500, 600, 900, FAILS, FITS, FAILS, CS_TUNE_DEFAULTS, "rules do not reach that"},
-        {800, 500, 600, 700, FAILS, FITS, FITS, CS_TUNE_DEFAULTS, "rules are not faster"},
+        {800, 500, 600, 900, FAILS, FITS, FAILS, CS_TUNE_DEFAULTS, "Rules do not reach this size"},
+        {800, 500, 600, 700, FAILS, FITS, FITS, CS_TUNE_DEFAULTS, "Rules are not faster"},
         {800, 500, 600, 700, NEVER, FAILS, FITS, CS_TUNE_RULES, "1 rules"},
         {800, 500, 600, 700, NEVER, FAILS, NEVER, CS_TUNE_MISSED,
-         "untiled it does not run: short by"},
+         "  untiled: out of memory, short by"},
     };
     static struct cs_exposure item = {.limit = 1};
     static struct cs_tune_options options;
@@ -334,13 +334,15 @@ static void tune_of_a_summary_alone(void)
               (const char *const[]){"tune", "--summary", "tests/data/summary_training.json", NULL});
     CHECK_INT(captured_status, CS_CLI_OK);
     SAYS(" from a summary, tests/data/summary_training.json.\n"
-         "# Its convolutions hold 122 MiB at once untiled and 216 B but for workspaces,",
+         "# Its convolutions hold up to 122 MiB at the same time without convshim, and 216 B "
+         "without workspaces.",
          "[rule tune-1]\n# 1x1x2x2 -> 2 k1x1 s1 p0 f32 nchw, 1 call, stage <0>\n"
-         "# requires 100 MiB beside 76 B\ndirection = fwd\ndtype = f32\nlayout = nchw\n"
+         "# requires 100 MiB of workspace while the program holds 76 B\ndirection = fwd\ndtype = "
+         "f32\nlayout = nchw\n"
          "kernel = 1x1\nn = 1\nc = 1\nk = 2\nh = 2\nw = 2\ngroups = 1\npolicy = fit\n"
          "workspace = 64KiB\n",
          "[rule tune-2]\n# 1x2x2x2 -> 3 k1x1 s1 p0 f32 nchw, 1 call, stage <1>\n"
-         "# requires 110 MiB beside 124 B\n",
+         "# requires 110 MiB of workspace while the program holds 124 B\n",
          "[rule tune-8]\n");
     CHECK(!strstr(captured, "tune-9"));
 }

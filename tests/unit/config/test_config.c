@@ -236,7 +236,7 @@ static const char *option_names(void)
     return names;
 }
 
-#define SECTIONS "[interleave], [rule NAME]; other options stand before the first section"
+#define SECTIONS "[interleave], [rule NAME]; options without a section come first"
 
 /* A line, and the one note that it makes; one that ends with "allowed: " lists all options. */
 struct noted {
@@ -335,10 +335,10 @@ static void wrong_section_makes_one_note(void)
         {"[Rule X]", "[Rule X]: no such section, it is ignored; did you mean [rule X]?"},
         {"[rules e]", "[rules e]: no such section, it is ignored; did you mean [rule e]?"},
         {"[Rule]", "[Rule]: no such section, it is ignored; did you mean [rule NAME]?"},
-        {"[interleave] budget = 1GiB", "\"budget = 1GiB\" stands behind a section's name, ignored; "
-                                       "allowed: a line of its own"},
-        {"[rule a]\tskip = yes", "\"skip = yes\" stands behind a section's name, the rule is "
-                                 "dropped; allowed: a line of its own"},
+        {"[interleave] budget = 1GiB", "\"budget = 1GiB\" follows a section's name, ignored; "
+                                       "allowed: a separate line"},
+        {"[rule a]\tskip = yes", "\"skip = yes\" follows a section's name, the rule is "
+                                 "dropped; allowed: a separate line"},
         {"[general] x",
          "[general] x: no such section, its options are ignored; allowed: " SECTIONS},
     };
@@ -376,7 +376,7 @@ static void sections(void)
     CHECK_INT(note_count, 2);
     CHECK_STR(note(0), "FILE/test.ini:2: interleave.interleave.timeout: no such option, ignored; "
                        "did you mean interleave.timeout?");
-    CHECK_STR(note(1), "FILE/test.ini:4: interleave.timeout: set again; this value counts, not the "
+    CHECK_STR(note(1), "FILE/test.ini:4: interleave.timeout: set twice; this value replaces the "
                        "one in line 3");
     CHECK_INT(config.interleave_timeout, 7);
     load_text("[no]\ntimeout = 8\nlanes = x\n[interleave]\ntimeout = 9\n");
@@ -394,14 +394,14 @@ static void commas_between_options(void)
     load_items("workspace=1MiB,policy=off");
     CHECK_INT(note_count, 1);
     CHECK_STR(note(0), "CONVSHIM_CONFIG:1: workspace: \"1MiB,policy=off\" is not allowed, ignored; "
-                       "allowed: auto, or 1KiB to 1TiB; options are separated by ;");
+                       "allowed: auto, or 1KiB to 1TiB; separate options with ;");
     load_text("tiles = 3, lanes = 2\n");
     CHECK_INT(note_count, 1);
     CHECK_STR(note(0), "FILE/test.ini:1: tiles: \"3, lanes = 2\" is not allowed, ignored; allowed: "
-                       "1 to 1024; one option a line");
+                       "1 to 1024; write one option per line");
     load_items("rule.a.h=1,rule.a.skip=yes");
     CHECK_INT(note_count, 1);
-    CHECK(strstr(note(0), "; options are separated by ;") != NULL);
+    CHECK(strstr(note(0), "; separate options with ;") != NULL);
     load_items("tiles=3,4");
     CHECK_INT(note_count, 1);
     CHECK(strstr(note(0), "separated") == NULL);
@@ -419,10 +419,8 @@ static void the_last_of_two_values_counts(void)
 {
     load_text("tiles = 2\n\ntiles = 3\ntiles = 5\n");
     CHECK_INT(note_count, 2);
-    CHECK_STR(note(0),
-              "FILE/test.ini:3: tiles: set again; this value counts, not the one in line 1");
-    CHECK_STR(note(1),
-              "FILE/test.ini:4: tiles: set again; this value counts, not the one in line 3");
+    CHECK_STR(note(0), "FILE/test.ini:3: tiles: set twice; this value replaces the one in line 1");
+    CHECK_STR(note(1), "FILE/test.ini:4: tiles: set twice; this value replaces the one in line 3");
     CHECK_INT(config.tiles, 5);
 }
 
@@ -465,7 +463,7 @@ static void garbage_is_noted_and_capped(void)
         garbage[i] = (char)random_below(256);
     load_bytes(garbage, sizeof garbage);
     CHECK_INT(note_count, 17);
-    CHECK(strstr(note(16), "more mistakes from here on, not listed") != NULL);
+    CHECK(strstr(note(16), "further mistakes are not listed") != NULL);
     check_defaults();
     for (int i = 0; i < note_count && i < MAX_NOTES; i++) {
         for (const char *c = notes[i]; *c; c++)
@@ -488,7 +486,7 @@ static void a_huge_file_is_read_to_its_limit(void)
     memcpy(text + (1 << 20), "log = debug    \n", 16);
     load_bytes(text, size);
     CHECK_INT(note_count, 1);
-    CHECK_STR(note(0), "FILE/test.ini:65538: beyond 1 MiB, the rest is ignored");
+    CHECK_STR(note(0), "FILE/test.ini:65538: larger than 1 MiB, the rest is ignored");
     CHECK_INT(config.tiles, 3);
     CHECK_STR(config.policy.text, "off");
     CHECK_INT(config.log, CS_LOG_WARN);

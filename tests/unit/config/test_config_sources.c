@@ -10,7 +10,7 @@ static void check_unreadable(const char *path, const char *why)
     clear_environment();
     setenv("CONVSHIM_CONFIGFILE", path, 1);
     load();
-    snprintf(want, sizeof want, "%s: cannot be read: %s; options there are ignored", path, why);
+    snprintf(want, sizeof want, "%s: cannot be read: %s; its options are ignored", path, why);
     CHECK_INT(note_count, 1);
     CHECK_STR(notes[0], want);
     CHECK_STR(config.source, "");
@@ -331,7 +331,7 @@ static void options_of_the_program_override_all_others(void)
     CHECK_INT(config.tiles, 8);
     CHECK_INT(config.lanes, 3);
     CHECK_INT(note_count, 2);
-    CHECK(strstr(notes[1], "convshim_configure:4: tiles: set again"));
+    CHECK(strstr(notes[1], "convshim_configure:4: tiles: set twice"));
 }
 
 static void ranks(void)
@@ -382,10 +382,9 @@ static void budget_implies_own_scratch(void)
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
     load_items("backing=client;interleave.budget=64MiB");
     CHECK_INT(note_count, 1);
-    CHECK_STR(
-        note(0),
-        "/dev/null and CONVSHIM_CONFIG: backing: client cannot keep interleave.budget, ignored; "
-        "allowed: own");
+    CHECK_STR(note(0), "/dev/null and CONVSHIM_CONFIG: backing: client is not possible with "
+                       "interleave.budget, ignored; "
+                       "allowed: own");
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
 }
 
@@ -415,7 +414,8 @@ static void budget_overrides_the_backing_of_all_sources(void)
     load_text("backing = client\nlanes = 3\n[interleave]\nbudget = 8M\ntimeout = 5\n");
     snprintf(source, sizeof source, "%s", path_of("test.ini"));
     snprintf(want, sizeof want,
-             "%s: backing: client cannot keep interleave.budget, ignored; allowed: own", source);
+             "%s: backing: client is not possible with interleave.budget, ignored; allowed: own",
+             source);
     CHECK_INT(note_count, 1);
     CHECK_STR(notes[0], want);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
@@ -437,10 +437,11 @@ static void budget_overrides_the_backing_of_all_sources(void)
     load_text("[interleave]\nbudget = 8M\n");
     setenv("CONVSHIM_CONFIG", "backing=client", 1);
     load();
-    snprintf(want, sizeof want,
-             "%s and CONVSHIM_CONFIG: backing: client cannot keep interleave.budget, ignored; "
-             "allowed: own",
-             source);
+    snprintf(
+        want, sizeof want,
+        "%s and CONVSHIM_CONFIG: backing: client is not possible with interleave.budget, ignored; "
+        "allowed: own",
+        source);
     CHECK_INT(note_count, 1);
     CHECK_STR(notes[0], want);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);

@@ -234,7 +234,7 @@ static void number_of_notes_is_limited(void)
         cs_diagnostics_note(&load, "note %d", i);
         CHECK_INT(notes, i < 17 ? i : 17);
     }
-    CHECK_STR(noted, "s: more mistakes from here on, not listed");
+    CHECK_STR(noted, "s: further mistakes are not listed");
 }
 
 static void notes_name_their_place(void)
@@ -254,8 +254,8 @@ static void notes_name_their_place(void)
         const char *value, *want;
         int line;
         bool file;
-    } rows[] = {{"1,b=2", "; options are separated by ;", 1, false},
-                {"1,b=2", "; one option a line", 1, true},
+    } rows[] = {{"1,b=2", "; separate options with ;", 1, false},
+                {"1,b=2", "; write one option per line", 1, true},
                 {"1,b=2", "", 0, true},
                 {"1=b,2", "", 1, true},
                 {"1", "", 1, true}};

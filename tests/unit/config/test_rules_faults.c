@@ -47,7 +47,7 @@ static void a_fault_drops_its_rule_whole(void)
         {"tiles = 0", "tiles: \"0\" is not allowed"},
         {"lanes = 9", "lanes: \"9\" is not allowed"},
         {"skip = maybe", "skip: \"maybe\" is not allowed, the rule is dropped; allowed: yes, no"},
-        {"skip = no", "skip: set again, the rule is dropped; allowed: once"},
+        {"skip = no", "skip: set twice, the rule is dropped; allowed: once"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char text[512], want[256];
@@ -90,7 +90,7 @@ static void every_fault_of_a_rule_is_named(void)
     CHECK(strstr(note(0), "FILE/test.ini:2: rule a: h: \"10..2\" is not allowed") == note(0));
     CHECK(strstr(note(1), "FILE/test.ini:3: rule a: kernel: \"3x\" is not allowed") == note(1));
     CHECK(strstr(note(2), "FILE/test.ini:5: rule a: colour: no such key") == note(2));
-    CHECK(strstr(note(3), "FILE/test.ini:7: rule a: n: set again") == note(3));
+    CHECK(strstr(note(3), "FILE/test.ini:7: rule a: n: set twice") == note(3));
     CHECK_INT(config.rules.count, 1);
     CHECK_STR(config.rules.rule[0].name, "b");
 }
@@ -141,7 +141,7 @@ static void rules_that_cannot_begin(void)
     load_text("[rule a]\nlanes = 1\n[rule a]\nskip = yes\n[rule b]\nskip = yes\n");
     CHECK_INT(note_count, 1);
     CHECK_STR(note(0),
-              "FILE/test.ini:3: rule a: there is one in line 1, this one is ignored; allowed: "
+              "FILE/test.ini:3: rule a: the name is used in line 1, this rule is ignored; allowed: "
               "another name");
     CHECK_INT(config.rules.count, 2);
     CHECK(!cs_rule_has(&config.rules.rule[0], CS_RULE_skip));
@@ -154,8 +154,8 @@ static void rules_that_cannot_begin(void)
         load_text(text);
         CHECK_INT(note_count, 1);
         CHECK(strstr(note(0), "FILE/test.ini:1: rule \"") == note(0));
-        CHECK(strstr(note(0), "no name for a rule, ignored; allowed: letters, digits, - and _, 23 "
-                              "at most") != NULL);
+        CHECK(strstr(note(0), "not a valid name, the rule is ignored; allowed: up to 23 letters, "
+                              "digits, - and _") != NULL);
         CHECK_INT(config.rules.count, 1);
     }
 
@@ -177,8 +177,10 @@ static void there_are_64_at_most(void)
     CHECK_INT(config.rules.count, CS_MAX_RULES);
     CHECK_STR(config.rules.rule[63].name, "r63");
     CHECK_INT(note_count, 1);
-    CHECK_STR(note(0), "FILE/test.ini:129: rule r64: one too many, ignored with all that follow; "
-                       "allowed: 64");
+    CHECK_STR(
+        note(0),
+        "FILE/test.ini:129: rule r64: too many rules, this one and all later ones are ignored; "
+        "allowed: 64");
 }
 
 static void environment_overrides_the_file(void)

@@ -60,13 +60,15 @@ static void a_profile_is_given_to_cudnn(void)
 static void unaccepted_profile_is_named(void)
 {
     for (int at = 1; at <= 3; at++) {
-        char error[64] = "", wanted[64];
+        char error[128] = "", wanted[128];
         recorded_start();
         list = NULL;
         cudnn.fails_at = at;
         cudnn.failure = CUDNN_STATUS_BAD_PARAM;
         CHECK(!cs_engine_list_create("{}", &list, error, sizeof error));
-        snprintf(wanted, sizeof wanted, "cuDNN does not take the profile (status %d)",
+        snprintf(wanted, sizeof wanted,
+                 "cuDNN cannot plan for this device profile (status %d). Try another --cudnn or "
+                 "--device.",
                  (int)CUDNN_STATUS_BAD_PARAM);
         CHECK_STR(error, wanted);
         CHECK(list == NULL);

@@ -20,12 +20,12 @@ static void log_names_the_loaded_policy_and_limits(void)
     check_child(begin);
     CHECK(strstr(output, "is loaded: policy fit, workspace 3 MiB, ") != NULL);
     CHECK(strstr(output, "CONVSHIM_CONFIG") != NULL);
-    CHECK(strstr(output, "cuDNN 9.1.0 is bound: libcudnn.so.9\n") != NULL);
+    CHECK(strstr(output, "using cuDNN 9.1.0 from libcudnn.so.9\n") != NULL);
     begin_options = "log=info;summary=off;workspace=auto";
     file_now = vendor_now = "";
     check_child(begin);
     CHECK(strstr(output, "workspace auto, ") != NULL);
-    CHECK(strstr(output, "cuDNN is bound: no file\n") != NULL);
+    CHECK(strstr(output, "using cuDNN from no file\n") != NULL);
     begin_options = "log=warn;summary=off";
     check_child(begin);
     CHECK_STR(output, "");

@@ -88,21 +88,23 @@ static void a_run_ends_with_a_line(void)
     } rows[] = {
         {NULL, "", "", "/lib/libconvshim.so",
          "no convolution: this process loaded no cuDNN, and no child process ran one with "
-         "convshim\n",
+         "convshim. To find out why: convshim doctor -- COMMAND\n",
          0, 0, false},
         {NULL, "", "libtorch.so", "",
          "no convolution: this process loaded no cuDNN, and it changed LD_PRELOAD, so its child "
-         "processes ran without convshim\n",
+         "processes ran without convshim. Keep its old value: LD_PRELOAD=other.so:$LD_PRELOAD\n",
          0, 0, false},
         {NULL, "libcudnn.so.9", "", "",
-         "no convolution was run: libcudnn.so.9 is loaded, but no call reached convshim\n", 0, 0,
-         false},
+         "no convolution was run: libcudnn.so.9 is loaded, but no call reached convshim. To find "
+         "out why: convshim doctor -- COMMAND\n",
+         0, 0, false},
         {"summary=off", "libcudnn.so.9", "", "",
          "no convolution was run: libcudnn.so.9 is loaded, but the program ran none\n", 0, 0,
          false},
         {NULL, LONG_NAME, "", "",
-         "no convolution was run: " LONG_NAME " is loaded, but no call reached convshim\n", 0, 0,
-         false},
+         "no convolution was run: " LONG_NAME
+         " is loaded, but no call reached convshim. To find out why: convshim doctor -- COMMAND\n",
+         0, 0, false},
         {"summary=off", "libcudnn.so.9", "libtorch.so", "",
          "no convolution was seen: libtorch.so bypasses convshim. Details: convshim doctor -- "
          "COMMAND\n",
@@ -378,7 +380,7 @@ static void terminated_process_leaves_its_summary(void)
     int status = status_of(terminate);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     CHECK(summary_bytes() > 0);
-    CHECK(strncmp(output, "summary in ", strlen("summary in ")) == 0);
+    CHECK(strncmp(output, "summary written to ", strlen("summary written to ")) == 0);
     check_child(terminate_chained);
     CHECK_STR(output, "");
 }
@@ -497,8 +499,8 @@ static void reports_are_written_if_a_call_came(void)
 {
     check_child(report);
     /* Twice with text; early ones are not named. */
-    CHECK_INT(times(output, "summary in "), 2);
-    CHECK_INT(times(output, "; convshim report shows it"), 2);
+    CHECK_INT(times(output, "summary written to "), 2);
+    CHECK_INT(times(output, ". To view it: convshim report"), 2);
     CHECK_INT(times(output, "cuDNN"), 2);
 }
 
@@ -528,7 +530,7 @@ static void path_of_the_summary_is_logged(void)
     CHECK(strstr(output, "no/such/folder/x.json") != NULL);
     quiet_options = "summary=text";
     check_child(quiet_report);
-    CHECK(output[0] != '\0' && !strstr(output, "summary in "));
+    CHECK(output[0] != '\0' && !strstr(output, "summary written to "));
 }
 
 /* --- options of the program's own --- */
@@ -549,12 +551,12 @@ static int configure(void)
     memset(many, ';', sizeof many - 1);
     memcpy(many, "lanes=2", strlen("lanes=2"));
     RETURN_IF(cs_configure(many, error, sizeof error) != -1);
-    RETURN_IF(strcmp(error, "these are too many options") != 0);
+    RETURN_IF(strcmp(error, "the options are too long in total") != 0);
     RETURN_IF(cs_configure("workspace=5MiB;summary=off", error, sizeof error) != 0 || error[0]);
     struct cs *cs = cs_instance(&host);
     RETURN_IF(!cs || cs->limits.workspace != 5 << 20);
     RETURN_IF(cs_configure("workspace=6MiB", error, sizeof error) != -2);
-    RETURN_IF(strcmp(error, "too late: cuDNN was called before, and the options are in force") !=
+    RETURN_IF(strcmp(error, "too late: cuDNN was already called, so the options cannot change") !=
               0);
     RETURN_IF(cs->limits.workspace != 5 << 20);
     return GOOD;
