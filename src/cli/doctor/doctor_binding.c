@@ -16,8 +16,7 @@ void cs_doctor_inside(struct cs_doctor *doctor)
             found++;
             cs_doctor_add(doctor, CS_CHECK_inside, CS_FATAL,
                           cs_examined_name(subject, name, sizeof name),
-                          "%s contains a statically linked cuDNN, which cannot be intercepted",
-                          subject->client[j].path);
+                          "%s contains a statically linked cuDNN", subject->client[j].path);
         }
     }
     if (found == 0 && doctor->subjects > 0)

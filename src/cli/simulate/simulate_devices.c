@@ -143,7 +143,7 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
     if (printed && format == CS_FORMAT_TEXT)
         printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
                "%s.\nThe figures exclude the context on a real GPU, 0.5 to 1.7 GB. Times are "
-               "predicted, of convolutions only.\n",
+               "simulated, of convolutions only.\n",
                *simulation->program.folder ? simulation->program.folder
                                            : "no folder: NONE WAS FOUND");
     return printed;

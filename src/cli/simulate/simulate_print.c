@@ -264,7 +264,7 @@ static void note_left_out(const struct cs_simulated_result *result)
             names);
     if (result->times_asked > 0)
         note("The program read GPU times %" PRId64
-             " times, for autotuning for example. They are predicted, so it may choose otherwise "
+             " times, for autotuning for example. They are simulated, so it may choose otherwise "
              "on a GPU.",
              result->times_asked);
 }

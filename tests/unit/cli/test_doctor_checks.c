@@ -373,7 +373,7 @@ static void programs(void)
         const char *phrase;
     } rows[] = {{"linked", threads, 1, "\nframework,warning,linked,"},
                 {"linked", nine, 1, "\nframework,ok,linked,"},
-                {"linked", nine, 1, "\nframework,warning,linked,looked looks cuDNN up"},
+                {"linked", nine, 1, "\nframework,warning,linked,looked looks up cuDNN"},
                 {"linked", eight, 2, "\nframework,fatal,linked,"},
                 {"linked", eight, 2, "\ninside,fatal,linked,bin/inside"},
                 {"linked", lost, 1, "\nframework,warning,linked,"},
@@ -384,7 +384,7 @@ static void programs(void)
                 {"julia-1.9", threads, 1, "\ndeepbind,note,julia-1.9,"},
                 {"plain", threads, 0, "\nframework,note,plain,"},
                 {"plain", threads, 0, "\ninside,ok,"},
-                {"plain", nine, 1, "\nframework,warning,plain,looked looks cuDNN up"},
+                {"plain", nine, 1, "\nframework,warning,plain,looked looks up cuDNN"},
                 {"nowhere", threads, 2, "\nprogram,fatal,nowhere,"}};
     char line[256];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
