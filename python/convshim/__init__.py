@@ -78,7 +78,7 @@ def _items(options: Mapping[str, Option]) -> str:
         name = name.replace("__", ".")
         text = "off" if value is None or value is False else str(value)
         if ";" in text or "\n" in text or ";" in name or "=" in name:
-            raise ValueError(f"{name}: a value cannot have ';' or a line's end in it")
+            raise ValueError(f"{name}: the value contains ';' or a line break, which separate options")
         words.append(f"{name}={text}")
     return ";".join(words)
 
@@ -190,7 +190,7 @@ def configure_subprocess(env: MutableMapping[str, str] | None = None, /, **optio
     env = dict(os.environ) if env is None else env
     path = library_path()
     if any(sign in path for sign in " :"):
-        raise ConvshimError(f"{path}: LD_PRELOAD cannot name a path with a blank or a colon")
+        raise ConvshimError(f"{path}: LD_PRELOAD allows no blank and no colon in a path. Move the file.")
     items = _checked(options)
     env["LD_PRELOAD"] = _preloads(path, env.get("LD_PRELOAD", ""))
     if items:

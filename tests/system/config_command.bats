@@ -164,20 +164,20 @@ n = 6
 skip = yes
 lanes = 1
 END
-    advice vain.ini '1: tiles has no effect: it counts only with policy = fixed$' \
-        '7: interleave.timeout has no effect: it counts only with interleave = stage$' \
-        '5: arena has no effect: it counts only with interleave.budget = off$' \
+    advice vain.ini '1: tiles has no effect, because it is used only with policy = fixed$' \
+        '7: interleave.timeout has no effect, because it is used only with interleave = stage$' \
+        '5: arena has no effect, because it is used only with interleave.budget = off$' \
         '3: log_file: the quotes become part of the path\. Remove them\.$' \
-        '4: trace: ~ is taken for a part of the path$' \
+        '4: trace: ~ is not expanded and becomes part of the path\. Write the whole path\.$' \
         '9: rule all: it matches every convolution, so the rules from some on have no effect\. Move it to the end\.$' \
-        '13: rule some: tiles has no effect: it counts only with policy = fixed$' \
+        '13: rule some: tiles has no effect, because it is used only with policy = fixed$' \
         '16: rule none: its other settings have no effect, because of skip = yes$'
     printf 'trace_limit = 1MiB\npolicy = fixed\nprice = 8\nmax_slowdown = 2\n' >limit.ini
-    advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
-        '3: price has no effect: it counts only with a policy other than fixed$' \
-        '4: max_slowdown has no effect: it counts only with a policy other than fixed$'
+    advice limit.ini '1: trace_limit has no effect, because it is used only with trace$' \
+        '3: price has no effect, because it is used only with a policy other than fixed$' \
+        '4: max_slowdown has no effect, because it is used only with a policy other than fixed$'
     printf 'policy = fixed\nmax_slowdown = 2\n' >fixed.ini
-    advice fixed.ini '2: max_slowdown has no effect: it counts only with a policy other than fixed$'
+    advice fixed.ini '2: max_slowdown has no effect, because it is used only with a policy other than fixed$'
     cat >good.ini <<'END'
 tiles = 7
 price = 8

@@ -138,9 +138,9 @@ expect_no_finding()
     LD_PRELOAD=$SAN_RT:/missing/library.so doctor 1
     expect_finding warning preload 'LD_PRELOAD: /missing/library\.so: No such file'
     LD_PRELOAD=$SAN_RT:libmissing.so doctor 1
-    expect_finding warning preload 'LD_PRELOAD: libmissing\.so is not found'
+    expect_finding warning preload 'LD_PRELOAD: libmissing\.so does not exist'
     LD_PRELOAD=$SAN_RT:$BATS_TEST_TMPDIR/taker.so doctor 1
-    expect_finding warning preload 'LD_PRELOAD: .*/taker\.so intercepts cuDNN too'
+    expect_finding warning preload 'LD_PRELOAD: .*/taker\.so also intercepts cuDNN'
 }
 
 # bats test_tags=quick
@@ -173,7 +173,7 @@ expect_no_finding()
 # bats test_tags=quick
 @test "the command: dynamic, static, for another machine, missing, not given" {
     doctor 0
-    expect_finding ok program 'command: none was given'
+    expect_finding ok program 'command: not given'
     doctor 0 sh -c true
     expect_finding ok program 'sh: runs /.*/sh'
     printf 'int main(void) { return 0; }' >main.c
@@ -186,17 +186,17 @@ expect_no_finding()
     expect_finding fatal program '\./other: \./other: built for another processor'
     gcc -o musl -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 main.c
     doctor 2 ./musl
-    expect_finding fatal program '\./musl: \./musl: made for musl'
+    expect_finding fatal program '\./musl: \./musl: built for musl'
     doctor 2 ./missing
     expect_finding fatal program '\./missing: not found'
     doctor 2 -- no-such-program
     expect_finding fatal program 'no-such-program: not found'
-    expect_line doctor.out '-> Check its spelling and PATH, or give the path of the program'
+    expect_line doctor.out '-> Check its spelling and PATH, or give its path'
     ! grep -q 'linked dynamically' doctor.out || fail "advice for another fault"
     printf '#!/no/such/interpreter\n' >script
     chmod +x script
     doctor 2 ./script
-    expect_finding fatal program '\./script: not found, or its interpreter is not'
+    expect_finding fatal program '\./script: not found, not executable, or its interpreter is missing'
 }
 
 # bats test_tags=quick
@@ -250,8 +250,8 @@ expect_no_finding()
     doctor 2 sh missing.sh
     expect_finding fatal program 'missing\.sh: cannot be read: '
     doctor 2 python3 missing.py
-    expect_finding fatal program 'missing\.py: there is no such file to run'
-    expect_equal "verdict" "$(tail -n 1 doctor.out)" "This will not work: missing.py: there is no such file to run."
+    expect_finding fatal program 'missing\.py: no such file'
+    expect_equal "verdict" "$(tail -n 1 doctor.out)" "This will not work: missing.py: no such file."
 }
 
 # As start scripts of web interfaces are: variables with defaults, an environment, tcmalloc where nothing is preloaded.
@@ -288,7 +288,7 @@ END
     doctor 0 bash web/web.sh
     expect_finding ok program 'web/web\.sh: names .*/bin/python3 in line 7, which is checked here, because the environment that line 11 activates does not exist yet'
     expect_no_finding warning program
-    expect_finding ok layout 'layout: neither'
+    expect_finding ok layout 'layout: the command and its script do not use channels_last'
     mkdir -p web/venv/bin
     cp bin/python3 web/venv/bin/python
     chmod +x web/web.sh
@@ -297,18 +297,18 @@ END
     expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
     echo 'export OPTIONS="--opt-channelslast"' >web/web-user.sh
     doctor 0 web/web.sh
-    expect_finding note layout '\./web-user\.sh: asks for channels_last'
+    expect_finding note layout '\./web-user\.sh: uses channels_last'
     echo '# --opt-channelslast' >web/web-user.sh
     doctor 0 web/web.sh
-    expect_finding ok layout 'layout: neither'
+    expect_finding ok layout 'layout: the command and its script do not use channels_last'
     echo 'model.to(memory_format=torch.channels_last)' >web/launch.py
     doctor 0 web/web.sh
-    expect_finding note layout 'launch\.py: asks for channels_last'
+    expect_finding note layout 'launch\.py: uses channels_last'
     doctor 0 -- env A=1 nice bash -c 'cd web && exec venv/bin/python -u launch.py'
     expect_finding ok program '-c: starts web/venv/bin/python in line 1'
-    expect_finding note layout 'launch\.py: asks for channels_last'
+    expect_finding note layout 'launch\.py: uses channels_last'
     doctor 0 python3 -m torch.distributed.run --nproc-per-node 2 web/launch.py
-    expect_finding note layout 'web/launch\.py: asks for channels_last'
+    expect_finding note layout 'web/launch\.py: uses channels_last'
 }
 
 # bats test_tags=quick
@@ -318,14 +318,14 @@ END
     hide libcuda.so.1
     printf 'model = model.cuda()  # not channels_last\n' >first.py
     doctor 0 python3 first.py
-    expect_finding ok layout 'layout: neither'
+    expect_finding ok layout 'layout: the command and its script do not use channels_last'
     printf 'model = model.to(memory_format=torch.channels_last)\n' >last.py
     doctor 0 python3 last.py
-    expect_finding note layout 'last\.py: asks for channels_last'
+    expect_finding note layout 'last\.py: uses channels_last'
     expect_equal "verdict" "$(tail -n 1 doctor.out)" \
         "PyTorch 2.10.0 with cuDNN 9.15.1 would be intercepted, but channels_last may leave little to save. There is no GPU here. To simulate one: convshim simulate -- COMMAND"
     doctor 0 python3 first.py --force-channels-last
-    expect_finding note layout '--force-channels-last: asks for channels_last'
+    expect_finding note layout '--force-channels-last: uses channels_last'
     doctor 0 -- sh -c true
     expect_equal "verdict" "$(tail -n 1 doctor.out)" "No cuDNN was found in this command, so convshim has nothing to do."
 }
@@ -364,7 +364,7 @@ END
     hide libcudnn.so.9 libcudnn.so.8 libcuda.so.1
     LD_LIBRARY_PATH=$PWD/hidden doctor 0
     expect_finding note cudnn 'libcudnn\.so\.9: not in the loader.s folders'
-    expect_finding note driver 'libcuda\.so\.1: none is found'
+    expect_finding note driver 'libcuda\.so\.1: not found'
     rm hidden/libcudnn.so.8
     cudnn old 8.9.7
     LD_LIBRARY_PATH=$PWD/hidden:$PWD/old/lib doctor 1
@@ -379,7 +379,7 @@ END
     printf '#!/bin/sh\necho "python3: broken" >&2\nexit 1\n' >bin/python3
     chmod +x bin/python3
     PATH=$BATS_TEST_TMPDIR/bin:$PATH doctor 1
-    expect_finding warning python 'Python: .*bin/python3 does not list its packages, .*: python3: broken'
+    expect_finding warning python 'Python: .*bin/python3 cannot list its packages, .*: python3: broken'
     doctor 0 sh -c true
     expect_finding note python 'Python: sh is not Python, so frameworks that it may start were not searched'
 }
@@ -390,7 +390,7 @@ END
     package something 1.0
     doctor 0
     expect_finding ok python 'Python: 3\.[0-9.]+ in .*, 1 packages'
-    expect_finding note framework 'frameworks: none was found'
+    expect_finding note framework 'frameworks: no framework was found'
     torch 2.10.0 9.15.1
     printf '#!/usr/bin/env python3\nraise SystemExit("the script was run")\n' >script
     chmod +x script
@@ -415,7 +415,7 @@ END
     expect_finding ok framework "PyTorch 2\\.10\\.0\\+cu130: libtorch_cuda\\.so links cuDNN \\(intercepted with LD_PRELOAD\\): cuDNN 9\\.15\\.1 in $SITE/nvidia/cudnn/lib/libcudnn\\.so\\.9"
     expect_finding ok bypass 'PyTorch 2\.10\.0\+cu130: with cuDNN 9\.15\.1 every conv3d runs in cuDNN'
     expect_finding ok inside 'linked in: nothing'
-    expect_finding ok deepbind 'RTLD_DEEPBIND: nothing'
+    expect_finding ok deepbind 'RTLD_DEEPBIND: no library is known to use it'
 }
 
 # torch_with VERSION CUDNN SEVERITY: checks the severity of the finding about convolutions that do not go to cuDNN.
@@ -478,7 +478,7 @@ torch_with()
     : >"$SITE/onnxruntime/__init__.py"
     hide libcudnn.so.9 libcudnn.so.8
     LD_LIBRARY_PATH=$PWD/hidden doctor 0
-    expect_finding note framework "ONNX Runtime 1\\.31\\.1: .*; the loader finds no libcudnn for it, but a program that calls onnxruntime\\.preload_dlls\\(\\) or imports PyTorch gets cuDNN 9\\.28\\.0 in $SITE/nvidia/"
+    expect_finding note framework "ONNX Runtime 1\\.31\\.1: .*\\. The loader finds no libcudnn for it, but a program that calls onnxruntime\\.preload_dlls\\(\\) or imports PyTorch loads cuDNN 9\\.28\\.0 in $SITE/nvidia/"
     # With LD_LIBRARY_PATH the loader finds one.
     LD_LIBRARY_PATH=$SITE/nvidia/cudnn/lib doctor 0
     expect_finding ok framework "ONNX Runtime 1\\.31\\.1: .* \\(intercepted with dlsym\\): cuDNN 9\\.28\\.0 in $SITE/nvidia/"
@@ -503,7 +503,7 @@ torch_with()
     rm "$SITE/torch/lib/libtorch_cuda.so"
     object "$SITE/torch/lib/libtorch_cpu.so" <<<'int f(void) { return 0; }'
     doctor 0
-    expect_finding note framework 'PyTorch 2\.10\.0: no file of it comes to cuDNN by itself'
+    expect_finding note framework 'PyTorch 2\.10\.0: none of its libraries uses cuDNN'
 }
 
 # bats test_tags=quick
@@ -526,9 +526,9 @@ torch_with()
     cudnn "$SITE/nvidia/cudnn" 9.15.1
     cudnn "$SITE/other" 9.1.0
     doctor 2
-    expect_finding ok framework "TensorFlow 2\\.21\\.0: libtensorflow_cc\\.so\\.2 links cuDNN: .*; cuDNN 9\\.15\\.1 in $SITE"
+    expect_finding ok framework "TensorFlow 2\\.21\\.0: libtensorflow_cc\\.so\\.2 links cuDNN .*: cuDNN 9\\.15\\.1 in $SITE"
     expect_finding fatal inside "PyTorch 2\\.10\\.0: $SITE.*/libtorch_cuda\\.so contains a statically linked cuDNN"
-    expect_finding ok framework 'TensorFlow 2\.21\.0: libtensorflow_framework\.so\.2 looks cuDNN up'
+    expect_finding ok framework 'TensorFlow 2\.21\.0: libtensorflow_framework\.so\.2 looks up cuDNN'
     expect_equal "linked in" "$(grep -c '^fatal *inside' doctor.out)" 1
     object "$SITE/torch/lib/libtorch_cuda.so" <<<'const char name[] = "N5cudnn7backend10DescriptorE";'
     doctor 2
@@ -547,7 +547,7 @@ torch_with()
     LD_LIBRARY_PATH=$BUILD/simdev doctor 0 ./program
     expect_finding ok framework 'program: libuser\.so links cuDNN'
     doctor 0 sh -c true
-    expect_finding note framework 'sh: no file of it comes to cuDNN by itself'
+    expect_finding note framework 'sh: none of its libraries uses cuDNN'
 }
 
 # bats test_tags=quick
@@ -555,28 +555,28 @@ torch_with()
     printf 'const char word[] = "RTLD_DEEPBIND"; int main(void) { return word[0] == 0; }' >main.c
     gcc -o loader main.c
     doctor 1 ./loader
-    expect_finding warning deepbind 'loader: \./loader speaks of RTLD_DEEPBIND'
+    expect_finding warning deepbind 'loader: \./loader contains the name RTLD_DEEPBIND'
     printf 'const char word[] = "RTLD_DEEPBIND"; int Py_BytesMain(void) { return word[0]; }
         int main(void) { return Py_BytesMain() == 0; }' >main.c
     gcc -rdynamic -o embedder main.c
     doctor 0 ./embedder
-    expect_finding ok deepbind 'RTLD_DEEPBIND: nothing'
+    expect_finding ok deepbind 'RTLD_DEEPBIND: no library is known to use it'
     printf 'int main(void) { return 0; }' >main.c
     gcc -o julia main.c
     doctor 0 ./julia
     expect_finding note deepbind 'julia: Julia loads libraries with RTLD_DEEPBIND'
     cp julia plain_program
     doctor 0 ./plain_program
-    expect_finding ok deepbind 'RTLD_DEEPBIND: nothing'
+    expect_finding ok deepbind 'RTLD_DEEPBIND: no library is known to use it'
 }
 
 # bats test_tags=quick
 @test "XLA's caches: absent, empty, filled; by variables and by flags in them" {
     doctor 0
-    expect_finding ok cache "XLA's caches: none"
+    expect_finding ok cache "XLA's caches: no variable"
     mkdir cache
     JAX_COMPILATION_CACHE_DIR=$PWD/cache doctor 0
-    expect_finding note cache "JAX_COMPILATION_CACHE_DIR: $PWD/cache is empty so far"
+    expect_finding note cache "JAX_COMPILATION_CACHE_DIR: $PWD/cache is empty"
     touch cache/entry
     JAX_COMPILATION_CACHE_DIR=$PWD/cache doctor 1
     expect_finding warning cache "JAX_COMPILATION_CACHE_DIR: $PWD/cache holds compiled programs"
@@ -586,9 +586,9 @@ torch_with()
     XLA_FLAGS="--xla_gpu_per_fusion_autotune_cache_dir=$PWD/cache --xla_dump_to=x" doctor 1
     expect_finding warning cache "XLA_FLAGS: $PWD/cache holds"
     XLA_FLAGS="--xla_gpu_load_autotune_results_from=$PWD/missing" doctor 0
-    expect_finding note cache "XLA_FLAGS: $PWD/missing is empty so far"
+    expect_finding note cache "XLA_FLAGS: $PWD/missing is empty"
     XLA_FLAGS="--xla_dump_to=$PWD/cache" doctor 0
-    expect_finding ok cache "XLA's caches: none"
+    expect_finding ok cache "XLA's caches: no variable"
 }
 
 @test "damaged libraries: cut anywhere, bytes changed, no crash" {

@@ -70,7 +70,7 @@ load predict
     command_of 0 config --explain '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw'
     expect_line config.out '^516\.5 MiB required'
     expect_predicted 2 '1x512x512x512 -> 512 k3x3 q9'
-    expect_line predict.err '^convshim: predict: --input: "q9" is none of k3x3'
+    expect_line predict.err '^convshim: predict: --input: "q9" is not allowed; allowed: k3x3'
     expect_predicted 2 '1x512x512x512 -> 512 k3x3' --pad 1
 }
 
@@ -182,8 +182,8 @@ END
     expect_true "tiled" "$tiled > 0"
     awk -F, -v limit=$((32 << 20)) '$1 == limit { print $2 "," $5 "," $7 }' predict.out >found
     expect_equal "tiled, peak, read again" "$(cat found)" "$tiled,$peak,$again"
-    refused '\-\-sweep does not go with --fits' --csv resnet.csv --sweep --fits 1GiB
-    refused '\-\-sweep does not go with --engines' "${SPIKE[@]}" --sweep --engines
+    refused '\-\-sweep and --fits exclude each other' --csv resnet.csv --sweep --fits 1GiB
+    refused '\-\-sweep and --engines exclude each other' "${SPIKE[@]}" --sweep --engines
 }
 
 @test "channels last: no spike, and the explanation contains the reason" {
@@ -267,7 +267,7 @@ END
 # bats test_tags=quick
 @test "an engine that the GPU lacks: a message, status 1" {
     expect_predicted 1 --input 1x64x64x64 --filter 64x64x3x3 --pad 1 --dtype bf16 --device t4
-    expect_line predict.out 'cuDNN has no engine for it on this GPU'
+    expect_line predict.out 'cuDNN has no engine for this convolution on this GPU'
 }
 
 # bats test_tags=quick
@@ -301,7 +301,7 @@ END
     refused "window of 9 is larger than the padded input of 8" --input 1x3x8x8 --filter 4x3x3x3 --dilation 4
     refused "paddings must not be negative" --input 1x3x8x8 --filter 4x3x3x3 --pad -1
     refused "strides and dilations must be at least 1" --input 1x3x8x8 --filter 4x3x3x3 --stride 0
-    refused "one number or one a spatial dimension" --input 1x3x8x8 --filter 4x3x3x3 --pad 1x1x1
+    refused "one number, or one per spatial dimension" --input 1x3x8x8 --filter 4x3x3x3 --pad 1x1x1
     refused "beyond 64 bits" --input 1x3x8x8 --filter 4x3x3x3 --pad 9223372036854775807
     refused "beyond 64 bits" --input 4294967296x4294967296x1x1 --filter 1x4294967296x1x1
 }
@@ -359,13 +359,13 @@ profile()
     local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
     predict_as predict "${one[@]}" --tiles 2
     expect_status 0
-    expect_line predict.err '^convshim: predict: tiles has no effect: it counts only with policy = fixed$'
+    expect_line predict.err '^convshim: predict: tiles has no effect, because it is used only with policy = fixed$'
     predict_as predict "${one[@]}" --tiles 2 --policy fixed
     expect_empty predict.err
     for name in max-slowdown max_slowdown; do
         predict_as predict "${one[@]}" --policy fixed --$name 2
         expect_status 0
-        expect_line predict.err '^convshim: predict: max_slowdown has no effect: it counts only with a policy other than fixed$'
+        expect_line predict.err '^convshim: predict: max_slowdown has no effect, because it is used only with a policy other than fixed$'
     done
     predict_as predict "${one[@]}" --fits 1MiB
     expect_status 1

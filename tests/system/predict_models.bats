@@ -295,7 +295,7 @@ wrong()
     wrong "wrong.csv:2: n is '99999999999999999999'" "$head" 'm,a,99999999999999999999,8,1,9,9,8,1,3,3,1,f16'
     wrong "wrong.csv:1: unknown column 'dtpe'; did you mean 'dtype'" "${head/dtype/dtpe}" "$good"
     wrong "wrong.csv:1: no column 'kw'" "model,layer,n,c,w,k,dtype" 'm,a,1,8,9,8,f16'
-    wrong "wrong.csv:1: column 'n' is there twice" "$head,n" "$good,1"
+    wrong "wrong.csv:1: column 'n' appears twice" "$head,n" "$good,1"
     wrong 'wrong.csv:2: .*a quote is not closed' "$head" '"m,a,1,8,1,9,9,8,1,3,3,1,f16'
     printf '%s\nm,a\0b,1,8,1,9,9,8,1,3,3,1,f16\n' "$head" >wrong.csv
     refused 'wrong.csv:2: a NUL character' --csv wrong.csv
@@ -363,7 +363,7 @@ wrong()
     echo '{"schema": "convshim summary", "version": 2, "sites": []}' >wrong.json
     refused 'wrong.json: the summary has another version. This convshim reads version 1' --summary wrong.json
     echo '[{"layer":"a","n":1.5,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}]' >wrong.json
-    refused 'wrong.json: element 1: n is neither a text nor a whole number' --trace wrong.json
+    refused 'wrong.json: element 1: n is not a text and not a whole number' --trace wrong.json
     echo '[{"layer":"a","n":1,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16","grops":2}]' >wrong.json
     refused "wrong.json: element 1: unknown key 'grops'; did you mean 'groups'\\?" --trace wrong.json
     printf '[\n{"ph":"M","name":"convshim"},\n{"ph":"X"' >wrong.json

@@ -104,7 +104,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     sed 's/"calls":16/"calls":1.5/' "$SUMMARY" >number.json
     printf '[\n{"name":"convshim","ph":"M"},\n' >trace.json
     report 2 trace.json
-    expect_line report.err 'trace\.json: this is a trace for Perfetto, not a summary: '
+    expect_line report.err 'trace\.json: this is a trace for Perfetto, not a summary\. To write a summary: --summary json:PATH'
     local file
     for file in newer other broken direction order number missing; do
         report 2 "$SUMMARY" "$file.json"

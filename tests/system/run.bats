@@ -250,7 +250,7 @@ END
     run_command 126 ./text
     expect_line run.err '^convshim: \./text: Permission denied$'
     run_command 125
-    expect_line run.err '^convshim: run: which program\?$'
+    expect_line run.err '^convshim: run: no program given\. Example: convshim run -- python app\.py$'
 }
 
 # bats test_tags=quick

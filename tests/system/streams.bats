@@ -48,7 +48,7 @@ held()
 @test "scratch for one call at a time: the device waits, the host does not" {
     traffic "$SIX;lanes=2;backing=own;arena=20KiB" --seeds "1:$(few 10)" --no-capture --model 0
     expect_equal "calls on the fallback plan" "$(counted fallback)" 0
-    expect_true "scratch handed from stream to stream" "$(summary 's["own"]["handed_over"]') > 0"
+    expect_true "scratch passed between streams" "$(summary 's["own"]["handed_over"]') > 0"
 }
 
 # bats test_tags=quick

@@ -109,7 +109,7 @@ with_file()
     between=$(((lowest + most) / 2))
     tune --cudnn "$CUDNN" --fits "$between" -- "${decoder[@]}"
     expect_status 0
-    expect_line convshim.ini '^# With these rules it runs in .* without a failed allocation. With the defaults'
+    expect_line convshim.ini '^# With these rules the program runs in .* without a failed allocation. With the defaults'
     SIMDEV_CAPACITY=$between with_file "$PWD/convshim.ini" "${decoder[@]}"
     expect_equal "refused" "$(device shimmed refused)" 0
     expect_true "no more than has to be" "$(device shimmed peak_bytes) > $lowest"
