@@ -36,9 +36,10 @@ static const struct row settings[] = {
 };
 
 static const char rules_help[] =
-    "Rules: other settings for some convolutions. Each is a section [rule NAME] after all else; "
-    "all of its conditions must hold, and of the rules the first that matches is the only one that "
-    "counts. A rule with a fault is dropped as a whole. In CONVSHIM_CONFIG: rule.NAME.KEY=VALUE.";
+    "Rules: other settings for some convolutions. Each rule is a section [rule NAME] at the end of "
+    "the file. It applies to convolutions that meet all of its conditions. Only the first rule "
+    "that "
+    "matches applies. A rule with a mistake is dropped. In CONVSHIM_CONFIG: rule.NAME.KEY=VALUE.";
 
 static const char *allowed_of(const struct row *row, char text[TEXT])
 {
@@ -58,7 +59,7 @@ static const char *help_of(const struct row *row, char text[TEXT])
     if (strcmp(row->type, "POLICY") != 0 || strcmp(row->section, "") != 0)
         return row->help;
     for (int i = 0; cs_policies[i] && length < TEXT; i++)
-        length += (size_t)snprintf(text + length, TEXT - length, "%s %s: %s", i ? ";" : "",
+        length += (size_t)snprintf(text + length, TEXT - length, "%s %s: %s", i ? "." : "",
                                    cs_policies[i]->name, cs_policies[i]->summary);
     if (length < TEXT)
         snprintf(text + length, TEXT - length, ".");

@@ -1,4 +1,4 @@
-# Which suites make which run.
+# The suites of each make target.
 
 # A sanitizer's runtime must come before the library when both are preloaded.
 SAN_RT   := $(if $(findstring thread,$(SAN)),$(shell $(CC) -print-file-name=libtsan.so),$(if \

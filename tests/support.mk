@@ -27,7 +27,7 @@ $(B)/clients/libwork_lazy.so: BIND := -Wl,-z,lazy
 $(B)/clients/libwork_noplt.so: BIND := -fno-plt
 $(addprefix $(B)/clients/,libwork.so libwork_lazy.so libwork_noplt.so): tests/support/clients/work.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-# With a static cuDNN whose functions are exported.
+# Linked with a static cuDNN whose functions are exported.
 $(B)/clients/libwork_static.so: tests/support/clients/work.c $(clientbase) $(call objects,$(simcudnn)) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,-Bsymbolic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
 # Their cuDNN is loaded through stubs, which other libraries may override or not.

@@ -70,8 +70,8 @@ struct cs_tiling {
     enum cs_relaxation relaxation; /* of the tiles' engine, but in runs */
     bool staged; /* tensors that cuts leave in pieces, or not aligned to CS_STAGED_ALIGNMENT, are
                     staged */
-    bool equal_padding; /* tiles have as much padding behind as before along the axes that are cut,
-                           not in backward-filter */
+    bool equal_padding; /* tiles have equal padding on both sides of cut axes, except in
+                           backward-filter */
     int runs;           /* usually 0 */
     struct cs_run run[CS_MAX_RUNS - 1];
 };
@@ -117,7 +117,7 @@ struct cs_plan {
     int64_t shapes;
     int lanes; /* tile i runs on lane i % lanes, in parallel with other lanes. 1 if tiles add up */
     int64_t workspace;              /* scratch bytes that the whole plan needs on all its lanes */
-    bool stages;                    /* the tiling asked for staged tensors, and there are some */
+    bool stages;                    /* the tiling requests staged tensors, and the plan has some */
     bool is_staged[CS_MAX_TENSORS]; /* in all shapes. If not `stages`: the filter alone, of which
                                        the vendor takes no view, where it is cut along C */
     int64_t staged_at[CS_MAX_TENSORS]; /* bytes from a lane's staged tensors to this one, a multiple

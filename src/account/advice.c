@@ -22,7 +22,7 @@ static int64_t most_tiles(const struct cs_account *account)
     return most;
 }
 
-/* True if all that was described and called has its channels last. */
+/* True if all convolutions that were described and called have channels-last tensors. */
 static bool all_channels_last(const struct cs_account *account)
 {
     int called = 0;
@@ -84,7 +84,7 @@ static int on_small(const struct cs_account *account, char *text, size_t size)
                     "Nothing was tiled, because no convolution requires more than the limit.");
 }
 
-/* Why nothing was tiled, of the reasons that users can do something about. */
+/* Explains why nothing was tiled, if the user can change the reason. */
 static int on_nothing(const struct cs_account *account, const struct cs_summary_head *head,
                       char *text, size_t size)
 {

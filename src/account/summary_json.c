@@ -40,7 +40,7 @@ static bool comes_before(const struct cs_account *account, int a, int b)
     return first_a < first_b;
 }
 
-/* By insertion: sites are mostly made in the order in which they are called. */
+/* Insertion sort, because most sites are made in the order of their calls. */
 static void list(const struct cs_account *account, struct listing *listing)
 {
     listing->sites = account->sites;

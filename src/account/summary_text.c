@@ -241,8 +241,8 @@ static void append_head(struct cs_text *text, const struct cs_summary_head *head
            head->vendor, head->policy, *head->config ? head->config : "built-in defaults");
 }
 
-/* Of those left the most frequent reason, CS_REASON_NONE if there is none; *calls_p and *reasons_p
- * are of all of them. */
+/* Returns the most frequent of the remaining reasons, or CS_REASON_NONE. *calls_p and *reasons_p
+ * are sums over all of them. */
 static int most_frequent(const int64_t left[CS_REASONS], int64_t *calls_p, int *reasons_p)
 {
     int most = CS_REASON_NONE;
@@ -284,7 +284,7 @@ static void append_passed(struct cs_text *text, const struct cs_account *account
     }
 }
 
-/* How many calls followed each rule; those of convolutions that are too many to tell apart aside.
+/* Prints the calls that followed each rule, without the calls of folded convolutions.
  */
 static void append_rules(struct cs_text *text, const struct cs_account *account,
                          const char *const *rules)
@@ -311,7 +311,7 @@ static void append_bypass(struct cs_text *text, const char *objects)
         LABEL, "");
 }
 
-/* Of what was called. */
+/* Counts only convolutions that were called. */
 static void append_raised(struct cs_text *text, const struct cs_account *account,
                           const struct cs_summary_head *head)
 {

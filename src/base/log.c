@@ -192,7 +192,7 @@ char *cs_log_size_text(char text[CS_SIZE_TEXT], long long bytes)
         unit++;
         shift += 10;
     }
-    /* Below 10240 as a whole: the types say so, for a compiler that checks the room. */
+    /* The types keep the whole below 10240, for a compiler that checks the size. */
     unsigned whole = (unsigned)(tenths / 10);
     unsigned char tenth = (unsigned char)(tenths % 10);
     if (tenth)

@@ -1,6 +1,5 @@
 /* The options as one struct, from the ini file and the environment. This part parses options and
- * does not depend on their meaning. A bad value stops nothing: it makes one note and the default
- * stays.
+ * does not depend on their meaning. A bad value makes one note, and the default stays.
  *
  * Order of precedence: the variable of one option, CONVSHIM_<NAME> (CONVSHIM_WORKSPACE,
  * CONVSHIM_INTERLEAVE_BUDGET); CONVSHIM_CONFIG ("name=value;name=value"); one file; built-in

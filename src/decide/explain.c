@@ -161,7 +161,7 @@ static void append_rule_value(struct cs_text *text, const struct cs_rule *rule,
     }
 }
 
-/* Of keys that match. */
+/* The keys that match. */
 static void append_subject_value(struct cs_text *text, const struct cs_subject *subject,
                                  enum cs_rule_key key)
 {

@@ -234,7 +234,7 @@ static void set_use(const struct run *run, enum cs_use use)
     run->last->use = use;
 }
 
-/* One behind the other without gap: then no two leases overlap. */
+/* Each begins at the end of the one before, so leases do not overlap. */
 static bool is_divided(const struct cs_arena *arena)
 {
     for (const struct cs_pool *pool = arena->pools; pool; pool = pool->next)

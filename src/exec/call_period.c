@@ -81,8 +81,8 @@ static int64_t highest(const struct cs_call_period *detector, int calls)
     return high;
 }
 
-/* The bytes up to which calls of a period are low, at least those of its lowest; `flat` if there is
- * nothing between that and the highest. */
+/* The bytes up to which calls of a period count as low, at least those of its lowest call. `flat`
+ * if no call is between the lowest and the highest. */
 static int64_t low_bytes(const int64_t *bytes, int period, int64_t high, bool *flat)
 {
     int64_t low = high;

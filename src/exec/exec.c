@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 
-/* Which tensors share memory. */
+/* The tensors that share memory. */
 enum sharing {
     APART,    /* outputs share no memory with other operands */
     IN_PLACE, /* an addend is overwritten by its own sum */
@@ -321,7 +321,7 @@ static void put_back(struct walk *walk, bool settled)
         cs_lanes_give(&exec->lanes, exec->device, &walk->lanes, !settled);
 }
 
-/* --- behind it --- */
+/* --- after the tiles --- */
 
 static int choose(const struct walk *walk, int from, int to)
 {

@@ -27,7 +27,7 @@ struct cs_gate_facts {
     int64_t waits;     /* threads held at a gate */
     int64_t waited;    /* nanoseconds, all of them together */
     int64_t timed_out; /* of the waits, those that ended by time-out */
-    int64_t stages;    /* high-memory stages entered, but for those whose gate stays open */
+    int64_t stages;    /* entered high-memory stages, except those with an open gate */
     bool given_up;     /* some context's gate stays open */
 };
 

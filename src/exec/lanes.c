@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    MAX_ASKED = 4,  /* sets that are asked whether their last call is over, for one call */
-    MAX_LOOKED = 16 /* sets that are looked at at all */
+    MAX_ASKED = 4,  /* sets that are queried for the end of their last call, for one call */
+    MAX_LOOKED = 16 /* sets that are examined */
 };
 
 struct cs_lane_set {
@@ -96,7 +96,7 @@ static struct cs_lane_set *next_idle(struct cs_lanes *lanes, const struct taker 
     return set;
 }
 
-/* Caller holds the lock, which is free while the device is asked. */
+/* The caller holds the lock. It is released while the device is queried. */
 static struct cs_lane_set *take_idle(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set *set = NULL, *refused = NULL;
@@ -279,7 +279,7 @@ int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *l
     const struct cs_lane_set *set = lease->set;
     int first = 0;
     for (int i = 1; i <= lease->forked; i++) {
-        /* The events of busy streams are asked later, which those of a capture cannot be. */
+        /* The events of busy streams are queried later. Events of a capture cannot be queried. */
         void *joined = set->capture != 0 ? set->forked : set->joined[i - 1];
         int status = device->record(device->ctx, joined, lease->stream[i]);
         if (status == 0)

@@ -67,7 +67,7 @@ struct cs_pool {
 /* Memory that may be freed to make room. */
 enum cs_sacrifice {
     CS_SPARE_ALL,
-    CS_FREE_DONE, /* slabs that nothing runs in */
+    CS_FREE_DONE, /* slabs without running work */
     CS_FREE_IDLE  /* also those that no call has any more: waits for the device */
 };
 

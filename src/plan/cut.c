@@ -125,7 +125,7 @@ static enum cs_status range_at(const struct cs_problem *problem, const struct cs
     return status == CS_OK ? run_range_at(cut, &axis_map, index, range) : status;
 }
 
-/* Bytes from the start of a tensor to where a range starts in it. */
+/* Bytes from the start of a tensor to the start of a range. */
 static enum cs_status offset_along(const struct cs_problem *problem, enum cs_axis axis, int tensor,
                                    const struct cs_range *range, int64_t *offset_p)
 {
@@ -237,7 +237,7 @@ static enum cs_status add_slices(const struct cs_problem *problem, struct cs_cut
     return CS_OK;
 }
 
-/* True if some tile has not as much padding behind as before. */
+/* True if the padding of some tile differs between its two sides. */
 static bool has_unequal(const struct cs_problem *problem, const struct cs_cut *cut)
 {
     struct cs_range range;
@@ -341,8 +341,8 @@ static enum cs_status multiply(struct cs_plan *plan)
     return CS_OK;
 }
 
-/* Elements of x or y read again: along a cut it is the range that is divided, the one that follows,
- * or, where it is not cut, whole once a tile. */
+/* Elements of x or y that are read again. Along a cut this is the divided range or the range that
+ * follows from it. A tensor that is not cut is read whole by each tile. */
 static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand side,
                                    const struct reading *other_extent, int64_t *bytes_p)
 {

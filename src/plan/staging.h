@@ -1,4 +1,4 @@
-/* Which tensors of a plan are staged, and where. */
+/* The staged tensors of a plan and their places in the scratch. */
 #ifndef CS_PLAN_STAGING_H
 #define CS_PLAN_STAGING_H
 

@@ -78,8 +78,8 @@ static bool reads_all(const struct way *way, const struct cs_range *range)
            (last_tap < end || end >= way->in);
 }
 
-/* No element of y that the tile leaves out reaches its part of x: neither those before and behind,
- * nor those between, whose taps lie between the tile's own. */
+/* Checks that no element of y outside the tile uses the tile's part of x: the elements before and
+ * after it, and those between, whose taps are between the tile's taps. */
 static bool reached_by_all(const struct way *way, const struct cs_range *range)
 {
     int64_t first_tap, before, behind, unused, first, end, next;
@@ -230,9 +230,9 @@ static bool phase_derives(const struct cs_plan *plan, const struct way *way,
     return true;
 }
 
-/* A tile may differ from the whole in extents, in padding along the axes, in alignments, in beta
- * where it adds, in the strides of staged tensors, in how far the next image would be if there
- * is one only, and by phases. */
+/* A tile may differ from the whole problem in extents, in padding along the cut axes, in
+ * alignments, in beta if it accumulates, in the strides of staged tensors, in the image stride of a
+ * single image, and by phases. */
 static bool shape_derives(const struct cs_plan *plan, const struct way *ways,
                           const struct cs_tile *tile, const struct cs_problem *shape, bool adds)
 {

@@ -16,7 +16,7 @@ struct cost {
 
 static struct cost last; /* of the last call; a plan's finalize is the last of its making */
 
-/* By --wrap the calls of the objects in this program come here. */
+/* The linker option --wrap redirects the calls of this program's objects to these functions. */
 cudnnStatus_t __wrap_cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor);
 cudnnStatus_t __real_cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor);
 cudnnStatus_t __wrap_cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)

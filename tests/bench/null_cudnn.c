@@ -105,7 +105,7 @@ static int64_t number(const struct descriptor *descriptor, cudnnBackendAttribute
     }
 }
 
-/* Readable descriptors: the one that another was made from, and one result of the heuristics. */
+/* Readable descriptors: the source of another descriptor, and one result of the heuristics. */
 static bool has_part(cudnnBackendAttributeName_t name)
 {
     return name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG || name == CUDNN_ATTR_ENGINECFG_ENGINE ||

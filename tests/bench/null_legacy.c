@@ -1,6 +1,6 @@
 /* The legacy API of the do-nothing cuDNN: descriptors that remember, algorithms of two sizes.
- * Memory that no Create has filled is a descriptor, too: of one convolution of 64 channels of 32 x
- * 32 to as many, 3 x 3. */
+ * Memory that Create has not filled is also a descriptor: of a 3 x 3 convolution from 64 to 64
+ * channels of 32 x 32. */
 #include <cudnn.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -122,7 +122,7 @@ def arguments():
 
 
 def cases(mode, points, options, number):
-    """The points that fail alone, and of them every tenth with all that follow."""
+    """The points that fail alone, and every tenth of them together with all later points."""
     every = options.every * mode.every
     chosen = sorted({n for ends in mode.stacks.values() for n in ends})[::mode.every] if options.stacks else \
         list(range(1 + number % every, points + 1, every))

@@ -55,7 +55,7 @@ def address(t):
 
 
 def on_device(t, last):
-    """A copy that nothing but a copy makes: strides are settled on the host."""
+    """A tensor with other strides, made on the host, so that the device only copies it."""
     if last and t.dim() > 3:
         t = t.contiguous(memory_format=torch.channels_last if t.dim() == 4 else torch.channels_last_3d)
     return t.cuda()
@@ -154,7 +154,7 @@ def norm(cudnn, generator, dtype, last, spatial):
 
 
 def bias_gradient(cudnn, generator, dtype, last):
-    """Of many elements of one sign, whose sum an addition one by one gets wrong."""
+    """Many elements of one sign, whose sum is inexact if they are added one by one."""
     dy = (torch.rand(4, 3, 300, 300, generator=generator) + 1).to(dtype)
     wanted = dy.double().sum((0, 2, 3))
     dy, db = on_device(dy, last), torch.zeros(1, 3, 1, 1).cuda()

@@ -8,7 +8,7 @@
 
 enum {
     LARGEST = 8192,
-    MADE = 4000, /* of each seed, and of nothing */
+    MADE = 4000, /* of each seed, and of empty input */
     CHANGES = 8
 };
 
@@ -21,7 +21,7 @@ static uint64_t draw(uint64_t below)
     return rng_next(&rng) % below;
 }
 
-/* From memory of exactly that size, so that AddressSanitizer sees reads after its end. */
+/* Uses memory of exactly this size, so that AddressSanitizer detects reads after its end. */
 static void feed(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size > 0 ? size : 1);

@@ -1,6 +1,5 @@
-/* Any attributes on any descriptors, each an array of exactly `count` elements of its type: nothing
- * is read beyond it, and a convolution that comes out described is one that passes
- * cs_problem_check. */
+/* Any attributes on any descriptors, each an array of exactly `count` elements of its type: no
+ * element after it is read, and a described convolution passes cs_problem_check. */
 #include "bytes.h"
 #include "sound_graph.h"
 

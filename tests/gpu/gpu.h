@@ -5,7 +5,7 @@
 
 #include "../support/apps/client.h"
 
-/* The exit status where there is no card. */
+/* The exit status if there is no GPU. */
 #define GPU_NONE 77
 
 /* Makes the first CUDA device current. Returns 0, or the exit status after a line on stderr:
@@ -22,7 +22,7 @@ void json_text(const char *key, const char *value);
 void json_integer(const char *key, int64_t value);
 void json_number(const char *key, double value);
 void json_flag(const char *key, bool value);
-/* False, with a line on stderr, if stdout did not take the lines so far. */
+/* Returns false, with a line on stderr, if the lines could not be written to stdout. */
 bool json_close(void);
 
 /* Bytes, or a number with the unit k, m, g, t, as in 64MiB, 256M, 1g: powers of 1024. False, with a

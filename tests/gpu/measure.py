@@ -64,8 +64,8 @@ class Training:
 
 
 class NoConvolutions(TorchDispatchMode):
-    """Convolutions return tensors of the right shape and compute nothing: the program allocates its own tensors
-    alone, without any workspace. The numbers in them have no meaning."""
+    """Convolutions return tensors of the right shape without computing them, so the program allocates only its own
+    tensors and no workspace. The numbers in them are arbitrary."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func is torch.ops.aten.convolution.default:

@@ -22,9 +22,9 @@ struct plan_answer {
     int64_t workspace; /* its bytes; -1 likewise */
 };
 
-/* Asks with the handle if `profile` is NULL, else with that finalized device descriptor and without
- * any handle. That cuDNN offers nothing is an answer. False, with a line on stderr, on any other
- * failure. */
+/* Queries with the handle if `profile` is NULL, otherwise with this finalized device descriptor and
+ * without a handle. An empty list from cuDNN is a result. Returns false, with a line on stderr, on
+ * any other failure. */
 bool plan_ask(cudnnHandle_t handle, cudnnBackendDescriptor_t profile,
               const struct conv_problem *problem, enum direction direction,
               struct plan_answer *answer);

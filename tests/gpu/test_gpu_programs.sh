@@ -226,7 +226,7 @@ autotuning_runs_the_answer_it_picks() {
     layers_of tuned --layers small/conv2d --benchmark
     expect status "$status" 0
     expect checksum "$(values tuned checksum)" "$(values first checksum)"
-    # It held the largest workspace of all answers at some time.
+    # Its peak includes the largest workspace of all results.
     expect_true "own peak" "$(values tuned allocated_bytes) >= $(values first allocated_bytes)"
     expect launches $(($(sed -nE 's/.*"conv_launches":[[:space:]]*([0-9]+).*/\1/p' "$work/tuned.device") > 8)) 1
 }

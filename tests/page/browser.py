@@ -1,6 +1,5 @@
-"""Chromium without a window, driven over a pair of pipes (--remote-debugging-pipe): messages of JSON that a NUL ends.
-
-No request leaves the machine: every name resolves to nothing."""
+"""Chromium without a window, driven over a pair of pipes (--remote-debugging-pipe): JSON messages that end with a NUL
+byte. No request leaves the machine, because no host name is resolved."""
 import fcntl
 import json
 import os

@@ -35,7 +35,7 @@ class Page:
         return self.tab.evaluate(f"(() => {{ {PROBE}\nreturn probe.{call}; }})()")
 
     def open(self):
-        """With all that is folded."""
+        """Including folded sections."""
         self.tab.open(self.path)
         self.probe("unfold()")
 

@@ -19,7 +19,7 @@ def size(text):
 
 
 def luminance(color):
-    """As WCAG has it."""
+    """The definition in WCAG."""
     parts = [value / 255 for value in color[:3]]
     parts = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in parts]
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-/* By their exported names. */
+/* Functions are named as they are exported. */
 #undef cuCtxCreate
 #undef cuStreamGetCaptureInfo
 #define CALLS(C)                                                                                   \

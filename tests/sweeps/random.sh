@@ -97,7 +97,7 @@ tiled() {
     rm -f "$work/tiled"
 }
 
-# NAME CONFIG [conv_random options]: the same without a summary, where a legacy call that is small is not described
+# NAME CONFIG [conv_random options]: the same without a summary, which does not describe small legacy calls
 unsummarised() {
     local name=$1 config=$2 status=0 before
     shift 2
@@ -197,7 +197,7 @@ if [ "$count" -ge 2000 ]; then
     done
 fi
 
-# Of two APIs each.
+# Each with two APIs.
 sum_up forward "$((2 * count))"
 sum_up data "$((3 * backward / 2))"
 sum_up filter "$((5 * backward / 4))"

@@ -222,7 +222,7 @@ class Planner:
         return index[0], tuple(choices)
 
     def code(self, layer, first, last, index, choices):
-        """Of a plan of some rows on that engine with those knobs."""
+        """The code of a plan for some rows, on this engine with these knobs."""
         engine = self.lib.make(NAMES["CUDNN_BACKEND_ENGINE_DESCRIPTOR"])
         self.lib.set(engine, NAMES["CUDNN_ATTR_ENGINE_OPERATION_GRAPH"], NAMES["CUDNN_TYPE_BACKEND_DESCRIPTOR"],
                      descriptors(self.graphs.make(layer, first, last)))

@@ -32,7 +32,7 @@ PROGRAMS = ("blocks_f16", "blocks_f32", "blocks_train_f32")
 
 
 def processor_seconds():
-    """Of this process and of those that it started: XLA's assembler may be one."""
+    """Counts this process and its child processes, for example XLA's assembler."""
     times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(time.ru_utime for time in times)
 

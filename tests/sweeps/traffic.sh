@@ -70,7 +70,7 @@ for backing in client own auto; do
             for kind in $(kinds "$lanes" "$threads"); do
                 config=$ALL
                 [ "$kind" = all ] || config="$FIT;policy=$([ "$threads" = 1 ] && echo fit || echo fast)"
-                # As even as it gets, with the rest in the last ones.
+                # Divided evenly. The last jobs get the remainder.
                 count=$((seeds * (number + 1) / COMBINATIONS - seeds * number / COMBINATIONS))
                 number=$((number + 1))
                 [ "$count" = 0 ] ||

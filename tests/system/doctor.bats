@@ -430,7 +430,7 @@ torch_with()
 }
 
 @test "pairs of PyTorch and cuDNN with convolutions that bypass cuDNN: reported, and later pairs are not" {
-    local leaves='runs contiguous 16-bit conv3d without cuDNN' all='every conv3d runs in cuDNN$'
+    local leaves='PyTorch runs contiguous 16-bit conv3d without cuDNN' all='every conv3d runs in cuDNN$'
     local wrongly='every conv3d runs in cuDNN, which before 9\.15 computes some'
     site
     torch_with 2.9.0 9.10.2 warning "$leaves"

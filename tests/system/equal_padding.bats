@@ -3,7 +3,7 @@
 # copies, and the results stay the same to the bit.
 load helper
 
-# Of the converting engine of the rule of thumb, which takes nothing else.
+# For the converting engine of the rule of thumb, which accepts only equal padding.
 equal_only()
 {
     export SIMDEV_PLANNING=rule SIMDEV_REFUSE=padding
@@ -22,7 +22,7 @@ same()
     expect_same --exact
 }
 
-# Convolutions whose tiles are such.
+# Convolutions whose tiles have equal padding.
 equal_padding()
 {
     summary 'sum(p["tiled"] for p in s["sites"] if p["decision"] and p["decision"]["equal_padding"])'

@@ -41,7 +41,7 @@ expect_limited_everywhere()
     expect_true "largest workspace used" "$(device shimmed largest_workspace_used) <= $LIMIT"
 }
 
-# Every single call was one over the limit.
+# Every call exceeded the limit.
 expect_all_tiled()
 {
     expect_limited_everywhere

@@ -64,7 +64,7 @@ ampere()
     expect_no_violation plain shimmed
     expect_same --exact
     expect_true "tiled calls" "$(counted tiled) >= $(share 25)"
-    # Of a part of the problems not every form may be among those that are drawn.
+    # A part of the problems may not contain every form.
     [ "$LOAD" -ge 100 ] || return 0
     for words in 'identity' 'relu' '(result)' ',0\*' ',2\*'; do
         grep -a 'status=ok' plain.bin | grep -aq -- "$words" || fail "no problem with $words was run"

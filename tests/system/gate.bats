@@ -5,7 +5,7 @@ load helper
 # Images of which a sanitizer is done in time.
 WORKSPACE=1MiB PX=384
 [ -z "$SAN_RT" ] || WORKSPACE=256KiB PX=192
-# The last of those that this process may run on.
+# The last processor on which this process may run.
 CORE=$(taskset -pc $$ | sed -E 's/.*[ ,-]//')
 
 # A saturated GPU, which does one thing at a time. It has one core, because the simulation's work for the copies of

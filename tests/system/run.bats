@@ -22,7 +22,7 @@ expect_no_word()
 # set_to NAME: the value that a dry run would set, read by a shell.
 set_to()
 {
-    # Of the shell's own: a program would have the library.
+    # A shell function, because a program would load the library.
     (eval "$(<run.out)" && echo "${!1-unset}")
 }
 
@@ -77,7 +77,7 @@ set_to()
     run_command 125 --policy=fastest -- touch ran
     run_command 125 --log-file 'a;b' -- touch ran
     run_command 125 --worksapce 1MiB -- touch ran
-    expect_line run.err "unknown .*'--worksapce'; did you mean '--workspace'\\?\$"
+    expect_line run.err "option '--worksapce' is unknown .*; did you mean '--workspace'\\?\$"
     [ ! -e ran ] || fail "the program ran all the same"
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Several streams and threads share scratch: never more than allowed, never an error, nothing made in the steady state.
+# Several streams and threads share scratch: never more than allowed, no errors, and no new objects in the steady state.
 load helper
 
 # Without scratch nothing is tiled.

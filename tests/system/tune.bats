@@ -90,7 +90,7 @@ with_file()
     tuned=$(device shimmed peak_bytes)
     rules=$(grep -c '^\[rule' convshim.ini)
     expect_true "rules" "$rules > 1"
-    expect_equal "what each buys" "$(grep -c '^# buys [0-9.]* [KM]iB of the peak for' convshim.ini)" "$rules"
+    expect_equal "what each buys" "$(grep -c '^# lowers the peak by [0-9.]* [KM]iB for' convshim.ini)" "$rules"
     for ((rule = 1; rule <= rules; rule++)); do
         awk -v section="[rule tune-$rule]" '/^\[/ { inside = $0 == section } !inside' convshim.ini >without.ini
         with_file "$PWD/without.ini" "${decoder[@]}"

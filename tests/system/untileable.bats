@@ -8,7 +8,7 @@ no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
 # planned OPTIONS: engine and workspace of the first plan that works.
 planned()
 {
-    # A filter gradient of 16 bits, in groups: nothing of it can be cut. Its first engine requires 98 MiB, others that
+    # A filter gradient of 16 bits, in groups, which cannot be tiled. Its first engine requires 98 MiB, others that
     # use tensor cores, too, 24.5 MiB and more.
     cat >grouped.csv <<'END'
 model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include <stdlib.h>
 
-/* The advice of a run about which nothing else is to be said. */
+/* The advice for a run without other advice. */
 #define GOOD_RUN "To compare results and times with and without tiles on this GPU: convshim verify"
 
 static const int64_t mib = 1 << 20;

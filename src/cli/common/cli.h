@@ -32,7 +32,7 @@ void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2
 struct cs_cli_option {
     const char *name;     /* without the dashes; shown with - for _ (cs_cli_spelling) */
     const char *argument; /* the value's name in --help; NULL: no value */
-    const char *group;    /* a heading of --help; rows of a group stand together */
+    const char *group;    /* a heading of --help. Rows of a group are consecutive. */
     const char *help;
 };
 
@@ -86,7 +86,8 @@ const char *cs_cli_nearest(const char *word, const char *const *words);
 /* "64MiB" to bytes, as in the ini; false for everything else, also for "auto" and "64". */
 bool cs_cli_size(const char *text, int64_t *bytes_p);
 
-/* The folder of the running program, without a slash at its end; false if the system does not say.
+/* The folder of the running program, without a slash at its end. Returns false if the system does
+ * not report it.
  */
 bool cs_cli_folder(char *path, size_t size);
 

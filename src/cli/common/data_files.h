@@ -1,4 +1,5 @@
-/* Files that come with the program and are called by their names alone: device profiles, presets.
+/* Files that come with the program and are named without a folder and suffix: device profiles,
+ * presets.
  */
 #ifndef CS_CLI_COMMON_DATA_FILES_H
 #define CS_CLI_COMMON_DATA_FILES_H
@@ -18,7 +19,7 @@ struct cs_data_files {
     const char *option; /* "--device": takes the path of such a file, too; NULL: there is none */
 };
 
-/* True if a name stands for itself, as a path: it has a slash or the suffix. */
+/* True if a name is a path: it has a slash or the suffix. */
 bool cs_data_file_is_path(const struct cs_data_files *files, const char *name);
 
 /* Finds the path of a data file. If `folder` is NULL, it searches the installation of this program,

@@ -14,7 +14,7 @@
 
 struct cJSON;
 
-/* Of one thread at a time. */
+/* For one thread at a time. */
 void cs_json_begin(void);
 
 /* Adds `item` to the object `parent` as the member `name`. If `name` is NULL, `parent` is an array

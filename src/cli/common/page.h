@@ -16,7 +16,8 @@ void cs_page_end(FILE *out);
 typedef bool cs_page_write_fn(const void *state, FILE *out);
 bool cs_page_write(const char *path, cs_page_write_fn *write, const void *state);
 
-/* A bar of SVG, in units of its picture. None without a width, else one that can be seen. */
+/* Prints a bar of SVG, in units of its picture. A width of 0 prints nothing. Others are at least
+ * wide enough to see. */
 struct cs_bar {
     const char *class;
     double x, y, width, height;
@@ -29,7 +30,8 @@ struct cs_bar_row {
     int64_t before, after;     /* `after` negative: one bar alone */
 };
 
-/* Rows on one scale below a heading; nothing if all are 0. `legend`: with the names of two bars. */
+/* Prints rows on one scale below a heading, or nothing if all are 0. `legend`: also print the names
+ * of the two bars. */
 void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, bool legend,
                  FILE *out);
 

@@ -201,7 +201,7 @@ static void put_cell(const char *text, FILE *out)
 {
     for (unsigned char before = 0; *text; before = (unsigned char)*text++) {
         unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
-        /* Those of Latin-1 have two bytes in UTF-8. */
+        /* Characters of Latin-1 have two bytes in UTF-8. */
         bool first = byte == 0xc2 && next >= 0x80 && next < 0xa0;
         bool second = before == 0xc2 && byte >= 0x80 && byte < 0xa0;
         fputc(byte < ' ' || byte == 0x7f || first || second ? '?' : byte, out);

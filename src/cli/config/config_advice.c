@@ -89,7 +89,7 @@ static void advise_options(const struct advice *advice)
     }
 }
 
-/* Neither quotes nor ~ mean anything here. */
+/* Quotes and ~ have no special meaning in paths. */
 static void advise_path(const struct advice *advice, int option, const char *path)
 {
     char place[CS_CONFIG_TEXT + 32];

@@ -205,7 +205,7 @@ struct scan {
     struct cs_examined *subject;
 };
 
-/* Of the command's libraries; cuDNN itself is not its own application. */
+/* Examines the command's libraries, except cuDNN itself. */
 static void look_at_library(void *ctx, const char *name, const char *path)
 {
     struct scan *scan = ctx;

@@ -11,7 +11,7 @@
 
 enum cs_severity {
     CS_FINE,    /* as it should be */
-    CS_NOTE,    /* worth knowing, nothing to fix */
+    CS_NOTE,    /* information, nothing to fix */
     CS_WARNING, /* works less well than it could, or may */
     CS_FATAL    /* will not work */
 };
@@ -30,7 +30,7 @@ struct cs_finding {
     const char *advice;   /* static; NULL: that of the check */
 };
 
-/* A file that comes to cuDNN, or has it inside. */
+/* A file that links, looks up or contains cuDNN. */
 struct cs_client {
     enum cs_linkage linkage;
     bool names_deepbind; /* the word is among its constants */
@@ -57,9 +57,9 @@ struct cs_doctor {
     int64_t pid;                /* of a process that runs; 0: none was given */
 
     /* Results of checks that later checks use. */
-    char library[PATH_MAX];       /* "": there is none */
-    char program[PATH_MAX];       /* the program of COMMAND; "": none, or not found */
-    char script[PATH_MAX];        /* of a shell, if it is one that COMMAND names; "": none */
+    char library[PATH_MAX]; /* "": there is none */
+    char program[PATH_MAX]; /* the program of COMMAND; "": none, or not found */
+    char script[PATH_MAX];  /* the script that COMMAND passes to a shell; "" if there is none */
     char script_folder[PATH_MAX]; /* that the script goes to; "": none */
     char *script_text;            /* text of that or of a shell's -c (start_script.h); NULL: none */
     char python[PATH_MAX];
@@ -95,8 +95,8 @@ const char *cs_doctor_python_file(char **command);
 /* Replaces the advice of the last finding by `advice`, a static text. */
 void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 
-/* The checks. Each makes at least one finding if it could look, and says so if it could not; those
- * about frameworks one for each that it concerns. */
+/* The checks. Each makes at least one finding, also if it could not be made. Checks of frameworks
+ * make one for each framework. */
 #define CS_CHECK(id, what, advice) void cs_doctor_##id(struct cs_doctor *doctor);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK

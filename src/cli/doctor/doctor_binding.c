@@ -1,5 +1,5 @@
-/* Checks of code whose calls of cuDNN would go past the library: linked in, or bound by
- * RTLD_DEEPBIND. */
+/* Checks for code whose calls of cuDNN bypass the library: cuDNN is statically linked, or bound
+ * with RTLD_DEEPBIND. */
 #include "base/path.h"
 #include "cli/doctor/clients.h"
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where a cache is named: by a variable, or by an option in one. */
+/* A variable that names a cache, or an option in its value that does. */
 static const struct place {
     const char *variable, *option; /* NULL: the variable is the path */
 } places[] = {

@@ -58,7 +58,7 @@ static bool named_file_asks(const struct cs_doctor *doctor, const char *ending,
     return false;
 }
 
-/* Which library asks for it, "" if none does. */
+/* The word or file that requests channels_last; "" if there is none. */
 static void find_who(const struct cs_doctor *doctor, char where[PATH_MAX])
 {
     const char *file = cs_doctor_python_file(doctor->command);

@@ -18,7 +18,7 @@ enum {
     FIRST_LINE = 512
 };
 
-/* By its name, or by that of the file that a link leads to. */
+/* Compares its name, or the name of the file that the link leads to. */
 static bool is_python(const char *path)
 {
     static const char name[] = "python";
@@ -171,8 +171,8 @@ static bool runs_python(const struct cs_doctor *doctor, const char *word, char p
     return found && follow(path, python) && *python;
 }
 
-/* The Python that a script of a shell starts: that of an environment that is activated, else the
- * first that it names. */
+/* Finds the Python that a shell script starts: the Python of an activated environment, else the
+ * first that the script names. */
 static void look_for_python(struct cs_doctor *doctor, const char *name)
 {
     char python[PATH_MAX];

@@ -43,7 +43,7 @@ static const Elf64_Ehdr *header(const struct cs_elf *elf)
     return (const void *)elf->bytes;
 }
 
-/* Tables are read where they lie: a file that has them unaligned is damaged. */
+/* Tables are read in place, so a file with unaligned tables counts as damaged. */
 static const void *table(const struct cs_elf *elf, Elf64_Off offset, size_t entry, size_t count)
 {
     return offset % _Alignof(Elf64_Ehdr) == 0 ? part(elf, offset, entry * count) : NULL;

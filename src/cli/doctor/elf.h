@@ -15,9 +15,9 @@ enum {
 struct cs_elf {
     const unsigned char *bytes; /* the whole file, mapped */
     size_t size;
-    int machine;                          /* EM_X86_64, ... */
-    bool dynamic;                         /* the loader has a say: false for a static program */
-    const char *interpreter;              /* the loader that a program names; NULL: none */
+    int machine;             /* EM_X86_64, ... */
+    bool dynamic;            /* false for a static program, which runs without a loader */
+    const char *interpreter; /* the loader that a program names; NULL: none */
     const char *soname, *rpath, *runpath; /* NULL: none. All texts point into the file */
     const char *needed[CS_ELF_NEEDED];
     int needs;

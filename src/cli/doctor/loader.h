@@ -16,8 +16,8 @@ typedef void cs_loader_fn(void *ctx, const char *name, const char *path);
 bool cs_loader_list(const char *file, const char *preload, cs_loader_fn *each, void *ctx,
                     char *complaint, size_t size);
 
-/* Where dlopen(name) would find a library for a caller with that RPATH and RUNPATH (NULL: none) in
- * the folder `origin`: true, and the path. */
+/* Finds the library that dlopen(name) would load for a caller with this RPATH and RUNPATH (NULL:
+ * none) in the folder `origin`. Returns true and the path. */
 bool cs_loader_find(const char *name, const char *origin, const char *rpath, const char *runpath,
                     char *path, size_t size);
 

@@ -29,7 +29,7 @@ static const char script[] =
     "sep='\\t')\n"
     "print('end')\n";
 
-/* Cuts the next field off a line; "" where there is none. */
+/* Cuts the next field off a line. Returns "" if there is none. */
 static const char *field(char **line_p)
 {
     char *start = *line_p, *end = strchrnul(start, '\t');

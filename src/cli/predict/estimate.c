@@ -1,5 +1,5 @@
-/* Estimates the workspace of a convolution where no cuDNN is installed: converted and padded
- * copies of its tensors. */
+/* Estimates the workspace of a convolution if no cuDNN is installed: converted and padded copies of
+ * its tensors. */
 #include "cli/predict/estimate.h"
 
 #include "base/checked.h"
@@ -18,7 +18,7 @@ static bool channels_last(const struct cs_tensor *tensor)
     return tensor->dims[CS_C] == 1 || tensor->strides[CS_C] == 1;
 }
 
-/* Of a copy in the form that tensor cores take; 0 if the tensor has it already. */
+/* Bytes of a copy in the form that tensor cores require. 0 if the tensor already has this form. */
 static bool copy_bytes(const struct cs_problem *problem, enum cs_operand operand, int64_t *bytes_p)
 {
     struct cs_tensor copy = problem->tensor[operand];

@@ -1,4 +1,4 @@
-/* Which cuDNN to ask. */
+/* Finds the cuDNN that plans. */
 #ifndef CS_CLI_PREDICT_FIND_CUDNN_H
 #define CS_CLI_PREDICT_FIND_CUDNN_H
 

@@ -6,8 +6,8 @@
 #include "cli/predict/layer_reader.h"
 #include <cjson/cJSON.h>
 
-/* Adds every site, by its NVTX name or its text, with the program as the model; notes those that
- * are no convolutions. Of fused operations nothing is left: a summary does not have them. */
+/* Adds every site, by its NVTX name or its text, with the program as the model; notes sites that
+ * are not convolutions. Fused operations are lost, because a summary does not contain them. */
 void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary);
 
 #endif

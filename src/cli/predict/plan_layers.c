@@ -53,7 +53,7 @@ static bool settle(struct cs_plan *plan, const struct cs_vendor *vendor)
     return true;
 }
 
-/* Of zeros if it is not known. */
+/* Zeros if it is not known. */
 static struct cs_cost untiled_cost(const struct cs_problem *problem, int64_t required,
                                    const struct cs_profile *profile, struct cs_plan *plan)
 {
@@ -93,7 +93,8 @@ static struct cs_peak_level level_of(void *ctx)
     return *(const struct cs_peak_level *)ctx;
 }
 
-/* As the library decides about a program that has run the convolutions before this one. */
+/* Decides like the library in a program that has already run the earlier convolutions of the list.
+ */
 static struct cs_decision decide_as_library(const struct cs_predictor *predictor,
                                             const struct cs_problem *problem,
                                             const struct cs_ask_offer *offer,
@@ -268,7 +269,7 @@ static int by_index(const void *left, const void *right)
     return programs != 0 ? programs : order(a->index, b->index);
 }
 
-/* Problems of one hash that differ may then be asked more than once, which costs time alone. */
+/* Different problems with one hash may then be queried more than once, which only costs time. */
 static int by_problem(const void *left, const void *right)
 {
     const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;

@@ -19,8 +19,8 @@ struct cs_predictor {
     const size_t *program;       /* by index, a number for the program of each problem; NULL: one */
     int threads;                 /* 0: as many as there are cores, 8 at most */
 
-    /* Called after every problem that was asked; may be NULL. From one thread at a time, not always
-     * the same. */
+    /* Called after each query of a problem, by one thread at a time, not always the same. May be
+     * NULL. */
     void (*progress)(void *ctx, size_t done, size_t of);
     void *ctx;
 };

@@ -154,8 +154,7 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
     snprintf(results->vendor, sizeof results->vendor, "rule of thumb");
     if (options->estimate)
         return -1;
-    /* Where convshim is preloaded into this very process, its answers must not be taken for
-     * cuDNN's. */
+    /* If convshim is preloaded into this process, its answers must not count as cuDNN's. */
     setenv("CONVSHIM", "0", 1);
     if (cs_find_cudnn(options->cudnn, error, sizeof error)) {
         vendor_text(results->vendor, sizeof results->vendor);
@@ -187,7 +186,7 @@ static void show_progress(void *ctx, size_t done, size_t of)
         fprintf(stderr, "\r%zu of %zu convolutions", done, of);
 }
 
-/* Policies that know more when a program runs than can be known before. */
+/* Warns about policies that also use facts which are only available while a program runs. */
 static void warn_of(const struct cs_policy *policy)
 {
     if (policy->contenders > 1)

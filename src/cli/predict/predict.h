@@ -31,7 +31,7 @@ struct cs_predict_options {
     int threads;
 };
 
-/* Reads the command line. -1: go on; else the status to end with, and all is said. */
+/* Reads the command line. Returns -1 to go on, or the status to end with after a message. */
 int cs_predict_options(int argc, char **argv, struct cs_predict_options *options);
 
 /* Calls `run` for both cuDNNs, each in a separate process, since one process cannot load two of
@@ -67,8 +67,8 @@ struct cs_predict_fit {
     size_t unanswered;               /* of them, those for which cuDNN has no engine */
     bool possible;                   /* there is a workspace with which all others fit: */
     int64_t workspace;               /* the largest such setting; 0: any will do */
-    const struct cs_layer *hopeless; /* else one whose tensors alone are too large, or that no
-                                        tiling makes small enough */
+    const struct cs_layer *hopeless; /* otherwise a layer whose tensors alone are too large, or that
+                                        no tiling makes small enough */
 };
 
 /* Asks cuDNN again, with other limits. False, with a line in `error`, as cs_predict. */
@@ -87,8 +87,8 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
 const char *cs_predict_workspace(const struct cs_predict_options *options,
                                  char text[CS_BYTES_TEXT]);
 
-/* One line, after `before`, if a layer exceeds the memory of the GPU, has 2^31 elements without
- * option huge, or is predicted to take half of its time longer; else nothing. */
+/* Prints one line, after `before`, if a layer exceeds the memory of the GPU, has 2^31 elements
+ * without option huge, or is predicted to take over 1.5 times as long with the limit. */
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
                              FILE *out);
 

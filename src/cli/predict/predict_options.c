@@ -88,7 +88,7 @@ static bool take_shape(struct cs_predict_options *options, enum option option, c
     }
 }
 
-/* Where the text of an option is kept that is only looked at later; NULL for others. */
+/* The place for the text of an option that is parsed later. NULL for other options. */
 static const char **text_of(struct cs_predict_options *options, enum option option)
 {
     static const struct {

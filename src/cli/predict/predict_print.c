@@ -214,7 +214,7 @@ static const char *verb(size_t count)
     return count == 1 ? "does" : "do";
 }
 
-/* Of layers that cuDNN has an engine for. */
+/* Only layers for which cuDNN has an engine. */
 static void print_remedy(const struct cs_predict_results *results, const struct cs_predict_fit *fit,
                          FILE *out)
 {
@@ -394,7 +394,7 @@ static bool close_text(FILE *out, char **text)
     return false;
 }
 
-/* The line for people, where there is one. */
+/* The line for people, if there is one. */
 static void add_advice(cJSON *root, const struct cs_predict_results *results)
 {
     char *text = NULL;

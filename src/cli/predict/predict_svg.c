@@ -39,8 +39,8 @@ static const char STYLE[] =
     ".model{font-size:14px;font-weight:600}\n"
     "</style>\n";
 
-/* How wide a character is at most, in sizes of the font: those of DejaVu Sans and Verdana, the
- * widest that are usual. */
+/* The maximum width of a character, in font sizes: that of DejaVu Sans and Verdana, the widest
+ * common fonts. */
 static double advance(char c)
 {
     if (strchr("MWmw@%+=<>#~", c) || (unsigned char)c >= 0x80)
@@ -54,7 +54,7 @@ static double advance(char c)
  * does not permit become a question mark. */
 static void put_character(FILE *out, const char *c, size_t length)
 {
-    static const char none[] = "\xef\xbf"; /* U+FFC0 to U+FFFF: nothing that a name has */
+    static const char none[] = "\xef\xbf"; /* U+FFC0 to U+FFFF, which names do not contain */
     if (*c == '&')
         fputs("&amp;", out);
     else if (*c == '<')
@@ -79,7 +79,7 @@ static size_t fitting(const char *text, double room)
     return used;
 }
 
-/* As XML text, as much of it as there is room for in sizes of the font. */
+/* Prints XML text, cut to the available width in font sizes. */
 static void put_text(FILE *out, const char *text, double room)
 {
     size_t all = strlen(text), most = fitting(text, room);

@@ -94,7 +94,7 @@ struct refusal {
     size_t size;
 };
 
-/* Names are those of the columns of a list. */
+/* The names are the column names of a list. */
 static bool at_least(struct refusal refusal, int64_t least, const char *rule,
                      const char *const *names, const int64_t *values, int count)
 {

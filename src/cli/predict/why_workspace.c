@@ -9,7 +9,7 @@
 
 enum {
     CHANNELS = 8, /* that tensor cores take at once */
-    NEAR = 64     /* a part of so much is no difference: alignment and bookkeeping */
+    NEAR = 64     /* a smaller part does not count as a difference: alignment and bookkeeping */
 };
 
 struct line {

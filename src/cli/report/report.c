@@ -162,7 +162,7 @@ static int write_html(const struct cs_report *report, const char *path)
     return good ? CS_CLI_OK : CS_CLI_NO;
 }
 
-/* Says so where csv is asked for a table that this report does not have. */
+/* Returns false after a message if csv was requested for a table that this report does not have. */
 static bool has_table(const struct cs_report *report, const struct request *request)
 {
     char list[160] = "";

@@ -38,7 +38,7 @@ void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
 /* Adds the section about savings, the first section of cs_report_sections. */
 void cs_report_conclude(struct cs_report *report);
 
-/* The value of an option in a run; "" if the summary does not say. */
+/* The value of an option in a run. "" if the summary does not contain it. */
 const char *cs_report_option(const struct cs_run_summary *run, const char *name);
 
 /* Adds the section of candidates, which cs_report_sections has last. */

@@ -61,7 +61,7 @@ static void advise_nothing_tiled(const struct cs_run_summary *all, char *text, s
                  largest);
 }
 
-/* One sentence, the most important; "" if there is nothing to say. */
+/* Writes the most important advice as one sentence, or "". */
 static void advise(const struct cs_report *report, char *text, size_t size)
 {
     char more[CS_BYTES_TEXT];
@@ -98,7 +98,7 @@ static void add_saved(struct cs_table *table, const char *name, const char *titl
 {
     char percent[CS_BYTES_TEXT] = "-";
     int64_t saved = before > after ? before - after : 0;
-    /* As doubles: the product may leave 63 bits. */
+    /* As doubles, because the product may exceed 63 bits. */
     int64_t share = before > 0 ? (int64_t)(100 * (double)saved / (double)before + 0.5) : 0;
     snprintf(percent, sizeof percent, "%" PRId64 " %%", share);
     const struct cs_value row[] = {{.text = name},     {.text = title},

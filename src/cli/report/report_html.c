@@ -78,7 +78,7 @@ static void put_source(const struct cs_report *report, const struct cs_run_summa
     fputs("</p>\n", out);
 }
 
-/* Which two runs are compared. */
+/* Prints the names of the two compared runs. */
 static void put_pair(const struct cs_report *report, FILE *out)
 {
     fputs("<p class=\"source\">", out);
@@ -91,13 +91,13 @@ static void put_pair(const struct cs_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-/* Long, or only asked for now and then. */
+/* Tables that are long or rarely needed are folded. */
 static bool is_folded(const char *name)
 {
     return strcmp(name, "moments") == 0 || strcmp(name, "candidates") == 0;
 }
 
-/* Figures belong together as they stand; the rest can be sorted. */
+/* All tables can be sorted, except the figures, whose order has a meaning. */
 static void put_section(const struct cs_section *section, FILE *out)
 {
     bool figures = strcmp(section->name, "figures") == 0, folded = is_folded(section->name);

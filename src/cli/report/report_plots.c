@@ -41,7 +41,7 @@ static void put_tooltip(const void *state, size_t column, FILE *out)
     cs_table_html_text(site_at(step, column)->text, out);
 }
 
-/* Calls next to each other share a column where there are many. */
+/* If there are many calls, neighbouring calls share a column. */
 static void fill_columns(struct step_plot *step)
 {
     const struct cs_anatomy *anatomy = &step->report->anatomy;

@@ -82,7 +82,8 @@ static void date_text(int64_t ms, char *text, size_t size)
         snprintf(text, size, "-");
 }
 
-/* Options that are not at their defaults, "lanes = 2, policy = measure"; cut where it is long. */
+/* Options that differ from their defaults, such as "lanes = 2, policy = measure". A long text is
+ * cut. */
 static void others_text(const struct cs_run_summary *all, char *text, size_t size)
 {
     size_t used = 0;

@@ -67,7 +67,7 @@ static void copy_choices(struct merger *merger, const struct cs_summary_site *si
     }
 }
 
-/* Of sites that were tiled here and not there, the merged one counts as tiled. */
+/* If a site was tiled in only one of the runs, the merged site counts as tiled. */
 static void add_site(struct merger *merger, const struct cs_summary_site *site)
 {
     struct cs_summary_site *to = site_of(merger, site);

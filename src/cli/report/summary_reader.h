@@ -25,7 +25,7 @@ struct cs_summary_site {
     char *reason;                 /* owned; NULL: tiled */
     struct cs_anatomy_site shape; /* with `required` and `reported` */
     int64_t calls, tiled, fallback, failed, launches, host_ns;
-    struct cs_summary_choice *choice; /* owned; of many runs: those of the first that has any */
+    struct cs_summary_choice *choice; /* owned; from the first of the runs that has an order */
     size_t choices;
 };
 

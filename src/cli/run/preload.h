@@ -16,13 +16,12 @@ const char *cs_preload_next(const char **list_p, size_t *length_p);
 /* True if a path of `length` bytes names the library, in any folder. */
 bool cs_preload_is_library(const char *path, size_t length);
 
-/* `now` (NULL: nothing) with the library before everything but the runtimes of sanitizers, which
- * insist on the first place; as it is if the library is there already. To be freed; NULL: out of
- * memory. */
+/* `now` (NULL: nothing) with the library in front, but after the runtimes of sanitizers, which must
+ * come first. Unchanged if it already contains the library. To be freed; NULL: out of memory. */
 char *cs_preload_list(const char *library, const char *now);
 
-/* Items of CONVSHIM_CONFIG (NULL: none) with one more: it takes the place of those that set the
- * same option. To be freed; NULL: out of memory. */
+/* Items of CONVSHIM_CONFIG (NULL: none) with one more item, which replaces items of the same
+ * option. To be freed; NULL: out of memory. */
 char *cs_preload_items(const char *now, const char *name, const char *value);
 
 #endif

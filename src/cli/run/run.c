@@ -16,7 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* As env, nice and timeout have them: below these the status is the program's own. */
+/* The statuses of env, nice and timeout. A smaller status is the program's own. */
 enum {
     FAILED = 125,
     NOT_EXECUTABLE = 126,
@@ -120,7 +120,7 @@ static bool change(const struct request *request, const char *name, const char *
     return true;
 }
 
-/* NVTX has one listener: where a profiler has set its own it stays. */
+/* NVTX has one listener. If a profiler has set its own, it is kept. */
 static bool listen_to_ranges(const struct request *request, const char *library)
 {
     static const char name[] = "NVTX_INJECTION64_PATH";
@@ -211,8 +211,8 @@ static void complain(void *ctx, const char *line)
     cs_cli_complain("%s", line);
 }
 
-/* In the environment that is set by now. In a real run the library says the same, with the first
- * convolution. */
+/* Prints mistakes in the options of the new environment. In a real run the library prints them with
+ * the first convolution. */
 static void say_mistakes(char **argv)
 {
     static struct cs_config config;

@@ -1,4 +1,4 @@
-/* Variables that a program gets over those of this process. */
+/* Variables of a program that override the variables of this process. */
 #ifndef CS_CLI_SIMULATE_CHILD_VARIABLES_H
 #define CS_CLI_SIMULATE_CHILD_VARIABLES_H
 

@@ -45,7 +45,7 @@ static bool is_ours(int connection)
            peer.uid == geteuid();
 }
 
-/* The first process that comes is the program; those behind it go on as they are. */
+/* The first process that connects is the program. Later ones run unchanged. */
 static void accept_program(struct cs_fork_server *server)
 {
     int connection = accept4(server->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -66,7 +66,7 @@ static void look_at_process(struct cs_fork_server *server)
         server->state = CS_FORK_ENDED;
 }
 
-/* A message of up to three texts, behind which there are NUL bytes. */
+/* A message of up to three texts, each followed by a NUL byte. */
 static struct cs_fork_news take(struct cs_fork_server *server, const char *message)
 {
     struct cs_fork_news news = {CS_FORK_QUIET, 0, 0};
@@ -130,7 +130,8 @@ bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
     return sent;
 }
 
-/* Asked first, as a program may have files to write; then not asked any more. */
+/* Ends the program with SIGTERM first, because it may have files to write, and then with SIGKILL.
+ */
 static void end_process(pid_t pid)
 {
     const struct timespec pause = {.tv_nsec = 20000000};

@@ -12,7 +12,7 @@
 
 enum cs_fork_state {
     CS_FORK_NONE,     /* no process: start one */
-    CS_FORK_STARTING, /* it has not come to its first use of the device */
+    CS_FORK_STARTING, /* it has not yet used the device */
     CS_FORK_READY,    /* runs can be asked for */
     CS_FORK_SINGLE,   /* one run can be asked for */
     CS_FORK_RUNNING,  /* and was: the process is that run */
@@ -39,15 +39,15 @@ struct cs_fork_news {
     int status;
 };
 
-/* Opens the socket whose name the program gets as SIMDEV_FORK. The caller starts the process and
- * puts down its pid. */
+/* Opens the socket, whose name is passed to the program in SIMDEV_FORK. The caller starts the
+ * process and stores its pid. */
 bool cs_fork_server_open(struct cs_fork_server *server);
 
 /* Returns the server's next message, or CS_FORK_QUIET, without waiting. Updates the server's state.
  */
 struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server);
 
-/* Asks for a run, whose output goes to that file. False if the server is gone. */
+/* Requests a run with its output in this file. Returns false if the server has ended. */
 bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
                         const struct cs_child_variables *variables);
 

@@ -15,7 +15,7 @@ enum {
     TEXT = 256
 };
 
-/* Blocks that one line asked for. */
+/* Blocks that one line of the program allocated. */
 struct group {
     char line[TEXT];
     bool workspace;
@@ -33,7 +33,7 @@ static const char *text_of_call(const struct cs_timeline *names, const cJSON *su
     return text ? text : "";
 }
 
-/* The first call that has its workspace there and comes at that moment or behind it. */
+/* The first call, at or after this moment, whose workspace is in the block. */
 static size_t call_of(const struct cs_timeline *timeline, long block, size_t moment)
 {
     size_t found = SIZE_MAX;

@@ -204,7 +204,7 @@ int cs_layers_enter(const struct cs_layers *layers, const char *name)
     return errno ? errno : EINVAL;
 }
 
-/* --- where they are --- */
+/* --- the folders of the layers --- */
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
@@ -291,7 +291,7 @@ static struct walk {
     const char *prefix; /* printed before each name */
     size_t base;        /* bytes of a path before that */
     size_t visits;
-} walk; /* nftw hands nothing on */
+} walk; /* nftw has no argument for state */
 
 static void add_name(const char *path, bool removed)
 {

@@ -15,7 +15,7 @@ enum {
 struct cs_layers {
     char folder[CS_LAYERS][PATH_MAX]; /* that get a layer; the first is the working folder */
     size_t folders;
-    char area[PATH_MAX];   /* where the layers are; "": the system allows none */
+    char area[PATH_MAX];   /* the folder of the layers; "" if the system does not allow layers */
     char shared[PATH_MAX]; /* a folder without a layer, wherever it is: the simulation's own */
     int error;             /* why there are none */
     struct timespec begun;

@@ -12,7 +12,7 @@ enum {
     MOST_DEVICES = 32
 };
 
-/* Everything that is asked of one program: a pair for each device. */
+/* All simulations of one program: a pair of runs for each device. */
 struct answer {
     struct cs_device_file device[MOST_DEVICES];
     struct cs_simulated_pair pair[MOST_DEVICES];
@@ -37,7 +37,7 @@ static void show_output(const struct cs_simulated_pair *pair)
     }
 }
 
-/* --fits is answered for the run with the library, where there is one. */
+/* --fits is decided by the run with the library, if there is one. */
 static bool is_good(const struct cs_simulated_pair *pair, bool fits)
 {
     const enum cs_side judged = pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;

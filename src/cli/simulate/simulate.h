@@ -49,7 +49,8 @@ bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_si
 const char *cs_simulate_advice(const struct cs_simulated_program *program,
                                const struct cs_simulated_pair *pair);
 
-/* Why the peak did not fall with the library; false: it did, or there is nothing to compare. */
+/* Writes why the peak did not fall with the library. Returns false if it fell or there is nothing
+ * to compare. */
 bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text, size_t size);
 
 /* One line: whether the run of that side fits the capacity, and why. Returns whether. */

@@ -19,7 +19,7 @@ struct cs_simulated_pair {
     bool history;     /* record the held memory over time */
     bool chosen[CS_SIDES];
 
-    /* From here on filled in. */
+    /* The following members are results. */
     struct cs_simulated_run run[CS_SIDES];
     struct cs_simulated_result result[CS_SIDES];
     /* A run with memory to spare, if the run above was short of it: the reference for its plans. */

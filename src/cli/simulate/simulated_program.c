@@ -153,7 +153,7 @@ static bool take_named(struct cs_simulated_program *program, const char *named,
         return false;
     }
     program->framework[0] = '\0';
-    /* Not `real`: its name need not be the one that is loaded. */
+    /* Uses the link, not `real`, whose name may differ from the name that programs load. */
     take_cudnn(program, path, cs_libcudnn_version(path, packages));
     if (program->folder[0] != '/' && realpath(*program->folder ? program->folder : ".", real))
         snprintf(program->folder, sizeof program->folder, "%s", real);

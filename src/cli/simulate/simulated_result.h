@@ -19,7 +19,7 @@ struct cs_simulated_process {
 struct cs_simulated_result {
     int status;     /* of the program: see cs_simulated_run */
     double seconds; /* that it took here */
-    bool used;      /* a process used the device; else all that follows is empty */
+    bool used;      /* a process used the device; if not, all following members are empty */
     bool cut_short; /* the one that held most left no report: the device's record is used */
     int processes;  /* how many did */
     struct cs_simulated_process process[CS_MOST_PROCESSES];

@@ -55,7 +55,7 @@ enum cs_tune_outcome cs_tune_outcome(const struct cs_tune *tune);
  * made, and a line has said why. */
 bool cs_tune_search(struct cs_tune *tune);
 
-/* The same from a summary alone; nothing is run. */
+/* The same from a summary. Runs no program. */
 bool cs_tune_from_summary(struct cs_tune *tune);
 
 /* The options of the ini file before its rules. If a peak has to be reached, time is not limited.

@@ -20,7 +20,7 @@ enum {
 
 static const int64_t plenty = (int64_t)1 << 44;
 
-/* A run that is asked for. */
+/* A requested run. */
 struct question {
     const char *options; /* of the ini file before the rules */
     bool rules, record;

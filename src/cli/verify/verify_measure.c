@@ -147,8 +147,8 @@ static bool write_results(const struct cs_verification *verification, enum cs_ve
     return good && in_time;
 }
 
-/* Runs those whose checksums differ again, writes their results to files without a name, and
- * compares number by number. Without time or room for that their verdict stays. */
+/* Runs convolutions with different checksums again, writes their results to unnamed files, and
+ * compares all numbers. Without enough time or space the verdict stays. */
 static void compare_numbers(struct cs_verification *verification, double end)
 {
     size_t *chosen = calloc(verification->rows + 1, sizeof *chosen), count = 0;

@@ -17,7 +17,7 @@ enum {
     RATIO_TEXT = 16
 };
 
-/* Of the convolutions that ran in tiles and whose results could be compared. */
+/* Sums over the convolutions that ran as tiles and whose results were compared. */
 struct sums {
     size_t count[CS_VERDICTS], tiled;
     double us[CS_VERIFY_SIDES];

@@ -193,7 +193,7 @@ static bool take_output(const struct cs_verify_job *job, struct child *child)
     return child->length < sizeof child->line - 1;
 }
 
-/* True if the process ended by itself. One that is still there at `end` is killed. */
+/* Returns true if the process ended before the time `end`. Otherwise kills it. */
 static bool collect(const struct cs_verify_job *job, struct child *child, double end)
 {
     struct pollfd output = {.fd = child->output, .events = POLLIN};

@@ -300,8 +300,8 @@ static enum cs_trial_status time_plan(struct run *run)
     return status;
 }
 
-/* The answer that is fastest in the best of a few calls. An answer for whose workspace there is no
- * memory, or that cuDNN refuses to run, is left out, as frameworks do. */
+/* Finds the configuration that is fastest in the best of a few calls. As in frameworks,
+ * configurations are skipped if their workspace does not fit or cuDNN refuses to run them. */
 static enum cs_trial_status find_fastest(struct run *run, int64_t *fastest_p)
 {
     double best = INFINITY;

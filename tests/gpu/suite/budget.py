@@ -4,7 +4,7 @@ import time
 
 
 class Budget:
-    """Time that one part leaves over goes to the later ones; a part cannot eat into the share of those."""
+    """Later parts may use the time that a part leaves. A part cannot use the share of later parts."""
 
     def __init__(self, seconds, shares, clock=time.monotonic):
         self._clock = clock

@@ -132,7 +132,7 @@ def _with_memory(suite, name, program, amount, workspace):
     states = [record["status"] for record in outcome.records if "layer" in record]
     if states:
         return states[-1]
-    # No line at all: not even the context or the handle had room.
+    # No line: the memory was too small for the context or the handle.
     return "out of memory" if "emory" in outcome.stderr else f"status {outcome.status}"
 
 

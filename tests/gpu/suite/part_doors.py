@@ -1,6 +1,6 @@
 """Part D: other ways into cuDNN: the legacy API from C, JAX, NVIDIA's cudnn-frontend in Python and C++.
 
-Clients that find cuDNN by dlopen and dlsym may or may not be seen by the library: the summary of the run says it.
+The library may not intercept clients that find cuDNN with dlopen and dlsym. The summary of the run shows it.
 """
 
 import array

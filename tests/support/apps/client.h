@@ -108,7 +108,7 @@ int64_t tensor_alignment(const struct tensor *tensor);
 /* Steps `at` to the next coordinates, the last dimension fastest; false after the last ones. Begins
  * at all zeros. */
 bool tensor_step(const struct tensor *tensor, int64_t *at);
-/* Where the element at these coordinates lies in the buffer, in elements. */
+/* The offset of the element at these coordinates in the buffer, in elements. */
 size_t tensor_index(const struct tensor *tensor, const int64_t *at);
 /* The address of the first element in a buffer of the tensor's storage. */
 void *tensor_first(const struct tensor *tensor, void *buffer);

@@ -61,8 +61,8 @@ static bool unchanged(const struct traffic_counts *before)
     return same;
 }
 
-/* As many steps again, when all threads have got so far; the first of them counts for all. Before,
- * the device is as late as it can be, which takes the most of everything. */
+/* Runs the same number of steps again after all threads are done. The first of them counts for all.
+ * Before, the device is as late as possible, which needs the most of all resources. */
 static bool run_settled(struct worker *worker, bool good)
 {
     struct traffic *traffic = worker->traffic;

@@ -50,7 +50,7 @@ void *walk_prepare(struct walk *walk, int64_t bytes)
     return workspace;
 }
 
-/* Whether a sum of nothing but zeros is -0 depends on the order. */
+/* The sign of a sum of zeros depends on the order of summation. */
 static void drop_signs_of_zeros(const struct walk *walk, void *values)
 {
     cudnnDataType_t type = walk->problem.x.type;

@@ -34,7 +34,7 @@ static void problem_ids_are_stable_between_builds(void)
     free(account);
 }
 
-/* Each of these makes another site, and the same one again. */
+/* Each of these makes one site, also if it is repeated. */
 static void every_fact_counts(void)
 {
     struct cs_account *account = new_account();
@@ -320,7 +320,7 @@ static void advice_by_reasons(void)
             check_advice(&advised[i], how);
 }
 
-/* From 32 tiles of a call on; channels last only if all of them are. */
+/* Advice on tiles from 32 tiles per call on. Advice on channels last only if all calls have it. */
 static void advice_by_sites(void)
 {
     char text[CS_ADVICE_TEXT];

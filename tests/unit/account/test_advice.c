@@ -62,7 +62,7 @@ static void many_tiles(void)
     }
 }
 
-/* Of several the most, of those that were called. */
+/* The largest of several, among sites that were called. */
 static void the_most_tiles_count(void)
 {
     static const int64_t tiles[] = {40, 90, 50};
@@ -142,7 +142,7 @@ static void changeable_reason_precedes_the_most_frequent(void)
     free(account);
 }
 
-/* Of as many calls the reason that comes first. */
+/* If reasons have the same number of calls, the first reason. */
 static void each_reason_can_be_the_main_one(void)
 {
     for (int reason = CS_REASON_NONE + 1; reason < CS_REASONS; reason++) {

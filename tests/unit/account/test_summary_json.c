@@ -291,8 +291,7 @@ static void the_summary_of_a_decoder(void)
     free(account);
 }
 
-/* Of tensors beyond the convolution's own only those count that are in memory. Sums beyond 64 bits
- * stay at the most. */
+/* Additional tensors count only if they are in memory. Sums beyond 64 bits stay at the maximum. */
 static void bytes_of_further_tensors(void)
 {
     static const struct {
@@ -332,7 +331,7 @@ static void bytes_of_further_tensors(void)
     }
 }
 
-/* As tilings of huge tensors have it, too. */
+/* Tilings of huge tensors also have it. */
 static void sites_are_in_the_order_of_first_calls(void)
 {
     struct cs_account *account = new_account();

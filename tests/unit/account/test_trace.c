@@ -591,8 +591,8 @@ static void an_end_that_cannot_be_written_is_not_seen(void)
     end();
 }
 
-/* A child starts its own file, independent of an earlier file at this place and of the length of
- * its parent's. */
+/* A child starts its own file. An earlier file with this name and the length of its parent's file
+ * do not matter. */
 static void child_starts_its_own_file(void)
 {
     for (int closed = 0; closed < 2; closed++) {

@@ -197,7 +197,7 @@ static void a_name_without_room_for_the_part_is_refused(void)
     CHECK_INT(errno, ENAMETOOLONG);
 }
 
-/* Such a thing is written to as it comes: nothing is put into its place. */
+/* Such a file is appended to and is not replaced. */
 static void a_pipe_is_appended_to(void)
 {
     static struct cs_place place;

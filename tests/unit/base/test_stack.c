@@ -214,7 +214,7 @@ static int again(void *arg)
     return 0;
 }
 
-/* A handler may interrupt the thread that is there: it does not wait for itself. */
+/* A handler may interrupt the thread that uses the stack. It does not wait for itself. */
 static void last_stack_serves_one_thread(void)
 {
     CHECK(cs_stack_run_last(again, &count));

@@ -1,4 +1,4 @@
-/* `convshim config`: the options in force and where each comes from, the rules that a convolution
+/* `convshim config`: the options in force and their sources, the rules that a convolution
  * matches, the check of a file, and refusals. */
 #include "golden.h"
 

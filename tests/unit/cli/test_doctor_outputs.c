@@ -1,5 +1,5 @@
 /* Inputs of `convshim doctor` (scripts of shells, ELF files byte by byte, commands) and its report
- * about the program that a command runs. The files are made here; none is run. */
+ * about the program that a command runs. The test makes the files and runs none of them. */
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"

@@ -17,7 +17,7 @@ enum {
 #define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* As a program has it that calls cuDNN; nothing here does. */
+/* A call of cuDNN as in a program. It is never executed. */
 int cudnnBackendExecute(void *handle, void *plan, void *pack) __attribute__((weak));
 
 static void expect_inner(const char *const *words, const char *first)
@@ -38,7 +38,7 @@ static void wrappers_are_skipped_to_the_program(void)
     expect_inner(WORDS("env", "A=1"), "env");
 }
 
-/* By its version where that is known, else by its name. */
+/* By its version if that is known, otherwise by its name. */
 static void cudnn_files_have_a_title_and_a_status(void)
 {
     static const struct {
@@ -271,7 +271,7 @@ static void program_of_a_command_is_the_first_finding(void)
     CHECK_INT(doctor.findings > 0 ? (int)doctor.finding[0].check : -1, CS_CHECK_program);
 }
 
-/* As deep as the kernel follows. A Python on the way is the one that imports. */
+/* As deep as the kernel follows. A Python on the way is the interpreter. */
 static void scripts_of_scripts(void)
 {
     char folder[] = "/tmp/convshim-scripts-XXXXXX", path[8][64], command[64];

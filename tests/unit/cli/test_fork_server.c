@@ -34,7 +34,7 @@ int getsockopt(int file, int level, int name, void *restrict value, socklen_t *r
     return unknown ? -1 : (int)status;
 }
 
-/* A process whose handling of SIGTERM is installed. */
+/* A process that has installed its handler of SIGTERM. */
 static struct cs_fork_server server_of(void (*handling)(int))
 {
     int ready[2];
@@ -177,7 +177,7 @@ static void each_message_has_its_news(void)
     close_joined(program);
 }
 
-/* Nothing of the messages before is taken for a part of one that lacks its later texts. */
+/* A message that lacks its later texts does not contain parts of earlier messages. */
 static void messages_that_are_cut(void)
 {
     static char whole[700] = "ended";

@@ -49,7 +49,7 @@ static bool csv(const char *text, struct cs_layers *layers, struct notes *notes)
     return read_list(cs_layers_csv, text, strlen(text), &plain, layers, notes);
 }
 
-/* One that is not there is a layer of nothing. */
+/* A missing layer is a layer of zeros. */
 static const struct cs_layer *at(const struct cs_layers *layers, size_t i)
 {
     static const struct cs_layer none = {(char *)"", (char *)"", 0, {.spatial = 0}};

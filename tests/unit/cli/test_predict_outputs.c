@@ -267,7 +267,7 @@ static void objects(void)
     check_files("objects.json", "--summary", rows, sizeof rows / sizeof *rows);
 }
 
-/* Of every member, a value that it cannot have: the message names the element and the member. */
+/* An impossible value for each member: the message names the element and the member. */
 static void wrong_members(void)
 {
     static const char *const members[] = {"n",  "c",  "h",  "w",  "k",      "kh",    "kw",

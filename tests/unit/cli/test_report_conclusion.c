@@ -153,7 +153,7 @@ static void cost_of_tiles_is_advised(void)
          .peak_after = 5,
          .advice = "32 tiles per call take time. workspace = 4 MiB needs fewer."},
         {.tiled = 2, .launches = 63, .workspace = "1MiB", .advice = ""},
-        /* Where four times the limit is not known nothing can be named. */
+        /* If four times the limit is unknown, the advice names no size. */
         {.tiled = 2, .launches = 64, .workspace = "auto", .advice = ""},
         {.tiled = 2, .launches = 64, .workspace = "8388607TiB", .advice = ""},
         {.tiled = 2, .launches = 64, .advice = ""},

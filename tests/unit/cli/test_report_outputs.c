@@ -53,7 +53,7 @@ static void set(cJSON *json, const char *way, const char *name, const char *valu
     cJSON_AddItemToObject(parent, name, cJSON_Parse(value));
 }
 
-/* run.json has all that a summary may have; other.json is another rank, and of other figures. */
+/* run.json has all members of a summary. other.json is another rank with other figures. */
 static void make_summaries(void)
 {
     cJSON *run = read_json("summary_training.json");
@@ -102,7 +102,7 @@ static void every_format(void)
     golden_check(root, "report.txt");
 }
 
-/* Each reason is shown as its text, and one that is not known as its id. */
+/* A known reason is shown as its text, an unknown one as its id. */
 static void reasons(void)
 {
     static const char *const reason[][2] = {

@@ -260,7 +260,7 @@ static void a_failing_device(void)
     check_sound();
 }
 
-/* More blocks than a slab can be divided into: then they are larger than need be. */
+/* More blocks than a slab can be divided into. Then blocks are larger than required. */
 static void many_small_blocks(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);

@@ -229,7 +229,7 @@ static void lanes_are_forked_and_joined(void)
         }
 }
 
-/* Every wait that is made is needed: without any one of them something races. */
+/* Every wait is needed: without any of them two works race. */
 static void every_wait_is_needed(void)
 {
     for (int n = 1;; n++) {

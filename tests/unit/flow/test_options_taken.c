@@ -110,7 +110,7 @@ static int name_rules(void)
     return named == rules_now ? GOOD : 1;
 }
 
-/* All that are in force, and no other, in their order. */
+/* Exactly the options in force, in their order. */
 static void rules_are_named_in_a_summary(void)
 {
     static const int counts[] = {0, 1, 2, 3, CS_MAX_RULES - 1, CS_MAX_RULES};
