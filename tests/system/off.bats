@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Switched off, the library changes nothing.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
 load helper
 
 program=("$APPS/conv_random" --api both --count 20 --seed 35)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Programs that make no cuDNN call do not notice the library.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
 load helper
 
 # The library, built with sanitizers, loads their runtime too, which reads the list of mappings again with a larger

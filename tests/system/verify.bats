@@ -81,7 +81,7 @@ print(eval(sys.argv[1]))' "$1"
 @test "verify: a time limit shorter than the list, an end in time and no answer" {
     local start=$SECONDS
     verify --time 4
-    expect_true "seconds" "$SECONDS - start < 30"
+    expect_true "seconds" "$SECONDS - $start < 30"
     expect_status 1
     expect_line verify.out '^No result: no convolution could be compared\.$'
     expect_true "rows" "$(grep -c 'not run: no time$' verify.out) >= 10"

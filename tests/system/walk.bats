@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Random walks through both APIs, in and out of turn, without and with the library: every status, everything that is
 # read and every result is the same, but for the sizes of workspaces.
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
 load helper
 
 # walk API SEED COUNT CONFIG [sizes]

@@ -42,8 +42,12 @@ static cJSON *ask(struct cs_predict_options *options, const char *cudnn,
                   int (*run)(struct cs_predict_options *options))
 {
     FILE *file = tmpfile();
+    if (!file) {
+        cs_cli_complain("predict: %s", strerror(errno));
+        return NULL;
+    }
     fflush(NULL);
-    pid_t pid = file ? fork() : -1;
+    pid_t pid = fork();
     if (pid == 0) {
         dup2(fileno(file), STDOUT_FILENO);
         options->cudnn = cudnn;
@@ -58,8 +62,7 @@ static cJSON *ask(struct cs_predict_options *options, const char *cudnn,
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
     cJSON *answer = pid > 0 ? read_answer(file) : NULL;
-    if (file)
-        fclose(file);
+    fclose(file);
     return answer;
 }
 

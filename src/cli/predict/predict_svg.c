@@ -101,7 +101,8 @@ static double position(int64_t bytes, int64_t most)
 
 static void put_bar(FILE *out, const char *class, int y, int64_t from, int64_t to, int64_t most)
 {
-    const struct cs_bar bar = {class, position(from, most), y + (ROW - BAR) / 2,
+    const int top = y + (ROW - BAR) / 2;
+    const struct cs_bar bar = {class, position(from, most), top,
                                position(to, most) - position(from, most), BAR};
     cs_bar_put(&bar, out);
 }

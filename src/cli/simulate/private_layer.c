@@ -358,6 +358,7 @@ static void walk_folder(size_t which, const char *layer)
     walk.prefix = prefix;
     walk.base = strlen(path) + 1;
     (void)nftw(path, layer ? note_written : note_changed, 16, FTW_PHYS | FTW_MOUNT);
+    walk.prefix = "";
 }
 
 static int compare(const void *left, const void *right)

@@ -75,6 +75,13 @@ static bool run_rows(const struct cs_verification *verification, enum cs_verify_
 static const double rounding[CS_DTYPES] = {
     [CS_F32] = 0x1p-16, [CS_F16] = 0x1p-9, [CS_BF16] = 0x1p-6};
 
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
 static struct cs_difference compare(enum cs_dtype dtype, const char *untiled, const char *with,
                                     int64_t bytes)
 {
@@ -83,7 +90,7 @@ static struct cs_difference compare(enum cs_dtype dtype, const char *untiled, co
     for (int64_t i = 0; i < difference.elements; i++) {
         double a = cs_trial_number(dtype, untiled, (size_t)i),
                b = cs_trial_number(dtype, with, (size_t)i);
-        bool same = memcmp(&a, &b, sizeof a) == 0;
+        bool same = bits_of(a) == bits_of(b);
         difference.differing += !same;
         if (isfinite(a))
             difference.value = fmax(difference.value, fabs(a));

@@ -103,7 +103,7 @@ static void become(const struct cs_verify_job *job, double seconds, int list, in
                       (char *)"-"};
     int words = 5;
     snprintf(time, sizeof time, "--time=%d", seconds < 1 ? 1 : (int)seconds);
-    snprintf(memory, sizeof memory, "--memory=%lldKiB", (long long)(job->memory / 1024 + 1));
+    snprintf(memory, sizeof memory, "--memory=%lldKiB", (long long)job->memory / 1024 + 1);
     snprintf(iterations, sizeof iterations, "%d", job->dump ? 1 : options->iterations);
     snprintf(warmup, sizeof warmup, "%d", job->dump ? 0 : options->warmup);
     argv[words++] = time;

@@ -152,7 +152,7 @@ static int go_on(pid_t child, enum __ptrace_request how, int signal)
 static int interrupt(pid_t child)
 {
     static const int sets[] = {NT_PRSTATUS, NT_PRFPREG};
-    char bytes[2][2048];
+    char bytes[2][2048] = {{0}};
     struct iovec registers[2];
     for (int i = 0; i < 2; i++) {
         registers[i] = (struct iovec){bytes[i], sizeof bytes[i]};
