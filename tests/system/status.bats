@@ -58,13 +58,13 @@ print(row[sys.argv[1]])' "$1"
     local hint='convshim\[[0-9]+\]: no convolution'
     run_on none -- bash -c 'true; exit 7'
     expect_status 7
-    expect_line none.err "^$hint: this process loaded no cuDNN, and no child process ran one with convshim\$"
+    expect_line none.err "^$hint: this process loaded no cuDNN, and no child process ran one with convshim\\. To find out why: convshim doctor -- COMMAND\$"
     run_on dropped -- bash -c 'export LD_PRELOAD=; "$@"; true' bash "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
     expect_line dropped.err "^$hint: this process loaded no cuDNN, and it changed LD_PRELOAD, so"
     run_on idle -- "$CLIENTS/idle"
     expect_status 0
-    expect_line idle.err "^$hint was run: .*/libcudnn\\.so\\.9 is loaded, but no call reached convshim\$"
+    expect_line idle.err "^$hint was run: .*/libcudnn\\.so\\.9 is loaded, but no call reached convshim\\. To find out why: convshim doctor -- COMMAND\$"
     run_on child --workspace 96KiB -- bash -c '"$@"; true' bash "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
     expect_line child.err "^$hint in this process: see the summaries of its child processes\$"
@@ -170,7 +170,7 @@ print(row[sys.argv[1]])' "$1"
 @test "doctor --pid: has it, has it not, and who took it away" {
     begin_soak
     command_of 0 doctor --pid "$pid"
-    expect_line doctor.out "^ok +process +$pid \\(soak\\): has $LIBRARY\$"
+    expect_line doctor.out "^ok +process +$pid \\(soak\\): has loaded $LIBRARY\$"
     expect_line doctor.out "^ok +process +$pid \\(soak\\): has run [0-9]+ convolutions, [0-9]+ of them tiled\\. More: convshim status"
     end_soak KILL
     sleep 60 &
