@@ -356,7 +356,7 @@ END
     local cudnn
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
     cat >run.ini <<'END'
-workspace = 1MiB
+workspace = 2MiB
 lanes = 2
 [rule other]
 program = another*
