@@ -123,7 +123,7 @@ static bool make_work(struct simdev_function *function, const struct simdev_grid
                                  .release = free,
                                  .arg = launch,
                                  .maker = launch->tally,
-                                 .cost = {.bytes = threads * BYTES_OF_THREAD}};
+                                 .cost = {.bytes = threads * (double)BYTES_OF_THREAD}};
     return true;
 }
 

@@ -426,8 +426,9 @@ static int largest_algorithm(enum simdev_conv_kind kind)
 {
     if (kind == SIMDEV_CONV_FORWARD)
         return CUDNN_CONVOLUTION_FWD_ALGO_GEMM;
-    return kind == SIMDEV_CONV_BACKWARD_DATA ? CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED
-                                             : CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
+    if (kind == SIMDEV_CONV_BACKWARD_DATA)
+        return CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED;
+    return CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
 }
 
 static cudnnStatus_t plan_algorithm(struct builder *b, cudnnBackendDescriptor_t operations,

@@ -81,14 +81,15 @@ static bool moments(const struct simdev_host_call *call, const struct simdev_lay
 static bool backward(const struct simdev_layer_plan *plan, float *const value[], float *mean,
                      float *variance)
 {
-    /* No gradient depends on the shift, but oneDNN requires it. */
+    /* No gradient depends on the shift, but oneDNN 2 requires it. */
+    const int first = DNNL_VERSION_MAJOR >= 3;
     const struct simdev_layer_argument all[] = {
         {DNNL_ARG_SHIFT, value[3]},      {DNNL_ARG_SRC, value[0]},
         {DNNL_ARG_DIFF_DST, value[1]},   {DNNL_ARG_DIFF_SRC, value[2]},
         {DNNL_ARG_SCALE, value[3]},      {DNNL_ARG_DIFF_SCALE, value[4]},
         {DNNL_ARG_DIFF_SHIFT, value[5]}, {DNNL_ARG_MEAN, mean},
         {DNNL_ARG_VARIANCE, variance}};
-    return simdev_layer_execute(plan->backward, 9, all);
+    return simdev_layer_execute(plan->backward, 9 - first, all + first);
 }
 
 bool simdev_norm_run(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
