@@ -28,7 +28,7 @@ static int help(int status)
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-9s %s\n", commands[i].name, commands[i].summary);
     puts("\n'convshim COMMAND --help' explains a command.\n"
-         "Status: 0: success. 1: the answer is no, or an error. 2: the command line is wrong.");
+         "Status: 0: success. 1: the answer is no, or an error. 2: wrong command line.");
     return status;
 }
 
