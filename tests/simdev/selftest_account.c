@@ -628,6 +628,30 @@ static void test_report(void)
     unlink(path);
 }
 
+/* Eight copies of 128 MiB: more than the 512 MiB that are kept. */
+static void test_large_copies(void)
+{
+    enum {
+        BLOCKS = 8,
+        BYTES = 128 << 20
+    };
+    char *host = malloc(BYTES), *block[BLOCKS], first = 0, last = 1, small = 0;
+    memset(host, 7, BYTES);
+    for (int i = 0; i < BLOCKS; i++) {
+        cudaMalloc((void **)&block[i], BYTES);
+        cudaMemcpy(block[i], host, BYTES, cudaMemcpyHostToDevice);
+    }
+    cudaMemcpy(&first, block[0], 1, cudaMemcpyDeviceToHost);
+    cudaMemcpy(&last, block[BLOCKS - 1], 1, cudaMemcpyDeviceToHost);
+    check(first == 7 && last == 0, "large copies: 512 MiB are kept, later ones read as zeros");
+    cudaMemcpy(block[BLOCKS - 1], host, 1, cudaMemcpyHostToDevice);
+    cudaMemcpy(&small, block[BLOCKS - 1], 1, cudaMemcpyDeviceToHost);
+    check(small == 7, "large copies: a small copy is kept beyond 512 MiB");
+    for (int i = 0; i < BLOCKS; i++)
+        cudaFree(block[i]);
+    free(host);
+}
+
 int main(int count, char **arguments)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -652,6 +676,7 @@ int main(int count, char **arguments)
     test_variable();
     test_large();
     test_bytes();
+    test_large_copies();
     test_kernel_arguments();
     test_managed();
     test_pools();

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 enum {
-    IN_PAGES = -1 /* the bytes themselves are there */
+    IN_PAGES = -1,       /* the bytes themselves are there */
+    SMALL = 1 << 18,     /* writes of up to so many bytes are always kept */
+    MOST_PAGES = 1 << 29 /* others only while all bytes in pages are fewer than these */
 };
 
 /* A run of written bytes. `value`: every byte has this value and no page holds them. */
@@ -23,6 +25,7 @@ struct extent {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct extent *extents; /* sorted, apart */
 static size_t count, room;
+static size_t in_pages; /* bytes of all extents in pages */
 static struct simdev_unwritten unwritten;
 static uintptr_t *given; /* sorted: addresses passed to kernels since their memory was written */
 static size_t givens, given_room;
@@ -105,11 +108,25 @@ static bool was_given(uintptr_t begin, uintptr_t end)
     return first < givens && given[first] < end;
 }
 
+/* Bytes of the range that are in pages. */
+static size_t pages_of(uintptr_t begin, uintptr_t end)
+{
+    size_t bytes = 0;
+    for (size_t i = first_behind(begin); i < count && extents[i].begin < end; i++) {
+        const struct extent *extent = &extents[i];
+        const uintptr_t from = extent->begin > begin ? extent->begin : begin;
+        if (extent->value == IN_PAGES)
+            bytes += (extent->end < end ? extent->end : end) - from;
+    }
+    return bytes;
+}
+
 /* Removes [begin, end). False, without any change, if memory is short. */
 static bool remove_range(uintptr_t begin, uintptr_t end)
 {
     if (!make_room(2))
         return false;
+    in_pages -= pages_of(begin, end);
     if (givens > 0)
         forget_given(begin, end);
     size_t at = first_behind(begin);
@@ -136,6 +153,7 @@ static void add_extent(uintptr_t begin, uintptr_t end, int value)
     if (!remove_range(begin, end))
         return;
     insert_at(first_behind(begin), (struct extent){begin, end, value});
+    in_pages += value == IN_PAGES ? end - begin : 0;
 }
 
 static void drop(uintptr_t begin, uintptr_t end)
@@ -146,8 +164,19 @@ static void drop(uintptr_t begin, uintptr_t end)
 
 /* --- copies and sets --- */
 
+/* Models are larger than the memory of the host that simulates them. Few programs read
+ * their weights back. */
+static bool is_kept(uintptr_t begin, size_t bytes)
+{
+    return bytes <= SMALL || in_pages - pages_of(begin, begin + bytes) + bytes <= MOST_PAGES;
+}
+
 static void write_locked(void *device, const void *host, size_t bytes)
 {
+    if (!is_kept((uintptr_t)device, bytes)) {
+        drop((uintptr_t)device, (uintptr_t)device + bytes);
+        return;
+    }
     memcpy(device, host, bytes);
     add_extent((uintptr_t)device, (uintptr_t)device + bytes, IN_PAGES);
 }
@@ -182,6 +211,8 @@ void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t byt
     pthread_mutex_lock(&lock);
     if (is_uniform(value, element)) {
         set_locked(begin, bytes, (int)(value & 0xff));
+    } else if (!is_kept(begin, bytes)) {
+        drop(begin, begin + bytes);
     } else {
         for (size_t at = 0; at + element <= bytes; at += element)
             memcpy((char *)device + at, &value, element);
@@ -293,8 +324,12 @@ void simdev_bytes_given(const uintptr_t *address, size_t addresses)
 
 void simdev_bytes_forget(const void *device, size_t bytes)
 {
+    const uintptr_t begin = (uintptr_t)device, end = begin + bytes;
     pthread_mutex_lock(&lock);
-    (void)remove_range((uintptr_t)device, (uintptr_t)device + bytes);
+    if (pages_of(begin, end) > SMALL)
+        drop(begin, end);
+    else
+        (void)remove_range(begin, end);
     pthread_mutex_unlock(&lock);
 }
 

@@ -1,6 +1,7 @@
 /* Device memory in account mode: which bytes the program wrote by copies and sets. All other bytes
  * read as zeros and are reported, because a kernel that was not executed may have written them.
- * Memory that was never written needs no pages. Thread-safe. */
+ * Memory that was never written needs no pages. A copy of more than 256 KiB is kept only while all
+ * kept bytes are fewer than 512 MiB; otherwise its bytes count as never written. Thread-safe. */
 #ifndef CUDART_BYTES_H
 #define CUDART_BYTES_H
 
