@@ -1,7 +1,7 @@
 """Runs programs of programs.py in forked children, one after another, and prints the memory and time of each as a line of JSON.
 
 Reads jobs from standard input, one JSON object a line: {"program": name, "mode": of modes.py, "env": {...}}; or
-{"published": [{"operation", "dtype", "px"}, ...], ...} for rows of published_peaks.csv of one type.
+{"published": [row, ...], ...} for rows of one of tests/data/published_*.csv and of one type.
 """
 import gc
 import time
@@ -23,6 +23,47 @@ def empty():
 
 
 def published(rows):
+    """Rows as they were measured."""
+    measure_rows = published_qwen if "height" in rows[0] else published_layers if "layer" in rows[0] else published_sd
+    return measure_rows(rows)
+
+
+def published_qwen(rows):
+    """One warm-up call, then one from an empty cache."""
+    from diffusers import AutoencoderKLQwenImage
+    vae = programs.on_device(AutoencoderKLQwenImage, torch.float16)
+    peaks = []
+    for row in rows:
+        height, width = int(row["height"]), int(row["width"])
+        if row["operation"] == "decode":
+            latent = programs.data(1, 16, 1, height // 8, width // 8, dtype=torch.float16)
+            call = lambda: vae.decode(latent, return_dict=False)[0]
+        else:
+            image = programs.data(1, 3, 1, height, width, dtype=torch.float16)
+            call = lambda: vae.encode(image).latent_dist.mode()
+        call()
+        empty()
+        call()
+        torch.cuda.synchronize()
+        peaks.append({"allocated": torch.cuda.max_memory_allocated()})
+    return peaks
+
+
+def published_layers(rows):
+    peaks = []
+    for row in rows:
+        sizes = (int(row[key]) for key in ("in_channels", "out_channels", "kernel", "stride", "padding"))
+        layer = getattr(torch.nn, row["layer"])(*sizes).to("cuda")
+        given = programs.data(*map(int, row["input"].split("x")))
+        empty()
+        layer(given)
+        torch.cuda.synchronize()
+        peaks.append({"allocated": torch.cuda.max_memory_allocated()})
+        del layer, given
+    return peaks
+
+
+def published_sd(rows):
     """Rows of one type as they were measured: in one process, one after another, on one model. The cache is emptied
     after each warm-up call and before the measured one. Memory that is held then does not count as the call's own:
     the result of the last warm-up call, and in PyTorch up to 2.9 the workspace of cuBLAS, which keeps a segment of
