@@ -34,7 +34,7 @@ endif
 
 # --- flags ------------------------------------------------------------------------------------------------------------
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wundef \
-            $(if $(CI),-Werror)
+            $(if $(findstring clang,$(CC)),-Wno-enum-float-conversion -Wno-enum-enum-conversion )$(if $(CI),-Werror)
 OPT      ?= -O2 -g
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -DCS_DEBUG)
 CFLAGS   += -std=c17 -D_GNU_SOURCE -pthread $(OPT) $(WARN) $(SANFLAGS)

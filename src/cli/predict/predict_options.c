@@ -31,7 +31,7 @@ static const struct cs_cli_command command = {
 const struct cs_cli_command *const cs_cli_command_predict = &command;
 
 /* Sets an option of the library; its values and their meaning are the library's. */
-static bool take_config(struct cs_predict_options *options, enum option option, const char *value)
+static bool take_config(struct cs_predict_options *options, int option, const char *value)
 {
     int index = cs_option_find(rows[option].name);
     if (index >= 0 && cs_option_set(&options->config, index, value, cs_policy_names))
@@ -71,7 +71,7 @@ static bool take_fits(struct cs_predict_options *options, const char *value)
            cs_cli_refuse_value(&command, OPTION_FITS, value, "a size such as 8GiB");
 }
 
-static bool take_shape(struct cs_predict_options *options, enum option option, const char *value)
+static bool take_shape(struct cs_predict_options *options, int option, const char *value)
 {
     switch (option) {
     case OPTION_DTYPE:
@@ -89,10 +89,10 @@ static bool take_shape(struct cs_predict_options *options, enum option option, c
 }
 
 /* The place for the text of an option that is parsed later. NULL for other options. */
-static const char **text_of(struct cs_predict_options *options, enum option option)
+static const char **text_of(struct cs_predict_options *options, int option)
 {
     static const struct {
-        enum option option;
+        int option;
         size_t offset;
     } texts[] = {{OPTION_INPUT, offsetof(struct cs_predict_options, input)},
                  {OPTION_FILTER, offsetof(struct cs_predict_options, filter)},
@@ -119,7 +119,7 @@ static const char **text_of(struct cs_predict_options *options, enum option opti
 static bool take(void *to, int row, const char *value)
 {
     struct cs_predict_options *options = to;
-    enum option option = (enum option)row;
+    int option = row;
     const char **text = text_of(options, option);
     if (option == OPTION_CUDNN && options->cudnn)
         text = &options->other_cudnn;

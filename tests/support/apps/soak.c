@@ -136,7 +136,7 @@ static void note_heap(struct soak *soak)
 static void *work(void *opaque)
 {
     struct soak *soak = opaque;
-    struct bench bench = {NULL};
+    struct bench bench = {.handle = NULL};
     int64_t claimed;
     if (!open_bench(&bench))
         atomic_store(&soak->failed, true);
