@@ -238,10 +238,12 @@ static void note(const char *format, ...)
 
 static void note_left_out(const struct cs_simulated_result *result)
 {
-    char names[MOST_TEXT], bytes[CS_BYTES_TEXT];
-    note("The simulation computes no values. It counted %" PRId64 " kernels and %" PRId64
-         " calls of other libraries.",
-         result->kernels, result->library_calls);
+    char names[MOST_TEXT], bytes[CS_BYTES_TEXT], calls[64] = "";
+    if (result->library_calls >= 0)
+        snprintf(calls, sizeof calls, " and %" PRId64 " calls of other libraries",
+                 result->library_calls);
+    note("The simulation computes no values. It counted %" PRId64 " kernels%s.", result->kernels,
+         calls);
     if (result->reads > 0) {
         bool one = result->reads == 1;
         (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
@@ -269,11 +271,32 @@ static void note_left_out(const struct cs_simulated_result *result)
              result->times_asked);
 }
 
-static void print_notes(const struct cs_simulated_pair *pair)
+/* True if the program ran on the GPU on that side. */
+static bool is_usable(const struct cs_simulated_result *result)
+{
+    return result->used && cs_simulated_result_ran(result);
+}
+
+/* Two runs at the same time may disturb each other. */
+static void note_parallel(const struct cs_simulation *simulation,
+                          const struct cs_simulated_pair *pair)
+{
+    bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
+    if (both && simulation->jobs > 1 &&
+        is_usable(&pair->result[CS_WITHOUT]) != is_usable(&pair->result[CS_WITH]) &&
+        !cs_simulated_result_out_of_memory(&pair->result[CS_WITHOUT]) &&
+        !cs_simulated_result_out_of_memory(&pair->result[CS_WITH]))
+        note("The two runs were parallel. If the program cannot run twice at the same time, for "
+             "example because of a fixed port: --jobs 1");
+}
+
+static void print_notes(const struct cs_simulation *simulation,
+                        const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *result = any_result(pair);
     puts("\nnot in these figures");
     note("The context and the program's code on a real GPU: 0.5 to 1.7 GB.");
+    note_parallel(simulation, pair);
     if (!result->used)
         return;
     note_left_out(result);
@@ -563,7 +586,7 @@ bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
     print_verdicts(simulation, pair);
     if (fits)
         print_fits(pair);
-    print_notes(pair);
+    print_notes(simulation, pair);
     cs_written_print(&simulation->layers, stdout);
     return true;
 }
