@@ -2,42 +2,8 @@
 # `convshim simulate`: programs on a GPU that is not installed. Its output equals the report of a plain run on the
 # simulated device.
 load helper
-
-COMMAND=$BUILD/convshim
-CUDNN=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
-
-# simulate OPTION...: leaves $status, simulate.out and simulate.err.
-simulate()
-{
-    status=0
-    mkdir -p tmp
-    TMPDIR=$PWD/tmp LD_LIBRARY_PATH="$SIMDEV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-        LD_PRELOAD="${SAN_RT:+$SAN_RT:}${LD_PRELOAD-}" \
-        "$COMMAND" simulate --cudnn "$CUDNN" "$@" >simulate.out 2>simulate.err </dev/null || status=$?
-    expect_equal "what is left behind" "$(ls tmp)" ""
-}
-
-# The output contains only the progress lines, which come every ten seconds on a slow machine. In a chroot no private layer
-# is possible, and a line reports it.
-expect_no_word()
-{
-    sed -Ei '/^convshim: simulate: (with(out)? [0-9]+ s: |the program is loading$|.* no private layer is possible )/d' simulate.err
-    expect_empty simulate.err
-}
-
-# figure NAME without|with: of the CSV.
-figure()
-{
-    awk -F, -v name="$1" -v column="$([ "$2" = without ] && echo 2 || echo 3)" '$1 == name { print $column }' simulate.out
-}
-
-# written NAME: the contents of that file in the working folder of the runs, kept by --keep.
-written()
-{
-    cat kept/layers/*/0/files/"$1" 2>layers.err || cat "$1"
-}
-
-decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
+# shellcheck source=tests/support/simulate.bash
+. "$ROOT/tests/support/simulate.bash"
 
 # bats test_tags=quick
 @test "figures are those of plain runs on the device, to the byte" {
@@ -232,11 +198,11 @@ END
     echo precious >data/last.pt
     echo precious >old.pt
     cat >saves.py <<'END'
-import ctypes, os, sys
+import contextlib, ctypes, os, sys
 assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20)) == 0
 open("model.pt", "wb").write(bytes(100))
 open("data/last.pt", "ab").write(bytes(100))
-if os.path.exists("old.pt"): # both runs share a process, and so a layer
+with contextlib.suppress(FileNotFoundError): # both runs share a process, and so a layer
     os.remove("old.pt")
 open(sys.argv[1], "w").write("a result\n")
 END
@@ -520,108 +486,6 @@ END
     gcc -w -o twelve twelve.c -L"$SIMDEV_DIR/cuda12" -l:libcudart.so.12
     simulate --only without -- ./twelve
     expect_line simulate.out '^without     Failed with status 12,'
-}
-
-# alone: the figures of both sides, each from a separate process.
-alone()
-{
-    local side
-    for side in without with; do
-        simulate --format csv --only $side "$@"
-        expect_status 0
-        cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" simulate.out >"$side.csv"
-    done
-}
-
-# expect_alone: that the figures of both together are these.
-expect_alone()
-{
-    local side
-    for side in without with; do
-        cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" simulate.out | diff - <(grep -f <(cut -d, -f1 simulate.out | sed 's/.*/^&,/') $side.csv) ||
-            fail "the run $side is not what it is alone"
-    done
-}
-
-@test "forked runs: the same figures as separate processes" {
-    alone --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
-    simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
-    expect_status 0
-    expect_alone
-    expect_equal "processes that runs are forked from" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 1
-    simulate --format csv --workspace 4MiB --capacity 100GiB -- "$APPS/vae_decoder" "${decoder[@]}"
-    expect_status 0
-    expect_alone
-    expect_no_word
-}
-
-@test "a program that uses cuDNN before the GPU is run without the library all the same" {
-    cat >early.c <<'END'
-extern int cudnnBackendCreateDescriptor(int, void **);
-static void *tensor;
-__attribute__((constructor)) static void early(void) { cudnnBackendCreateDescriptor(18, &tensor); }
-END
-    gcc -w -shared -fPIC -o early.so early.c -L"$SIMDEV_DIR" -l:libcudnn.so.9
-    alone --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
-    LD_PRELOAD=$PWD/early.so simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
-    expect_status 0
-    expect_alone
-    expect_equal "processes of their own" "$(find kept -maxdepth 1 -name 'with*' | wc -l)" 4
-}
-
-@test "each forked run has its own files, variables and options" {
-    cat >forked.py <<'END'
-import ctypes, os
-lines = open("lines")
-assert lines.readline() == "first\n"
-log = open("log", "a")
-runtime = ctypes.CDLL("libcudart.so.13")
-pointer = ctypes.c_void_p()
-assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(1 << 20)) == 0
-assert lines.readline() == "second\n", "another run has read it"
-log.write("a run\n")
-print("printed")
-END
-    printf 'first\nsecond\n' >lines
-    seq 100000 >>lines # more than is read ahead
-    simulate --devices t4,h200 --keep kept --only without --cuda 13 -- python3 -c 'exec(open("forked.py").read())'
-    expect_status 0
-    expect_equal "runs" "$(written log | grep -c 'a run')" 2
-    expect_equal "outputs" "$(cat kept/without-*/output | grep -c printed)" 2
-    expect_equal "of one process" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 1
-}
-
-# bats test_tags=quick
-@test "a failed program's traceback is shown, even if libraries print after it" {
-    cat >fails.py <<'END'
-import atexit
-atexit.register(lambda: print("\n".join("leaked %d" % i for i in range(50))))
-{}["the key"]
-END
-    simulate --only without --cuda 13 -- python3 -u fails.py
-    expect_status 1
-    expect_line simulate.err "^KeyError: 'the key'\$"
-    expect_line simulate.err '^leaked 49$'
-    ! grep -q 'leaked 20' simulate.err || fail "all is shown"
-}
-
-# bats test_tags=quick
-@test "a program that cannot be forked: starts again for each run, and the output shows this" {
-    cat >threads.c <<'END'
-#include <pthread.h>
-#include <unistd.h>
-extern int cudaMalloc(void **, unsigned long);
-static void *sleep_long(void *p) { pause(); return p; }
-int main(void) { pthread_t t; void *m; pthread_create(&t, 0, sleep_long, 0); return cudaMalloc(&m, 1 << 20); }
-END
-    gcc -w -pthread -o threads threads.c -L"$SIMDEV_DIR" -l:libcudart.so.13
-    local threads=2
-    [[ $SAN_RT != *tsan* ]] || threads=3 # that runtime has one of its own
-    simulate --devices t4,h200 --keep kept --only without -- ./threads
-    expect_status 0
-    expect_line simulate.err "every run starts the program from the beginning, which takes longer, because at its first use of the GPU it has $threads threads"
-    expect_equal "processes" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
-    expect_equal "rows" "$(grep -cE '^(t4|h200) .* runs$' simulate.out)" 2
 }
 
 @test "--smallest: runs there, and not with 2 % less" {

@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# Runs of `convshim simulate` that are forked from one process: each equals a separate run.
+load helper
+# shellcheck source=tests/support/simulate.bash
+. "$ROOT/tests/support/simulate.bash"
+
+# alone: the figures of both sides, each from a separate process.
+alone()
+{
+    local side
+    for side in without with; do
+        simulate --format csv --only $side "$@"
+        expect_status 0
+        cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" simulate.out >"$side.csv"
+    done
+}
+
+# expect_alone: that the figures of both together are these.
+expect_alone()
+{
+    local side
+    for side in without with; do
+        cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" simulate.out | diff - <(grep -f <(cut -d, -f1 simulate.out | sed 's/.*/^&,/') $side.csv) ||
+            fail "the run $side is not what it is alone"
+    done
+}
+
+@test "forked runs: the same figures as separate processes" {
+    alone --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_alone
+    expect_equal "processes that runs are forked from" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 1
+    simulate --format csv --workspace 4MiB --capacity 100GiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_alone
+    expect_no_word
+}
+
+@test "a program that uses cuDNN before the GPU is run without the library all the same" {
+    cat >early.c <<'END'
+extern int cudnnBackendCreateDescriptor(int, void **);
+static void *tensor;
+__attribute__((constructor)) static void early(void) { cudnnBackendCreateDescriptor(18, &tensor); }
+END
+    gcc -w -shared -fPIC -o early.so early.c -L"$SIMDEV_DIR" -l:libcudnn.so.9
+    alone --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    LD_PRELOAD=$PWD/early.so simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_alone
+    expect_equal "processes of their own" "$(find kept -maxdepth 1 -name 'with*' | wc -l)" 4
+}
+
+@test "each forked run has its own files, variables and options" {
+    cat >forked.py <<'END'
+import ctypes, os
+lines = open("lines")
+assert lines.readline() == "first\n"
+log = open("log", "a")
+runtime = ctypes.CDLL("libcudart.so.13")
+pointer = ctypes.c_void_p()
+assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(1 << 20)) == 0
+assert lines.readline() == "second\n", "another run has read it"
+log.write("a run\n")
+print("printed")
+END
+    printf 'first\nsecond\n' >lines
+    seq 100000 >>lines # more than is read ahead
+    simulate --devices t4,h200 --keep kept --only without --cuda 13 -- python3 -c 'exec(open("forked.py").read())'
+    expect_status 0
+    expect_equal "runs" "$(written log | grep -c 'a run')" 2
+    expect_equal "outputs" "$(cat kept/without-*/output | grep -c printed)" 2
+    expect_equal "of one process" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 1
+}
+
+# bats test_tags=quick
+@test "a failed program's traceback is shown, even if libraries print after it" {
+    cat >fails.py <<'END'
+import atexit
+atexit.register(lambda: print("\n".join("leaked %d" % i for i in range(50))))
+{}["the key"]
+END
+    simulate --only without --cuda 13 -- python3 -u fails.py
+    expect_status 1
+    expect_line simulate.err "^KeyError: 'the key'\$"
+    expect_line simulate.err '^leaked 49$'
+    ! grep -q 'leaked 20' simulate.err || fail "all is shown"
+}
+
+# bats test_tags=quick
+@test "a program that cannot be forked: starts again for each run, and the output shows this" {
+    cat >threads.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+extern int cudaMalloc(void **, unsigned long);
+static void *sleep_long(void *p) { pause(); return p; }
+int main(void) { pthread_t t; void *m; pthread_create(&t, 0, sleep_long, 0); return cudaMalloc(&m, 1 << 20); }
+END
+    gcc -w -pthread -o threads threads.c -L"$SIMDEV_DIR" -l:libcudart.so.13
+    local threads=2
+    [[ $SAN_RT != *tsan* ]] || threads=3 # that runtime has one of its own
+    simulate --devices t4,h200 --keep kept --only without -- ./threads
+    expect_status 0
+    expect_line simulate.err "every run starts the program from the beginning, which takes longer, because at its first use of the GPU it has $threads threads"
+    expect_equal "processes" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
+    expect_equal "rows" "$(grep -cE '^(t4|h200) .* runs$' simulate.out)" 2
+}
