@@ -183,7 +183,7 @@ print(row[sys.argv[1]])' "$1"
     LD_PRELOAD=$SAN_RT "$COMMAND" run -- env LD_PRELOAD=/no/tcmalloc.so sleep 60 2>ld.out &
     pid=$!
     for ((i = 0; i < 100; i++)); do
-        [ "$(cat /proc/$pid/comm)" != sleep ] || break
+        [ "$(cat /proc/$pid/comm)" != sleep ] || ! grep -qz '^LD_PRELOAD=/no/' /proc/$pid/environ || break
         sleep 0.1
     done
     command_of 2 doctor --pid "$pid"
