@@ -10,7 +10,7 @@ enum {
     NOTES = 32 /* bits of struct cs_engine_notes */
 };
 
-static const cudnnDataType_t vendor_dtype[CS_DTYPES] = {
+const cudnnDataType_t cs_descriptors_dtype[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
 
 /* Converts five dimensions to the application's number of dimensions. */
@@ -32,7 +32,7 @@ static cudnnBackendDescriptor_t make_tensor(struct cs_descriptor_builder *builde
     gather(tensor->strides, spatial, strides);
     cudnnBackendDescriptor_t made = cs_descriptor_make(builder, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
-                      &vendor_dtype[tensor->dtype]);
+                      &cs_descriptors_dtype[tensor->dtype]);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, count, dims);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, count, strides);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
@@ -57,7 +57,7 @@ static cudnnBackendDescriptor_t make_conv(struct cs_descriptor_builder *builder,
     cudnnBackendDescriptor_t made =
         cs_descriptor_make(builder, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     cs_descriptor_set(builder, made, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
-                      &vendor_dtype[problem->compute]);
+                      &cs_descriptors_dtype[problem->compute]);
     cs_descriptor_set(builder, made, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
                       1, &mode);
     cs_descriptor_set(builder, made, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1,
@@ -322,4 +322,23 @@ struct cs_engine_notes cs_descriptors_notes(struct cs_descriptor_builder *builde
     for (int64_t i = 0; i < found && i < NOTES; i++)
         notes.behaviour |= bit_of(behaviour[i]);
     return notes;
+}
+
+cudnnStatus_t cs_descriptors_pack(int count, void *const *pointer, const int64_t *uid,
+                                  void *workspace, cudnnBackendDescriptor_t *pack_p)
+{
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
+    cudnnBackendDescriptor_t pack =
+        cs_descriptor_make(&builder, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+                      count, pointer);
+    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count,
+                      uid);
+    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                      &workspace);
+    cs_descriptor_finalize(&builder, pack);
+    if (builder.status == CUDNN_STATUS_SUCCESS)
+        *pack_p = cs_descriptor_take(&builder, pack);
+    cs_descriptor_builder_clear(&builder);
+    return builder.status;
 }

@@ -21,6 +21,9 @@ struct cs_target {
     struct cs_engine_settings settings; /* of the application's engine, applied to every engine */
 };
 
+/* cuDNN's data types. */
+extern const cudnnDataType_t cs_descriptors_dtype[CS_DTYPES];
+
 /* A finalized operation graph of the convolution and its steps. */
 cudnnBackendDescriptor_t cs_descriptors_graph(struct cs_descriptor_builder *builder,
                                               const struct cs_target *target,
@@ -46,6 +49,10 @@ int cs_descriptors_heuristics(struct cs_descriptor_builder *builder, const struc
 cudnnBackendDescriptor_t cs_descriptors_plan(struct cs_descriptor_builder *builder,
                                              const struct cs_target *target,
                                              cudnnBackendDescriptor_t configuration);
+
+/* A finalized variant pack of `count` tensors. The caller destroys it. */
+cudnnStatus_t cs_descriptors_pack(int count, void *const *pointer, const int64_t *uid,
+                                  void *workspace, cudnnBackendDescriptor_t *pack_p);
 
 /* The workspace that a finalized plan requires, in bytes. */
 int64_t cs_descriptors_workspace(struct cs_descriptor_builder *builder,

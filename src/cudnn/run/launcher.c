@@ -2,14 +2,13 @@
 #include "cudnn/run/launcher.h"
 
 #include "cudnn/bind/driver.h"
-#include "cudnn/plan/descriptor_builder.h"
+#include "cudnn/plan/descriptors.h"
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/copy_cuda.h"
 
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
                      cudnnBackendDescriptor_t *pack_p)
 {
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     void *pointer[CS_MAX_TENSORS];
     int64_t uid[CS_MAX_TENSORS];
     int count = 0;
@@ -19,19 +18,7 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
         pointer[count] = addresses->tensor[i];
         uid[count++] = launcher->uid[i];
     }
-    cudnnBackendDescriptor_t pack =
-        cs_descriptor_make(&builder, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-                      count, pointer);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count,
-                      uid);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-                      &addresses->workspace);
-    cs_descriptor_finalize(&builder, pack);
-    if (builder.status == CUDNN_STATUS_SUCCESS)
-        *pack_p = cs_descriptor_take(&builder, pack);
-    cs_descriptor_builder_clear(&builder);
-    return (int)builder.status;
+    return (int)cs_descriptors_pack(count, pointer, uid, addresses->workspace, pack_p);
 }
 
 /* Relaxed, because compiling loads code, which strict captures in any thread forbid. */

@@ -7,9 +7,6 @@ enum {
     ALGORITHMS = 16 /* more than any direction has */
 };
 
-static const cudnnDataType_t vendor_dtype[CS_DTYPES] = {
-    [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
-
 /* The last `count` of `all` values as the API's type. False if one does not fit it. */
 static bool last_values(const int64_t *values, int all, int count, int *to)
 {
@@ -45,8 +42,8 @@ static cudnnStatus_t describe_tensor(cudnnTensorDescriptor_t descriptor,
             all.strides[i] = 1;
     if (!dimensions(all.dims, spatial, dims) || !dimensions(all.strides, spatial, strides))
         return CUDNN_STATUS_NOT_SUPPORTED;
-    return CS_REAL(cudnnSetTensorNdDescriptor, descriptor, vendor_dtype[tensor->dtype], 2 + spatial,
-                   dims, strides);
+    return CS_REAL(cudnnSetTensorNdDescriptor, descriptor, cs_descriptors_dtype[tensor->dtype],
+                   2 + spatial, dims, strides);
 }
 
 /* Filters have no strides: they are packed. */
@@ -59,7 +56,7 @@ static cudnnStatus_t describe_filter(const struct cs_trial *trial,
     if ((!first && !cs_problem_tensor_packed(tensor, true)) ||
         !dimensions(tensor->dims, spatial, dims))
         return CUDNN_STATUS_NOT_SUPPORTED;
-    return trial->cudnn.cudnnSetFilterNdDescriptor(descriptor, vendor_dtype[tensor->dtype],
+    return trial->cudnn.cudnnSetFilterNdDescriptor(descriptor, cs_descriptors_dtype[tensor->dtype],
                                                    first ? CUDNN_TENSOR_NCHW : CUDNN_TENSOR_NHWC,
                                                    2 + spatial, dims);
 }
@@ -80,7 +77,7 @@ static cudnnStatus_t describe_convolution(const struct cs_trial *trial,
     cudnnStatus_t status = cudnn->cudnnSetConvolutionNdDescriptor(
         descriptor, spatial, pad, stride, dilation,
         problem->flipped ? CUDNN_CONVOLUTION : CUDNN_CROSS_CORRELATION,
-        vendor_dtype[problem->compute]);
+        cs_descriptors_dtype[problem->compute]);
     if (status == CUDNN_STATUS_SUCCESS)
         status = cudnn->cudnnSetConvolutionGroupCount(descriptor, (int)problem->groups);
     if (status == CUDNN_STATUS_SUCCESS)

@@ -1,6 +1,8 @@
 /* Plans of a trial through cuDNN's graph API, and the choice between the two APIs. */
 #include "cudnn/standalone/trial_plan.h"
 
+#include <string.h>
+
 enum {
     OFFERS = 96 /* of one heuristic mode, as many as are looked at */
 };
@@ -49,41 +51,20 @@ bool cs_trial_plan_make(const struct cs_trial *trial, enum cs_trial_api api,
                                   : make_graph(problem, first, plan);
 }
 
-static cudnnStatus_t make_pack(struct cs_trial_plan *plan, const CUdeviceptr operand[CS_OPERANDS],
-                               CUdeviceptr memory)
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    void *pointer[CS_OPERANDS], *workspace = (void *)(uintptr_t)memory;
-    for (int i = 0; i < CS_OPERANDS; i++)
-        pointer[i] = (void *)(uintptr_t)operand[i];
-    cudnnBackendDescriptor_t pack =
-        cs_descriptor_make(&builder, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-                      CS_OPERANDS, pointer);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
-                      CS_OPERANDS, plan->target.uid);
-    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-                      &workspace);
-    cs_descriptor_finalize(&builder, pack);
-    cudnnStatus_t status = builder.status;
-    if (status == CUDNN_STATUS_SUCCESS)
-        plan->pack = cs_descriptor_take(&builder, pack);
-    cs_descriptor_builder_clear(&builder);
-    return status;
-}
-
 cudnnStatus_t cs_trial_plan_bind(struct cs_trial_plan *plan, const CUdeviceptr operand[CS_OPERANDS],
                                  CUdeviceptr workspace)
 {
     struct cs_legacy_execution *run = &plan->call.execution;
+    void *pointer[CS_OPERANDS], *memory = (void *)(uintptr_t)workspace;
+    for (int i = 0; i < CS_OPERANDS; i++)
+        pointer[i] = (void *)(uintptr_t)operand[i];
     if (plan->api == CS_TRIAL_GRAPH)
-        return make_pack(plan, operand, workspace);
+        return cs_descriptors_pack(CS_OPERANDS, pointer, plan->target.uid, memory, &plan->pack);
     *run = (struct cs_legacy_execution){.alpha = &plan->alpha,
                                         .beta = &plan->beta,
-                                        .workspace = (void *)(uintptr_t)workspace,
+                                        .workspace = memory,
                                         .provided = (size_t)plan->required};
-    for (int i = 0; i < CS_OPERANDS; i++)
-        run->data[i] = (void *)(uintptr_t)operand[i];
+    memcpy(run->data, pointer, sizeof run->data);
     return CUDNN_STATUS_SUCCESS;
 }
 

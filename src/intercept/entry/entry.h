@@ -17,4 +17,14 @@
  * inputs. */
 #define CS_ADDRESS(pointer) ((void *)(uintptr_t)(pointer))
 
+/* The members of a cs_legacy_call that all legacy calls of one convolution have, from arguments of
+ * these names. */
+#define CS_CALL_OF(way) .direction = (way), .handle = handle, .x = x, .y = y, .w = w, .conv = conv
+
+/* Their data, in the order of enum cs_operand. */
+#define CS_CALL_DATA                                                                               \
+    {                                                                                              \
+        CS_ADDRESS(x_data), CS_ADDRESS(w_data), CS_ADDRESS(y_data)                                 \
+    }
+
 #endif

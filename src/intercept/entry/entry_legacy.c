@@ -39,22 +39,14 @@ static int run_handle(struct cs *cs, struct cs_entry_call *call)
         void *workspace, size_t provided, const void *beta, const cudnn##t3##Descriptor_t o3,      \
         void *o3##_data)                                                                           \
     {                                                                                              \
-        struct run a = {                                                                           \
-            {run_replay, run_handle},                                                              \
-            {.direction = way,                                                                     \
-             .handle = handle,                                                                     \
-             .x = x,                                                                               \
-             .y = y,                                                                               \
-             .w = w,                                                                               \
-             .conv = conv,                                                                         \
-             .algorithm = (int)algorithm,                                                          \
-             .math = CUDNN_DEFAULT_MATH,                                                           \
-             .execution = {.alpha = alpha,                                                         \
-                           .beta = beta,                                                           \
-                           .data = {CS_ADDRESS(x_data), CS_ADDRESS(w_data), CS_ADDRESS(y_data)},   \
-                           .workspace = workspace,                                                 \
-                           .provided = provided},                                                  \
-             .fusion = NULL}};                                                                     \
+        struct run a = {{run_replay, run_handle},                                                  \
+                        {CS_CALL_OF(way), .algorithm = (int)algorithm, .math = CUDNN_DEFAULT_MATH, \
+                         .execution = {.alpha = alpha,                                             \
+                                       .beta = beta,                                               \
+                                       .data = CS_CALL_DATA,                                       \
+                                       .workspace = workspace,                                     \
+                                       .provided = provided},                                      \
+                         .fusion = NULL}};                                                         \
         return (cudnnStatus_t)cs_intercept(&a.call);                                               \
     }
 

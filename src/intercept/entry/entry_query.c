@@ -91,6 +91,18 @@ static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
     return cs_find_algorithm_ex(cs, &a->what, &a->results);
 }
 
+/* A query whose results are written to an array of the direction's type. */
+#define QUERY(function, replay, handle_, way, kind, t1, o1, t2, o2, t3, o3)                        \
+    CS_EXPORT cudnnStatus_t function(                                                              \
+        cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const cudnn##t2##Descriptor_t o2,  \
+        const cudnnConvolutionDescriptor_t conv, const cudnn##t3##Descriptor_t o3,                 \
+        const int requested, int *returned, cudnnConvolution##kind##AlgoPerf_t *result)            \
+    {                                                                                              \
+        struct query a = {                                                                         \
+            {replay, handle_}, {CS_CALL_OF(way)}, {requested, returned, RESULTS(result)}};         \
+        return (cudnnStatus_t)cs_intercept(&a.call);                                               \
+    }
+
 /* The four queries of a direction. */
 #define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
     CS_EXPORT cudnnStatus_t cudnnGetConvolution##name##WorkspaceSize(                              \
@@ -98,41 +110,15 @@ static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
         const cudnnConvolutionDescriptor_t conv, const cudnn##t3##Descriptor_t o3,                 \
         cudnnConvolution##kind##Algo_t algorithm, size_t *bytes)                                   \
     {                                                                                              \
-        struct size a = {{size_replay, size_handle},                                               \
-                         {.direction = way,                                                        \
-                          .handle = handle,                                                        \
-                          .x = x,                                                                  \
-                          .y = y,                                                                  \
-                          .w = w,                                                                  \
-                          .conv = conv,                                                            \
-                          .algorithm = (int)algorithm},                                            \
-                         bytes};                                                                   \
+        struct size a = {                                                                          \
+            {size_replay, size_handle}, {CS_CALL_OF(way), .algorithm = (int)algorithm}, bytes};    \
         return (cudnnStatus_t)cs_intercept(&a.call);                                               \
     }                                                                                              \
                                                                                                    \
-    CS_EXPORT cudnnStatus_t cudnnGetConvolution##name##Algorithm_v7(                               \
-        cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const cudnn##t2##Descriptor_t o2,  \
-        const cudnnConvolutionDescriptor_t conv, const cudnn##t3##Descriptor_t o3,                 \
-        const int requested, int *returned, cudnnConvolution##kind##AlgoPerf_t *result)            \
-    {                                                                                              \
-        struct query a = {                                                                         \
-            {get_replay, get_handle},                                                              \
-            {.direction = way, .handle = handle, .x = x, .y = y, .w = w, .conv = conv},            \
-            {requested, returned, RESULTS(result)}};                                               \
-        return (cudnnStatus_t)cs_intercept(&a.call);                                               \
-    }                                                                                              \
-                                                                                                   \
-    CS_EXPORT cudnnStatus_t cudnnFindConvolution##name##Algorithm(                                 \
-        cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const cudnn##t2##Descriptor_t o2,  \
-        const cudnnConvolutionDescriptor_t conv, const cudnn##t3##Descriptor_t o3,                 \
-        const int requested, int *returned, cudnnConvolution##kind##AlgoPerf_t *result)            \
-    {                                                                                              \
-        struct query a = {                                                                         \
-            {find_replay, find_handle},                                                            \
-            {.direction = way, .handle = handle, .x = x, .y = y, .w = w, .conv = conv},            \
-            {requested, returned, RESULTS(result)}};                                               \
-        return (cudnnStatus_t)cs_intercept(&a.call);                                               \
-    }                                                                                              \
+    QUERY(cudnnGetConvolution##name##Algorithm_v7, get_replay, get_handle, way, kind, t1, o1, t2,  \
+          o2, t3, o3)                                                                              \
+    QUERY(cudnnFindConvolution##name##Algorithm, find_replay, find_handle, way, kind, t1, o1, t2,  \
+          o2, t3, o3)                                                                              \
                                                                                                    \
     CS_EXPORT cudnnStatus_t cudnnFindConvolution##name##AlgorithmEx(                               \
         cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const void *o1##_data,             \
@@ -143,15 +129,8 @@ static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
     {                                                                                              \
         struct query a = {                                                                         \
             {find_ex_replay, find_ex_handle},                                                      \
-            {.direction = way,                                                                     \
-             .handle = handle,                                                                     \
-             .x = x,                                                                               \
-             .y = y,                                                                               \
-             .w = w,                                                                               \
-             .conv = conv,                                                                         \
-             .execution.data = {CS_ADDRESS(x_data), CS_ADDRESS(w_data), CS_ADDRESS(y_data)},       \
-             .execution.workspace = workspace,                                                     \
-             .execution.provided = provided},                                                      \
+            {CS_CALL_OF(way),                                                                      \
+             .execution = {.data = CS_CALL_DATA, .workspace = workspace, .provided = provided}},   \
             {requested, returned, RESULTS(result)}};                                               \
         return (cudnnStatus_t)cs_intercept(&a.call);                                               \
     }

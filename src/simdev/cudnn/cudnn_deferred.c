@@ -35,6 +35,21 @@ cudnnStatus_t simdev_planner_child(cudnnBackendDescriptor_t of, cudnnBackendAttr
     return status;
 }
 
+/* Creates at most `most` empty descriptors, to be filled by a query. Returns their number. */
+static int create_all(cudnnBackendDescriptorType_t type, int most, cudnnBackendDescriptor_t *made)
+{
+    int count = 0;
+    while (count < most && simdev_planner()->create(type, &made[count]) == CUDNN_STATUS_SUCCESS)
+        count++;
+    return count;
+}
+
+static void destroy_all(int count, const cudnnBackendDescriptor_t *made)
+{
+    while (count > 0)
+        (void)simdev_planner()->destroy(made[--count]);
+}
+
 static cudnnStatus_t engine_of(cudnnBackendDescriptor_t config, cudnnBackendDescriptor_t *engine)
 {
     return simdev_planner_child(config, CUDNN_ATTR_ENGINECFG_ENGINE,
@@ -104,13 +119,9 @@ static int64_t fallbacks(cudnnBackendDescriptor_t graph, cudnnBackendDescriptor_
 /* The text of a plan of the graph on any precompiled engine. NULL if there is none. */
 static char *precompiled_text(cudnnBackendDescriptor_t graph)
 {
-    const struct simdev_planner *planner = simdev_planner();
     cudnnBackendDescriptor_t config[MOST_CONFIGS];
-    int made = 0;
     char *text = NULL;
-    while (made < MOST_CONFIGS && planner->create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
-                                                  &config[made]) == CUDNN_STATUS_SUCCESS)
-        made++;
+    const int made = create_all(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, MOST_CONFIGS, config);
     const int64_t count = made == MOST_CONFIGS ? fallbacks(graph, config) : 0;
     for (int64_t i = 0; i < count && !text; i++) {
         bool is_compiled = true;
@@ -119,23 +130,19 @@ static char *precompiled_text(cudnnBackendDescriptor_t graph)
             !is_compiled)
             text = plan_text(config[i]);
     }
-    while (made > 0)
-        (void)planner->destroy(config[--made]);
+    destroy_all(made, config);
     return text;
 }
 
 static cJSON *describe_knobs(cudnnBackendDescriptor_t config)
 {
-    const struct simdev_planner *planner = simdev_planner();
     cudnnBackendDescriptor_t knob[MOST_KNOBS];
     cJSON *knobs = cJSON_CreateObject();
     int64_t count = 0;
-    int made = 0;
-    while (made < MOST_KNOBS && planner->create(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
-                                                &knob[made]) == CUDNN_STATUS_SUCCESS)
-        made++;
-    if (planner->get(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, made,
-                     &count, knob) != CUDNN_STATUS_SUCCESS)
+    const int made = create_all(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, MOST_KNOBS, knob);
+    if (simdev_planner()->get(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                              CUDNN_TYPE_BACKEND_DESCRIPTOR, made, &count,
+                              knob) != CUDNN_STATUS_SUCCESS)
         count = 0;
     for (int64_t i = 0; i < count && i < made; i++) {
         cudnnBackendKnobType_t type = CUDNN_KNOB_TYPE_SPLIT_K;
@@ -146,8 +153,7 @@ static cJSON *describe_knobs(cudnnBackendDescriptor_t config)
         snprintf(name, sizeof name, "%d", (int)type);
         (void)cJSON_AddNumberToObject(knobs, name, (double)value);
     }
-    while (made > 0)
-        (void)planner->destroy(knob[--made]);
+    destroy_all(made, knob);
     return knobs;
 }
 

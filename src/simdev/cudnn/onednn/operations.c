@@ -15,6 +15,8 @@ static dnnl_primitive_attr_t with_scratchpad(void)
     return attr;
 }
 
+#define OF(tensor) simdev_layout_of(tensor)
+
 #if DNNL_VERSION_MAJOR >= 3
 
 bool simdev_layout_make(int rank, const int64_t *dim, const int64_t *stride,
@@ -51,7 +53,6 @@ simdev_described simdev_layout_of(const struct simdev_layout *tensor)
     if (attr)                                                                                      \
         dnnl_primitive_attr_destroy(attr);                                                         \
     return ok
-#define OF(tensor) simdev_layout_of(tensor)
 
 bool simdev_create_convolution(const struct simdev_layout *x, const struct simdev_layout *w,
                                const struct simdev_layout *y, const struct simdev_window *window,
@@ -179,7 +180,6 @@ static bool create(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t h
     dnnl_##type##_desc_t op;                                                                       \
     memset(&op, 0, sizeof op);                                                                     \
     return ((hint) ? (backward) : (forward)) == dnnl_success && create(&op, hint, out)
-#define OF(tensor) simdev_layout_of(tensor)
 
 bool simdev_create_convolution(const struct simdev_layout *x, const struct simdev_layout *w,
                                const struct simdev_layout *y, const struct simdev_window *window,
