@@ -252,7 +252,7 @@ $(B)/simdev/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/obj/gen/dri
 # --- tests ------------------------------------------------------------------------------------------------------------
 include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk suites.mk)
 
-#: pictures     draws the pictures of README.md and docs anew
+#: pictures     draws the pictures of README.md and docs again
 pictures: lib cli $(simdev) $(B)/apps/vae_decoder
 	$(Q)scripts/pictures --build $(B)
 

@@ -188,7 +188,7 @@ peak_is_the_device_s() {
         $(($(values peak input_bytes) + $(values peak filter_bytes) + $(values peak output_bytes) + $(values peak workspace)))
 }
 
-# The library's own scratch: the second layer uses what the first one left.
+# The library's own scratch: the second layer uses the scratch of the first one again.
 others_are_counted() {
     CONVSHIM_CONFIG="backing=own;workspace=64KiB" under=$preload layers_of taken --layers small
     expect_true taken "$(values taken taken_bytes | head -n 1) > 0 && $(values taken taken_bytes | head -n 1) <= 65536"

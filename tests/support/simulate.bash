@@ -1,4 +1,4 @@
-# convshim simulate in a test, and what it leaves.
+# Runs convshim simulate in a test, and reads its outputs.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables that the tests use
 

@@ -21,7 +21,7 @@ expect_alone()
     local side
     for side in without with; do
         cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" simulate.out | diff - <(grep -f <(cut -d, -f1 simulate.out | sed 's/.*/^&,/') $side.csv) ||
-            fail "the run $side is not what it is alone"
+            fail "the run $side differs from a separate run"
     done
 }
 
@@ -48,7 +48,7 @@ END
     LD_PRELOAD=$PWD/early.so simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_alone
-    expect_equal "processes of their own" "$(find kept -maxdepth 1 -name 'with*' | wc -l)" 4
+    expect_equal "separate processes" "$(find kept -maxdepth 1 -name 'with*' | wc -l)" 4
 }
 
 @test "each forked run has its own files, variables and options" {
@@ -98,7 +98,7 @@ int main(void) { pthread_t t; void *m; pthread_create(&t, 0, sleep_long, 0); ret
 END
     gcc -w -pthread -o threads threads.c -L"$SIMDEV_DIR" -l:libcudart.so.13
     local threads=2
-    [[ $SAN_RT != *tsan* ]] || threads=3 # that runtime has one of its own
+    [[ $SAN_RT != *tsan* ]] || threads=3 # that runtime adds a thread
     simulate --devices t4,h200 --keep kept --only without -- ./threads
     expect_status 0
     expect_line simulate.err "every run starts the program from the beginning, which takes longer, because at its first use of the GPU it has $threads threads"

@@ -47,7 +47,7 @@ void cs_layer_reader_add(struct cs_layer_reader *reading, const struct cs_record
 void cs_layer_reader_diagnose(struct cs_layer_reader *reading, int64_t line, const char *format,
                               ...) __attribute__((format(printf, 3, 4)));
 
-/* True after so many mistakes that the reader should stop. */
+/* True if the number of mistakes is so large that the reader should stop. */
 bool cs_layer_reader_over(const struct cs_layer_reader *reading);
 
 /* The list's end: true if it is sound and has a layer. */

@@ -54,8 +54,8 @@ struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results,
 }
 
 /* Finds the workspace limit: of the layers that do not fit without tiles, the smallest memory that
- * remains beside the tensors. No larger limit is safe. Returns false if no memory remains beside
- * the tensors of a layer. */
+ * remains in addition to the tensors. No larger limit is safe. Returns false if the tensors of a
+ * layer need all memory. */
 static bool find_workspace(const struct cs_predict_results *results, struct cs_predict_fit *fit)
 {
     int64_t fits = results->options->fits;

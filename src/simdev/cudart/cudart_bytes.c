@@ -12,8 +12,8 @@
 
 enum {
     IN_PAGES = -1,       /* the bytes themselves are there */
-    SMALL = 1 << 18,     /* writes of up to so many bytes are always kept */
-    MOST_PAGES = 1 << 29 /* others only while all bytes in pages are fewer than these */
+    SMALL = 1 << 18,     /* bytes; writes up to this size are always kept */
+    MOST_PAGES = 1 << 29 /* bytes; larger writes are kept while all pages hold less than this */
 };
 
 /* A run of written bytes. `value`: every byte has this value and no page holds them. */

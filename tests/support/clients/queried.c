@@ -123,21 +123,21 @@ static bool plan(struct program *p)
 }
 
 /* Queries again under a limit and without it. The size reported under it must be usable. */
-static bool ask_limited(struct program *p, int64_t bytes, int64_t *told_p)
+static bool ask_limited(struct program *p, int64_t bytes, int64_t *reported_p)
 {
     int64_t (*limit)(int64_t) = (int64_t(*)(int64_t))dlsym(RTLD_DEFAULT, "convshim_limit");
     printf("%lld, ", (long long)p->plan.workspace);
     if (!limit || limit(bytes) != 0 || !plan(p))
         return false;
-    *told_p = p->plan.workspace;
-    printf("under a limit %lld, then ", (long long)*told_p);
+    *reported_p = p->plan.workspace;
+    printf("under a limit %lld, then ", (long long)*reported_p);
     return limit(0) == bytes && plan(p);
 }
 
 /* The status of the program. */
 static int ask(struct program *p, const char *mode, const char *bytes)
 {
-    int64_t told;
+    int64_t reported;
     bool fused = strcmp(mode, "sum") != 0;
     layer_describe(&p->problem);
     p->problem.beta = fused ? 0.0F : 1.0F;
@@ -145,13 +145,13 @@ static int ask(struct program *p, const char *mode, const char *bytes)
         return 2;
     if (!plan(p) || !start(p, strcmp(mode, "whole") == 0 ? atoll(bytes) : p->plan.workspace))
         return 2;
-    told = strcmp(mode, "whole") == 0 ? atoll(bytes) : p->plan.workspace;
+    reported = strcmp(mode, "whole") == 0 ? atoll(bytes) : p->plan.workspace;
     printf("reported ");
-    if (strcmp(mode, "limited") == 0 && !ask_limited(p, atoll(bytes), &told))
+    if (strcmp(mode, "limited") == 0 && !ask_limited(p, atoll(bytes), &reported))
         return 2;
-    if (strcmp(mode, "small") == 0 && told > 0)
-        told--;
-    int status = run(p, fused, (size_t)told);
+    if (strcmp(mode, "small") == 0 && reported > 0)
+        reported--;
+    int status = run(p, fused, (size_t)reported);
     const char *result = judge(p, fused);
     printf("%lld: %d, %s\n", (long long)p->plan.workspace, status, result);
     return strcmp(result, status == 0 ? "right" : "untouched") != 0;

@@ -226,12 +226,13 @@ static inline void golden_short_of_memory(const char *title, golden_run_fn *run,
         char *text = golden_capture(run, state, &status);
         all = atomic_exchange(&heap_left, -1) >= 0;
         golden_check_left(title, before);
-        bool told = strstr(text, "out of memory") ||
-                    (status != 0 &&
-                     (strstr(text, "Cannot allocate memory") || strstr(text, "not valid JSON") ||
-                      strstr(text, "invalid JSON") || strstr(text, "not a device profile")));
+        bool reported =
+            strstr(text, "out of memory") ||
+            (status != 0 &&
+             (strstr(text, "Cannot allocate memory") || strstr(text, "not valid JSON") ||
+              strstr(text, "invalid JSON") || strstr(text, "not a device profile")));
         bool same = status == usual && strcmp(text, whole) == 0;
-        if (!told && !same && check_failures++ < 20)
+        if (!reported && !same && check_failures++ < 20)
             printf("# %s: without request %lld it ends with %d: %s\n", title, n, status, text);
         free(text);
     }

@@ -161,13 +161,13 @@ static void where_a_word_of_a_script_may_be(void)
     char path[PATH_MAX];
     new_doctor(NULL);
     strcpy(doctor.script, "/x/start.sh");
-    strcpy(doctor.script_folder, "work");
+    strcpy(doctor.script_folder, "scripts");
     CHECK(cs_doctor_place(&doctor, 0, "a.py", path));
     CHECK_STR(path, "a.py");
     CHECK(cs_doctor_place(&doctor, 1, "a.py", path));
     CHECK_STR(path, "/x/a.py");
     CHECK(cs_doctor_place(&doctor, 2, "a.py", path));
-    CHECK_STR(path, "/x/work/a.py");
+    CHECK_STR(path, "/x/scripts/a.py");
     CHECK(!cs_doctor_place(&doctor, 3, "a.py", path));
     CHECK(cs_doctor_place(&doctor, 0, "/a.py", path));
     CHECK(!cs_doctor_place(&doctor, 1, "/a.py", path));
