@@ -66,3 +66,19 @@ END_PROGRAM
     expect_line program.out '^4 4$'
     expect_line simulate.out 'depends on values that were never computed: nonzero at .*/boxes\.py:[0-9]+ remove_small_boxes 1\.$'
 }
+
+@test "operations on small tensors: the results of the host, in the memory that the program provides" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import sys
+import torch
+device = sys.argv[1]
+x = torch.arange(12.0, device=device).reshape(3, 4) % 5
+kept = torch.empty(0, dtype=torch.int64, device=device)
+print((10000 ** x).tolist(), (x.long() % 3).tolist(), torch.nn.functional.logsigmoid(x).mean().item())
+print(torch.nonzero(x > 3, out=kept).tolist(), kept.shape[0], x.to_sparse()._nnz())
+END_PROGRAM
+    "$PYTHON" program.py cpu >host.out
+    simulate program.py cuda
+    diff host.out program.out || fail "other results"
+}

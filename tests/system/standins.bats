@@ -46,16 +46,17 @@ setup_file()
     readelf -dW made/libcublas.so.13 | grep -q 'SONAME.*\[libcublas.so.13\]'
 }
 
-@test "handles are made, products are counted by name and not executed" {
-    installed cublas libcublas.so.13 cublasCreate_v2 cublasDestroy_v2 cublasSgemm_v2 cublasSnrm2_v2
+@test "handles are made, products are counted by name and not executed, results on the host are zero" {
+    installed cublas libcublas.so.13 cublasCreate_v2 cublasDestroy_v2 cublasSgemm_v2 cublasSnrm2_v2 cublasSgeqrfBatched
     "$SIMDEV_DIR/standins" --out made libcublas.so.13
     client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasCreate_v2) GET(l, cublasSgemm_v2)
-        GET(l, cublasSnrm2_v2) GET(l, cublasDestroy_v2)
-        void *handle = 0; float norm = 7;
+        GET(l, cublasSnrm2_v2) GET(l, cublasSgeqrfBatched) GET(l, cublasDestroy_v2)
+        void *handle = 0; float norm = 7; int info = 7;
         if (cublasCreate_v2((uintptr_t)&handle) || !handle) return 2;
         if (cublasSgemm_v2((uintptr_t)handle) || cublasSgemm_v2((uintptr_t)handle)) return 3;
         if (cublasSnrm2_v2((uintptr_t)handle, 1, 0, 1, &norm) || norm != 0) return 4;
-        if (cublasDestroy_v2((uintptr_t)handle)) return 5;'
+        if (cublasSgeqrfBatched((uintptr_t)handle, 8, 8, 0, 8, 0, &info, 2) || info != 0) return 5;
+        if (cublasDestroy_v2((uintptr_t)handle)) return 6;'
     accounted ./client
     [ "$(python3 -c 'import json; print(json.load(open("report.json"))["not_executed"]["calls"]["most"]["cublasSgemm_v2"])')" = 2 ]
 }

@@ -110,6 +110,8 @@ class Values:
     MOST_BYTES = 1 << 18   # of one operation's tensors together
     MOST_LINES = 1 << 10
     LEFT_ALONE = ("empty", "new_empty", "resize_", "set_", "record_stream", "is_", "_is_", "_use_", "_pin_", "_copy_from")
+    # PyTorch calls it with a number as a tensor on the device, which no Python function can get.
+    NOT_FOR_PYTHON = "aten::pow.Tensor_Tensor_out"
     OVERWRITES = ("fill_", "zero_", "copy_")
     # Gradients that were not computed count as finite.
     CLEAN = "_amp_foreach_non_finite_check_and_unscale_"
@@ -152,7 +154,7 @@ class Values:
                 if not core._dispatch_has_kernel_for_dispatch_key(name, "CUDA") and name != "aten::copy_":  # one kernel for all devices
                     continue
                 base, _, overload = name[len(namespace) + 2:].partition(".")
-                if base.startswith(self.LEFT_ALONE):
+                if base.startswith(self.LEFT_ALONE) or name == self.NOT_FOR_PYTHON:
                     continue
                 operation = getattr(getattr(getattr(self.torch.ops, namespace), base), overload or "default")
                 schema = operation._schema
@@ -164,7 +166,7 @@ class Values:
     def kernel(self, name, base, operation):
         """Returns the function that runs before one CUDA kernel."""
         torch, told, most, ctypes = self.torch, self.told, self.MOST_BYTES, self.ctypes
-        tensor, quiet, device = torch.Tensor, torch._C.DisableTorchFunction, self.device
+        tensor, strided, quiet, device = torch.Tensor, torch.strided, torch._C.DisableTorchFunction, self.device
         original = torch.library.get_kernel(name, "CUDA").call_boxed
         schema, tags = operation._schema, operation.tags
         written = [(place, item.name, item.is_out) for place, item in enumerate(schema.arguments)
@@ -177,7 +179,6 @@ class Values:
         has_shape_of_values = torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags or base == "nms"
         reads = has_shape_of_values or base == "copy_"
         unread = {place for place, _, is_out in written if is_out or forgets_before or (is_random and base.endswith("_"))}
-        forget = device.simdev_values_forget
         tensors = [place for place, item in enumerate(schema.arguments) if str(item.type) in ("Tensor", "Optional[Tensor]")]
         tensors = tensors if len(tensors) > 1 else []
         number = int, float, complex
@@ -188,33 +189,17 @@ class Values:
                 value = arguments[place] if place < len(arguments) else named.get(key)
                 yield from value if isinstance(value, (list, tuple)) else (value,)
 
-        def forget_all(tensors):
-            for one in tensors:
-                if isinstance(one, tensor) and one.is_cuda:
-                    if one.is_contiguous():
-                        forget(one.data_ptr(), one.nbytes)
-                    elif one.numel():
-                        described = self.describe(one)
-                        device.simdev_values_forget_tensor(ctypes.byref(described[0]))
-
         def is_small(arguments, named):
             total = 0
             for value in (*arguments, *named.values()):
-                if isinstance(value, tensor):
-                    total += value.nbytes
-                elif isinstance(value, (list, tuple)):
-                    for one in value:
-                        if isinstance(one, tensor):
-                            total += one.nbytes
+                for one in value if isinstance(value, (list, tuple)) else (value,):
+                    if isinstance(one, tensor):
+                        total += one.nbytes if one.layout == strided else most + 1
                 if total > most:
                     return False
             return True
 
         def run_original(keyset, arguments, named):
-            for place in tensors:
-                if place < len(arguments) and isinstance(arguments[place], number):
-                    arguments = list(arguments)
-                    arguments[place] = self.scalar(arguments[place], arguments)
             before = told.value
             told.value = state
             try:
@@ -224,16 +209,20 @@ class Values:
 
         def run(keyset, *arguments, **named):
             with quiet():
+                for place in tensors:
+                    if place < len(arguments) and isinstance(arguments[place], number):
+                        arguments = list(arguments)
+                        arguments[place] = self.scalar(arguments[place], arguments)
                 computed = host = None
                 if can_compute and is_small(arguments, named) and not (base == "copy_" and not self.is_on_device(arguments)):
                     host = self.to_host(arguments, named, unread, schema)
                     if host and has_shape_of_values:
                         computed = self.compute(operation, host)
                         if computed is not None:
-                            return self.to_device(computed)
+                            return self.to_device(computed, [one for one in changed(arguments, named) if one is not None])
                 asked = device.simdev_values_unknown() if reads else 0
                 if forgets_before:
-                    forget_all(changed(arguments, named))
+                    self.forget(changed(arguments, named))
                 result = run_original(keyset, arguments, named)
                 if reads and device.simdev_values_unknown() > asked:
                     self.note(base)
@@ -243,9 +232,9 @@ class Values:
                 if computed is not None and self.store(computed, results) and self.store_changed(host, arguments, named, written):
                     return result
                 if not forgets_before:
-                    forget_all(changed(arguments, named))
+                    self.forget(changed(arguments, named))
                     if not written:
-                        forget_all(self.flat(results))
+                        self.forget(self.flat(results))
                 return result
         return run
 
@@ -258,14 +247,33 @@ class Values:
         return torch.ops.aten.scalar_tensor(value, dtype=kind if weaker or isinstance(value, bool) else own, device="cpu")
 
     def flat(self, values):
+        """The dense tensors, of sparse ones their parts."""
+        torch = self.torch
         for value in values:
             if isinstance(value, (list, tuple)):
                 yield from self.flat(value)
-            elif isinstance(value, self.torch.Tensor):
+            elif not isinstance(value, torch.Tensor):
+                continue
+            elif value.layout == torch.strided:
                 yield value
+            elif value.layout == torch.sparse_coo:
+                yield from (value._indices(), value._values())
+            elif value.layout in (torch.sparse_csr, torch.sparse_bsr):
+                yield from (value.crow_indices(), value.col_indices(), value.values())
+            elif value.layout in (torch.sparse_csc, torch.sparse_bsc):
+                yield from (value.ccol_indices(), value.row_indices(), value.values())
 
     def is_on_device(self, arguments):
         return all(one.is_cuda for one in arguments if isinstance(one, self.torch.Tensor))
+
+    def forget(self, tensors):
+        for one in tensors:
+            if isinstance(one, self.torch.Tensor) and one.is_cuda and one.layout == self.torch.strided:
+                if one.is_contiguous():
+                    self.device.simdev_values_forget(one.data_ptr(), one.nbytes)
+                elif one.numel():
+                    described = self.describe(one)
+                    self.device.simdev_values_forget_tensor(self.ctypes.byref(described[0]))
 
     def describe(self, one):
         array = self.arrays[one.dim()]
@@ -335,13 +343,16 @@ class Values:
         self.device.simdev_values_write(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr()))
 
     def store(self, computed, results):
-        """Writes results to the device. False if their shapes differ."""
+        """Writes results to the device. False if the shape of the first one differs. Of the others, buffers of the CPU's kernel
+        may differ from those of CUDA's, which are then unknown."""
         pairs = list(zip(self.flat(computed), self.flat(results)))
-        if any(host.shape != one.shape for host, one in pairs):
+        if pairs and pairs[0][0].shape != pairs[0][1].shape:
             return False
         for host, one in pairs:
-            if one.is_cuda:
+            if one.is_cuda and host.shape == one.shape:
                 self.put(host, one)
+            elif one.is_cuda:
+                self.forget((one,))
         return True
 
     def store_changed(self, host, arguments, named, written):
@@ -356,12 +367,13 @@ class Values:
                 return False
         return True
 
-    def to_device(self, computed):
-        """New tensors on the device, or the answer itself."""
+    def to_device(self, computed, outputs):
+        """The outputs that the caller provided, else new tensors on the device, or the answer itself."""
         made = []
-        for host in computed:
+        for place, host in enumerate(computed):
             if isinstance(host, self.torch.Tensor):
-                one = self.torch.ops.aten.empty.memory_format(list(host.shape), dtype=host.dtype, device="cuda")
+                one = outputs[place].resize_(host.shape) if outputs else \
+                    self.torch.ops.aten.empty.memory_format(list(host.shape), dtype=host.dtype, device="cuda")
                 if one.numel():
                     self.put(host, one)
                 made.append(one)
