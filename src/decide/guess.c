@@ -36,10 +36,10 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
     guesser->profile = question->profile;
     guesser->images = images_of(problem);
     guesser->filter = bytes_of(&problem->tensor[CS_FILTER]);
-    guesser->per_image = guesser->per_filter =
-        (double)question->required / (guesser->images + guesser->filter);
-    guesser->scale = guesser->excess = 1;
-    guesser->fixed = guesser->late = 0;
+    const double part = (double)question->required / (guesser->images + guesser->filter);
+    guesser->whole =
+        (struct cs_guess_model){.per_image = part, .per_filter = part, .scale = 1, .excess = 1};
+    guesser->parts = guesser->whole;
     guesser->tile = *problem;
     const struct cs_cost_tiles untiled = {
         .count = 1, .launched = 1, .workspace = (double)question->required};
@@ -72,17 +72,29 @@ static int lanes_of(const struct cs_guesser *guesser, const struct cs_tiling *ti
     return tiling->lanes > 1 && !sums ? tiling->lanes : 1;
 }
 
-static double workspace_of(const struct cs_guesser *guesser, const struct cs_guess *guess)
+static bool cuts_images(const struct cs_tiling *tiling)
 {
-    return guesser->scale * (guesser->per_image * guess->images +
-                             guesser->per_filter * guess->filter + guesser->fixed);
+    return tiling->axis[0] != CS_AXIS_N || tiling->axis[1] != CS_AXIS_NONE;
+}
+
+static const struct cs_guess_model *model_of(const struct cs_guesser *guesser,
+                                             const struct cs_tiling *tiling)
+{
+    return cuts_images(tiling) ? &guesser->parts : &guesser->whole;
+}
+
+static double workspace_of(const struct cs_guess_model *model, const struct cs_guess *guess)
+{
+    return model->scale *
+           (model->per_image * guess->images + model->per_filter * guess->filter + model->fixed);
 }
 
 /* The time that tiles add to the untiled call is corrected by one factor. */
-static double corrected(const struct cs_guesser *guesser, double seconds)
+static double corrected(const struct cs_guesser *guesser, const struct cs_guess_model *model,
+                        double seconds)
 {
     double beyond = seconds - guesser->seconds;
-    return seconds + (beyond > 0 ? beyond * (guesser->excess - 1) : 0) + guesser->late;
+    return seconds + (beyond > 0 ? beyond * (model->excess - 1) : 0) + model->late;
 }
 
 /* The number of tiles. An incomplete one at the end of an axis counts as a fraction. */
@@ -123,7 +135,7 @@ bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                                .images = images_of(&guesser->tile),
                                .filter = bytes_of(&guesser->tile.tensor[CS_FILTER]),
                                .staged = staged_of(guesser, tiling)};
-    guess->each = workspace_of(guesser, guess) + guess->staged;
+    guess->each = workspace_of(model_of(guesser, tiling), guess) + guess->staged;
     guess->workspace = guess->each * lanes_of(guesser, tiling);
     return true;
 }
@@ -136,8 +148,9 @@ void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
                                         .workspace = guess->each,
                                         .lanes = lanes_of(guesser, &guess->tiling),
                                         .relaxation = guess->tiling.relaxation};
-    guess->seconds = corrected(
-        guesser, cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).most);
+    guess->seconds =
+        corrected(guesser, model_of(guesser, &guess->tiling),
+                  cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).most);
 }
 
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
@@ -149,42 +162,68 @@ bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
     return true;
 }
 
-void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes)
+static void learn_workspace(const struct cs_guesser *guesser, const struct cs_guess *guess,
+                            double bytes, struct cs_guess_model *model)
 {
     double required = (double)guesser->question->required, rest;
-    bytes = larger(bytes - guess->staged, 0);
     if (!(guess->images < guesser->images) || guess->filter < guesser->filter) {
-        double guessed = workspace_of(guesser, guess);
-        guesser->scale *= guessed > 0 ? bytes / guessed : 1;
+        double guessed = workspace_of(model, guess);
+        model->scale *= guessed > 0 ? bytes / guessed : 1;
         return;
     }
-    guesser->scale = 1;
-    guesser->per_image = larger((required - bytes) / (guesser->images - guess->images), 0);
-    rest = bytes - guesser->per_image * guess->images;
+    model->scale = 1;
+    model->per_image = larger((required - bytes) / (guesser->images - guess->images), 0);
+    rest = bytes - model->per_image * guess->images;
     if (rest < 0) {
-        guesser->per_image = bytes / guess->images;
+        model->per_image = bytes / guess->images;
         rest = 0;
     }
-    guesser->per_filter = rest / guesser->filter;
-    if (guesser->per_filter > MOST_PER_FILTER)
-        guesser->per_filter = MOST_PER_FILTER;
-    guesser->fixed = rest - guesser->per_filter * guesser->filter;
+    model->per_filter = rest / guesser->filter;
+    if (model->per_filter > MOST_PER_FILTER)
+        model->per_filter = MOST_PER_FILTER;
+    model->fixed = rest - model->per_filter * guesser->filter;
+}
+
+static void learn_seconds(const struct cs_guesser *guesser, double guessed, double answered,
+                          struct cs_guess_model *model)
+{
+    if (guessed > HARDLY_LONGER * guesser->seconds && answered > guesser->seconds)
+        model->excess = (answered - guesser->seconds) / (guessed - guesser->seconds);
+    else
+        model->late = answered - guessed;
+}
+
+/* An answer about whole images also counts for parts of images, until one of these is answered. */
+static void keep(struct cs_guesser *guesser, const struct cs_tiling *tiling,
+                 struct cs_guess_model model)
+{
+    model.learned = cuts_images(tiling);
+    if (!cuts_images(tiling))
+        guesser->whole = model;
+    if (cuts_images(tiling) || !guesser->parts.learned)
+        guesser->parts = model;
+}
+
+void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes)
+{
+    struct cs_guess_model model = *model_of(guesser, &guess->tiling);
+    learn_workspace(guesser, guess, larger(bytes - guess->staged, 0), &model);
+    keep(guesser, &guess->tiling, model);
 }
 
 void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candidate)
 {
+    const struct cs_tiling *tiling = &candidate->tiling;
     struct cs_guess guess;
-    int lanes = lanes_of(guesser, &candidate->tiling);
-    if (!cs_guess_tiles(guesser, &candidate->tiling, &guess))
+    if (!cs_guess_tiles(guesser, tiling, &guess))
         return;
-    cs_guess_learn_tile(guesser, &guess, (double)candidate->workspace / lanes);
-    guesser->excess = 1;
-    guesser->late = 0;
-    if (!(candidate->seconds > 0) || !cs_guess_tiles(guesser, &candidate->tiling, &guess))
+    cs_guess_learn_tile(guesser, &guess, (double)candidate->workspace / lanes_of(guesser, tiling));
+    struct cs_guess_model model = *model_of(guesser, tiling);
+    model.excess = 1;
+    model.late = 0;
+    keep(guesser, tiling, model);
+    if (!(candidate->seconds > 0) || !cs_guess_tiles(guesser, tiling, &guess))
         return;
-    if (guess.seconds > HARDLY_LONGER * guesser->seconds && candidate->seconds > guesser->seconds)
-        guesser->excess =
-            (candidate->seconds - guesser->seconds) / (guess.seconds - guesser->seconds);
-    else
-        guesser->late = candidate->seconds - guess.seconds;
+    learn_seconds(guesser, guess.seconds, candidate->seconds, &model);
+    keep(guesser, tiling, model);
 }

@@ -5,17 +5,24 @@
 
 #include "decide/search.h"
 
+/* Workspace and time of a set of tilings, corrected by the vendor's answers. */
+struct cs_guess_model {
+    double per_image, per_filter; /* bytes of workspace for each of a tile's bytes */
+    double fixed;                 /* and for every tile */
+    double scale;                 /* the factor of the last answer */
+    double excess;                /* the factor of the time above the untiled time */
+    double late;                  /* seconds, if the guess was not above the untiled time */
+    bool learned;                 /* parts only: by an answer about parts */
+};
+
 struct cs_guesser {
     const struct cs_question *question;
     const struct cs_profile *profile;
-    double images, filter;        /* bytes of the whole's */
-    double per_image, per_filter; /* bytes of workspace for each of them */
-    double fixed;                 /* and for every tile */
-    double scale;                 /* the factor of the last answer */
-    double excess;                /* the factor of the time above the untiled time, also learned */
-    double late;                  /* seconds, if the guess was not above the untiled time */
-    double seconds;               /* of the untiled call */
-    struct cs_problem tile;       /* the one under examination */
+    double images, filter;       /* bytes of the whole's */
+    double seconds;              /* of the untiled call */
+    struct cs_guess_model whole; /* for cuts along N alone: images are as contiguous as before */
+    struct cs_guess_model parts; /* for all others: engines may copy parts of images */
+    struct cs_problem tile;      /* the one under examination */
 };
 
 struct cs_guess {

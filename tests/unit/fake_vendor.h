@@ -22,6 +22,7 @@ struct fake {
     bool curved;                      /* workspaces grow less and less with the size, in grains */
     int64_t refuses_below;            /* output rows */
     int64_t refuses_from, refuses_to; /* output rows, both included */
+    int64_t whole_rows; /* plans of fewer output rows copy their images twice; 0: off */
     bool refuses_all;
     int64_t nomem_at; /* the call that runs out of memory, counted from 1 */
     int64_t negative_at;
@@ -49,6 +50,8 @@ static inline int64_t formula_at(const struct fake *fake, const struct cs_proble
         return INT64_MAX;
     double bytes = (double)fake->fixed + fake->per_byte * ((double)x + (double)y) +
                    fake->per_filter_byte * (double)w;
+    if (problem->tensor[CS_Y].dims[CS_H] < fake->whole_rows)
+        bytes *= 2;
     if (fake->curved)
         bytes = 512.0 * (double)(1 + (int64_t)(bytes * 1e4 / (bytes + 4e6)));
     if (fake->erratic) {

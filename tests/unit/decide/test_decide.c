@@ -143,6 +143,34 @@ static void written_slowdown_is_a_bound(void)
     CHECK(tiled > 0);
 }
 
+/* Engines that copy parts of images, but use whole images in place. Answers about one kind of tiles
+ * do not change the guesses about the other kind. */
+static void tiles_of_whole_images_are_found_if_parts_cost_more(void)
+{
+    const struct cs_policy *fit = cs_policy_find("fit");
+    struct rng rng = {SEED};
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct cs_problem problem = same(rng_between(&rng, 8, 64), rng_between(&rng, 16, 256), 1,
+                                         rng_between(&rng, 32, 256), rng_between(&rng, 32, 256),
+                                         rng_between(&rng, 16, 256));
+        const int64_t images = problem.tensor[CS_X].dims[CS_N];
+        struct fake fake = {
+            .per_byte = 0.5, .whole_rows = problem.tensor[CS_Y].dims[CS_H], .profile = &h200};
+        int64_t required = formula(&fake, &problem);
+        struct cs_limits limits = automatic;
+        limits.free = 16 * MIB;
+        struct cs_decision decision = decide(&fake, &problem, required, fit, &limits);
+        double best = 1e9;
+        for (int64_t n = 1; n < images; n++) {
+            const struct cs_tiling tiling = {.axis = {CS_AXIS_N}, .step = {n, 1}};
+            double cost = cost_of(&fake, &problem, &tiling, required * n / images, limits.free);
+            best = cost < best ? cost : best;
+        }
+        CHECK(cost_of(&fake, &problem, &decision.tiling, decision.scratch, limits.free) <=
+              1.03 * best);
+    }
+}
+
 /* --- the record ------------------------------------------------------------------------------- */
 
 static struct cs_peak_level level_now;
@@ -255,6 +283,7 @@ int main(void)
     TEST(a_written_workspace_is_a_limit);
     TEST(limit_below_every_tiling_gives_the_least_scratch);
     TEST(written_slowdown_is_a_bound);
+    TEST(tiles_of_whole_images_are_found_if_parts_cost_more);
     TEST(convolution_below_the_record_stays_untiled);
     TEST(tiles_use_the_memory_below_the_record);
     TEST(off_decides_as_fit);
