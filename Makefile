@@ -146,13 +146,18 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 $(B)/gen/simulate_hook.h: src/cli/simulate/simulate_hook.py Makefile
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
-# A driver stub inside the command, loaded if there is no driver. It is not installed as a file.
-$(B)/nodriver.so: src/cudnn/standalone/nodriver/libcuda.c $(B)/flags
-	$(call say,LD)$(CC) -std=c17 -O2 $(WARN) -fPIC -shared -nostdlib -Wl,-soname,libcuda.so.1 -s -o $@ $<
-$(B)/obj/src/cudnn/standalone/nodriver.o: $(B)/nodriver.so
-$(B)/obj/src/cudnn/standalone/nodriver.o: CFLAGS += -DCS_NODRIVER='"$(B)/nodriver.so"'
+# Stand-ins of the driver and of cuBLASLt inside the command, to plan without a device. They are not installed as files.
+standins := $(addprefix $(B)/stand_ins/,libcuda.so.1 libcublasLt.so.12 libcublasLt.so.13)
+standin   = $(CC) -std=c17 -O2 $(WARN) -fPIC -shared -nostdlib -Wl,-soname,$(@F) -s -o $@ $<
+$(B)/stand_ins/libcuda.so.1: src/cudnn/standalone/stand_ins/libcuda.c $(B)/flags
+	$(call say,LD)mkdir -p $(@D); $(standin)
+$(B)/stand_ins/libcublasLt.so.%: src/cudnn/standalone/stand_ins/libcublasLt.c $(B)/flags
+	$(call say,LD)mkdir -p $(@D); $(standin)
+$(B)/obj/src/cudnn/standalone/stand_ins.o: $(standins)
+$(B)/obj/src/cudnn/standalone/stand_ins.o: CFLAGS += -DCS_LIBCUDA='"$(B)/stand_ins/libcuda.so.1"' \
+	-DCS_LIBCUBLASLT_12='"$(B)/stand_ins/libcublasLt.so.12"' -DCS_LIBCUBLASLT_13='"$(B)/stand_ins/libcublasLt.so.13"'
 
-cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(B)/obj/src/cudnn/standalone/nodriver.o $(pureobj)
+cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(B)/obj/src/cudnn/standalone/stand_ins.o $(pureobj)
 $(B)/convshim: $(cliobj)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ $(INIH) -lcjson -lm -ldl
 

@@ -28,9 +28,11 @@ struct cs_site_facts {
     struct cs_choices choices; /* the candidates of the decision; not part of a site's identity */
     int64_t limit; /* the workspace limit in bytes; this and the following are not part of a site's
                       identity */
-    bool raised;   /* the limit was raised so that tiles stay within max_slowdown, or because no
-                      tiling fits */
-    int rule;      /* 1 + the index of the rule that applies; 0: no rule */
+    int64_t record, beside; /* bytes that the program's convolutions had held, and that were held
+                               next to this one, when it was decided on */
+    bool raised; /* the limit was raised so that tiles stay within max_slowdown, or because no
+                    tiling fits */
+    int rule;    /* 1 + the index of the rule that applies; 0: no rule */
 };
 
 /* A reference to a site, for counting its calls. Zeros: no site. */

@@ -317,6 +317,8 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     cs_json_integer(json, "reported", facts->reported);
     put_integer_or_null(json, "limit", facts->limit);
     cs_json_boolean(json, "limit_raised", facts->raised);
+    cs_json_integer(json, "record", facts->record);
+    cs_json_integer(json, "beside", facts->beside);
 }
 
 static const char *const counters[CS_COUNTERS] = {"calls", "tiled", "fallback", "failed",

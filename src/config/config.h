@@ -18,6 +18,7 @@
 #ifndef CS_CONFIG_CONFIG_H
 #define CS_CONFIG_CONFIG_H
 
+#include "decide/refusal.h"
 #include "decide/rule.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,12 +59,6 @@ typedef struct {
 enum cs_interleave {
     CS_INTERLEAVE_OFF,
     CS_INTERLEAVE_STAGE
-};
-
-enum cs_untileable {
-    CS_UNTILEABLE_AUTO,
-    CS_UNTILEABLE_RUN,
-    CS_UNTILEABLE_REFUSE
 };
 
 enum cs_config_backing {

@@ -37,14 +37,14 @@ static const struct cs_policy *policy_for(const struct cs_settings *settings,
 /* Memory of a convolution other than its scratch. */
 struct held {
     double operands; /* bytes, without a filter that is only read */
-    double record, beside;
+    struct cs_peak_level level;
 };
 
 /* Scratch that does not raise the program's peak: the record of earlier convolutions minus the
  * memory that this one holds anyway. */
 static double below_record(const struct held *held)
 {
-    return held->record - held->beside - held->operands;
+    return (double)held->level.record - (double)held->level.beside - held->operands;
 }
 
 static int64_t whole_bytes(double bytes)
@@ -83,11 +83,8 @@ static struct cs_limits limits_for(const struct cs_settings *settings, const str
 static struct held held_by(const struct cs_decide_call *call, const struct cs_decide_help *help)
 {
     struct held held = {.operands = (double)cs_pass_operands(call->problem)};
-    if (help && help->level) {
-        const struct cs_peak_level level = help->level(help->ctx);
-        held.record = (double)level.record;
-        held.beside = (double)level.beside;
-    }
+    if (help && help->level)
+        held.level = help->level(help->ctx);
     return held;
 }
 
@@ -124,6 +121,7 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         decision.exemplary = is_exemplary(policy, &limits, &decision);
     }
     decision.limit = limits.free;
+    decision.level = held.level;
     return decision;
 }
 

@@ -25,12 +25,6 @@ struct cs_decide_call {
     int64_t provided; /* scratch bytes that the caller has provided; 0: the limits apply */
 };
 
-/* Bytes of device memory. */
-struct cs_peak_level {
-    int64_t record; /* the most that a convolution has held so far */
-    int64_t beside; /* memory that may be held next to a call's operands */
-};
-
 /* Functions of a running process. A NULL struct or member: not available. */
 struct cs_decide_help {
     void *ctx;

@@ -8,6 +8,12 @@
 #include "convshim/policy.h"
 #include "convshim/vendor.h"
 
+/* Bytes of device memory that a program's convolutions hold. */
+struct cs_peak_level {
+    int64_t record; /* the most that one has held so far */
+    int64_t beside; /* memory that may be held next to a call's operands */
+};
+
 struct cs_decision {
     enum cs_reason reason; /* CS_REASON_NONE: rewrite as below. CS_REASON_REPORT_ONLY: the same
                               decision, but it is not applied */
@@ -21,14 +27,15 @@ struct cs_decision {
     int64_t asked;   /* vendor plans built for the decision */
     int64_t limit;   /* limit in bytes that the user wrote, or the bytes that cost nothing; set by
                         cs_decide_by_rules */
-    bool raised;     /* `scratch` is above a written workspace, because no tiling needs less */
-    int elsewhere;   /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
-                        not queried; set by the flow */
-    int rule;        /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
-    bool exemplary;  /* the decision also applies to the same engine with other knobs, if the vendor
-                        confirms it (decide/example.h); set by cs_decide_by_rules */
-    bool promised; /* the small size was reported to an application before a plan was built; set by
-                      the flow */
+    struct cs_peak_level level; /* by which it was made; set by cs_decide_by_rules */
+    bool raised;    /* `scratch` is above a written workspace, because no tiling needs less */
+    int elsewhere;  /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
+                       not queried; set by the flow */
+    int rule;       /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
+    bool exemplary; /* the decision also applies to the same engine with other knobs, if the vendor
+                       confirms it (decide/example.h); set by cs_decide_by_rules */
+    bool promised;  /* the small size was reported to an application before a plan was built; set by
+                       the flow */
     struct cs_choices choices; /* the candidates; last: see cs_memo_get */
 };
 

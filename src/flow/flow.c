@@ -108,6 +108,8 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
         .asked = decision->asked,
         .choices = decision->choices,
         .limit = decision->limit,
+        .record = decision->level.record,
+        .beside = decision->level.beside,
         .raised = decision->raised && (reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY),
         .rule = decision->rule};
     announce(cs, &facts);

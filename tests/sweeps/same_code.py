@@ -29,7 +29,7 @@ class Refused(Exception):
 class Cudnn:
     def __init__(self, build):
         # Stands for the driver, of which cuDNN needs the name to compile.
-        ctypes.CDLL(os.path.join(os.path.realpath(build), "nodriver.so"), ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(os.path.join(os.path.realpath(build), "stand_ins/libcuda.so.1"), ctypes.RTLD_GLOBAL)
         folder = cudnn()
         self.lib = ctypes.CDLL(os.path.join(folder[1], "libcudnn.so.9") if folder else "libcudnn.so.9")
         self.made = []

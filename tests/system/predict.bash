@@ -10,6 +10,9 @@ readonly YOUNGER=read_again_bytes,predicted_slowdown,limit_bytes,limit_raised,pr
 # The convolution of cudnn-facts.md whose workspace is as large as its tensors.
 readonly SPIKE=(--input 1x512x512x512 --filter 512x512x3x3 --pad 1)
 
+# cuBLASLt as predict has it. A program without cuBLASLt is not offered all engines.
+CUBLAS=$BUILD/stand_ins/libcublasLt.so.13
+
 CUDNN=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
 
 # Memory that the real cuDNN loads, loses and unloads cannot be distinguished from a leak of the command.

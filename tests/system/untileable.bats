@@ -2,10 +2,11 @@
 # shellcheck disable=SC2030,SC2031 # each test is a separate process
 # Plans that no tiling makes small enough: run, or refused if the application has another engine to try.
 load helper
+load predict
 
 no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
 
-# planned OPTIONS: engine and workspace of the first plan that works.
+# planned OPTIONS: engine and workspace of the first plan that works, and the same by predict.
 planned()
 {
     # A filter gradient of 16 bits, in groups, which cannot be tiled. Its first engine requires 98 MiB, others that
@@ -14,11 +15,15 @@ planned()
 model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
 x,grouped,wgrad,32,256,1,56,56,256,1,3,3,1,1,1,0,1,1,32,f16
 END
-    CONVSHIM_CONFIG=$1 CONVSHIM_LOG=info shimmed "$APPS/plan_layers" --csv grouped.csv --api graph --direction filter
+    SIMDEV_PROFILE=$ROOT/conf/devices/h200.json CONVSHIM_CONFIG=$1 CONVSHIM_LOG=info shimmed "$APPS/plan_layers" --csv grouped.csv --api graph --direction filter
     expect_status 0
     planned_by_cudnn shimmed || cannot_run "$no_cudnn"
     engine=$(awk -F, 'NR > 1 { print $5 }' shimmed.out)
     workspace=$(awk -F, 'NR > 1 { print $7 }' shimmed.out)
+    local options
+    read -ra options <<<"--$(sed 's/;/ --/g; s/=/ /g' <<<"$1")"
+    expect_predicted 0 --csv grouped.csv --device h200 --format csv "${options[@]}"
+    expect_equal "predicted engine and workspace" "$(column engine) $(column tiled_workspace_bytes)" "$engine $workspace"
 }
 
 @test "a plan is not refused if an equivalent engine fits untiled" {

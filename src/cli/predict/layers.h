@@ -4,11 +4,13 @@
 #define CS_CLI_PREDICT_LAYERS_H
 
 #include "cli/predict/shape.h"
+#include "decide/decide.h"
 
 struct cs_layer {
     char *model, *name; /* owned; "" for none */
     int64_t line;       /* of the list: in CSV from 1, the header; in JSON the element, from 1 */
     struct cs_problem problem;
+    struct cs_peak_level level; /* of the run that the layer was recorded in; record < 0: none */
 };
 
 struct cs_layers {
@@ -35,7 +37,7 @@ bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_l
 bool cs_layers_json(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
                     cs_layers_note_fn *note, void *ctx);
 
-/* Appends one; the names are copied. False if memory ran out. */
+/* Appends one without a level; the names are copied. False if memory ran out. */
 bool cs_layers_add(struct cs_layers *layers, const char *model, const char *name, int64_t line,
                    const struct cs_problem *problem);
 

@@ -94,6 +94,16 @@ static bool never_ran(const cJSON *site)
     return read_number(member(site, "calls"), &calls) && calls == 0;
 }
 
+/* The memory by which a run decided. A site without a limit was not decided on. */
+static void read_level(const cJSON *site, struct cs_peak_level *level)
+{
+    int64_t limit, record, beside;
+    if (read_number(member(site, "limit"), &limit) &&
+        read_number(member(site, "record"), &record) &&
+        read_number(member(site, "beside"), &beside))
+        *level = (struct cs_peak_level){record, beside};
+}
+
 static void read_site(struct cs_layer_reader *reading, const char *model, const cJSON *site,
                       int64_t number)
 {
@@ -107,6 +117,8 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
         cs_layer_reader_diagnose(reading, number, "not a convolution in the form of a summary");
     else if (!cs_layers_add(reading->layers, model, name->valuestring, number, &problem))
         cs_layer_reader_diagnose(reading, number, "out of memory");
+    else
+        read_level(site, &reading->layers->layer[reading->layers->count - 1].level);
 }
 
 /* A list of sites that was written by hand may have none. */

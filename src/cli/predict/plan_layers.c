@@ -88,34 +88,70 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     }
 }
 
+/* A convolution that is decided on, as in a program that holds this much memory. */
+struct asking {
+    const struct cs_predictor *predictor;
+    const struct cs_problem *problem;
+    struct cs_engine_list *list; /* NULL: estimates */
+    struct cs_chosen_engine *chosen;
+    struct cs_vendor vendor; /* of it */
+    struct cs_peak_level level;
+};
+
 static struct cs_peak_level level_of(void *ctx)
 {
-    return *(const struct cs_peak_level *)ctx;
+    return ((const struct asking *)ctx)->level;
 }
 
-/* Decides like the library in a program that has already run the earlier convolutions of the list.
- */
-static struct cs_decision decide_as_library(const struct cs_predictor *predictor,
-                                            const struct cs_problem *problem,
-                                            const struct cs_ask_offer *offer,
-                                            const struct cs_vendor *vendor,
-                                            struct cs_peak_level *level)
+static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, int64_t required,
+                                    const struct cs_vendor *vendor)
 {
-    const struct cs_decide_call call = {.problem = problem,
-                                        .required = offer->workspace,
-                                        .engine = predictor->estimate ? ENGINE_UNKNOWN
-                                                                      : offer->engine.index};
-    const struct cs_decide_help help = {.ctx = level, .level = level_of};
-    return cs_decide_by_rules(&predictor->settings, &call, vendor, &help);
+    struct asking *asking = ctx;
+    const struct cs_decide_call call = {.problem = asking->problem,
+                                        .required = required,
+                                        .engine = asking->list ? engine->index : ENGINE_UNKNOWN};
+    const struct cs_decide_help help = {.ctx = asking, .level = level_of};
+    return cs_decide_by_rules(&asking->predictor->settings, &call, vendor, &help);
 }
 
-static void decide(const struct cs_predictor *predictor, const struct cs_problem *problem,
-                   const struct cs_vendor *vendor, struct cs_peak_level *level,
+static enum cs_status choose(struct asking *asking, int skip, struct cs_prediction *prediction)
+{
+    cs_engine_chosen_destroy(asking->chosen);
+    asking->chosen = NULL;
+    enum cs_status status =
+        cs_engine_list_choose(asking->list, asking->problem, asking->predictor->mode, skip,
+                              &prediction->offer, &asking->chosen);
+    if (status == CS_OK)
+        asking->vendor = cs_engine_chosen_vendor(asking->chosen);
+    return status;
+}
+
+/* Decides like the library in a program that takes the next plan if one is refused. */
+static void decide_as_library(struct asking *asking, struct cs_prediction *prediction)
+{
+    const struct cs_rivals rivals = {asking, decide_on};
+    const struct cs_ask_offer *offer = &prediction->offer;
+    struct cs_decision *decision = &prediction->decision;
+    bool refused = true;
+    for (int skip = 1; prediction->status == CS_OK && refused; skip++) {
+        *decision = decide_on(asking, &offer->engine, offer->workspace, &asking->vendor);
+        refused = asking->list &&
+                  cs_decide_refuses(asking->predictor->untileable, decision, decision->reason,
+                                    &offer->engine, &asking->vendor, &rivals);
+        if (refused)
+            prediction->status = choose(asking, skip, prediction);
+    }
+}
+
+/* `level`: of the program, raised by this convolution. */
+static void decide(struct asking *asking, struct cs_peak_level *level,
                    struct cs_prediction *prediction)
 {
     struct cs_decision *decision = &prediction->decision;
-    *decision = decide_as_library(predictor, problem, &prediction->offer, vendor, level);
-    int64_t held = sum_of(cs_pass_operands(problem), decision->reported);
+    decide_as_library(asking, prediction);
+    if (prediction->status != CS_OK)
+        return;
+    int64_t held = sum_of(cs_pass_operands(asking->problem), decision->reported);
     if (held > level->record)
         level->record = held;
     if (decision->reason == CS_REASON_REPORT_ONLY)
@@ -150,16 +186,19 @@ struct work {
 };
 
 /* Decides about a place when all before it are decided about. */
-static void decide_in_order(struct work *work, size_t at, const struct cs_vendor *vendor,
+static void decide_in_order(struct work *work, size_t at, struct asking *asking,
                             struct cs_prediction *prediction)
 {
+    const struct cs_peak_level *recorded = work->predictor->level;
+    const size_t index = work->place[at]->index;
     pthread_mutex_lock(&work->lock);
     while (work->done < at)
         pthread_cond_wait(&work->decided, &work->lock);
     if (at > 0 && work->place[at]->program != work->place[at - 1]->program)
         work->level = (struct cs_peak_level){0, 0};
+    asking->level = recorded && recorded[index].record >= 0 ? recorded[index] : work->level;
     if (prediction->status == CS_OK)
-        decide(work->predictor, work->place[at]->problem, vendor, &work->level, prediction);
+        decide(asking, &work->level, prediction);
     work->done++;
     pthread_cond_broadcast(&work->decided);
     if (work->predictor->progress)
@@ -172,21 +211,17 @@ static void predict(struct work *work, struct cs_engine_list *list, size_t at)
     const struct cs_predictor *predictor = work->predictor;
     const struct cs_problem *problem = work->place[at]->problem;
     struct cs_prediction *prediction = &work->prediction[work->place[at]->index];
-    struct cs_chosen_engine *chosen = NULL;
-    struct cs_vendor vendor = cs_estimate_vendor();
+    struct asking asking = {predictor, problem, list, NULL, cs_estimate_vendor(), {0, 0}};
     *prediction = (struct cs_prediction){.status = CS_OK};
     weigh(problem, prediction);
-    if (predictor->estimate)
-        prediction->offer.workspace = cs_estimate_workspace(problem);
+    if (list)
+        prediction->status = choose(&asking, 0, prediction);
     else
-        prediction->status =
-            cs_engine_list_choose(list, problem, predictor->mode, &prediction->offer, &chosen);
-    if (chosen)
-        vendor = cs_engine_chosen_vendor(chosen);
-    decide_in_order(work, at, &vendor, prediction);
+        prediction->offer.workspace = cs_estimate_workspace(problem);
+    decide_in_order(work, at, &asking, prediction);
     if (prediction->status == CS_OK)
-        weigh_tiles(problem, &vendor, prediction);
-    cs_engine_chosen_destroy(chosen);
+        weigh_tiles(problem, &asking.vendor, prediction);
+    cs_engine_chosen_destroy(asking.chosen);
 }
 
 static void fail(struct work *work, const char *error)

@@ -9,15 +9,19 @@
 #include "cudnn/standalone/engine_list.h"
 #include "decide/by_rules.h"
 #include "decide/decide.h"
+#include "decide/refusal.h"
 
 /* The inputs of predictions other than the problem. */
 struct cs_predictor {
     const char *profile; /* the device's JSON */
     enum cs_ask_mode mode;
     struct cs_settings settings; /* under which the library would decide */
-    bool estimate;               /* by the rule of thumb (estimate.h) instead of cuDNN */
-    const size_t *program;       /* by index, a number for the program of each problem; NULL: one */
-    int threads;                 /* 0: as many as there are cores, 8 at most */
+    enum cs_untileable untileable;
+    bool estimate;         /* by the rule of thumb (estimate.h) instead of cuDNN */
+    const size_t *program; /* by index, a number for the program of each problem; NULL: one */
+    const struct cs_peak_level *level; /* by index, of the run in which a problem was recorded;
+                                          record < 0 or NULL: that of the earlier problems */
+    int threads;                       /* 0: as many as there are cores, 8 at most */
 
     /* Called after each query of a problem, by one thread at a time, not always the same. May be
      * NULL. */

@@ -212,6 +212,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                               .policy = policy,
                                               .limits = limits,
                                               .most = bounded ? arena : INT64_MAX},
+                                 .untileable = (enum cs_untileable)config->untileable,
                                  .estimate = options->estimate,
                                  .threads = options->threads,
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
@@ -284,7 +285,7 @@ static size_t program_of(const struct cs_layers *layers, size_t at)
 }
 
 static int answer(struct cs_predict_results *results, struct cs_prediction *prediction,
-                  const struct cs_problem **problem, size_t *program)
+                  const struct cs_problem **problem, size_t *program, struct cs_peak_level *level)
 {
     const struct cs_predict_options *options = results->options;
     struct cs_predictor predictor = predictor_of(options, results->device);
@@ -294,8 +295,10 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
     for (size_t i = 0; i < results->layers->count; i++) {
         problem[i] = &results->layers->layer[i].problem;
         program[i] = program_of(results->layers, i);
+        level[i] = results->layers->layer[i].level;
     }
     predictor.program = program;
+    predictor.level = level;
     if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error) ||
         (options->fits > 0 && !cs_predict_fits(results, &predictor, &fit, error, sizeof error))) {
         cs_cli_complain("predict: %s", error);
@@ -328,12 +331,14 @@ static int predict(struct cs_predict_options *options, struct cs_predict_results
     struct cs_prediction *prediction = calloc(count, sizeof *prediction);
     const struct cs_problem **problem = calloc(count, sizeof *problem);
     size_t *program = calloc(count, sizeof *program);
+    struct cs_peak_level *level = calloc(count, sizeof *level);
     status = CS_CLI_NO;
     results->prediction = prediction;
-    if (prediction && problem && program)
-        status = answer(results, prediction, problem, program);
+    if (prediction && problem && program && level)
+        status = answer(results, prediction, problem, program, level);
     else
         cs_cli_complain("predict: out of memory");
+    free(level);
     free(program);
     free(problem);
     free(prediction);

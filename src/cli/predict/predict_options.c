@@ -150,6 +150,7 @@ static bool take(void *to, int row, const char *value)
     case OPTION_TILES:
     case OPTION_LANES:
     case OPTION_STAGED:
+    case OPTION_UNTILEABLE:
     case OPTION_HUGE:
     case OPTION_BACKING:
     case OPTION_ARENA:

@@ -80,7 +80,7 @@ static int64_t ask(struct cs_engine_list *list, const struct cs_prediction *pred
     struct cs_chosen_engine *chosen = NULL;
     int64_t workspace = cs_engine_list_workspace(list, changed, &prediction->offer.engine);
     if (workspace < 0 &&
-        cs_engine_list_choose(list, changed, prediction->offer.mode, &offer, &chosen) == CS_OK)
+        cs_engine_list_choose(list, changed, prediction->offer.mode, 0, &offer, &chosen) == CS_OK)
         workspace = offer.workspace;
     cs_engine_chosen_destroy(chosen);
     return workspace;

@@ -3,6 +3,7 @@
 #include "cudnn/standalone/engine_list.h"
 
 #include "cudnn/plan/execution_plan.h"
+#include "cudnn/standalone/open_stand_ins.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p,
         snprintf(error, size, "out of memory");
         return false;
     }
+    cs_standalone_open_cublas();
     cudnnBackendDescriptor_t device =
         cs_descriptor_make(&list->builder, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
     cs_descriptor_set(&list->builder, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
@@ -142,9 +144,10 @@ int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *
     return offers;
 }
 
-/* The first offer of a mode whose plan can be built. */
+/* The first offer of a mode whose plan can be built, behind the first `*skip`. These are subtracted
+ * from *skip. */
 static bool choose_of(struct cs_engine_list *list, const struct cs_problem *problem,
-                      enum cs_ask_mode mode, struct cs_ask_offer *offer,
+                      enum cs_ask_mode mode, int *skip, struct cs_ask_offer *offer,
                       struct cs_engine_choice *choice)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
@@ -153,7 +156,8 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
     int results = cs_descriptors_heuristics(&builder, &list->target, problem, modes[mode],
                                             configuration, PICKS);
     for (int i = 0; i < results && !found; i++) {
-        found = read_offer(list, problem, configuration[i], choice, offer) && offer->workspace >= 0;
+        found = read_offer(list, problem, configuration[i], choice, offer) &&
+                offer->workspace >= 0 && (*skip)-- <= 0;
         if (!found)
             cs_engine_choice_fini(choice);
     }
@@ -163,15 +167,15 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
 }
 
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
-                                     enum cs_ask_mode mode, struct cs_ask_offer *offer,
+                                     enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p)
 {
     struct cs_chosen_engine *chosen = malloc(sizeof *chosen);
     if (!chosen)
         return CS_NOMEM;
-    if (!choose_of(list, problem, mode, offer, &chosen->choice) &&
+    if (!choose_of(list, problem, mode, &skip, offer, &chosen->choice) &&
         (mode == CS_ASK_FALLBACK ||
-         !choose_of(list, problem, CS_ASK_FALLBACK, offer, &chosen->choice))) {
+         !choose_of(list, problem, CS_ASK_FALLBACK, &skip, offer, &chosen->choice))) {
         free(chosen);
         return CS_REFUSED;
     }

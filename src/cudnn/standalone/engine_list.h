@@ -45,10 +45,11 @@ void cs_engine_list_destroy(struct cs_engine_list *list);
 int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *problem,
                           enum cs_ask_mode mode, struct cs_ask_offer offer[CS_ASK_OFFERS]);
 
-/* The choice of a framework: the first offer that has a plan, from the fallbacks if the mode has
- * none. CS_REFUSED: no offer has a plan. The caller owns the chosen engine. */
+/* The choice of a framework to which `skip` plans were refused: the next offer that has a plan,
+ * from the fallbacks behind those of the mode. CS_REFUSED: no further offer has a plan. The caller
+ * owns the chosen engine. */
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
-                                     enum cs_ask_mode mode, struct cs_ask_offer *offer,
+                                     enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p);
 void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen);
 

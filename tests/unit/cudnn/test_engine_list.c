@@ -2,6 +2,7 @@
 #include "cudnn/standalone/engine_list.h"
 
 #include "cudnn/plan/execution_plan.h"
+#include "cudnn/standalone/open_stand_ins.h"
 #include "heap.h"
 #include "recorded_cudnn.h"
 #include "sample_problem.h"
@@ -187,12 +188,39 @@ static void an_error_costs_one_offer(void)
     CHECK(lost[0] > 0 && lost[1] > 0 && lost[2] > 0);
 }
 
-static struct cs_chosen_engine *choose(enum cs_ask_mode mode, struct cs_ask_offer *offer)
+static struct cs_chosen_engine *choose_behind(int skip, enum cs_ask_mode mode,
+                                              struct cs_ask_offer *offer)
 {
     struct cs_chosen_engine *chosen = NULL;
-    enum cs_status status = cs_engine_list_choose(list, &problem, mode, offer, &chosen);
+    enum cs_status status = cs_engine_list_choose(list, &problem, mode, skip, offer, &chosen);
     CHECK_INT(status, chosen ? CS_OK : CS_REFUSED);
     return chosen;
+}
+
+static struct cs_chosen_engine *choose(enum cs_ask_mode mode, struct cs_ask_offer *offer)
+{
+    return choose_behind(0, mode, offer);
+}
+
+/* A framework to which plans are refused tries those behind them, the fallback list last. */
+static void the_next_offer_with_a_plan_is_chosen(void)
+{
+    static const int64_t chosen_of[] = {0, 2, 20, -1};
+    start();
+    for (int i = 0; i < 3; i++)
+        cudnn.offers[i] = i == 2 ? 1 : 3;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < cudnn.offers[i]; j++)
+            cudnn.offer[i][j] =
+                (struct offer){.engine.index = 10 * i + j,
+                               .plan = j == 1 ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS};
+    for (int skip = 0; skip < 4; skip++) {
+        struct cs_ask_offer offer = {.engine.index = -1};
+        struct cs_chosen_engine *chosen = choose_behind(skip, CS_ASK_A, &offer);
+        CHECK_INT(chosen ? offer.engine.index : -1, chosen_of[skip]);
+        cs_engine_chosen_destroy(chosen);
+    }
+    end();
 }
 
 /* The offers of the mode, or of the fallback list if none of them has a plan. */
@@ -274,7 +302,7 @@ static void without_memory(void)
         start();
         cudnn.offers[0] = 1;
         heap_left = n;
-        enum cs_status status = cs_engine_list_choose(list, &problem, CS_ASK_A, &offer, &chosen);
+        enum cs_status status = cs_engine_list_choose(list, &problem, CS_ASK_A, 0, &offer, &chosen);
         bool all = heap_left >= 0;
         heap_left = -1;
         CHECK_INT(status, all ? CS_OK : CS_NOMEM);
@@ -293,6 +321,7 @@ int main(void)
 {
     heap_watch();
     printf("# %s\n", "the first line takes its buffer now");
+    cs_standalone_open_cublas(); /* stays loaded */
     TEST(a_profile_is_given_to_cudnn);
     TEST(unaccepted_profile_is_named);
     TEST(every_note_has_its_flag);
@@ -300,6 +329,7 @@ int main(void)
     TEST(every_mode_has_its_offers);
     TEST(an_error_costs_one_offer);
     TEST(the_first_offer_with_a_plan_is_chosen);
+    TEST(the_next_offer_with_a_plan_is_chosen);
     TEST(another_problem_is_asked_about);
     TEST(without_memory);
     return REPORT();
