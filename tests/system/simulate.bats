@@ -368,6 +368,26 @@ END
     expect_equal "the user's sitecustomize" "$(written own)" ran
 }
 
+@test "report shows PyTorch's peaks of a simulation, and no other saving than that of workspaces" {
+    fake_torch
+    cat >program.py <<END
+import ctypes, torch
+torch.cuda.use(1 << 20) # here the runs are forked
+libc = ctypes.CDLL(None)
+libc.getenv.restype = ctypes.c_char_p
+torch.cuda.use((2 if libc.getenv(b"PYTORCH_CUDA_ALLOC_CONF") else 4) << 20)
+work = ctypes.CDLL("$CLIENTS/libwork.so")
+state = ctypes.c_void_p()
+work.work_open(0, ctypes.byref(state))
+work.work_run(state)
+END
+    PYTHONPATH=$PWD/packages simulate --keep kept --cuda 13 -- python3 program.py
+    expect_status 0
+    "$COMMAND" report --format csv --table conclusion kept/with-*/summary.*.json >report.out || fail "report"
+    expect_line report.out "^allocated_peak,\"allocated peak, by PyTorch.*\",$((2 << 20)),40,$((5 << 20)),$((3 << 20))\$"
+    expect_equal "rows" "$(cut -d, -f1 report.out | paste -sd' ')" "name workspace allocated_peak"
+}
+
 @test "--preset train: as low a peak as by default, in no more simulated time" {
     local large=(--csv "$ROOT/tests/data/conv_layers.csv" --px 1024 --dtype f32) peak time
     simulate --device rtx4090 --format csv -- "$APPS/vae_decoder" "${large[@]}"

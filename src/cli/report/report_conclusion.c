@@ -90,7 +90,7 @@ static void advise(const struct cs_report *report, char *text, size_t size)
         snprintf(text, size, "%" PRId64 " tiles per call take time. workspace = %s needs fewer.",
                  all->launches / all->tiled_calls, more);
     else if (anatomy->moments > 0 && anatomy->peak_after >= anatomy->peak_before)
-        snprintf(text, size, "A convolution that is not tiled makes the peak of a step.");
+        snprintf(text, size, "A convolution that is not tiled makes the convolutions' peak.");
 }
 
 static void add_saved(struct cs_table *table, const char *name, const char *title, int64_t before,
@@ -116,7 +116,7 @@ void cs_report_conclude(struct cs_report *report)
                                                {"before", "without convshim", CS_CELL_BYTES},
                                                {"after", "with convshim", CS_CELL_BYTES}};
     const struct cs_run_summary *all = &report->all;
-    char advice[160], step[96] = "";
+    char advice[160], step[96] = "", peak[96];
     struct cs_section *section = &report->section[report->sections++];
     advise(report, advice, sizeof advice);
     if (report->shown && report->shown->order_count > 0 && report->anatomy.moments == 0)
@@ -131,7 +131,9 @@ void cs_report_conclude(struct cs_report *report)
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
     add_saved(&section->table, "workspace", "largest workspace", all->required_max,
               all->reported_max);
-    if (report->anatomy.moments > 0)
-        add_saved(&section->table, "step", "peak of one step, convolutions only",
-                  report->anatomy.peak_before, report->anatomy.peak_after);
+    if (all->allocated_without > 0) {
+        snprintf(peak, sizeof peak, "allocated peak, by %.60s", all->framework);
+        add_saved(&section->table, "allocated_peak", peak, all->allocated_without,
+                  all->allocated_with);
+    }
 }

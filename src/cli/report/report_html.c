@@ -24,8 +24,8 @@ static void put_devices(const struct cs_report *report, FILE *out)
     const struct cs_run_summary *all = &report->all;
     fputs("<dl class=\"cards\">\n", out);
     put_saved("Largest workspace", all->required_max, all->reported_max, out);
-    if (report->anatomy.moments > 0)
-        put_saved("Peak of one step", report->anatomy.peak_before, report->anatomy.peak_after, out);
+    if (all->allocated_without > 0)
+        put_saved("Allocated peak", all->allocated_without, all->allocated_with, out);
     fprintf(out,
             "<div><dt>Calls run as tiles</dt><dd>%" PRId64 " of %" PRId64 "<small>%" PRId64
             " failed</small></dd></div>\n</dl>\n<p class=\"conclusion\">",

@@ -65,7 +65,7 @@ static void put_step(const struct cs_report *report, FILE *out)
     char middle[24], last[32];
     struct step_plot step = {
         .report = report,
-        .plot = {.title = "Memory over one step",
+        .plot = {.title = "Memory of the convolutions over one step",
                  .name = {"without convshim, peak", "with convshim, peak"},
                  .tick = {"call 1", calls > 4 ? middle : NULL, calls > 1 ? last : NULL},
                  .attributes = put_attributes,
@@ -114,8 +114,8 @@ static void put_anatomy(const struct cs_anatomy *anatomy, FILE *out)
         {"outputs kept for backward", NULL, before->outputs, after->outputs}};
     const size_t rows = sizeof bars / sizeof *bars;
     if (anatomy->moments > 0)
-        cs_bar_rows("Held at the peak of one step", bars, anatomy->training ? rows : rows - 2, true,
-                    out);
+        cs_bar_rows("Held at the convolutions' peak", bars, anatomy->training ? rows : rows - 2,
+                    true, out);
 }
 
 void cs_report_plots(const struct cs_report *report, FILE *out)

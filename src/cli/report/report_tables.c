@@ -141,8 +141,10 @@ static void add_anatomy(struct cs_table *table, const struct cs_report *report)
                                                               : "inference");
     figure(table, "step_calls", "  calls", CS_CELL_COUNT, (int64_t)anatomy->calls);
     figure(table, "layers", "  layers", CS_CELL_COUNT, anatomy->total.layers);
-    figure(table, "peak_before", "  peak without convshim", CS_CELL_BYTES, anatomy->peak_before);
-    figure(table, "peak_after", "  peak with convshim", CS_CELL_BYTES, anatomy->peak_after);
+    figure(table, "peak_before", "  convolutions' peak without convshim", CS_CELL_BYTES,
+           anatomy->peak_before);
+    figure(table, "peak_after", "  convolutions' peak with convshim", CS_CELL_BYTES,
+           anatomy->peak_after);
     figure(table, "filters", "    filters", CS_CELL_BYTES, held->filters);
     figure(table, "gradients", "    gradients of filters", CS_CELL_BYTES, held->gradients);
     figure(table, "outputs", "    outputs kept for backward", CS_CELL_BYTES, held->outputs);

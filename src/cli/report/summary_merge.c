@@ -119,6 +119,9 @@ static void add_run(struct merger *merger, const struct cs_run_summary *run)
     agree(merger, &to->vendor, run->vendor);
     agree(merger, &to->device, run->device);
     agree(merger, &to->bypass, run->bypass);
+    agree(merger, &to->framework, run->framework);
+    most(&to->allocated_without, run->allocated_without);
+    most(&to->allocated_with, run->allocated_with);
     agree(merger, &to->script, run->script);
     agree(merger, &to->command, run->command);
     agree(merger, &to->source, run->source);

@@ -313,6 +313,19 @@ static void read_totals(struct reader *reader, const cJSON *root, struct cs_run_
     read_passed(reader, totals, run);
 }
 
+/* A simulation adds the framework's peaks. */
+static void read_framework(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
+{
+    const cJSON *framework = cJSON_GetObjectItemCaseSensitive(root, "framework");
+    run->framework = framework ? text_of(reader, framework, "name") : strdup("");
+    if (!run->framework)
+        refuse(reader, "out of memory");
+    if (framework) {
+        run->allocated_without = count_of(reader, framework, "allocated_without");
+        run->allocated_with = count_of(reader, framework, "allocated_with");
+    }
+}
+
 static void read_root(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
 {
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "schema"));
@@ -339,6 +352,7 @@ static void read_root(struct reader *reader, const cJSON *root, struct cs_run_su
     read_totals(reader, root, run);
     read_sites(reader, root, run);
     read_order(reader, root, run);
+    read_framework(reader, root, run);
 }
 
 bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[CS_SUMMARY_ERROR])
@@ -418,4 +432,5 @@ void cs_summary_fini(struct cs_run_summary *run)
     free(run->vendor);
     free(run->device);
     free(run->bypass);
+    free(run->framework);
 }

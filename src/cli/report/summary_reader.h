@@ -42,6 +42,8 @@ struct cs_run_option {
 struct cs_run_summary {
     char *path; /* of the file; all texts are owned */
     char *program, *convshim, *vendor, *device, *bypass;
+    char *framework; /* that reported its own peaks in a simulation; "" if none did */
+    int64_t allocated_without, allocated_with; /* these peaks */
     char *script, *command, *source; /* "" where the summary is older; of the command its words */
     struct cs_run_option *option;
     size_t options;

@@ -77,6 +77,10 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
     bool good = printed &&
                 (!options->html || cs_simulate_html(simulation, &answer->pair[0], options->html));
     for (size_t i = 0; i < answer->devices; i++) {
+        struct cs_simulated_pair *pair = &answer->pair[i];
+        if (options->keep && options->side[CS_WITHOUT] && options->side[CS_WITH])
+            cs_simulated_result_add_peaks(&pair->run[CS_WITH], &pair->result[CS_WITHOUT],
+                                          &pair->result[CS_WITH]);
         if (printed && i == 0)
             show_output(&answer->pair[i]);
         good = good && is_good(&answer->pair[i], options->fits);

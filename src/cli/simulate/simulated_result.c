@@ -128,11 +128,21 @@ static bool read_reports(const struct cs_simulated_run *run, struct cs_simulated
     return good;
 }
 
+enum {
+    PLACE = PATH_MAX + 64
+};
+
+static void place_of(const struct cs_simulated_run *run, const char *kind, pid_t pid,
+                     char path[PLACE])
+{
+    snprintf(path, PLACE, "%s/%s.%ld.json", run->folder, kind, (long)pid);
+}
+
 /* A file of that process; it need not be there. */
 static cJSON *read_of(const struct cs_simulated_run *run, const char *kind, pid_t pid)
 {
-    char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s.%ld.json", run->folder, kind, (long)pid);
+    char path[PLACE];
+    place_of(run, kind, pid, path);
     FILE *there = fopen(path, "re");
     if (!there)
         return NULL;
@@ -204,6 +214,25 @@ static void take_report(struct cs_simulated_result *result)
     result->times_asked = number(report, "times.asked");
     result->planned =
         strncmp(result->planning, "cudnn ", strlen("cudnn ")) == 0 || result->launches <= 0;
+}
+
+void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
+                                   const struct cs_simulated_result *without,
+                                   const struct cs_simulated_result *with)
+{
+    char path[PLACE];
+    if (without->allocated < 0 || with->allocated < 0 || !with->summary)
+        return;
+    cJSON *framework = cJSON_AddObjectToObject(with->summary, "framework");
+    cJSON_AddStringToObject(framework, "name", with->framework);
+    cJSON_AddNumberToObject(framework, "allocated_without", (double)without->allocated);
+    cJSON_AddNumberToObject(framework, "allocated_with", (double)with->allocated);
+    char *summary = cJSON_PrintUnformatted(with->summary);
+    place_of(run, "summary", with->pid, path);
+    FILE *file = summary ? fopen(path, "we") : NULL;
+    if (file && (fprintf(file, "%s\n", summary) < 0) + fclose(file) != 0)
+        cs_cli_complain("%s: cannot be written", path);
+    free(summary);
 }
 
 static void take_told(struct cs_simulated_result *result)

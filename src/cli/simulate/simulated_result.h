@@ -48,6 +48,12 @@ bool cs_simulated_result_read(const struct cs_simulated_run *run,
                               struct cs_simulated_result *result);
 void cs_simulated_result_free(struct cs_simulated_result *result);
 
+/* Adds the framework's peaks in both runs to the library's summary in the folder of `run`, the one
+ * with it, for `convshim report`. Without both peaks, nothing is added. */
+void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
+                                   const struct cs_simulated_result *without,
+                                   const struct cs_simulated_result *with);
+
 /* The program ended well, or was stopped. */
 bool cs_simulated_result_ran(const struct cs_simulated_result *result);
 /* It used the device and was ended by SIGTERM or SIGINT, as servers are. */
