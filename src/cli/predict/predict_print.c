@@ -308,7 +308,7 @@ static bool advise_huge(const struct cs_predict_results *results, const char *be
     size_t count = 0;
     for (size_t i = 0; i < results->layers->count; i++) {
         const struct cs_prediction *prediction = &results->prediction[i];
-        count += prediction->status == CS_OK && prediction->offer.workspace == 0 &&
+        count += prediction->status == CS_OK && prediction->offer.engine.index == 0 &&
                  is_huge(&results->layers->layer[i].problem);
     }
     if (count == 0 || results->options->estimate || results->options->config.huge > 0)

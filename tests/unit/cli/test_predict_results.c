@@ -111,6 +111,12 @@ static void advice_on_slow_layers(void)
     expect("no engine", "nan", false);
     begin();
     expect("no layer", "nan", false);
+    for (int64_t engine = 0; engine < 2; engine++) {
+        begin();
+        add("", "huge")->offer.engine.index = engine;
+        layer[0].problem.tensor[CS_X].dims[CS_N] = INT64_C(1) << 31;
+        expect("engine 0 is slow", "--huge 2147483648", engine == 0);
+    }
 }
 
 /* The answer to --fits: the numbers that do not fit, and the workspace with which all fit. */
