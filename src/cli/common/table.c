@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "cli/common/cli.h"
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>

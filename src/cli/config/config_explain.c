@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "cli/common/cli.h"
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 #include "cli/predict/estimate.h"
 #include "cli/predict/shape.h"
 #include <cjson/cJSON.h>

@@ -1,6 +1,6 @@
 /* `convshim doctor --capture-device`: the profile of the GPU present, for conf/devices. */
 #include "cli/common/cli.h"
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 #include "cli/doctor/doctor.h"
 #include "cli/predict/find_cudnn.h"
 #include "cudnn/standalone/capture_profile.h"

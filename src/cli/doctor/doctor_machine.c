@@ -2,10 +2,10 @@
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/doctor/command_config.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/libcudnn.h"
 #include "cli/doctor/loader.h"
+#include "cli/doctor/run_program.h"
 #include "cli/run/preload.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>

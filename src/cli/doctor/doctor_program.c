@@ -3,9 +3,8 @@
 #include "base/path.h"
 #include "cli/common/read_file.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/search_path.h"
+#include "cli/doctor/run_program.h"
 #include "cli/doctor/start_script.h"
-#include "cli/doctor/wrapper.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

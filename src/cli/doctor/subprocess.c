@@ -77,3 +77,14 @@ int cs_subprocess_run(const char *const *argv, const char *const *set, char **te
     *text_p = text;
     return status;
 }
+
+char *cs_subprocess_line(char **text_p)
+{
+    char *line = *text_p;
+    if (!line || !*line)
+        return NULL;
+    char *end = strchrnul(line, '\n');
+    *text_p = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}

@@ -2,7 +2,7 @@
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"
-#include "cli/common/json_value.h"
+#include "cli/common/json_tree.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>

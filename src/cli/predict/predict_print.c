@@ -3,7 +3,7 @@
 
 #include "account/summary_json.h"
 #include "base/checked.h"
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 #include "config/limits.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>

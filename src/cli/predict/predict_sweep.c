@@ -1,7 +1,7 @@
 /* `convshim predict --sweep`: the cost of each workspace limit, so that users can choose one. */
 #include "cli/predict/predict.h"
 
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

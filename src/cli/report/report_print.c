@@ -1,7 +1,7 @@
 /* Renders the sections of a report as text, Markdown, CSV and JSON. */
 #include "cli/report/report.h"
 
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 
 #include <cjson/cJSON.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "account/live.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/doctor/command_config.h"
+#include "cli/doctor/run_program.h"
 #include "cli/run/library_options.h"
 #include "cli/run/preload.h"
 #include "cli/run/preset.h"

@@ -4,7 +4,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 #include "cli/simulate/written_files.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "cli/simulate/simulated_result.h"
 
 #include "cli/common/cli.h"
-#include "cli/common/json_value.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include "cli/simulate/simulated_progress.h"
 #include <cjson/cJSON.h>

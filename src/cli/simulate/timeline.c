@@ -5,7 +5,7 @@
 #include "cli/simulate/timeline.h"
 
 #include "cli/common/cli.h"
-#include "cli/common/json_value.h"
+#include "cli/common/json_tree.h"
 #include "cli/simulate/timeline_record.h"
 #include <cjson/cJSON.h>
 #include <limits.h>

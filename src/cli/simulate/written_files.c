@@ -2,7 +2,7 @@
 #include "cli/simulate/written_files.h"
 
 #include "cli/common/cli.h"
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 #include <cjson/cJSON.h>
 
 enum {

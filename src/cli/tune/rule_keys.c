@@ -1,7 +1,7 @@
 /* Writes keys of rules.def from the problem of a site (docs/summary.md). */
 #include "cli/tune/rule_keys.h"
 
-#include "cli/common/json_value.h"
+#include "cli/common/json_tree.h"
 
 #include <cjson/cJSON.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "account/outcome.h"
 #include "base/version.h"
 #include "cli/common/cli.h"
-#include "cli/common/json_output.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/table.h"
 #include "cli/verify/verify.h"
 #include <cjson/cJSON.h>

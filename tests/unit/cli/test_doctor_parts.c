@@ -3,8 +3,8 @@
 #include "capture.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/libcudnn.h"
+#include "cli/doctor/run_program.h"
 #include "cli/doctor/start_script.h"
-#include "cli/doctor/wrapper.h"
 #include "descriptors.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

@@ -1,13 +1,45 @@
-/* Parses the command lines of programs that run another program. It finds their own words: options,
- * values of options and operands. */
-#include "cli/doctor/wrapper.h"
+/* Walks PATH as a shell does, and parses the command lines of programs that run another program. It
+ * finds their own words: options, values of options and operands. */
+#include "cli/doctor/run_program.h"
 
 #include "base/path.h"
-#include "cli/doctor/search_path.h"
+#include "cli/common/environment.h"
+#include "config/program.h"
+#include "convshim/policy.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    COMMAND_BYTES = 4096 /* of the words: as many as the library reads of /proc/self/cmdline */
+};
+
+bool cs_search_path_runnable(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+bool cs_search_path(const char *name, char *path, size_t size)
+{
+    const char *folders = cs_cli_variable("PATH");
+    if (strchr(name, '/')) {
+        snprintf(path, size, "%s", name);
+        return cs_search_path_runnable(path);
+    }
+    while (folders && *folders) {
+        size_t length = strcspn(folders, ":");
+        snprintf(path, size, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./", name);
+        if (cs_search_path_runnable(path))
+            return true;
+        folders += length + (folders[length] == ':');
+    }
+    return false;
+}
 
 static const struct wrapper {
     const char *name;
@@ -102,4 +134,31 @@ char **cs_wrapper_unwrap(char **command)
             return command;
         command = inner;
     }
+}
+
+/* The words as /proc/self/cmdline has them, as many as are whole. */
+static int64_t join(char **command, char *words, size_t size)
+{
+    size_t length = 0;
+    for (; *command; command++) {
+        size_t bytes = strlen(*command) + 1;
+        if (bytes > size - length)
+            break;
+        memcpy(words + length, *command, bytes);
+        length += bytes;
+    }
+    return (int64_t)length;
+}
+
+void cs_command_config(struct cs_config *config, char **command, cs_config_note_fn *note, void *ctx)
+{
+    char words[COMMAND_BYTES], script[CS_PROGRAM_SCRIPT] = "";
+    const char *program = NULL;
+    if (command && *command) {
+        command = cs_wrapper_unwrap(command);
+        const char *slash = strrchr(*command, '/');
+        program = slash ? slash + 1 : *command;
+        cs_program_script_of(words, join(command, words, sizeof words), script);
+    }
+    cs_config_load_script(config, program, *script ? script : NULL, cs_policy_names, note, ctx);
 }

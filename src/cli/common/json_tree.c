@@ -1,5 +1,5 @@
-/* Complete JSON or none: every allocation of libcjson is checked. */
-#include "cli/common/json_output.h"
+/* Checks every allocation of libcjson, and the range of numbers. */
+#include "cli/common/json_tree.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -41,4 +41,11 @@ bool cs_json_print(cJSON *root, FILE *out)
         fprintf(out, "%s\n", text);
     cJSON_free(text);
     return text != NULL;
+}
+
+int64_t cs_json_whole(const cJSON *item, int64_t otherwise)
+{
+    return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53
+               ? (int64_t)item->valuedouble
+               : otherwise;
 }

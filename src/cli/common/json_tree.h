@@ -1,15 +1,17 @@
-/* Complete JSON or none. If memory runs out, cJSON_Add* omit the item, and no caller checks their
- * results. Instead, every allocation of libcjson is checked here.
+/* Trees of libcjson: output that is complete or absent, and whole numbers of input. If memory runs
+ * out, cJSON_Add* omit the item, and no caller checks their results. Instead, every allocation of
+ * libcjson is checked here.
  *
  *     cs_json_begin();
  *     cJSON *root = cJSON_CreateObject();
  *     ...
  *     return cs_json_print(root, stdout);
  */
-#ifndef CS_CLI_COMMON_JSON_OUTPUT_H
-#define CS_CLI_COMMON_JSON_OUTPUT_H
+#ifndef CS_CLI_COMMON_JSON_TREE_H
+#define CS_CLI_COMMON_JSON_TREE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct cJSON;
@@ -28,5 +30,10 @@ bool cs_json_complete(void);
 /* Writes `root` with an end of line and deletes it. False: memory was lacking, nothing is written.
  */
 bool cs_json_print(struct cJSON *root, FILE *out);
+
+/* The number without its fraction, of JSON that another program wrote. Returns `otherwise` if
+ * `item` is NULL, is not a number, is negative, or is 2^53 or more. A double cannot represent every
+ * integer from 2^53 on. */
+int64_t cs_json_whole(const struct cJSON *item, int64_t otherwise);
 
 #endif
