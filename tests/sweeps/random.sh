@@ -188,7 +188,7 @@ unset SIMDEV_PLANNING SIMDEV_REFUSE
 # Engines that are compiled for their problem take seconds to decide about: few of those, and only in the long run.
 sed 's/"deviceVer": *900/"deviceVer": 800/' "$root/conf/devices/h200.json" >"$work/ampere.json"
 few=$((count / 200 + 2)) some=$((count / 20 + 4))
-fused residual "$((count < 2000 ? 12 : some))" f16 "$((count < 2000 ? 6 : some / 2))"
+fused residual "$((count < 2000 ? 4 : some))" f16 "$((count < 2000 ? 2 : some / 2))"
 fused legacy "$some" all "$((some / 4))"
 fused filter "$some" f16 "$((some / 3))"
 if [ "$count" -ge 2000 ]; then
