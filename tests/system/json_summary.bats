@@ -5,6 +5,12 @@ load helper
 
 DECODER=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f32)
 
+# decode ARGUMENT...: the decoder, whose figures alone matter: no convolution is computed.
+decode()
+{
+    SIMDEV_MODE=account shimmed "${DECODER[@]}" "$@"
+}
+
 # value EXPRESSION [FILE]: of the summary `s`, as python prints it.
 value()
 {
@@ -59,7 +65,7 @@ END
 
 decoder()
 {
-    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api "$1"
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" decode --api "$1"
     expect_status 0
     expect_no_violation shimmed
     expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. To view it: convshim report\$"
@@ -112,9 +118,9 @@ json.dump(s, open("summary.json", "w"))'
 }
 
 @test "the text summary has the same figures" {
-    CONVSHIM_SUMMARY=text CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api graph
+    CONVSHIM_SUMMARY=text CONVSHIM_CONFIG="workspace=12MiB" decode --api graph
     cp shimmed.err text.err
-    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api graph
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" decode --api graph
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls text.err)"
     expect_equal "tiled" "$(value 's["totals"]["tiled"]')" "$(counted tiled text.err)"
     expect_equal "extra launches" "$(value 's["totals"]["extra_launches"]')" "$(counted extra text.err)"
@@ -122,20 +128,20 @@ json.dump(s, open("summary.json", "w"))'
 
 @test "text,json: both, and a line for each file that was written" {
     CONVSHIM_SUMMARY=text,json:summary.json CONVSHIM_TRACE=run.trace CONVSHIM_WORKSPACE=12MiB \
-        shimmed "${DECODER[@]}" --api graph
+        decode --api graph
     expect_status 0
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls)"
     expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. To view it: convshim report\$"
     expect_line shimmed.err "^convshim\\[[0-9]+\\]: trace written to $PWD/run.trace\\. To view it: ui.perfetto.dev\$"
     python3 -c 'import json; json.load(open("run.trace"))' || fail "a trace that ended normally is no JSON"
-    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_LOG=off shimmed "${DECODER[@]}" --api graph
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_LOG=off decode --api graph
     expect_empty shimmed.err
 }
 
 @test "hostile names: the program's, the file's, the options'" {
     local name=$'a"},{\n\xff\\'
     cp "${DECODER[0]}" "$name"
-    CONVSHIM_SUMMARY=json:$'out \\"\xff.%p' CONVSHIM_CONFIG="log_file=a\"b	c" shimmed "./$name" "${DECODER[@]:1}" --api graph
+    CONVSHIM_SUMMARY=json:$'out \\"\xff.%p' CONVSHIM_CONFIG="log_file=a\"b	c" SIMDEV_MODE=account shimmed "./$name" "${DECODER[@]:1}" --api graph
     expect_status 0
     local written=(out*)
     expect_equal "files" "${#written[@]}" 1
@@ -146,22 +152,22 @@ json.dump(s, open("summary.json", "w"))'
 
 @test "a relative path starts from the program's first folder, and ranks are recorded" {
     mkdir elsewhere
-    RANK=5 CONVSHIM_SUMMARY=json:elsewhere/s.json shimmed "${DECODER[@]}" --api graph
+    RANK=5 CONVSHIM_SUMMARY=json:elsewhere/s.json decode --api graph
     expect_equal "rank" "$(value 's["process"]["rank"]' elsewhere/s.json)" 5
-    SLURM_PROCID=2 CONVSHIM_SUMMARY=json:s.json shimmed "${DECODER[@]}" --api graph
+    SLURM_PROCID=2 CONVSHIM_SUMMARY=json:s.json decode --api graph
     expect_equal "rank" "$(value 's["process"]["rank"]' s.json)" 2
-    CONVSHIM_SUMMARY=json:s.json shimmed "${DECODER[@]}" --api graph
+    CONVSHIM_SUMMARY=json:s.json decode --api graph
     expect_equal "rank" "$(value 's["process"]["rank"]' s.json)" None
 }
 
 @test "an unwritable summary: one line, the program unharmed, no partial file" {
-    CONVSHIM_SUMMARY=json:nowhere/s.json CONVSHIM_CONFIG="trace=nowhere/t.json" shimmed "${DECODER[@]}" --api graph
+    CONVSHIM_SUMMARY=json:nowhere/s.json CONVSHIM_CONFIG="trace=nowhere/t.json" decode --api graph
     expect_status 0
     expect_line shimmed.err '^convshim\[[0-9]+\]: cannot write the summary: No such file or directory: nowhere/s\.json$'
     expect_line shimmed.err '^convshim\[[0-9]+\]: cannot write the trace, which ends here: No such file or directory: .*/nowhere/t\.json$'
     expect_equal "lines" "$(wc -l <shimmed.err)" 2
     mkdir taken
-    CONVSHIM_SUMMARY=json:taken shimmed "${DECODER[@]}" --api graph
+    CONVSHIM_SUMMARY=json:taken decode --api graph
     expect_status 0
     expect_line shimmed.err 'cannot write the summary: Is a directory: taken$'
     ! compgen -G '*.part' || fail "a rest was left"
@@ -172,7 +178,7 @@ json.dump(s, open("summary.json", "w"))'
     ln -s /proc/self/fd/2 link
     local what
     for what in summary=json:link "summary=off;trace=link"; do
-        CONVSHIM_CONFIG=$what shimmed sh -c 'echo before >&2; exec "$@"' sh "${DECODER[@]}" --api graph
+        CONVSHIM_CONFIG=$what SIMDEV_MODE=account shimmed sh -c 'echo before >&2; exec "$@"' sh "${DECODER[@]}" --api graph
         expect_status 0
         [ -L link ] || fail "the link was replaced"
         expect_equal "the first line" "$(head -n 1 shimmed.err)" before
@@ -184,7 +190,7 @@ json.dump(s, open("summary.json", "w"))'
     cat pipe >summary.json &
     reader=$!
     exec 9>pipe
-    CONVSHIM_SUMMARY=json:pipe shimmed "${DECODER[@]}" --api graph
+    CONVSHIM_SUMMARY=json:pipe decode --api graph
     exec 9>&-
     wait "$reader"
     [ -p pipe ] || fail "the pipe was replaced"
@@ -193,7 +199,7 @@ json.dump(s, open("summary.json", "w"))'
 
 @test "the trace has every call and tile, in time, on as many tracks as there are lanes" {
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB;lanes=2;trace=trace.%p.json" \
-        shimmed "${DECODER[@]}" --api graph
+        decode --api graph
     expect_status 0
     expect_summary_agrees
     local trace
