@@ -31,7 +31,7 @@ short-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(
 tests-built: short-built $(clients) $(gpu) $(idle) $(benches)
 
 #: test         rules, unit tests, some random cases and the tests tagged `quick` of each bats suite: a few minutes
-test: LOAD := 10
+test: LOAD := 5
 test: short-built
 	$(run_tests) $(random) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' tests/system/*.bats),--filter-tags quick)
 
@@ -42,7 +42,7 @@ golden: $(golden_tests)
 	$(Q)for t in $^; do CONVSHIM_UPDATE_GOLDEN=1 $$t >$(B)/golden.log 2>&1 || { echo "$$t fails in other ways:"; grep '^#' $(B)/golden.log; }; done
 	$(Q)git --no-pager diff --stat tests/golden
 
-#: test-full    every test; with half of the random cases and fixed lists; LOAD=100 runs all
+#: test-full    every test; with a quarter of the random cases and fixed lists; LOAD=100 runs all
 test-full: tests-built $(tsan)
 	$(run_tests) $(short) $(sweeps) $(long_only) $(call bats,$(wildcard tests/system/*.bats))
 

@@ -2,7 +2,7 @@
 
 # Percentage of random problems, fixed lists, seeds, repetitions and attempts that run, also in the bats suites. test-all: all.
 # Sanitizers are slow.
-LOAD     ?= $(if $(SAN),20,50)
+LOAD     ?= $(if $(SAN),20,25)
 percent   = $(shell echo $$(($(1) * $(LOAD) / 100)))
 RANDOM_N ?= $(call percent,700)
 EVERY    ?= $(shell echo $$((2500 / $(LOAD))))

@@ -2,7 +2,7 @@
 #
 # CONVSHIM_BUILD    build folder (default: build), relative to the folder that bats was started in
 # CONVSHIM_SAN_RT   a sanitizer's runtime, preloaded first
-# CONVSHIM_TEST_LOAD  percentage of random cases, fixed lists and attempts (default: 50, with a sanitizer 20)
+# CONVSHIM_TEST_LOAD  percentage of random cases, fixed lists and attempts (default: 25, with a sanitizer 20)
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
 # `plain` and `shimmed` set $status and write NAME.out, NAME.err and NAME.json (the device's own accounting) to the folder
@@ -20,7 +20,7 @@ CLIENTS=$BUILD/clients
 LIBRARY=$BUILD/libconvshim.so
 SAN_RT=${CONVSHIM_SAN_RT:-}
 STRICT=${CONVSHIM_STRICT:-0}
-LOAD=${CONVSHIM_TEST_LOAD:-$([ -n "$SAN_RT" ] && echo 20 || echo 50)}
+LOAD=${CONVSHIM_TEST_LOAD:-$([ -n "$SAN_RT" ] && echo 20 || echo 25)}
 PRELOAD=${SAN_RT:+$SAN_RT:}$LIBRARY
 AS_USER=()
 SUMMARY=json:shimmed.%p.summary

@@ -5,7 +5,7 @@ load helper
 # same_picture API CONFIG
 same_picture()
 {
-    local program=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f32 --api "$1")
+    local program=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 64 --dtype f32 --api "$1")
     [ -r "plain.$1" ] || {
         plain "${program[@]}" --dump "plain.$1"
         expect_status 0
@@ -25,7 +25,7 @@ same_picture()
         policies=$((policies + 1))
         for api in $(some graph legacy); do
             for backing in $(some own client); do
-                same_picture "$api" "policy=$policy;workspace=12MiB;tiles=3;backing=$backing"
+                same_picture "$api" "policy=$policy;workspace=8MiB;tiles=3;backing=$backing"
                 expect_equal "policy" "$(summary 's["config"]["options"]["policy"]')" "$policy"
                 [ "$policy" != off ] || continue
                 [ "$policy" = measure ] || expect_accounts_agree # what is measured runs, too

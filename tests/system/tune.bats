@@ -38,7 +38,6 @@ with_file()
     expect_status 0
 }
 
-# bats test_tags=quick
 @test "few convolutions are tiled for the peak of the defaults, and a run with the file has its figures" {
     local small=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 512 --dtype f16)
     tune --cudnn "$CUDNN" --runs 4 -- "${small[@]}"
