@@ -6,16 +6,23 @@
 #include "cli/predict/shape.h"
 #include "decide/decide.h"
 
+/* What a summary contains of the run in which a layer was recorded. */
+struct cs_recorded {
+    struct cs_peak_level level; /* record < 0: none */
+    int64_t engine, required;   /* of the program's plan; engine < 0: unknown */
+};
+
 struct cs_layer {
     char *model, *name; /* owned; "" for none */
     int64_t line;       /* of the list: in CSV from 1, the header; in JSON the element, from 1 */
     struct cs_problem problem;
-    struct cs_peak_level level; /* of the run that the layer was recorded in; record < 0: none */
+    struct cs_recorded recorded;
 };
 
 struct cs_layers {
     struct cs_layer *layer;
     size_t count, room;
+    char device[64], vendor[64]; /* of the run that the summary is of; "": no summary */
 };
 
 /* Defaults for values that a list omits, and values that replace those of a list. */
@@ -37,7 +44,7 @@ bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_l
 bool cs_layers_json(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
                     cs_layers_note_fn *note, void *ctx);
 
-/* Appends one without a level; the names are copied. False if memory ran out. */
+/* Appends one that was not recorded; the names are copied. False if memory ran out. */
 bool cs_layers_add(struct cs_layers *layers, const char *model, const char *name, int64_t line,
                    const struct cs_problem *problem);
 

@@ -3,6 +3,7 @@
 
 #include "account/summary_json.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -94,14 +95,24 @@ static bool never_ran(const cJSON *site)
     return read_number(member(site, "calls"), &calls) && calls == 0;
 }
 
-/* The memory by which a run decided. A site without a limit was not decided on. */
-static void read_level(const cJSON *site, struct cs_peak_level *level)
+/* A site without a limit was not decided on. Engines of the legacy API have no number. */
+static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
 {
-    int64_t limit, record, beside;
+    int64_t limit, record, beside, engine, required;
     if (read_number(member(site, "limit"), &limit) &&
         read_number(member(site, "record"), &record) &&
         read_number(member(site, "beside"), &beside))
-        *level = (struct cs_peak_level){record, beside};
+        recorded->level = (struct cs_peak_level){record, beside};
+    if (read_number(member(site, "engine"), &engine) &&
+        read_number(member(site, "required"), &required)) {
+        recorded->engine = engine;
+        recorded->required = required;
+    }
+}
+
+static void read_text(const cJSON *item, char *text, size_t size)
+{
+    snprintf(text, size, "%s", cJSON_IsString(item) ? item->valuestring : "");
 }
 
 static void read_site(struct cs_layer_reader *reading, const char *model, const cJSON *site,
@@ -118,7 +129,7 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
     else if (!cs_layers_add(reading->layers, model, name->valuestring, number, &problem))
         cs_layer_reader_diagnose(reading, number, "out of memory");
     else
-        read_level(site, &reading->layers->layer[reading->layers->count - 1].level);
+        read_recorded(site, &reading->layers->layer[reading->layers->count - 1].recorded);
 }
 
 /* A list of sites that was written by hand may have none. */
@@ -139,6 +150,10 @@ void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary)
     int64_t number = 0;
     if (!has_our_version(reading, summary))
         return;
+    read_text(member(member(summary, "device"), "name"), reading->layers->device,
+              sizeof reading->layers->device);
+    read_text(member(member(summary, "versions"), "vendor"), reading->layers->vendor,
+              sizeof reading->layers->vendor);
     cJSON_ArrayForEach(site, member(summary, "sites"))
     {
         read_site(reading, cJSON_IsString(program) ? program->valuestring : "", site, ++number);

@@ -96,6 +96,7 @@ struct asking {
     struct cs_chosen_engine *chosen;
     struct cs_vendor vendor; /* of it */
     struct cs_peak_level level;
+    bool ran; /* the program of a run took this plan, so none is refused */
 };
 
 static struct cs_peak_level level_of(void *ctx)
@@ -112,6 +113,21 @@ static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, i
                                         .engine = asking->list ? engine->index : ENGINE_UNKNOWN};
     const struct cs_decide_help help = {.ctx = asking, .level = level_of};
     return cs_decide_by_rules(&asking->predictor->settings, &call, vendor, &help);
+}
+
+/* Of a plan that a run took, only the plan itself counts. */
+static enum cs_status choose_recorded(struct asking *asking, const struct cs_recorded *recorded,
+                                      struct cs_prediction *prediction)
+{
+    if (!recorded || recorded->engine < 0)
+        return CS_REFUSED;
+    enum cs_status status = cs_engine_list_find(
+        asking->list, asking->problem, asking->predictor->mode, recorded->engine,
+        recorded->required, &prediction->offer, &asking->chosen);
+    asking->ran = status == CS_OK;
+    if (asking->ran)
+        asking->vendor = cs_engine_chosen_vendor(asking->chosen);
+    return status;
 }
 
 static enum cs_status choose(struct asking *asking, int skip, struct cs_prediction *prediction)
@@ -135,7 +151,7 @@ static void decide_as_library(struct asking *asking, struct cs_prediction *predi
     bool refused = true;
     for (int skip = 1; prediction->status == CS_OK && refused; skip++) {
         *decision = decide_on(asking, &offer->engine, offer->workspace, &asking->vendor);
-        refused = asking->list &&
+        refused = asking->list && !asking->ran &&
                   cs_decide_refuses(asking->predictor->untileable, decision, decision->reason,
                                     &offer->engine, &asking->vendor, &rivals);
         if (refused)
@@ -164,7 +180,8 @@ static void decide(struct asking *asking, struct cs_peak_level *level,
 /* A problem with its sort key. Sorting makes equal problems of a program adjacent, by index. */
 struct place {
     const struct cs_problem *problem;
-    const struct place *first; /* of those that are equal */
+    const struct cs_recorded *recorded; /* NULL: not */
+    const struct place *first;          /* of those that are equal */
     uint64_t hash;
     size_t index, program;
     int used;
@@ -189,14 +206,13 @@ struct work {
 static void decide_in_order(struct work *work, size_t at, struct asking *asking,
                             struct cs_prediction *prediction)
 {
-    const struct cs_peak_level *recorded = work->predictor->level;
-    const size_t index = work->place[at]->index;
+    const struct cs_recorded *recorded = work->place[at]->recorded;
     pthread_mutex_lock(&work->lock);
     while (work->done < at)
         pthread_cond_wait(&work->decided, &work->lock);
     if (at > 0 && work->place[at]->program != work->place[at - 1]->program)
         work->level = (struct cs_peak_level){0, 0};
-    asking->level = recorded && recorded[index].record >= 0 ? recorded[index] : work->level;
+    asking->level = recorded && recorded->level.record >= 0 ? recorded->level : work->level;
     if (prediction->status == CS_OK)
         decide(asking, &work->level, prediction);
     work->done++;
@@ -211,12 +227,12 @@ static void predict(struct work *work, struct cs_engine_list *list, size_t at)
     const struct cs_predictor *predictor = work->predictor;
     const struct cs_problem *problem = work->place[at]->problem;
     struct cs_prediction *prediction = &work->prediction[work->place[at]->index];
-    struct asking asking = {predictor, problem, list, NULL, cs_estimate_vendor(), {0, 0}};
+    struct asking asking = {predictor, problem, list, NULL, cs_estimate_vendor(), {0, 0}, false};
     *prediction = (struct cs_prediction){.status = CS_OK};
     weigh(problem, prediction);
-    if (list)
+    if (list && choose_recorded(&asking, work->place[at]->recorded, prediction) != CS_OK)
         prediction->status = choose(&asking, 0, prediction);
-    else
+    else if (!list)
         prediction->offer.workspace = cs_estimate_workspace(problem);
     decide_in_order(work, at, &asking, prediction);
     if (prediction->status == CS_OK)
@@ -254,6 +270,24 @@ static void *run(void *opaque)
     return NULL;
 }
 
+/* cuDNN loads cuBLASLt when it first plans a window of 1x1. Another thread that plans one at that
+ * moment would get other engines. */
+static void load_all_engines(const struct cs_predictor *predictor)
+{
+    struct cs_engine_list *list = NULL;
+    struct cs_shape shape = {.dtype = CS_F16};
+    struct cs_problem problem;
+    struct cs_ask_offer offer;
+    struct cs_chosen_engine *chosen = NULL;
+    char error[ERROR_BYTES];
+    if (cs_shape_text("1x64x32x32 -> 64 k1x1", &shape, error, sizeof error) &&
+        cs_shape_problem(&shape, &problem, error, sizeof error) &&
+        cs_engine_list_create(predictor->profile, &list, error, sizeof error) &&
+        cs_engine_list_choose(list, &problem, CS_ASK_A, 0, &offer, &chosen) == CS_OK)
+        cs_engine_chosen_destroy(chosen);
+    cs_engine_list_destroy(list);
+}
+
 static int threads_for(const struct cs_predictor *predictor, size_t problems)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -269,6 +303,8 @@ static void run_all(struct work *work)
 {
     pthread_t thread[MOST_THREADS];
     int required = threads_for(work->predictor, work->count), started = 0;
+    if (required > 1 && !work->predictor->estimate)
+        load_all_engines(work->predictor);
     while (started < required - 1 && pthread_create(&thread[started], NULL, run, work) == 0)
         started++;
     run(work);
@@ -276,19 +312,26 @@ static void run_all(struct work *work)
         pthread_join(thread[i], NULL);
 }
 
-static void place_problem(struct place *place, const struct cs_problem *problem, size_t program,
-                          size_t index)
+static void place_problem(struct place *place, const struct cs_problem *problem,
+                          const struct cs_recorded *recorded, size_t program, size_t index)
 {
     place->problem = problem;
+    place->recorded = recorded;
     place->program = program;
     place->index = index;
     place->used = cs_problem_words(problem, place->words);
     place->hash = cs_hash_words(CS_HASH_START, place->words, place->used);
 }
 
+static bool same_plan(const struct cs_recorded *a, const struct cs_recorded *b)
+{
+    return (!a && !b) || (a && b && a->engine == b->engine && a->required == b->required);
+}
+
 static bool same(const struct place *a, const struct place *b)
 {
-    return a->program == b->program && a->hash == b->hash && a->used == b->used &&
+    return a->program == b->program && same_plan(a->recorded, b->recorded) && a->hash == b->hash &&
+           a->used == b->used &&
            memcmp(a->words, b->words, (size_t)a->used * sizeof *a->words) == 0;
 }
 
@@ -338,7 +381,9 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *c
     pthread_cond_init(&work.decided, NULL);
     if (good) {
         for (size_t i = 0; i < count; i++) {
-            place_problem(&place[i], problem[i], predictor->program ? predictor->program[i] : 0, i);
+            place_problem(&place[i], problem[i],
+                          predictor->recorded ? &predictor->recorded[i] : NULL,
+                          predictor->program ? predictor->program[i] : 0, i);
             pointers[i] = &place[i];
         }
         qsort(pointers, count, sizeof *pointers, by_problem);

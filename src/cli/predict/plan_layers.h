@@ -5,6 +5,7 @@
 #ifndef CS_CLI_PREDICT_PLAN_LAYERS_H
 #define CS_CLI_PREDICT_PLAN_LAYERS_H
 
+#include "cli/predict/layers.h"
 #include "convshim/policy.h"
 #include "cudnn/standalone/engine_list.h"
 #include "decide/by_rules.h"
@@ -19,9 +20,9 @@ struct cs_predictor {
     enum cs_untileable untileable;
     bool estimate;         /* by the rule of thumb (estimate.h) instead of cuDNN */
     const size_t *program; /* by index, a number for the program of each problem; NULL: one */
-    const struct cs_peak_level *level; /* by index, of the run in which a problem was recorded;
-                                          record < 0 or NULL: that of the earlier problems */
-    int threads;                       /* 0: as many as there are cores, 8 at most */
+    const struct cs_recorded *recorded; /* by index: the plan and the memory of a run, instead of
+                                           the first plan and the earlier problems; NULL: none */
+    int threads;                        /* 0: as many as there are cores, 8 at most */
 
     /* Called after each query of a problem, by one thread at a time, not always the same. May be
      * NULL. */

@@ -284,8 +284,15 @@ static size_t program_of(const struct cs_layers *layers, size_t at)
     return at;
 }
 
+/* The plans of a run are those of its GPU and cuDNN. */
+static bool is_of_the_run(const struct cs_predict_results *results)
+{
+    return strcmp(results->layers->device, results->device->title) == 0 &&
+           strcmp(results->layers->vendor, results->vendor) == 0;
+}
+
 static int answer(struct cs_predict_results *results, struct cs_prediction *prediction,
-                  const struct cs_problem **problem, size_t *program, struct cs_peak_level *level)
+                  const struct cs_problem **problem, size_t *program, struct cs_recorded *recorded)
 {
     const struct cs_predict_options *options = results->options;
     struct cs_predictor predictor = predictor_of(options, results->device);
@@ -295,10 +302,12 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
     for (size_t i = 0; i < results->layers->count; i++) {
         problem[i] = &results->layers->layer[i].problem;
         program[i] = program_of(results->layers, i);
-        level[i] = results->layers->layer[i].level;
+        recorded[i] = results->layers->layer[i].recorded;
+        if (!is_of_the_run(results))
+            recorded[i].engine = -1;
     }
     predictor.program = program;
-    predictor.level = level;
+    predictor.recorded = recorded;
     if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error) ||
         (options->fits > 0 && !cs_predict_fits(results, &predictor, &fit, error, sizeof error))) {
         cs_cli_complain("predict: %s", error);
@@ -331,14 +340,14 @@ static int predict(struct cs_predict_options *options, struct cs_predict_results
     struct cs_prediction *prediction = calloc(count, sizeof *prediction);
     const struct cs_problem **problem = calloc(count, sizeof *problem);
     size_t *program = calloc(count, sizeof *program);
-    struct cs_peak_level *level = calloc(count, sizeof *level);
+    struct cs_recorded *recorded = calloc(count, sizeof *recorded);
     status = CS_CLI_NO;
     results->prediction = prediction;
-    if (prediction && problem && program && level)
-        status = answer(results, prediction, problem, program, level);
+    if (prediction && problem && program && recorded)
+        status = answer(results, prediction, problem, program, recorded);
     else
         cs_cli_complain("predict: out of memory");
-    free(level);
+    free(recorded);
     free(program);
     free(problem);
     free(prediction);
@@ -358,7 +367,7 @@ static int run(struct cs_predict_options *options)
 {
     char error[CS_DEVICE_FILE_ERROR];
     struct cs_device_file device;
-    struct cs_layers layers = {NULL, 0, 0};
+    struct cs_layers layers = {.count = 0};
     struct cs_predict_results results = {.options = options, .device = &device, .layers = &layers};
     if (!cs_device_file_load(options->device, options->devices, &device, error)) {
         cs_cli_complain("predict: %s", error);

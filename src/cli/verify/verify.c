@@ -28,7 +28,7 @@ static int verify(const struct cs_verify_options *options, struct cs_verificatio
 
 static int run(const struct cs_verify_options *options)
 {
-    struct cs_layers layers = {NULL, 0, 0};
+    struct cs_layers layers = {.count = 0};
     struct cs_verification verification = {.options = options};
     int status = CS_CLI_USAGE;
     if (!options->once)

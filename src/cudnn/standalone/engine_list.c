@@ -144,10 +144,23 @@ int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *
     return offers;
 }
 
-/* The first offer of a mode whose plan can be built, behind the first `*skip`. These are subtracted
- * from *skip. */
+/* Which offer is chosen. */
+struct wish {
+    int skip;                  /* offers to pass over */
+    int64_t engine, workspace; /* engine < 0: any */
+};
+
+static bool is_wished(struct wish *wish, const struct cs_ask_offer *offer)
+{
+    if (wish->engine >= 0 &&
+        (offer->engine.index != wish->engine || offer->workspace != wish->workspace))
+        return false;
+    return wish->skip-- <= 0;
+}
+
+/* The first wished offer of a mode whose plan can be built. */
 static bool choose_of(struct cs_engine_list *list, const struct cs_problem *problem,
-                      enum cs_ask_mode mode, int *skip, struct cs_ask_offer *offer,
+                      enum cs_ask_mode mode, struct wish *wish, struct cs_ask_offer *offer,
                       struct cs_engine_choice *choice)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
@@ -157,7 +170,7 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
                                             configuration, PICKS);
     for (int i = 0; i < results && !found; i++) {
         found = read_offer(list, problem, configuration[i], choice, offer) &&
-                offer->workspace >= 0 && (*skip)-- <= 0;
+                offer->workspace >= 0 && is_wished(wish, offer);
         if (!found)
             cs_engine_choice_fini(choice);
     }
@@ -166,21 +179,36 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
     return found;
 }
 
-enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
-                                     enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
-                                     struct cs_chosen_engine **chosen_p)
+static enum cs_status choose(struct cs_engine_list *list, const struct cs_problem *problem,
+                             enum cs_ask_mode mode, struct wish wish, struct cs_ask_offer *offer,
+                             struct cs_chosen_engine **chosen_p)
 {
     struct cs_chosen_engine *chosen = malloc(sizeof *chosen);
     if (!chosen)
         return CS_NOMEM;
-    if (!choose_of(list, problem, mode, &skip, offer, &chosen->choice) &&
+    if (!choose_of(list, problem, mode, &wish, offer, &chosen->choice) &&
         (mode == CS_ASK_FALLBACK ||
-         !choose_of(list, problem, CS_ASK_FALLBACK, &skip, offer, &chosen->choice))) {
+         !choose_of(list, problem, CS_ASK_FALLBACK, &wish, offer, &chosen->choice))) {
         free(chosen);
         return CS_REFUSED;
     }
     *chosen_p = chosen;
     return CS_OK;
+}
+
+enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
+                                     enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
+                                     struct cs_chosen_engine **chosen_p)
+{
+    return choose(list, problem, mode, (struct wish){.skip = skip, .engine = -1}, offer, chosen_p);
+}
+
+enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
+                                   enum cs_ask_mode mode, int64_t engine, int64_t workspace,
+                                   struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p)
+{
+    return choose(list, problem, mode, (struct wish){.engine = engine, .workspace = workspace},
+                  offer, chosen_p);
 }
 
 void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen)

@@ -51,6 +51,12 @@ int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
                                      enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p);
+
+/* The first offer with this engine and this workspace, in the same order and as owned. */
+enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
+                                   enum cs_ask_mode mode, int64_t engine, int64_t workspace,
+                                   struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p);
+
 void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen);
 
 /* The chosen engine as cs_decide needs it. Valid as long as `chosen`. */

@@ -33,7 +33,7 @@ static bool read_list(reader *read, const char *text, size_t length,
     int file = mkstemp(path);
     bool good = file >= 0 && write(file, text, length) == (ssize_t)length;
     CHECK(good);
-    *layers = (struct cs_layers){NULL, 0, 0};
+    *layers = (struct cs_layers){.count = 0};
     *notes = (struct notes){0, ""};
     good = good && read(layers, path, rules, note, notes);
     close(file);
@@ -52,7 +52,8 @@ static bool csv(const char *text, struct cs_layers *layers, struct notes *notes)
 /* A missing layer is a layer of zeros. */
 static const struct cs_layer *at(const struct cs_layers *layers, size_t i)
 {
-    static const struct cs_layer none = {(char *)"", (char *)"", 0, {.spatial = 0}, {-1, 0}};
+    static const struct cs_layer none = {
+        (char *)"", (char *)"", 0, {.spatial = 0}, {{-1, 0}, -1, 0}};
     CHECK(i < layers->count);
     return i < layers->count ? &layers->layer[i] : &none;
 }
@@ -156,7 +157,8 @@ static bool read_site(const char *was, const char *is, const struct cs_layer_rul
 {
     static const char sound[] =
         "{\"version\": 1, \"process\": {\"program\": \"app\"}, \"sites\": [{\"name\": \"\", "
-        "\"calls\": 3, \"limit\": 9, \"record\": 8, \"beside\": 7, \"problem\": {\"text\": \"a "
+        "\"calls\": 3, \"limit\": 9, \"record\": 8, \"beside\": 7, \"engine\": 5, "
+        "\"required\": 4, \"problem\": {\"text\": \"a "
         "convolution\", \"direction\": \"fwd\", "
         "\"spatial\": 2, \"groups\": 1, \"compute\": \"f32\", "
         "\"padding\": [[0, 1, 2], [0, 1, 2]], \"stride\": [1, 1, 1], \"dilation\": [1, 1, 1], "
@@ -167,7 +169,7 @@ static bool read_site(const char *was, const char *is, const struct cs_layer_rul
     char text[sizeof sound + 64];
     const char *at = strstr(sound, was);
     CHECK(at != NULL);
-    *layers = (struct cs_layers){NULL, 0, 0};
+    *layers = (struct cs_layers){.count = 0};
     if (!at)
         return false;
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - sound), sound, is, at + strlen(was));
@@ -185,11 +187,13 @@ static void convolutions_of_a_summary(void)
     CHECK_STR(at(&layers, 0)->name, "a convolution");
     CHECK_INT(at(&layers, 0)->problem.post[2], 2);
     CHECK_INT(at(&layers, 0)->problem.tensor[CS_Y].strides[0], 128);
-    CHECK_INT(at(&layers, 0)->level.record, 8);
-    CHECK_INT(at(&layers, 0)->level.beside, 7);
+    CHECK_INT(at(&layers, 0)->recorded.level.record, 8);
+    CHECK_INT(at(&layers, 0)->recorded.level.beside, 7);
+    CHECK_INT(at(&layers, 0)->recorded.engine, 5);
+    CHECK_INT(at(&layers, 0)->recorded.required, 4);
     cs_layers_fini(&layers);
     CHECK(read_site("\"limit\": 9", "\"limit\": null", &plain, &layers, &notes));
-    CHECK_INT(at(&layers, 0)->level.record, -1); /* nothing was decided */
+    CHECK_INT(at(&layers, 0)->recorded.level.record, -1); /* nothing was decided */
     cs_layers_fini(&layers);
     CHECK(read_site("\"name\": \"\"", "\"name\": \"mine\"", &plain, &layers, &notes));
     CHECK_STR(at(&layers, 0)->name, "mine");

@@ -220,6 +220,15 @@ static void the_next_offer_with_a_plan_is_chosen(void)
         CHECK_INT(chosen ? offer.engine.index : -1, chosen_of[skip]);
         cs_engine_chosen_destroy(chosen);
     }
+    cudnn.offer[0][2].workspace = 7;
+    for (int64_t workspace = 7; workspace < 9; workspace++) {
+        struct cs_ask_offer offer;
+        struct cs_chosen_engine *chosen = NULL;
+        enum cs_status status =
+            cs_engine_list_find(list, &problem, CS_ASK_A, 2, workspace, &offer, &chosen);
+        CHECK_INT(status, workspace == 7 ? CS_OK : CS_REFUSED);
+        cs_engine_chosen_destroy(chosen);
+    }
     end();
 }
 
