@@ -42,8 +42,7 @@ static void say_rules(const struct cs_tune *tune, FILE *out)
     fprintf(out, "convshim: tune: %zu rules, %d runs.\n", cs_exposures_rules(&tune->exposures),
             tune->runs);
     fprintf(out,
-            "convshim: tune: Peak (%s): %s without convshim, %s with these rules, %s with the "
-            "defaults.\n",
+            "convshim: tune: Peak (%s): %s untiled, %s with these rules, %s with the defaults.\n",
             tune->allocated ? "allocated" : "device", cs_table_bytes_text(a, from->peak),
             cs_table_bytes_text(b, to->peak),
             defaults->ran ? cs_table_bytes_text(c, defaults->peak) : "-");
@@ -70,7 +69,7 @@ static void say_defaults(const struct cs_tune *tune, FILE *out)
     else
         fprintf(out,
                 "convshim: tune: No file is written, because rules are not better than the "
-                "defaults. Peak (%s): %s without convshim, %s with the defaults, %s with rules. "
+                "defaults. Peak (%s): %s untiled, %s with the defaults, %s with rules. "
                 "Run the program without a file, or accept more time: --lowest\n",
                 tune->allocated ? "allocated" : "device",
                 cs_table_bytes_text(a, tune->untiled.peak),

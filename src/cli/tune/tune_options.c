@@ -27,9 +27,9 @@ static const struct cs_cli_command command = {
              "COMMAND really runs. Kernels are counted, not computed, so files that it saves\n"
              "hold zeros. They go to a private layer, as with convshim simulate, and are\n"
              "listed at the end.\n\n"
-             "A file is written only if its rules lower the peak more than the library's\n"
-             "defaults, or make COMMAND fit and the defaults do not. Otherwise a line reports\n"
-             "why, and the option to try.\n\n"
+             "A file is written only if its rules lower the peak by 1 % or more and to within\n"
+             "1 % of the peak with the library's defaults, or make COMMAND fit. Otherwise a\n"
+             "line reports why, and the option to try.\n\n"
              "Status: 0; 1 if COMMAND fails, or no rules make it fit; 2 if the command line is\n"
              "wrong.",
     .option = options,
