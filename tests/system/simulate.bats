@@ -55,6 +55,8 @@ load helper
     simulate --only with --preset small --workspace 2MiB --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_true "within the option's" "$(figure largest_workspace with) <= 2 * 1048576"
     expect_equal "without" "$(figure device_peak without)" ""
+    simulate --preset look --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_equal "reported by policy off" "$(figure largest_workspace with)" "$(figure largest_workspace without)"
     CONVSHIM_WORKSPACE=1MiB simulate --only with --workspace 8MiB --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_true "its own variable has less to say" "$(figure largest_workspace with) > 2 * 1048576"
     simulate --summary off -- "$APPS/vae_decoder"

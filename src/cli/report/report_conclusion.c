@@ -129,8 +129,10 @@ void cs_report_conclude(struct cs_report *report)
     *section = (struct cs_section){
         .name = "conclusion", .title = "Conclusion", .note = report->conclusion, .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
-    add_saved(&section->table, "workspace", "largest workspace", all->required_max,
-              all->reported_max);
+    add_saved(&section->table, "workspace",
+              passed_for(all, "REPORT_ONLY") > 0 ? "largest workspace if policy = fit"
+                                                 : "largest workspace",
+              all->required_max, all->reported_max);
     if (all->allocated_without > 0) {
         snprintf(peak, sizeof peak, "allocated peak, by %.60s", all->framework);
         add_saved(&section->table, "allocated_peak", peak, all->allocated_without,
