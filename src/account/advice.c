@@ -90,15 +90,12 @@ static int on_nothing(const struct cs_account *account, const struct cs_summary_
 {
     char limit[CS_SIZE_TEXT];
     enum cs_reason reason = main_reason(account);
-    snprintf(limit, sizeof limit, "the limit");
-    if (head->workspace >= 0)
-        cs_log_size_text(limit, head->workspace);
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
         return snprintf(text, size, "Policy %s only reports. To tile: --policy fit", head->policy);
-    if (account->passed[CS_REASON_NO_TILING] > 0)
+    if (account->passed[CS_REASON_NO_TILING] > 0 && head->workspace >= 0)
         return snprintf(text, size,
                         "Nothing was tiled, because no tiling fits %s. Try a larger --workspace.",
-                        limit);
+                        cs_log_size_text(limit, head->workspace));
     if (account->passed[CS_REASON_DEAR] > 0)
         return snprintf(text, size,
                         "Nothing was tiled because it is predicted to be too slow. To tile anyway: "

@@ -54,11 +54,13 @@ static const char *plural(int64_t count)
 }
 
 /* The option that changes an outcome; "" if no option does. */
-static const char *option_of(const struct cs_site_facts *facts, int64_t limit)
+static const char *option_of(const struct cs_site_facts *facts, const struct cs_summary_head *head)
 {
     switch (facts->reason) {
     case CS_REASON_NONE:
-        return limit < 0 ? "price" : "workspace";
+        if (strcmp(head->policy, "fixed") == 0)
+            return "tiles";
+        return head->workspace < 0 ? "price" : "workspace";
     case CS_REASON_SMALL:
         return "threshold";
     case CS_REASON_RULE:
@@ -71,7 +73,7 @@ static const char *option_of(const struct cs_site_facts *facts, int64_t limit)
         return "workspace";
     case CS_REASON_NO_TILING:
     case CS_REASON_NO_FALLBACK:
-        return limit < 0 ? "" : "workspace";
+        return head->workspace < 0 ? "" : "workspace";
     case CS_REASON_NO_GAIN:
         return "policy";
     default:
@@ -145,7 +147,8 @@ static int collect(const struct cs_account *account, struct row *row, int most,
     return rows;
 }
 
-static void fill_row(struct row *row, const struct cs_account *account, int64_t limit)
+static void fill_row(struct row *row, const struct cs_account *account,
+                     const struct cs_summary_head *head)
 {
     const struct cs_site_facts *facts = &account->facts[row->site];
     struct cs_site_outcome_text outcome;
@@ -156,7 +159,7 @@ static void fill_row(struct row *row, const struct cs_account *account, int64_t 
     snprintf(row->cell[REQUIRED], CELL_BYTES, "%s", cs_log_size_text(size, facts->required));
     snprintf(row->cell[REPORTED], CELL_BYTES, "%s", cs_log_size_text(size, facts->reported));
     snprintf(row->cell[OUTCOME], CELL_BYTES, "%s", outcome.tiles);
-    snprintf(row->cell[OPTION], CELL_BYTES, "%s", option_of(facts, limit));
+    snprintf(row->cell[OPTION], CELL_BYTES, "%s", option_of(facts, head));
     snprintf(row->cell[CALLS], CELL_BYTES, "%lld",
              (long long)cs_account_site_count(&account->site[row->site], CS_COUNT_CALLS));
 }
@@ -188,7 +191,8 @@ static void append_table(struct cs_text *text, const char *name, const struct ro
     }
 }
 
-static void append_tables(struct cs_text *text, const struct cs_account *account, int64_t limit)
+static void append_tables(struct cs_text *text, const struct cs_account *account,
+                          const struct cs_summary_head *head)
 {
     struct tables tables;
     long long others = account->folded[CS_COUNT_CALLS];
@@ -198,7 +202,7 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
         tables.width[c] = columns(title[c]);
     tables.width[SHAPE] = columns("largest workspaces now");
     for (int i = 0; i < tables.remaining + tables.savings; i++) {
-        fill_row(&tables.row[i], account, limit);
+        fill_row(&tables.row[i], account, head);
         for (int c = 0; c < CELLS; c++)
             tables.width[c] = larger(tables.width[c], columns(tables.row[i].cell[c]));
     }
@@ -425,7 +429,7 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     append_failures(&out, account);
     append_own(&out, &head->own);
     append_gate(&out, &head->gate);
-    append_tables(&out, account, head->workspace);
+    append_tables(&out, account, head);
     append_advice(&out, account, head);
     return out.length;
 }

@@ -334,13 +334,14 @@ static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decisio
 static enum cs_reason reason_untiled(const struct deciding *deciding)
 {
     const struct cs_search *search = &deciding->search;
+    const bool fixed = deciding->tiles > 0; /* no limit, unless a size was provided */
     if (search->purse.asked > 0 && search->purse.answered == 0)
         return CS_REASON_VENDOR;
     if (deciding->dear || (!deciding->raised && !cs_shortlist_empty(&search->list)))
-        return deciding->tiles > 0 ? CS_REASON_NO_GAIN : CS_REASON_DEAR;
+        return fixed ? CS_REASON_NO_GAIN : CS_REASON_DEAR;
     if (search->purse.asked == 0 && search->overflowed)
         return CS_REASON_OVERFLOW;
-    return CS_REASON_NO_TILING;
+    return fixed && !deciding->limits.provided ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
 
 static struct cs_decision decision_of(struct deciding *deciding)

@@ -114,7 +114,8 @@ EOF
     done
 }
 
-@test "dilated forward convolutions and data gradients: at most one in fifty stays over 64 MiB, in either layout" {
+# Engine 73 on a B200 accepts few widths of tiles, and none that is guessed.
+@test "dilated forward convolutions and data gradients: only one known layer stays over 64 MiB, in either layout" {
     local gpu layout direction
     need_cudnn
     for gpu in $(some "${GPUS[@]}"); do
@@ -122,14 +123,15 @@ EOF
             for direction in fwd dgrad; do
                 expect_predicted 0 --csv "$ROOT/tests/data/dilated_layers.csv" --device "$gpu" --layout $layout --dir $direction \
                     --workspace 64MiB --policy fit --format csv
-                python3 - $layout $direction <<'END'
+                python3 - $layout $direction $gpu <<'END'
 import csv, sys
 layers = [l for l in csv.DictReader(open("predict.out")) if int(l["workspace_bytes"] or 0) > 64 << 20]
-left = [l["layer"] for l in layers if int(l["tiled_workspace_bytes"]) > 64 << 20]
+left = [l["model"] + " " + l["layer"] for l in layers if int(l["tiled_workspace_bytes"]) > 64 << 20]
 phases = [l for l in layers if set(l["tiled_axis"]) & set("dhw")]
 print(*sys.argv[1:], len(layers), "over,", len(left), "left,", len(phases), "by phase")
-assert len(left) * 50 <= len(layers), left
-assert sys.argv[1:] != ["nchw", "fwd"] or phases
+known = ["dac-44khz-10s-n16 decoder2.res.d3"] if sys.argv[1:] == ["nchw", "fwd", "b200"] else []
+assert left == known, left
+assert sys.argv[1:3] != ["nchw", "fwd"] or phases
 assert all(l["read_again_bytes"] == "0" for l in phases if len(l["tiled_axis"]) == 1)
 END
             done

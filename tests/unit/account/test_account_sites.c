@@ -237,7 +237,7 @@ static const struct advised {
      0,
      0,
      -1,
-     "Nothing was tiled, because no tiling fits the limit. Try"},
+     "Nothing was tiled. Main reason: no tiling fits the limit."},
     {{{CS_REASON_SMALL, 5}, {CS_REASON_NO_TILING, 1}, {CS_REASON_REPORT_ONLY, 1}},
      0,
      0,

@@ -103,7 +103,7 @@ static void untiled_run_gets_its_reason(void)
     struct cs_summary_head head = plain;
     head.workspace = -1;
     check_advice(account, &head,
-                 "Nothing was tiled, because no tiling fits the limit. Try a larger --workspace.");
+                 "Nothing was tiled. Main reason: no tiling fits the limit.");
     head.workspace = 0;
     check_advice(account, &head,
                  "Nothing was tiled, because no tiling fits 0 B. Try a larger --workspace.");

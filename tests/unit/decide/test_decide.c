@@ -143,6 +143,16 @@ static void written_slowdown_is_a_bound(void)
     CHECK(tiled > 0);
 }
 
+/* No limit applies, so none may be blamed. */
+static void fixed_tiles_without_a_legal_cut_are_the_policys_reason(void)
+{
+    struct cs_problem problem = same(1, 1, 1, 1, 1, 1);
+    struct fake fake = {.fixed = 100 * MIB, .profile = &h200};
+    struct cs_decision decision =
+        decide(&fake, &problem, formula(&fake, &problem), cs_policy_find("fixed"), &automatic);
+    CHECK_INT(decision.reason, CS_REASON_NO_GAIN);
+}
+
 /* Engines that copy parts of images, but use whole images in place. Answers about one kind of tiles
  * do not change the guesses about the other kind. */
 static void tiles_of_whole_images_are_found_if_parts_cost_more(void)
@@ -283,6 +293,7 @@ int main(void)
     TEST(a_written_workspace_is_a_limit);
     TEST(limit_below_every_tiling_gives_the_least_scratch);
     TEST(written_slowdown_is_a_bound);
+    TEST(fixed_tiles_without_a_legal_cut_are_the_policys_reason);
     TEST(tiles_of_whole_images_are_found_if_parts_cost_more);
     TEST(convolution_below_the_record_stays_untiled);
     TEST(tiles_use_the_memory_below_the_record);
