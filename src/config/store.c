@@ -210,8 +210,9 @@ static void report_unwritable(struct cs_store *store, int error)
 {
     if (!store->reported)
         cs_log(CS_LOG_INFO,
-               "cannot save measured times, so the next run measures again (errno %d): %s", error,
-               store->path);
+               "cannot save measured times and records, so the next run starts without them (errno "
+               "%d): %s",
+               error, store->path);
     store->reported = true;
 }
 

@@ -33,6 +33,7 @@ struct help {
 static struct cs_peak_level level(void *ctx)
 {
     struct help *help = ctx;
+    cs_earlier_run_begin(help->cs, help->request, help->vendor);
     return cs_peak_level(&help->cs->peak, cs_instance_context(help->cs), &help->request->problem);
 }
 

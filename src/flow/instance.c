@@ -85,6 +85,7 @@ static int write_summary(void *unused)
     (void)unused;
     cs_exit_report_write(instance);
     cs_exit_report_trace(instance);
+    cs_earlier_run_end(instance);
     cs_sign_end(instance);
     return 0;
 }
@@ -140,6 +141,7 @@ static void after_fork_in_child(void)
     instance->reported = 0;
     instance->start_ms = cs_instance_now_ms();
     cs_live_fork(&instance->live);
+    cs_earlier_run_fork(instance);
     cs_renewal_fork();
 }
 

@@ -15,6 +15,7 @@
 #include "decide/memo.h"
 #include "exec/exec.h"
 #include "exec/gate.h"
+#include "flow/earlier_run.h"
 #include "flow/host.h"
 #include "flow/peak.h"
 
@@ -27,8 +28,9 @@ struct cs {
     const struct cs_policy *policy; /* unless a rule sets another */
     struct cs_limits limits;        /* also */
     struct cs_memo memo;
-    struct cs_store store; /* times measured by earlier runs */
+    struct cs_store store; /* times and records of earlier runs */
     struct cs_peak peak;
+    struct cs_earlier_run earlier_run;
     struct cs_account account;
     struct cs_exec exec;
     struct cs_gate gate;

@@ -41,6 +41,26 @@ struct cs_peak_level cs_peak_level(struct cs_peak *peak, uint64_t context,
     return level;
 }
 
+void cs_peak_begin(struct cs_peak *peak, uint64_t context, int64_t record)
+{
+    cs_lock(&peak->lock);
+    struct cs_pass *pass = pass_of(peak, context);
+    if (pass && record > pass->record)
+        pass->record = record;
+    cs_unlock(&peak->lock);
+}
+
+int64_t cs_peak_record(struct cs_peak *peak, uint64_t context)
+{
+    int64_t record = 0;
+    cs_lock(&peak->lock);
+    for (int i = 0; i < CS_PEAK_DEVICES && peak->device[i]; i++)
+        if (peak->device[i]->context == context)
+            record = peak->device[i]->pass.record;
+    cs_unlock(&peak->lock);
+    return record;
+}
+
 void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer, int64_t reported,
                   const struct cs_problem *problem, const struct cs_addresses *addresses)
 {

@@ -598,7 +598,7 @@ static void read_only(void)
         folder);
     CHECK(in_child(in_read_only_folder, 0) > 0);
     join(1);
-    CHECK_INT(log_lines("cannot save measured times"), 1);
+    CHECK_INT(log_lines("cannot save measured times and records"), 1);
     CHECK_INT(log_lines(""), 1);
 }
 
