@@ -1,8 +1,8 @@
 """Runs programs of onnx_programs.py in ONNX Runtime's CUDA provider, in forked children, and prints the outcome of each
 as a line of JSON.
 
-Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed, "env":
-{...}}. ONNX Runtime reports no peaks, so they are the device's. cuDNN's heuristics choose the convolutions; or times
+Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed,
+"gpu_mem_limit": bytes, "env": {...}}. ONNX Runtime reports no peaks, so they are the device's. cuDNN's heuristics choose the convolutions; or times
 do, as by default (EXHAUSTIVE), which a model predicts here.
 """
 import time
@@ -19,8 +19,10 @@ def run(job):
     model, given = onnx_programs.PROGRAMS[job["program"]].make()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 2
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=[
-        ("CUDAExecutionProvider", {"cudnn_conv_algo_search": "EXHAUSTIVE" if job.get("by_time") else "HEURISTIC"})])
+    settings = {"cudnn_conv_algo_search": "EXHAUSTIVE" if job.get("by_time") else "HEURISTIC"}
+    if "gpu_mem_limit" in job:
+        settings["gpu_mem_limit"] = job["gpu_mem_limit"]
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=[("CUDAExecutionProvider", settings)])
     if session.get_providers()[0] != "CUDAExecutionProvider":
         raise RuntimeError("the CUDA provider did not start")
     for _ in range(RUNS):
