@@ -431,3 +431,94 @@ def unet_residual_train_f32():
 def hrnet_train_amp():
     import timm
     return training(on_device(lambda: timm.create_model("hrnet_w32")), data(32, 3, 256, 256), True)
+
+
+# --- tried once on 2026-11-26: upscalers, video VAEs of 2026, medical networks, detectors ------------------------------
+
+@program("upscaler", "spandrel SRVGGNetCompact (Real-ESRGAN's video model), 4x, 720x1280, float16")
+def compact_f16():
+    from spandrel.architectures.Compact import Compact
+    model = on_device(lambda: Compact(num_in_ch=3, num_out_ch=3, num_feat=64, num_conv=32, upscale=4), torch.float16)
+    x = data(1, 3, 720, 1280, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("upscaler", "spandrel SPAN, 4x, 540x960, float32")
+def span_f32():
+    from spandrel.architectures.SPAN import SPAN
+    model = on_device(lambda: SPAN(num_in_ch=3, num_out_ch=3))
+    x = data(1, 3, 540, 960)
+    return model, lambda: model(x)
+
+
+@program("video VAE", "diffusers AutoencoderKLLTX2Video, decode 25 frames 512x768, bfloat16")
+def ltx2_decode_bf16():
+    from diffusers import AutoencoderKLLTX2Video
+    vae = on_device(AutoencoderKLLTX2Video, torch.bfloat16)
+    z = data(1, 128, 4, 16, 24, dtype=torch.bfloat16)
+    return vae, lambda: vae.decode(z).sample
+
+
+@program("video VAE", "diffusers AutoencoderKLHunyuanVideo15, decode 9 frames 480x832, float16")
+def hunyuan15_decode_f16():
+    from diffusers import AutoencoderKLHunyuanVideo15
+    vae = on_device(AutoencoderKLHunyuanVideo15, torch.float16)
+    z = data(1, 32, 3, 30, 52, dtype=torch.float16)
+    return vae, lambda: vae.decode(z).sample
+
+
+@program("image VAE", "diffusers AutoencoderKLFlux2, encode 1024 px, float32")
+def flux2_encode_f32():
+    from diffusers import AutoencoderKLFlux2
+    vae = on_device(AutoencoderKLFlux2)
+    x = data(1, 3, 1024, 1024)
+    return vae, lambda: vae.encode(x).latent_dist.mode()
+
+
+@program("image VAE", "diffusers AutoencoderKLKVAE, encode 1024 px, float32")
+def kvae_encode_f32():
+    from diffusers import AutoencoderKLKVAE
+    vae = on_device(AutoencoderKLKVAE)
+    x = data(1, 3, 1024, 1024)
+    return vae, lambda: vae.encode(x).latent_dist.mode()
+
+
+@program("image VAE", "diffusers AutoencoderDC (Sana), encode 1024 px, float32")
+def dc_encode_f32():
+    from diffusers import AutoencoderDC
+    vae = on_device(AutoencoderDC)
+    x = data(1, 3, 1024, 1024)
+    return vae, lambda: vae.encode(x).latent
+
+
+@program("segmentation 3-D", "monai MedNeXt (blocks of size B), 128x128x128, float16")
+def mednext_f16():
+    from monai.networks.nets import MedNeXt
+    model = on_device(lambda: MedNeXt(kernel_size=3, encoder_expansion_ratio=(2, 3, 4, 4), decoder_expansion_ratio=(4, 4, 3, 2),
+                                      bottleneck_expansion_ratio=4, use_residual_connection=True), torch.float16)
+    x = data(1, 1, 128, 128, 128, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("segmentation 3-D", "monai VISTA3D, image encoder, 128x128x128, float16")
+def vista3d_f16():
+    from monai.networks.nets import vista3d132
+    model = on_device(lambda: vista3d132(in_channels=1).image_encoder, torch.float16)
+    x = data(1, 1, 128, 128, 128, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("detection", "ultralytics yolo11x, 8 x 1280 px, float16")
+def yolo11x_f16():
+    from ultralytics.nn.tasks import DetectionModel
+    model = DetectionModel("yolo11x.yaml", verbose=False).half().to("cuda").eval()
+    x = data(8, 3, 1280, 1280, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("detection", "transformers RTDetrV2ForObjectDetection, 16 x 640 px, float32")
+def rtdetr_f32():
+    from transformers import RTDetrV2Config, RTDetrV2ForObjectDetection
+    model = RTDetrV2ForObjectDetection(RTDetrV2Config()).to("cuda").eval()
+    x = data(16, 3, 640, 640)
+    return model, lambda: model(x).pred_boxes

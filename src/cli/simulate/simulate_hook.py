@@ -192,9 +192,12 @@ class Values:
         def is_small(arguments, named):
             total = 0
             for value in (*arguments, *named.values()):
-                for one in value if isinstance(value, (list, tuple)) else (value,):
-                    if isinstance(one, tensor):
-                        total += one.nbytes if one.layout == strided else most + 1
+                if isinstance(value, tensor):
+                    total += value.nbytes if value.layout is strided else most + 1
+                elif isinstance(value, (list, tuple)):
+                    for one in value:
+                        if isinstance(one, tensor):
+                            total += one.nbytes if one.layout is strided else most + 1
                 if total > most:
                     return False
             return True
