@@ -255,3 +255,12 @@ END
     expect_true "the least: $workspace" "$workspace > 1024 && $workspace < $limit"
     expect_line shimmed.err ', raised'
 }
+
+@test "engines that cuDNN compiles: account mode describes their plans, and compiles none" {
+    head -n 2 "$layers" >one.csv
+    SIMDEV_MODE=account LD_DEBUG=files LD_DEBUG_OUTPUT=loaded plain "$APPS/plan_layers" --csv one.csv --all --mode fallback
+    expect_status 0
+    planned_by_cudnn plain || cannot_run "$no_cudnn"
+    grep -Eq ',ok,[0-9]+,[0-9a-f]*[13579bdf][0-9a-f]{8}$' plain.out || cannot_run "this cuDNN offers no such engine for this GPU"
+    ! grep -q 'generating link map.*nvrtc-builtins\|file=libnvrtc-builtins' loaded.* || fail "cuDNN compiled a kernel"
+}
