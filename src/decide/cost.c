@@ -213,11 +213,14 @@ static double rate_of(const struct cs_problem *problem, const struct tile *tile,
     return own ? rate : rate * saved_of(problem, engine->winograd);
 }
 
-static void add_arithmetic(const struct cs_problem *problem, enum cs_relaxation relaxation,
-                           const struct rates *rates, struct tile *tile)
+/* An engine with the same knobs has the same blocks for a tile as for the untiled convolution. */
+static void add_arithmetic(const struct cs_problem *untiled, const struct cs_problem *problem,
+                           enum cs_relaxation relaxation, const struct rates *rates,
+                           struct tile *tile)
 {
     struct product product = product_of(problem);
-    double high = block_side(product.rows), wide = block_side(product.columns);
+    struct product blocked = product_of(relaxation == CS_TILE_HEURISTICS ? problem : untiled);
+    double high = block_side(blocked.rows), wide = block_side(blocked.columns);
     double blocks =
         rounded_up(product.rows / high) * rounded_up(product.columns / wide) * product.count;
     double splits = splits_of(problem, product.sum, blocks, rates);
@@ -245,9 +248,9 @@ struct scratch {
     double workspace, staged;
 };
 
-static struct tile tile_of(const struct cs_problem *problem, struct scratch scratch,
-                           enum cs_relaxation relaxation, const struct rates *rates,
-                           const struct cs_coefficients *use)
+static struct tile tile_of(const struct cs_problem *untiled, const struct cs_problem *problem,
+                           struct scratch scratch, enum cs_relaxation relaxation,
+                           const struct rates *rates, const struct cs_coefficients *use)
 {
     double slower = slowness(relaxation, use);
     struct tile tile = {
@@ -256,7 +259,7 @@ static struct tile tile_of(const struct cs_problem *problem, struct scratch scra
         .staged = scratch.staged,
         .kernels = (scratch.workspace > 0 ? CONVERTING_KERNELS : 1) + (scratch.staged > 0 ? 1 : 0),
     };
-    add_arithmetic(problem, relaxation, rates, &tile);
+    add_arithmetic(untiled, problem, relaxation, rates, &tile);
     tile.waves *= slower;
     tile.filled *= slower;
     return tile;
@@ -337,7 +340,7 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
         struct cs_problem problem;
         cs_plan_problem(plan, i, &problem);
         tile[i] = tile_of(
-            &problem,
+            &plan->problem, &problem,
             (struct scratch){(double)plan->shape[i].workspace, (double)plan->shape[i].staged},
             plan->shape[i].relaxation, &rates, use);
         operands += (double)plan->shape[i].tiles * tile[i].operands;
@@ -355,8 +358,8 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
     struct rates rates = rates_of(profile, use);
     struct sums sums = {.filled = 0};
     double lanes = smaller(tiles->lanes > 1 ? tiles->lanes : 1, tiles->launched);
-    const struct tile each =
-        tile_of(tile, (struct scratch){tiles->workspace, 0}, tiles->relaxation, &rates, use);
+    const struct tile each = tile_of(untiled, tile, (struct scratch){tiles->workspace, 0},
+                                     tiles->relaxation, &rates, use);
     double again = larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
     add_tiles(&sums, &each, tiles->count, again, lanes, &rates);
     sums.kernels += (tiles->launched - tiles->count) * each.kernels;
