@@ -47,6 +47,7 @@ no_larger()
     done
 }
 
+# bats test_tags=quick
 @test "a VAE decoder in a caching framework runs on as little memory as without the library" {
     no_larger sd15-vae-512
 }
