@@ -86,17 +86,6 @@ static int64_t largest_of(const struct cs_plan *plan, unsigned skipped)
     return largest;
 }
 
-double cs_search_size(const struct cs_problem *problem)
-{
-    double size = 0;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        int64_t bytes;
-        size +=
-            cs_problem_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK ? (double)bytes : 1e19;
-    }
-    return size;
-}
-
 static double seconds_of(const struct cs_search *search)
 {
     return cs_cost_of(&search->plan, search->question->profile).most;

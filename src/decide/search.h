@@ -59,8 +59,4 @@ CS_MUST_CHECK enum cs_status cs_search_probe(struct cs_search *search, struct cs
 CS_MUST_CHECK enum cs_status cs_search_axes(struct cs_search *search, struct cs_mode mode,
                                             int64_t tiles);
 
-/* Bytes of all operands of a problem. Workspaces are predicted to be linear in them. Larger than
- * every limit if they exceed 64 bits. */
-double cs_search_size(const struct cs_problem *problem);
-
 #endif

@@ -123,7 +123,7 @@ EOF
             for direction in fwd dgrad; do
                 expect_predicted 0 --csv "$ROOT/tests/data/dilated_layers.csv" --device "$gpu" --layout $layout --dir $direction \
                     --workspace 64MiB --policy fit --format csv
-                python3 - $layout $direction $gpu <<'END'
+                python3 - $layout $direction "$gpu" <<'END'
 import csv, sys
 layers = [l for l in csv.DictReader(open("predict.out")) if int(l["workspace_bytes"] or 0) > 64 << 20]
 left = [l["model"] + " " + l["layer"] for l in layers if int(l["tiled_workspace_bytes"]) > 64 << 20]

@@ -102,8 +102,7 @@ static void untiled_run_gets_its_reason(void)
                  "Nothing was tiled, because no tiling fits 1 MiB. Try a larger --workspace.");
     struct cs_summary_head head = plain;
     head.workspace = -1;
-    check_advice(account, &head,
-                 "Nothing was tiled. Main reason: no tiling fits the limit.");
+    check_advice(account, &head, "Nothing was tiled. Main reason: no tiling fits the limit.");
     head.workspace = 0;
     check_advice(account, &head,
                  "Nothing was tiled, because no tiling fits 0 B. Try a larger --workspace.");
