@@ -12,7 +12,9 @@ static const double MIB = 1 << 20;
 static const double LEAST_SECONDS = 0.1 / (1 << 20);
 
 enum {
-    NEARLY = 16 /* a raised limit is above the least scratch by this part of it */
+    NEARLY = 16, /* a raised limit is above the least scratch by this part of it */
+    SLOW = 2,    /* times the untiled call */
+    HALVINGS = 3 /* of a limit under which all tilings found are slow */
 };
 
 /* A decision under way. */
@@ -255,6 +257,18 @@ static enum cs_status list_least(struct deciding *deciding, int64_t most)
     return status;
 }
 
+/* True if, without a referee, a limit that the user wrote leaves no tiling that takes less than
+ * SLOW times the untiled call. */
+static bool is_slow(const struct deciding *deciding)
+{
+    const struct cs_shortlist *list = &deciding->search.list;
+    bool slow =
+        deciding->limits.workspace >= 0 && !deciding->referee && !deciding->huge && list->count > 1;
+    for (int i = 1; i < list->count; i++)
+        slow = slow && list->candidate[i].seconds > SLOW * list->candidate[0].seconds;
+    return slow;
+}
+
 static enum cs_status list_all(struct deciding *deciding)
 {
     const struct cs_limits *limits = &deciding->limits;
@@ -265,7 +279,13 @@ static enum cs_status list_all(struct deciding *deciding)
         begin(deciding);
         return cs_search_axes(&deciding->search, mode, deciding->tiles);
     }
-    enum cs_status status = list_under(deciding, limit_of(deciding));
+    const int64_t limit = limit_of(deciding);
+    enum cs_status status = list_under(deciding, limit);
+    /* The first guesses close to the limit can be too large, and their answers mislead the later
+     * ones. A search under a smaller limit starts anew. */
+    for (int i = 1; i <= HALVINGS && status == CS_OK && is_slow(deciding); i++)
+        status = list_under(deciding, limit >> i);
+    deciding->question.limit = limit;
     int64_t most = most_raised(deciding);
     return status == CS_OK && most > 0 ? list_least(deciding, most) : status;
 }

@@ -150,6 +150,13 @@ END
     expect_equal "the same for every limit below" "$(column tiled_workspace_bytes)" "$least"
 }
 
+# Winograd's workspace does not shrink with the first guesses.
+@test "a limit that the first guesses do not keep: no tiles of many times the time" {
+    need_cudnn
+    expect_predicted 0 --input 1x128x512x512 --filter 128x128x3x3 --pad 1 --dtype f32 --device a100 --workspace 64MiB --format json
+    python3 -c 'import json; l = json.load(open("predict.out"))["layers"][0]; assert 1 < l["tiles"] < 100 and l["time_ratio"] < 2, l'
+}
+
 # bats test_tags=quick
 @test "a sweep: each limit as predicted alone, up to the first that needs no tiles" {
     expect_predicted 0 "${SPIKE[@]}" --sweep --format csv
