@@ -18,7 +18,7 @@
 #ifndef CS_CONFIG_CONFIG_H
 #define CS_CONFIG_CONFIG_H
 
-#include "decide/refusal.h"
+#include "decide/untileable.h"
 #include "decide/rule.h"
 #include <stdbool.h>
 #include <stddef.h>

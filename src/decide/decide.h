@@ -30,7 +30,7 @@ struct cs_decision {
     struct cs_peak_level level; /* by which it was made; set by cs_decide_by_rules */
     bool raised;    /* `scratch` is above a written workspace, because no tiling needs less */
     int elsewhere;  /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
-                       not queried; set by the flow */
+                       not queried; set by cs_decide_refuses */
     int rule;       /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
     bool exemplary; /* the decision also applies to the same engine with other knobs, if the vendor
                        confirms it (decide/example.h); set by cs_decide_by_rules */

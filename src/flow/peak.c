@@ -52,11 +52,9 @@ void cs_peak_begin(struct cs_peak *peak, uint64_t context, int64_t record)
 
 int64_t cs_peak_record(struct cs_peak *peak, uint64_t context)
 {
-    int64_t record = 0;
     cs_lock(&peak->lock);
-    for (int i = 0; i < CS_PEAK_DEVICES && peak->device[i]; i++)
-        if (peak->device[i]->context == context)
-            record = peak->device[i]->pass.record;
+    const struct cs_pass *pass = pass_of(peak, context);
+    int64_t record = pass ? pass->record : 0;
     cs_unlock(&peak->lock);
     return record;
 }

@@ -10,7 +10,7 @@
 #include "cudnn/standalone/engine_list.h"
 #include "decide/by_rules.h"
 #include "decide/decide.h"
-#include "decide/refusal.h"
+#include "decide/untileable.h"
 
 /* The inputs of predictions other than the problem. */
 struct cs_predictor {

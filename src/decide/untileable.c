@@ -1,5 +1,5 @@
 /* Refuses plans that are untiled, or whose limit was raised. */
-#include "decide/refusal.h"
+#include "decide/untileable.h"
 
 enum {
     MOST_RIVALS = 4 /* engines that are decided on instead of one that no tiling fits */

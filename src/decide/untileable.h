@@ -1,7 +1,7 @@
 /* Option `untileable`: whether the application should take another plan, because no tiling makes
  * this one small enough. Pure except for the vendor's queries. */
-#ifndef CS_DECIDE_REFUSAL_H
-#define CS_DECIDE_REFUSAL_H
+#ifndef CS_DECIDE_UNTILEABLE_H
+#define CS_DECIDE_UNTILEABLE_H
 
 #include "decide/decide.h"
 
