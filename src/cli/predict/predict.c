@@ -299,11 +299,12 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
     struct cs_predict_fit fit;
     char error[ERROR_BYTES];
     warn_of(predictor.settings.policy);
+    const bool of_the_run = is_of_the_run(results);
     for (size_t i = 0; i < results->layers->count; i++) {
         problem[i] = &results->layers->layer[i].problem;
         program[i] = program_of(results->layers, i);
         recorded[i] = results->layers->layer[i].recorded;
-        if (!is_of_the_run(results))
+        if (!of_the_run)
             recorded[i].engine = -1;
     }
     predictor.program = program;
