@@ -123,7 +123,7 @@ def stats() -> dict[str, Any]:
         size = length + (1 << 14)
     if length == 0:
         totals = dict.fromkeys(("calls", "tiled", "fallback", "failed", "launches", "extra_launches", "lanes", "required_max",
-                                "reported_max", "required_sum", "reported_sum", "host_ns"), 0)
+                                "reported_max", "possible_max", "required_sum", "reported_sum", "possible_sum", "host_ns"), 0)
         return {"schema": "convshim summary", "version": 1, "totals": {**totals, "not_tiled": []}, "sites": [], "order": []}
     summary: dict[str, Any] = json.loads(text.value)
     return summary

@@ -35,7 +35,7 @@ static void make_key(const struct cs_site_facts *facts, struct key *key)
                             tiling->step[1],
                             facts->tiles,
                             facts->required,
-                            facts->reported,
+                            facts->possible,
                             tiling->lanes > 1 ? tiling->lanes : 1,
                             tiling->relaxation,
                             facts->rule,
@@ -173,7 +173,7 @@ static int add(struct cs_account *account, const struct cs_site_facts *facts, ui
 {
     int index = atomic_load_explicit(&account->sites, memory_order_relaxed);
     struct cs_site measures = {.required = facts->required,
-                               .saved = facts->required - facts->reported};
+                               .saved = facts->required - facts->possible};
     strncat(measures.name, name, sizeof measures.name - 1);
     if (index < CS_MAX_SITES) {
         settle(account, index, &measures, facts, hash);
@@ -209,7 +209,7 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
     struct key key;
     make_key(facts, &key);
     struct cs_site_ref site = {
-        .hash = hash_of(&key), .required = facts->required, .reported = facts->reported};
+        .hash = hash_of(&key), .required = facts->required, .possible = facts->possible};
     cs_lock(&account->lock);
     int index = find(account, &key, site.hash);
     if (index < 0)
@@ -295,14 +295,16 @@ static int64_t number_of_call(struct cs_account *account)
     return atomic_fetch_add_explicit(&account->calls, 1, memory_order_release) + 1;
 }
 
-/* One execution with any outcome. `reported` is the workspace it had to run with. */
+/* One execution with any outcome. `reported` is the workspace it had to run with, `possible` that
+ * of a decision that is only reported. */
 static int64_t count_call(struct cs_account *account, const struct cs_site_ref *site,
-                          int64_t reported)
+                          int64_t reported, int64_t possible)
 {
     if (!site || site->place == 0)
         return number_of_call(account);
     raise_to(&account->required_max, site->required);
     raise_to(&account->reported_max, reported);
+    raise_to(&account->possible_max, possible);
     int64_t number = number_of_call(account);
     count(account, site, CS_COUNT_CALLS, 1);
     note_order(account, site, number);
@@ -312,11 +314,10 @@ static int64_t count_call(struct cs_account *account, const struct cs_site_ref *
 int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
                           enum cs_reason reason)
 {
-    int64_t reported = 0;
-    if (site)
-        reported = reason == CS_REASON_REPORT_ONLY ? site->reported : site->required;
+    int64_t required = site ? site->required : 0;
     add_to(&account->passed[reason], 1);
-    return count_call(account, site, reported);
+    return count_call(account, site, required,
+                      site && reason == CS_REASON_REPORT_ONLY ? site->possible : required);
 }
 
 int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
@@ -327,21 +328,21 @@ int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *s
     add_to(&account->launches, launches);
     count(account, site, CS_COUNT_TILED, 1);
     count(account, site, CS_COUNT_LAUNCHES, launches);
-    return count_call(account, site, site->reported);
+    return count_call(account, site, site->possible, site->possible);
 }
 
 int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->fallbacks, 1);
     count(account, site, CS_COUNT_FALLBACKS, 1);
-    return count_call(account, site, site->reported);
+    return count_call(account, site, site->possible, site->possible);
 }
 
 int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->failed, 1);
     count(account, site, CS_COUNT_FAILED, 1);
-    return count_call(account, site, site->reported);
+    return count_call(account, site, site->possible, site->possible);
 }
 
 void cs_account_refused(struct cs_account *account)
@@ -354,6 +355,7 @@ void cs_account_reset(struct cs_account *account)
     account->calls = account->tiled_calls = account->fallbacks = account->failed = 0;
     account->refused = 0;
     account->launches = account->lanes = account->required_max = account->reported_max = 0;
+    account->possible_max = 0;
     for (int i = 0; i < CS_REASONS; i++)
         account->passed[i] = 0;
     for (int i = account->sites - 1; i >= 0; i--)

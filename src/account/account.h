@@ -22,8 +22,8 @@ struct cs_site_facts {
     struct cs_tiling tiling; /* chosen or, with CS_REASON_REPORT_ONLY, possible */
     int64_t tiles;
     int64_t required; /* bytes without convshim */
-    int64_t reported; /* bytes with convshim; with CS_REASON_REPORT_ONLY the possible size; =
-                         required if not tiled */
+    int64_t possible; /* bytes with convshim, with CS_REASON_REPORT_ONLY as if the decision were
+                         applied; = required if not tiled */
     int64_t asked;    /* vendor plans built for the decision */
     struct cs_choices choices; /* the candidates of the decision; not part of a site's identity */
     int64_t limit; /* the workspace limit in bytes; this and the following are not part of a site's
@@ -40,7 +40,7 @@ struct cs_site_ref {
     uint64_t hash;   /* of all facts */
     uint32_t place;  /* 1 + the index of the site; CS_MAX_SITES + 1: folded from the start */
     uint32_t tenant; /* of the site; if the site has another tenant now, this one was folded */
-    int64_t required, reported;
+    int64_t required, possible;
 };
 
 /* The low 44 bits are the count, the bits above the site's tenant. A count by an outdated reference
@@ -66,6 +66,12 @@ struct cs_site {
     char name[CS_SITE_NAME];
 };
 
+/* The workspace that is reported to the program. */
+static inline int64_t cs_site_reported(const struct cs_site_facts *facts)
+{
+    return facts->reason == CS_REASON_REPORT_ONLY ? facts->required : facts->possible;
+}
+
 struct cs_account {
     _Atomic int64_t calls;       /* convolution executions seen */
     _Atomic int64_t tiled_calls; /* run as tiles */
@@ -77,11 +83,12 @@ struct cs_account {
     _Atomic int64_t lanes;    /* the largest number of lanes of a call */
     _Atomic int64_t passed[CS_REASONS];
 
-    /* The largest facts.required and facts.reported of the sites that were executed or found no
-     * room. For a call that is passed on, the reported size is the required one, except with
-     * CS_REASON_REPORT_ONLY. */
+    /* The largest facts.required, cs_site_reported and facts.possible of the sites that were
+     * executed or found no room. For a call that is passed on they are equal, except the possible
+     * size with CS_REASON_REPORT_ONLY. */
     _Atomic int64_t required_max;
     _Atomic int64_t reported_max;
+    _Atomic int64_t possible_max;
 
     struct cs_lock lock; /* adding and folding sites */
     _Atomic int sites;

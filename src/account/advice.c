@@ -52,8 +52,8 @@ static int64_t largest_conversion(const struct cs_account *account)
         if (facts->problem.spatial == 2 && x->dtype != CS_F32 &&
             strcmp(cs_problem_layout(&facts->problem), "nchw") == 0 &&
             cs_problem_tensor_span(x, &input) == CS_OK && facts->required >= input &&
-            facts->reported > most)
-            most = facts->reported;
+            cs_site_reported(facts) > most)
+            most = cs_site_reported(facts);
     }
     return most;
 }

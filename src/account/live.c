@@ -158,6 +158,7 @@ static void copy_once(struct cs_live_page *page, const struct cs_account *accoun
     put(&page->launches, &account->launches);
     put(&page->required_max, &account->required_max);
     put(&page->reported_max, &account->reported_max);
+    put(&page->possible_max, &account->possible_max);
     put(&page->calls, &account->calls);
 }
 

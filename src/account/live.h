@@ -25,6 +25,7 @@ struct cs_live_page {
     _Atomic int64_t calls, tiled, fallback, failed, launches, required_max, reported_max;
     _Atomic int64_t own_held, own_peak;
     _Atomic int64_t changed_ms; /* the last count, to a tenth of a second */
+    _Atomic int64_t possible_max;
 };
 
 #define CS_LIVE_MAGIC UINT64_C(0x636f6e767368696d) /* "convshim" */

@@ -10,8 +10,8 @@ enum {
 };
 
 struct cs_site_outcome_text {
-    char reported[CS_SIZE_TEXT]; /* "" if `tiles` contains a reason */
-    char tiles[64]; /* "H x 9 on 2", "H x 9, raised", "(H x 9 possible)", or the reason */
+    char reported[CS_SIZE_TEXT]; /* "" if it is not tiled */
+    char tiles[96]; /* "H x 9 on 2", "H x 9, raised", "possible: 8 MiB, H x 9", or the reason */
 };
 
 void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outcome_text *outcome);

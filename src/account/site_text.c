@@ -79,8 +79,9 @@ void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outc
                  cs_account_reason_text(facts->reason));
         return;
     }
-    cs_log_size_text(outcome->reported, facts->reported);
-    char tiling[48] = "other engine", lanes[16] = "";
+    char tiling[48] = "other engine", lanes[16] = "", size[CS_SIZE_TEXT];
+    if (!possible)
+        cs_log_size_text(outcome->reported, cs_site_reported(facts));
     if (facts->tiling.lanes > 1)
         snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
     if (facts->tiling.axis[0] != CS_AXIS_NONE)
@@ -91,7 +92,8 @@ void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outc
                  : facts->tiling.equal_padding ? " packed ends"
                                                : "",
                  lanes);
-    snprintf(outcome->tiles, sizeof outcome->tiles, possible ? "(%s possible)" : "%s%s", tiling,
+    snprintf(outcome->tiles, sizeof outcome->tiles, "%s%s%s%s%s", possible ? "possible: " : "",
+             possible ? cs_log_size_text(size, facts->possible) : "", possible ? ", " : "", tiling,
              facts->raised ? ", raised" : "");
 }
 

@@ -123,16 +123,18 @@ static void raise_by(int64_t *sum, int64_t amount)
 
 static void put_sums(struct cs_json *json, const struct cs_account *account)
 {
-    int64_t required = 0, reported = 0, host = account->folded_host;
+    int64_t required = 0, reported = 0, possible = 0, host = account->folded_host;
     for (int i = 0; i < account->sites; i++) {
         raise_by(&host, account->site[i].host);
         if (cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
             continue;
         raise_by(&required, account->facts[i].required);
-        raise_by(&reported, account->facts[i].reported);
+        raise_by(&reported, cs_site_reported(&account->facts[i]));
+        raise_by(&possible, account->facts[i].possible);
     }
     cs_json_integer(json, "required_sum", required);
     cs_json_integer(json, "reported_sum", reported);
+    cs_json_integer(json, "possible_sum", possible);
     cs_json_integer(json, "host_ns", host);
 }
 
@@ -151,6 +153,7 @@ static void put_totals(struct cs_json *json, const struct cs_account *account)
     cs_json_integer(json, "lanes", account->lanes);
     cs_json_integer(json, "required_max", account->required_max);
     cs_json_integer(json, "reported_max", account->reported_max);
+    cs_json_integer(json, "possible_max", account->possible_max);
     put_sums(json, account);
     cs_json_close(json, '}');
 }
@@ -314,7 +317,8 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     cs_summary_json_choices(json, "candidates", &facts->choices);
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
     cs_json_integer(json, "required", facts->required);
-    cs_json_integer(json, "reported", facts->reported);
+    cs_json_integer(json, "reported", cs_site_reported(facts));
+    cs_json_integer(json, "possible", facts->possible);
     put_integer_or_null(json, "limit", facts->limit);
     cs_json_boolean(json, "limit_raised", facts->raised);
     cs_json_integer(json, "record", facts->record);

@@ -107,15 +107,25 @@ struct tables {
     int width[CELLS];
 };
 
-/* The workspace that the program still holds for a convolution. */
-static int64_t held(const struct cs_site_facts *facts)
+static int64_t reported(const struct cs_site_facts *facts)
 {
-    return facts->reason == CS_REASON_NONE ? facts->reported : facts->required;
+    return cs_site_reported(facts);
 }
 
 static int64_t saved(const struct cs_site_facts *facts)
 {
-    return facts->required - facts->reported;
+    return facts->required - cs_site_reported(facts);
+}
+
+static int64_t savable(const struct cs_site_facts *facts)
+{
+    return facts->required - facts->possible;
+}
+
+/* True if the policy only reports, and no rule tiles. */
+static bool only_reports(const struct cs_account *account)
+{
+    return account->passed[CS_REASON_REPORT_ONLY] > 0 && account->tiled_calls == 0;
 }
 
 static bool is_larger(const struct cs_site_facts *a, const struct cs_site_facts *b,
@@ -157,7 +167,8 @@ static void fill_row(struct row *row, const struct cs_account *account,
     cs_site_problem_text(&facts->problem, row->cell[SHAPE], sizeof row->cell[SHAPE]);
     snprintf(row->cell[ENGINE], CELL_BYTES, "%lld", (long long)facts->engine);
     snprintf(row->cell[REQUIRED], CELL_BYTES, "%s", cs_log_size_text(size, facts->required));
-    snprintf(row->cell[REPORTED], CELL_BYTES, "%s", cs_log_size_text(size, facts->reported));
+    snprintf(row->cell[REPORTED], CELL_BYTES, "%s",
+             cs_log_size_text(size, cs_site_reported(facts)));
     snprintf(row->cell[OUTCOME], CELL_BYTES, "%s", outcome.tiles);
     snprintf(row->cell[OPTION], CELL_BYTES, "%s", option_of(facts, head));
     snprintf(row->cell[CALLS], CELL_BYTES, "%lld",
@@ -196,8 +207,10 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
 {
     struct tables tables;
     long long others = account->folded[CS_COUNT_CALLS];
-    tables.remaining = collect(account, tables.row, REMAINING, held);
-    tables.savings = collect(account, tables.row + tables.remaining, SAVINGS, saved);
+    const bool possible = only_reports(account);
+    tables.remaining = collect(account, tables.row, REMAINING, reported);
+    tables.savings =
+        collect(account, tables.row + tables.remaining, SAVINGS, possible ? savable : saved);
     for (int c = 0; c < CELLS; c++)
         tables.width[c] = columns(title[c]);
     tables.width[SHAPE] = columns("largest workspaces now");
@@ -207,8 +220,8 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
             tables.width[c] = larger(tables.width[c], columns(tables.row[i].cell[c]));
     }
     append_table(text, "largest workspaces now", tables.row, tables.remaining, tables.width);
-    append_table(text, "largest savings", tables.row + tables.remaining, tables.savings,
-                 tables.width);
+    append_table(text, possible ? "possible savings" : "largest savings",
+                 tables.row + tables.remaining, tables.savings, tables.width);
     if (others > 0)
         append(text, "  %lld calls of other convolutions are not listed", others);
 }
@@ -221,19 +234,20 @@ static void append_result(struct cs_text *text, const struct cs_account *account
 {
     char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], launches[64] = "";
     long long calls = account->calls, tiled = account->tiled_calls;
-    long long possible = account->passed[CS_REASON_REPORT_ONLY];
     long long extra = account->launches - account->tiled_calls;
     cs_log_size_text(required, account->required_max);
-    cs_log_size_text(reported, account->reported_max);
+    cs_log_size_text(reported,
+                     only_reports(account) ? account->possible_max : account->reported_max);
     if (extra > 0)
         snprintf(launches, sizeof launches, "; %lld launch%s added", extra, extra == 1 ? "" : "es");
     if (account->required_max == 0 && account->reported_max == 0)
         append(text, "no workspace required; %lld of %lld call%s tiled%s", tiled, calls,
                plural(calls), launches);
-    else if (possible > 0)
+    else if (only_reports(account))
         append(text,
                "largest workspace %s, %s if policy fit is used; %lld of %lld call%s would be tiled",
-               required, reported, possible + tiled, calls, plural(calls));
+               required, reported, (long long)account->passed[CS_REASON_REPORT_ONLY], calls,
+               plural(calls));
     else
         append(text, "largest workspace %s without convshim, %s with; %lld of %lld call%s tiled%s",
                required, reported, tiled, calls, plural(calls), launches);
@@ -325,10 +339,11 @@ static void append_raised(struct cs_text *text, const struct cs_account *account
     int64_t most = 0, raised = 0;
     for (int i = 0; i < account->sites; i++) {
         const struct cs_site_facts *facts = &account->facts[i];
-        if (!facts->raised || cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
+        if (!facts->raised || facts->reason != CS_REASON_NONE ||
+            cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
             continue;
         raised++;
-        most = facts->reported > most ? facts->reported : most;
+        most = cs_site_reported(facts) > most ? cs_site_reported(facts) : most;
     }
     if (raised > 0)
         append(text,

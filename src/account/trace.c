@@ -241,18 +241,21 @@ static void put_scratch(struct cs_trace *trace, int64_t at, int64_t required, in
               (long long)reported, (long long)own);
 }
 
-/* The site's text as a name, and its id. */
-static void name_site(struct cs_account *account, const struct cs_site_ref *site, char name[NAME],
-                      char id[CS_SITE_ID])
+/* The site's text as a name, and its id. Returns the reported workspace. */
+static int64_t name_site(struct cs_account *account, const struct cs_site_ref *site,
+                         char name[NAME], char id[CS_SITE_ID])
 {
     struct cs_site_facts facts;
     char text[CS_PROBLEM_TEXT] = "convolution";
+    int64_t reported = site->possible;
     id[0] = '\0';
     if (cs_account_facts(account, site, &facts)) {
         cs_site_problem_text(&facts.problem, text, sizeof text);
         cs_account_problem_id(&facts.problem, id);
+        reported = cs_site_reported(&facts);
     }
     cs_json_quote(name, NAME, text);
+    return reported;
 }
 
 void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t from, int64_t to,
@@ -265,9 +268,9 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
         return;
     /* Before begin, which takes the trace's lock, because the account's lock comes first in the
      * order. */
-    name_site(account, &call.site, name, id);
+    const int64_t reported = name_site(account, &call.site, name, id);
     if (begin(trace)) {
-        put_scratch(trace, from, call.site.required, call.site.reported, own);
+        put_scratch(trace, from, call.site.required, reported, own);
         put_event(trace,
                   ",\n{\"ph\":\"X\",\"cat\":\"call\",\"name\":%s,\"pid\":%lld,\"tid\":%lld,"
                   "\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,\"args\":{\"call\":%lld,\"site\":\"%s\","
@@ -275,7 +278,7 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
                   name, (long long)getpid(), (long long)gettid(), (long long)from / 1000,
                   (long long)from % 1000, (long long)(to - from) / 1000,
                   (long long)(to - from) % 1000, (long long)call.number, id, call.outcome,
-                  (long long)call.site.required, (long long)call.site.reported);
+                  (long long)call.site.required, (long long)reported);
         put_scratch(trace, to, 0, 0, own);
     }
     end(trace);

@@ -68,7 +68,7 @@ static int64_t reportable_of(const struct cs_request *request, const struct cs_d
 /* Bytes that a call takes while it runs, as known before. */
 static int64_t footprint(const struct cs_site_facts *facts)
 {
-    int64_t sum = facts->reported, bytes;
+    int64_t sum = cs_site_reported(facts), bytes;
     for (int i = 0; i < facts->problem.tensors; i++) {
         const struct cs_tensor *tensor = &facts->problem.tensor[i];
         if (tensor->is_virtual || tensor->by_value ||
@@ -94,9 +94,10 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                     const struct cs_decision *decision, enum cs_reason reason)
 {
     /* If the scratch is the library's, callers get a smaller size than is used. */
-    int64_t used = reportable_of(request, decision, reason);
-    if ((reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY) && used < decision->scratch)
-        used = decision->scratch;
+    int64_t possible = reportable_of(request, decision, reason);
+    if ((reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY) &&
+        possible < decision->scratch)
+        possible = decision->scratch;
     struct cs_site_facts facts = {
         .problem = request->problem,
         .engine = request->engine.index,
@@ -104,7 +105,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
         .tiling = decision->tiling,
         .tiles = decision->tiles,
         .required = request->required,
-        .reported = used,
+        .possible = possible,
         .asked = decision->asked,
         .choices = decision->choices,
         .limit = decision->limit,

@@ -44,7 +44,7 @@ static void make_sites(void)
                                       .tiling = {.axis = {CS_AXIS_H}, .step = {8, 1}},
                                       .tiles = TILES,
                                       .required = i + 2,
-                                      .reported = 1};
+                                      .possible = 1};
         site[i] = cs_account_site(account, &facts, "");
     }
 }

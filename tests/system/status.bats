@@ -155,6 +155,15 @@ print(row[sys.argv[1]])' "$1"
 }
 
 # bats test_tags=quick
+@test "status of a run with policy off: required sizes are reported, and smaller ones possible" {
+    begin_soak --policy off
+    expect_equal "reported" "$(cell reported_max_bytes)" "$(cell required_max_bytes)"
+    command_of 0 status "$pid"
+    expect_line status.out ' KiB \([0-9.]+ KiB possible\) '
+    end_soak KILL
+}
+
+# bats test_tags=quick
 @test "status --watch: goes on until the process ends, and shows own scratch" {
     begin_soak --backing own
     timeout 60 "$COMMAND" status --watch "$pid" --format csv >watch.csv &

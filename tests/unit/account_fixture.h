@@ -67,7 +67,7 @@ static struct cs_site_facts facts_of(const struct cs_problem *problem, int64_t r
                                   .tiling = {.axis = {CS_AXIS_H}, .step = {57, 1}},
                                   .tiles = tiles,
                                   .required = required,
-                                  .reported = reported};
+                                  .possible = reported};
 }
 
 static struct cs_site_facts left_alone(const struct cs_problem *problem, int64_t required,

@@ -147,7 +147,7 @@ static inline void check_verdict(struct cs *cs, const struct cs_request *request
     }
     CHECK(verdict->reported <= limit || (facts.raised && request->limit == 0));
     CHECK(verdict->reported < request->required);
-    CHECK_INT(facts.reported, verdict->reported);
+    CHECK_INT(cs_site_reported(&facts), verdict->reported);
     if (rewrite->plan.tiles == 0) {
         CHECK(rewrite->fallback != NULL);
         CHECK_INT(kernels, 1);

@@ -26,6 +26,12 @@ static int64_t passed_for(const struct cs_run_summary *run, const char *id)
     return 0;
 }
 
+/* True if the policy only reports, and no rule tiles. */
+static bool only_reports(const struct cs_run_summary *run)
+{
+    return passed_for(run, "REPORT_ONLY") > 0 && run->tiled_calls == 0;
+}
+
 /* Multiplies the run's workspace limit by `times`, as the text of an option; "" if the limit is not
  * known. */
 static void larger_limit(const struct cs_run_summary *run, int64_t times, char text[CS_BYTES_TEXT])
@@ -42,7 +48,7 @@ static void advise_nothing_tiled(const struct cs_run_summary *all, char *text, s
     char more[CS_BYTES_TEXT], largest[CS_BYTES_TEXT];
     larger_limit(all, 4, more);
     cs_table_bytes_text(largest, all->required_max);
-    if (passed_for(all, "REPORT_ONLY") > 0)
+    if (only_reports(all))
         snprintf(text, size, "Policy off only reports. To tile: policy = fit.");
     else if (passed_for(all, "NO_TILING") > 0)
         snprintf(text, size, "No tiling fits the limit. Try a larger workspace%s%s.",
@@ -129,10 +135,11 @@ void cs_report_conclude(struct cs_report *report)
     *section = (struct cs_section){
         .name = "conclusion", .title = "Conclusion", .note = report->conclusion, .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
-    add_saved(&section->table, "workspace",
-              passed_for(all, "REPORT_ONLY") > 0 ? "largest workspace if policy = fit"
-                                                 : "largest workspace",
-              all->required_max, all->reported_max);
+    add_saved(&section->table, "workspace", "largest workspace", all->required_max,
+              all->reported_max);
+    if (only_reports(all))
+        add_saved(&section->table, "possible", "largest workspace if policy = fit",
+                  all->required_max, all->possible_max);
     if (all->allocated_without > 0) {
         snprintf(peak, sizeof peak, "allocated peak, by %.60s", all->framework);
         add_saved(&section->table, "allocated_peak", peak, all->allocated_without,

@@ -13,7 +13,7 @@ static const struct figure {
     {"tiled", "tiled", offsetof(struct cs_run_summary, tiled_calls), NULL},
     {"fallback", "on the fallback plan", offsetof(struct cs_run_summary, fallback), NULL},
     {"failed", "failed", offsetof(struct cs_run_summary, failed), NULL},
-    {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches), NULL},
+    {"launches", "tile launches", offsetof(struct cs_run_summary, launches), NULL},
     {"required_max", "largest workspace without convshim",
      offsetof(struct cs_run_summary, required_max), cs_table_bytes_text},
     {"reported_max", "largest workspace with convshim",

@@ -60,7 +60,7 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
         snprintf(name, sizeof name, "not_tiled.%.70s", all->passed[i].id);
         figure(table, name, title, CS_CELL_COUNT, all->passed[i].calls);
     }
-    figure(table, "launches", "launches of tiles", CS_CELL_COUNT, all->launches);
+    figure(table, "launches", "tile launches", CS_CELL_COUNT, all->launches);
     figure(table, "required_max", "largest workspace without convshim", CS_CELL_BYTES,
            all->required_max);
     figure(table, "reported_max", "largest workspace with convshim", CS_CELL_BYTES,
@@ -227,22 +227,35 @@ static const char *reason_text(const char *id)
     return id;
 }
 
+/* NULL: tiled. "policy only reports, possible: 8 MiB" */
+static const char *state_text(const struct cs_summary_site *site, char text[128])
+{
+    char size[CS_BYTES_TEXT];
+    if (!site->reason || site->possible >= site->shape.reported)
+        return site->reason ? reason_text(site->reason) : NULL;
+    snprintf(text, 128, "%.80s, possible: %s", reason_text(site->reason),
+             cs_table_bytes_text(size, site->possible));
+    return text;
+}
+
 static void add_site(struct cs_table *table, const struct cs_summary_site *site)
 {
-    const struct cs_value row[] = {{.text = site->id},
-                                   {.text = *site->name ? site->name : NULL},
-                                   {.text = site->text},
-                                   {.text = cs_report_direction(site)},
-                                   {.text = site->reason ? site->reason : "tiled",
-                                    .shown = site->reason ? reason_text(site->reason) : NULL},
-                                   {.number = site->calls},
-                                   {.number = site->tiled},
-                                   {.number = site->fallback},
-                                   {.number = site->failed},
-                                   {.number = site->launches},
-                                   {.number = site->shape.required},
-                                   {.number = site->shape.reported},
-                                   {.number = site->host_ns}};
+    char state[128];
+    const struct cs_value row[] = {
+        {.text = site->id},
+        {.text = *site->name ? site->name : NULL},
+        {.text = site->text},
+        {.text = cs_report_direction(site)},
+        {.text = site->reason ? site->reason : "tiled", .shown = state_text(site, state)},
+        {.number = site->calls},
+        {.number = site->tiled},
+        {.number = site->fallback},
+        {.number = site->failed},
+        {.number = site->launches},
+        {.number = site->shape.required},
+        {.number = site->shape.reported},
+        {.number = site->possible},
+        {.number = site->host_ns}};
     cs_table_add(table, row);
 }
 
@@ -257,9 +270,10 @@ static void add_sites(struct cs_report *report)
                                                {"tiled", NULL, CS_CELL_COUNT},
                                                {"fallback", NULL, CS_CELL_COUNT},
                                                {"failed", NULL, CS_CELL_COUNT},
-                                               {"launches", "launches", CS_CELL_COUNT},
+                                               {"launches", "tile launches", CS_CELL_COUNT},
                                                {"required", "required", CS_CELL_BYTES},
                                                {"reported", "reported", CS_CELL_BYTES},
+                                               {"possible", NULL, CS_CELL_BYTES},
                                                {"host_ns", NULL, CS_CELL_COUNT}};
     const struct cs_run_summary *all = &report->all;
     struct cs_table *table =

@@ -77,6 +77,7 @@ static void add_site(struct merger *merger, const struct cs_summary_site *site)
     }
     most(&to->shape.required, site->shape.required);
     most(&to->shape.reported, site->shape.reported);
+    most(&to->possible, site->possible);
     sum(merger, &to->calls, site->calls);
     sum(merger, &to->tiled, site->tiled);
     sum(merger, &to->fallback, site->fallback);
@@ -131,6 +132,7 @@ static void add_run(struct merger *merger, const struct cs_run_summary *run)
     most(&to->end_ms, run->end_ms);
     most(&to->required_max, run->required_max);
     most(&to->reported_max, run->reported_max);
+    most(&to->possible_max, run->possible_max);
     sum(merger, &to->runs, run->runs);
     sum(merger, &to->calls, run->calls);
     sum(merger, &to->tiled_calls, run->tiled_calls);

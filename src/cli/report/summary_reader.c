@@ -56,6 +56,13 @@ static int64_t count_of(struct reader *reader, const cJSON *object, const char *
     return whole(reader, cJSON_GetObjectItemCaseSensitive(object, name), name, 0);
 }
 
+/* The same; `fallback` if the summary is older than the member. */
+static int64_t younger_count(struct reader *reader, const cJSON *object, const char *name,
+                             int64_t fallback)
+{
+    return cJSON_HasObjectItem(object, name) ? count_of(reader, object, name) : fallback;
+}
+
 /* Copies a text. Names may have any source: control characters, which change a terminal's state,
  * become question marks. */
 static char *text_of(struct reader *reader, const cJSON *object, const char *name)
@@ -186,6 +193,7 @@ static void read_site(struct reader *reader, const cJSON *from, struct cs_summar
     read_window(reader, problem, &site->shape);
     site->shape.required = count_of(reader, from, "required");
     site->shape.reported = count_of(reader, from, "reported");
+    site->possible = younger_count(reader, from, "possible", site->shape.reported);
     site->calls = count_of(reader, from, "calls");
     site->tiled = count_of(reader, from, "tiled");
     site->fallback = count_of(reader, from, "fallback");
@@ -305,6 +313,7 @@ static void read_totals(struct reader *reader, const cJSON *root, struct cs_run_
     run->extra_launches = count_of(reader, totals, "extra_launches");
     run->required_max = count_of(reader, totals, "required_max");
     run->reported_max = count_of(reader, totals, "reported_max");
+    run->possible_max = younger_count(reader, totals, "possible_max", run->reported_max);
     run->required_sum = count_of(reader, totals, "required_sum");
     run->reported_sum = count_of(reader, totals, "reported_sum");
     run->host_ns = count_of(reader, totals, "host_ns");

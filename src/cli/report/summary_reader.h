@@ -24,6 +24,7 @@ struct cs_summary_site {
     char *id, *name, *text;       /* owned */
     char *reason;                 /* owned; NULL: tiled */
     struct cs_anatomy_site shape; /* with `required` and `reported` */
+    int64_t possible; /* `reported`, or the size with the tiling that is only reported */
     int64_t calls, tiled, fallback, failed, launches, host_ns;
     struct cs_summary_choice *choice; /* owned; from the first of the runs that has an order */
     size_t choices;
@@ -51,7 +52,7 @@ struct cs_run_summary {
     int64_t start_ms, end_ms;
     int64_t runs;                                                           /* merged: how many */
     int64_t calls, tiled_calls, fallback, failed, launches, extra_launches; /* sums */
-    int64_t required_max, reported_max;                                     /* bytes */
+    int64_t required_max, reported_max, possible_max;                       /* bytes */
     int64_t required_sum, reported_sum, own_peak, host_ns;                  /* sums */
     struct cs_summary_passed *passed;
     size_t passed_count;

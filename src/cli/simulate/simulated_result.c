@@ -216,31 +216,6 @@ static void take_report(struct cs_simulated_result *result)
         strncmp(result->planning, "cudnn ", strlen("cudnn ")) == 0 || result->launches <= 0;
 }
 
-static bool reports_only(const cJSON *summary)
-{
-    const char *policy = cJSON_GetStringValue(member(summary, "config.options.policy"));
-    return policy && strcmp(policy, "off") == 0;
-}
-
-/* The largest size that the program was reported. Policy off reports the required sizes, and its
- * summary has those that are possible. -1: not known. */
-static int64_t largest_reported(const cJSON *summary)
-{
-    int64_t largest = 0;
-    const cJSON *site;
-    if (!reports_only(summary))
-        return number(summary, "totals.reported_max");
-    cJSON_ArrayForEach(site, member(summary, "sites"))
-    {
-        const char *reason = cJSON_GetStringValue(member(site, "reason"));
-        bool unchanged = reason && strcmp(reason, "REPORT_ONLY") == 0;
-        int64_t reported = number(site, unchanged ? "required" : "reported");
-        if (number(site, "calls") > 0 && reported > largest)
-            largest = reported;
-    }
-    return largest;
-}
-
 void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
                                    const struct cs_simulated_result *without,
                                    const struct cs_simulated_result *with)
@@ -269,7 +244,7 @@ static void take_told(struct cs_simulated_result *result)
     result->failed = number(result->framework_peaks, "failed");
     result->calls = number(result->summary, "totals.calls");
     result->tiled = number(result->summary, "totals.tiled");
-    result->reported = largest_reported(result->summary);
+    result->reported = number(result->summary, "totals.reported_max");
     result->extra_launches = number(result->summary, "totals.extra_launches");
 }
 

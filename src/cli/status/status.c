@@ -48,6 +48,7 @@ static const struct cs_column columns[] = {
     {"failed", "failed", CS_CELL_COUNT},
     {"required_max_bytes", "required", CS_CELL_BYTES},
     {"reported_max_bytes", "reported", CS_CELL_BYTES},
+    {"possible_max_bytes", NULL, CS_CELL_BYTES},
     {"limit_bytes", "limit", CS_CELL_BYTES},
     {"own_bytes", "own scratch", CS_CELL_BYTES},
     {"own_peak_bytes", "own peak", CS_CELL_BYTES},
@@ -81,9 +82,22 @@ static int64_t seconds_since(int64_t then)
     return seconds > 0 ? seconds : 0;
 }
 
+/* "512.3 MiB (148.3 MiB possible)" if the policy only reports. NULL: the size alone. */
+static const char *reported_text(char text[64], const struct cs_live_page *page)
+{
+    char reported[CS_BYTES_TEXT], possible[CS_BYTES_TEXT];
+    if (strcmp(page->policy, "off") != 0 || page->tiled > 0 ||
+        page->possible_max >= page->reported_max)
+        return NULL;
+    snprintf(text, 64, "%s (%s possible)", cs_table_bytes_text(reported, page->reported_max),
+             cs_table_bytes_text(possible, page->possible_max));
+    return text;
+}
+
 static void add_row(struct cs_table *table, const struct cs_live_page *page)
 {
-    char running[CS_BYTES_TEXT], idle[CS_BYTES_TEXT], name[160];
+    char running[CS_BYTES_TEXT], idle[CS_BYTES_TEXT], name[160], reported[64];
+    const char *shown = reported_text(reported, page);
     int64_t age = seconds_since(page->start_ms), pause = seconds_since(page->changed_ms);
     snprintf(name, sizeof name, "%s%s%s", page->program, *page->script ? " " : "", page->script);
     cs_table_add(table,
@@ -95,7 +109,8 @@ static void add_row(struct cs_table *table, const struct cs_live_page *page)
                                            {.number = page->fallback},
                                            {.number = page->failed},
                                            {.number = page->required_max},
-                                           {.number = page->reported_max},
+                                           {.number = page->reported_max, .shown = shown},
+                                           {.number = page->possible_max},
                                            {.number = page->workspace},
                                            {.number = page->own_held},
                                            {.number = page->own_peak},
@@ -112,8 +127,11 @@ static void explain(int64_t pid)
     static struct cs_process_files files;
     char run[32];
     if (!cs_process_files(pid, &files))
-        cs_cli_complain("%lld: %s", (long long)pid,
-                        errno == ESRCH ? "no such process" : strerror(errno));
+        cs_cli_complain(errno == ESRCH
+                            ? "%lld: no such process"
+                            : "%lld: This process belongs to another user or is protected. Run "
+                              "convshim status as its user.",
+                        (long long)pid);
     else if (*files.library)
         cs_cli_complain("%lld (%s) has loaded convshim, but has run no convolution yet%s",
                         (long long)pid, files.program,

@@ -42,7 +42,7 @@ static void put_point(const char *title, const struct cs_tune_point *point, FILE
         fprintf(out, "# %-26s does not run\n", title);
         return;
     }
-    fprintf(out, "# %-26s %12s %12s %14s %9" PRId64 " %12s\n", title,
+    fprintf(out, "# %-26s %12s %12s %14s %14" PRId64 " %12s\n", title,
             cs_table_bytes_text(peak, point->peak), cs_table_bytes_text(reserved, point->reserved),
             tiled, point->extra_launches, cs_table_time_text(time, point->nanoseconds));
 }
@@ -60,8 +60,9 @@ static void put_date(FILE *out)
 static void put_points(const struct cs_tune *tune, FILE *out)
 {
     char level[CS_BYTES_TEXT];
-    fprintf(out, "#\n# %-26s %12s %12s %14s %9s %12s\n", "", tune->allocated ? "allocated" : "peak",
-            "device peak", "tiled calls", "launches", "simulated");
+    fprintf(out, "#\n# %-26s %12s %12s %14s %14s %12s\n", "",
+            tune->allocated ? "allocated" : "peak", "device peak", "tiled calls", "extra launches",
+            "simulated");
     put_point("untiled", &tune->untiled, out);
     put_point("defaults, without a file", &tune->defaults, out);
     put_point("these rules", &tune->tuned, out);

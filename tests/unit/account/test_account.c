@@ -46,7 +46,7 @@ static void site_is_found_by_all_its_facts(void)
     variants[2].tiling.axis[0] = CS_AXIS_W;
     variants[3].tiles = 3;
     variants[4].required = 101;
-    variants[5].reported = 51;
+    variants[5].possible = 51;
     variants[6].problem.pre[1] = 0;
     variants[7].problem.tensor[CS_Y].alignment = 32;
     variants[8].tiling.axis[1] = CS_AXIS_W;
@@ -127,10 +127,11 @@ static void launched_calls_alone_count_for_the_largest(void)
     run(account, &facts, 1);
     CHECK_INT(account->required_max, 300);
     facts.reason = CS_REASON_REPORT_ONLY;
-    facts.required = 400, facts.reported = 60;
+    facts.required = 400, facts.possible = 60;
     run(account, &facts, 1);
     CHECK_INT(account->required_max, 400);
-    CHECK_INT(account->reported_max, 60);
+    CHECK_INT(account->reported_max, 400);
+    CHECK_INT(account->possible_max, 60);
     free(account);
 }
 
@@ -305,6 +306,23 @@ static void the_summary_of_a_report(void)
     off.config = "/etc/convshim.ini";
     summarise(account, &off);
     check_golden("summary_report.txt");
+    free(account);
+}
+
+/* Policy off with rules, as `convshim tune` writes them. */
+static void rules_that_tile_make_the_summary_one_of_sizes_that_were_reported(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 8, 8, 16, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 900 * mib, 50 * mib, 2);
+    run(account, &facts, 1);
+    facts.reason = CS_REASON_REPORT_ONLY;
+    facts.required = 400 * mib;
+    run(account, &facts, 1);
+    summarise(account, &head);
+    CHECK(strstr(text, "largest workspace 900 MiB without convshim, 400 MiB with; 1 of 2 calls "
+                       "tiled; 1 launch added\n"));
+    CHECK(strstr(text, " 400 MiB   400 MiB  possible: 50 MiB, H x 2"));
     free(account);
 }
 
@@ -584,7 +602,7 @@ static void the_summary_of_a_large_program(void)
     struct cs_site_facts facts = facts_of(&problem, 0, 0, 1024);
     for (int64_t i = 0; i < CS_MAX_SITES + 7; i++) {
         facts.required = (1023 * 10 + i) * mib / 10;
-        facts.reported = 63 * mib;
+        facts.possible = 63 * mib;
         facts.engine = i;
         facts.problem.stride[i % 3] = 1 + i % 2;
         run(account, &facts, 1);
@@ -678,6 +696,7 @@ int main(void)
     TEST(reasons_have_their_texts);
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);
+    TEST(rules_that_tile_make_the_summary_one_of_sizes_that_were_reported);
     TEST(bypassing_libraries_are_named);
     TEST(advice_is_given_for_each_weak_point);
     TEST(good_run_gets_the_command_that_compares);

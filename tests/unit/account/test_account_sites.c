@@ -105,7 +105,7 @@ static void full_table_folds_further_sites(void)
     for (int i = 0; i < CS_MAX_SITES; i++) {
         facts.engine = i;
         facts.required = 1000 + i; /* the first one is the smallest */
-        facts.reported = 500 + i;
+        facts.possible = 500 + i;
         site = site_of(account, &facts);
     }
     CHECK_INT(site.place, CS_MAX_SITES);
@@ -122,7 +122,7 @@ static void full_table_folds_further_sites(void)
 
     facts.engine = -1;
     facts.required = 700;
-    facts.reported = 300; /* less is saved than by all others */
+    facts.possible = 300; /* less is saved than by all others */
     small = site_of(account, &facts);
     CHECK_INT(small.place, CS_MAX_SITES + 1);
     CHECK_INT(account->folds, 1);
@@ -140,7 +140,7 @@ static void full_table_folds_further_sites(void)
 
     facts.engine = -2;
     facts.required = 1200;
-    facts.reported = 699; /* more than the first one: takes its place */
+    facts.possible = 699; /* more than the first one: takes its place */
     struct cs_site_ref taken = site_of(account, &facts);
     CHECK_INT(taken.place, 1);
     CHECK_INT(taken.tenant, 1);
@@ -168,9 +168,10 @@ static void no_site(void)
     CHECK_INT(account->folded[CS_COUNT_CALLS], 0);
     CHECK_INT(account->required_max, 0);
     CHECK_INT(cs_account_passed(account, &site, CS_REASON_REPORT_ONLY), 2);
-    CHECK_INT(account->reported_max, 500);
-    CHECK_INT(cs_account_passed(account, &site, CS_REASON_SMALL), 3);
     CHECK_INT(account->reported_max, 1000);
+    CHECK_INT(account->possible_max, 500);
+    CHECK_INT(cs_account_passed(account, &site, CS_REASON_SMALL), 3);
+    CHECK_INT(account->possible_max, 1000);
     CHECK_INT(cs_account_order(account, 1), -1);
     CHECK_INT(cs_account_order(account, 2), 0);
     CHECK_INT(account->site[0].first & 0xffff, 2);
@@ -411,7 +412,7 @@ static void texts_of_outcomes(void)
         {CS_REASON_NONE, 2, 0, 1, 1, CS_AXIS_H, "50 B reported, H x 2 packed ends on 2, raised"},
         {CS_REASON_NONE, 3, 1, 1, 0, CS_AXIS_W, "50 B reported, W x 2 packed on 3"},
         {CS_REASON_NONE, 0, 0, 0, 1, CS_AXIS_NONE, "50 B reported, other engine, raised"},
-        {CS_REASON_REPORT_ONLY, 2, 0, 0, 0, CS_AXIS_H, "50 B reported, (H x 2 on 2 possible)"},
+        {CS_REASON_REPORT_ONLY, 2, 0, 0, 0, CS_AXIS_H, "possible: 50 B, H x 2 on 2"},
         {CS_REASON_NO_GAIN, 2, 0, 0, 1, CS_AXIS_H, "policy finds no tiling worthwhile"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

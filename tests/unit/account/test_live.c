@@ -252,7 +252,7 @@ static struct {
 
 static void count_all(void)
 {
-    static const struct cs_site_ref site = {.place = 1, .required = 900, .reported = 700};
+    static const struct cs_site_ref site = {.place = 1, .required = 900, .possible = 700};
     cs_account_passed(stalled.account, NULL, CS_REASON_SMALL);
     cs_account_tiled(stalled.account, &site, 3, 2);
     cs_account_fallback(stalled.account, &site);

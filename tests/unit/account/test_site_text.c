@@ -85,15 +85,15 @@ static void outcomes(void)
         {{.tiling = {.lanes = 2}, .tiles = 1}, "other engine", true},
         {{.tiling = {.axis = {CS_AXIS_H}}, .tiles = 9, .raised = true}, "H x 9, raised", true},
         {{.tiling = {.axis = {CS_AXIS_H}}, .tiles = 9, .reason = CS_REASON_REPORT_ONLY},
-         "(H x 9 possible)",
-         true},
+         "possible: 3 MiB, H x 9",
+         false},
         {{.tiling = {.axis = {CS_AXIS_H}}, .tiles = 9, .reason = CS_REASON_SMALL}, NULL, false},
         {{.tiles = 1, .reason = CS_REASON_NO_TILING, .raised = true}, NULL, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cs_site_outcome_text outcome;
         struct cs_site_facts facts = rows[i].facts;
-        facts.reported = 3 * mib;
+        facts.possible = 3 * mib;
         memset(&outcome, '#', sizeof outcome);
         cs_site_outcome_text(&facts, &outcome);
         CHECK_STR(outcome.tiles,

@@ -260,8 +260,8 @@ static void ini_file_of_tune_lists_the_result_of_each_way(void)
         .tuned = {.ran = true, .fits = true, .peak = 5 << 20}};
     output_of(write_tuned, (const char *const[]){"tune", NULL});
     SAYS(", by 5 runs on a simulated GPU.\n", "simulated, sizes by cudnn 9.15.0\n",
-         "# untiled                           8 MiB        9 MiB         0 of 4         0 ",
-         "\n# defaults, without a file          4 MiB          0 B         3 of 4         7 ",
+         "# untiled                           8 MiB        9 MiB         0 of 4              0 ",
+         "\n# defaults, without a file          4 MiB          0 B         3 of 4              7 ",
          "\n# these rules                       5 MiB ",
          "# tensors alone                     3 MiB\n",
          "# With these rules the program runs in 1024 MiB without a failed allocation. With the "

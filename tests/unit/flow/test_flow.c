@@ -498,7 +498,7 @@ static void report_only_policy_rewrites_no_plan(void)
     struct cs_site_facts facts;
     CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
     CHECK(facts.tiles > 1);
-    CHECK(facts.reported <= LIMIT);
+    CHECK(facts.possible <= LIMIT);
     CHECK_INT(facts.required, request.required);
     free(cs);
 }
@@ -525,8 +525,8 @@ static void off_reports_the_sizes_of_fit_after_calls(void)
     }
     CHECK_INT(facts[0].reason, CS_REASON_NONE);
     CHECK_INT(facts[1].reason, CS_REASON_REPORT_ONLY);
-    CHECK_INT(facts[1].reported, facts[0].reported);
-    CHECK(facts[1].reported < facts[1].required);
+    CHECK_INT(facts[1].possible, facts[0].possible);
+    CHECK(facts[1].possible < facts[1].required);
     free(each[0]);
     free(each[1]);
 }
