@@ -39,7 +39,8 @@ static void say_rules(const struct cs_tune *tune, FILE *out)
     char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], c[CS_BYTES_TEXT];
     const struct cs_tune_point *from = &tune->untiled, *to = &tune->tuned,
                                *defaults = &tune->defaults;
-    fprintf(out, "convshim: tune: %zu rules, %d runs.\n", cs_exposures_rules(&tune->exposures),
+    const size_t rules = cs_exposures_rules(&tune->exposures);
+    fprintf(out, "convshim: tune: %zu rule%s, %d runs.\n", rules, rules == 1 ? "" : "s",
             tune->runs);
     fprintf(out,
             "convshim: tune: Peak (%s): %s untiled, %s with these rules, %s with the defaults.\n",

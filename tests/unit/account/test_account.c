@@ -309,23 +309,6 @@ static void the_summary_of_a_report(void)
     free(account);
 }
 
-/* Policy off with rules, as `convshim tune` writes them. */
-static void rules_that_tile_make_the_summary_one_of_sizes_that_were_reported(void)
-{
-    struct cs_account *account = new_account();
-    struct cs_problem problem = problem_of(2, 8, 8, 16, CS_F16);
-    struct cs_site_facts facts = facts_of(&problem, 900 * mib, 50 * mib, 2);
-    run(account, &facts, 1);
-    facts.reason = CS_REASON_REPORT_ONLY;
-    facts.required = 400 * mib;
-    run(account, &facts, 1);
-    summarise(account, &head);
-    CHECK(strstr(text, "largest workspace 900 MiB without convshim, 400 MiB with; 1 of 2 calls "
-                       "tiled; 1 launch added\n"));
-    CHECK(strstr(text, " 400 MiB   400 MiB  possible: 50 MiB, H x 2"));
-    free(account);
-}
-
 static void bypassing_libraries_are_named(void)
 {
     static const char rest[] =
@@ -696,7 +679,6 @@ int main(void)
     TEST(reasons_have_their_texts);
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);
-    TEST(rules_that_tile_make_the_summary_one_of_sizes_that_were_reported);
     TEST(bypassing_libraries_are_named);
     TEST(advice_is_given_for_each_weak_point);
     TEST(good_run_gets_the_command_that_compares);

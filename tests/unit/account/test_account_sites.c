@@ -480,6 +480,26 @@ static void rules_are_counted_by_calls(void)
     free(account);
 }
 
+/* Policy off with rules, as `convshim tune` writes them. */
+static void rules_that_tile_make_the_summary_one_of_sizes_that_were_reported(void)
+{
+    static const struct cs_summary_head head = {
+        .policy = "off", .config = "", .version = "", .vendor = "", .bypass = ""};
+    static char text[10000];
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 8, 8, 16, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, INT64_C(900) << 20, 50 << 20, 2);
+    run(account, &facts, 1);
+    facts.reason = CS_REASON_REPORT_ONLY;
+    facts.required = 400 << 20;
+    run(account, &facts, 1);
+    cs_summary_text(account, &head, text, sizeof text);
+    CHECK(strstr(text, "largest workspace 900 MiB without convshim, 400 MiB with; 1 of 2 calls "
+                       "tiled; 1 launch added\n"));
+    CHECK(strstr(text, " 400 MiB   400 MiB  possible: 50 MiB, H x 2"));
+    free(account);
+}
+
 int main(void)
 {
     TEST(problem_ids_are_stable_between_builds);
@@ -494,5 +514,6 @@ int main(void)
     TEST(texts_of_outcomes);
     TEST(the_settings_of_a_summary);
     TEST(rules_are_counted_by_calls);
+    TEST(rules_that_tile_make_the_summary_one_of_sizes_that_were_reported);
     return REPORT();
 }
