@@ -297,8 +297,8 @@ static void tune_writes_no_file_without_effect(void)
         enum cs_tune_outcome outcome;
         const char *said;
     } cases[] = {
-        {0, 500, 600, 600, 0, 0, FITS, CS_TUNE_RULES, "1 rules"},
-        {0, 500, 600, 605, 0, 0, FITS, CS_TUNE_RULES, "1 rules"},
+        {0, 500, 600, 600, 0, 0, FITS, CS_TUNE_RULES, "1 rule, "},
+        {0, 500, 600, 605, 0, 0, FITS, CS_TUNE_RULES, "1 rule, "},
         {0, 500, 600, 999, 0, 0, FITS, CS_TUNE_DEFAULTS, "Run the program without a file"},
         {0, 500, 600, 0, 0, 0, NEVER, CS_TUNE_DEFAULTS, "a failed run with rules"},
         {0, 500, 999, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "To accept more time: --lowest"},
@@ -306,7 +306,7 @@ static void tune_writes_no_file_without_effect(void)
         {800, 500, 600, 0, FITS, FITS, NEVER, CS_TUNE_UNTILED, "without convshim"},
         {800, 500, 600, 900, FAILS, FITS, FAILS, CS_TUNE_DEFAULTS, "Rules do not reach this size"},
         {800, 500, 600, 700, FAILS, FITS, FITS, CS_TUNE_DEFAULTS, "Rules are not faster"},
-        {800, 500, 600, 700, NEVER, FAILS, FITS, CS_TUNE_RULES, "1 rules"},
+        {800, 500, 600, 700, NEVER, FAILS, FITS, CS_TUNE_RULES, "1 rule, "},
         {800, 500, 600, 700, NEVER, FAILS, NEVER, CS_TUNE_MISSED,
          "  untiled: out of memory, short by"},
     };
