@@ -1,4 +1,4 @@
-/* Chooses the one line of advice at the end of a summary, most important first. */
+/* Chooses the one line of advice at the end of a summary, most important first, and writes it. */
 #include "account/advice.h"
 
 #include "base/log.h"
@@ -67,83 +67,112 @@ static enum cs_reason main_reason(const struct cs_account *account)
     return (enum cs_reason)most;
 }
 
-static int on_small(const struct cs_account *account, char *text, size_t size)
+static struct cs_advice on_small(const struct cs_account *account)
 {
-    char required[CS_SIZE_TEXT];
     if (account->required_max > 0)
-        return snprintf(
-            text, size,
-            "Nothing was tiled, because no convolution requires more than the limit. The largest "
-            "requires %s.",
-            cs_log_size_text(required, account->required_max));
+        return (struct cs_advice){.kind = CS_ADVICE_LARGEST_WITHIN, .bytes = account->required_max};
     if (account->folds == 0 && all_channels_last(account))
-        return snprintf(
-            text, size,
-            "Nothing was tiled, because cuDNN requires no workspace for channels-last tensors.");
-    return snprintf(text, size,
-                    "Nothing was tiled, because no convolution requires more than the limit.");
+        return (struct cs_advice){.kind = CS_ADVICE_CHANNELS_LAST};
+    return (struct cs_advice){.kind = CS_ADVICE_WITHIN};
 }
 
-/* Explains why nothing was tiled, if the user can change the reason. */
-static int on_nothing(const struct cs_account *account, const struct cs_summary_head *head,
-                      char *text, size_t size)
+/* Explains why nothing was tiled, first by reasons that the user can change. */
+static struct cs_advice on_nothing(const struct cs_account *account,
+                                   const struct cs_summary_head *head)
 {
-    char limit[CS_SIZE_TEXT];
     enum cs_reason reason = main_reason(account);
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
-        return snprintf(text, size, "Policy %s only reports. To tile: --policy fit", head->policy);
+        return (struct cs_advice){.kind = CS_ADVICE_REPORT_ONLY};
     if (account->passed[CS_REASON_NO_TILING] > 0 && head->workspace >= 0)
+        return (struct cs_advice){.kind = CS_ADVICE_NO_TILING, .bytes = head->workspace};
+    if (account->passed[CS_REASON_DEAR] > 0)
+        return (struct cs_advice){.kind = CS_ADVICE_DEAR};
+    if (account->passed[CS_REASON_PROVIDED] > 0)
+        return (struct cs_advice){.kind = CS_ADVICE_PROVIDED};
+    if (reason == CS_REASON_BELOW_PEAK)
+        return (struct cs_advice){.kind = CS_ADVICE_BELOW_PEAK};
+    if (reason == CS_REASON_SMALL)
+        return on_small(account);
+    return (struct cs_advice){.kind = CS_ADVICE_REASON, .reason = reason};
+}
+
+struct cs_advice cs_advice_of(const struct cs_account *account, const struct cs_summary_head *head)
+{
+    const int64_t tiles = most_tiles(account), conversion = largest_conversion(account);
+    if (*head->bypass)
+        return (struct cs_advice){.kind = CS_ADVICE_BYPASSED};
+    if (account->tiled_calls + account->fallbacks + account->failed == 0)
+        return on_nothing(account, head);
+    if (account->launches > account->tiled_calls && account->required_max > 0 &&
+        account->reported_max >= account->required_max)
+        return (struct cs_advice){.kind = CS_ADVICE_NO_GAIN, .bytes = account->reported_max};
+    /* Workspace grows about as the tile does. */
+    if (tiles >= MANY && head->workspace >= 0 && head->workspace < INT64_MAX / 4)
+        return (struct cs_advice){
+            .kind = CS_ADVICE_MANY_TILES, .bytes = head->workspace * 4, .tiles = tiles};
+    if (conversion >= LARGE)
+        return (struct cs_advice){.kind = CS_ADVICE_CONVERSION, .bytes = conversion};
+    return (struct cs_advice){.kind = CS_ADVICE_VERIFY};
+}
+
+int cs_advice_text(const struct cs_advice *advice, const char *policy, char *text, size_t size)
+{
+    char bytes[CS_SIZE_TEXT];
+    cs_log_size_text(bytes, advice->bytes);
+    switch (advice->kind) {
+    case CS_ADVICE_BYPASSED:
+        return snprintf(text, size,
+                        "Some calls bypass convshim. To find out why: convshim doctor -- COMMAND");
+    case CS_ADVICE_REPORT_ONLY:
+        return snprintf(text, size, "Policy %s only reports. To tile: --policy fit", policy);
+    case CS_ADVICE_NO_TILING:
         return snprintf(text, size,
                         "Nothing was tiled, because no tiling fits %s. Try a larger --workspace.",
-                        cs_log_size_text(limit, head->workspace));
-    if (account->passed[CS_REASON_DEAR] > 0)
+                        bytes);
+    case CS_ADVICE_DEAR:
         return snprintf(text, size,
                         "Nothing was tiled because it is predicted to be too slow. To tile anyway: "
                         "--workspace 64MiB, or a higher --price.");
-    if (account->passed[CS_REASON_PROVIDED] > 0)
+    case CS_ADVICE_PROVIDED:
         return snprintf(text, size,
                         "Nothing was tiled, because the program allocates its own workspaces.");
-    if (reason == CS_REASON_BELOW_PEAK)
+    case CS_ADVICE_BELOW_PEAK:
         return snprintf(text, size,
                         "Nothing was tiled, because larger convolutions made the peak. To tile "
                         "anyway: --workspace 64MiB");
-    if (reason == CS_REASON_SMALL)
-        return on_small(account, text, size);
-    return snprintf(text, size, "Nothing was tiled. Main reason: %s.",
-                    cs_account_reason_text(reason));
-}
-
-int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
-                   size_t size)
-{
-    char more[CS_SIZE_TEXT];
-    int64_t tiles = most_tiles(account);
-    text[0] = '\0';
-    if (*head->bypass)
+    case CS_ADVICE_LARGEST_WITHIN:
         return snprintf(text, size,
-                        "Some calls bypass convshim. To find out why: convshim doctor -- COMMAND");
-    if (account->tiled_calls + account->fallbacks + account->failed == 0)
-        return on_nothing(account, head, text, size);
-    if (account->launches > account->tiled_calls && account->required_max > 0 &&
-        account->reported_max >= account->required_max)
+                        "Nothing was tiled, because no convolution requires more than the limit. "
+                        "The largest requires %s.",
+                        bytes);
+    case CS_ADVICE_CHANNELS_LAST:
+        return snprintf(
+            text, size,
+            "Nothing was tiled, because cuDNN requires no workspace for channels-last tensors.");
+    case CS_ADVICE_WITHIN:
+        return snprintf(text, size,
+                        "Nothing was tiled, because no convolution requires more than the limit.");
+    case CS_ADVICE_REASON:
+        return snprintf(text, size, "Nothing was tiled. Main reason: %s.",
+                        cs_account_reason_text(advice->reason));
+    case CS_ADVICE_NO_GAIN:
         return snprintf(text, size,
                         "The added launches do not lower the largest workspace, %s. Its row shows "
                         "the reason, and the option that changes it.",
-                        cs_log_size_text(more, account->reported_max));
-    /* Workspace grows about as the tile does. */
-    if (tiles >= MANY && head->workspace >= 0 && head->workspace < INT64_MAX / 4)
+                        bytes);
+    case CS_ADVICE_MANY_TILES:
         return snprintf(text, size,
                         "One call runs as %lld tiles, which takes time. With workspace = %s it is "
                         "about %lld.",
-                        (long long)tiles, cs_log_size_text(more, head->workspace * 4),
-                        (long long)(tiles + 3) / 4);
-    const int64_t conversion = largest_conversion(account);
-    if (conversion >= LARGE)
+                        (long long)advice->tiles, bytes, (long long)(advice->tiles + 3) / 4);
+    case CS_ADVICE_CONVERSION:
         return snprintf(text, size,
                         "cuDNN uses up to %s to convert tensors to channels last. In PyTorch, "
                         "compare with memory_format=torch.channels_last.",
-                        cs_log_size_text(more, conversion));
-    /* For as long as docs/results has no measured result. */
+                        bytes);
+    case CS_ADVICE_VERIFY: /* for as long as docs/results has no measured result */
+        break;
+    }
     return snprintf(
         text, size,
         "To compare results and times with and without tiles on this GPU: convshim verify");

@@ -422,7 +422,8 @@ static void append_advice(struct cs_text *text, const struct cs_account *account
                           const struct cs_summary_head *head)
 {
     char advice[CS_ADVICE_TEXT];
-    (void)cs_advice_text(account, head, advice, sizeof advice);
+    const struct cs_advice given = cs_advice_of(account, head);
+    (void)cs_advice_text(&given, head->policy, advice, sizeof advice);
     append(text, "%-*s%s", LABEL, "advice", advice);
 }
 

@@ -196,7 +196,7 @@ END
 @test "channels last: no spike, and the explanation contains the reason" {
     expect_predicted 0 "${SPIKE[@]}" --layout nhwc --format csv
     expect_true "workspace" "$(column workspace_bytes) < 1 << 20"
-    expect_equal "reason" "$(column reason)" "needs no more than the limit"
+    expect_equal "reason" "$(column reason)" "$(reason_text SMALL)"
     expect_predicted 0 "${SPIKE[@]}"
     expect_line predict.out 'as much as a copy of input, filter and output'
     expect_line predict.out 'for the conversion to channels-last \(without it: [0-9]+ B\)'
@@ -261,7 +261,7 @@ END
     expect_predicted 0 "${SPIKE[@]}" --policy fixed --tiles 8 --format csv
     expect_equal "tiles" "$(column tiles)" 8
     expect_predicted 0 "${SPIKE[@]}" --workspace 1GiB --format csv
-    expect_equal "reason" "$(column reason)" "needs no more than the limit"
+    expect_equal "reason" "$(column reason)" "$(reason_text SMALL)"
     expect_empty predict.err
     for policy in budget measure; do
         [ ! -e "$ROOT/policies/$policy.c" ] || { predict "${SPIKE[@]}" --policy "$policy" && expect_line predict.err "policy $policy"; }
@@ -513,7 +513,7 @@ profile()
     expect_predicted 0 "${SPIKE[@]}" --config rules.ini --workspace 32MiB --format csv
     expect_true "scratch by the rule" "$(column tiled_workspace_bytes) <= 8 << 20"
     expect_predicted 0 "${SPIKE[@]}" --config rules.ini --program mine --format csv
-    expect_equal "skipped by the rule" "$(column reason)" "skipped by a rule"
+    expect_equal "skipped by the rule" "$(column reason)" "$(reason_text RULE)"
     predict_as predict "${SPIKE[@]}" --estimate --config rules.ini --format csv
     expect_true "scratch by the rule, of an estimate" "$(column tiled_workspace_bytes) <= 8 << 20"
 }

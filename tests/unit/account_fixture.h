@@ -7,9 +7,6 @@
 #include "base/checked.h"
 #include <stdlib.h>
 
-/* The advice for a run without other advice. */
-#define GOOD_RUN "To compare results and times with and without tiles on this GPU: convshim verify"
-
 static const int64_t mib = 1 << 20;
 
 static struct cs_account *new_account(void)

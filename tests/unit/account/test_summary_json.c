@@ -255,11 +255,22 @@ static void a_command_has_its_words(void)
     free(account);
 }
 
+/* The texts of reasons are those of the text summary. */
+static const char *without_reason_texts(void)
+{
+    for (int i = CS_REASON_NONE + 1; i < CS_REASONS; i++) {
+        const char *reason = cs_account_reason_text((enum cs_reason)i);
+        for (char *at; (at = strstr(text, reason)) != NULL;)
+            memmove(at, at + strlen(reason), strlen(at + strlen(reason)) + 1);
+    }
+    return text;
+}
+
 static void the_summary_of_a_decoder(void)
 {
     struct cs_account *account = rich();
     cJSON *json = summary_of(account);
-    golden_file(".", "summary_decoder.json", text);
+    golden_file(".", "summary_decoder.json", without_reason_texts());
     CHECK_STR(string(json, "schema"), "convshim summary");
     CHECK_INT(number(json, "version"), CS_SUMMARY_VERSION);
     CHECK_INT(number(json, "process.rank"), 3);

@@ -1,5 +1,6 @@
 /* `convshim predict` by the rule of thumb: each format for one convolution, a list and a sweep, the
  * accepted and refused arguments, and that all memory is freed. */
+#include "account/account.h"
 #include "cli/common/read_file.h"
 #include "golden.h"
 #include <cjson/cJSON.h>
@@ -72,14 +73,17 @@ static void formats_agree(void)
 
 static void options_of_the_library(void)
 {
-    static const struct golden_answer rows[] = {
-        {PREDICT LAYER "--workspace 1MiB --policy off", 0, "policy only reports"},
-        {PREDICT LAYER "--workspace 1MiB --threshold 1GiB", 0, "no more than the limit"},
+    const struct golden_answer rows[] = {
+        {PREDICT LAYER "--workspace 1MiB --policy off", 0,
+         cs_account_reason_text(CS_REASON_REPORT_ONLY)},
+        {PREDICT LAYER "--workspace 1MiB --threshold 1GiB", 0,
+         cs_account_reason_text(CS_REASON_SMALL)},
         {PREDICT LAYER "--workspace 1MiB --tiles 7", 0, "policy = fixed"},
-        {PREDICT LAYER "--workspace 1TiB", 0, "no more than the limit"},
+        {PREDICT LAYER "--workspace 1TiB", 0, cs_account_reason_text(CS_REASON_SMALL)},
         {PREDICT LAYER "--config one.ini --format csv", 0, ",2097152,"},
         {PREDICT LAYER "--config one.ini --workspace 3MiB --format csv", 0, ",2097152,"},
-        {PREDICT LAYER "--config named.ini --program prog", 0, "skipped by a rule"},
+        {PREDICT LAYER "--config named.ini --program prog", 0,
+         cs_account_reason_text(CS_REASON_RULE)},
         {PREDICT LAYER "--config named.ini --workspace 3MiB --format csv", 0, ",3145728,"},
         {PREDICT "--csv list.csv --layout nhwc", 0, "rule of thumb"},
         {PREDICT "--csv list.csv --dir dgrad --dtype f32 --format csv", 0, "b,odd,dgrad,"},
