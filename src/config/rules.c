@@ -308,7 +308,11 @@ void cs_rules_set(struct cs_load *load, int index, const char *name, const char 
     enum cs_rule_key key = key_of(name);
     bool faulty = load->rule_faulty[index];
     load->rule_faulty[index] = true;
-    if (key == CS_RULE_KEYS)
+    if (*name == '\0')
+        cs_diagnostics_note(
+            load, "rule %s: a value without a name, the rule is dropped; allowed: NAME = VALUE",
+            rule->name);
+    else if (key == CS_RULE_KEYS)
         cs_diagnostics_note(load, "rule %s: %s: no such key, the rule is dropped; allowed: %s",
                             rule->name, cs_diagnostics_show(shown, name), names + 2);
     else if (!parse(load, key, value, rule))

@@ -108,37 +108,37 @@ refused()
 @test "bad values: one line with place, option and allowed values, and the default is used" {
     local value
     for value in 0 -1 99999999999999999999 64parsecs '' ' ' 1.5 1.2345MiB 0x1000 12EiB 1023 '64 MiB x' $'6\x01\xff'; do
-        refused "workspace=$value" 'CONVSHIM_CONFIG:1: workspace: "*" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB'
+        refused "workspace=$value" 'CONVSHIM_CONFIG:1: workspace: "*" *auto, or 1KiB to 1TiB'
     done
 }
 
 # bats test_tags=quick
 @test "unknown options, policies and lines without a value: one line each" {
-    refused "policy=fastest" 'CONVSHIM_CONFIG:1: policy: "fastest" is not allowed, ignored; allowed: *off*'
-    refused "worksapce=1MiB" 'CONVSHIM_CONFIG:1: worksapce: no such option, ignored; did you mean workspace?'
-    refused "zzzzzzzzzzzz=1" 'CONVSHIM_CONFIG:1: zzzzzzzzzzzz: no such option, ignored; allowed: *workspace*'
-    refused "workspace" 'CONVSHIM_CONFIG:1: "workspace" is not an option, ignored; allowed: NAME = VALUE'
-    refused "tiles=0" 'CONVSHIM_CONFIG:1: tiles: "0" is not allowed, ignored; allowed: 1 to 1024'
-    refused "log=loud" 'CONVSHIM_CONFIG:1: log: "loud" is not allowed, ignored; allowed: *warn*'
-    CONVSHIM_SUMMARY=$SUMMARY refused "summary=maybe" 'CONVSHIM_CONFIG:1: summary: "maybe" is not allowed, ignored; allowed: off, text, json:PATH, text,json:PATH'
+    refused "policy=fastest" 'CONVSHIM_CONFIG:1: policy: "fastest" *off*'
+    refused "worksapce=1MiB" 'CONVSHIM_CONFIG:1: worksapce: *workspace*'
+    refused "zzzzzzzzzzzz=1" 'CONVSHIM_CONFIG:1: zzzzzzzzzzzz: *workspace*'
+    refused "workspace" 'CONVSHIM_CONFIG:1: "workspace" *NAME = VALUE'
+    refused "tiles=0" 'CONVSHIM_CONFIG:1: tiles: "0" *1 to 1024'
+    refused "log=loud" 'CONVSHIM_CONFIG:1: log: "loud" *warn*'
+    CONVSHIM_SUMMARY=$SUMMARY refused "summary=maybe" 'CONVSHIM_CONFIG:1: summary: "maybe" *off, text, json:PATH, text,json:PATH'
 }
 
 # bats test_tags=quick
 @test "a bad value among good ones: the good ones apply" {
     CONVSHIM_CONFIG="workspace=72KiB; tiles=many; policy=fit" run_program
-    expect_complaint 'CONVSHIM_CONFIG:2: tiles: "many" is not allowed, ignored; allowed: 1 to 1024'
+    expect_complaint 'CONVSHIM_CONFIG:2: tiles: "many" *1 to 1024'
     expect_limit "72 KiB"
 }
 
 # bats test_tags=quick
 @test "CONVSHIM=maybe, CONVSHIM_LOG=loud, CONVSHIM_SUMMARY=maybe: one line each" {
     CONVSHIM=maybe run_program
-    expect_complaint 'CONVSHIM: only 0 switches convshim off; allowed: 0, 1'
+    expect_complaint 'CONVSHIM: *0, 1'
     CONVSHIM_LOG=loud run_program
-    expect_complaint 'CONVSHIM_LOG: log: "loud" is not allowed, ignored; allowed: *'
+    expect_complaint 'CONVSHIM_LOG: log: "loud" *'
     CONVSHIM_SUMMARY=maybe run_program
     sed -i '/: largest workspace /,$d' shimmed.err # the text summary
-    expect_complaint 'CONVSHIM_SUMMARY: summary: "maybe" is not allowed, ignored; allowed: *'
+    expect_complaint 'CONVSHIM_SUMMARY: summary: "maybe" *'
 }
 
 # named_file: CONVSHIM_CONFIGFILE=file.ini; its content comes from standard input.
@@ -152,7 +152,7 @@ named_file()
 @test "a file's complaint names the file and the line" {
     named_file < <(printf '# comment\n\nworkspace = 72KiB\n\nploicy = fit\n')
     run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE:5: ploicy: no such option, ignored; did you mean policy?"
+    expect_complaint "$CONVSHIM_CONFIGFILE:5: ploicy: *policy*"
     expect_limit "72 KiB"
 }
 
@@ -161,7 +161,7 @@ named_file()
     named_file < <(printf 'policy = fit\n\t  workspace = 72KiB\njust words\n')
     run_program
     expect_limit "72 KiB"
-    expect_complaint "$CONVSHIM_CONFIGFILE:3: \"just words\" is not an option, ignored; allowed: NAME = VALUE"
+    expect_complaint "$CONVSHIM_CONFIGFILE:3: \"just words\" *NAME = VALUE"
 }
 
 # bats test_tags=quick
@@ -170,9 +170,9 @@ named_file()
     # shellcheck disable=SC2086 # words
     named_file < <(printf '%s = x\n' $names && printf '[interleave]\nbudget = x\ntimeout = x\n')
     run_program
-    local good='file\.ini:[0-9]+: [a-z_.]+: "x" is not allowed, ignored; allowed: '
+    local good='file\.ini:[0-9]+: [a-z_.]+: "x" '
     expect_equal "complaints" "$(grep -cE "$good" shimmed.err)" 13
-    expect_line shimmed.err 'file\.ini:14: interleave\.timeout: "x" is not allowed, ignored; allowed: 1 to 60000$'
+    expect_line shimmed.err 'file\.ini:14: interleave\.timeout: "x" .*1 to 60000$'
     expect_limit auto
 }
 
@@ -183,33 +183,33 @@ named_file()
         CONVSHIM_CONFIG=$value run_program
         expect_complaint ""
     done
-    refused "max_slowdown=0.9" 'CONVSHIM_CONFIG:1: max_slowdown: "0.9" is not allowed, ignored; allowed: off, or 1 to 1000'
-    refused "lanes=9" 'CONVSHIM_CONFIG:1: lanes: "9" is not allowed, ignored; allowed: auto, or 1 to 8'
-    refused "backing=both" 'CONVSHIM_CONFIG:1: backing: "both" is not allowed, ignored; allowed: auto, client, own'
+    refused "max_slowdown=0.9" 'CONVSHIM_CONFIG:1: max_slowdown: "0.9" *off, or 1 to 1000'
+    refused "lanes=9" 'CONVSHIM_CONFIG:1: lanes: "9" *auto, or 1 to 8'
+    refused "backing=both" 'CONVSHIM_CONFIG:1: backing: "both" *auto, client, own'
     refused "interleave.budget=1KiB" \
-        'CONVSHIM_CONFIG:1: interleave.budget: "1KiB" is not allowed, ignored; allowed: off, or 1MiB to 1TiB'
+        'CONVSHIM_CONFIG:1: interleave.budget: "1KiB" *off, or 1MiB to 1TiB'
 }
 
 # bats test_tags=quick
 @test "sections: an option in the wrong one, one that does not exist" {
     named_file < <(printf 'workspace = 72KiB\n[interleave]\ntimeout = 5\nlanes = 2\n')
     run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE:4: interleave.lanes: no such option, ignored; did you mean lanes?"
+    expect_complaint "$CONVSHIM_CONFIGFILE:4: interleave.lanes: *lanes*"
     expect_limit "72 KiB"
     named_file < <(printf 'workspace = 72KiB\ntimeout = 5\n')
     run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE:2: timeout: no such option, ignored; did you mean interleave.timeout?"
+    expect_complaint "$CONVSHIM_CONFIGFILE:2: timeout: *interleave.timeout*"
     named_file < <(printf 'workspace = 72KiB\n[interlace]\ntimeout = x\nworkspace = x\n')
     run_program
     expect_complaint \
-        "$CONVSHIM_CONFIGFILE:2: \[interlace\]: no such section, its options are ignored; did you mean \[interleave\]?"
+        "$CONVSHIM_CONFIGFILE:2: \[interlace\]: *\[interleave\]*"
     expect_limit "72 KiB"
 }
 
 @test "a budget with backing = client: one line, and the budget applies" {
     named_file < <(printf 'workspace = 24KiB\nbacking = client\n[interleave]\nbudget = 3MiB\n')
     run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE: backing: client is not possible with interleave.budget, ignored; allowed: own"
+    expect_complaint "$CONVSHIM_CONFIGFILE: backing: *own"
     expect_true "tiled calls" "$(counted tiled) > 0"
     expect_equal "limit of own scratch" "$(summary 's["own"]["limit"]')" "$((3 << 20))"
     expect_true "own scratch" "$(summary 's["own"]["peak"]') > 0"
@@ -223,7 +223,7 @@ named_file()
 unreadable()
 {
     run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE: cannot be read: $1; its options are ignored"
+    expect_complaint "$CONVSHIM_CONFIGFILE: *$1*"
     expect_limit auto
 }
 
@@ -288,7 +288,7 @@ unreadable()
 @test "CONVSHIM_SUMMARY=off: no summary, but the messages" {
     CONVSHIM_SUMMARY=off CONVSHIM_CONFIG="workspace=0" run_program
     expect_equal "lines" "$(wc -l <shimmed.err)" 1
-    grep -q 'workspace: "0" is not allowed' shimmed.err || fail "the complaint is missing"
+    grep -q 'workspace: "0" ' shimmed.err || fail "the complaint is missing"
 }
 
 # bats test_tags=quick
@@ -301,7 +301,7 @@ unreadable()
     pid=${pid%.txt}
     [ -r "${logs[0]}" ] || fail "there is no log file"
     expect_equal "lines with that process id" "$(grep -c "^convshim\[$pid\]: " "${logs[0]}")" "$(wc -l <"${logs[0]}")"
-    expect_line "${logs[0]}" 'workspace: "0" is not allowed'
+    expect_line "${logs[0]}" 'workspace: "0" '
     expect_line "${logs[0]}" ' of 1 call tiled'
 }
 

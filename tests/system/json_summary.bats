@@ -68,7 +68,7 @@ decoder()
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" decode --api "$1"
     expect_status 0
     expect_no_violation shimmed
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. To view it: convshim report\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. .*convshim report\$"
     expect_equal "lines" "$(wc -l <shimmed.err)" 1
     expect_summary_agrees
     expect_candidates
@@ -131,7 +131,7 @@ json.dump(s, open("summary.json", "w"))'
         decode --api graph
     expect_status 0
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls)"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. To view it: convshim report\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. .*convshim report\$"
     expect_line shimmed.err "^convshim\\[[0-9]+\\]: trace written to $PWD/run.trace\\. To view it: ui.perfetto.dev\$"
     python3 -c 'import json; json.load(open("run.trace"))' || fail "a trace that ended normally is no JSON"
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_LOG=off decode --api graph
@@ -163,13 +163,13 @@ json.dump(s, open("summary.json", "w"))'
 @test "an unwritable summary: one line, the program unharmed, no partial file" {
     CONVSHIM_SUMMARY=json:nowhere/s.json CONVSHIM_CONFIG="trace=nowhere/t.json" decode --api graph
     expect_status 0
-    expect_line shimmed.err '^convshim\[[0-9]+\]: cannot write the summary: No such file or directory: nowhere/s\.json$'
-    expect_line shimmed.err '^convshim\[[0-9]+\]: cannot write the trace, which ends here: No such file or directory: .*/nowhere/t\.json$'
+    expect_line shimmed.err '^convshim\[[0-9]+\]: .*summary: No such file or directory: nowhere/s\.json$'
+    expect_line shimmed.err '^convshim\[[0-9]+\]: .*trace.*: No such file or directory: .*/nowhere/t\.json$'
     expect_equal "lines" "$(wc -l <shimmed.err)" 2
     mkdir taken
     CONVSHIM_SUMMARY=json:taken decode --api graph
     expect_status 0
-    expect_line shimmed.err 'cannot write the summary: Is a directory: taken$'
+    expect_line shimmed.err '.*summary: Is a directory: taken$'
     ! compgen -G '*.part' || fail "a rest was left"
 }
 

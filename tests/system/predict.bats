@@ -12,7 +12,7 @@ load predict
     status=0
     "$COMMAND" predct 2>command.err || status=$?
     expect_status 2
-    expect_line command.err "did you mean 'predict'"
+    expect_line command.err "'predict'"
 }
 
 @test "every option is in the help" {
@@ -70,7 +70,7 @@ load predict
     command_of 0 config --explain '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw'
     expect_line config.out '^516\.5 MiB required'
     expect_predicted 2 '1x512x512x512 -> 512 k3x3 q9'
-    expect_line predict.err '^convshim: predict: --input: "q9" is not allowed; allowed: k3x3'
+    expect_line predict.err '^convshim: predict: --input: "q9" .*k3x3'
     expect_predicted 2 '1x512x512x512 -> 512 k3x3' --pad 1
 }
 
@@ -137,7 +137,7 @@ END
     expect_predicted 0 "${wide[@]}" --workspace 64MiB --format csv
     expect_true "a written limit" "$(column tiled_workspace_bytes) <= 64 << 20"
     expect_predicted 2 "${wide[@]}" --max-slowdown 0.5
-    expect_line predict.err "--max-slowdown '0.5': not off, or 1 to 1000"
+    expect_line predict.err "--max-slowdown '0.5': .*1 to 1000"
 }
 
 @test "a limit that no tiling reaches: the tiling of least scratch" {
@@ -189,8 +189,8 @@ END
     expect_true "tiled" "$tiled > 0"
     awk -F, -v limit=$((32 << 20)) '$1 == limit { print $2 "," $5 "," $7 }' predict.out >found
     expect_equal "tiled, peak, read again" "$(cat found)" "$tiled,$peak,$again"
-    refused '\-\-sweep and --fits exclude each other' --csv resnet.csv --sweep --fits 1GiB
-    refused '\-\-sweep and --engines exclude each other' "${SPIKE[@]}" --sweep --engines
+    refused '\-\-sweep and --fits ' --csv resnet.csv --sweep --fits 1GiB
+    refused '\-\-sweep and --engines ' "${SPIKE[@]}" --sweep --engines
 }
 
 @test "channels last: no spike, and the explanation contains the reason" {
@@ -256,7 +256,7 @@ END
 
 @test "options of the library have the same effect in predict" {
     expect_predicted 0 "${SPIKE[@]}" --policy off --format csv
-    expect_equal "reason" "$(column reason)" "policy only reports"
+    expect_equal "reason" "$(column reason)" "$(reason_text REPORT_ONLY)"
     expect_equal "workspace" "$(column tiled_workspace_bytes)" "$(column workspace_bytes)"
     expect_predicted 0 "${SPIKE[@]}" --policy fixed --tiles 8 --format csv
     expect_equal "tiles" "$(column tiles)" 8
@@ -316,21 +316,21 @@ END
 # bats test_tags=quick
 @test "wrong options: one line with the reason, status 2" {
     one=(--input 1x3x8x8 --filter 4x3x3x3)
-    refused "did you mean '--device'" "${one[@]}" --devise h200
-    refused "option '--device' needs a value" "${one[@]}" --device
-    refused "option '--engines' takes no value" "${one[@]}" --engines=yes
-    refused "unknown device 'h2000'; did you mean 'h200'" "${one[@]}" --device h2000
+    refused "'--devise'.*'--device'" "${one[@]}" --devise h200
+    refused "'--device'" "${one[@]}" --device
+    refused "'--engines'" "${one[@]}" --engines=yes
+    refused "'h2000'.*'h200'" "${one[@]}" --device h2000
     refused "No such file" "${one[@]}" --device ./none.json
-    refused "unknown policy 'fitt'; did you mean 'fit'" "${one[@]}" --policy fitt
-    refused "'12': not auto, or 1KiB to 1TiB" "${one[@]}" --workspace 12
-    refused "not f32, f16 or bf16" "${one[@]}" --dtype f64
+    refused "'fitt'.*'fit'" "${one[@]}" --policy fitt
+    refused "'12': .*1KiB to 1TiB" "${one[@]}" --workspace 12
+    refused "f64.*f32, f16" "${one[@]}" --dtype f64
     refused "not nchw or nhwc" "${one[@]}" --layout chwn
-    refused "not fwd, dgrad or wgrad" "${one[@]}" --dir sideways
+    refused "sideways.*dgrad" "${one[@]}" --dir sideways
     refused "not a, b or fallback" "${one[@]}" --mode c
     refused "not a size" "${one[@]}" --fits much
-    refused "'more' is not an option" "${one[@]}" more
-    refused "exclude each other" "${one[@]}" --csv "$LAYERS"
-    refused "--engines needs --input" --csv "$LAYERS" --engines
+    refused "'more'" "${one[@]}" more
+    refused "\-\-input.*--csv" "${one[@]}" --csv "$LAYERS"
+    refused "--engines .*--input" --csv "$LAYERS" --engines
     refused "--groups need --input" --csv "$LAYERS" --pad 1
     refused "--cudnn: no usable cuDNN" "${one[@]}" --cudnn /nowhere/libcudnn.so.9
     echo '{"deviceName": "half a GPU"}' >half.json
@@ -350,14 +350,14 @@ profile()
     predict_as predict "${one[@]}"
     expect_status 0
     profile "s/NVIDIA H200\"/$(printf 'X%.0s' {1..256})\"/"
-    refused 'wrong.json: deviceName is longer than 255 characters' "${one[@]}"
+    refused 'wrong.json: deviceName .*255' "${one[@]}"
     for count in 0 -5 '"many"'; do
         profile "s/\"multiProcessorCount\":132/\"multiProcessorCount\":$count/"
-        refused 'wrong.json: multiProcessorCount must be at least 1' "${one[@]}"
+        refused 'wrong.json: multiProcessorCount .*1' "${one[@]}"
     done
     for version in 9 90 905 12345; do
         profile "s/\"deviceVer\":900/\"deviceVer\":$version/"
-        refused 'wrong.json: deviceVer must be a compute capability times 100, such as 900 for 9.0' "${one[@]}"
+        refused 'wrong.json: deviceVer .*900 for 9.0' "${one[@]}"
     done
 }
 
@@ -366,18 +366,18 @@ profile()
     local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
     predict_as predict "${one[@]}" --tiles 2
     expect_status 0
-    expect_line predict.err '^convshim: predict: tiles has no effect, because it is used only with policy = fixed$'
+    expect_line predict.err '^convshim: predict: tiles .*policy = fixed$'
     predict_as predict "${one[@]}" --tiles 2 --policy fixed
     expect_empty predict.err
     for name in max-slowdown max_slowdown; do
         predict_as predict "${one[@]}" --policy fixed --$name 2
         expect_status 0
-        expect_line predict.err '^convshim: predict: max_slowdown has no effect, because it is used only with a policy other than fixed$'
+        expect_line predict.err '^convshim: predict: max_slowdown .* used only with a policy other than fixed$'
     done
     predict_as predict "${one[@]}" --fits 1MiB
     expect_status 1
-    expect_line predict.out '^1 MiB: 1 of 1 does not fit without convshim, 1 does not with workspace = auto\.$'
-    expect_line predict.out '^No setting of workspace makes it fit\.$'
+    expect_line predict.out '^1 MiB: 1 of 1 .*, 1 .*workspace = auto\.$'
+    expect_line predict.out '^No setting of workspace '
 }
 
 # bats test_tags=quick
@@ -524,6 +524,6 @@ profile()
     refused '^convshim: predict: wrong\.ini:1: workspace: .*64parsecs' "${SPIKE[@]}" --config wrong.ini
     printf '[rule r]\nskip = maybe\n' >rule.ini
     refused '^convshim: predict: rule\.ini:2: ' "${SPIKE[@]}" --config rule.ini
-    refused '^convshim: predict: none\.ini: cannot be read: No such file or directory$' "${SPIKE[@]}" --config none.ini
-    refused '^convshim: predict: --program needs --config' "${SPIKE[@]}" --program mine
+    refused '^convshim: predict: none\.ini: .*: No such file or directory$' "${SPIKE[@]}" --config none.ini
+    refused '^convshim: predict: --program .*--config' "${SPIKE[@]}" --program mine
 }

@@ -222,12 +222,8 @@ skip = yes"
     convolutions --api graph
     complaints >complaints.out
     local file=$CONVSHIM_CONFIGFILE line
-    for line in "3: rule typo: layuot: no such key, the rule is dropped; allowed: direction, dtype, layout, *" \
-        '6: rule value: layout: "nchv" is not allowed, the rule is dropped; allowed: nchw, nhwc, strided' \
-        "10: rule twice: the name is used in line 8, this rule is ignored; allowed: another name" \
-        '16: "dtype f32" is not an option, the rule is dropped; allowed: NAME = VALUE' \
-        '17: rule "": not a valid name, the rule is ignored; allowed: up to 23 letters, digits, - and _' \
-        "12: rule empty: it sets nothing, the rule is dropped; allowed: one of policy, workspace, *"; do
+    for line in "3: rule typo: layuot: *" '6: rule value: layout: "nchv" *nchw, nhwc, strided' "10: rule twice: *line 8*" \
+        '16: "dtype f32" *NAME = VALUE' '17: rule "": *' "12: rule empty: *"; do
         read -r said || fail "missing: $line"
         # shellcheck disable=SC2053 # a pattern
         [[ $said == "$file:"$line ]] || fail "it said: $said"

