@@ -18,8 +18,8 @@
 #ifndef CS_CONFIG_CONFIG_H
 #define CS_CONFIG_CONFIG_H
 
-#include "decide/untileable.h"
 #include "decide/rule.h"
+#include "decide/untileable.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

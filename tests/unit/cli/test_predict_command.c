@@ -59,8 +59,7 @@ static void a_list_by_models(void)
     RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "40MiB");
     CHECK_INT(captured_status, 1);
     SAYS("b      wide", "64.1 MiB  128.1 MiB  NH       18        3.8 MiB   67.9 MiB", "no",
-         "a      A<&>", "9.1 KiB   18.3 KiB  -         1        9.1 KiB   18.3 KiB",
-         "b      odd",
+         "a      A<&>", "9.1 KiB   18.3 KiB  -         1        9.1 KiB   18.3 KiB", "b      odd",
          "288 MiB    556 MiB  NH       76        3.8 MiB  271.8 MiB", "no",
          "\nb           3      2          0            288 MiB        3.8 MiB       556 MiB"
          "      271.8 MiB  268 MiB   2.05\n"

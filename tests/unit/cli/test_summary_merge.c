@@ -45,8 +45,7 @@ static void make(struct job *job)
         job->option[i][0] = (struct cs_run_option){text("workspace"), text("16MiB")};
         job->option[i][1] = (struct cs_run_option){text("lanes"), text(i ? "2" : "3")};
         job->option[i][2] = (struct cs_run_option){text("policy"), text("fit")};
-        job->passed[i][0] =
-            (struct cs_summary_passed){text("NO_TILING"), text("a reason"), 5};
+        job->passed[i][0] = (struct cs_summary_passed){text("NO_TILING"), text("a reason"), 5};
         job->passed[i][1] = (struct cs_summary_passed){text("SMALL"), text("small"), 1};
         job->site[i][0] = site_named("same", i ? NULL : "NO_TILING", 100 + i);
         job->site[i][1] = site_named(i ? "second" : "first", i ? "UNHEARD_OF" : NULL, 100);

@@ -26,7 +26,7 @@ static void drop_tensors(void)
 const struct simdev_layout *simdev_layer_tensor(int rank, const int64_t *dim)
 {
     static const struct simdev_layout none;
-    dnnl_dims_t extent, stride;
+    dnnl_dims_t extent = {0}, stride = {0}; /* rank is at least 1, which cppcheck cannot see */
     int64_t step = 1;
     for (int i = rank - 1; i >= 0; i--) {
         extent[i] = dim[i];
