@@ -121,8 +121,8 @@ void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, b
     fprintf(out, "<h2>%s</h2>\n", title);
     if (legend) {
         fputs("<ul class=\"legend\">\n", out);
-        put_key("before", "before", -1, out);
-        put_key("after", "after", -1, out);
+        put_key("before", "without convshim", -1, out);
+        put_key("after", "with convshim", -1, out);
         fputs("</ul>\n", out);
     }
     fputs("<ul class=\"bars\">\n", out);

@@ -9,7 +9,9 @@
 static void put_saved(const char *title, int64_t before, int64_t after, FILE *out)
 {
     char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], saved[CS_BYTES_TEXT];
-    fprintf(out, "<div><dt>%s</dt><dd>", title);
+    fputs("<div><dt>", out);
+    cs_table_html_text(title, out);
+    fputs("</dt><dd>", out);
     if (before > after)
         fprintf(out, "%s saved (%.0f %%)", cs_table_bytes_text(saved, before - after),
                 100 * (double)(before - after) / (double)before);
@@ -21,11 +23,18 @@ static void put_saved(const char *title, int64_t before, int64_t after, FILE *ou
 
 static void put_devices(const struct cs_report *report, FILE *out)
 {
+    enum {
+        TITLE = 1,
+        BEFORE = 4,
+        AFTER = 5
+    };
     const struct cs_run_summary *all = &report->all;
+    const struct cs_table *conclusion = &report->section[0].table;
     fputs("<dl class=\"cards\">\n", out);
-    put_saved("Largest workspace", all->required_max, all->reported_max, out);
-    if (all->allocated_without > 0)
-        put_saved("Allocated peak", all->allocated_without, all->allocated_with, out);
+    for (size_t i = 0; i < conclusion->rows; i++) {
+        const struct cs_value *row = conclusion->value + i * (size_t)conclusion->columns;
+        put_saved(row[TITLE].text, row[BEFORE].number, row[AFTER].number, out);
+    }
     fprintf(out,
             "<div><dt>Calls run as tiles</dt><dd>%" PRId64 " of %" PRId64 "<small>%" PRId64
             " failed</small></dd></div>\n</dl>\n<p class=\"conclusion\">",

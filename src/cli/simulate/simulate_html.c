@@ -93,17 +93,19 @@ static int64_t peak_of(const struct page *page, enum cs_side side)
 
 static void put_plot(struct page *page, FILE *out)
 {
-    static const char *const names[CS_SIDES] = {"without, peak", "with convshim, peak"};
+    static const char *const names[2][CS_SIDES] = {
+        {"without, device peak", "with convshim, device peak"},
+        {"without, requested peak", "with convshim, requested peak"}};
     const bool framework = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].of_framework;
     char middle[64];
     struct cs_plot *plot = &page->plot;
     snprintf(middle, sizeof middle, "by convolution calls, of %zu", calls_of(page));
     plot->title = "Memory over the run";
     plot->note = framework ? "Memory that the framework requested for tensors and workspaces. Its "
-                             "allocator rounds sizes up, so its own peak is a little higher."
+                             "allocator rounds sizes up, so the allocated peak is a little higher."
                            : "Memory that the program holds from the driver.";
     for (int side = 0; side < CS_SIDES; side++)
-        plot->name[side] = page->has[side] ? names[side] : NULL;
+        plot->name[side] = page->has[side] ? names[framework][side] : NULL;
     plot->columns = COLUMNS;
     plot->peaks = true;
     plot->tick[0] = "begin";
