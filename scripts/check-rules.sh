@@ -285,12 +285,12 @@ function part_of(path) {
 }'
 
 # SYMBOL OBJECT for symbols that objects define for others, and for their undefined symbols. Excludes the command's
-# binding of cuDNN, which replaces the library's, and dlsym, _exit and kill, which are libc's outside of the library.
+# binding of cuDNN, which replaces the library's, and dlsym, _exit, kill and raise, which are libc's outside of the library.
 symbols_of_parts()
 {
     mapfile -t objects <"$work/objects"
     nm -A -g --defined-only "${objects[@]}" | sed "s|^$build/obj/||" | awk '{ sub(/:.*/, "", $1); print $NF, $1 }' |
-        grep -vE '^(dlv?sym|_exit|_Exit|kill) ' >"$work/defined"
+        grep -vE '^(dlv?sym|_exit|_Exit|kill|raise) ' >"$work/defined"
     awk -F: '{ print $2, $1 }' "$work/undefined" >"$work/used"
 }
 
@@ -375,7 +375,7 @@ exports_are_entries()
         echo "src/intercept/entry/entries.def lists nothing"
     printf '#define CS_API(name) CS_EXPORTED name@@CONVSHIM_1\n#include "src/intercept/api.def"\n' |
         gcc -E -P -x c -I. - | sed 's/CS_EXPORTED/\n/g' | tr -d ' ' | grep . >>"$work/wanted" || echo "src/intercept/api.def lists nothing"
-    printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n_exit\n_Exit\nkill\n' >>"$work/wanted"
+    printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n_exit\n_Exit\nkill\nraise\n' >>"$work/wanted"
     nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $NF }' | sort >"$work/exported"
     sort -u "$work/wanted" | comm -3 - "$work/exported" |
         sed -E 's/^\t(.*)/\1 is exported, but not an entry/; t; s/$/ is an entry, but not exported/'

@@ -1,7 +1,7 @@
 /* A process that is killed, or ends without libc's exit, would write no summary. So the JSON
  * summary is written again every ten seconds, by the next call. Both forms are written when the
  * process is about to end in a way that the library can see: SIGTERM with the default action,
- * kill(2) to itself, _exit. */
+ * kill(2) to itself, raise, _exit. */
 #ifndef CS_FLOW_RENEWAL_H
 #define CS_FLOW_RENEWAL_H
 

@@ -4,10 +4,11 @@
  *
  * libc's exit calls registered functions, but some programs end in another way. dash, os._exit and
  * the children of Python's multiprocessing call _exit. Python ends a program that Ctrl-C has
- * interrupted by kill(getpid(), SIGINT), so that its parent sees the signal, and so do other
- * programs. This file exports both functions of libc. They write the summary if it is due, and call
- * the real function with the same arguments. They make no system call before a look at memory shows
- * that a summary is due, because a sandbox may end a process for it. */
+ * interrupted by kill(getpid(), SIGINT), so that its parent sees the signal, and uvicorn ends a
+ * stopped server by raise(SIGTERM). This file exports these functions of libc. They write the
+ * summary if it is due, and call the real function with the same arguments. They make no system
+ * call before a look at memory shows that a summary is due, because a sandbox may end a process for
+ * it. */
 #include "base/stack.h"
 #include "cudnn/bind/find_dlsym.h"
 #include "flow/renewal.h"
@@ -61,22 +62,36 @@ _Noreturn void end_at_once_c99(int status)
 }
 
 /* True if the signal is about to end this process. */
-static bool ends_by(pid_t to, int number)
+static bool ends_by(int number)
 {
     struct sigaction action;
     sigset_t blocked;
     return (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
-           to == getpid() && pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 &&
-           !sigismember(&blocked, number) && sigaction(number, NULL, &action) == 0 &&
-           !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL;
+           pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 && !sigismember(&blocked, number) &&
+           sigaction(number, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) &&
+           action.sa_handler == SIG_DFL;
+}
+
+static void before_signal(int number)
+{
+    int error = errno;
+    if (ends_by(number))
+        cs_renewal_killed();
+    errno = error;
 }
 
 CS_EXPORT int kill(pid_t to, int number)
 {
     int (*real)(pid_t, int) = (int (*)(pid_t, int))cs_find_dlsym_behind("kill");
-    int error = errno;
-    if (cs_renewal_due() && ends_by(to, number))
-        cs_renewal_killed();
-    errno = error;
+    if (cs_renewal_due() && to == getpid())
+        before_signal(number);
     return real ? real(to, number) : (int)syscall(SYS_kill, to, number);
+}
+
+CS_EXPORT int raise(int number)
+{
+    int (*real)(int) = (int (*)(int))cs_find_dlsym_behind("raise");
+    if (cs_renewal_due())
+        before_signal(number);
+    return real ? real(number) : (int)syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }

@@ -115,13 +115,15 @@ work.work_close(handle)"
     expect_status "$1"
 }
 
-@test "Python: Ctrl-C, os._exit, and children of a fork that end so" {
+@test "Python: Ctrl-C, a raised signal, os._exit, and children of a fork that end so" {
     local texts=' calls? tiled(;|$)'
     python 130 text,json:summary.json 'os.kill(os.getpid(), signal.SIGINT)
 while True: pass'
     expect_line python.err '^KeyboardInterrupt$'
     expect_equal "texts" "$(grep -cE "$texts" python.err)" 1
     expect_true "calls" "$(summary_total calls summary.json) == 1"
+    python 129 text 'signal.raise_signal(signal.SIGHUP)'
+    expect_equal "texts" "$(grep -cE "$texts" python.err)" 1
     python 3 text 'os._exit(3)'
     expect_equal "texts" "$(grep -cE "$texts" python.err)" 1
     python 0 text 'if os.fork() == 0: work.work_run(handle); os._exit(0)

@@ -96,9 +96,9 @@ calls()
     [ -z "$SAN_RT" ] || cannot_run "a sanitizer's runtime makes calls of its own"
     export LD_LIBRARY_PATH=$SIMDEV_DIR
     local way switch
-    for way in return exit _exit _Exit kill; do
+    for way in return exit _exit _Exit kill raise; do
         calls "" "$way" >without.calls
-        expect_line without.calls '^(exit_group|kill)$'
+        expect_line without.calls '^(exit_group|t?g?kill)$'
         for switch in CONVSHIM=1 CONVSHIM=0 CONVSHIM_SUMMARY=json:summary.json; do
             export "${switch?}"
             calls "$PRELOAD" "$way" | diff without.calls - || fail "$way, $switch: other system calls"

@@ -18,5 +18,7 @@ int main(int argc, char **argv)
         _Exit(0);
     if (strcmp(way, "kill") == 0)
         kill(getpid(), SIGTERM);
+    if (strcmp(way, "raise") == 0)
+        raise(SIGTERM);
     return 0;
 }
