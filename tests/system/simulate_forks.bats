@@ -105,3 +105,20 @@ END
     expect_equal "processes" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
     expect_equal "rows" "$(grep -cE '^(t4|h200) .* runs$' simulate.out)" 2
 }
+
+# bats test_tags=quick
+@test "children that use the GPU: all of them are in both runs" {
+    cat >children.py <<'END'
+import ctypes, subprocess, sys, time
+if len(sys.argv) > 1:
+    assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(int(sys.argv[1]) << 20)) == 0
+    time.sleep(1)
+    sys.exit()
+children = [subprocess.Popen([sys.executable, __file__, size]) for size in ("3", "5")]
+sys.exit(sum(child.wait() for child in children))
+END
+    simulate --cuda 13 -- python3 children.py
+    expect_status 0
+    expect_line simulate.out '^  device peak +8 MiB +8 MiB '
+    expect_equal "lists" "$(grep -c '^processes   2 used the device with' simulate.out)" 2
+}

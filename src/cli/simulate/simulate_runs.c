@@ -156,7 +156,11 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
     struct cs_fork_server *server = &simulation->server[server_of(simulation, run)];
     struct cs_child_variables variables = {.item = NULL};
     char output[PATH_MAX + 16];
-    if (!make_folder(simulation, run->name, run, run->folder))
+    const bool single = server->state == CS_FORK_SINGLE;
+    /* Other processes of the program may already use the folder of the single one. */
+    if (single)
+        snprintf(run->folder, sizeof run->folder, "%s", server->folder);
+    else if (!make_folder(simulation, run->name, run, run->folder))
         return false;
     snprintf(output, sizeof output, "%s/output", run->folder);
     cs_simulation_variables(simulation, run, &variables);
@@ -165,14 +169,13 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
     if (server->state == CS_FORK_READY)
         cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
     run->seconds = now();
-    if (server->state == CS_FORK_SINGLE && !simulation->told_single) {
+    if (single && !simulation->told_single) {
         cs_cli_complain("%s: every run starts the program from the beginning, which takes longer, "
                         "because at its first use of the GPU %s",
                         simulation->title, server->reason);
         simulation->told_single = true;
     }
-    bool single = server->state == CS_FORK_SINGLE,
-         asked = cs_fork_server_ask(server, output, &variables);
+    const bool asked = cs_fork_server_ask(server, output, &variables);
     cs_child_variables_free(&variables);
     if (!asked)
         cs_cli_complain("the program ended before a run could be forked from it");
