@@ -4,6 +4,7 @@
 #include "cudart_fork.h"
 #include "cudart_race.h"
 #include "cudart_record.h"
+#include "cudart_report.h"
 #include "cudart_time.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -202,6 +203,14 @@ cudaError_t cudaDeviceReset(void)
         atomic_store(&fault, cudaSuccess);
     }
     return simdev_leave(error);
+}
+
+void simdev_report_early(void)
+{
+    if (!atomic_load(&up) || atomic_load(&forked))
+        return;
+    simdev_queue_settle();
+    simdev_report_write();
 }
 
 __attribute__((destructor)) static void finish(void)
