@@ -82,3 +82,15 @@ END_PROGRAM
     simulate program.py cuda
     diff host.out program.out || fail "other results"
 }
+
+@test "truth values of results that were not computed: those of zeros, and reported as not computed" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch
+x = torch.nn.functional.conv2d(torch.ones(1, 1, 8, 8, device="cuda"), torch.ones(1, 1, 3, 3, device="cuda"))
+print(bool((x >= 0).all()), bool(torch.isnan(x).any()), (x == 0).nonzero().shape[0], float(x.sum()))
+END_PROGRAM
+    simulate program.py
+    expect_line program.out '^True False 36 0\.0$'
+    expect_line simulate.out 'depends on values that were never computed: .*local_scalar_dense at .*program.py:3'
+}

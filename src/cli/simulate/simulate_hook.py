@@ -105,13 +105,15 @@ class Torch:
 class Values:
     """Small values of PyTorch are real: if all tensors of an operation are small and known, PyTorch's own CPU kernel
     computes it. The CUDA kernel runs as usual, so memory is the same. Memory that a kernel wrote without computing it
-    is unknown from then on."""
+    is unknown from then on, and counts as zeros. Truth values, and results whose shapes depend on values, are computed from
+    such zeros too, so that a program's decisions agree with each other. These results are *assumed*, and stay unknown."""
 
     MOST_BYTES = 1 << 18   # of one operation's tensors together
     MOST_LINES = 1 << 10
     LEFT_ALONE = ("empty", "new_empty", "resize_", "set_", "record_stream", "is_", "_is_", "_use_", "_pin_", "_copy_from")
     # PyTorch calls it with a number as a tensor on the device, which no Python function can get.
     NOT_FOR_PYTHON = "aten::pow.Tensor_Tensor_out"
+    CHOOSES_FROM_FIRST = "index", "masked_select"  # the values of the first argument do not determine the shape
     OVERWRITES = ("fill_", "zero_", "copy_")
     # Gradients that were not computed count as finite.
     CLEAN = "_amp_foreach_non_finite_check_and_unscale_"
@@ -177,11 +179,12 @@ class Values:
         can_compute = (base != self.CLEAN and base != "_local_scalar_dense" and (takes_generator or not is_random)
                        and torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, "CPU"))
         has_shape_of_values = torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags or base == "nms"
+        data = {0} if base in self.CHOOSES_FROM_FIRST else set()
         reads = has_shape_of_values or base == "copy_"
         unread = {place for place, _, is_out in written if is_out or forgets_before or (is_random and base.endswith("_"))}
         tensors = [place for place, item in enumerate(schema.arguments) if str(item.type) in ("Tensor", "Optional[Tensor]")]
         tensors = tensors if len(tensors) > 1 else []
-        number = int, float, complex
+        number, truth, masks = (int, float, complex), torch.bool, (torch.bool, torch.uint8)
         state = 1 if base in ("copy_", "_local_scalar_dense") else 2  # SIMDEV_VALUES_...: others read only what they wrote
 
         def changed(arguments, named):
@@ -217,12 +220,19 @@ class Values:
                         arguments = list(arguments)
                         arguments[place] = self.scalar(arguments[place], arguments)
                 computed = host = None
-                if can_compute and is_small(arguments, named) and not (base == "copy_" and not self.is_on_device(arguments)):
-                    host = self.to_host(arguments, named, unread, schema)
-                    if host and has_shape_of_values:
+                small = can_compute and is_small(arguments, named) and not (base == "copy_" and not self.is_on_device(arguments))
+                write = device.simdev_values_write
+                if small:
+                    host = self.to_host(arguments, named, unread, schema, False)
+                    if has_shape_of_values and not (base == "index" and all(one is None or one.dtype not in masks for one in arguments[1])):
+                        if not host:
+                            write = device.simdev_values_assume
+                            host = self.to_host(arguments, named, unread, schema, True)
                         computed = self.compute(operation, host)
                         if computed is not None:
-                            return self.to_device(computed, [one for one in changed(arguments, named) if one is not None])
+                            if write is device.simdev_values_assume and not self.to_host(arguments, named, unread | data, schema, False):
+                                self.note(base)
+                            return self.to_device(computed, [one for one in changed(arguments, named) if one is not None], write)
                 asked = device.simdev_values_unknown() if reads else 0
                 if forgets_before:
                     self.forget(changed(arguments, named))
@@ -230,9 +240,13 @@ class Values:
                 if reads and device.simdev_values_unknown() > asked:
                     self.note(base)
                 results = result if isinstance(result, (list, tuple)) else (result,)
+                if small and not host and isinstance(result, tensor) and result.dtype is truth:
+                    write = device.simdev_values_assume
+                    host = self.to_host(arguments, named, unread, schema, True)
                 if host and sum(one.nbytes for one in self.flat(results)) <= most:
                     computed = self.compute(operation, host)
-                if computed is not None and self.store(computed, results) and self.store_changed(host, arguments, named, written):
+                if computed is not None and self.store(computed, results, write) and \
+                        self.store_changed(host, arguments, named, written, write):
                     return result
                 if not forgets_before:
                     self.forget(changed(arguments, named))
@@ -287,24 +301,25 @@ class Values:
     def host_tensor(self, one):
         return self.torch.ops.aten.empty.memory_format(list(one.shape), dtype=one.dtype, device="cpu")
 
-    def copy_to_host(self, one, is_read):
-        """None if a value is unknown."""
+    def copy_to_host(self, one, is_read, assumes):
+        """None if a value is unknown, unless `assumes`."""
         if not one.is_cuda or one.layout != self.torch.strided or one.is_quantized or one.dim() > 16:
             return one if not one.is_cuda else None
         host = self.host_tensor(one)
         if is_read and one.numel():
             described = self.describe(one)
-            if not self.device.simdev_values_read(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr())):
+            if not self.device.simdev_values_read(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr())) \
+                    and not assumes:
                 return None
         return host
 
-    def copy_value(self, value, is_read):
+    def copy_value(self, value, is_read, assumes):
         """(the value for the CPU kernel, True), or (None, False)."""
         if isinstance(value, self.torch.Tensor):
-            host = self.copy_to_host(value, is_read)
+            host = self.copy_to_host(value, is_read, assumes)
             return host, host is not None
         if isinstance(value, (list, tuple)) and any(isinstance(one, self.torch.Tensor) for one in value):
-            hosts = [one if one is None else self.copy_to_host(one, is_read) for one in value]
+            hosts = [one if one is None else self.copy_to_host(one, is_read, assumes) for one in value]
             return hosts, all(host is not None or one is None for host, one in zip(hosts, value))
         if isinstance(value, self.torch.Generator):
             return self.generator, True
@@ -312,19 +327,19 @@ class Values:
             return self.torch.device("cpu"), True
         return value, True
 
-    def to_host(self, arguments, named, unread, schema):
-        """The arguments for the CPU kernel; None if a value is unknown, or if the operation would be recorded instead of run."""
+    def to_host(self, arguments, named, unread, schema, assumes):
+        """The arguments for the CPU kernel; None if a value is unknown, unless `assumes`, or if the operation would be recorded instead of run."""
         if self.torch._C._cuda_isCurrentStreamCapturing():
             return None
         hosts, keys = [], {}
         for place, value in enumerate(arguments):
-            host, known = self.copy_value(value, place not in unread)
+            host, known = self.copy_value(value, place not in unread, assumes)
             if not known:
                 return None
             hosts.append(host)
         places = {item.name: place for place, item in enumerate(schema.arguments)}
         for key, value in named.items():
-            host, known = self.copy_value(value, places[key] not in unread)
+            host, known = self.copy_value(value, places[key] not in unread, assumes)
             if not known:
                 return None
             keys[key] = host
@@ -333,19 +348,21 @@ class Values:
         return hosts, keys
 
     def compute(self, operation, host):
-        """None if the CPU cannot compute it, or refuses to."""
+        """None if there are no arguments, or the CPU cannot compute it, or refuses to."""
+        if not host:
+            return None
         try:
             result = operation(*host[0], **host[1])
         except Exception:  # pylint: disable=broad-except
             return None
         return result if isinstance(result, (list, tuple)) else (result,)
 
-    def put(self, host, one):
+    def put(self, host, one, write):
         host = host.to(one.dtype).contiguous()
         described = self.describe(one)
-        self.device.simdev_values_write(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr()))
+        write(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr()))
 
-    def store(self, computed, results):
+    def store(self, computed, results, write):
         """Writes results to the device. False if the shape of the first one differs. Of the others, buffers of the CPU's kernel
         may differ from those of CUDA's, which are then unknown."""
         pairs = list(zip(self.flat(computed), self.flat(results)))
@@ -353,12 +370,12 @@ class Values:
             return False
         for host, one in pairs:
             if one.is_cuda and host.shape == one.shape:
-                self.put(host, one)
+                self.put(host, one, write)
             elif one.is_cuda:
                 self.forget((one,))
         return True
 
-    def store_changed(self, host, arguments, named, written):
+    def store_changed(self, host, arguments, named, written, write):
         for place, key, _ in written:
             if place < len(arguments):
                 pairs = (host[0][place],), (arguments[place],)
@@ -366,11 +383,11 @@ class Values:
                 pairs = (host[1][key],), (named[key],)
             else:
                 continue
-            if not self.store(*pairs):
+            if not self.store(*pairs, write):
                 return False
         return True
 
-    def to_device(self, computed, outputs):
+    def to_device(self, computed, outputs, write):
         """The outputs that the caller provided, else new tensors on the device, or the answer itself."""
         made = []
         for place, host in enumerate(computed):
@@ -378,7 +395,7 @@ class Values:
                 one = outputs[place].resize_(host.shape) if outputs else \
                     self.torch.ops.aten.empty.memory_format(list(host.shape), dtype=host.dtype, device="cuda")
                 if one.numel():
-                    self.put(host, one)
+                    self.put(host, one, write)
                 made.append(one)
             else:
                 made.append(host)
@@ -487,12 +504,19 @@ def at_exit():
         leave_quickly()
 
 
+def write_device():
+    """Makes the device write its report."""
+    import ctypes
+    getattr(ctypes.CDLL(None), "simdev_report_early", bool)()
+
+
 def write_before(module, name):
     """Ends of a process without atexit: children of multiprocessing call os._exit, servers raise the signal that stopped them again."""
     end = getattr(module, name)
 
     def write_and_end(*arguments, **named):
         guarded(write)
+        guarded(write_device)
         return end(*arguments, **named)
     setattr(module, name, write_and_end)
 

@@ -12,6 +12,7 @@
 
 enum {
     IN_PAGES = -1,       /* the bytes themselves are there */
+    ASSUMED = -2,        /* the same, and they count as never written */
     SMALL = 1 << 18,     /* bytes; writes up to this size are always kept */
     MOST_PAGES = 1 << 29 /* bytes; larger writes are kept while all pages hold less than this */
 };
@@ -115,7 +116,7 @@ static size_t pages_of(uintptr_t begin, uintptr_t end)
     for (size_t i = first_behind(begin); i < count && extents[i].begin < end; i++) {
         const struct extent *extent = &extents[i];
         const uintptr_t from = extent->begin > begin ? extent->begin : begin;
-        if (extent->value == IN_PAGES)
+        if (extent->value < 0)
             bytes += (extent->end < end ? extent->end : end) - from;
     }
     return bytes;
@@ -153,7 +154,7 @@ static void add_extent(uintptr_t begin, uintptr_t end, int value)
     if (!remove_range(begin, end))
         return;
     insert_at(first_behind(begin), (struct extent){begin, end, value});
-    in_pages += value == IN_PAGES ? end - begin : 0;
+    in_pages += value < 0 ? end - begin : 0;
 }
 
 static void drop(uintptr_t begin, uintptr_t end)
@@ -171,20 +172,28 @@ static bool is_kept(uintptr_t begin, size_t bytes)
     return bytes <= SMALL || in_pages - pages_of(begin, begin + bytes) + bytes <= MOST_PAGES;
 }
 
-static void write_locked(void *device, const void *host, size_t bytes)
+/* `value` is IN_PAGES or ASSUMED. */
+static void write_locked(void *device, const void *host, size_t bytes, int value)
 {
     if (!is_kept((uintptr_t)device, bytes)) {
         drop((uintptr_t)device, (uintptr_t)device + bytes);
         return;
     }
     memcpy(device, host, bytes);
-    add_extent((uintptr_t)device, (uintptr_t)device + bytes, IN_PAGES);
+    add_extent((uintptr_t)device, (uintptr_t)device + bytes, value);
 }
 
 void simdev_bytes_write(void *device, const void *host, size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    write_locked(device, host, bytes);
+    write_locked(device, host, bytes, IN_PAGES);
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_bytes_assume(void *device, const void *host, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    write_locked(device, host, bytes, ASSUMED);
     pthread_mutex_unlock(&lock);
 }
 
@@ -234,11 +243,11 @@ static size_t read_locked(void *host, const void *device, size_t bytes)
         const bool is_whole = extent->begin >= begin && extent->end <= end;
         if (!is_whole && was_given(from, to))
             continue;
-        if (extent->value == IN_PAGES)
+        if (extent->value < 0)
             memcpy((char *)host + (from - begin), (const void *)from, to - from);
         else
             memset((char *)host + (from - begin), extent->value, to - from);
-        known += to - from;
+        known += extent->value == ASSUMED ? 0 : to - from;
     }
     return known;
 }
@@ -281,8 +290,8 @@ void simdev_bytes_move(void *to, const void *from, size_t bytes)
         const uintptr_t target = (uintptr_t)((intptr_t)at + shift);
         if (!inside)
             drop(target, target + (next - at));
-        else if (extents[i].value == IN_PAGES)
-            write_locked((void *)target, (const void *)at, next - at);
+        else if (extents[i].value < 0)
+            write_locked((void *)target, (const void *)at, next - at, extents[i].value);
         else
             set_locked(target, next - at, extents[i].value);
         at = next;

@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 void simdev_bytes_write(void *device, const void *host, size_t bytes);
+/* The same, but the bytes count as never written: they follow from bytes that do. */
+void simdev_bytes_assume(void *device, const void *host, size_t bytes);
 void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t bytes);
 /* Returns how many of the bytes were never written. */
 size_t simdev_bytes_read(void *host, const void *device, size_t bytes);

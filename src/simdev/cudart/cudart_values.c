@@ -71,6 +71,18 @@ void simdev_values_write(const struct simdev_values *values, void *host)
         (void)each_piece(values, host, write_piece);
 }
 
+static bool assume_piece(char *device, char *host, size_t bytes)
+{
+    simdev_bytes_assume(device, host, bytes);
+    return true;
+}
+
+void simdev_values_assume(const struct simdev_values *values, void *host)
+{
+    if (values->dimensions <= SIMDEV_VALUES_DIMENSIONS)
+        (void)each_piece(values, host, assume_piece);
+}
+
 static bool forget_piece(char *device, char *host, size_t bytes)
 {
     (void)host;

@@ -29,10 +29,13 @@ struct simdev_values {
  * possibly written. */
 extern _Atomic int simdev_values_told;
 
-/* Copies the elements to `host`, packed. Nonzero if all of them are known. Nothing is counted. */
+/* Copies the elements to `host`, packed. Nonzero if all of them are known. Unknown ones are zeros,
+ * or the assumed ones. Nothing is counted. */
 int simdev_values_read(const struct simdev_values *values, void *host);
 /* Copies packed elements from `host`: they are known from now on. */
 void simdev_values_write(const struct simdev_values *values, void *host);
+/* The same, but they stay unknown: they were computed from unknown elements. */
+void simdev_values_assume(const struct simdev_values *values, void *host);
 /* A kernel that was not executed has written this memory. */
 void simdev_values_forget(const void *device, size_t bytes);
 /* The same for a tensor with gaps. The gaps keep their values unless there are very many. */
