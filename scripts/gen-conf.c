@@ -119,7 +119,8 @@ static void print_ini(void)
     print_comment("Options of convshim and their defaults, made by scripts/gen-conf.");
     printf("#\n");
     print_comment("To change one, remove the semicolon before it in a copy at "
-                  "~/.config/convshim/convshim.ini, ~/.config/convshim/PROGRAM.ini, "
+                  "~/.config/convshim/convshim.ini, ~/.config/convshim/PROGRAM.ini (of a script: "
+                  "main.py.ini), "
                   "/etc/convshim.ini or wherever CONVSHIM_CONFIGFILE points. Sizes: 4096, 512KiB, "
                   "64MiB, 1.5g.");
     for (size_t i = 0; i < row_count; i++) {

@@ -95,6 +95,16 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
 }
 
 # bats test_tags=quick
+@test "a framework's own peaks: no other pair of peaks is shown" {
+    sed 's/"schema":"convshim summary",/&"framework":{"name":"it","allocated_without":900000000,"allocated_with":800000000},/' "$SUMMARY" >own.json
+    report 0 --format csv --table conclusion own.json
+    expect_line report.out '^allocated_peak,"allocated peak, by it",100000000,11,900000000,800000000$'
+    report 0 --format csv --table figures own.json
+    expect_line report.out '^peak_after,'
+    ! grep -q '^peak_before,' report.out || fail "a second peak without convshim"
+}
+
+# bats test_tags=quick
 @test "files that are not summaries are refused by name, with status 2" {
     echo '{"schema":"convshim summary","version":2}' >newer.json
     echo '{"schema":"else"}' >other.json

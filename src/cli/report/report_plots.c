@@ -66,6 +66,7 @@ static void put_step(const struct cs_report *report, FILE *out)
     struct step_plot step = {
         .report = report,
         .plot = {.title = "Memory of the convolutions over one step",
+                 .note = "Operands and workspaces of convolutions. The program holds more.",
                  .name = {"without convshim, peak", "with convshim, peak"},
                  .tick = {"call 1", calls > 4 ? middle : NULL, calls > 1 ? last : NULL},
                  .attributes = put_attributes,

@@ -141,8 +141,10 @@ static void add_anatomy(struct cs_table *table, const struct cs_report *report)
                                                               : "inference");
     figure(table, "step_calls", "  calls", CS_CELL_COUNT, (int64_t)anatomy->calls);
     figure(table, "layers", "  layers", CS_CELL_COUNT, anatomy->total.layers);
-    figure(table, "peak_before", "  convolutions' peak without convshim", CS_CELL_BYTES,
-           anatomy->peak_before);
+    /* The framework's own peak shows what is saved. */
+    if (report->all.allocated_without == 0)
+        figure(table, "peak_before", "  convolutions' peak without convshim", CS_CELL_BYTES,
+               anatomy->peak_before);
     figure(table, "peak_after", "  convolutions' peak with convshim", CS_CELL_BYTES,
            anatomy->peak_after);
     figure(table, "filters", "    filters", CS_CELL_BYTES, held->filters);
