@@ -106,10 +106,10 @@ static bool was_short(const struct cs_simulated_result *result)
     return result->refused > 0 || result->retries > 0;
 }
 
-/* If memory is short, a peak is the available memory: a higher one is no loss. */
+/* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
 static bool is_peak(const struct figure *figure)
 {
-    return is(figure, "reserved_peak") || is(figure, "device_peak");
+    return is(figure, "allocated_peak") || is(figure, "reserved_peak") || is(figure, "device_peak");
 }
 
 bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
@@ -301,7 +301,7 @@ static void print_notes(const struct cs_simulation *simulation,
         return;
     note_left_out(result);
     if (was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]))
-        note("Memory was short, so the reserved and device peaks are close to the capacity. "
+        note("Memory was short, so the peaks depend on the capacity and are not compared. "
              "Compare retries, failed allocations and other engines instead.");
     if (pair->chosen[CS_WITH] && strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 &&
         !cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF") && !cs_cli_variable("PYTORCH_ALLOC_CONF"))

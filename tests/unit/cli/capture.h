@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    CAPTURED = 1 << 16
+    CAPTURED = 1 << 17
 };
 static char captured[CAPTURED];
 static int captured_status;
