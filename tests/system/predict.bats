@@ -199,7 +199,7 @@ END
     expect_equal "reason" "$(column reason)" "$(reason_text SMALL)"
     expect_predicted 0 "${SPIKE[@]}"
     expect_line predict.out 'as much as a copy of input, filter and output'
-    expect_line predict.out 'for the conversion to channels-last \(without it: [0-9]+ B\)'
+    expect_line predict.out 'for the conversion to channels-last \(without it: [0-9]+ B\)\. To compare: --layout nhwc\.$'
     expect_line predict.out 'Predicted time of the tiles: [01]\.[0-9]+ to 1\.[0-9]+ times'
 }
 

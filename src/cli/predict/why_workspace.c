@@ -224,6 +224,9 @@ static void ask_again(const struct cs_problem *problem, const struct cs_predicti
                        : "padding channels to a multiple of 8",
                    &left, line);
     put_rest(problem, prediction, left, last, line);
+    /* In 3-D, channels last slows down the normalizations of networks. */
+    if (last >= 0 && last < workspace / 2 && problem->spatial == 2)
+        put(line, ". To compare: --layout nhwc");
 }
 
 void cs_why_workspace(const struct cs_problem *problem, const struct cs_prediction *prediction,
