@@ -129,7 +129,8 @@ void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
     switch (cs_tune_outcome(tune)) {
     case CS_TUNE_RULES:
         if (tune->options->summary)
-            fprintf(out, "convshim: tune: %zu rules\n", cs_exposures_rules(&tune->exposures));
+            fprintf(out, "convshim: tune: %zu rule%s\n", cs_exposures_rules(&tune->exposures),
+                    cs_exposures_rules(&tune->exposures) == 1 ? "" : "s");
         else
             say_rules(tune, out);
         break;
