@@ -3,8 +3,8 @@
 
     tests/sweeps/prices.py BUILD [--csv LIST | --random SEED] [--markdown]
 
-By default, the largest peak of each model must not be higher with the library, and the median over models, GPUs and directions of
-the peak divided by the floor must stay within its bound. With a limit of 64 MiB, at most one forward convolution or data gradient of a list
+By default, the largest peak of each model must not be higher with the library, and for each GPU the median over models, layouts and
+directions of the peak divided by the floor must stay within its bound. With a limit of 64 MiB, at most one forward convolution or data gradient of a list
 may stay over it. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md); --random takes layers of no model.
 """
 import argparse
@@ -19,8 +19,7 @@ import tempfile
 import predict
 
 LIMIT = 64 << 20
-LARGE = 1 << 30
-# Median over models, of forward convolutions and data gradients on all GPUs: largest peak with the library divided by the largest floor.
+# Median over models, of forward convolutions and data gradients of a GPU: largest peak with the library divided by the largest floor.
 MEDIAN = 1.15
 
 
@@ -38,10 +37,9 @@ def predicted(build, layers, gpu, layout, direction, workspace):
     return rows
 
 
-def ratio(row):
-    """The ratio of the peak with the library, tiled or not, to the size of the tensors."""
-    floor = sum(int(row[part]) for part in ("input_bytes", "filter_bytes", "output_bytes"))
-    return int(row["tiled_peak_bytes"]) / floor, floor
+def floor_of(row):
+    """The size of the tensors."""
+    return sum(int(row[part]) for part in ("input_bytes", "filter_bytes", "output_bytes"))
 
 
 def of_models(rows):
@@ -49,7 +47,7 @@ def of_models(rows):
     models = {}
     for row in rows:
         peaks = models.setdefault(row["model"], [0, 0, 0])
-        floor = ratio(row)[1]
+        floor = floor_of(row)
         for at, size in enumerate((floor + int(row["workspace_bytes"]), int(row["tiled_peak_bytes"]), floor)):
             peaks[at] = max(peaks[at], size)
     return list(models.values())
@@ -60,20 +58,16 @@ def median(numbers):
 
 
 def judged(rows):
-    """The row of the table for the layers that require more than 64 MiB."""
+    """The row of the table: counts of the layers that require more than 64 MiB, and the peaks of all models."""
     over = [row for row in rows if int(row["workspace_bytes"]) > LIMIT]
     tiled = [row for row in over if row["tiled_axis"] != "-"]
     slow = [float(row["predicted_slowdown"]) for row in tiled if row["predicted_slowdown"]]
-    ratios = [ratio(row) for row in over]
     return {"over": len(over), "untiled": len(over) - len(tiled), "raised": sum(row["limit_raised"] == "yes" for row in tiled),
             "left": sum(int(row["tiled_workspace_bytes"]) > LIMIT for row in over), "slowest": max(slow, default=1.0),
-            "median": median([peak for peak, _ in ratios]), "tiled": median([ratio(row)[0] for row in tiled]),
-            "large": median([peak for peak, floor in ratios if floor >= LARGE]),
             "models": of_models(rows), "slow": slow}
 
 
-HEADS = ("GPU", "layout", "direction", "over 64 MiB", "not tiled", "raised", "still over 64 MiB", "slowest", "peak/floor",
-         "of what is tiled", "where the floor is 1 GiB or more")
+HEADS = ("GPU", "layout", "direction", "over 64 MiB", "not tiled", "raised", "still over 64 MiB", "slowest", "peak/floor without", "with")
 
 
 def table(build, layers, workspace):
@@ -85,20 +79,28 @@ def table(build, layers, workspace):
                     yield gpu, layout, direction, result
 
 
+def medians(models):
+    """Of the largest peaks of models, divided by their largest floors: without and with the library."""
+    return tuple(statistics.median(peaks[side] / peaks[2] for peaks in models) for side in (0, 1))
+
+
 def cells(gpu, layout, direction, result):
     return (gpu, layout, direction, *(str(result[key]) for key in ("over", "untiled", "raised", "left")), f"{result['slowest']:.2f}",
-            result["median"], result["tiled"], result["large"])
+            *(f"{median:.3f}" for median in medians(result["models"])))
 
 
 def summary(results):
-    """Sums over all GPUs for the directions that come under any limit, and whether they are within the bounds."""
-    models = [model for _, _, direction, result in results if direction != "wgrad" for model in result["models"]]
-    slow = [time for _, _, direction, result in results if direction != "wgrad" for time in result["slow"]]
-    peak = statistics.median(with_library / floor for _, with_library, floor in models)
-    text = (f"Forward convolutions and data gradients of all GPUs: {len(models)} lists of a model's layers, largest peak to largest floor "
-            f"{peak:.3f} in the median, without the library {statistics.median(most / floor for most, _, floor in models):.3f}. "
-            f"Predicted time of tiled layers {statistics.median(slow):.2f} times in the median, {statistics.mean(slow):.2f} on average.")
-    return text, peak <= MEDIAN
+    """Sums over the directions that come under any limit, of each GPU and of all, and whether they are within the bounds."""
+    lines, good = [], True
+    for gpu in (*predict.GPUS, "all"):
+        chosen = [result for name, _, direction, result in results if gpu in (name, "all") and direction != "wgrad"]
+        models = [model for result in chosen for model in result["models"]]
+        slow = [time for result in chosen for time in result["slow"]]
+        without, peak = medians(models)
+        good &= peak <= MEDIAN
+        lines.append(f"| {gpu} | {len(models)} | {without:.3f} | {peak:.3f} | {statistics.median(slow):.2f} | {statistics.mean(slow):.2f} |")
+    head = "| GPU | models | peak/floor without | with | time of tiled layers, median | mean |"
+    return ["Forward convolutions and data gradients:", "", head, "|---|---|---|---|---|---|", *lines], good
 
 
 def random_layers(seed, file):
@@ -147,15 +149,15 @@ def judge(options):
             failed += not good
             if not options.markdown:
                 print(f"{'ok' if good else 'not ok'} {tests} - {workspace}, {gpu}, {layout}, {direction}", flush=True)
-        text, good = summary(results)
+        sums, good = summary(results)
         if workspace == "auto":
             tests += 1
             failed += not good
             if not options.markdown:
-                print(f"{'ok' if good else 'not ok'} {tests} - {workspace}, medians of all GPUs", flush=True)
+                print(f"{'ok' if good else 'not ok'} {tests} - {workspace}, medians", flush=True)
         before = "" if options.markdown else "# "
         print(f"{before}\n{before}`workspace = {workspace}`\n{before}\n{before}| {' | '.join(HEADS)} |\n{before}|{'---|' * len(HEADS)}")
-        print("\n".join(before + line for line in [*lines, "", text]), flush=True)
+        print("\n".join(before + line for line in [*lines, "", *sums]), flush=True)
     if not options.markdown:
         print(f"1..{tests}")
     return 1 if failed else 0

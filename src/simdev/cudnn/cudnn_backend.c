@@ -290,7 +290,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t op
         descriptor->has_device = true;
     if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX)
         descriptor->has_global_index = true;
-    if (name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+    if (name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG && values)
         share(&descriptor->config, ((struct descriptor *const *)values)[0]->own);
     if (descriptor->type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR && values)
         return note_pack(&descriptor->pack, name, count, values);

@@ -6,8 +6,6 @@
 
 typedef cudnnStatus_t execute_fn(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t);
 
-execute_fn cudnnBackendExecute;
-
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
                                   cudnnBackendDescriptor_t pack)
 {

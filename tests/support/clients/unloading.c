@@ -25,8 +25,6 @@ static int pass_on(struct dl_phdr_info *object, size_t size, void *opaque)
     return listing->visit(&copy, size, listing->ctx);
 }
 
-list_fn dl_iterate_phdr;
-
 int dl_iterate_phdr(visit_fn *visit, void *ctx)
 {
     struct listing listing = {visit, ctx};

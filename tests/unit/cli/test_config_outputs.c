@@ -20,7 +20,7 @@ static void write_files(void)
                "[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n[rule engine]\nengine = 57\n"
                "tiles = 3\n[rule deep]\nd = 5..\npolicy = off\n[rule w]\ndirection = wgrad\n"
                "n = 1..4\nc = 16\nthreshold = 0\n");
-    write_file("wrong.ini", "workspace = lots\n[rule c]\ntiles = 2\n");
+    write_file("wrong.ini", "[rule c]\ntiles = 2\n");
 }
 
 /* Every option with its source, the rules as text, and the rules that a convolution matches. */
