@@ -16,7 +16,8 @@ bool cs_layers_add(struct cs_layers *layers, const char *model, const char *name
         layers->layer = grown;
         layers->room = room;
     }
-    struct cs_layer layer = {strdup(model), strdup(name), line, *problem, {{-1, 0}, -1, 0}};
+    static const struct cs_recorded none = {.level = {-1, 0}, .engine = -1, .calls = 1};
+    struct cs_layer layer = {strdup(model), strdup(name), line, *problem, none};
     if (!layer.model || !layer.name) {
         free(layer.model);
         free(layer.name);

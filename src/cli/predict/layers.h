@@ -10,6 +10,7 @@
 struct cs_recorded {
     struct cs_peak_level level; /* record < 0: none */
     int64_t engine, required;   /* of the program's plan; engine < 0: unknown */
+    int64_t calls;              /* 1: unknown, or not a summary's */
 };
 
 struct cs_layer {

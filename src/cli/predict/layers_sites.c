@@ -87,18 +87,18 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
     return cs_problem_check(problem) == CS_OK;
 }
 
-/* Only sites with calls are layers. A query of the legacy API makes a site, too; another engine may
- * run the convolution, as a separate site. */
-static bool never_ran(const cJSON *site)
+/* Of older summaries, which do not count them, 1. */
+static int64_t calls_of(const cJSON *site)
 {
     int64_t calls;
-    return read_number(member(site, "calls"), &calls) && calls == 0;
+    return read_number(member(site, "calls"), &calls) ? calls : 1;
 }
 
 /* A site without a limit was not decided on. Engines of the legacy API have no number. */
 static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
 {
     int64_t limit, record, beside, engine, required;
+    recorded->calls = calls_of(site);
     if (read_number(member(site, "limit"), &limit) &&
         read_number(member(site, "record"), &record) &&
         read_number(member(site, "beside"), &beside))
@@ -119,7 +119,9 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
                       int64_t number)
 {
     struct cs_problem problem;
-    if (never_ran(site))
+    /* Only sites with calls are layers. A query of the legacy API makes a site, too; another engine
+     * may run the convolution, as a separate site. */
+    if (calls_of(site) == 0)
         return;
     const cJSON *object = member(site, "problem"), *name = member(site, "name");
     if (!cJSON_IsString(name) || !*name->valuestring)

@@ -55,6 +55,8 @@ struct cs_predict_sum {
     const char *model;
     int64_t layers, tiled, unanswered;
     int64_t workspace, tiled_workspace, peak, tiled_peak, floor; /* the largest of each */
+    double seconds, tiled_seconds; /* predicted, of all calls; 0: not known */
+    double most, tiled_most;       /* the same at the upper end of the range */
 };
 
 /* The layers of a list by model, in the order in which models appear. The caller frees the array;

@@ -184,7 +184,9 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
         {"peak_bytes", "largest peak", CS_CELL_BYTES},
         {"tiled_peak_bytes", "with convshim", CS_CELL_BYTES},
         {"floor_bytes", "floor", CS_CELL_BYTES},
-        {"ratio", "ratio", CS_CELL_RATIO}};
+        {"ratio", "ratio", CS_CELL_RATIO},
+        {"time_ratio", "time", CS_CELL_RATIO},
+        {"most_time_ratio", "at most", CS_CELL_RATIO}};
     size_t count;
     struct cs_predict_sum *sum = cs_predict_sums(results, &count);
     cs_table_init(table, of_model, sizeof of_model / sizeof *of_model);
@@ -193,16 +195,19 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
     for (size_t i = 0; i < count; i++) {
         bool known = sum[i].unanswered < sum[i].layers;
         double ratio = known ? (double)sum[i].peak / (double)sum[i].tiled_peak : 0;
-        const struct cs_value row[] = {{.text = sum[i].model},
-                                       {.number = sum[i].layers},
-                                       {.number = sum[i].tiled},
-                                       {.number = sum[i].unanswered},
-                                       {.number = known ? sum[i].workspace : -1},
-                                       {.number = known ? sum[i].tiled_workspace : -1},
-                                       {.number = known ? sum[i].peak : -1},
-                                       {.number = known ? sum[i].tiled_peak : -1},
-                                       {.number = known ? sum[i].floor : -1},
-                                       {.ratio = ratio}};
+        const struct cs_value row[] = {
+            {.text = sum[i].model},
+            {.number = sum[i].layers},
+            {.number = sum[i].tiled},
+            {.number = sum[i].unanswered},
+            {.number = known ? sum[i].workspace : -1},
+            {.number = known ? sum[i].tiled_workspace : -1},
+            {.number = known ? sum[i].peak : -1},
+            {.number = known ? sum[i].tiled_peak : -1},
+            {.number = known ? sum[i].floor : -1},
+            {.ratio = ratio},
+            {.ratio = sum[i].seconds > 0 ? sum[i].tiled_seconds / sum[i].seconds : 0},
+            {.ratio = sum[i].most > 0 ? sum[i].tiled_most / sum[i].most : 0}};
         cs_table_add(table, row);
     }
     free(sum);

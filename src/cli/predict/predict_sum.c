@@ -25,8 +25,11 @@ static struct cs_predict_sum *sum_of(struct cs_predict_sum *sum, size_t *count_p
     return &sum[(*count_p)++];
 }
 
-static void add(struct cs_predict_sum *sum, const struct cs_prediction *prediction)
+static void add(struct cs_predict_sum *sum, const struct cs_prediction *prediction, int64_t calls)
 {
+    const double seconds = (double)calls * prediction->seconds;
+    const double most = (double)calls * prediction->most_seconds;
+    const bool timed = prediction->time_ratio > 0;
     sum->layers++;
     if (prediction->status != CS_OK) {
         sum->unanswered++;
@@ -38,6 +41,10 @@ static void add(struct cs_predict_sum *sum, const struct cs_prediction *predicti
     raise(&sum->peak, prediction->peak);
     raise(&sum->tiled_peak, prediction->tiled_peak);
     raise(&sum->floor, prediction->floor);
+    sum->seconds += seconds;
+    sum->tiled_seconds += timed ? prediction->time_ratio * seconds : seconds;
+    sum->most += most;
+    sum->tiled_most += timed ? prediction->most_ratio * most : most;
 }
 
 struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results, size_t *count_p)
@@ -48,7 +55,8 @@ struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results,
     if (!sum)
         return NULL;
     for (size_t i = 0; i < layers->count; i++)
-        add(sum_of(sum, &count, layers->layer[i].model), &results->prediction[i]);
+        add(sum_of(sum, &count, layers->layer[i].model), &results->prediction[i],
+            layers->layer[i].recorded.calls);
     *count_p = count;
     return sum;
 }

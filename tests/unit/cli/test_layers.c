@@ -53,7 +53,7 @@ static bool csv(const char *text, struct cs_layers *layers, struct notes *notes)
 static const struct cs_layer *at(const struct cs_layers *layers, size_t i)
 {
     static const struct cs_layer none = {
-        (char *)"", (char *)"", 0, {.spatial = 0}, {{-1, 0}, -1, 0}};
+        (char *)"", (char *)"", 0, {.spatial = 0}, {{-1, 0}, -1, 0, 1}};
     CHECK(i < layers->count);
     return i < layers->count ? &layers->layer[i] : &none;
 }
@@ -191,6 +191,7 @@ static void convolutions_of_a_summary(void)
     CHECK_INT(at(&layers, 0)->recorded.level.beside, 7);
     CHECK_INT(at(&layers, 0)->recorded.engine, 5);
     CHECK_INT(at(&layers, 0)->recorded.required, 4);
+    CHECK_INT(at(&layers, 0)->recorded.calls, 3);
     cs_layers_fini(&layers);
     CHECK(read_site("\"limit\": 9", "\"limit\": null", &plain, &layers, &notes));
     CHECK_INT(at(&layers, 0)->recorded.level.record, -1); /* nothing was decided */

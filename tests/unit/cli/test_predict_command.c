@@ -62,9 +62,9 @@ static void a_list_by_models(void)
          "a      A<&>", "9.1 KiB   18.3 KiB  -         1        9.1 KiB   18.3 KiB", "b      odd",
          "288 MiB    556 MiB  NH       76        3.8 MiB  271.8 MiB", "no",
          "\nb           3      2          0            288 MiB        3.8 MiB       556 MiB"
-         "      271.8 MiB  268 MiB   2.05\n"
-         "a           1      0          0            9.1 KiB        9.1 KiB      18.3 KiB"
-         "       18.3 KiB  9.1 KiB   1.00\n"
+         "      271.8 MiB  268 MiB   2.05 ",
+         "\na           1      0          0            9.1 KiB        9.1 KiB      18.3 KiB"
+         "       18.3 KiB  9.1 KiB   1.00 ",
          "\n40 MiB: 2 of 4 do not fit without convshim, 2 do not with workspace = 4 MiB.\n"
          "No setting of workspace makes everything fit: b, wide does not.\n");
 }

@@ -26,6 +26,7 @@ static struct cs_prediction *add(const char *model, const char *name)
     layer[i] = (struct cs_layer){.model = (char *)model,
                                  .name = (char *)name,
                                  .line = (int64_t)i + 1,
+                                 .recorded.calls = 1,
                                  .problem = rows(CS_FORWARD, 16 + (int64_t)i)};
     prediction[i] = (struct cs_prediction){
         .bytes = {3 * MIB, MIB, 2 * MIB},
@@ -226,6 +227,20 @@ static void sums_by_model(void)
     free(sum);
 }
 
+static void times_of_a_model_count_each_call(void)
+{
+    size_t count;
+    begin();
+    add_tiled("a", "1", 1, false)->seconds = 2; /* 1.25 times */
+    add("a", "2")->seconds = 4;
+    add_tiled("a", "3", 1, false)->seconds = 0; /* unknown */
+    layer[0].recorded.calls = 10;
+    struct cs_predict_sum *sum = cs_predict_sums(&results, &count);
+    CHECK_INT(count, 1);
+    CHECK(sum[0].seconds == 24 && sum[0].tiled_seconds == 29);
+    free(sum);
+}
+
 /* The memory that the tensors leave is queried in whole KiB. Less than one KiB counts as none. */
 static void the_largest_workspace_with_which_all_fits(void)
 {
@@ -317,6 +332,7 @@ int main(void)
     TEST(convolutions_that_fit_are_counted);
     TEST(pictures);
     TEST(sums_by_model);
+    TEST(times_of_a_model_count_each_call);
     TEST(the_largest_workspace_with_which_all_fits);
     TEST(the_workspace_is_confirmed);
     return REPORT();

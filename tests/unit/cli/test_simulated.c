@@ -264,9 +264,8 @@ static void ini_file_of_tune_lists_the_result_of_each_way(void)
          "\n# defaults, without a file          4 MiB          0 B         3 of 4              7 ",
          "\n# these rules                       5 MiB ",
          "# tensors alone                     3 MiB\n",
-         "# With these rules the program runs in 1024 MiB without a failed allocation. With the "
-         "defaults it does not run.\n",
-         "\npolicy = off\nprice = 100000\n");
+         "# With these rules the program runs in 1024 MiB without a failed allocation. ",
+         "With the defaults it does not run.\n", "\npolicy = off\nprice = 100000\n");
 }
 
 static int conclude(int argc, char **argv)
