@@ -78,32 +78,32 @@ same_bytes()
     same_bytes shimmed
 }
 
-# program NAME: sets `command` to a program that runs the convolutions of one model.
+# program NAME: sets `words` to a program that runs the convolutions of one model.
 program()
 {
     local decoder=("$APPS/vae_decoder" --csv "$LAYERS") each=()
     case $1 in
-        sd15) command=("${decoder[@]}" --model sd15-vae-512) ;;
-        sd15-f32) command=("${decoder[@]}" --model sd15-vae-512-f32 --px 384) ;;
-        sdxl) command=("${decoder[@]}" --model sdxl-vae-1024) ;;
-        sdxl-bf16) command=("${decoder[@]}" --model sdxl-vae-1024-bf16 --px 640) ;;
-        sd15-legacy) command=("${decoder[@]}" --model sd15-vae-512 --px 768 --api legacy) ;;
-        sdxl-nhwc) command=("${decoder[@]}" --model sdxl-vae-1024 --px 512 --layout nhwc) ;;
-        diffusion) command=("$APPS/decoders" --csv "$LAYERS" --alone 1 --images 1 --steps 1 --thin 1 --px 512) ;;
+        sd15) words=("${decoder[@]}" --model sd15-vae-512) ;;
+        sd15-f32) words=("${decoder[@]}" --model sd15-vae-512-f32 --px 384) ;;
+        sdxl) words=("${decoder[@]}" --model sdxl-vae-1024) ;;
+        sdxl-bf16) words=("${decoder[@]}" --model sdxl-vae-1024-bf16 --px 640) ;;
+        sd15-legacy) words=("${decoder[@]}" --model sd15-vae-512 --px 768 --api legacy) ;;
+        sdxl-nhwc) words=("${decoder[@]}" --model sdxl-vae-1024 --px 512 --layout nhwc) ;;
+        diffusion) words=("$APPS/decoders" --csv "$LAYERS" --alone 1 --images 1 --steps 1 --thin 1 --px 512) ;;
         unet3d) each=("direction="{forward,filter}" dtype=f16 x=1x32x64x64x64 w=32x32x3x3x3 pre=1" "dtype=f16 x=1x32x64x64x64 w=64x32x2x2x2 stride=2") ;;
         training) each=("direction="{forward,data,filter}" dtype=f32 x=2x32x256x256 w=64x32x3x3 pre=1") ;;
         upscaler) each=("dtype=bf16 x=1x64x360x360 w="{32,64,96}"x64x3x3 pre=1" "direction=data dtype=bf16 x=1x16x720x720 w=64x16x4x4 stride=2 pre=1") ;;
     esac
-    [ ${#each[@]} = 0 ] || command=("$APPS/conv_random" "${each[@]/#/--problem=}")
+    [ ${#each[@]} = 0 ] || words=("$APPS/conv_random" "${each[@]/#/--problem=}")
 }
 
 # The summary contains the record by which the program's convolutions were decided.
 @test "with convshim: the workspaces of the convolutions of ten models, from the summaries of their programs" {
-    local SAN_RT=${SAN_RT:+$SAN_RT:}$CUBLAS PRELOAD=$PRELOAD:$CUBLAS name command
+    local SAN_RT=${SAN_RT:+$SAN_RT:}$CUBLAS PRELOAD=$PRELOAD:$CUBLAS name words
     need_cudnn
     for name in $(some sd15 training sd15-f32 unet3d sdxl upscaler sd15-legacy diffusion sdxl-bf16 sdxl-nhwc); do
         program "$name"
-        SIMDEV_PROFILE=$ROOT/conf/devices/rtx3060.json SIMDEV_MODE=account CONVSHIM_SUMMARY=json:run.json shimmed "${command[@]}"
+        SIMDEV_PROFILE=$ROOT/conf/devices/rtx3060.json SIMDEV_MODE=account CONVSHIM_SUMMARY=json:run.json shimmed "${words[@]}"
         expect_status 0
         planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
         expect_predicted 0 --summary run.json --device rtx3060 --format csv
