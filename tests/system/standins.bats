@@ -167,3 +167,20 @@ setup_file()
             --profile "$ROOT/conf/devices/${wanted%% *}.json" --account -- ./client)" "${wanted#* }"
     done
 }
+
+# bats test_tags=quick
+@test "NVML does not use CUDA: the child of a fork after a query of NVML has the GPU, and only the child has a report" {
+    cat >fork.py <<'END'
+import ctypes, os
+nvml, count = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_uint()
+assert nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0 and count.value == 1
+if os.fork() == 0:
+    os.environ["SIMDEV_CAPACITY"] = str(4 << 20)
+    take = ctypes.CDLL("libcudart.so.13").cudaMalloc
+    print([take(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(3 << 20)) for _ in range(2)])
+else:
+    os.wait()
+END
+    expect_equal "errors" "$(LD_PRELOAD=$SAN_RT "$ROOT/scripts/with-simdev" --report "$PWD/report.%p" --account -- python3 fork.py)" "[0, 2]"
+    expect_equal "reports" "$(find . -name 'report.*' | wc -l)" 1
+}

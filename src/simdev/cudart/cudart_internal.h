@@ -25,6 +25,9 @@ cudaError_t simdev_usable(void);
 /* The same for a call whose result does not depend on settings that differ between runs of one
  * program. */
 cudaError_t simdev_there(void);
+/* Until simdev_manage(false), calls of this thread are those of NVML: they do not use CUDA, so that
+ * children of a fork can. */
+void simdev_manage(bool begins);
 /* Begins a CUDA call and brings the device up if necessary. Returns an error if the call must fail
  * before it does anything: device unusable, forked child, inside a host function, earlier fault,
  * failure on request, no context. */

@@ -12,8 +12,10 @@
 #include <string.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_bool up;       /* init ran, in this process or in its parent before a fork */
-static atomic_bool forked;   /* this is a fork of the process that brought the device up */
+static atomic_bool called;   /* this process called CUDA */
+static atomic_bool forked;   /* this is a fork of a process that had called CUDA */
+static atomic_bool stale;    /* this is a fork of one that had not: the settings may be others */
+static _Thread_local bool managing;
 static atomic_bool finished; /* the destructor ran */
 static atomic_bool exiting;  /* exit() has begun */
 static cudaError_t init_error;
@@ -38,7 +40,8 @@ static void unlock_all(void)
 
 static void after_fork_in_child(void)
 {
-    atomic_store(&forked, !simdev_fork_running());
+    atomic_store(&forked, atomic_load(&called) && !simdev_fork_running());
+    atomic_store(&stale, !atomic_load(&called));
     unlock_all();
 }
 
@@ -73,19 +76,28 @@ static void init(void)
     if (atexit(note_exit) != 0)
         init_error = cudaErrorInitializationError;
     simdev_driver_load();
-    atomic_store(&up, true);
+}
+
+void simdev_manage(bool begins)
+{
+    managing = begins;
 }
 
 cudaError_t simdev_usable(void)
 {
     pthread_once(&once, init);
-    simdev_fork_point(read_settings);
+    if (!managing)
+        simdev_fork_point(read_settings);
     return simdev_there();
 }
 
 cudaError_t simdev_there(void)
 {
     pthread_once(&once, init);
+    if (atomic_load(&stale) && atomic_exchange(&stale, false))
+        read_settings();
+    if (!managing)
+        atomic_store_explicit(&called, true, memory_order_relaxed);
     if (atomic_load(&forked))
         return cudaErrorInitializationError;
     if (atomic_load(&finished))
@@ -207,7 +219,7 @@ cudaError_t cudaDeviceReset(void)
 
 void simdev_report_early(void)
 {
-    if (!atomic_load(&up) || atomic_load(&forked))
+    if (!atomic_load(&called) || atomic_load(&forked))
         return;
     simdev_queue_settle();
     simdev_report_write();
@@ -215,7 +227,7 @@ void simdev_report_early(void)
 
 __attribute__((destructor)) static void finish(void)
 {
-    if (!atomic_load(&up) || atomic_load(&forked))
+    if (!atomic_load(&called) || atomic_load(&forked))
         return;
     simdev_queue_settle();
     atomic_store(&finished, true);

@@ -17,6 +17,18 @@ struct memory {
     unsigned long long total, free, used;
 };
 
+/* Of cudart_internal.h. */
+void simdev_manage(bool begins);
+
+/* True if the call succeeds. NVML does not initialize CUDA. */
+#define MANAGED(call)                                                                              \
+    (__extension__({                                                                               \
+        simdev_manage(true);                                                                       \
+        const cudaError_t managed_error = (call);                                                  \
+        simdev_manage(false);                                                                      \
+        managed_error == cudaSuccess;                                                              \
+    }))
+
 static char device[DEVICES]; /* their addresses are the handles */
 
 STANDIN_EXPORT int nvmlInit_v2(void)
@@ -43,7 +55,7 @@ STANDIN_EXPORT const char *nvmlErrorString(int error)
 STANDIN_EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
 {
     int devices;
-    if (!count || cudaGetDeviceCount(&devices) != cudaSuccess)
+    if (!count || !MANAGED(cudaGetDeviceCount(&devices)))
         return INVALID_ARGUMENT;
     *count = (unsigned)devices;
     return 0;
@@ -63,7 +75,7 @@ STANDIN_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **hand
     int found;
     if (!bus || !handle)
         return INVALID_ARGUMENT;
-    if (cudaDeviceGetByPCIBusId(&found, bus) != cudaSuccess)
+    if (!MANAGED(cudaDeviceGetByPCIBusId(&found, bus)))
         return NOT_FOUND;
     return nvmlDeviceGetHandleByIndex_v2((unsigned)found, handle);
 }
@@ -79,8 +91,7 @@ static int ordinal_of(const void *handle)
 STANDIN_EXPORT int nvmlDeviceGetName(const void *handle, char *name, unsigned length)
 {
     struct cudaDeviceProp properties;
-    if (!name || length == 0 ||
-        cudaGetDeviceProperties(&properties, ordinal_of(handle)) != cudaSuccess)
+    if (!name || length == 0 || !MANAGED(cudaGetDeviceProperties(&properties, ordinal_of(handle))))
         return INVALID_ARGUMENT;
     strncpy(name, properties.name, length - 1);
     name[length - 1] = '\0';
@@ -114,7 +125,7 @@ STANDIN_EXPORT int nvmlDeviceGetGpuFabricInfoV(const void *handle, void *info)
 
 STANDIN_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version)
 {
-    return version && cudaDriverGetVersion(version) == cudaSuccess ? 0 : INVALID_ARGUMENT;
+    return version && MANAGED(cudaDriverGetVersion(version)) ? 0 : INVALID_ARGUMENT;
 }
 
 STANDIN_EXPORT int nvmlSystemGetCudaDriverVersion(int *version)
@@ -140,7 +151,7 @@ STANDIN_EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned length)
     char made[32];
     int cuda;
     size_t i = 0;
-    if (!text || cudaDriverGetVersion(&cuda) != cudaSuccess)
+    if (!text || !MANAGED(cudaDriverGetVersion(&cuda)))
         return INVALID_ARGUMENT;
     while (known[i].cuda > cuda)
         i++;
@@ -153,7 +164,7 @@ STANDIN_EXPORT int nvmlSystemGetNVMLVersion(char *text, unsigned length)
 {
     char made[64], driver[32];
     int cuda;
-    if (!text || cudaDriverGetVersion(&cuda) != cudaSuccess ||
+    if (!text || !MANAGED(cudaDriverGetVersion(&cuda)) ||
         nvmlSystemGetDriverVersion(driver, sizeof driver) != 0)
         return INVALID_ARGUMENT;
     snprintf(made, sizeof made, "%d.%s", cuda / 1000, driver);
@@ -163,7 +174,7 @@ STANDIN_EXPORT int nvmlSystemGetNVMLVersion(char *text, unsigned length)
 STANDIN_EXPORT int nvmlDeviceGetCudaComputeCapability(const void *handle, int *major, int *minor)
 {
     struct cudaDeviceProp properties;
-    if (!major || !minor || cudaGetDeviceProperties(&properties, ordinal_of(handle)) != cudaSuccess)
+    if (!major || !minor || !MANAGED(cudaGetDeviceProperties(&properties, ordinal_of(handle))))
         return INVALID_ARGUMENT;
     *major = properties.major;
     *minor = properties.minor;
