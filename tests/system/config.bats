@@ -80,7 +80,6 @@ expect_complaint()
     expect_complaint ""
 }
 
-# bats test_tags=quick
 @test "XDG_CONFIG_HOME unset: ~/.config" {
     unset XDG_CONFIG_HOME
     mkdir -p "$HOME/.config/convshim"
@@ -123,7 +122,6 @@ refused()
     CONVSHIM_SUMMARY=$SUMMARY refused "summary=maybe" 'CONVSHIM_CONFIG:1: summary: "maybe" *off, text, json:PATH, text,json:PATH'
 }
 
-# bats test_tags=quick
 @test "a bad value among good ones: the good ones apply" {
     CONVSHIM_CONFIG="workspace=72KiB; tiles=many; policy=fit" run_program
     expect_complaint 'CONVSHIM_CONFIG:2: tiles: "many" *1 to 1024'
@@ -148,7 +146,6 @@ named_file()
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/file.ini
 }
 
-# bats test_tags=quick
 @test "a file's complaint names the file and the line" {
     named_file < <(printf '# comment\n\nworkspace = 72KiB\n\nploicy = fit\n')
     run_program
@@ -164,7 +161,6 @@ named_file()
     expect_complaint "$CONVSHIM_CONFIGFILE:3: \"just words\" *NAME = VALUE"
 }
 
-# bats test_tags=quick
 @test "every option bad at once: one line each" {
     local names='workspace max_slowdown threshold policy tiles lanes backing arena interleave log summary'
     # shellcheck disable=SC2086 # words
@@ -190,7 +186,6 @@ named_file()
         'CONVSHIM_CONFIG:1: interleave.budget: "1KiB" *off, or 1MiB to 1TiB'
 }
 
-# bats test_tags=quick
 @test "sections: an option in the wrong one, one that does not exist" {
     named_file < <(printf 'workspace = 72KiB\n[interleave]\ntimeout = 5\nlanes = 2\n')
     run_program
@@ -242,7 +237,6 @@ unreadable()
     unreadable "Permission denied"
 }
 
-# bats test_tags=quick
 @test "binary garbage: few lines, all printable, program unharmed" {
     named_file < <(head -c 4096 "$LIBRARY")
     run_program
@@ -277,7 +271,6 @@ unreadable()
     expect_limit auto
 }
 
-# bats test_tags=quick
 @test "log=off in a file silences the complaints of that file and of the environment" {
     named_file < <(printf 'workspace = 0\nlog = off\n')
     CONVSHIM_CONFIG="tiles=0" run_program
@@ -291,7 +284,6 @@ unreadable()
     grep -q 'workspace: "0" ' shimmed.err || fail "the complaint is missing"
 }
 
-# bats test_tags=quick
 @test "CONVSHIM_LOG_FILE: contains all messages, and %p is the process id" {
     CONVSHIM_SUMMARY=text CONVSHIM_LOG_FILE=$BATS_TEST_TMPDIR/log.%p.txt CONVSHIM_CONFIG="workspace=0" run_program
     expect_empty shimmed.err
@@ -305,7 +297,6 @@ unreadable()
     expect_line "${logs[0]}" ' of 1 call tiled'
 }
 
-# bats test_tags=quick
 @test "log_file in a file works like the variable" {
     named_file < <(echo "log_file = $BATS_TEST_TMPDIR/from-ini.txt")
     CONVSHIM_SUMMARY=text run_program

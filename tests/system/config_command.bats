@@ -25,7 +25,6 @@ expect_option()
     expect_empty config.err
 }
 
-# bats test_tags=quick
 @test "values from the file, from CONVSHIM_CONFIG and from a variable: each with its place" {
     printf '# mine\nworkspace = 2048K\ntiles = 2\n[interleave]\nbudget = 8388608\n' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
     export CONVSHIM_CONFIG='policy=off;tiles=3' CONVSHIM_LOG=debug
@@ -55,7 +54,6 @@ expect_option()
     done < <("$BUILD/convshim" config --format csv | tail -n +2)
 }
 
-# bats test_tags=quick
 @test "a variable that is no option's is named with the nearest, by the command and by the library" {
     export CONVSHIM_WORKSPCE=1MiB CONVSHIM_TEST_LOAD=10
     local line='environment: CONVSHIM_WORKSPCE: .* CONVSHIM_WORKSPACE\?$'
@@ -73,7 +71,6 @@ expect_option()
     expect_line config.out '^tiles,3,4,CONVSHIM_CONFIG:1$'
 }
 
-# bats test_tags=quick
 @test "--program: its own file overrides the others" {
     echo 'tiles = 2' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
     echo 'tiles = 5' >"$XDG_CONFIG_HOME/convshim/python3.ini"
@@ -98,7 +95,6 @@ assert rows == json.load(open("config.out")), rows
 assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CONVSHIM_CONFIG:1"} in rows' || fail "they differ"
 }
 
-# bats test_tags=quick
 @test "faults of the options: a line for each on standard error, status 1" {
     export CONVSHIM_CONFIG='workspace=much;tiles=2'
     config 1
@@ -113,7 +109,6 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
     expect_line config.err '^convshim: CONVSHIM=0 switches convshim off, so it reads no options$'
 }
 
-# bats test_tags=quick
 @test "--check: prints the library's messages with status 1, and status 0 for a good file" {
     printf 'workspace = x\nploicy = fit\n[interlace]\n' >bad.ini
     config 1 --check bad.ini
@@ -201,7 +196,6 @@ END
     done
 }
 
-# bats test_tags=quick
 @test "--explain as JSON: the rules that were tried, and the one that applies" {
     printf '[rule last]\nlayout = nhwc\nskip = yes\n[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n' >rules.ini
     CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1 --format json
@@ -238,7 +232,6 @@ rules_file()
     ! grep -q '^\[rule' config.out || fail "rules in a table of options"
 }
 
-# bats test_tags=quick
 @test "--explain: the rule that applies, why earlier ones do not, and the kind of convolution" {
     rules_file <<'END'
 [rule last]
@@ -293,7 +286,6 @@ END
     done
 }
 
-# bats test_tags=quick
 @test "how it is called: status 2 and one line" {
     config 2 --format xml
     expect_line config.err '^convshim: config: --format: "xml" .*text, json, csv$'

@@ -105,7 +105,6 @@ expect_no_finding()
     expect_finding fatal library '.*/other\.so: built for another processor'
 }
 
-# bats test_tags=quick
 @test "a command started through the loader examines the files that it finds" {
     local loader
     loader=$(readelf -p .interp "$COMMAND" | sed -n 's|.* \(/.*\)|\1|p')
@@ -127,7 +126,6 @@ expect_no_finding()
     expect_finding fatal glibc 'glibc: .* .*libgone\.so'
 }
 
-# bats test_tags=quick
 @test "LD_PRELOAD: empty; harmless; not found; another interposer" {
     doctor 0
     expect_finding ok preload 'LD_PRELOAD: empty'
@@ -143,7 +141,6 @@ expect_no_finding()
     expect_finding warning preload 'LD_PRELOAD: .*/taker\.so .*cuDNN'
 }
 
-# bats test_tags=quick
 @test "CONVSHIM=0, and mistakes in the options" {
     CONVSHIM=1 doctor 0
     expect_finding ok enabled 'CONVSHIM: '
@@ -170,7 +167,6 @@ expect_no_finding()
     expect_finding ok config "options: from $XDG_CONFIG_HOME/convshim/main\.py\.ini"
 }
 
-# bats test_tags=quick
 @test "the command: dynamic, static, for another machine, missing, not given" {
     doctor 0
     expect_finding ok program 'command: not given'
@@ -199,7 +195,6 @@ expect_no_finding()
     expect_finding fatal program '\./script: not found, not executable, or its interpreter is missing'
 }
 
-# bats test_tags=quick
 @test "the command: the program that env, nice and others run is examined" {
     printf 'int main(void) { return 0; }' >main.c
     gcc -o inner main.c
@@ -277,7 +272,6 @@ exec "${python_cmd}" -u "${LAUNCH_SCRIPT}" "$@"
 END
 }
 
-# bats test_tags=quick
 @test "the command: variables of a start script, the environment that it activates, the file that it runs" {
     site
     torch 2.10.0 9.15.1
@@ -311,7 +305,6 @@ END
     expect_finding note layout 'web/launch\.py: uses channels_last'
 }
 
-# bats test_tags=quick
 @test "the command: channels_last leaves little to save" {
     site
     torch 2.10.0 9.15.1
@@ -349,7 +342,6 @@ END
     expect_finding ok program '\./plain_program: runs \./plain_program'
 }
 
-# bats test_tags=quick
 @test "driver and cuDNN: the files that the loader finds, with version; missing; cuDNN 8" {
     object lib/libcuda.so.1 <<<'int cuInit(void) { return 0; }'
     cudnn nvidia 9.14.0
@@ -371,7 +363,6 @@ END
     expect_finding warning cudnn 'libcudnn\.so\.8: cuDNN 8\.9\.7 in .*: convshim supports only cuDNN 9'
 }
 
-# bats test_tags=quick
 @test "no Python, a broken one, another command: the missing check is reported" {
     mkdir -p bin
     PATH=$BATS_TEST_TMPDIR/bin doctor 0
@@ -407,7 +398,6 @@ END
     ! grep -qE 'was (run|imported)' doctor.out || fail "it ran what it should only look at"
 }
 
-# bats test_tags=quick
 @test "PyTorch: linked, with its own cuDNN by RPATH, no bypass" {
     site
     torch 2.10.0+cu130 9.15.1
@@ -446,7 +436,6 @@ torch_with()
     torch_with 2.15.0 9.26.0 ok "$all"
 }
 
-# bats test_tags=quick
 @test "frameworks that look cuDNN up: JAX and ONNX Runtime, by the RUNPATH of the calling library" {
     site
     cudnn "$SITE/nvidia/cudnn" 9.15.1
@@ -489,7 +478,6 @@ torch_with()
     expect_finding ok framework "JAX 0\\.12\\.0: .* \\(intercepted with dlsym\\): cuDNN 9\\.28\\.0 in $SITE/nvidia/"
 }
 
-# bats test_tags=quick
 @test "a framework with cuDNN 8, without any, without CUDA" {
     site
     torch 1.13.1 8.5.0
@@ -506,7 +494,6 @@ torch_with()
     expect_finding note framework 'PyTorch 2\.10\.0: none of its libraries uses cuDNN'
 }
 
-# bats test_tags=quick
 @test "cuDNN linked in: exported, or hidden; a stand-in that looks the real one up does not count" {
     site
     package torch 2.10.0
@@ -550,7 +537,6 @@ torch_with()
     expect_finding note framework 'sh: none of its libraries uses cuDNN'
 }
 
-# bats test_tags=quick
 @test "RTLD_DEEPBIND: a program that speaks of it; Julia; others" {
     printf 'const char word[] = "RTLD_DEEPBIND"; int main(void) { return word[0] == 0; }' >main.c
     gcc -o loader main.c
@@ -570,7 +556,6 @@ torch_with()
     expect_finding ok deepbind 'RTLD_DEEPBIND: no library is known to use it'
 }
 
-# bats test_tags=quick
 @test "XLA's caches: absent, empty, filled; by variables and by flags in them" {
     doctor 0
     expect_finding ok cache "XLA's caches: no variable"
@@ -651,7 +636,6 @@ assert captured == profile, (captured, profile)' captured.json "$profile" || fai
     expect_empty doctor.out
 }
 
-# bats test_tags=quick
 @test "JSON and CSV: the records that the text shows; advice unless all is fine" {
     CONVSHIM=0 doctor 1
     CONVSHIM=0 doctor 1 --format csv
@@ -666,7 +650,6 @@ assert all(("advice" in record) == (record["severity"] != "ok") for record in re
 assert [record["severity"] for record in records if record["id"] == "enabled"] == ["warning"]' || fail "they differ"
 }
 
-# bats test_tags=quick
 @test "how it is called: status 2 and one line; options of the command are its own" {
     doctor 2 --format xml
     expect_line doctor.err '^convshim: doctor: --format: "xml" '

@@ -48,7 +48,6 @@ random()
     random 120 "$EVERYTHING" --api legacy
 }
 
-# bats test_tags=quick
 @test "backward-data, graph API: equal to the bit" {
     random 120 "$EVERYTHING" --api graph --direction data
 }
@@ -102,7 +101,6 @@ layout=$3 x=2x64x64x64 w=32x64x3x3 pre=12x12 post=12x12 dilation=12x12 stride=1x
     expect_true "workspace reported" "$(counted reported) <= 512 << 10"
 }
 
-# bats test_tags=quick
 @test "layers of a segmentation head, as cuDNN plans, within workspace" {
     layer forward f16 nchw
     layer data f16 nchw

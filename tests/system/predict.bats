@@ -43,7 +43,6 @@ load predict
     expect_true "peak with convshim" "$(column tiled_peak_bytes) < $tensors * 107 / 100"
 }
 
-# bats test_tags=quick
 @test "the spike of a channels-first convolution, without and with convshim" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     expect_equal header "$(head -n 1 predict.out)" "$HEADER,$YOUNGER"
@@ -74,7 +73,6 @@ load predict
     expect_predicted 2 '1x512x512x512 -> 512 k3x3' --pad 1
 }
 
-# bats test_tags=quick
 @test "two cuDNNs: each layer as each of them alone plans it, side by side" {
     need_cudnn
     predict_as alone --csv "$LAYERS" --format csv --cudnn "$CUDNN"
@@ -178,7 +176,6 @@ END
     expect_line predict.out '^ +16 MiB +1 +0 '
 }
 
-# bats test_tags=quick
 @test "a sweep of a list: the largest of its layers, tiles and bytes as under each limit" {
     grep -E '^(model|resnet50-b64),' "$LAYERS" >resnet.csv
     expect_predicted 0 --csv resnet.csv --workspace 32MiB --format csv
@@ -217,7 +214,6 @@ END
     expect_line predict.out 'for [0-9]+ partial sums in f32 of 2\.[23] MiB each'
 }
 
-# bats test_tags=quick
 @test "every engine with its workspace; the first with a plan is the one predicted" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     engine=$(column engine) workspace=$(column workspace_bytes)
@@ -244,7 +240,6 @@ END
     done
 }
 
-# bats test_tags=quick
 @test "one, two and three spatial dimensions, dilation, groups and stride" {
     expect_predicted 0 --input 1x64x4096 --filter 64x64x9 --pad 4 --format csv
     expect_equal "1-D output" "$(column output_bytes)" $((64 * 4096 * 2))
@@ -277,7 +272,6 @@ END
     expect_line predict.out 'cuDNN has no engine for this convolution on this GPU'
 }
 
-# bats test_tags=quick
 @test "a mode without engines: the fallback list counts, as in frameworks" {
     expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200 \
         --engines --format csv
@@ -287,7 +281,6 @@ END
     expect_line predict.out "engine $engine \(mode fallback"
 }
 
-# bats test_tags=quick
 @test "wrong shapes: one line with the reason, status 2" {
     refused "no convolution given"
     refused "'1x3xx3': not 3 to 5 numbers" --input 1x3xx3 --filter 4x3x3x3
@@ -343,7 +336,6 @@ profile()
     sed "$1" "$ROOT/conf/devices/h200.json" >wrong.json
 }
 
-# bats test_tags=quick
 @test "a profile that cuDNN would not survive, or plan nonsense for, is refused" {
     local one=(--estimate --input 1x64x64x64 --filter 64x64x3x3 --device ./wrong.json)
     profile "s/NVIDIA H200\"/$(printf 'X%.0s' {1..255})\"/"
@@ -380,7 +372,6 @@ profile()
     expect_line predict.out '^No setting of workspace '
 }
 
-# bats test_tags=quick
 @test "the picture: named when written, on standard output, or status 2" {
     local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
     predict_as predict "${one[@]}" --svg picture.svg
@@ -406,7 +397,6 @@ profile()
     expect_equal "lines" "$(wc -l <predict.out)" 1
 }
 
-# bats test_tags=quick
 @test "--device FILE: the user's own profile" {
     cp "$ROOT/conf/devices/rtx4090.json" mine.json
     expect_predicted 0 "${SPIKE[@]}" --device mine.json --format csv
@@ -423,7 +413,6 @@ profile()
     expect_empty predict.out
 }
 
-# bats test_tags=quick
 @test "a cuDNN that is too old, and another library: refused" {
     local calls="int cudnnBackendCreateDescriptor(void){return 1;} int cudnnBackendDestroyDescriptor(void){return 1;}
         int cudnnBackendFinalize(void){return 1;} int cudnnBackendSetAttribute(void){return 1;}
@@ -497,7 +486,6 @@ profile()
     expect_line full.err 'could be written'
 }
 
-# bats test_tags=quick
 @test "an ini file: its options, overridden by the command's, and its rules alone" {
     printf 'workspace = 16MiB\npolicy = off\n' >own.ini
     expect_predicted 0 "${SPIKE[@]}" --config own.ini --format json
@@ -518,7 +506,6 @@ profile()
     expect_true "scratch by the rule, of an estimate" "$(column tiled_workspace_bytes) <= 8 << 20"
 }
 
-# bats test_tags=quick
 @test "an ini file that is wrong or missing is an error with its place" {
     printf 'workspace = 64parsecs\n' >wrong.ini
     refused '^convshim: predict: wrong\.ini:1: workspace: .*64parsecs' "${SPIKE[@]}" --config wrong.ini

@@ -66,7 +66,6 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     expect_line report.err 'wrong\.json: sites\[7\]: score is not a number and not null$'
 }
 
-# bats test_tags=quick
 @test "report --diff: a site and figures that differ are listed, a run does not differ from itself" {
     sed 's/"required":127926272/"required":1000/; s/"calls":16,"tiled":10/"calls":15,"tiled":9/' "$SUMMARY" >other.json
     report 0 --diff --format csv --table sites "$SUMMARY" other.json
@@ -104,7 +103,6 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     ! grep -q '^peak_before,' report.out || fail "a second peak without convshim"
 }
 
-# bats test_tags=quick
 @test "files that are not summaries are refused by name, with status 2" {
     echo '{"schema":"convshim summary","version":2}' >newer.json
     echo '{"schema":"else"}' >other.json
@@ -145,7 +143,6 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     python3 "$ROOT/tests/support/clients/check_page.py" page.html >page.out || fail "the page"
 }
 
-# bats test_tags=quick
 @test "a page that cannot be written: status 1" {
     report 1 --html /nonexistent/page.html "$SUMMARY"
     grep -q /nonexistent/page.html report.err || fail "not named"

@@ -48,7 +48,6 @@ set_to()
     expect_no_word
 }
 
-# bats test_tags=quick
 @test "LD_PRELOAD is extended: the library first, a sanitizer's runtime before it, each once" {
     run_command 0 --dry-run
     expect_equal "alone" "$(set_to LD_PRELOAD)" "$LIBRARY"
@@ -81,7 +80,6 @@ set_to()
     [ ! -e ran ] || fail "the program ran all the same"
 }
 
-# bats test_tags=quick
 @test "the command: without a name its help, status 2; for an unknown name the nearest" {
     run "$COMMAND"
     expect_status 2
@@ -102,7 +100,6 @@ set_to()
     expect_equal "two given" "$(set_to CONVSHIM_CONFIG)" "policy=off;tiles=5;workspace=4MiB"
 }
 
-# bats test_tags=quick
 @test "presets: each is a faultless ini file that begins with its purpose, is listed and accepted" {
     local file name
     for file in "$ROOT"/conf/presets/*.ini; do
@@ -141,7 +138,6 @@ in_force()
     expect_line options.out '^3MiB fit .*/mine\.ini'
 }
 
-# bats test_tags=quick
 @test "CONVSHIM_LOG would win over --log: it is removed, and only then" {
     export CONVSHIM_LOG=error CONVSHIM_SUMMARY=off
     run_command 0 --dry-run --workspace 2MiB
@@ -191,7 +187,6 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     ! grep -q ALLOC_CONF run.out || fail "a setting of that name is changed"
 }
 
-# bats test_tags=quick
 @test "a dry run starts no program and is safe for a shell" {
     run_command 0 --dry-run --log-file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
     expect_equal "value" "$(set_to CONVSHIM_CONFIG)" "log_file=it's \$(touch gotcha) \`touch gotcha\`"
@@ -213,7 +208,6 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_line run.err '^convshim: .*/main\.py\.ini:1: ploicy: no such option'
 }
 
-# bats test_tags=quick
 @test "a command alone in its folder names the missing files" {
     mkdir -p alone/bin
     cp "$COMMAND" alone/bin/convshim
@@ -241,7 +235,6 @@ END
     expect_empty run.err
 }
 
-# bats test_tags=quick
 @test "status 127: not found; 126: not executable; 125: no program" {
     run_command 127 no-such-program
     expect_line run.err '^convshim: no-such-program: No such file or directory$'
@@ -276,7 +269,6 @@ END
     expect_line run.err 'LD_PRELOAD allows no blank and no colon in a path'
 }
 
-# bats test_tags=quick
 @test "CONVSHIM=0: reported, and the program runs" {
     LD_PRELOAD=$SAN_RT CONVSHIM=0 run_command 0 true
     expect_line run.err '^convshim: CONVSHIM=0 .*$'

@@ -94,7 +94,6 @@ END
     expect_line simulate.out '^without     Runs under memory pressure: 0 allocation retries, [1-9][0-9]* failed allocations and [1-9][0-9]* convolutions? on other engines'
 }
 
-# bats test_tags=quick
 @test "--fits: the status, and a line with the reason; the program needs one size more without convshim" {
     simulate --format csv --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     local without with
@@ -149,7 +148,6 @@ END
     expect_equal "notes" "$(grep -cE -- '--jobs 1$|without a call of CUDA' simulate.out)" 0
 }
 
-# bats test_tags=quick
 @test "a failing program: its output, its status, and the functions it called that are not simulated" {
     cat >missing.c <<'END'
 #include <stdio.h>
@@ -192,7 +190,6 @@ END
     expect_status 2
 }
 
-# bats test_tags=quick
 @test "a checkpoint saved over an old one: the old one stays, and written files are listed" {
     mkdir -p work/data results
     cd work
@@ -276,7 +273,6 @@ END
     expect_line simulate.out '^without     Stopped by signal 15\. Until then: Runs'
 }
 
-# bats test_tags=quick
 @test "several processes on one GPU: the peak of their sum, without a killed one's bytes, and one capacity for all" {
     cat >several.py <<'END'
 import ctypes, os, signal, subprocess, sys
@@ -356,7 +352,6 @@ memory_stats = lambda device: {"allocated_bytes.all.peak": peak, "reserved_bytes
 END
 }
 
-# bats test_tags=quick
 @test "PyTorch's own peaks are shown, also if the program resets them; the user's sitecustomize runs" {
     fake_torch
     echo 'open("own", "w").write("ran")' >packages/sitecustomize.py
@@ -503,7 +498,6 @@ END
     expect_true "tiled" "$(figure tiled with) > 0"
 }
 
-# bats test_tags=quick
 @test "a program that was made for CUDA 12 gets that device" {
     cat >twelve.c <<'END'
 extern int cudaRuntimeGetVersion(int *), cudaMalloc(void **, unsigned long);

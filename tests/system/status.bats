@@ -76,7 +76,6 @@ print(row[sys.argv[1]])' "$1"
     expect_equal "left behind" "$(find "$XDG_RUNTIME_DIR" -type f)" ""
 }
 
-# bats test_tags=quick
 @test "a shell that starts programs: exactly one line, for every kind of shell" {
     local shell name none='^convshim\[[0-9]+\]: no convolution: this process loaded no cuDNN, and no child process ran one'
     local work=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
@@ -154,7 +153,6 @@ print(row[sys.argv[1]])' "$1"
     expect_line status.err '^convshim: No running process of yours has used convshim yet'
 }
 
-# bats test_tags=quick
 @test "status of a run with policy off: required sizes are reported, and smaller ones possible" {
     begin_soak --policy off
     expect_equal "reported" "$(cell reported_max_bytes)" "$(cell required_max_bytes)"
@@ -175,7 +173,6 @@ print(row[sys.argv[1]])' "$1"
     expect_true "own scratch" "$(tail -n 3 watch.csv | grep "^$pid," | tail -n 1 | cut -d , -f 12) > 0"
 }
 
-# bats test_tags=quick
 @test "doctor --pid: has it, has it not, and who took it away" {
     begin_soak
     command_of 0 doctor --pid "$pid"
