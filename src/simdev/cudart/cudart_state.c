@@ -12,9 +12,9 @@
 #include <string.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_bool called;   /* this process called CUDA */
-static atomic_bool forked;   /* this is a fork of a process that had called CUDA */
-static atomic_bool stale;    /* this is a fork of one that had not: the settings may be others */
+static atomic_bool called; /* this process called CUDA */
+static atomic_bool forked; /* this is a fork of a process that had called CUDA */
+static atomic_bool stale;  /* this is a fork of one that had not: the settings may be others */
 static _Thread_local bool managing;
 static atomic_bool finished; /* the destructor ran */
 static atomic_bool exiting;  /* exit() has begun */
