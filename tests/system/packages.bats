@@ -93,7 +93,7 @@ END
     [[ $made == *manylinux_2_28_* ]] || fail "$made"
     { sort -V newest | tail -n 1; echo 'GLIBC_2.28 limit'; } | sort -V | tail -n 1 | grep -q limit || fail "$(sort -V newest | tail -n 1)"
     expect_empty foreign
-    touch "$ROOT/src/cli/main.c"
+    rm "$BUILD/portable/convshim" "$BUILD/portable/libconvshim.so" # not a source: other suites use the build
     make_package wheel
     cmp first.whl "$made"
 }
