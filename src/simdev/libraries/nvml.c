@@ -20,14 +20,14 @@ struct memory {
 /* Of cudart_internal.h. */
 void simdev_manage(bool begins);
 
+static bool end_managing(cudaError_t error)
+{
+    simdev_manage(false);
+    return error == cudaSuccess;
+}
+
 /* True if the call succeeds. NVML does not initialize CUDA. */
-#define MANAGED(call)                                                                              \
-    (__extension__({                                                                               \
-        simdev_manage(true);                                                                       \
-        const cudaError_t managed_error = (call);                                                  \
-        simdev_manage(false);                                                                      \
-        managed_error == cudaSuccess;                                                              \
-    }))
+#define MANAGED(call) (simdev_manage(true), end_managing(call))
 
 static char device[DEVICES]; /* their addresses are the handles */
 
