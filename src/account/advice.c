@@ -98,7 +98,6 @@ static struct cs_advice on_nothing(const struct cs_account *account,
 
 struct cs_advice cs_advice_of(const struct cs_account *account, const struct cs_summary_head *head)
 {
-    const int64_t tiles = most_tiles(account), conversion = largest_conversion(account);
     if (*head->bypass)
         return (struct cs_advice){.kind = CS_ADVICE_BYPASSED};
     if (account->tiled_calls + account->fallbacks + account->failed == 0)
@@ -106,10 +105,12 @@ struct cs_advice cs_advice_of(const struct cs_account *account, const struct cs_
     if (account->launches > account->tiled_calls && account->required_max > 0 &&
         account->reported_max >= account->required_max)
         return (struct cs_advice){.kind = CS_ADVICE_NO_GAIN, .bytes = account->reported_max};
+    const int64_t tiles = most_tiles(account);
     /* Workspace grows about as the tile does. */
     if (tiles >= MANY && head->workspace >= 0 && head->workspace < INT64_MAX / 4)
         return (struct cs_advice){
             .kind = CS_ADVICE_MANY_TILES, .bytes = head->workspace * 4, .tiles = tiles};
+    const int64_t conversion = largest_conversion(account);
     if (conversion >= LARGE)
         return (struct cs_advice){.kind = CS_ADVICE_CONVERSION, .bytes = conversion};
     return (struct cs_advice){.kind = CS_ADVICE_VERIFY};

@@ -107,11 +107,6 @@ struct tables {
     int width[CELLS];
 };
 
-static int64_t reported(const struct cs_site_facts *facts)
-{
-    return cs_site_reported(facts);
-}
-
 static int64_t saved(const struct cs_site_facts *facts)
 {
     return facts->required - cs_site_reported(facts);
@@ -208,7 +203,7 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
     struct tables tables;
     long long others = account->folded[CS_COUNT_CALLS];
     const bool possible = only_reports(account);
-    tables.remaining = collect(account, tables.row, REMAINING, reported);
+    tables.remaining = collect(account, tables.row, REMAINING, cs_site_reported);
     tables.savings =
         collect(account, tables.row + tables.remaining, SAVINGS, possible ? savable : saved);
     for (int c = 0; c < CELLS; c++)

@@ -241,9 +241,9 @@ static void put_scratch(struct cs_trace *trace, int64_t at, int64_t required, in
               (long long)reported, (long long)own);
 }
 
-/* The site's text as a name, and its id. Returns the reported workspace. */
-static int64_t name_site(struct cs_account *account, const struct cs_site_ref *site,
-                         char name[NAME], char id[CS_SITE_ID])
+/* The site's text as a name, its id, and, returned, the reported workspace. */
+static int64_t describe_site(struct cs_account *account, const struct cs_site_ref *site,
+                             char name[NAME], char id[CS_SITE_ID])
 {
     struct cs_site_facts facts;
     char text[CS_PROBLEM_TEXT] = "convolution";
@@ -268,7 +268,7 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
         return;
     /* Before begin, which takes the trace's lock, because the account's lock comes first in the
      * order. */
-    const int64_t reported = name_site(account, &call.site, name, id);
+    const int64_t reported = describe_site(account, &call.site, name, id);
     if (begin(trace)) {
         put_scratch(trace, from, call.site.required, reported, own);
         put_event(trace,
