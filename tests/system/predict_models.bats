@@ -158,15 +158,6 @@ END
     done
 }
 
-@test "the same lines every time, with any number of threads" {
-    expect_predicted 0 --csv "$LAYERS" --format csv --threads 1
-    mv predict.out first.out
-    for threads in 2 3 8 8 8; do
-        expect_predicted 0 --csv "$LAYERS" --format csv --threads "$threads"
-        cmp first.out predict.out
-    done
-}
-
 # many COUNT: as many convolutions, no two alike.
 many()
 {

@@ -1,5 +1,4 @@
-/* Plans a list of layers on all cores: cuDNN's own answer for each, and the decision the library
- * would make. */
+/* Plans a list of layers: cuDNN's own answer for each, and the decision the library would make. */
 #include "cli/predict/plan_layers.h"
 
 #include "base/checked.h"
@@ -7,17 +6,12 @@
 #include "cli/predict/estimate.h"
 #include "decide/cost.h"
 #include "decide/pass.h"
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-    MOST_THREADS = 8,
-    ENGINE_UNKNOWN = -1,
-    ERROR_BYTES = 160
+    ENGINE_UNKNOWN = -1
 };
 
 static int64_t sum_of(int64_t a, int64_t b)
@@ -188,128 +182,44 @@ struct place {
     int64_t words[CS_PROBLEM_WORDS];
 };
 
-struct work {
-    const struct cs_predictor *predictor;
-    struct place **place;             /* of problems that differ, by program and index */
-    struct cs_prediction *prediction; /* by index */
-    size_t count;
-    atomic_size_t next;
-    atomic_bool failed;
-    pthread_mutex_t lock; /* protects the members below, and progress */
-    pthread_cond_t decided;
-    size_t done; /* places that are decided about, in their order */
-    struct cs_peak_level level;
-    char error[ERROR_BYTES];
-};
-
-/* Decides about a place when all before it are decided about. */
-static void decide_in_order(struct work *work, size_t at, struct asking *asking,
-                            struct cs_prediction *prediction)
+static void predict(const struct cs_predictor *predictor, struct cs_engine_list *list,
+                    const struct place *place, struct cs_peak_level *level,
+                    struct cs_prediction *prediction)
 {
-    const struct cs_recorded *recorded = work->place[at]->recorded;
-    pthread_mutex_lock(&work->lock);
-    while (work->done < at)
-        pthread_cond_wait(&work->decided, &work->lock);
-    if (at > 0 && work->place[at]->program != work->place[at - 1]->program)
-        work->level = (struct cs_peak_level){0, 0};
-    asking->level = recorded && recorded->level.record >= 0 ? recorded->level : work->level;
-    if (prediction->status == CS_OK)
-        decide(asking, &work->level, prediction);
-    work->done++;
-    pthread_cond_broadcast(&work->decided);
-    if (work->predictor->progress)
-        work->predictor->progress(work->predictor->ctx, work->done, work->count);
-    pthread_mutex_unlock(&work->lock);
-}
-
-static void predict(struct work *work, struct cs_engine_list *list, size_t at)
-{
-    const struct cs_predictor *predictor = work->predictor;
-    const struct cs_problem *problem = work->place[at]->problem;
-    struct cs_prediction *prediction = &work->prediction[work->place[at]->index];
-    struct asking asking = {predictor, problem, list, NULL, cs_estimate_vendor(), {0, 0}, false};
+    const struct cs_problem *problem = place->problem;
+    const struct cs_recorded *recorded = place->recorded;
+    struct asking asking = {predictor, problem, list, NULL, cs_estimate_vendor(), *level, false};
     *prediction = (struct cs_prediction){.status = CS_OK};
     weigh(problem, prediction);
-    if (list && choose_recorded(&asking, work->place[at]->recorded, prediction) != CS_OK)
+    if (list && choose_recorded(&asking, recorded, prediction) != CS_OK)
         prediction->status = choose(&asking, 0, prediction);
     else if (!list)
         prediction->offer.workspace = cs_estimate_workspace(problem);
-    decide_in_order(work, at, &asking, prediction);
+    if (recorded && recorded->level.record >= 0)
+        asking.level = recorded->level;
+    if (prediction->status == CS_OK)
+        decide(&asking, level, prediction);
     if (prediction->status == CS_OK)
         weigh_tiles(problem, &asking.vendor, prediction);
     cs_engine_chosen_destroy(asking.chosen);
 }
 
-static void fail(struct work *work, const char *error)
+/* Problems that differ, by program and index. False if memory runs out. */
+static bool predict_all(const struct cs_predictor *predictor, struct cs_engine_list *list,
+                        struct place *const *place, size_t count, struct cs_prediction *prediction)
 {
-    pthread_mutex_lock(&work->lock);
-    if (!atomic_exchange(&work->failed, true))
-        snprintf(work->error, sizeof work->error, "%s", error);
-    pthread_mutex_unlock(&work->lock);
-}
-
-static void *run(void *opaque)
-{
-    struct work *work = opaque;
-    struct cs_engine_list *list = NULL;
-    char error[ERROR_BYTES];
-    if (!work->predictor->estimate &&
-        !cs_engine_list_create(work->predictor->profile, &list, error, sizeof error)) {
-        fail(work, error);
-        return NULL;
+    struct cs_peak_level level = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        struct cs_prediction *current = &prediction[place[i]->index];
+        if (i > 0 && place[i]->program != place[i - 1]->program)
+            level = (struct cs_peak_level){0, 0};
+        predict(predictor, list, place[i], &level, current);
+        if (current->status == CS_NOMEM)
+            return false;
+        if (predictor->progress)
+            predictor->progress(predictor->ctx, i + 1, count);
     }
-    for (;;) {
-        size_t at = atomic_fetch_add(&work->next, 1);
-        if (at >= work->count || atomic_load(&work->failed))
-            break;
-        predict(work, list, at);
-        if (work->prediction[work->place[at]->index].status == CS_NOMEM)
-            fail(work, "out of memory");
-    }
-    cs_engine_list_destroy(list);
-    return NULL;
-}
-
-/* cuDNN loads cuBLASLt when it first plans a window of 1x1. Another thread that plans one at that
- * moment would get other engines. */
-static void load_all_engines(const struct cs_predictor *predictor)
-{
-    struct cs_engine_list *list = NULL;
-    struct cs_shape shape = {.dtype = CS_F16};
-    struct cs_problem problem;
-    struct cs_ask_offer offer;
-    struct cs_chosen_engine *chosen = NULL;
-    char error[ERROR_BYTES];
-    if (cs_shape_text("1x64x32x32 -> 64 k1x1", &shape, error, sizeof error) &&
-        cs_shape_problem(&shape, &problem, error, sizeof error) &&
-        cs_engine_list_create(predictor->profile, &list, error, sizeof error) &&
-        cs_engine_list_choose(list, &problem, CS_ASK_A, 0, &offer, &chosen) == CS_OK)
-        cs_engine_chosen_destroy(chosen);
-    cs_engine_list_destroy(list);
-}
-
-static int threads_for(const struct cs_predictor *predictor, size_t problems)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int threads = predictor->threads > 0 ? predictor->threads : (int)(cores < 1 ? 1 : cores);
-    if (threads > MOST_THREADS)
-        threads = MOST_THREADS;
-    return (size_t)threads > problems ? (int)problems : threads;
-}
-
-/* Runs the work on several threads. The calling thread works, too, so that it is sufficient if no
- * other thread can be created. */
-static void run_all(struct work *work)
-{
-    pthread_t thread[MOST_THREADS];
-    int required = threads_for(work->predictor, work->count), started = 0;
-    if (required > 1 && !work->predictor->estimate)
-        load_all_engines(work->predictor);
-    while (started < required - 1 && pthread_create(&thread[started], NULL, run, work) == 0)
-        started++;
-    run(work);
-    for (int i = 0; i < started; i++)
-        pthread_join(thread[i], NULL);
+    return true;
 }
 
 static void place_problem(struct place *place, const struct cs_problem *problem,
@@ -355,47 +265,56 @@ static int by_problem(const void *left, const void *right)
     return programs != 0 ? programs : hashes != 0 ? hashes : order(a->index, b->index);
 }
 
-static void ask_each_once(struct work *work, struct place **sorted, size_t count)
+/* Points the places at the first of their equals, and sorts the first ones by index. */
+static size_t find_first(struct place **sorted, size_t count, struct place **first)
 {
+    size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         bool again = i > 0 && same(sorted[i], sorted[i - 1]);
         sorted[i]->first = again ? sorted[i - 1]->first : sorted[i];
         if (!again)
-            work->place[work->count++] = sorted[i];
+            first[found++] = sorted[i];
     }
-    qsort(work->place, work->count, sizeof *work->place, by_index);
-    run_all(work);
+    qsort(first, found, sizeof(struct place *), by_index);
+    return found;
+}
+
+/* `sorted` has room for twice as many. */
+static bool predict_each_once(const struct cs_predictor *predictor, struct cs_engine_list *list,
+                              struct place **sorted, size_t count, struct cs_prediction *prediction)
+{
+    struct place **first = sorted + count;
+    qsort(sorted, count, sizeof(struct place *), by_problem);
+    if (!predict_all(predictor, list, first, find_first(sorted, count, first), prediction))
+        return false;
     for (size_t i = 0; i < count; i++)
         if (sorted[i]->first != sorted[i])
-            work->prediction[sorted[i]->index] = work->prediction[sorted[i]->first->index];
+            prediction[sorted[i]->index] = prediction[sorted[i]->first->index];
+    return true;
 }
 
 bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
                 size_t count, struct cs_prediction *prediction, char *error, size_t size)
 {
-    struct work work = {.predictor = predictor, .prediction = prediction};
+    struct cs_engine_list *list = NULL;
+    if (!predictor->estimate && !cs_engine_list_create(predictor->profile, &list, error, size))
+        return false;
     struct place *place = calloc(count + 1, sizeof *place);
-    struct place **pointers = calloc(2 * count + 1, sizeof(struct place *));
-    bool good = place && pointers;
-    pthread_mutex_init(&work.lock, NULL);
-    pthread_cond_init(&work.decided, NULL);
+    struct place **sorted = calloc(2 * count + 1, sizeof(struct place *));
+    bool good = place && sorted;
     if (good) {
         for (size_t i = 0; i < count; i++) {
             place_problem(&place[i], problem[i],
                           predictor->recorded ? &predictor->recorded[i] : NULL,
                           predictor->program ? predictor->program[i] : 0, i);
-            pointers[i] = &place[i];
+            sorted[i] = &place[i];
         }
-        qsort(pointers, count, sizeof *pointers, by_problem);
-        work.place = pointers + count;
-        ask_each_once(&work, pointers, count);
-        good = !atomic_load(&work.failed);
+        good = predict_each_once(predictor, list, sorted, count, prediction);
     }
     if (!good)
-        snprintf(error, size, "%s", work.error[0] ? work.error : "out of memory");
-    pthread_cond_destroy(&work.decided);
-    pthread_mutex_destroy(&work.lock);
-    free(pointers);
+        snprintf(error, size, "out of memory");
+    free(sorted);
     free(place);
+    cs_engine_list_destroy(list);
     return good;
 }

@@ -214,7 +214,6 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                               .most = bounded ? arena : INT64_MAX},
                                  .untileable = (enum cs_untileable)config->untileable,
                                  .estimate = options->estimate,
-                                 .threads = options->threads,
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
 }
 

@@ -28,7 +28,6 @@ struct cs_predict_options {
     bool engines, sweep;
     enum cs_format format;
     const char *svg;
-    int threads;
 };
 
 /* Reads the command line. Returns -1 to go on, or the status to end with after a message. */

@@ -56,15 +56,6 @@ static bool take_mode(struct cs_predict_options *options, const char *value)
     return cs_cli_refuse_value(&command, OPTION_MODE, value, "a, b or fallback");
 }
 
-static bool take_threads(struct cs_predict_options *options, const char *value)
-{
-    int64_t threads;
-    if (cs_shape_numbers(value, &threads, 1) != 1 || threads < 1 || threads > 8)
-        return cs_cli_refuse_value(&command, OPTION_THREADS, value, "1 to 8");
-    options->threads = (int)threads;
-    return true;
-}
-
 static bool take_fits(struct cs_predict_options *options, const char *value)
 {
     return (cs_cli_size(value, &options->fits) && options->fits > 0) ||
@@ -138,8 +129,6 @@ static bool take(void *to, int row, const char *value)
         return options->sweep = true;
     case OPTION_FITS:
         return take_fits(options, value);
-    case OPTION_THREADS:
-        return take_threads(options, value);
     case OPTION_FORMAT:
         return cs_table_format_take(command.name, value, &options->format);
     case OPTION_WORKSPACE:

@@ -40,8 +40,6 @@ static const struct {
     {"--mode", "fallback", NUMBER, AT(mode), CS_ASK_FALLBACK},
     {"--format", "json", NUMBER, AT(format), CS_FORMAT_JSON},
     {"--format", "csv", NUMBER, AT(format), CS_FORMAT_CSV},
-    {"--threads", "1", NUMBER, AT(threads), 1},
-    {"--threads", "8", NUMBER, AT(threads), 8},
     {"--estimate", NULL, FLAG, AT(estimate), 0},
     {"--engines", NULL, FLAG, AT(engines), 0},
     {"--sweep", NULL, FLAG, AT(sweep), 0},
@@ -129,7 +127,6 @@ static void omitted_options_have_defaults(void)
     CHECK(!options.file && !options.program && !options.script);
     CHECK(!options.estimate && !options.engines && !options.sweep);
     CHECK_INT(options.fits, 0);
-    CHECK_INT(options.threads, 0);
     CHECK_INT(options.format, CS_FORMAT_TEXT);
     CHECK_INT(options.rules.count, 0);
 }
@@ -137,7 +134,6 @@ static void omitted_options_have_defaults(void)
 static void wrong_values_are_refused(void)
 {
     static const char *const wrong[][2] = {
-        {"--threads", "0"},   {"--threads", "9"}, {"--threads", "x"},  {"--threads", "1x2"},
         {"--mode", "c"},      {"--dtype", "f8"},  {"--dir", "up"},     {"--layout", "hwcn"},
         {"--fits", "0"},      {"--fits", "much"}, {"--format", "xml"}, {"--lanes", "0"},
         {"--policy", "fitt"}, {"--staged", "no"}, {"--tiles", "0"},    {"--nothing", NULL}};

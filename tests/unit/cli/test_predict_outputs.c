@@ -7,7 +7,7 @@
 
 static char folder[] = "/tmp/convshim-outputs-XXXXXX", root[PATH_MAX];
 
-#define PREDICT "predict --estimate --devices conf --device h100 --threads 1 "
+#define PREDICT "predict --estimate --devices conf --device h100 "
 #define RUN(line) golden_line(cs_cli_predict, PREDICT line)
 #define ANSWERS(rows) golden_answers(cs_cli_predict, rows, sizeof rows / sizeof *rows)
 #define LAYER "--input 4x64x96x128 --filter 96x64x3x5 --pad 1x2 "
@@ -109,8 +109,6 @@ static void refused_options(void)
         {PREDICT "--csv list.csv --svg no/such/folder.svg", 2, "no/such/folder.svg"},
         {PREDICT "--csv list.csv --svg /dev/full", 2, "/dev/full"},
         {PREDICT "--csv list.csv --format xml", 2, "--format"},
-        {PREDICT "--csv list.csv --threads 0", 2, "--threads"},
-        {PREDICT "--csv list.csv --threads 9", 2, "--threads"},
         {PREDICT "--csv list.csv --fits 0", 2, "--fits"},
         {PREDICT "--csv list.csv --fits 1KiB --sweep", 2, "--fits"},
         {"predict '1x8x8x8 -> 8 k3x3' --fits 1KiB --engines", 2, "--engines"},

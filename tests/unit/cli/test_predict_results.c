@@ -249,8 +249,7 @@ static void the_largest_workspace_with_which_all_fits(void)
                                                         .program = "",
                                                         .policy = cs_policy_find("fit"),
                                                         .most = INT64_MAX},
-                                           .estimate = true,
-                                           .threads = 1};
+                                           .estimate = true};
     struct cs_predict_fit found;
     char error[200];
     begin();
@@ -303,8 +302,7 @@ static void the_workspace_is_confirmed(void)
                                                         .policy = cs_policy_find("fit"),
                                                         .limits.workspace = 64 * MIB,
                                                         .most = INT64_MAX},
-                                           .estimate = true,
-                                           .threads = 1};
+                                           .estimate = true};
     struct cs_predict_fit found;
     struct cs_prediction with;
     const struct cs_problem *problem = &layer[0].problem;
