@@ -303,10 +303,11 @@ static void print_notes(const struct cs_simulation *simulation,
     if (was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]))
         note("Memory was short, so the peaks depend on the capacity and are not compared. "
              "Compare retries, failed allocations and other engines instead.");
-    if (pair->chosen[CS_WITH] && strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 &&
+    if (strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 &&
         !cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF") && !cs_cli_variable("PYTORCH_ALLOC_CONF"))
-        note("The run with convshim used PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, which "
-             "convshim run sets.");
+        note(
+            "All runs used PyTorch's expandable segments, which convshim run sets. To simulate its "
+            "default allocator, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False.");
     if (!*result->framework)
         note("Allocated and reserved peaks, because no framework reported any.");
 }

@@ -283,17 +283,13 @@ static void set_library(const struct cs_simulation *simulation, const struct cs_
         cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);
 }
 
-/* As convshim run sets them. A run without the library may be forked from a process that has them.
- */
-static void set_segments(bool with, struct cs_child_variables *variables)
+/* As convshim run sets them, and alike in runs without the library: the two runs then differ only by
+ * it. */
+static void set_segments(struct cs_child_variables *variables)
 {
     static const char name[] = "PYTORCH_CUDA_ALLOC_CONF";
-    if (cs_cli_variable(name) || cs_cli_variable("PYTORCH_ALLOC_CONF"))
-        return;
-    if (with)
+    if (!cs_cli_variable(name) && !cs_cli_variable("PYTORCH_ALLOC_CONF"))
         cs_child_variables_set(variables, name, "expandable_segments:True");
-    else
-        cs_child_variables_remove(variables, name);
 }
 
 static void set_device(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
@@ -324,7 +320,7 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
              simulation->program.cuda == 12 ? "/cuda12" : "");
     set_preload(simulation, run, device, variables);
     set_device(simulation, run, variables);
-    set_segments(run->with, variables);
+    set_segments(variables);
     if (run->with)
         set_library(simulation, run, variables);
     cs_child_variables_set(variables, "PYTHONPATH", "%s/python%s%s", simulation->work,
