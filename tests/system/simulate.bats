@@ -124,8 +124,17 @@ END
 }
 
 # bats test_tags=quick
-@test "sizes that no real cuDNN planned: a prominent warning, and status 1" {
+@test "sizes that no real cuDNN planned: a prominent warning, and status 1, also if the process is killed" {
     SIMDEV_PLANNING=rule simulate -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 1
+    expect_line simulate.out '^NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
+    cat >killed.py <<END
+import ctypes, os, signal
+work, state = ctypes.CDLL("$CLIENTS/libwork.so"), ctypes.c_void_p()
+assert work.work_open(0, ctypes.byref(state)) == 0 and work.work_run(state) == 0
+os.kill(os.getpid(), signal.SIGKILL)
+END
+    SIMDEV_PLANNING=rule simulate --only without --cuda 13 -- sh -c 'python3 killed.py; true'
     expect_status 1
     expect_line simulate.out '^NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
 }
@@ -377,7 +386,7 @@ import ctypes, torch
 torch.cuda.use(1 << 20) # here the runs are forked
 libc = ctypes.CDLL(None)
 libc.getenv.restype = ctypes.c_char_p
-torch.cuda.use((2 if libc.getenv(b"PYTORCH_CUDA_ALLOC_CONF") else 4) << 20)
+torch.cuda.use((2 if b"/with-" in libc.getenv(b"SIMDEV_REPORT") else 4) << 20)
 work = ctypes.CDLL("$CLIENTS/libwork.so")
 state = ctypes.c_void_p()
 work.work_open(0, ctypes.byref(state))

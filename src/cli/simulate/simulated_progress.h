@@ -15,6 +15,7 @@ struct cs_process_progress {
     unsigned long long convolutions, kernels, live_bytes, peak_bytes;
     unsigned long long largest_workspace, tensor_bytes, nanoseconds;
     unsigned long long refused, last_refused_bytes, last_refused_live;
+    char planning[32]; /* the planner of its sizes; empty: nothing was planned */
 };
 
 struct cs_simulated_progress {

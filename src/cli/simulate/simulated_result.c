@@ -150,14 +150,22 @@ static cJSON *read_of(const struct cs_simulated_run *run, const char *kind, pid_
     return read_json(path);
 }
 
+static bool is_planned(const struct cs_simulated_result *result)
+{
+    return strncmp(result->planning, "cudnn ", strlen("cudnn ")) == 0 || result->launches <= 0;
+}
+
 /* A process that was killed, or called _exit: the figures that the device noted of it last. */
 static void take_process(const struct cs_process_progress *process,
                          struct cs_simulated_result *result)
 {
-    result->used = result->cut_short = result->planned = true;
+    result->used = result->cut_short = true;
     result->pid = (pid_t)process->pid;
     result->kernels = (int64_t)process->kernels;
     result->launches = (int64_t)process->convolutions;
+    snprintf(result->planning, sizeof result->planning, "%.*s", (int)sizeof process->planning,
+             process->planning);
+    result->planned = is_planned(result);
     result->largest_workspace = (int64_t)process->largest_workspace;
     result->tensor_bytes = (int64_t)process->tensor_bytes;
     result->nanoseconds = (int64_t)process->nanoseconds;
@@ -212,8 +220,7 @@ static void take_report(struct cs_simulated_result *result)
     result->reads = number(report, "reads_of_nothing_written.reads");
     result->read_bytes = number(report, "reads_of_nothing_written.bytes");
     result->times_asked = number(report, "times.asked");
-    result->planned =
-        strncmp(result->planning, "cudnn ", strlen("cudnn ")) == 0 || result->launches <= 0;
+    result->planned = is_planned(result);
 }
 
 void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,

@@ -20,13 +20,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char magic[8] = "simdev2";
+static const char magic[8] = "simdev3";
 /* Written by init only. */
 static struct simdev_progress *progress;
 static struct simdev_process *own; /* NULL: no file, or it had no room */
 static int progress_file = -1;
 static FILE *record; /* likewise; stdio has its own lock */
 static atomic_size_t live;
+static char planning[SIMDEV_PLANNING_TEXT];
 
 static struct flock lock_of(size_t index)
 {
@@ -46,6 +47,7 @@ static void enter(void)
             continue;
         own = &progress->process[i];
         (void)fcntl(progress_file, F_SETLK, &taken);
+        memcpy(own->planning, planning, sizeof planning);
     }
     if (!own)
         atomic_fetch_add(&progress->unlisted, 1);
@@ -173,6 +175,13 @@ void simdev_record_workspace(size_t bytes)
 {
     if (own)
         raise_to(&own->largest_workspace, bytes);
+}
+
+void simdev_record_planning(const char *text)
+{
+    snprintf(planning, sizeof planning, "%s", text);
+    if (own)
+        memcpy(own->planning, planning, sizeof planning);
 }
 
 void simdev_record_kernel(void)

@@ -6,7 +6,8 @@
 #include "cudart_internal.h"
 
 enum {
-    SIMDEV_MOST_PROCESSES = 64
+    SIMDEV_MOST_PROCESSES = 64,
+    SIMDEV_PLANNING_TEXT = 32
 };
 
 /* One process that used the device. It stays in the file after the process has ended. */
@@ -15,13 +16,14 @@ struct simdev_process {
     atomic_ullong convolutions, kernels, live_bytes, peak_bytes;
     atomic_ullong largest_workspace, tensor_bytes, nanoseconds; /* of convolutions */
     atomic_ullong refused, last_refused_bytes, last_refused_live;
+    char planning[SIMDEV_PLANNING_TEXT]; /* the planner of its sizes; empty: nothing was planned */
 };
 
 /* Content of the file SIMDEV_PROGRESS, which all processes of a run map. `live_bytes` is their sum.
  * `peak_bytes` is the maximum of that sum over time. A process locks the byte of its number in
  * `process` (fcntl), so that the others see its end. Its bytes are then subtracted. */
 struct simdev_progress {
-    char magic[8]; /* "simdev2" */
+    char magic[8]; /* "simdev3" */
     atomic_ullong convolutions, kernels, live_bytes, peak_bytes;
     atomic_ullong unlisted; /* processes for which `process` had no room */
     struct simdev_process process[SIMDEV_MOST_PROCESSES];
@@ -42,6 +44,8 @@ void simdev_record_traffic(size_t tensor_bytes, uint64_t nanoseconds);
 void simdev_record_workspace(size_t bytes);
 /* Device memory of the other living processes that share the file. 0 with several devices. */
 size_t simdev_record_others(void);
+/* This planner plans the sizes, also those of processes that are forked from this one. */
+void simdev_record_planning(const char *text);
 /* A kernel or a library call was counted. */
 void simdev_record_kernel(void);
 

@@ -118,6 +118,7 @@ void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
 void simdev_note_planning(const char *text)
 {
     char *copy = strdup(text);
+    simdev_record_planning(text);
     pthread_mutex_lock(&lock);
     char *old = noted.planning;
     noted.planning = copy;
