@@ -20,8 +20,6 @@ def run(job):
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     os.environ["JAX_PLATFORMS"] = "cuda"
     import jax
-    from jax._src import hardware_utils
-    hardware_utils.has_visible_nvidia_gpu = lambda: True  # it looks for /dev/nvidia0
     start = time.time()
     function, arguments = jax_programs.PROGRAMS[job["program"]].make()
     compiled = jax.jit(function).lower(*arguments).compile()
