@@ -82,6 +82,21 @@ setup_file()
     accounted ./client
 }
 
+@test "cuBLASLt's matrix layouts return their attributes" {
+    installed cublasLt libcublasLt.so.13 cublasLtMatrixLayoutCreate cublasLtMatrixLayoutSetAttribute cublasLtMatrixLayoutGetAttribute
+    "$SIMDEV_DIR/standins" --out made libcublasLt.so.13
+    client 'void *l = dlopen("made/libcublasLt.so.13", RTLD_NOW), *layout; GET(l, cublasLtMatrixLayoutCreate)
+        GET(l, cublasLtMatrixLayoutSetAttribute) GET(l, cublasLtMatrixLayoutGetAttribute)
+        int type = 0, batches = 7; uint64_t columns = 0; size_t written = 0;
+        if (cublasLtMatrixLayoutCreate((uintptr_t)&layout, 14, 3, 5, 3)) return 2;
+        if (cublasLtMatrixLayoutSetAttribute((uintptr_t)layout, 5, &batches, 4)) return 3;
+        if (cublasLtMatrixLayoutGetAttribute((uintptr_t)layout, 0, &type, 4, &written) || type != 14 || written != 4) return 4;
+        if (cublasLtMatrixLayoutGetAttribute((uintptr_t)layout, 3, &columns, 8, 0) || columns != 5) return 5;
+        batches = 0;
+        if (cublasLtMatrixLayoutGetAttribute((uintptr_t)layout, 5, &batches, 4, 0) || batches != 7) return 6;'
+    accounted ./client
+}
+
 @test "calls.def: results are what the headers of NVIDIA's libraries declare" {
     local headers
     headers=$(sed -n 's/^CUDA_INC := //p' "$ROOT/build/config.mk")
