@@ -308,6 +308,11 @@ static void print_notes(const struct cs_simulation *simulation,
         note(
             "All runs used PyTorch's expandable segments, which convshim run sets. To simulate its "
             "default allocator, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False.");
+    if (strncmp(result->framework, "JAX ", strlen("JAX ")) == 0 &&
+        !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
+        note(
+            "JAX reserves three quarters of the GPU when it starts, so the reserved and the device "
+            "peak show no need. XLA_PYTHON_CLIENT_PREALLOCATE=false switches that off.");
     if (!*result->framework)
         note("Allocated and reserved peaks, because no framework reported any.");
 }
