@@ -5,6 +5,9 @@ LIBDIR   ?= $(PREFIX)/lib
 SHAREDIR ?= $(PREFIX)/share
 STRIP    ?= strip
 VERSION  := $(shell sed -n 's/^\#define CS_VERSION "\(.*\)"/\1/p' src/base/version.h)
+# The project's page, for packages: the web address from which the checkout was cloned, without credentials.
+HOMEPAGE ?= $(shell git config --get remote.origin.url 2>/dev/null | \
+            sed -nE 's,^(https://([^/@]*@)?|(ssh://)?git@)([^/:@]+)[/:](.+)$$,https://\4/\5,p' | sed 's/\.git$$//')
 # Reproducible: generated files do not depend on the time and folder of the build.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date -r src/base/version.h +%s)
 

@@ -43,7 +43,8 @@ elf_of()
     cp /usr/lib/*-linux-gnu/libinih.so.1 tree/lib/ 2>/dev/null || cp "$(command -v true)" tree/lib/
     printf '#!/bin/sh\necho hello\n' >tree/bin/hello
     chmod 755 tree/bin/hello
-    "$ROOT/packaging/make-wheel" --version 9.9 --arch "$(uname -m)" --out . --licence LICENSE="$ROOT/LICENSE" tree >wheel.out
+    "$ROOT/packaging/make-wheel" --version 9.9 --arch "$(uname -m)" --out . --home https://example.org/convshim \
+        --licence LICENSE="$ROOT/LICENSE" tree >wheel.out
     python3 - ./*.whl <<'END'
 import base64, hashlib, re, sys, zipfile
 archive = zipfile.ZipFile(sys.argv[1])
@@ -55,6 +56,7 @@ for name, row in rows.items():
         data = archive.read(name)
         assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
         assert int(size) == len(data)
+assert "\nHome-page: https://example.org/convshim\n" in archive.read("convshim-9.9.dist-info/METADATA").decode()
 assert archive.getinfo("convshim/bin/hello").external_attr >> 16 & 0o111
 assert re.search(r"-py3-none-manylinux_2_(28|34)_\w+\.whl$", sys.argv[1])
 END
