@@ -30,6 +30,8 @@ struct cs_site_facts {
                       identity */
     int64_t record, beside; /* bytes that the program's convolutions had held, and that were held
                                next to this one, when it was decided on */
+    int64_t untiled_ns, predicted_ns; /* predicted times of a call that is not tiled, and of one
+                                         that follows the decision; 0: not known */
     bool raised; /* the limit was raised so that tiles stay within max_slowdown, or because no
                     tiling fits */
     int rule;    /* 1 + the index of the rule that applies; 0: no rule */

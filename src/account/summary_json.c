@@ -121,6 +121,33 @@ static void raise_by(int64_t *sum, int64_t amount)
         *sum = INT64_MAX;
 }
 
+/* A value that was not computed is 0, and printed as null. */
+static void put_integer_or_null(struct cs_json *json, const char *key, int64_t number)
+{
+    if (number > 0)
+        cs_json_integer(json, key, number);
+    else
+        cs_json_null(json, key);
+}
+
+/* The predicted times of all calls. Those that are not tiled take the untiled time. */
+static void put_times(struct cs_json *json, const struct cs_account *account)
+{
+    int64_t untiled = 0, predicted = 0;
+    for (int i = 0; i < account->sites; i++) {
+        const struct cs_site *site = &account->site[i];
+        const struct cs_site_facts *facts = &account->facts[i];
+        int64_t calls = cs_account_site_count(site, CS_COUNT_CALLS);
+        int64_t tiled = cs_account_site_count(site, CS_COUNT_TILED), product;
+        raise_by(&untiled, cs_mul(calls, facts->untiled_ns, &product) ? product : INT64_MAX);
+        raise_by(&predicted,
+                 cs_mul(calls - tiled, facts->untiled_ns, &product) ? product : INT64_MAX);
+        raise_by(&predicted, cs_mul(tiled, facts->predicted_ns, &product) ? product : INT64_MAX);
+    }
+    put_integer_or_null(json, "untiled_ns", untiled);
+    put_integer_or_null(json, "predicted_ns", predicted);
+}
+
 static void put_sums(struct cs_json *json, const struct cs_account *account)
 {
     int64_t required = 0, reported = 0, possible = 0, host = account->folded_host;
@@ -155,6 +182,7 @@ static void put_totals(struct cs_json *json, const struct cs_account *account)
     cs_json_integer(json, "reported_max", account->reported_max);
     cs_json_integer(json, "possible_max", account->possible_max);
     put_sums(json, account);
+    put_times(json, account);
     cs_json_close(json, '}');
 }
 
@@ -295,15 +323,6 @@ static void put_string_or_null(struct cs_json *json, const char *key, const char
         cs_json_null(json, key);
 }
 
-/* A value that was not computed is 0, and printed as null. */
-static void put_integer_or_null(struct cs_json *json, const char *key, int64_t number)
-{
-    if (number > 0)
-        cs_json_integer(json, key, number);
-    else
-        cs_json_null(json, key);
-}
-
 static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
                       const char *const *rules)
 {
@@ -323,6 +342,8 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     cs_json_boolean(json, "limit_raised", facts->raised);
     cs_json_integer(json, "record", facts->record);
     cs_json_integer(json, "beside", facts->beside);
+    put_integer_or_null(json, "untiled_ns", facts->untiled_ns);
+    put_integer_or_null(json, "predicted_ns", facts->predicted_ns);
 }
 
 static const char *const counters[CS_COUNTERS] = {"calls", "tiled", "fallback", "failed",

@@ -370,3 +370,10 @@ struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *p
 {
     return cs_cost_with(plan, profile, &cs_cost_defaults);
 }
+
+struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t required,
+                               const struct cs_profile *profile)
+{
+    const struct cs_cost_tiles untiled = {.count = 1, .launched = 1, .workspace = (double)required};
+    return cs_cost_of_tiles(problem, problem, &untiled, profile);
+}

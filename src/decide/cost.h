@@ -33,6 +33,10 @@ struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *p
 struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
                             const struct cs_coefficients *coefficients);
 
+/* For a call that is not tiled, whose plan requires that workspace. */
+struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t required,
+                               const struct cs_profile *profile);
+
 /* Tiles of one extent. */
 struct cs_cost_tiles {
     double count;     /* an incomplete tile at the end of an axis counts as a fraction */

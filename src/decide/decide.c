@@ -95,11 +95,9 @@ static void list_untiled(struct deciding *deciding)
     static const struct cs_tiling untiled = {.step = {1, 1}};
     struct cs_search *search = &deciding->search;
     int64_t required = deciding->huge ? INT64_MAX : deciding->question.required;
-    double seconds = 0;
-    if (cs_plan_cut(deciding->question.problem, &untiled, &search->plan) == CS_OK) {
-        search->plan.shape[0].workspace = deciding->question.required;
-        seconds = cs_cost_of(&search->plan, deciding->question.profile).most;
-    }
+    double seconds = cs_cost_untiled(deciding->question.problem, deciding->question.required,
+                                     deciding->question.profile)
+                         .most;
     search->list.count = 1;
     search->list.candidate[0] = (struct cs_candidate){
         .tiling = untiled,

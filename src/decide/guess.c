@@ -41,9 +41,7 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
         (struct cs_guess_model){.per_image = part, .per_filter = part, .scale = 1, .excess = 1};
     guesser->parts = guesser->whole;
     guesser->tile = *problem;
-    const struct cs_cost_tiles untiled = {
-        .count = 1, .launched = 1, .workspace = (double)question->required};
-    guesser->seconds = cs_cost_of_tiles(problem, &guesser->tile, &untiled, guesser->profile).most;
+    guesser->seconds = cs_cost_untiled(problem, question->required, guesser->profile).most;
 }
 
 /* Slices of the filter along C are copied, and images if the tiling is staged. */

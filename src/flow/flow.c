@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "base/range.h"
+#include "decide/cost.h"
 #include "flow/build.h"
 #include "flow/decisions.h"
 #include "flow/refusal.h"
@@ -80,6 +81,27 @@ static int64_t footprint(const struct cs_site_facts *facts)
     return sum;
 }
 
+static int64_t nanoseconds(double seconds)
+{
+    return seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX;
+}
+
+/* Predicted times, for a summary that shows them. */
+static void predict(const struct cs *cs, const struct cs_request *request,
+                    const struct cs_vendor *vendor, const struct cs_rewrite *rewrite,
+                    struct cs_site_facts *facts)
+{
+    const struct cs_profile *profile =
+        cs_describes_all(cs) && vendor->profile ? vendor->profile(vendor->ctx) : NULL;
+    if (!profile)
+        return;
+    facts->untiled_ns =
+        nanoseconds(cs_cost_untiled(&request->problem, request->required, profile).seconds);
+    facts->predicted_ns = rewrite && rewrite->plan.shapes > 0
+                              ? nanoseconds(cs_cost_of(&rewrite->plan, profile).seconds)
+                              : facts->untiled_ns;
+}
+
 static void announce(const struct cs *cs, const struct cs_site_facts *facts)
 {
     char text[512];
@@ -91,7 +113,9 @@ static void announce(const struct cs *cs, const struct cs_site_facts *facts)
 }
 
 static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
-                                    const struct cs_decision *decision, enum cs_reason reason)
+                                    const struct cs_vendor *vendor,
+                                    const struct cs_decision *decision, enum cs_reason reason,
+                                    struct cs_rewrite *rewrite)
 {
     /* If the scratch is the library's, callers get a smaller size than is used. */
     int64_t possible = reportable_of(request, decision, reason);
@@ -113,8 +137,10 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
         .beside = decision->level.beside,
         .raised = decision->raised && (reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY),
         .rule = decision->rule};
+    predict(cs, request, vendor, rewrite, &facts);
     announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
+                               .rewrite = rewrite,
                                .reported = reported_of(request, decision, reason),
                                .reportable = reportable_of(request, decision, reason),
                                .site = cs_account_site(&cs->account, &facts, cs_range_name()),
@@ -207,8 +233,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     }
     if (decision.choices.listed == 0)
         cs_memo_choices(&cs->memo, &key, &decision.choices);
-    struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
-    verdict.rewrite = rewrite;
+    struct cs_verdict verdict = verdict_of(cs, request, vendor, &decision, reason, rewrite);
     verdict.layer = key.hash | 1;
     verdict.refused = due || (reason != CS_REASON_NONE && decision.promised);
     if (verdict.refused)

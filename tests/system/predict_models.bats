@@ -98,7 +98,7 @@ program()
 }
 
 # The summary contains the record by which the program's convolutions were decided.
-@test "with convshim: the workspaces of the convolutions of ten models, from the summaries of their programs" {
+@test "with convshim: workspaces and predicted times of the convolutions of ten models, from the summaries of their programs" {
     local SAN_RT=${SAN_RT:+$SAN_RT:}$CUBLAS PRELOAD=$PRELOAD:$CUBLAS name words
     need_cudnn
     for name in $(some sd15 training sd15-f32 unet3d sdxl upscaler sd15-legacy diffusion sdxl-bf16 sdxl-nhwc); do
@@ -116,6 +116,8 @@ assert any(site["reported"] < site["required"] for site in sites)
 for site, layer in zip(sites, layers):
     found = int(layer["workspace_bytes"]), int(layer["tiled_workspace_bytes"])
     assert found == (site["required"], site["reported"]), (site["problem"]["text"], found, site["required"], site["reported"])
+    ratio = site["predicted_ns"] / site["untiled_ns"]
+    assert abs(ratio - float(layer["predicted_slowdown"] or 1)) < 0.0051, (site["problem"]["text"], ratio, layer["predicted_slowdown"])
 EOF
     done
 }

@@ -47,17 +47,6 @@ static bool settle(struct cs_plan *plan, const struct cs_vendor *vendor)
     return true;
 }
 
-/* Zeros if it is not known. */
-static struct cs_cost untiled_cost(const struct cs_problem *problem, int64_t required,
-                                   const struct cs_profile *profile, struct cs_plan *plan)
-{
-    static const struct cs_tiling untiled = {.step = {1, 1}};
-    if (!profile || cs_plan_cut(problem, &untiled, plan) != CS_OK)
-        return (struct cs_cost){.seconds = 0};
-    plan->shape[0].workspace = required;
-    return cs_cost_of(plan, profile);
-}
-
 /* Computes the cost of tiles: the bytes read again, and the time that the library's own model
  * predicts. */
 static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor *vendor,
@@ -66,8 +55,9 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     const struct cs_tiling *tiling = &prediction->decision.tiling;
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
     struct cs_plan plan;
-    const struct cs_cost untiled =
-        untiled_cost(problem, prediction->offer.workspace, profile, &plan);
+    struct cs_cost untiled = {.seconds = 0};
+    if (profile)
+        untiled = cs_cost_untiled(problem, prediction->offer.workspace, profile);
     prediction->seconds = untiled.seconds;
     prediction->most_seconds = untiled.most;
     if (prediction->decision.reason != CS_REASON_NONE ||

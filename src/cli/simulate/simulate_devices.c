@@ -41,8 +41,8 @@ static struct cs_value value_of(int64_t number)
 static const char *time_of(const struct cs_simulated_result *result, bool chosen,
                            char text[CS_BYTES_TEXT])
 {
-    return chosen && result->nanoseconds >= 0 ? cs_table_time_text(text, result->nanoseconds)
-                                              : NULL;
+    return chosen && result->predicted_ns >= 0 ? cs_table_time_text(text, result->predicted_ns)
+                                               : NULL;
 }
 
 enum {
@@ -65,8 +65,8 @@ static const struct cs_column columns[COLUMNS] = {
     {"smallest_capacity_without", "smallest", CS_CELL_BYTES},
     {"smallest_capacity_with", "with", CS_CELL_BYTES},
     {"tiled", "tiled", CS_CELL_COUNT},
-    {"simulated_ns_without", "time", CS_CELL_COUNT},
-    {"simulated_ns_with", "with", CS_CELL_COUNT},
+    {"predicted_ns_without", "time", CS_CELL_COUNT},
+    {"predicted_ns_with", "with", CS_CELL_COUNT},
     {"status_without", NULL, CS_CELL_COUNT},
     {"status_with", NULL, CS_CELL_COUNT},
     {"verdict_without", "without", CS_CELL_TEXT},
@@ -79,7 +79,7 @@ static void add_row(struct cs_table *table, const struct cs_simulated_pair *pair
                                              .reserved = -1,
                                              .device_peak = -1,
                                              .largest_workspace = -1,
-                                             .nanoseconds = -1,
+                                             .predicted_ns = -1,
                                              .tiled = -1,
                                              .status = -1};
     const struct cs_simulated_result *a =
@@ -102,8 +102,9 @@ static void add_row(struct cs_table *table, const struct cs_simulated_pair *pair
         value_of(smallest[CS_WITHOUT]),
         value_of(smallest[CS_WITH]),
         value_of(b->tiled),
-        {.number = a->nanoseconds, .shown = time_of(a, pair->chosen[CS_WITHOUT], time[CS_WITHOUT])},
-        {.number = b->nanoseconds, .shown = time_of(b, pair->chosen[CS_WITH], time[CS_WITH])},
+        {.number = a->predicted_ns,
+         .shown = time_of(a, pair->chosen[CS_WITHOUT], time[CS_WITHOUT])},
+        {.number = b->predicted_ns, .shown = time_of(b, pair->chosen[CS_WITH], time[CS_WITH])},
         value_of(a->status),
         value_of(b->status),
         {.text = in_short(pair, CS_WITHOUT, verdict[CS_WITHOUT])},
@@ -143,7 +144,7 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
     if (printed && format == CS_FORMAT_TEXT)
         printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
                "%s.\nThe figures exclude the context on a real GPU, 0.5 to 1.7 GB. Times are "
-               "simulated, of convolutions only.\n",
+               "predicted, of convolutions only.\n",
                *simulation->program.folder ? simulation->program.folder
                                            : "no folder: NONE WAS FOUND");
     return printed;

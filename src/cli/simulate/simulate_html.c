@@ -154,7 +154,7 @@ static void put_card(const struct cs_simulated_pair *pair, const char *name, FIL
 static void put_figures(const struct cs_simulated_pair *pair, FILE *out)
 {
     static const char *const cards[] = {"allocated_peak", "device_peak", "largest_workspace",
-                                        "simulated_ns"};
+                                        "predicted_ns"};
     char text[768];
     fputs("<dl class=\"cards\">\n", out);
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)

@@ -45,7 +45,7 @@ static void set_cell(const struct figure *figure, int64_t value, char text[CS_BY
 {
     if (value < 0)
         snprintf(text, CS_BYTES_TEXT, "-");
-    else if (is(figure, "simulated_ns"))
+    else if (is(figure, "predicted_ns"))
         cs_table_time_text(text, value);
     else if (figure->cell == CS_CELL_BYTES)
         cs_table_bytes_text(text, value);

@@ -101,6 +101,14 @@ static bool record(struct cs_simulation *simulation, struct cs_simulated_pair *p
     return !pair->has_recorded || run_and_check(simulation, &job, 1);
 }
 
+/* The run with the library also knows the predicted time of its calls without tiles. */
+static void take_untiled_time(struct cs_simulated_pair *pair)
+{
+    struct cs_simulated_result *without = &pair->result[CS_WITHOUT];
+    if (pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] && cs_simulated_result_ran(without))
+        without->predicted_ns = pair->result[CS_WITH].untiled_ns;
+}
+
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                             size_t pairs)
 {
@@ -123,6 +131,8 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
             job[jobs++] = (struct job){&p->base_run[side], &p->base[side]};
     }
     good = good && run_and_check(simulation, job, jobs);
+    for (size_t i = 0; good && i < pairs; i++)
+        take_untiled_time(&pair[i]);
     free(job);
     return good && (pairs > 1 || record(simulation, pair));
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member by its way, as "convolutions.nanoseconds"; NULL: there is none. */
+/* A member by its way, as "convolutions.tensor_bytes"; NULL: there is none. */
 static const cJSON *member(const cJSON *object, const char *way)
 {
     char name[64];
@@ -168,7 +168,6 @@ static void take_process(const struct cs_process_progress *process,
     result->planned = is_planned(result);
     result->largest_workspace = (int64_t)process->largest_workspace;
     result->tensor_bytes = (int64_t)process->tensor_bytes;
-    result->nanoseconds = (int64_t)process->nanoseconds;
     result->refused = (int64_t)process->refused;
     result->missing_bytes =
         (int64_t)(process->last_refused_bytes + process->last_refused_live) - result->capacity;
@@ -210,7 +209,6 @@ static void take_report(struct cs_simulated_result *result)
     result->largest_workspace = number(report, "largest_workspace_used");
     result->launches = number(report, "conv_launches");
     result->tensor_bytes = number(report, "convolutions.tensor_bytes");
-    result->nanoseconds = number(report, "convolutions.nanoseconds");
     result->refused = number(report, "refused_allocations.refused");
     result->missing_bytes = number(report, "refused_allocations.last_bytes") +
                             number(report, "refused_allocations.last_live_bytes") -
@@ -253,6 +251,8 @@ static void take_told(struct cs_simulated_result *result)
     result->tiled = number(result->summary, "totals.tiled");
     result->reported = number(result->summary, "totals.reported_max");
     result->extra_launches = number(result->summary, "totals.extra_launches");
+    result->untiled_ns = number(result->summary, "totals.untiled_ns");
+    result->predicted_ns = number(result->summary, "totals.predicted_ns");
 }
 
 bool cs_simulated_result_read(const struct cs_simulated_run *run,

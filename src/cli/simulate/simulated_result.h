@@ -28,7 +28,7 @@ struct cs_simulated_result {
     bool planned; /* by a real cuDNN, or there was nothing to plan */
     char planning[64], device[64];
     int64_t capacity, device_peak, largest_workspace;
-    int64_t launches, tensor_bytes, nanoseconds; /* of convolutions */
+    int64_t launches, tensor_bytes; /* of convolutions */
     int64_t refused, missing_bytes; /* allocations; bytes that the last one was short of */
     bool limited;      /* the program failed because its own memory limit was reached: */
     char refusal[160]; /* the line in which it says so */
@@ -39,7 +39,8 @@ struct cs_simulated_result {
     int64_t allocated, reserved, retries,
         failed;       /* its peaks; allocations that it tried again, that failed */
     int64_t reported; /* to the program, at most: the size of its workspace */
-    int64_t calls, tiled, extra_launches;             /* of the library's summary */
+    int64_t calls, tiled, extra_launches; /* of the library's summary */
+    int64_t untiled_ns, predicted_ns; /* of it: predicted times of all calls, untiled and as run */
     struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
 

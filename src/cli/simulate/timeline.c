@@ -104,7 +104,6 @@ static int site_like(const struct cs_timeline *timeline, const struct cs_launch 
 static void add_launch(struct cs_timeline_call *call, const struct cs_launch *launch)
 {
     call->launches++;
-    call->nanoseconds += launch->nanoseconds;
     call->tensor_bytes += launch->tensor_bytes;
     if (launch->workspace_bytes > call->workspace)
         call->workspace = launch->workspace_bytes;

@@ -27,7 +27,7 @@ struct cs_timeline_call {
     size_t moment;
     long block;       /* that its workspace is in, or CS_NO_BLOCK */
     uint64_t address; /* of its workspace */
-    int64_t workspace, tensor_bytes, nanoseconds, launches;
+    int64_t workspace, tensor_bytes, launches;
     char plan[40];
 };
 

@@ -100,9 +100,8 @@ static bool take_launch(struct reader *reader, const char *line, struct cs_recor
 {
     struct cs_launches *to = reader->to;
     struct cs_launch launch = {.block = -1};
-    if (sscanf(line, "c %" SCNx64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %*d %39s",
-               &launch.workspace, &launch.workspace_bytes, &launch.tensor_bytes,
-               &launch.nanoseconds, launch.plan) < 4)
+    if (sscanf(line, "c %" SCNx64 " %" SCNd64 " %" SCNd64 " %*d %*d %39s", &launch.workspace,
+               &launch.workspace_bytes, &launch.tensor_bytes, launch.plan) < 3)
         return false;
     event->bytes = (int64_t)to->count;
     if (!make_room((void **)&to->item, to->count, &reader->launch_room, sizeof *to->item))

@@ -10,7 +10,7 @@ struct cJSON;
 /* A convolution as it was called: one tile, or all of it. */
 struct cs_launch {
     uint64_t workspace; /* its address */
-    int64_t workspace_bytes, tensor_bytes, nanoseconds;
+    int64_t workspace_bytes, tensor_bytes;
     char plan[40];
     long block;    /* found later; else -1 */
     size_t moment; /* likewise */

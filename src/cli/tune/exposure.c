@@ -84,7 +84,6 @@ static bool add_call(struct cs_exposures *to, const struct cs_timeline *timeline
     int64_t held =
         call->block >= 0 ? around[call->block] : timeline->live[call->moment] - call->workspace;
     exposure->calls++;
-    exposure->nanoseconds += call->nanoseconds;
     exposure->required = most(exposure->required, call->workspace);
     if (call->workspace > 0)
         exposure->around = most(exposure->around, held);
@@ -162,6 +161,8 @@ static void measure_site(struct cs_exposures *exposures, const cJSON *site)
     exposure->extra_launches =
         most(exposure->extra_launches, 0) + cs_timeline_number(site, "launches") - tiled;
     exposure->reported = most(exposure->reported, cs_timeline_number(site, "reported"));
+    exposure->extra_ns +=
+        tiled * (cs_timeline_number(site, "predicted_ns") - cs_timeline_number(site, "untiled_ns"));
     if (exposure->limit == 0 || tiled == calls ||
         cs_timeline_number(site, "required") <= exposure->limit)
         return;
@@ -170,43 +171,18 @@ static void measure_site(struct cs_exposures *exposures, const cJSON *site)
         exposure->cannot = true;
 }
 
-/* Sets the model's extra time of each exposure, if the record contains times. */
-static void measure_time(struct cs_exposures *exposures, const struct cs_timeline *timeline,
-                         const cJSON *sites)
-{
-    if (!timeline->matched)
-        return;
-    for (size_t i = 0; i < exposures->count; i++)
-        exposures->item[i].extra_ns = -exposures->item[i].nanoseconds;
-    for (size_t i = 0; i < timeline->calls; i++) {
-        char keys[sizeof exposures->item->keys];
-        const struct cs_timeline_call *call = &timeline->call[i];
-        cs_rule_keys(cJSON_GetArrayItem(sites, call->site), keys, sizeof keys);
-        struct cs_exposure *exposure = find(exposures, keys);
-        if (exposure)
-            exposure->extra_ns += call->nanoseconds;
-    }
-}
-
-bool cs_exposures_measure(struct cs_exposures *exposures, const struct cs_simulated_run *run,
-                          const struct cs_simulated_result *result)
+void cs_exposures_measure(struct cs_exposures *exposures, const struct cs_simulated_result *result)
 {
     const cJSON *sites = cJSON_GetObjectItemCaseSensitive(result->summary, "sites"), *site;
-    struct cs_timeline timeline;
     for (size_t i = 0; i < exposures->count; i++) {
         struct cs_exposure *exposure = &exposures->item[i];
-        exposure->untiled = exposure->reported = 0;
-        exposure->extra_launches = exposure->extra_ns = -1;
+        exposure->untiled = exposure->reported = exposure->extra_ns = 0;
+        exposure->extra_launches = -1;
     }
     cJSON_ArrayForEach(site, sites)
     {
         measure_site(exposures, site);
     }
-    if (!cs_timeline_read(run, result, &timeline))
-        return false;
-    measure_time(exposures, &timeline, sites);
-    cs_timeline_fini(&timeline);
-    return true;
 }
 
 /* --- limits --- */

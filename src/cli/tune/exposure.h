@@ -16,7 +16,6 @@ struct cs_exposure {
     int64_t calls;
     int64_t required; /* the most workspace of a call */
     int64_t around;   /* the most that is held during a call, but for workspaces */
-    int64_t nanoseconds;
 
     /* The decision: the limit of its rule. 0: no rule, it is not tiled. */
     int64_t limit;
@@ -26,8 +25,8 @@ struct cs_exposure {
     /* Of the last run with that limit. */
     int64_t untiled;        /* calls that were not tiled */
     int64_t reported;       /* the most workspace of a call */
-    int64_t extra_launches; /* and the model's time of them; -1: not known */
-    int64_t extra_ns;
+    int64_t extra_launches; /* -1: not known */
+    int64_t extra_ns;       /* predicted time that tiles add */
     /* The increase of the peak without its rule; -1: not measured. */
     int64_t bought;
 };
@@ -51,8 +50,7 @@ bool cs_exposures_of_summary(const char *path, struct cs_exposures *to);
 void cs_exposures_fini(struct cs_exposures *exposures);
 
 /* The fields of the last run, from one with limits. */
-bool cs_exposures_measure(struct cs_exposures *exposures, const struct cs_simulated_run *run,
-                          const struct cs_simulated_result *result);
+void cs_exposures_measure(struct cs_exposures *exposures, const struct cs_simulated_result *result);
 
 /* Sets every limit so that no call and the memory around it hold more than `target` together. Sizes
  * that are known to be too small are skipped. */

@@ -23,7 +23,7 @@ struct cs_tune_point {
     bool ran,
         fits;     /* it ended well; and, on the capacity that was asked for, without falling back */
     int64_t peak; /* allocated, if a framework reports it, else of the device */
-    int64_t reserved, calls, tiled, extra_launches, nanoseconds, missing_bytes;
+    int64_t reserved, calls, tiled, extra_launches, predicted_ns, missing_bytes;
 };
 
 struct cs_tune {

@@ -20,7 +20,7 @@ enum cs_tune_outcome cs_tune_outcome(const struct cs_tune *tune)
         return CS_TUNE_UNTILED;
     if (tune->options->fits > 0) {
         bool dearer =
-            tune->defaults_there.fits && tune->defaults_there.nanoseconds <= rules->nanoseconds;
+            tune->defaults_there.fits && tune->defaults_there.predicted_ns <= rules->predicted_ns;
         if (rules->fits && !dearer && cs_exposures_rules(&tune->exposures) > 0)
             return CS_TUNE_RULES;
         return tune->defaults_there.fits ? CS_TUNE_DEFAULTS : CS_TUNE_MISSED;

@@ -44,7 +44,7 @@ static void put_point(const char *title, const struct cs_tune_point *point, FILE
     }
     fprintf(out, "# %-26s %12s %12s %14s %14" PRId64 " %12s\n", title,
             cs_table_bytes_text(peak, point->peak), cs_table_bytes_text(reserved, point->reserved),
-            tiled, point->extra_launches, cs_table_time_text(time, point->nanoseconds));
+            tiled, point->extra_launches, cs_table_time_text(time, point->predicted_ns));
 }
 
 static void put_date(FILE *out)
@@ -62,7 +62,7 @@ static void put_points(const struct cs_tune *tune, FILE *out)
     char level[CS_BYTES_TEXT];
     fprintf(out, "#\n# %-26s %12s %12s %14s %14s %12s\n", "",
             tune->allocated ? "allocated" : "peak", "device peak", "tiled calls", "extra launches",
-            "simulated");
+            "predicted");
     put_point("untiled", &tune->untiled, out);
     put_point("defaults, without a file", &tune->defaults, out);
     put_point("these rules", &tune->tuned, out);
@@ -126,7 +126,7 @@ static void put_price(const struct cs_exposure *exposure, FILE *out)
         fprintf(out, "%" PRId64 " more launch%s", exposure->extra_launches,
                 exposure->extra_launches == 1 ? "" : "es");
     if (has_price && exposure->extra_ns >= 0)
-        fprintf(out, ", %s more simulated", cs_table_time_text(time, exposure->extra_ns));
+        fprintf(out, ", %s more predicted time", cs_table_time_text(time, exposure->extra_ns));
     fputc('\n', out);
 }
 

@@ -57,7 +57,7 @@ static struct cs_tune_point point_of(const struct cs_simulated_result *result)
                                   .calls = result->calls,
                                   .tiled = result->tiled,
                                   .extra_launches = result->extra_launches,
-                                  .nanoseconds = result->nanoseconds,
+                                  .predicted_ns = result->predicted_ns,
                                   .missing_bytes = result->missing_bytes};
 }
 
@@ -90,21 +90,19 @@ static bool ask(struct cs_tune *tune, struct question *question, size_t question
     return true;
 }
 
-/* One run with the rules as they are. */
-static bool try_rules(struct cs_tune *tune, int64_t capacity, bool record,
+/* One run with the rules as they are. `measure`: the effect of each rule too. */
+static bool try_rules(struct cs_tune *tune, int64_t capacity, bool measure,
                       struct cs_tune_point *point)
 {
-    struct question question = {.options = cs_tune_options_before(tune),
-                                .rules = true,
-                                .record = record,
-                                .capacity = capacity};
+    struct question question = {
+        .options = cs_tune_options_before(tune), .rules = true, .capacity = capacity};
     if (!ask(tune, &question, 1))
         return false;
     *point = question.point;
-    bool good = !record || !point->ran ||
-                cs_exposures_measure(&tune->exposures, &question.run, &question.result);
+    if (measure && point->ran)
+        cs_exposures_measure(&tune->exposures, &question.result);
     cs_simulated_result_free(&question.result);
-    return good;
+    return true;
 }
 
 /* The goal: the level plus --within. Unless the lowest peak or a capacity is required, a higher

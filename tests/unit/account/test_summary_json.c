@@ -388,6 +388,25 @@ static void sums_are_those_of_the_sites(void)
     free(account);
 }
 
+static void the_predicted_time_counts_tiled_calls_alone_as_tiled(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
+    struct cs_site_facts facts = facts_of(&problem, 1000, 50, 3);
+    facts.untiled_ns = 100;
+    facts.predicted_ns = 115;
+    struct cs_site_ref site = cs_account_site(account, &facts, "");
+    cs_account_tiled(account, &site, 3, 1);
+    cs_account_tiled(account, &site, 3, 1);
+    cs_account_fallback(account, &site);
+    cJSON *json = summary_of(account);
+    CHECK_INT(number(json, "totals.untiled_ns"), 300);
+    CHECK_INT(number(json, "totals.predicted_ns"), 330);
+    CHECK_INT(number(cJSON_GetArrayItem(member(json, "sites"), 0), "predicted_ns"), 115);
+    cJSON_Delete(json);
+    free(account);
+}
+
 static void more_sites_than_places_still_add_up(void)
 {
     struct cs_account *account = new_account();
@@ -442,6 +461,7 @@ int main(void)
     TEST(every_relaxation_has_a_name);
     TEST(sites_are_in_the_order_of_first_calls);
     TEST(sums_are_those_of_the_sites);
+    TEST(the_predicted_time_counts_tiled_calls_alone_as_tiled);
     TEST(more_sites_than_places_still_add_up);
     TEST(hostile_names_stay_in_their_strings);
     return REPORT();

@@ -34,7 +34,7 @@ static struct cs_simulated_result result_of(int64_t peak, int64_t tiled)
                                         .launches = 12,
                                         .reported = -1,
                                         .tensor_bytes = 4096 + tiled,
-                                        .nanoseconds = 2000000,
+                                        .predicted_ns = 2000000,
                                         .kernels = 3,
                                         .framework = "PyTorch 2.15.0",
                                         .allocated = peak - 1024,
