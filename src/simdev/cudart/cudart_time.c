@@ -1,4 +1,4 @@
-/* The deterministic time model behind events: the predicted time of the work on each stream. */
+/* The deterministic time model behind events: the simulated time of the work on each stream. */
 #include "cudart_time.h"
 #include "cudart_account.h"
 #include "cudart_device.h"
