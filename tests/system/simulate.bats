@@ -258,8 +258,12 @@ END
 import ctypes, os, signal, subprocess, sys
 if len(sys.argv) == 2:
     child = subprocess.run([sys.executable, __file__, sys.argv[1], "child"])
-    sys.exit(0 if sys.argv[1] == "quietly" else child.returncode != 0)
+    sys.exit(sys.argv[1] not in ("quietly", "late") and child.returncode != 0)
 assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(5 << 20)) == 0
+if sys.argv[1] == "late":
+    libc = ctypes.CDLL(None)
+    libc.__cxa_atexit(ctypes.cast(libc.abort, ctypes.c_void_p), None, None)
+    sys.exit()
 if sys.argv[1] == "uvicorn":
     signal.raise_signal(signal.SIGTERM)
 os.kill(os.getpid(), signal.SIGKILL if sys.argv[1] == "quietly" else getattr(signal, sys.argv[1]))
@@ -274,6 +278,8 @@ END
     simulate --only without --cuda 13 -- python3 ends.py quietly
     expect_line simulate.out '^  device peak +5 MiB$'
     expect_line simulate.out '^without     .*so it wrote no report'
+    simulate --only without --cuda 13 -- python3 ends.py late
+    expect_line simulate.out '^without     Runs without memory pressure\.$'
     simulate --only without --cuda 13 -- python3 ends.py uvicorn server
     expect_status 0
     expect_line simulate.out '^without     Stopped by signal 15\. Until then: Runs without memory pressure\.$'

@@ -500,7 +500,11 @@ def write():
 
 
 def at_exit():
-    if write() and variable("SIMDEV_FORKED"):
+    """Some parents kill a process that needs seconds to free its memory, such as Jupyter. So the device reports here, and again at its end."""
+    if not write():
+        return
+    write_device()
+    if variable("SIMDEV_FORKED"):
         leave_quickly()
 
 
