@@ -23,7 +23,7 @@ need()
 simulate()
 {
     status=0
-    "$BUILD/convshim" simulate --device rtx4090 --keep kept --only without -- "$PYTHON" "$@" >simulate.out 2>simulate.err ||
+    "$BUILD/convshim" simulate --device h200 --keep kept --only without -- "$PYTHON" "$@" >simulate.out 2>simulate.err ||
         status=$?
     expect_status 0
     cp kept/without-*/output program.out

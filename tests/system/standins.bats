@@ -161,12 +161,12 @@ setup_file()
     [ -z "$(ls made)" ]
 }
 
-@test "NVML: the versions of the driver, the PCIe link, and the compute capability are those of the profile" {
+@test "NVML: the versions of the driver, the PCIe link, the compute capability and the fabric are those of the profile" {
     client 'void *l = dlopen("libnvidia-ml.so.1", RTLD_NOW); if (!l) return 1;
         GET(l, nvmlDeviceGetHandleByIndex_v2) GET(l, nvmlSystemGetDriverVersion) GET(l, nvmlSystemGetNVMLVersion)
         GET(l, nvmlDeviceGetCudaComputeCapability) GET(l, nvmlDeviceGetCurrPcieLinkGeneration)
-        GET(l, nvmlDeviceGetMaxPcieLinkWidth) GET(l, nvmlDeviceGetPcieSpeed)
-        void *d; char driver[80], nvml[80], few[4]; int major, minor; unsigned generation, lanes, speed;
+        GET(l, nvmlDeviceGetMaxPcieLinkWidth) GET(l, nvmlDeviceGetPcieSpeed) GET(l, nvmlDeviceGetGpuFabricInfoV)
+        void *d; char driver[80], nvml[80], few[4]; int major, minor; unsigned generation, lanes, speed, fabric[10] = {0, 9, 9, 9, 9, 9, 9, 9, 9, 9};
         if ((int)nvmlDeviceGetHandleByIndex_v2(0, &d)) return 2;
         if ((int)nvmlSystemGetDriverVersion((uintptr_t)driver, 80) || (int)nvmlSystemGetNVMLVersion((uintptr_t)nvml, 80)) return 3;
         if ((int)nvmlSystemGetDriverVersion((uintptr_t)few, 4) != 7) return 4;
@@ -175,9 +175,10 @@ setup_file()
         if ((int)nvmlDeviceGetMaxPcieLinkWidth((uintptr_t)d, &lanes)) return 7;
         if ((int)nvmlDeviceGetPcieSpeed((uintptr_t)d, &speed)) return 8;
         if ((int)nvmlDeviceGetPcieSpeed((uintptr_t)&d, &speed) != 2) return 9;
-        printf("%s %s %d.%d %u %u %u", driver, nvml, major, minor, generation, lanes, speed);'
-    for wanted in "t4 580.00 13.580.00 7.5 3 16 8000" "rtx4090 580.00 13.580.00 8.9 4 16 16000" \
-        "h100 580.00 13.580.00 9.0 5 16 32000"; do
+        int state = (int)nvmlDeviceGetGpuFabricInfoV((uintptr_t)d, fabric) ? -1 : (int)(fabric[7] & 255);
+        printf("%s %s %d.%d %u %u %u %d", driver, nvml, major, minor, generation, lanes, speed, state);'
+    for wanted in "t4 580.00 13.580.00 7.5 3 16 8000 -1" "rtx4090 580.00 13.580.00 8.9 4 16 16000 -1" \
+        "h100 580.00 13.580.00 9.0 5 16 32000 0"; do
         expect_equal "what NVML says of ${wanted%% *}" "$(LD_PRELOAD=$SAN_RT "$ROOT/scripts/with-simdev" \
             --profile "$ROOT/conf/devices/${wanted%% *}.json" --account -- ./client)" "${wanted#* }"
     done

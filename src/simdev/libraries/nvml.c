@@ -114,13 +114,6 @@ STANDIN_EXPORT int nvmlDeviceGetMemoryInfo(const void *handle, struct memory *me
     return 0;
 }
 
-STANDIN_EXPORT int nvmlDeviceGetGpuFabricInfoV(const void *handle, void *info)
-{
-    (void)handle;
-    (void)info;
-    return NOT_SUPPORTED;
-}
-
 /* ---- versions ---- */
 
 STANDIN_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version)
@@ -178,6 +171,27 @@ STANDIN_EXPORT int nvmlDeviceGetCudaComputeCapability(const void *handle, int *m
         return INVALID_ARGUMENT;
     *major = properties.major;
     *minor = properties.minor;
+    return 0;
+}
+
+/* The beginning of nvmlGpuFabricInfoV_t, alike in all its versions. */
+struct fabric {
+    unsigned version;
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state; /* 0: no fabric */
+};
+
+/* Hopper and later answer; PyTorch warns if they do not. */
+STANDIN_EXPORT int nvmlDeviceGetGpuFabricInfoV(const void *handle, struct fabric *fabric)
+{
+    int major, minor;
+    if (!fabric || nvmlDeviceGetCudaComputeCapability(handle, &major, &minor) != 0)
+        return INVALID_ARGUMENT;
+    if (major < 9)
+        return NOT_SUPPORTED;
+    *fabric = (struct fabric){.version = fabric->version};
     return 0;
 }
 
