@@ -283,8 +283,8 @@ static void set_library(const struct cs_simulation *simulation, const struct cs_
         cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);
 }
 
-/* As convshim run sets them, and alike in runs without the library: the two runs then differ only by
- * it. */
+/* As convshim run sets them, and alike in runs without the library: the two runs then differ only
+ * by it. */
 static void set_segments(struct cs_child_variables *variables)
 {
     static const char name[] = "PYTORCH_CUDA_ALLOC_CONF";

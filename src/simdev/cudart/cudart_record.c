@@ -47,9 +47,10 @@ static void enter(void)
             continue;
         own = &progress->process[i];
         (void)fcntl(progress_file, F_SETLK, &taken);
-        memcpy(own->planning, planning, sizeof planning);
     }
-    if (!own)
+    if (own)
+        memcpy(own->planning, planning, sizeof planning);
+    else
         atomic_fetch_add(&progress->unlisted, 1);
 }
 
