@@ -145,6 +145,25 @@ static void streams_are_not_ordered_after_each_other(void)
     check_sound();
 }
 
+static void lanes_are_free_when_all_of_them_are_over(void)
+{
+    struct cs_lanes *lanes = new_lanes();
+    struct cs_lanes_lease one, two;
+    cs_lanes_take(lanes, device, device_new_stream(), &no_capture, 3, &one);
+    void *side = one.stream[1], *other_side = one.stream[2];
+    CHECK_INT(work(&one, 0), 0);
+    cs_lanes_give(lanes, device, &one, false);
+    device_run(side);
+    cs_lanes_take(lanes, device, device_new_stream(), &no_capture, 3, &two);
+    CHECK(two.stream[1] != side);
+    cs_lanes_give(lanes, device, &two, false);
+    device_run(other_side);
+    cs_lanes_take(lanes, device, device_new_stream(), &no_capture, 3, &two);
+    CHECK(two.stream[1] == side);
+    cs_lanes_give(lanes, device, &two, false);
+    check_sound();
+}
+
 /* A call that queries every set would be slower with every stream. */
 static void few_sets_are_queried(void)
 {
@@ -625,6 +644,7 @@ int main(void)
     (void)new_lanes();
     taken_before = heap_taken;
     TEST(streams_are_not_ordered_after_each_other);
+    TEST(lanes_are_free_when_all_of_them_are_over);
     TEST(few_sets_are_queried);
     TEST(the_fourth_set_may_be_taken);
     TEST(few_sets_are_examined);
