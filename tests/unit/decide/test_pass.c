@@ -33,6 +33,17 @@ static void the_record_is_operands_and_workspace(void)
     CHECK_INT(pass.record, 22 * MIB);
 }
 
+/* Weights are held anyway, so their gradient alone counts. */
+static void operands_include_a_gradient_of_the_filter(void)
+{
+    struct cs_problem problem = same(1, 16, 1, 1024, 32, 16);
+    int64_t filter;
+    CHECK_INT(cs_problem_tensor_bytes(&problem.tensor[CS_FILTER], &filter), CS_OK);
+    CHECK_INT(cs_pass_operands(&problem), 2 * MIB);
+    problem.direction = CS_BACKWARD_FILTER;
+    CHECK_INT(cs_pass_operands(&problem), 2 * MIB + filter);
+}
+
 static void tensor_read_later_was_held_in_between(void)
 {
     pass = (struct cs_pass){0};
@@ -90,6 +101,7 @@ static void many_tensors_and_long_passes_are_bounded(void)
 int main(void)
 {
     TEST(the_record_is_operands_and_workspace);
+    TEST(operands_include_a_gradient_of_the_filter);
     TEST(tensor_read_later_was_held_in_between);
     TEST(tensor_written_again_was_not_held);
     TEST(earlier_pass_is_not_seen);
