@@ -10,7 +10,6 @@ MAINTAINER ?= convshim contributors <convshim@contributors.invalid>
 .PHONY: deb
 #: deb          build/dist/convshim_VERSION_ARCH.deb; MAINTAINER='NAME <ADDRESS>' is its maintainer
 deb: export MAINTAINER := $(MAINTAINER)
-deb: export HOMEPAGE := $(HOMEPAGE)
 deb:
 	$(Q)rm -rf $(B)/deb; $(MAKE) --no-print-directory $(debtree) install >/dev/null
-	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) packaging/make-deb $(VERSION) $(B)/deb build/dist
+	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) HOMEPAGE='$(HOMEPAGE)' packaging/make-deb $(VERSION) $(B)/deb build/dist
