@@ -130,6 +130,12 @@ static void put_integer_or_null(struct cs_json *json, const char *key, int64_t n
         cs_json_null(json, key);
 }
 
+static int64_t time_of(int64_t calls, int64_t ns)
+{
+    int64_t product;
+    return cs_mul(calls, ns, &product) ? product : INT64_MAX;
+}
+
 /* The predicted times of all calls. Those that are not tiled take the untiled time. */
 static void put_times(struct cs_json *json, const struct cs_account *account)
 {
@@ -138,11 +144,10 @@ static void put_times(struct cs_json *json, const struct cs_account *account)
         const struct cs_site *site = &account->site[i];
         const struct cs_site_facts *facts = &account->facts[i];
         int64_t calls = cs_account_site_count(site, CS_COUNT_CALLS);
-        int64_t tiled = cs_account_site_count(site, CS_COUNT_TILED), product;
-        raise_by(&untiled, cs_mul(calls, facts->untiled_ns, &product) ? product : INT64_MAX);
-        raise_by(&predicted,
-                 cs_mul(calls - tiled, facts->untiled_ns, &product) ? product : INT64_MAX);
-        raise_by(&predicted, cs_mul(tiled, facts->predicted_ns, &product) ? product : INT64_MAX);
+        int64_t tiled = cs_account_site_count(site, CS_COUNT_TILED);
+        raise_by(&untiled, time_of(calls, facts->untiled_ns));
+        raise_by(&predicted, time_of(calls - tiled, facts->untiled_ns));
+        raise_by(&predicted, time_of(tiled, facts->predicted_ns));
     }
     put_integer_or_null(json, "untiled_ns", untiled);
     put_integer_or_null(json, "predicted_ns", predicted);

@@ -178,15 +178,18 @@ static void predict(const struct cs_predictor *predictor, struct cs_engine_list 
 {
     const struct cs_problem *problem = place->problem;
     const struct cs_recorded *recorded = place->recorded;
-    struct asking asking = {predictor, problem, list, NULL, cs_estimate_vendor(), *level, false};
+    const bool has_level = recorded && recorded->level.record >= 0;
+    struct asking asking = {.predictor = predictor,
+                            .problem = problem,
+                            .list = list,
+                            .vendor = cs_estimate_vendor(),
+                            .level = has_level ? recorded->level : *level};
     *prediction = (struct cs_prediction){.status = CS_OK};
     weigh(problem, prediction);
     if (list && choose_recorded(&asking, recorded, prediction) != CS_OK)
         prediction->status = choose(&asking, 0, prediction);
     else if (!list)
         prediction->offer.workspace = cs_estimate_workspace(problem);
-    if (recorded && recorded->level.record >= 0)
-        asking.level = recorded->level;
     if (prediction->status == CS_OK)
         decide(&asking, level, prediction);
     if (prediction->status == CS_OK)

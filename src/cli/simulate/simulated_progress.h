@@ -13,7 +13,7 @@ enum {
 struct cs_process_progress {
     unsigned long long pid; /* 0: unused */
     unsigned long long convolutions, kernels, live_bytes, peak_bytes;
-    unsigned long long largest_workspace, tensor_bytes, nanoseconds;
+    unsigned long long largest_workspace, tensor_bytes;
     unsigned long long refused, last_refused_bytes, last_refused_live;
     char planning[32]; /* the planner of its sizes; empty: nothing was planned */
 };

@@ -164,12 +164,10 @@ void simdev_record_refused(const struct simdev_mem_totals *totals)
     atomic_store(&own->last_refused_live, totals->last_refused_live);
 }
 
-void simdev_record_traffic(size_t tensor_bytes, uint64_t nanoseconds)
+void simdev_record_traffic(size_t tensor_bytes)
 {
-    if (!own)
-        return;
-    atomic_fetch_add(&own->tensor_bytes, tensor_bytes);
-    atomic_fetch_add(&own->nanoseconds, nanoseconds);
+    if (own)
+        atomic_fetch_add(&own->tensor_bytes, tensor_bytes);
 }
 
 void simdev_record_workspace(size_t bytes)

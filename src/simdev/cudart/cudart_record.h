@@ -14,7 +14,7 @@ enum {
 struct simdev_process {
     atomic_ullong pid; /* 0: unused */
     atomic_ullong convolutions, kernels, live_bytes, peak_bytes;
-    atomic_ullong largest_workspace, tensor_bytes, nanoseconds; /* of convolutions */
+    atomic_ullong largest_workspace, tensor_bytes; /* of convolutions */
     atomic_ullong refused, last_refused_bytes, last_refused_live;
     char planning[SIMDEV_PLANNING_TEXT]; /* the planner of its sizes; empty: nothing was planned */
 };
@@ -39,8 +39,8 @@ void simdev_record_memory(const struct simdev_mem_totals *totals);
 void simdev_record_block(const void *begin, size_t bytes);
 /* An allocation was refused. */
 void simdev_record_refused(const struct simdev_mem_totals *totals);
-/* A convolution ran: bytes of its tensors, and the time model's time; or used this workspace. */
-void simdev_record_traffic(size_t tensor_bytes, uint64_t nanoseconds);
+/* A convolution ran: bytes of its tensors; or used this workspace. */
+void simdev_record_traffic(size_t tensor_bytes);
 void simdev_record_workspace(size_t bytes);
 /* Device memory of the other living processes that share the file. 0 with several devices. */
 size_t simdev_record_others(void);

@@ -105,9 +105,8 @@ void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
                          const struct simdev_cost *cost)
 {
     const struct simdev_work work = {.cost = *cost};
-    const uint64_t time = simdev_time_of_work(&work);
-    const double nanoseconds = (double)time;
-    simdev_record_traffic(tensor_bytes, time);
+    const double nanoseconds = (double)simdev_time_of_work(&work);
+    simdev_record_traffic(tensor_bytes);
     pthread_mutex_lock(&lock);
     noted.traffic.tensor_bytes += (double)tensor_bytes;
     noted.traffic.workspace_bytes += (double)workspace_bytes;

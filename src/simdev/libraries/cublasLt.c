@@ -66,7 +66,8 @@ STANDIN_EXPORT int STANDIN(cublasLtMatrixLayoutSetAttribute)(struct layout *layo
     const size_t width = width_of(attribute);
     if (!layout || !value || (width > 0 && bytes != width))
         return INVALID_VALUE;
-    memcpy(&layout->attribute[width > 0 ? attribute : 0], value, width);
+    if (width > 0)
+        memcpy(&layout->attribute[attribute], value, width);
     return 0;
 }
 
