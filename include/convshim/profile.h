@@ -20,6 +20,15 @@ struct cs_engine_traits {
     int64_t splits; /* parts of its sums; 0: unknown */
 };
 
+/* Two constants of decide/cost.def as measured on a GPU, from a file of the user's
+ * (config/ladder.h). */
+struct cs_ladder {
+    bool known;       /* false: the constants of cost.def apply */
+    double kernel_us; /* microseconds that each kernel adds; for kernel_us and kernel_us_most */
+    double
+        lane_gain; /* share of the possible overlap of lanes that they reach, 0 to 1; for overlap */
+};
+
 struct cs_profile {
     char name[CS_PROFILE_NAME]; /* from the driver. GeForce GPUs have half the tensor arithmetic of
                                    other GPUs of their capability */
@@ -31,6 +40,7 @@ struct cs_profile {
     int64_t l2;                     /* bytes */
     int64_t memory;                 /* bytes; predictions do not use it */
     struct cs_engine_traits engine; /* that the application chose */
+    struct cs_ladder ladder;
 };
 
 #endif

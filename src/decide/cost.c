@@ -89,17 +89,22 @@ static bool is_geforce(const char *name)
     return false;
 }
 
+double cs_cost_bandwidth(const struct cs_profile *profile)
+{
+    const struct kind_of_device *usual = typical(profile->capability);
+    return 2 * 1e3 * or_typical(profile->memory_clock, usual->memory_clock) *
+           or_typical(profile->bus_width, usual->bus_width) / 8;
+}
+
 static struct rates rates_of(const struct cs_profile *profile, const struct cs_coefficients *use)
 {
     const struct kind_of_device *usual = typical(profile->capability);
     double hertz = 1e3 * or_typical(profile->clock, usual->clock);
-    double memory_hertz = 1e3 * or_typical(profile->memory_clock, usual->memory_clock);
     double multiprocessors = or_typical(profile->multiprocessors, usual->multiprocessors);
     double tensor = is_geforce(profile->name) ? usual->geforce : usual->tensor;
     double fma = usual->fma * hertz * use->fma_share;
     tensor *= hertz * use->tensor_share;
-    double dram =
-        memory_hertz * 2 * or_typical(profile->bus_width, usual->bus_width) / 8 * use->dram_share;
+    double dram = cs_cost_bandwidth(profile) * use->dram_share;
     return (struct rates){
         .multiprocessors = multiprocessors,
         .tensor = tensor,
@@ -351,10 +356,20 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
     return total_of(&sums, lanes, use);
 }
 
+static struct cs_coefficients coefficients_of(const struct cs_profile *profile)
+{
+    struct cs_coefficients use = cs_cost_defaults;
+    if (profile->ladder.known) {
+        use.kernel_us = use.kernel_us_most = profile->ladder.kernel_us;
+        use.overlap = profile->ladder.lane_gain;
+    }
+    return use;
+}
+
 struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct cs_problem *tile,
                                 const struct cs_cost_tiles *tiles, const struct cs_profile *profile)
 {
-    const struct cs_coefficients *use = &cs_cost_defaults;
+    const struct cs_coefficients coefficients = coefficients_of(profile), *use = &coefficients;
     struct rates rates = rates_of(profile, use);
     struct sums sums = {.filled = 0};
     double lanes = smaller(tiles->lanes > 1 ? tiles->lanes : 1, tiles->launched);
@@ -368,7 +383,8 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
 
 struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile)
 {
-    return cs_cost_with(plan, profile, &cs_cost_defaults);
+    const struct cs_coefficients use = coefficients_of(profile);
+    return cs_cost_with(plan, profile, &use);
 }
 
 struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t required,
@@ -376,4 +392,17 @@ struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t require
 {
     const struct cs_cost_tiles untiled = {.count = 1, .launched = 1, .workspace = (double)required};
     return cs_cost_of_tiles(problem, problem, &untiled, profile);
+}
+
+struct cs_times cs_cost_times(const struct cs_cost *cost)
+{
+    return (struct cs_times){cost->seconds, larger(cost->most, cost->seconds)};
+}
+
+struct cs_times cs_cost_ratio(struct cs_times tiled, struct cs_times untiled)
+{
+    if (!(untiled.least > 0) || !(untiled.most > 0))
+        return (struct cs_times){0, 0};
+    double least = tiled.least / untiled.least;
+    return (struct cs_times){least, larger(tiled.most / untiled.most, least)};
 }

@@ -17,6 +17,21 @@ struct cs_cost {
     double cached;     /* bytes that L2 serves */
 };
 
+/* Both ends of a predicted time, in seconds or as a multiple of another time: with kernel_us and
+ * with kernel_us_most for each kernel. They are equal if the device's ladder is known. */
+struct cs_times {
+    double least, most;
+};
+
+struct cs_times cs_cost_times(const struct cs_cost *cost);
+
+/* Tiled times as multiples of untiled ones, of one call or of sums. `most` is not below `least`.
+ * {0, 0} if `untiled` is 0. */
+struct cs_times cs_cost_ratio(struct cs_times tiled, struct cs_times untiled);
+
+/* Bytes that the device's memory can move in a second, at most. */
+double cs_cost_bandwidth(const struct cs_profile *profile);
+
 /* Values for the rows of cost.def. */
 struct cs_coefficients {
 #define CS_COST(name, value, least, most, unit, meaning) double name;
@@ -26,10 +41,10 @@ struct cs_coefficients {
 extern const struct cs_coefficients cs_cost_defaults;
 
 /* For a plan from cs_plan_cut whose shapes' workspaces are known. Without cuts it is the untiled
- * call. */
+ * call. The profile's ladder replaces coefficients. */
 struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile);
 
-/* The same with other coefficients, each within its bounds. */
+/* The same with other coefficients, each within its bounds, and without the ladder. */
 struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
                             const struct cs_coefficients *coefficients);
 

@@ -66,9 +66,9 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     prediction->halo = plan.halo;
     if (untiled.seconds > 0 && settle(&plan, vendor)) {
         const struct cs_cost tiled = cs_cost_of(&plan, profile);
-        double most = tiled.most / untiled.most;
-        prediction->time_ratio = tiled.seconds / untiled.seconds;
-        prediction->most_ratio = most > prediction->time_ratio ? most : prediction->time_ratio;
+        const struct cs_times ratio = cs_cost_ratio(cs_cost_times(&tiled), cs_cost_times(&untiled));
+        prediction->time_ratio = ratio.least;
+        prediction->most_ratio = ratio.most;
     }
 }
 

@@ -352,6 +352,41 @@ static void nothing_overflows(void)
     }
 }
 
+/* A known ladder replaces the cost of a kernel at both ends, and the gain of lanes. */
+static void ladder_replaces_constants(void)
+{
+    struct cs_problem problem = same(4, 512, 1, 64, 64, 512);
+    struct cs_tiling tiling = tiles_of(CS_AXIS_H, 16, 2);
+    const struct cs_plan *plan = planned(&problem, &tiling, 1);
+    struct cs_profile profile = h200;
+    profile.ladder = (struct cs_ladder){.known = true, .kernel_us = 20, .lane_gain = 0.25};
+    struct cs_coefficients use = cs_cost_defaults;
+    use.kernel_us = use.kernel_us_most = 20;
+    use.overlap = 0.25;
+    struct cs_cost got = cs_cost_of(plan, &profile), want = cs_cost_with(plan, &h200, &use);
+    CHECK_NEAR(got.seconds, want.seconds);
+    CHECK_NEAR(got.most, want.seconds);
+    CHECK(cs_cost_of(plan, &h200).seconds < got.seconds);
+}
+
+/* Both ends of a time relative to another, and the bandwidth of a known and of a typical device. */
+static void times_and_bandwidth(void)
+{
+    const struct cs_cost cost = {.seconds = 3, .most = 8};
+    struct cs_times times = cs_cost_times(&cost);
+    CHECK_NEAR(times.least, 3);
+    CHECK_NEAR(times.most, 8);
+    struct cs_times ratio = cs_cost_ratio(times, (struct cs_times){2, 4});
+    CHECK_NEAR(ratio.least, 1.5);
+    CHECK_NEAR(ratio.most, 2);
+    ratio = cs_cost_ratio(times, (struct cs_times){2, 8});
+    CHECK_NEAR(ratio.most, 1.5);
+    ratio = cs_cost_ratio(times, (struct cs_times){0, 0});
+    CHECK(ratio.least == 0 && ratio.most == 0);
+    CHECK_NEAR(cs_cost_bandwidth(&h200), 3201e6 * 2 * 6144 / 8);
+    CHECK_NEAR(cs_cost_bandwidth(&(struct cs_profile){.capability = 750}), 5001e6 * 2 * 256 / 8);
+}
+
 /* Every default lies within its own bounds, which a fit keeps. */
 static void defaults_within_bounds(void)
 {
@@ -379,6 +414,8 @@ int main(void)
     TEST(monotone);
     TEST(more_work_takes_longer);
     TEST(nothing_overflows);
+    TEST(ladder_replaces_constants);
+    TEST(times_and_bandwidth);
     TEST(defaults_within_bounds);
     return REPORT();
 }
