@@ -2,7 +2,7 @@
  * doctor: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
 #include "base/version.h"
 #include "cli/common/cli.h"
-#include "cli/run/library_options.h"
+#include "cli/common/library_options.h"
 #include "convshim/policy.h"
 #include "policy_names.h"
 #include <stdio.h>

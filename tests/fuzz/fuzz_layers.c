@@ -2,7 +2,7 @@
  * cs_problem_check, with terminated names. Wrong lists are reported. */
 #include "memory_file.h"
 
-#include "cli/predict/layers.h"
+#include "cli/layers/layers.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/predict/estimate.h"
-#include "cli/predict/shape.h"
+#include "cli/layers/estimate.h"
+#include "cli/layers/shape.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

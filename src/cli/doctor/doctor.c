@@ -2,8 +2,8 @@
 #include "cli/doctor/doctor.h"
 
 #include "cli/common/cli.h"
-#include "cli/common/process_files.h"
 #include "cli/common/table.h"
+#include "cli/program/process_files.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef CS_CLI_DOCTOR_DOCTOR_H
 #define CS_CLI_DOCTOR_DOCTOR_H
 
-#include "cli/doctor/linkage.h"
-#include "cli/doctor/packages.h"
+#include "cli/program/linkage.h"
+#include "cli/program/packages.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>

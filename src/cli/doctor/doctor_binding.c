@@ -1,7 +1,7 @@
 /* Checks for code whose calls of cuDNN bypass the library: cuDNN is statically linked, or bound
  * with RTLD_DEEPBIND. */
 #include "base/path.h"
-#include "cli/doctor/clients.h"
+#include "cli/program/clients.h"
 #include <string.h>
 
 void cs_doctor_inside(struct cs_doctor *doctor)

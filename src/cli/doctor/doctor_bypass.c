@@ -1,6 +1,6 @@
 /* Check of the PyTorch that leaves cuDNN by itself for some convolutions. */
-#include "cli/doctor/clients.h"
-#include "cli/doctor/libcudnn.h"
+#include "cli/program/clients.h"
+#include "cli/program/libcudnn.h"
 #include <stdio.h>
 #include <string.h>
 

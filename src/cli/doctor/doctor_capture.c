@@ -2,7 +2,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/doctor/doctor.h"
-#include "cli/predict/find_cudnn.h"
+#include "cli/layers/find_cudnn.h"
 #include "cudnn/standalone/capture_profile.h"
 #include "cudnn/standalone/standalone.h"
 #include <cjson/cJSON.h>

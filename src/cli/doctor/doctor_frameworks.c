@@ -1,8 +1,8 @@
 /* Check of the files that call cuDNN: whether convshim can intercept them, and which cuDNN they
  * load. */
 #include "base/path.h"
-#include "cli/doctor/clients.h"
-#include "cli/doctor/libcudnn.h"
+#include "cli/program/clients.h"
+#include "cli/program/libcudnn.h"
 
 static void report_client(struct cs_doctor *doctor, const char *name, const char *asked,
                           const struct cs_client *client)

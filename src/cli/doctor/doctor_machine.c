@@ -3,10 +3,10 @@
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/libcudnn.h"
-#include "cli/doctor/loader.h"
-#include "cli/doctor/run_program.h"
-#include "cli/run/preload.h"
+#include "cli/program/libcudnn.h"
+#include "cli/program/loader.h"
+#include "cli/program/preload.h"
+#include "cli/program/run_program.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>

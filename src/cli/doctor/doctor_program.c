@@ -3,8 +3,8 @@
 #include "base/path.h"
 #include "cli/common/read_file.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/run_program.h"
 #include "cli/doctor/start_script.h"
+#include "cli/program/run_program.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,7 +276,7 @@ static const char *const *modules(void)
     size_t count = 0, used = 0;
     static const char *const files[] = {
 #define CS_FRAMEWORK(title, packages, patterns, asked) patterns,
-#include "cli/doctor/frameworks.def"
+#include "cli/program/frameworks.def"
 #undef CS_FRAMEWORK
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "cli/common/cli.h"
-#include "cli/predict/find_cudnn.h"
+#include "cli/layers/find_cudnn.h"
 #include "config/limits.h"
 #include "cudnn/standalone/standalone.h"
 #include <inttypes.h>

@@ -3,9 +3,9 @@
 #define CS_CLI_PREDICT_PREDICT_H
 
 #include "cli/common/table.h"
-#include "cli/predict/device_files.h"
-#include "cli/predict/layers.h"
-#include "cli/predict/plan_layers.h"
+#include "cli/layers/device_files.h"
+#include "cli/layers/layers.h"
+#include "cli/layers/plan_layers.h"
 #include "config/config.h"
 
 /* The parsed options of the command. */

@@ -3,10 +3,10 @@
 #include "account/live.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/doctor/run_program.h"
-#include "cli/run/library_options.h"
-#include "cli/run/preload.h"
-#include "cli/run/preset.h"
+#include "cli/common/library_options.h"
+#include "cli/common/preset.h"
+#include "cli/program/preload.h"
+#include "cli/program/run_program.h"
 #include "config/session.h"
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +34,7 @@ static const struct cs_cli_option options[] = {
 #define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
 #include "cli/run/run_options.def"
 #undef CS_CLI_OPTION
-#include "cli/run/library_options.def"
+#include "cli/common/library_options.def"
 };
 
 static const struct cs_cli_command command = {

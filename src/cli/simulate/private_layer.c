@@ -3,7 +3,7 @@
 #include "cli/simulate/private_layer.h"
 
 #include "cli/common/environment.h"
-#include "cli/doctor/subprocess.h"
+#include "cli/program/subprocess.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
-#include "cli/predict/device_files.h"
-#include "cli/run/preset.h"
+#include "cli/common/preset.h"
+#include "cli/layers/device_files.h"
 #include <stdio.h>
 #include <string.h>
 

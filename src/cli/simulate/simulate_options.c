@@ -16,7 +16,7 @@ static const struct cs_cli_option options[] = {
 #define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
 #include "cli/simulate/simulate_options.def"
 #undef CS_CLI_OPTION
-#include "cli/run/library_options.def"
+#include "cli/common/library_options.def"
 };
 
 static const struct cs_cli_command command = {

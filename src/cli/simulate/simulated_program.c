@@ -4,9 +4,9 @@
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/elf.h"
-#include "cli/doctor/libcudnn.h"
-#include "cli/doctor/loader.h"
+#include "cli/program/elf.h"
+#include "cli/program/libcudnn.h"
+#include "cli/program/loader.h"
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

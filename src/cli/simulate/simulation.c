@@ -5,8 +5,8 @@
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/doctor/subprocess.h"
-#include "cli/run/preload.h"
+#include "cli/program/preload.h"
+#include "cli/program/subprocess.h"
 #include "config/config.h"
 #include <dirent.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
 #ifndef CS_CLI_SIMULATE_SIMULATION_H
 #define CS_CLI_SIMULATE_SIMULATION_H
 
-#include "cli/predict/device_files.h"
-#include "cli/run/library_options.h"
+#include "cli/common/library_options.h"
+#include "cli/layers/device_files.h"
 #include "cli/simulate/child_variables.h"
 #include "cli/simulate/fork_server.h"
 #include "cli/simulate/private_layer.h"

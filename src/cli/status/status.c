@@ -2,8 +2,8 @@
 #include "account/live.h"
 #include "base/clock.h"
 #include "cli/common/cli.h"
-#include "cli/common/process_files.h"
 #include "cli/common/table.h"
+#include "cli/program/process_files.h"
 #include "config/session.h"
 #include <errno.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #ifndef CS_CLI_VERIFY_VERIFY_H
 #define CS_CLI_VERIFY_VERIFY_H
 
-#include "cli/predict/layers.h"
-#include "cli/predict/plan_layers.h"
-#include "cli/run/library_options.h"
+#include "cli/common/library_options.h"
+#include "cli/layers/layers.h"
+#include "cli/layers/plan_layers.h"
 #include <limits.h>
 #include <stdio.h>
 

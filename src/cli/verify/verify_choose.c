@@ -1,8 +1,8 @@
 /* Chooses the convolutions to run, and runs them in two processes of this program, without and with
  * the library. */
 #include "cli/common/cli.h"
-#include "cli/doctor/run_program.h"
-#include "cli/predict/find_cudnn.h"
+#include "cli/layers/find_cudnn.h"
+#include "cli/program/run_program.h"
 #include "cli/verify/verify.h"
 #include "config/limits.h"
 #include <cjson/cJSON.h>

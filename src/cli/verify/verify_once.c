@@ -4,7 +4,7 @@
 #include "account/outcome.h"
 #include "base/json.h"
 #include "cli/common/cli.h"
-#include "cli/predict/find_cudnn.h"
+#include "cli/layers/find_cudnn.h"
 #include "cli/verify/verify.h"
 #include "cudnn/standalone/capture_profile.h"
 #include "cudnn/standalone/standalone.h"

@@ -1,5 +1,5 @@
 /* Reads the command line of `convshim verify`, and the lists of convolutions that it names. */
-#include "cli/run/preload.h"
+#include "cli/program/preload.h"
 #include "cli/verify/verify.h"
 #include "config/config.h"
 #include <stdlib.h>

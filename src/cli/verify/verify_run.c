@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/run/preload.h"
+#include "cli/program/preload.h"
 #include "cli/verify/verify.h"
 #include <cjson/cJSON.h>
 #include <errno.h>

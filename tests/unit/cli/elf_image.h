@@ -3,7 +3,7 @@
 #ifndef ELF_IMAGE_H
 #define ELF_IMAGE_H
 
-#include "cli/doctor/elf.h"
+#include "cli/program/elf.h"
 #include <elf.h>
 
 enum {

@@ -3,8 +3,8 @@
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/loader.h"
-#include "cli/doctor/subprocess.h"
+#include "cli/program/loader.h"
+#include "cli/program/subprocess.h"
 #include "elf_image.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

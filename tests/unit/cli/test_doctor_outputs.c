@@ -3,8 +3,8 @@
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/run_program.h"
 #include "cli/doctor/start_script.h"
+#include "cli/program/run_program.h"
 #include "elf_image.h"
 #include <stdarg.h>
 #include <sys/stat.h>

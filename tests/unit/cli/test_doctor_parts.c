@@ -2,9 +2,9 @@
  * properties of a file, the conclusion of a check. */
 #include "capture.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/libcudnn.h"
-#include "cli/doctor/run_program.h"
 #include "cli/doctor/start_script.h"
+#include "cli/program/libcudnn.h"
+#include "cli/program/run_program.h"
 #include "descriptors.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "cli/predict/layers.h"
+#include "cli/layers/layers.h"
 #include "descriptors.h"
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* `convshim predict` by the rule of thumb, as its user sees it: single convolutions, lists, whether
  * they fit, the picture. And the rule itself. */
 #include "capture.h"
-#include "cli/predict/device_files.h"
-#include "cli/predict/estimate.h"
+#include "cli/layers/device_files.h"
+#include "cli/layers/estimate.h"
 #include "cli/predict/predict.h"
 #include <limits.h>
 

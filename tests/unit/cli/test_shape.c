@@ -1,5 +1,5 @@
 #include "check.h"
-#include "cli/predict/shape.h"
+#include "cli/layers/shape.h"
 
 #include "account/account.h"
 

@@ -1,5 +1,5 @@
 /* A program that doctor runs: its whole output and its status, for each behaviour. */
-#include "cli/doctor/subprocess.h"
+#include "cli/program/subprocess.h"
 
 #include "check.h"
 #include "descriptors.h"

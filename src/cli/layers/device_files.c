@@ -1,0 +1,133 @@
+/* Loads and checks device profiles: JSON files with the properties that cuDNN needs to plan for
+ * a GPU. */
+#include "cli/layers/device_files.h"
+
+#include "cli/common/read_file.h"
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cs_data_files devices = {"devices", "device", ".json", "--device"};
+
+static int64_t number_of(const cJSON *root, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
+    double number = cJSON_IsNumber(item) ? item->valuedouble : 0;
+    return number >= 1 && number <= 0x1p53 ? (int64_t)number : 0;
+}
+
+/* Reads the fields of the profile that convshim uses; cuDNN checks the others. Returns the error as
+ * text, or NULL. */
+static const char *read_profile(struct cs_device_file *profile)
+{
+    const char *why = NULL;
+    cJSON *root = cJSON_Parse(profile->text);
+    const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
+    const char *source = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "source"));
+    profile->memory = number_of(root, "totalGlobalMem");
+    profile->version = number_of(root, "deviceVer");
+    snprintf(profile->title, sizeof profile->title, "%s", title ? title : "");
+    profile->source = source ? strdup(source) : NULL;
+    if (!title || profile->memory == 0 || profile->version == 0)
+        why = "not a device profile: deviceName, deviceVer and totalGlobalMem are required";
+    else if (source && !profile->source)
+        why = "out of memory";
+    cJSON_Delete(root);
+    return why;
+}
+
+/* Checks values that cuDNN accepts without an error: with them its plans are wrong, or it crashes
+ * (it copies the name into 256 bytes). Returns the error as text, or NULL. */
+static const char *unsound(const struct cs_device_file *profile)
+{
+    enum {
+        LONGEST_NAME = 255,
+        OLDEST = 500,
+        NEWEST = 2000
+    };
+    cJSON *root = cJSON_Parse(profile->text);
+    const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
+    const cJSON *units = cJSON_GetObjectItemCaseSensitive(root, "multiProcessorCount");
+    const char *why = NULL;
+    if (title && strlen(title) > LONGEST_NAME)
+        why = "deviceName is longer than 255 characters";
+    else if (units && number_of(root, "multiProcessorCount") == 0)
+        why = "multiProcessorCount must be at least 1";
+    else if (profile->version < OLDEST || profile->version >= NEWEST || profile->version % 10 != 0)
+        why = "deviceVer must be a compute capability times 100, such as 900 for 9.0";
+    cJSON_Delete(root);
+    return why;
+}
+
+static bool load_file(const char *path, struct cs_device_file *profile,
+                      char error[CS_DEVICE_FILE_ERROR])
+{
+    char reason[CS_FILE_ERROR];
+    struct cs_device_file loaded = {.text = cs_read_file_text(path, reason)};
+    if (!loaded.text) {
+        snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, reason);
+        return false;
+    }
+    loaded.path = realpath(path, NULL);
+    cs_data_file_name(&devices, path, loaded.name, sizeof loaded.name);
+    const char *why = loaded.path ? read_profile(&loaded) : strerror(errno);
+    if (!why)
+        why = unsound(&loaded);
+    if (why) {
+        snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, why);
+        cs_device_file_fini(&loaded);
+        return false;
+    }
+    *profile = loaded;
+    return true;
+}
+
+bool cs_device_file_load(const char *device, const char *folder, struct cs_device_file *profile,
+                         char error[CS_DEVICE_FILE_ERROR])
+{
+    char path[2 * PATH_MAX];
+    if (cs_data_file_is_path(&devices, device))
+        return load_file(device, profile, error);
+    return cs_data_files_find(&devices, folder, device, path, sizeof path, error) &&
+           load_file(path, profile, error);
+}
+
+void cs_device_file_fini(struct cs_device_file *profile)
+{
+    free(profile->text);
+    free(profile->path);
+    free(profile->source);
+}
+
+static bool add_row(struct cs_table *table, const char *path, char error[CS_DEVICE_FILE_ERROR])
+{
+    struct cs_device_file profile;
+    if (!load_file(path, &profile, error))
+        return false;
+    char capability[CS_DEVICE_FILE_NAME];
+    snprintf(capability, sizeof capability, "%" PRId64 ".%" PRId64, profile.version / 100,
+             profile.version / 10 % 10);
+    const struct cs_value row[] = {{.text = profile.name},
+                                   {.text = profile.title},
+                                   {.text = capability},
+                                   {.number = profile.memory},
+                                   {.text = profile.source}};
+    cs_table_add(table, row);
+    cs_device_file_fini(&profile);
+    return true;
+}
+
+bool cs_device_files_list(const char *folder, enum cs_format format,
+                          char error[CS_DEVICE_FILE_ERROR])
+{
+    static const struct cs_column columns[] = {{"name", "name", CS_CELL_TEXT},
+                                               {"device", "device", CS_CELL_TEXT},
+                                               {"capability", "capability", CS_CELL_TEXT},
+                                               {"memory_bytes", "memory", CS_CELL_BYTES},
+                                               {"source", "source", CS_CELL_TEXT}};
+    return cs_data_files_list(&devices, folder, columns, sizeof columns / sizeof *columns, add_row,
+                              format, error);
+}

@@ -1,0 +1,81 @@
+/* Finds the cuDNN to plan with: a given path, the loader's, that of the python3 on PATH, else the
+ * one of the source tree. */
+#include "cli/layers/find_cudnn.h"
+
+#include "cli/common/cli.h"
+#include "cudnn/standalone/standalone.h"
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LIBRARY "libcudnn.so.9"
+
+const char cs_find_cudnn_hint[] =
+    "cuDNN plans without a GPU and a driver. Install it (pip install nvidia-cudnn-cu12 or -cu13), "
+    "or name it: --cudnn PATH of " LIBRARY;
+
+static bool open_at(const char *path, char *error, size_t size)
+{
+    char file[PATH_MAX];
+    struct stat facts;
+    bool folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    int length = snprintf(file, sizeof file, "%s%s", path, folder ? "/" LIBRARY : "");
+    if (length >= PATH_MAX) {
+        snprintf(error, size, "the path is too long");
+        return false;
+    }
+    return cs_standalone_open(file, error, size);
+}
+
+/* The folders that Python's package may be in, one a line; opens the first one that has it. -I:
+ * runs no code of the current directory, of PYTHONPATH or of the packages. */
+static bool open_of_python(char *error, size_t size)
+{
+    static const char ask[] =
+        "python3 -I -c 'import importlib.util, site; s = importlib.util.find_spec(\"nvidia\"); "
+        "print(*(s.submodule_search_locations or () if s else ()), "
+        "site.getusersitepackages() + \"/nvidia\", sep=\"\\n\")' 2>/dev/null";
+    char line[PATH_MAX], path[PATH_MAX + sizeof "/cudnn/lib/" LIBRARY];
+    bool opened = false;
+    FILE *answer = popen(ask, "re");
+    while (answer && !opened && fgets(line, sizeof line, answer)) {
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(path, sizeof path, "%s/cudnn/lib/" LIBRARY, line);
+        opened = *line && cs_standalone_open(path, error, size);
+    }
+    if (answer)
+        pclose(answer);
+    return opened;
+}
+
+/* In a source tree, config.mk is in the folder of this program: scripts/bootstrap writes there
+ * which cuDNN it found or downloaded. */
+static bool open_of_tree(char *error, size_t size)
+{
+    static const char key[] = "CUDNN_LIB := ";
+    char line[PATH_MAX + sizeof key], path[PATH_MAX];
+    bool opened = false;
+    if (!cs_cli_folder(line, PATH_MAX) ||
+        snprintf(path, sizeof path, "%s/config.mk", line) >= PATH_MAX)
+        return false;
+    FILE *config = fopen(path, "re");
+    while (config && !opened && fgets(line, sizeof line, config)) {
+        line[strcspn(line, "\n")] = '\0';
+        opened = strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] &&
+                 open_at(line + strlen(key), error, size);
+    }
+    if (config)
+        fclose(config);
+    return opened;
+}
+
+bool cs_find_cudnn(const char *path, char *error, size_t size)
+{
+    char ignored[PATH_MAX];
+    if (path)
+        return open_at(path, error, size);
+    if (cs_standalone_open(LIBRARY, error, size))
+        return true;
+    return open_of_python(ignored, sizeof ignored) || open_of_tree(ignored, sizeof ignored);
+}

@@ -1,0 +1,163 @@
+/* Reads layers from the convolutions of a JSON summary. */
+#include "cli/layers/layers_sites.h"
+
+#include "account/summary_json.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ALIGNMENT = 16 /* bytes: the allocators of frameworks align to this or more */
+};
+
+static const cJSON *member(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+static bool read_number(const cJSON *item, int64_t *number_p)
+{
+    double number = cJSON_IsNumber(item) ? cJSON_GetNumberValue(item) : -1;
+    if (!(number >= 0) || number != floor(number) || number > 0x1p53)
+        return false;
+    *number_p = (int64_t)number;
+    return true;
+}
+
+static bool read_numbers(const cJSON *list, int64_t *number, int count)
+{
+    bool all = cJSON_GetArraySize(list) == count;
+    for (int i = 0; all && i < count; i++)
+        all = read_number(cJSON_GetArrayItem(list, i), &number[i]);
+    return all;
+}
+
+static bool read_dtype(const cJSON *item, enum cs_dtype *dtype_p)
+{
+    return cJSON_IsString(item) && cs_shape_dtype(item->valuestring, dtype_p);
+}
+
+static bool read_tensor(const cJSON *object, int operand, struct cs_problem *problem)
+{
+    struct cs_tensor *tensor = &problem->tensor[operand];
+    tensor->alignment = ALIGNMENT;
+    tensor->side = (enum cs_operand)operand;
+    tensor->written = operand == (int)cs_result(problem->direction);
+    return read_numbers(member(object, "dims"), tensor->dims, CS_DIMS) &&
+           read_numbers(member(object, "strides"), tensor->strides, CS_DIMS) &&
+           read_dtype(member(object, "dtype"), &tensor->dtype);
+}
+
+static bool read_window(const cJSON *object, struct cs_problem *problem)
+{
+    const cJSON *padding = member(object, "padding");
+    int64_t spatial;
+    if (!read_number(member(object, "spatial"), &spatial) || spatial < 1 || spatial > CS_SPATIAL)
+        return false;
+    problem->spatial = (int)spatial;
+    problem->flipped = cJSON_IsTrue(member(object, "flipped"));
+    return cJSON_GetArraySize(padding) == 2 &&
+           read_numbers(cJSON_GetArrayItem(padding, 0), problem->pre, CS_SPATIAL) &&
+           read_numbers(cJSON_GetArrayItem(padding, 1), problem->post, CS_SPATIAL) &&
+           read_numbers(member(object, "stride"), problem->stride, CS_SPATIAL) &&
+           read_numbers(member(object, "dilation"), problem->dilation, CS_SPATIAL) &&
+           read_number(member(object, "groups"), &problem->groups);
+}
+
+/* Reads the problem of a site. Values of the options, for all layers, replace those of the site. */
+static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules,
+                         struct cs_problem *problem)
+{
+    static const char *const names[CS_OPERANDS] = {"x", "w", "y"};
+    const cJSON *direction = member(object, "direction");
+    *problem = (struct cs_problem){.alpha = 1, .tensors = CS_OPERANDS};
+    problem->beta = cJSON_IsTrue(member(object, "accumulates"));
+    if (!cJSON_IsString(direction) ||
+        !cs_shape_direction(direction->valuestring, &problem->direction) ||
+        !read_dtype(member(object, "compute"), &problem->compute) || !read_window(object, problem))
+        return false;
+    if (rules->direction)
+        problem->direction = *rules->direction;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        if (!read_tensor(member(object, names[i]), i, problem))
+            return false;
+        if (rules->dtype)
+            problem->tensor[i].dtype = *rules->dtype;
+    }
+    return cs_problem_check(problem) == CS_OK;
+}
+
+/* Of older summaries, which do not count them, 1. */
+static int64_t calls_of(const cJSON *site)
+{
+    int64_t calls;
+    return read_number(member(site, "calls"), &calls) ? calls : 1;
+}
+
+/* A site without a limit was not decided on. Engines of the legacy API have no number. */
+static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
+{
+    int64_t limit, record, beside, engine, required;
+    recorded->calls = calls_of(site);
+    if (read_number(member(site, "limit"), &limit) &&
+        read_number(member(site, "record"), &record) &&
+        read_number(member(site, "beside"), &beside))
+        recorded->level = (struct cs_peak_level){record, beside};
+    if (read_number(member(site, "engine"), &engine) &&
+        read_number(member(site, "required"), &required)) {
+        recorded->engine = engine;
+        recorded->required = required;
+    }
+}
+
+static void read_text(const cJSON *item, char *text, size_t size)
+{
+    snprintf(text, size, "%s", cJSON_IsString(item) ? item->valuestring : "");
+}
+
+static void read_site(struct cs_layer_reader *reading, const char *model, const cJSON *site,
+                      int64_t number)
+{
+    struct cs_problem problem;
+    /* Only sites with calls are layers. A query of the legacy API makes a site, too; another engine
+     * may run the convolution, as a separate site. */
+    if (calls_of(site) == 0)
+        return;
+    const cJSON *object = member(site, "problem"), *name = member(site, "name");
+    if (!cJSON_IsString(name) || !*name->valuestring)
+        name = member(object, "text");
+    if (!cJSON_IsString(name) || !read_problem(object, reading->rules, &problem))
+        cs_layer_reader_diagnose(reading, number, "not a convolution in the form of a summary");
+    else if (!cs_layers_add(reading->layers, model, name->valuestring, number, &problem))
+        cs_layer_reader_diagnose(reading, number, "out of memory");
+    else
+        read_recorded(site, &reading->layers->layer[reading->layers->count - 1].recorded);
+}
+
+/* A list of sites that was written by hand may have none. */
+static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summary)
+{
+    const cJSON *version = member(summary, "version");
+    if (!version || cJSON_GetNumberValue(version) == (double)CS_SUMMARY_VERSION)
+        return true;
+    cs_layer_reader_diagnose(reading, 0,
+                             "the summary has another version. This convshim reads version %d.",
+                             CS_SUMMARY_VERSION);
+    return false;
+}
+
+void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary)
+{
+    const cJSON *program = member(member(summary, "process"), "program"), *site;
+    int64_t number = 0;
+    if (!has_our_version(reading, summary))
+        return;
+    read_text(member(member(summary, "device"), "name"), reading->layers->device,
+              sizeof reading->layers->device);
+    read_text(member(member(summary, "versions"), "vendor"), reading->layers->vendor,
+              sizeof reading->layers->vendor);
+    cJSON_ArrayForEach(site, member(summary, "sites"))
+    {
+        read_site(reading, cJSON_IsString(program) ? program->valuestring : "", site, ++number);
+    }
+}

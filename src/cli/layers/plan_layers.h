@@ -1,0 +1,54 @@
+/* Predicts the memory and time of convolutions on a GPU: cuDNN's answer, and the library's
+ * decision, made after those of all earlier problems of the list. Equal problems of a program are
+ * queried once. One thread queries cuDNN: if two threads plan windows of 1x1 at the same moment,
+ * cuDNN sometimes withholds an engine from one of them (9.19, 8 threads: once in 50000 plans). */
+#ifndef CS_CLI_LAYERS_PLAN_LAYERS_H
+#define CS_CLI_LAYERS_PLAN_LAYERS_H
+
+#include "cli/layers/layers.h"
+#include "convshim/policy.h"
+#include "cudnn/standalone/engine_list.h"
+#include "decide/by_rules.h"
+#include "decide/decide.h"
+#include "decide/untileable.h"
+
+/* The inputs of predictions other than the problem. */
+struct cs_predictor {
+    const char *profile; /* the device's JSON */
+    enum cs_ask_mode mode;
+    struct cs_settings settings; /* under which the library would decide */
+    enum cs_untileable untileable;
+    bool estimate;         /* by the rule of thumb (estimate.h) instead of cuDNN */
+    const size_t *program; /* by index, a number for the program of each problem; NULL: one */
+    const struct cs_recorded *recorded; /* by index: the plan and the memory of a run, instead of
+                                           the first plan and the earlier problems; NULL: none */
+
+    /* Called after each problem that differs from all before it. May be NULL. */
+    void (*progress)(void *ctx, size_t done, size_t of);
+    void *ctx;
+};
+
+struct cs_prediction {
+    enum cs_status status; /* CS_OK; CS_REFUSED: no engine has a plan, then only `bytes` and
+                              `floor` hold; CS_NOMEM */
+    int64_t bytes[CS_OPERANDS];
+    int64_t floor; /* all operands: the least that the convolution needs */
+    struct cs_ask_offer
+        offer;    /* the engine that a framework takes; of an estimate only .workspace */
+    int64_t peak; /* floor and workspace; INT64_MAX beyond 64 bits */
+    struct cs_decision decision;
+    int64_t tiled_peak;  /* floor plus reported workspace */
+    int64_t halo;        /* bytes of x and y that tiles read again */
+    double seconds;      /* that the call takes as it is, by decide/cost.h; 0: not known */
+    double most_seconds; /* the same at the upper end of the range */
+    double time_ratio;   /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
+                            or  not tiled */
+    double most_ratio;   /* the same at the upper end of the range; not below time_ratio */
+};
+
+/* Fills prediction[i] for problem[i]; problems have to be checked. False, with a line in `error`,
+ * if the device cannot be planned for or memory runs out. */
+bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
+                size_t count, struct cs_prediction *prediction, char *error, size_t size);
+
+#endif

@@ -1,0 +1,215 @@
+/* Reads symbols, needed libraries and constants of an ELF file; every offset is checked against
+ * the size of the file. */
+#include "cli/program/elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+#if defined __x86_64__
+    THIS_MACHINE = EM_X86_64
+#elif defined __aarch64__
+    THIS_MACHINE = EM_AARCH64
+#else
+    THIS_MACHINE = EM_NONE
+#endif
+};
+
+int cs_elf_this_machine(void)
+{
+    return THIS_MACHINE;
+}
+
+/* A part of the file; NULL if it is not all there. */
+static const void *part(const struct cs_elf *elf, Elf64_Off offset, Elf64_Xword size)
+{
+    return offset <= elf->size && size <= elf->size - offset ? elf->bytes + offset : NULL;
+}
+
+/* A text; NULL if it does not end in the file. */
+static const char *text_at(const struct cs_elf *elf, Elf64_Off offset)
+{
+    if (offset >= elf->size || !memchr(elf->bytes + offset, '\0', elf->size - offset))
+        return NULL;
+    return (const char *)elf->bytes + offset;
+}
+
+static const Elf64_Ehdr *header(const struct cs_elf *elf)
+{
+    return (const void *)elf->bytes;
+}
+
+/* Tables are read in place, so a file with unaligned tables counts as damaged. */
+static const void *table(const struct cs_elf *elf, Elf64_Off offset, size_t entry, size_t count)
+{
+    return offset % _Alignof(Elf64_Ehdr) == 0 ? part(elf, offset, entry * count) : NULL;
+}
+
+static const Elf64_Phdr *segments(const struct cs_elf *elf, int *count_p)
+{
+    const Elf64_Ehdr *h = header(elf);
+    const void *first = table(elf, h->e_phoff, sizeof(Elf64_Phdr), h->e_phnum);
+    *count_p = first && h->e_phentsize == sizeof(Elf64_Phdr) ? h->e_phnum : 0;
+    return first;
+}
+
+static const Elf64_Shdr *sections(const struct cs_elf *elf, int *count_p)
+{
+    const Elf64_Ehdr *h = header(elf);
+    const void *first = table(elf, h->e_shoff, sizeof(Elf64_Shdr), h->e_shnum);
+    *count_p = first && h->e_shentsize == sizeof(Elf64_Shdr) ? h->e_shnum : 0;
+    return first;
+}
+
+/* Where an address of the loaded object lies in the file; its size if nowhere. */
+static Elf64_Off offset_of(const struct cs_elf *elf, Elf64_Addr address)
+{
+    int count;
+    const Elf64_Phdr *s = segments(elf, &count);
+    for (int i = 0; i < count; i++)
+        if (s[i].p_type == PT_LOAD && address >= s[i].p_vaddr &&
+            address - s[i].p_vaddr < s[i].p_filesz)
+            return address - s[i].p_vaddr + s[i].p_offset;
+    return elf->size;
+}
+
+static void note(struct cs_elf *elf, Elf64_Sxword tag, const char *text)
+{
+    if (tag == DT_SONAME)
+        elf->soname = text;
+    else if (tag == DT_RPATH)
+        elf->rpath = text;
+    else if (tag == DT_RUNPATH)
+        elf->runpath = text;
+    else if (tag == DT_NEEDED && text && elf->needs < CS_ELF_NEEDED)
+        elf->needed[elf->needs++] = text;
+}
+
+static void read_dynamic(struct cs_elf *elf, const Elf64_Dyn *dynamic, size_t count)
+{
+    Elf64_Off strings = elf->size;
+    for (size_t i = 0; i < count && dynamic[i].d_tag != DT_NULL; i++)
+        if (dynamic[i].d_tag == DT_STRTAB)
+            strings = offset_of(elf, dynamic[i].d_un.d_ptr);
+    for (size_t i = 0; i < count && dynamic[i].d_tag != DT_NULL; i++)
+        if (strings < elf->size && dynamic[i].d_un.d_val < elf->size - strings)
+            note(elf, dynamic[i].d_tag, text_at(elf, strings + dynamic[i].d_un.d_val));
+}
+
+static void read_segments(struct cs_elf *elf)
+{
+    int count;
+    const Elf64_Phdr *s = segments(elf, &count);
+    for (int i = 0; i < count; i++) {
+        size_t entries = s[i].p_filesz / sizeof(Elf64_Dyn);
+        if (s[i].p_type == PT_INTERP)
+            elf->interpreter = text_at(elf, s[i].p_offset);
+        if (s[i].p_type != PT_DYNAMIC)
+            continue;
+        const Elf64_Dyn *dynamic = table(elf, s[i].p_offset, sizeof *dynamic, entries);
+        elf->dynamic = true;
+        if (dynamic)
+            read_dynamic(elf, dynamic, entries);
+    }
+}
+
+/* NULL if it is such a file. */
+static const char *why_not(const struct cs_elf *elf)
+{
+    const Elf64_Ehdr *h = header(elf);
+    if (elf->size < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
+        return "not an ELF file";
+    if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB)
+        return "not a 64-bit little-endian ELF file";
+    if (h->e_phnum == 0 || !table(elf, h->e_phoff, sizeof(Elf64_Phdr), h->e_phnum))
+        return "a damaged ELF file";
+    return NULL;
+}
+
+static bool map(struct cs_elf *elf, int file)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return false;
+    if (!S_ISREG(status.st_mode)) {
+        errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+        return false;
+    }
+    elf->size = (size_t)status.st_size;
+    if (elf->size == 0)
+        return true;
+    void *bytes = mmap(NULL, elf->size, PROT_READ, MAP_PRIVATE, file, 0);
+    elf->bytes = bytes;
+    return bytes != MAP_FAILED;
+}
+
+bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p)
+{
+    *elf = (struct cs_elf){.size = 0};
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool mapped = file >= 0 && map(elf, file);
+    const char *why = mapped ? why_not(elf) : strerror(errno);
+    if (file >= 0)
+        close(file);
+    if (mapped && why)
+        cs_elf_close(elf);
+    if (why) {
+        *why_p = why;
+        return false;
+    }
+    elf->machine = header(elf)->e_machine;
+    read_segments(elf);
+    return true;
+}
+
+void cs_elf_close(struct cs_elf *elf)
+{
+    if (elf->size > 0)
+        munmap((void *)elf->bytes, elf->size);
+    *elf = (struct cs_elf){.size = 0};
+}
+
+void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx)
+{
+    int count;
+    const Elf64_Shdr *s = sections(elf, &count);
+    for (int i = 0; i < count; i++) {
+        size_t symbols = s[i].sh_size / sizeof(Elf64_Sym);
+        const Elf64_Sym *symbol = table(elf, s[i].sh_offset, sizeof *symbol, symbols);
+        if (s[i].sh_type != SHT_DYNSYM || !symbol || s[i].sh_link >= (Elf64_Word)count)
+            continue;
+        const Elf64_Shdr *strings = &s[s[i].sh_link];
+        for (size_t j = 0; j < symbols && strings->sh_offset < elf->size; j++) {
+            const char *name = text_at(elf, strings->sh_offset + symbol[j].st_name);
+            if (name && *name)
+                each(ctx, name, symbol[j].st_shndx != SHN_UNDEF);
+        }
+    }
+}
+
+/* True if the section contains constants of the host. Sections of code for the host or the GPU do
+ * not count. */
+static bool is_constant(const struct cs_elf *elf, const Elf64_Shdr *s, const Elf64_Shdr *names)
+{
+    const char *name =
+        names->sh_offset < elf->size ? text_at(elf, names->sh_offset + s->sh_name) : NULL;
+    return s->sh_type == SHT_PROGBITS && name &&
+           (strncmp(name, ".rodata", strlen(".rodata")) == 0 || strcmp(name, ".data") == 0);
+}
+
+bool cs_elf_holds(const struct cs_elf *elf, const char *bytes, size_t size)
+{
+    int count;
+    const Elf64_Shdr *s = sections(elf, &count);
+    int names = header(elf)->e_shstrndx;
+    for (int i = 0; i < count && names < count; i++) {
+        const void *there = part(elf, s[i].sh_offset, s[i].sh_size);
+        if (there && is_constant(elf, &s[i], &s[names]) && memmem(there, s[i].sh_size, bytes, size))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,42 @@
+/* The content of an ELF file, which is read without loading or running it. Only 64-bit files of
+ * this machine's byte order. Every offset is checked against the file's size, because a file may be
+ * damaged or malicious. Not thread-safe for one struct. */
+#ifndef CS_CLI_PROGRAM_ELF_H
+#define CS_CLI_PROGRAM_ELF_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    CS_ELF_NEEDED = 256 /* entries that are kept */
+};
+
+struct cs_elf {
+    const unsigned char *bytes; /* the whole file, mapped */
+    size_t size;
+    int machine;             /* EM_X86_64, ... */
+    bool dynamic;            /* false for a static program, which runs without a loader */
+    const char *interpreter; /* the loader that a program names; NULL: none */
+    const char *soname, *rpath, *runpath; /* NULL: none. All texts point into the file */
+    const char *needed[CS_ELF_NEEDED];
+    int needs;
+};
+
+/* Opens and reads the file. If it returns false, *why_p is the reason (static text), and there is
+ * nothing to close. */
+bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p);
+void cs_elf_close(struct cs_elf *elf);
+
+/* A symbol of the table that the loader reads: `defined` there, or required from elsewhere. */
+typedef void cs_elf_symbol_fn(void *ctx, const char *name, bool defined);
+void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx);
+
+/* True if the constant data contain the bytes (a whole text: with its end). Code, and the GPU's
+ * code that makes CUDA libraries large, is not read. */
+bool cs_elf_holds(const struct cs_elf *elf, const char *bytes, size_t size);
+
+/* The machine that this program runs on. */
+int cs_elf_this_machine(void);
+
+#endif

@@ -1,0 +1,100 @@
+/* Finds the version of a libcudnn file without loading it. */
+#include "cli/program/libcudnn.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SERVED = 9
+};
+
+/* cuDNN 9 widened the minor number. */
+static int number_of(int major, int minor, int patch)
+{
+    return major * (major < 9 ? 1000 : 10000) + minor * 100 + patch;
+}
+
+static int parse(const char *text)
+{
+    int major, minor, patch = 0;
+    return sscanf(text, "%d.%d.%d", &major, &minor, &patch) >= 2 && major > 0
+               ? number_of(major, minor, patch)
+               : 0;
+}
+
+/* The part of a path after ".so.": "9.19.0" of "libcudnn.so.9.19.0". "" if there is none. */
+static const char *suffix_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *so = strstr(slash ? slash : path, ".so.");
+    return so ? so + strlen(".so.") : "";
+}
+
+static int read_header(const char *path)
+{
+    char line[256];
+    int major = 0, minor = 0, patch = 0;
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        (void)sscanf(line, "#define CUDNN_MAJOR %d", &major);
+        (void)sscanf(line, "#define CUDNN_MINOR %d", &minor);
+        (void)sscanf(line, "#define CUDNN_PATCHLEVEL %d", &patch);
+    }
+    if (file)
+        fclose(file);
+    return major > 0 ? number_of(major, minor, patch) : 0;
+}
+
+static int version_of_header(const char *library)
+{
+    static const char *const places[] = {"../include/cudnn_version.h",
+                                         "../include/cudnn_version_v9.h",
+                                         "../../include/cudnn_version.h"};
+    char path[PATH_MAX + 64];
+    const char *slash = strrchr(library, '/');
+    int version = 0, folder = slash ? (int)(slash - library) : 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !version && slash; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", folder, library, places[i]);
+        version = read_header(path);
+    }
+    return version;
+}
+
+static int version_of_package(const char *library, const struct cs_packages *packages)
+{
+    static const char name[] = "nvidia-cudnn-cu";
+    for (size_t i = 0; i < packages->packages; i++) {
+        const struct cs_package *package = &packages->package[i];
+        size_t length = strlen(package->folder);
+        if (strncmp(package->name, name, strlen(name)) == 0 && length > 0 &&
+            strncmp(library, package->folder, length) == 0)
+            return parse(package->version);
+    }
+    return 0;
+}
+
+int cs_libcudnn_version(const char *path, const struct cs_packages *packages)
+{
+    char real[PATH_MAX];
+    int version = realpath(path, real) ? parse(suffix_of(real)) : 0;
+    if (!version)
+        version = version_of_header(path);
+    return version ? version : version_of_package(path, packages);
+}
+
+const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size)
+{
+    int major = version < 10000 ? 1000 : 10000;
+    if (version)
+        snprintf(text, size, "cuDNN %d.%d.%d", version / major, version % major / 100,
+                 version % 100);
+    else
+        snprintf(text, size, "cuDNN %s", suffix_of(path));
+    return text;
+}
+
+bool cs_libcudnn_served(const char *path, int version)
+{
+    return version ? version / 10000 == SERVED : atoi(suffix_of(path)) == SERVED;
+}

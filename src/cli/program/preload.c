@@ -1,0 +1,132 @@
+/* Finds libconvshim.so and builds the environment that preloads it. The previous content of
+ * LD_PRELOAD is kept. */
+#include "cli/program/preload.h"
+
+#include "cli/common/installed.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libconvshim.so"
+
+static const char separators[] = ": ";
+
+/* Makes `file` absolute. On failure errno is set. */
+static bool settle(const char *file, char *path, size_t size)
+{
+    char real[PATH_MAX];
+    if (!realpath(file, real) || access(real, R_OK) != 0)
+        return false;
+    snprintf(path, size, "%s", real);
+    return true;
+}
+
+static bool search(char *path, size_t size)
+{
+    char file[PATH_MAX];
+    return cs_cli_installed(LIBRARY, file) && (size_t)snprintf(path, size, "%s", file) < size;
+}
+
+bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size)
+{
+    if (named && !settle(named, path, size)) {
+        snprintf(why, why_size, "%s: %s", named, strerror(errno));
+        return false;
+    }
+    if (!named && !search(path, size)) {
+        snprintf(
+            why, why_size,
+            LIBRARY
+            " is not in the folder of this program and not in ../lib. Name it: --library FILE");
+        return false;
+    }
+    if (strpbrk(path, separators)) {
+        snprintf(why, why_size,
+                 "%s: LD_PRELOAD allows no blank and no colon in a path. Move the file.", path);
+        return false;
+    }
+    return true;
+}
+
+const char *cs_preload_next(const char **list_p, size_t *length_p)
+{
+    const char *start = *list_p + strspn(*list_p, separators);
+    *length_p = strcspn(start, separators);
+    *list_p = start + *length_p;
+    return *length_p > 0 ? start : NULL;
+}
+
+/* The file name in a path of *length_p bytes: the part after the last slash. *length_p becomes its
+ * length. */
+static const char *file_of(const char *path, size_t *length_p)
+{
+    const char *slash = memrchr(path, '/', *length_p);
+    const char *file = slash ? slash + 1 : path;
+    *length_p -= (size_t)(file - path);
+    return file;
+}
+
+bool cs_preload_is_library(const char *path, size_t length)
+{
+    const char *file = file_of(path, &length);
+    return length == strlen(LIBRARY) && memcmp(file, LIBRARY, length) == 0;
+}
+
+static bool is_sanitizer(const char *path, size_t length)
+{
+    static const char *const names[] = {"libasan.so", "libtsan.so", "liblsan.so", "libubsan.so",
+                                        "libclang_rt."};
+    const char *file = file_of(path, &length);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (length >= strlen(names[i]) && memcmp(file, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+char *cs_preload_list(const char *library, const char *now)
+{
+    const char *before = now ? now : "", *rest = before, *file;
+    char *list = NULL;
+    size_t length, first = 0;
+    while ((file = cs_preload_next(&rest, &length))) {
+        if (length == strlen(library) && memcmp(file, library, length) == 0)
+            return strdup(before);
+        if (is_sanitizer(file, length))
+            first = (size_t)(rest - before);
+    }
+    const char *tail = before + first + strspn(before + first, separators);
+    if (asprintf(&list, "%.*s%s%s%s%s", (int)first, before, first ? ":" : "", library,
+                 *tail ? ":" : "", tail) < 0)
+        return NULL;
+    return list;
+}
+
+/* True if an item of that length sets the option of that name. */
+static bool sets(const char *item, size_t length, const char *name)
+{
+    static const char blanks[] = " \t";
+    size_t lead = strspn(item, blanks), size = strlen(name);
+    if (lead + size > length || memcmp(item + lead, name, size) != 0)
+        return false;
+    const char *behind = item + lead + size;
+    behind += strspn(behind, blanks);
+    return *behind == '=' && behind < item + length;
+}
+
+char *cs_preload_items(const char *now, const char *name, const char *value)
+{
+    size_t size = (now ? strlen(now) : 0) + strlen(name) + strlen(value) + strlen(";=") + 1;
+    char *items = malloc(size), *end = items;
+    for (const char *item = now; items && item && *item;) {
+        size_t length = strcspn(item, ";\n");
+        if (length > 0 && !sets(item, length, name))
+            end += sprintf(end, "%s%.*s", end > items ? ";" : "", (int)length, item);
+        item += length + (item[length] != '\0');
+    }
+    if (items)
+        sprintf(end, "%s%s=%s", end > items ? ";" : "", name, value);
+    return items;
+}
