@@ -36,6 +36,6 @@ static void read_as(reader *read, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_as(cs_layers_csv, data, size);
-    read_as(cs_layers_json, data, size);
+    read_as(cs_layers_summary, data, size);
     return 0;
 }

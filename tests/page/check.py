@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""check: opens pages of `convshim report --html` and pictures of `convshim predict --svg` in Chromium and tries them.
+"""check: opens pages of `convshim report --html` in Chromium and tries them.
 
     tests/page/check.py [--only WHERE,...] [--screenshots FOLDER] FILE...
 
-WHERE is one of light, dark, telephone, print, sorting and scripts (the page without them); pictures are checked in light
-and dark. Prints "FILE: [where] FAULT" a line, and "FILE: N texts, N shapes, N columns sorted" for each.
+WHERE is one of light, dark, telephone, print, sorting and scripts (the page without them). Prints "FILE: [where] FAULT" a line, and "FILE: N texts, N shapes, N columns sorted" for each.
 Status 0: no fault; 1: a fault; 2: the browser does not work."""
 import argparse
 import base64
@@ -18,7 +17,6 @@ import sorting
 DOMAINS = ("Page", "Runtime", "Network", "Log")
 WIDE, TELEPHONE, PAPER = 1280, 400, 718  # the last one: A4 between margins
 WHERE = ("light", "dark", "telephone", "print", "sorting", "scripts")
-PICTURE = WHERE[:2]
 USUAL_HEIGHT, MOST_HEIGHT = 900, 16000
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe.js"), encoding="utf-8") as source:
     PROBE = source.read()
@@ -138,9 +136,8 @@ class Page:
         self.show(WIDE)
         self.open()
         for where in only:
-            if where in PICTURE or not self.path.endswith(".svg"):
-                getattr(self, where)()
-                self.events(where)
+            getattr(self, where)()
+            self.events(where)
 
 
 def main():

@@ -331,9 +331,9 @@ predicts_the_run() {
         --csv "$ROOT/tests/data/conv_layers.csv" --px 96 "$@"
     expect_status 0
     planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR"
-    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 1MiB \
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --summary summary.json --device h200 --workspace 1MiB \
         --format csv >predicted.csv
-    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 1MiB \
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --summary summary.json --device h200 --workspace 1MiB \
         --format json >predicted.json
     python3 - <<'END' || fail "$*: predict differs from the run"
 import csv, json
@@ -382,7 +382,7 @@ END
         --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16
     expect_status 0
     planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR"
-    LD_PRELOAD='' CONVSHIM_CONFIG="workspace=1GiB" "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 \
+    LD_PRELOAD='' CONVSHIM_CONFIG="workspace=1GiB" "$BUILD/convshim" predict --cudnn "$cudnn" --summary summary.json --device h200 \
         --config run.ini --program vae_decoder --format json >predicted.json
     python3 - <<'END'
 import json

@@ -89,7 +89,7 @@ for a, b in zip(alone, both):
 END
     predict_as both "${SPIKE[@]}" --cudnn "$CUDNN" --cudnn "$CUDNN"
     expect_line both.out '0 of 1 layers take another engine, 0 another workspace\.$'
-    predict_as both "${SPIKE[@]}" --sweep --cudnn "$CUDNN" --cudnn "$CUDNN"
+    predict_as both "${SPIKE[@]}" --engines --cudnn "$CUDNN" --cudnn "$CUDNN"
     expect_status 2
 }
 
@@ -109,7 +109,7 @@ END
     slowdown=$(column predicted_slowdown)
     expect_true "slowdown" "${slowdown%.*} >= 2"
     expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB
-    expect_line predict.out "^Advice: with this limit it is predicted to take ${slowdown/./\\.} times as long\. To compare limits: --sweep"
+    expect_line predict.out "^Advice: with this limit it is predicted to take ${slowdown/./\\.} times as long\."
     expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format json
     expect_line predict.out '"advice":.*Advice: with this limit'
     expect_line predict.out "\"predicted_slowdown\":[[:space:]]*${slowdown/./\\.}"
@@ -153,41 +153,6 @@ END
     need_cudnn
     expect_predicted 0 --input 1x128x512x512 --filter 128x128x3x3 --pad 1 --dtype f32 --device a100 --workspace 64MiB --format json
     python3 -c 'import json; l = json.load(open("predict.out"))["layers"][0]; assert 1 < l["tiles"] < 100 and l["time_ratio"] < 2, l'
-}
-
-# bats test_tags=quick
-@test "a sweep: each limit as predicted alone, up to the first that needs no tiles" {
-    expect_predicted 0 "${SPIKE[@]}" --sweep --format csv
-    mv predict.out sweep.csv
-    expect_equal "limits" "$(tail -n +2 sweep.csv | cut -d, -f1 | head -n 1)" $((1 << 20))
-    expect_equal "last limit: nothing tiled" "$(tail -n 1 sweep.csv | cut -d, -f1,2,3)" "$((1 << 30)),0,0"
-    expect_predicted 0 "${SPIKE[@]}" --workspace 16MiB --format csv
-    expect_equal "16 MiB" "$(grep "^$((16 << 20))," sweep.csv)" \
-        "$((16 << 20)),1,0,$(column tiled_workspace_bytes),$(column tiled_peak_bytes),$(column tiles),$(column read_again_bytes),$(column predicted_slowdown),$(column predicted_slowdown_most)"
-    expect_predicted 0 "${SPIKE[@]}" --sweep --format json
-    python3 - <<'END'
-import csv, json
-rows, told = list(csv.DictReader(open("sweep.csv"))), json.load(open("predict.out"))
-assert told["layers"] == 1 and len(told["sweep"]) == len(rows) == 11, told
-for row, layer in zip(rows, told["sweep"]):
-    assert layer == {k: float(v) for k, v in row.items() if v}, (row, layer)
-END
-    expect_predicted 0 "${SPIKE[@]}" --sweep
-    expect_line predict.out '^ +16 MiB +1 +0 '
-}
-
-@test "a sweep of a list: the largest of its layers, tiles and bytes as under each limit" {
-    grep -E '^(model|resnet50-b64),' "$LAYERS" >resnet.csv
-    expect_predicted 0 --csv resnet.csv --workspace 32MiB --format csv
-    local tiled peak again
-    tiled=$(column tiles | awk '$1 > 1' | wc -l) peak=$(column tiled_peak_bytes | sort -n | tail -n 1)
-    again=$(column read_again_bytes | awk '{ sum += $1 } END { printf "%d", sum }')
-    expect_predicted 0 --csv resnet.csv --sweep --format csv
-    expect_true "tiled" "$tiled > 0"
-    awk -F, -v limit=$((32 << 20)) '$1 == limit { print $2 "," $5 "," $7 }' predict.out >found
-    expect_equal "tiled, peak, read again" "$(cat found)" "$tiled,$peak,$again"
-    refused '\-\-sweep and --fits ' --csv resnet.csv --sweep --fits 1GiB
-    refused '\-\-sweep and --engines ' "${SPIKE[@]}" --sweep --engines
 }
 
 @test "channels last: no spike, and the explanation contains the reason" {
@@ -370,18 +335,6 @@ profile()
     expect_status 1
     expect_line predict.out '^1 MiB: 1 of 1 .*, 1 .*workspace = auto\.$'
     expect_line predict.out '^No setting of workspace '
-}
-
-@test "the picture: named when written, on standard output, or status 2" {
-    local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
-    predict_as predict "${one[@]}" --svg picture.svg
-    expect_status 0
-    expect_line predict.err '^convshim: predict: picture in picture.svg$'
-    predict_as predict "${one[@]}" --svg -
-    expect_status 0
-    cmp picture.svg predict.out
-    expect_empty predict.err
-    refused '/nowhere/x.svg: No such file or directory' "${one[@]}" --svg /nowhere/x.svg
 }
 
 # bats test_tags=quick

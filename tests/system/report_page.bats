@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# The page of `convshim report --html` and the pictures of `convshim predict --svg`, opened in Chromium. Each check is
-# also given a page that it has to refuse.
+# The page of `convshim report --html`, opened in Chromium. Each check is also given a page that it has to refuse.
 load helper
 
 COMMAND=$BUILD/convshim
@@ -51,15 +50,12 @@ expect_counts()
     expect_true "columns of $1 that were sorted" "${counts[2]:-0} >= $4"
 }
 
-# mutant NAME WORDS SED...: NAME.html is page.html (or NAME.svg picture.svg), changed. The checker must report it with
-# WORDS.
+# mutant NAME WORDS SED...: NAME.html is page.html, changed. The checker must report it with WORDS.
 mutant()
 {
-    local name=$1 from=page.html
-    [ "${name%.svg}" = "$name" ] || from=picture.svg
-    [ "$from" = picture.svg ] || name+=.html
-    sed -E "${@:3}" "$from" >"$name"
-    ! cmp -s "$from" "$name" || fail "$name: nothing was changed"
+    local name=$1.html
+    sed -E "${@:3}" page.html >"$name"
+    ! cmp -s page.html "$name" || fail "$name: nothing was changed"
     printf '%s\t%s\n' "$name" "$2" >>mutants
 }
 
@@ -112,17 +108,6 @@ expect_refused()
     page long "$HARD/long.json"
     check 0 --only light,telephone long.html
     expect_counts long.html 2000 490 0
-}
-
-@test "pictures of predictions: pass the checker" {
-    printf '%s\n' model,layer,n,c,h,w,k,kh,kw,dtype \
-        '"</text><script>alert(1)</script><img src=x onerror=alert(1)>, and then more, and more, and still some more of it",a,1,8,99,99,8,3,3,f16' \
-        "b,$(printf 'W%.0s' {1..200}),1,8,900,900,8,3,3,f16" 'b,größe <x>&y,1,8,9,9,8,3,3,f16' $'b,\xff\xfe,1,8,9,9,8,3,3,f16' >odd.csv
-    "$COMMAND" predict --estimate --csv "$LAYERS" --format csv --svg layers.svg >/dev/null
-    "$COMMAND" predict --estimate --csv odd.csv --format csv --svg odd.svg >/dev/null
-    check 0 layers.svg odd.svg
-    expect_counts layers.svg 464 232 0
-    expect_counts odd.svg 12 8 0
 }
 
 @test "the checker refuses: requests, exceptions, words on the console" {
@@ -194,16 +179,4 @@ expect_refused()
     mutant script_only "[scripts] says" -e 's|^table \{|table.sorts { display: none; } table {|' -e "s|^'use strict';|document.body.append(Object.assign(document.createElement('style'), {textContent: 'table.sorts { display: table !important }'}));|"
     mutant dead "[scripts] 1 buttons" -e 's|<h1>|<h1><button type="button">sort</button>|'
     expect_refused scripts
-}
-
-@test "the checker refuses: pictures with texts outside, one scheme, references" {
-    { head -n 1 "$LAYERS" && grep '^resnet' "$LAYERS"; } >layers.csv
-    "$COMMAND" predict --estimate --csv layers.csv --format csv --svg picture.svg >/dev/null
-    page page "$HARD/empty.json"
-    mutant outside.svg "runs out of its box" -e 's|(class="faint small" x=")828|\1960|'
-    mutant long.svg "runs out of its box" -e 's|(class="text small".*>)[^<]*(</text>)|\1a name that is far too long for the room that there is for it\2|'
-    mutant light.svg "the paper is" -e 's|prefers-color-scheme:dark|prefers-color-scheme:none|'
-    mutant image.svg "a request: http://127.0.0.1:9/x.png" -e 's|</svg>|<image href="http://127.0.0.1:9/x.png" width="9" height="9"/></svg>|'
-    mutant bar.svg "leaves its picture" -e 's|(class="before" x="[0-9.]*" y="[0-9]*" width=")[0-9.]*|\1900|'
-    expect_refused light,dark
 }

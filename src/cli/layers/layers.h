@@ -42,8 +42,8 @@ typedef void cs_layers_note_fn(void *ctx, const char *line);
  * that begin with # are passed over. */
 bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
                    cs_layers_note_fn *note, void *ctx);
-bool cs_layers_json(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
-                    cs_layers_note_fn *note, void *ctx);
+bool cs_layers_summary(struct cs_layers *layers, const char *path,
+                       const struct cs_layer_rules *rules, cs_layers_note_fn *note, void *ctx);
 
 /* Appends one that was not recorded; the names are copied. False if memory ran out. */
 bool cs_layers_add(struct cs_layers *layers, const char *model, const char *name, int64_t line,

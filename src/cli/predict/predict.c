@@ -138,7 +138,7 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
     if (options->input)
         return read_one(options, layers);
     return options->csv ? cs_layers_csv(layers, options->csv, &rules, note, NULL)
-                        : cs_layers_json(layers, options->trace, &rules, note, NULL);
+                        : cs_layers_summary(layers, options->summary, &rules, note, NULL);
 }
 
 static void vendor_text(char *text, size_t size)
@@ -231,12 +231,6 @@ static bool print_one(const struct cs_predict_results *results, const struct cs_
     return good;
 }
 
-/* Standard output has the picture or the table. */
-static bool draws_only(const struct cs_predict_options *options)
-{
-    return options->svg && strcmp(options->svg, "-") == 0;
-}
-
 static bool answered(const struct cs_predict_results *results)
 {
     for (size_t i = 0; i < results->layers->count; i++)
@@ -247,31 +241,11 @@ static bool answered(const struct cs_predict_results *results)
 
 static int print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
-    char error[ERROR_BYTES];
-    const struct cs_predict_options *options = results->options;
-    bool good = true;
-    if (options->svg && !cs_predict_svg(results, options->svg, error, sizeof error)) {
-        cs_cli_complain("predict: %s", error);
-        return CS_CLI_USAGE;
-    }
-    if (!draws_only(options))
-        good = options->input ? print_one(results, fit) : cs_predict_print(results, fit);
+    const bool one = results->options->input != NULL;
+    bool good = one ? print_one(results, fit) : cs_predict_print(results, fit);
     if (!good)
         cs_cli_complain("predict: out of memory");
-    if (options->svg && !draws_only(options))
-        cs_cli_complain("predict: picture in %s", options->svg);
     return good && answered(results) && !(fit && fit->after > 0) ? CS_CLI_OK : CS_CLI_NO;
-}
-
-static int sweep(const struct cs_predict_results *results, const struct cs_predictor *predictor)
-{
-    char error[ERROR_BYTES];
-    if (!cs_predict_sweep(results, predictor, error, sizeof error)) {
-        cs_cli_complain("predict: %s", error);
-        return CS_CLI_NO;
-    }
-    bool none = results->options->input && results->prediction->status != CS_OK;
-    return none ? CS_CLI_NO : CS_CLI_OK;
 }
 
 /* Layers of one model are of one program: the first of them is its number. */
@@ -313,8 +287,7 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
         cs_cli_complain("predict: %s", error);
         return CS_CLI_NO;
     }
-    return options->sweep ? sweep(results, &predictor)
-                          : print(results, options->fits > 0 ? &fit : NULL);
+    return print(results, options->fits > 0 ? &fit : NULL);
 }
 
 /* Creates the engine list of the device. It fails if a profile written by a user lacks properties

@@ -11,7 +11,7 @@
 /* The parsed options of the command. */
 struct cs_predict_options {
     const char *input, *filter, *pad, *stride, *dilation, *groups; /* one convolution */
-    const char *csv, *trace;                                       /* or a list */
+    const char *csv, *summary;                                     /* or a list */
     enum cs_dtype dtype;
     enum cs_direction direction;
     enum cs_order layout;
@@ -25,9 +25,8 @@ struct cs_predict_options {
     struct cs_config config;    /* only options that affect decisions are used */
     struct cs_rules rules;      /* of it, for the program */
     int64_t fits;               /* bytes; 0: not asked */
-    bool engines, sweep;
+    bool engines;
     enum cs_format format;
-    const char *svg;
 };
 
 /* Reads the command line. Returns -1 to go on, or the status to end with after a message. */
@@ -93,12 +92,6 @@ const char *cs_predict_workspace(const struct cs_predict_options *options,
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
                              FILE *out);
 
-/* Plans everything again under workspaces from 1 MiB to the largest that the layers require, each
- * twice the one before, and prints a row for each on standard output. False, with a line in
- * `error`, as cs_predict. */
-bool cs_predict_sweep(const struct cs_predict_results *results,
-                      const struct cs_predictor *predictor, char *error, size_t size);
-
 /* Shared by the parts of one convolution's page: the names of the modes ("a", "b", "fallback"), and
  * its first lines. */
 extern const char *const cs_predict_modes[CS_ASK_MODES];
@@ -125,9 +118,5 @@ enum {
 void cs_why_workspace(const struct cs_problem *problem, const struct cs_prediction *prediction,
                       struct cs_engine_list *list, char first[CS_EXPLAIN_LINE],
                       char second[CS_EXPLAIN_LINE]);
-
-/* Draws the layers as SVG; path "-": on standard output. False, with a line in `error`. */
-bool cs_predict_svg(const struct cs_predict_results *results, const char *path, char *error,
-                    size_t size);
 
 #endif

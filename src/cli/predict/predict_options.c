@@ -92,15 +92,13 @@ static const char **text_of(struct cs_predict_options *options, int option)
                  {OPTION_DILATION, offsetof(struct cs_predict_options, dilation)},
                  {OPTION_GROUPS, offsetof(struct cs_predict_options, groups)},
                  {OPTION_CSV, offsetof(struct cs_predict_options, csv)},
-                 {OPTION_SUMMARY, offsetof(struct cs_predict_options, trace)},
-                 {OPTION_TRACE, offsetof(struct cs_predict_options, trace)},
+                 {OPTION_SUMMARY, offsetof(struct cs_predict_options, summary)},
                  {OPTION_DEVICE, offsetof(struct cs_predict_options, device)},
                  {OPTION_DEVICES, offsetof(struct cs_predict_options, devices)},
                  {OPTION_CUDNN, offsetof(struct cs_predict_options, cudnn)},
                  {OPTION_CONFIG, offsetof(struct cs_predict_options, file)},
                  {OPTION_PROGRAM, offsetof(struct cs_predict_options, program)},
-                 {OPTION_SCRIPT, offsetof(struct cs_predict_options, script)},
-                 {OPTION_SVG, offsetof(struct cs_predict_options, svg)}};
+                 {OPTION_SCRIPT, offsetof(struct cs_predict_options, script)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].option == option)
             return (const char **)((char *)options + texts[i].offset);
@@ -125,8 +123,6 @@ static bool take(void *to, int row, const char *value)
         return options->estimate = true;
     case OPTION_ENGINES:
         return options->engines = true;
-    case OPTION_SWEEP:
-        return options->sweep = true;
     case OPTION_FITS:
         return take_fits(options, value);
     case OPTION_FORMAT:
@@ -152,7 +148,7 @@ static bool take(void *to, int row, const char *value)
 /* Options that go together; the status to end with, or -1. */
 static int check_options(const struct cs_predict_options *options)
 {
-    int sources = !!options->input + !!options->csv + !!options->trace;
+    int sources = !!options->input + !!options->csv + !!options->summary;
     bool window = options->pad || options->stride || options->dilation || options->groups;
     if (sources == 0)
         return cs_cli_refuse(command.name,
@@ -175,19 +171,12 @@ static int check_options(const struct cs_predict_options *options)
     if (options->engines && (options->estimate || options->fits > 0))
         return cs_cli_refuse(command.name, "--engines and --%s exclude each other",
                              options->estimate ? "estimate" : "fits");
-    if (options->sweep && (options->engines || options->fits > 0 || options->svg))
-        return cs_cli_refuse(command.name, "--sweep and --%s exclude each other",
-                             options->engines    ? "engines"
-                             : options->fits > 0 ? "fits"
-                                                 : "svg");
-    const char *from = options->csv ? options->csv : options->trace;
+    const char *from = options->csv ? options->csv : options->summary;
     if (options->other_cudnn && from && strcmp(from, "-") == 0)
         return cs_cli_refuse(command.name,
                              "two --cudnn need a file: standard input can be read only once");
-    if (options->other_cudnn &&
-        (options->engines || options->sweep || options->svg || options->fits > 0))
-        return cs_cli_refuse(command.name,
-                             "two --cudnn exclude --engines, --sweep, --svg and --fits");
+    if (options->other_cudnn && (options->engines || options->fits > 0))
+        return cs_cli_refuse(command.name, "two --cudnn exclude --engines and --fits");
     if (options->estimate && options->cudnn)
         return cs_cli_refuse(command.name,
                              "--cudnn and --estimate exclude each other: use one of them");

@@ -350,7 +350,7 @@ void cs_predict_print_advice(const struct cs_predict_results *results, const cha
                 "times as long, most of all %s%s%s (%.2f times)",
                 before, slow, results->layers->count, SLOW, layer->model, *layer->model ? ", " : "",
                 layer->name, most);
-    fprintf(out, ". To compare limits: --sweep\n");
+    fputs(".\n", out);
 }
 
 static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,

@@ -107,7 +107,7 @@ bool cs_verify_list(const struct cs_verify_options *options, struct cs_layers *l
     if (!options->csv && !options->summary)
         return add_defaults(options, layers);
     return (options->csv ? cs_layers_csv(layers, options->csv, &rules, note, NULL)
-                         : cs_layers_json(layers, options->summary, &rules, note, NULL)) &&
+                         : cs_layers_summary(layers, options->summary, &rules, note, NULL)) &&
            (!options->layers || keep_named(options->layers, layers));
 }
 
@@ -168,7 +168,7 @@ static bool read_summaries(const struct cs_verify_options *options, const char *
     }
     bool good = true;
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        good = good && cs_layers_json(layers, found.gl_pathv[i], &rules, note, NULL);
+        good = good && cs_layers_summary(layers, found.gl_pathv[i], &rules, note, NULL);
         (void)unlink(found.gl_pathv[i]);
     }
     globfree(&found);

@@ -127,30 +127,6 @@ static void wrong_lines_are_named(void)
     cs_layers_fini(&layers);
 }
 
-static void json_gives_the_same_layers(void)
-{
-    static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
-    const char text[] =
-        "{\"layers\": [{\"layer\": \"a\", \"n\": 1, \"c\": \"8\", \"w\": 9, \"k\": 8,"
-        " \"kw\": 3, \"dtype\": \"f16\"}]}";
-    struct cs_layers layers, same;
-    struct notes notes;
-    CHECK(read_list(cs_layers_json, text, sizeof text - 1, &plain, &layers, &notes));
-    CHECK(csv("layer,n,c,w,k,kw,dtype\na,1,8,9,8,3,f16\n", &same, &notes));
-    int64_t words[CS_PROBLEM_WORDS], others[CS_PROBLEM_WORDS];
-    int count = cs_problem_words(&at(&layers, 0)->problem, words);
-    CHECK_INT(cs_problem_words(&at(&same, 0)->problem, others), count);
-    CHECK(memcmp(words, others, (size_t)count * sizeof *words) == 0);
-    cs_layers_fini(&layers);
-    cs_layers_fini(&same);
-    const char odd[] = "[{\"layer\": \"a\", \"n\": 1, \"c\": 8, \"w\": 9, \"k\": 8, \"kw\": 3, "
-                       "\"dtype\": \"f16\", \"grups\": 17, \"calls\": 17}]";
-    CHECK(!read_list(cs_layers_json, odd, sizeof odd - 1, &plain, &layers, &notes));
-    CHECK_INT(notes.count, 2);
-    CHECK(strstr(notes.last, " element 1: unknown key 'calls'") != NULL);
-    cs_layers_fini(&layers);
-}
-
 /* A convolution of a summary, with one text replaced. */
 static bool read_site(const char *was, const char *is, const struct cs_layer_rules *rules,
                       struct cs_layers *layers, struct notes *notes)
@@ -173,7 +149,7 @@ static bool read_site(const char *was, const char *is, const struct cs_layer_rul
     if (!at)
         return false;
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - sound), sound, is, at + strlen(was));
-    return read_list(cs_layers_json, text, strlen(text), rules, layers, notes);
+    return read_list(cs_layers_summary, text, strlen(text), rules, layers, notes);
 }
 
 static void convolutions_of_a_summary(void)
@@ -279,8 +255,8 @@ static void damaged_lists(void)
             state = state * 6364136223846793005u + 1442695040888963407u;
             text[(state >> 33) % (sizeof text - 1)] = marks[(state >> 20) % (sizeof marks - 1)];
         }
-        refused += !read_list(i % 2 ? cs_layers_csv : cs_layers_json, text, sizeof text - 1, &plain,
-                              &layers, &notes);
+        refused += !read_list(i % 2 ? cs_layers_csv : cs_layers_summary, text, sizeof text - 1,
+                              &plain, &layers, &notes);
         cs_layers_fini(&layers);
     }
     CHECK(refused > RANDOM_LISTS / 2 && refused < RANDOM_LISTS);
@@ -293,7 +269,6 @@ int main(void)
     TEST(columns_in_any_order_with_optional_ones_missing);
     TEST(rules_of_the_command);
     TEST(wrong_lines_are_named);
-    TEST(json_gives_the_same_layers);
     TEST(convolutions_of_a_summary);
     TEST(rules_of_the_command_for_a_summary);
     TEST(every_wrong_member_is_refused);

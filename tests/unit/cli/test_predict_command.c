@@ -1,5 +1,5 @@
 /* `convshim predict` by the rule of thumb, as its user sees it: single convolutions, lists, whether
- * they fit, the picture. And the rule itself. */
+ * they fit. And the rule itself. */
 #include "capture.h"
 #include "cli/layers/device_files.h"
 #include "cli/layers/estimate.h"
@@ -88,22 +88,6 @@ static void whether_a_list_fits_as_json(void)
     CHECK(!strstr(strstr(captured, "\"fits\":\t{"), "workspace_bytes"));
 }
 
-static void the_picture(void)
-{
-    RUN("--csv", "list.csv", "--workspace", "4MiB", "--svg", "-");
-    CHECK_INT(captured_status, CS_CLI_OK);
-    SAYS(">b: largest peak 556 MiB, with convshim 271.8 MiB</text>\n",
-         "<title>wide: 4x64x256x256 -&gt; 64 k3x3 s1 p1 f16 nchw; peak 128.1 MiB, with convshim "
-         "67.9 MiB, floor 64.1 MiB</title>\n",
-         "<rect class=\"floor\" x=\"250.0\" y=\"139.0\" width=\"65.7\" height=\"12\"/>\n"
-         "<rect class=\"after\" x=\"315.7\" y=\"139.0\" width=\"3.9\" height=\"12\"/>\n"
-         "<rect class=\"before\" x=\"319.6\" y=\"139.0\" width=\"61.8\" height=\"12\"/>\n",
-         /* 226 pixels of letters of 0.79 sizes of 11 pixels, one size for the dots */
-         "text-anchor=\"end\">AAAAAAAAAAAAAAAAAAAAAAAA&#8230;</text>",
-         ">a: largest peak 18.3 KiB, with convshim 18.3 KiB</text>\n",
-         "<g><title>A&lt;&amp;&gt;: 1x8x16x16 -&gt; 8 k3x3", "text-anchor=\"end\">A&lt;&amp;&gt;<");
-}
-
 /* With scratch that is limited, a tiling may take no more than that. */
 static void the_limit_of_scratch(void)
 {
@@ -149,12 +133,6 @@ static void wrong_options_are_refused(void)
          "--engines and --estimate exclude each other"},
         {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--fits", "1GiB"},
          "--engines and --fits exclude each other"},
-        {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--sweep"},
-         "--sweep and --engines exclude each other"},
-        {{"predict", "--csv", "a", "--sweep", "--fits", "1GiB"},
-         "--sweep and --fits exclude each other"},
-        {{"predict", "--csv", "a", "--sweep", "--svg", "b"},
-         "--sweep and --svg exclude each other"},
         {{"predict", "--csv", "a", "--estimate", "--cudnn", "b"},
          "--cudnn and --estimate exclude each other"},
         {{"predict", "--csv", "a", "--policy", "fit2"},
@@ -323,7 +301,6 @@ int main(void)
     TEST(three_extents_and_groups);
     TEST(a_list_by_models);
     TEST(whether_a_list_fits_as_json);
-    TEST(the_picture);
     TEST(the_limit_of_scratch);
     TEST(wrong_options_are_refused);
     TEST(profiles_of_devices);

@@ -25,12 +25,10 @@ static const struct {
     {"--dilation", "3", TEXT, AT(dilation), 0},
     {"--groups", "4", TEXT, AT(groups), 0},
     {"--csv", "list", TEXT, AT(csv), 0},
-    {"--summary", "file", TEXT, AT(trace), 0},
-    {"--trace", "older", TEXT, AT(trace), 0},
+    {"--summary", "file", TEXT, AT(summary), 0},
     {"--device", "t4", TEXT, AT(device), 0},
     {"--devices", "folder", TEXT, AT(devices), 0},
     {"--cudnn", "lib", TEXT, AT(cudnn), 0},
-    {"--svg", "out.svg", TEXT, AT(svg), 0},
     {"--dtype", "bf16", NUMBER, AT(dtype), CS_BF16},
     {"--dtype", "f32", NUMBER, AT(dtype), CS_F32},
     {"--dir", "dgrad", NUMBER, AT(direction), CS_BACKWARD_DATA},
@@ -42,7 +40,6 @@ static const struct {
     {"--format", "csv", NUMBER, AT(format), CS_FORMAT_CSV},
     {"--estimate", NULL, FLAG, AT(estimate), 0},
     {"--engines", NULL, FLAG, AT(engines), 0},
-    {"--sweep", NULL, FLAG, AT(sweep), 0},
     {"--fits", "3MiB", BYTES, AT(fits), 3 << 20},
     {"--workspace", "5MiB", BYTES, AT(config.workspace), 5 << 20},
     {"--threshold", "6MiB", BYTES, AT(config.threshold), 6 << 20},
@@ -61,7 +58,7 @@ static int taken(const char *option, const char *value, struct cs_predict_option
 {
     char *argv[8] = {"predict"};
     int argc = 1;
-    static const char *const sources[] = {"--input", "--csv", "--summary", "--trace"};
+    static const char *const sources[] = {"--input", "--csv", "--summary"};
     bool is_source = false, needs_filter = true;
     for (size_t i = 0; option && i < sizeof sources / sizeof *sources; i++)
         is_source |= strcmp(option, sources[i]) == 0;
@@ -123,9 +120,9 @@ static void omitted_options_have_defaults(void)
     CHECK(!options.dtype_given && !options.direction_given && !options.layout);
     CHECK_STR(options.device, "h200");
     CHECK(!options.pad && !options.stride && !options.dilation && !options.groups);
-    CHECK(!options.csv && !options.trace && !options.devices && !options.cudnn && !options.svg);
+    CHECK(!options.csv && !options.summary && !options.devices && !options.cudnn);
     CHECK(!options.file && !options.program && !options.script);
-    CHECK(!options.estimate && !options.engines && !options.sweep);
+    CHECK(!options.estimate && !options.engines);
     CHECK_INT(options.fits, 0);
     CHECK_INT(options.format, CS_FORMAT_TEXT);
     CHECK_INT(options.rules.count, 0);

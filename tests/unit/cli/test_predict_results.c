@@ -1,8 +1,7 @@
-/* The results of `convshim predict`: sums of a model, the workspace with which all fit, advice and
- * pictures, from predictions that are the test's own. */
+/* The results of `convshim predict`: sums of a model, the workspace with which all fit, advice,
+ * from predictions that are the test's own. */
 #include "cli/predict/predict.h"
 #include "golden.h"
-#include "markup.h"
 #include "sample_problem.h"
 
 /* --- predictions --- */
@@ -148,55 +147,6 @@ static void convolutions_that_fit_are_counted(void)
     asked_to_fit = false;
 }
 
-/* --- pictures --- */
-
-static int show_picture(void *path)
-{
-    char error[200] = "";
-    bool good = cs_predict_svg(&results, path, error, sizeof error);
-    if (!good)
-        puts(error);
-    return !good;
-}
-
-/* Numbers of one attribute of an SVG. */
-static void check_numbers(const char *svg, const char *attribute, double most)
-{
-    for (const char *at = svg; (at = strstr(at, attribute)); at++) {
-        double value = strtod(at + strlen(attribute), NULL);
-        CHECK(value >= 0 && value <= most);
-    }
-}
-
-/* Names are escaped, shapes stay inside, and there is no NaN, for any size. */
-static void pictures(void)
-{
-    static const int64_t peaks[] = {1, 1023, 1024, 1025, 64 * MIB + 1, 100 * MIB};
-    int status;
-    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
-        begin();
-        for (int j = 0; j < 4; j++) {
-            struct cs_prediction *one =
-                add(j % 2 ? "<model> & \"more\" of a name that is far too long for a picture, and "
-                            "goes on"
-                          : "",
-                    "l");
-            one->floor = peaks[i] / 4;
-            one->peak = peaks[i];
-            one->tiled_peak = peaks[i] / 2 + j;
-        }
-        add_unanswered("", "none");
-        char *svg = golden_run("a picture", show_picture, (void *)"-", &status);
-        CHECK_INT(status, 0);
-        check_markup(svg);
-        CHECK(strstr(svg, "&lt;model&gt; &amp; ") && !strstr(svg, "<model>"));
-        check_numbers(svg, " width=\"", 5000);
-        check_numbers(svg, " x=\"", 5000);
-        free(svg);
-    }
-    CHECK(show_picture((void *)"/dev/full") != 0);
-}
-
 /* --- sums for each model --- */
 
 static void sums_by_model(void)
@@ -328,7 +278,6 @@ int main(void)
     heap_watch();
     TEST(advice_on_slow_layers);
     TEST(convolutions_that_fit_are_counted);
-    TEST(pictures);
     TEST(sums_by_model);
     TEST(times_of_a_model_count_each_call);
     TEST(the_largest_workspace_with_which_all_fits);

@@ -1,9 +1,13 @@
-/* Reads layers from the convolutions of a JSON summary. */
-#include "cli/layers/layers_sites.h"
+/* Reads layers from the convolutions of a JSON summary. Errors name the element of `sites`. */
+#include "cli/layers/layer_reader.h"
 
 #include "account/summary_json.h"
+#include "cli/common/read_file.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -134,7 +138,7 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
         read_recorded(site, &reading->layers->layer[reading->layers->count - 1].recorded);
 }
 
-/* A list of sites that was written by hand may have none. */
+/* A summary that was written by hand may have no version. */
 static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summary)
 {
     const cJSON *version = member(summary, "version");
@@ -146,7 +150,7 @@ static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summar
     return false;
 }
 
-void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary)
+static void read_sites(struct cs_layer_reader *reading, const cJSON *summary)
 {
     const cJSON *program = member(member(summary, "process"), "program"), *site;
     int64_t number = 0;
@@ -160,4 +164,55 @@ void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary)
     {
         read_site(reading, cJSON_IsString(program) ? program->valuestring : "", site, ++number);
     }
+}
+
+/* The line on which the parser gave up. */
+static int64_t find_line(const char *text, const char *end)
+{
+    int64_t line = 1;
+    for (; text < end; text++)
+        line += *text == '\n';
+    return line;
+}
+
+/* True for a file of option `trace`: an array of events whose end may be missing. */
+static bool is_trace(const char *text)
+{
+    static const char event[] = "{\"ph\":", events[] = "{\"traceEvents\":";
+    text += strspn(text, "[ \t\r\n");
+    return strncmp(text, event, strlen(event)) == 0 || strncmp(text, events, strlen(events)) == 0;
+}
+
+static void read_summary(struct cs_layer_reader *reading, const char *text)
+{
+    if (is_trace(text)) {
+        cs_layer_reader_diagnose(
+            reading, 0,
+            "this is a trace for Perfetto, not a summary. To write a summary: --summary json:PATH");
+        return;
+    }
+    const char *end = text;
+    cJSON *root = cJSON_ParseWithOpts(text, &end, true);
+    if (!root)
+        cs_layer_reader_diagnose(reading, 0, "invalid JSON in line %" PRId64 " on",
+                                 find_line(text, end));
+    else if (!cJSON_IsArray(member(root, "sites")))
+        cs_layer_reader_diagnose(reading, 0, "not a summary: there is no array 'sites'");
+    else
+        read_sites(reading, root);
+    cJSON_Delete(root);
+}
+
+bool cs_layers_summary(struct cs_layers *layers, const char *path,
+                       const struct cs_layer_rules *rules, cs_layers_note_fn *note, void *ctx)
+{
+    struct cs_layer_reader reading = {layers, path, rules, note, ctx, " element ", 0};
+    char error[CS_FILE_ERROR];
+    char *text = cs_read_file_text(path, error);
+    if (text)
+        read_summary(&reading, text);
+    else
+        cs_layer_reader_diagnose(&reading, 0, "%s", error);
+    free(text);
+    return cs_layer_reader_end(&reading);
 }
