@@ -78,6 +78,17 @@ static bool parse_size(const char *text, int64_t *bytes_p)
     return *text >= '0' && *text <= '9' && cs_config_size(text, bytes_p);
 }
 
+static bool parse_SIZE(enum cs_rule_key key, const char *text, void *out)
+{
+    const int64_t most = (int64_t)1 << 40;
+    int64_t bytes;
+    (void)key;
+    if (!parse_size(text, &bytes) || bytes > most)
+        return false;
+    *(cs_rule_SIZE *)out = bytes;
+    return true;
+}
+
 /* A missing bound is the least or largest value. One of them must be present. */
 static bool parse_span(const char *text, struct cs_span *span,
                        bool (*parse)(const char *text, int64_t *value_p))
@@ -173,9 +184,8 @@ static bool parse_SWITCH(enum cs_rule_key key, const char *text, void *out)
 
 typedef bool parse_fn(enum cs_rule_key key, const char *text, void *out);
 
-/* Such a key is parsed as the option of its name. */
+/* Parsed as the option of its name. */
 #define parse_POLICY NULL
-#define parse_SIZE NULL
 #define parse_COUNT NULL
 
 static const struct {
@@ -208,16 +218,17 @@ static enum cs_rule_key key_of(const char *name)
     return (enum cs_rule_key)key;
 }
 
+/* The option as which a key is written, or NULL. */
 static const struct cs_option *option_of(enum cs_rule_key key)
 {
-    return &cs_options[cs_option_find(cs_rule_key_name(key))];
+    return *keys[key].allowed ? NULL : &cs_options[cs_option_find(cs_rule_key_name(key))];
 }
 
 static bool parse(const struct cs_load *load, enum cs_rule_key key, const char *text,
                   struct cs_rule *rule)
 {
     void *out = (char *)rule + keys[key].offset;
-    const struct cs_option *option = keys[key].parse ? NULL : option_of(key);
+    const struct cs_option *option = option_of(key);
     return option ? option->parse(option, text, load->policies, out)
                   : keys[key].parse(key, text, out);
 }
@@ -225,8 +236,8 @@ static bool parse(const struct cs_load *load, enum cs_rule_key key, const char *
 static const char *allowed_of(const struct cs_load *load, enum cs_rule_key key,
                               char text[CS_OPTION_TEXT])
 {
-    return keys[key].parse ? keys[key].allowed
-                           : cs_option_allowed(option_of(key), load->policies, text);
+    const struct cs_option *option = option_of(key);
+    return option ? cs_option_allowed(option, load->policies, text) : keys[key].allowed;
 }
 
 void cs_rules_begin(struct cs_load *load)

@@ -47,20 +47,29 @@ static double below_record(const struct held *held)
     return (double)held->level.record - (double)held->level.beside - held->operands;
 }
 
+/* The same, or the size that the rule states instead. */
+static double room_of(const struct cs_rule *rule, const struct held *held)
+{
+    return rule && cs_rule_has(rule, CS_RULE_free) ? (double)rule->free : below_record(held);
+}
+
 static int64_t whole_bytes(double bytes)
 {
     return bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX / 2;
 }
 
-/* The bytes that cost nothing: a limit written by the user, or else the bytes up to the record and
- * a part of the operands. */
-static int64_t free_bytes(const struct cs_limits *limits, const struct held *held)
+/* The bytes that cost nothing: a limit or a free size written by the user, or else the bytes up to
+ * the record and a part of the operands. */
+static int64_t free_bytes(const struct cs_limits *limits, const struct cs_rule *rule,
+                          const struct held *held)
 {
-    double part = OPERAND_PART * held->operands, free = CS_LEFT_ALONE;
+    double part = OPERAND_PART * held->operands, free = room_of(rule, held);
     if (limits->workspace >= 0)
         return limits->workspace;
-    free = part > free ? part : free;
-    free = below_record(held) > free ? below_record(held) : free;
+    if (!rule || !cs_rule_has(rule, CS_RULE_free)) {
+        free = part > free ? part : free;
+        free = CS_LEFT_ALONE > free ? CS_LEFT_ALONE : free;
+    }
     return limits->most > 0 && free > (double)limits->most ? limits->most : whole_bytes(free);
 }
 
@@ -108,10 +117,10 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
     struct cs_limits limits = limits_for(settings, rule, call->provided);
     const struct held held = held_by(call, help);
     const bool priced = limits.workspace < 0 && policy->tiles(&limits) == 0;
-    limits.free = free_bytes(&limits, &held);
+    limits.free = free_bytes(&limits, rule, &held);
     struct cs_decision decision;
     if (priced && call->required > cs_decide_ignored(&limits) &&
-        (double)call->required <= below_record(&held)) {
+        (double)call->required <= room_of(rule, &held)) {
         decision = cs_decide_leave(CS_REASON_BELOW_PEAK, call->required);
     } else {
         const struct cs_referee *referee =

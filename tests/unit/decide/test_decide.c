@@ -191,8 +191,9 @@ static struct cs_peak_level level_of(void *ctx)
     return level_now;
 }
 
-static struct cs_decision decide_at(struct fake *fake, const struct cs_problem *problem,
-                                    int64_t record, int64_t beside, const char *policy)
+static struct cs_decision decide_ruled(struct fake *fake, const struct cs_problem *problem,
+                                       const struct cs_rules *rules, int64_t record, int64_t beside,
+                                       const char *policy)
 {
     const struct cs_vendor vendor = {.ctx = fake,
                                      .rigid = true,
@@ -200,14 +201,23 @@ static struct cs_decision decide_at(struct fake *fake, const struct cs_problem *
                                      .fallback = fake_fallback,
                                      .destroy = fake_destroy,
                                      .profile = fake_profile};
-    const struct cs_settings settings = {
-        .policy = cs_policy_find(policy), .limits = automatic, .most = INT64_MAX};
+    const struct cs_settings settings = {.rules = rules,
+                                         .program = "",
+                                         .policy = cs_policy_find(policy),
+                                         .limits = automatic,
+                                         .most = INT64_MAX};
     const struct cs_decide_call call = {
         .problem = problem, .required = formula(fake, problem), .engine = 1};
     const struct cs_decide_help help = {.level = level_of};
     level_now = (struct cs_peak_level){record, beside};
     fake->calls = 0;
     return cs_decide_by_rules(&settings, &call, &vendor, &help);
+}
+
+static struct cs_decision decide_at(struct fake *fake, const struct cs_problem *problem,
+                                    int64_t record, int64_t beside, const char *policy)
+{
+    return decide_ruled(fake, problem, NULL, record, beside, policy);
 }
 
 static void convolution_below_the_record_stays_untiled(void)
@@ -234,6 +244,28 @@ static void tiles_use_the_memory_below_the_record(void)
     struct cs_decision first = decide_at(&fake, &problem, 0, 0, "fit");
     struct cs_decision later = decide_at(&fake, &problem, operands + required / 2, 0, "fit");
     CHECK(later.tiles < first.tiles);
+}
+
+/* The size replaces the record: above 3 % of the operands, a record that leaves it free gives the
+ * same decision. */
+static void free_size_of_a_rule_replaces_the_record(void)
+{
+    struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
+    struct fake fake = {.per_byte = 1, .profile = &h200};
+    int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
+    const int64_t sizes[] = {required / 8, required / 3, required - 1, required};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct cs_rules rules = {.count = 1,
+                                       .rule = {{.given = 1 << CS_RULE_free, .free = sizes[i]}}};
+        struct cs_decision known = decide_at(&fake, &problem, operands + sizes[i], 0, "fit");
+        for (int64_t record = 0; record <= operands + 2 * required; record += required) {
+            struct cs_decision ruled = decide_ruled(&fake, &problem, &rules, record, 0, "fit");
+            CHECK_INT(ruled.reason, known.reason);
+            CHECK_INT(ruled.reported, known.reported);
+            CHECK_INT(ruled.limit, sizes[i]);
+            CHECK(cs_cut_tiling_equal(&ruled.tiling, &known.tiling));
+        }
+    }
 }
 
 static void off_decides_as_fit(void)
@@ -297,6 +329,7 @@ int main(void)
     TEST(tiles_of_whole_images_are_found_if_parts_cost_more);
     TEST(convolution_below_the_record_stays_untiled);
     TEST(tiles_use_the_memory_below_the_record);
+    TEST(free_size_of_a_rule_replaces_the_record);
     TEST(off_decides_as_fit);
     TEST(memory_that_runs_out_is_a_reason);
     TEST(few_plans_are_queried);
