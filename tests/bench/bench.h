@@ -21,7 +21,7 @@ static inline int bench_order(const void *a, const void *b)
 }
 
 /* Nanoseconds of one call of `work`: the median of many batches, so that disturbances of some of
- * them do not count. */
+ * them do not count. BENCH_BATCHES is their number if it is set. */
 static inline double bench_median(void (*work)(void))
 {
     enum {
@@ -29,14 +29,17 @@ static inline double bench_median(void (*work)(void))
         CALLS = 1000
     };
     static double taken[BATCHES];
-    for (int batch = 0; batch < BATCHES; batch++) {
+    const char *text = getenv("BENCH_BATCHES");
+    int asked = text ? atoi(text) : BATCHES,
+        batches = asked > 0 && asked < BATCHES ? asked : BATCHES;
+    for (int batch = 0; batch < batches; batch++) {
         int64_t start = bench_now(CLOCK_MONOTONIC);
         for (int i = 0; i < CALLS; i++)
             work();
         taken[batch] = (double)(bench_now(CLOCK_MONOTONIC) - start) / CALLS;
     }
-    qsort(taken, BATCHES, sizeof *taken, bench_order);
-    return taken[BATCHES / 2];
+    qsort(taken, (size_t)batches, sizeof *taken, bench_order);
+    return taken[batches / 2];
 }
 
 #endif
