@@ -259,17 +259,14 @@ enum cs_reason cs_describe_finish(struct cs_problem *problem)
 
 enum cs_reason cs_describe_check(const struct cs_problem *problem)
 {
-    enum cs_reason reason = check_written(problem);
-    if (reason != CS_REASON_NONE)
-        return reason;
-    switch (cs_problem_check(problem)) {
-    case CS_OK:
-        return CS_REASON_NONE;
-    case CS_OVERFLOW:
+    enum cs_status status = cs_problem_check(problem);
+    if (status == CS_OVERFLOW)
         return CS_REASON_OVERFLOW;
-    default:
+    if (status == CS_INVALID)
         return CS_REASON_ATTRIBUTE;
-    }
+    /* Only now the direction and all tensors are known to be in range. */
+    enum cs_reason reason = check_written(problem);
+    return reason == CS_REASON_NONE && status != CS_OK ? CS_REASON_ATTRIBUTE : reason;
 }
 
 static enum cs_reason problem_of(const struct cs_graph_attributes *attributes,

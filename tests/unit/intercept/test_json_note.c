@@ -104,7 +104,7 @@ static void note_of_an_invalid_convolution_is_ignored(void)
             graph.problem.tensor[CS_X].dims[CS_H] = -5;
             break;
         case 1:
-            graph.problem.direction = (enum cs_direction)9;
+            graph.problem.direction = (enum cs_direction)(1 << 30);
             break;
         case 2:
             graph.problem.tensor[CS_Y].dtype = (enum cs_dtype)77;
