@@ -63,6 +63,7 @@ struct rates {
     double tensor, tf32, fma; /* operations a second and multiprocessor */
     double dram, l2;          /* bytes a second */
     double capacity;          /* bytes of L2 that can be relied on */
+    double strided;           /* elements a second that conversions of unpacked views reach */
     struct cs_engine_traits engine;
 };
 
@@ -113,6 +114,7 @@ static struct rates rates_of(const struct cs_profile *profile, const struct cs_c
         .dram = dram,
         .l2 = larger(use->l2_rate * hertz * multiprocessors, dram),
         .capacity = or_typical(profile->l2, usual->l2) * use->l2_share,
+        .strided = use->strided_rate * hertz * multiprocessors,
         .engine = profile->engine,
     };
 }
@@ -121,8 +123,9 @@ static struct rates rates_of(const struct cs_profile *profile, const struct cs_c
 struct tile {
     double operands, workspace, staged; /* bytes */
     double kernels;
-    double waves;  /* seconds of arithmetic, with an incomplete last wave */
-    double filled; /* if other tiles complete the last wave */
+    double waves;   /* seconds of arithmetic, with an incomplete last wave */
+    double filled;  /* if other tiles complete the last wave */
+    double strided; /* seconds that conversions of unpacked views add */
 };
 
 static double elements_of(const struct cs_tensor *tensor)
@@ -147,6 +150,30 @@ static double operand_bytes(const struct cs_problem *problem)
         bytes += times * elements_of(tensor) * (double)cs_problem_dtype_size(tensor->dtype);
     }
     return bytes;
+}
+
+/* True if D, H and W of the tensor can be read as one axis. cuDNN converts the layout of such a
+ * tensor at the speed of memory, and that of any other element by element. */
+static bool is_packed(const struct cs_tensor *tensor)
+{
+    double next = 0;
+    for (int dim = CS_W; dim >= CS_D; dim--) {
+        if (tensor->dims[dim] == 1)
+            continue;
+        if (next > 0 && (double)tensor->strides[dim] != next)
+            return false;
+        next = (double)tensor->strides[dim] * (double)tensor->dims[dim];
+    }
+    return true;
+}
+
+static double unpacked_elements(const struct cs_problem *problem)
+{
+    double elements = 0;
+    for (int i = 0; i < CS_OPERANDS; i++)
+        if (!problem->tensor[i].is_virtual && !is_packed(&problem->tensor[i]))
+            elements += elements_of(&problem->tensor[i]);
+    return elements;
 }
 
 /* A convolution as a matrix product, one for each group. */
@@ -218,7 +245,8 @@ static double rate_of(const struct cs_problem *problem, const struct tile *tile,
     return own ? rate : rate * saved_of(problem, engine->winograd);
 }
 
-/* An engine with the same knobs has the same blocks for a tile as for the untiled convolution. */
+/* An engine with the same knobs has the same blocks for a tile as for the untiled convolution, and
+ * splits sums into as many parts. */
 static void add_arithmetic(const struct cs_problem *untiled, const struct cs_problem *problem,
                            enum cs_relaxation relaxation, const struct rates *rates,
                            struct tile *tile)
@@ -228,7 +256,10 @@ static void add_arithmetic(const struct cs_problem *untiled, const struct cs_pro
     double high = block_side(blocked.rows), wide = block_side(blocked.columns);
     double blocks =
         rounded_up(product.rows / high) * rounded_up(product.columns / wide) * product.count;
-    double splits = splits_of(problem, product.sum, blocks, rates);
+    double splits = splits_of(problem, blocked.sum,
+                              rounded_up(blocked.rows / high) * rounded_up(blocked.columns / wide) *
+                                  blocked.count,
+                              rates);
     double rate = rate_of(problem, tile, relaxation, rates);
     double seconds = 2 * high * wide * product.sum / splits / rate;
     tile->filled = blocks * splits / rates->multiprocessors * seconds;
@@ -264,6 +295,8 @@ static struct tile tile_of(const struct cs_problem *untiled, const struct cs_pro
         .staged = scratch.staged,
         .kernels = (scratch.workspace > 0 ? CONVERTING_KERNELS : 1) + (scratch.staged > 0 ? 1 : 0),
     };
+    if (scratch.workspace > 0)
+        tile.strided = unpacked_elements(problem) / rates->strided;
     add_arithmetic(untiled, problem, relaxation, rates, &tile);
     tile.waves *= slower;
     tile.filled *= slower;
@@ -294,7 +327,8 @@ static void add_tiles(struct sums *sums, const struct tile *tile, double count, 
     double per_operand = fresh / rates->dram + (1 - fresh) / rates->l2;
     double scratch = 2 * (tile->workspace + tile->staged);
     double copied = smaller(tile->workspace / tile->operands, 1) * tile->operands;
-    double conversions = copied * per_operand + (tile->workspace + 2 * tile->staged) * per_scratch;
+    double conversions =
+        copied * per_operand + (tile->workspace + 2 * tile->staged) * per_scratch + tile->strided;
     double convolution = (tile->operands - copied) * per_operand + tile->workspace * per_scratch;
     sums->one_by_one += count * (conversions + larger(tile->waves, convolution));
     sums->kernels += count * tile->kernels;
@@ -373,8 +407,10 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
     struct rates rates = rates_of(profile, use);
     struct sums sums = {.filled = 0};
     double lanes = smaller(tiles->lanes > 1 ? tiles->lanes : 1, tiles->launched);
-    const struct tile each = tile_of(untiled, tile, (struct scratch){tiles->workspace, 0},
-                                     tiles->relaxation, &rates, use);
+    struct scratch scratch = {tiles->workspace - tiles->staged, tiles->staged};
+    struct tile each = tile_of(untiled, tile, scratch, tiles->relaxation, &rates, use);
+    if (scratch.staged > 0)
+        each.strided = 0;
     double again = larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
     add_tiles(&sums, &each, tiles->count, again, lanes, &rates);
     sums.kernels += (tiles->launched - tiles->count) * each.kernels;

@@ -56,7 +56,8 @@ struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t require
 struct cs_cost_tiles {
     double count;     /* an incomplete tile at the end of an axis counts as a fraction */
     double launched;  /* the same as a whole */
-    double workspace; /* bytes of one */
+    double workspace; /* bytes of one, with `staged` */
+    double staged;    /* bytes of the packed copies of one */
     int lanes;        /* 0 is 1 */
     enum cs_relaxation relaxation;
 };

@@ -144,6 +144,7 @@ void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
     const struct cs_cost_tiles tiles = {.count = parts_of(problem, &guess->tiling),
                                         .launched = (double)guess->tiles,
                                         .workspace = guess->each,
+                                        .staged = guess->staged,
                                         .lanes = lanes_of(guesser, &guess->tiling),
                                         .relaxation = guess->tiling.relaxation};
     guess->seconds =

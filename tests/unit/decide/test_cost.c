@@ -21,6 +21,7 @@ static const struct cs_profile h200 = {
 static const struct cs_coefficients ideal = {.dram_share = 1,
                                              .l2_rate = 32,
                                              .l2_share = 1,
+                                             .strided_rate = 0.05,
                                              .tensor_share = 1,
                                              .fma_share = 1,
                                              .kernel_us = 0,
@@ -233,6 +234,30 @@ static void filter_read_again(void)
     CHECK_NEAR(cs_cost_of(planned(&problem, &images, 0), &bare).moved, untiled.moved + 7 * filter);
 }
 
+/* Rows of a view that is cut along W are apart, so cuDNN converts it element by element. */
+static void tiles_along_w_cost_more_than_tiles_along_h(void)
+{
+    struct cs_problem problem = same(1, 256, 1, 512, 512, 256);
+    const struct cs_tiling rows = {.axis = {CS_AXIS_H}, .step = {128}, .lanes = 1};
+    const struct cs_tiling columns = {.axis = {CS_AXIS_W}, .step = {128}, .lanes = 1};
+    double along_h = cs_cost_of(planned(&problem, &rows, 1), &h200).seconds;
+    CHECK(cs_cost_of(planned(&problem, &columns, 1), &h200).seconds > 5 * along_h);
+    /* A kernel without workspace converts nothing. */
+    along_h = cs_cost_of(planned(&problem, &rows, 0), &h200).seconds;
+    CHECK(cs_cost_of(planned(&problem, &columns, 0), &h200).seconds < 2 * along_h);
+}
+
+/* The engine splits the sums of a tile into as many parts as those of the whole. */
+static void tiles_of_a_filter_gradient_take_as_long_as_the_whole(void)
+{
+    struct cs_problem problem = same(1, 256, 1, 512, 512, 128);
+    problem.direction = CS_BACKWARD_FILTER;
+    const struct cs_tiling whole = {.lanes = 1};
+    const struct cs_tiling channels = {.axis = {CS_AXIS_C}, .step = {64}, .lanes = 1};
+    double untiled = cs_cost_of(planned(&problem, &whole, 1), &h200).arithmetic;
+    CHECK(cs_cost_of(planned(&problem, &channels, 1), &h200).arithmetic > 3 * untiled);
+}
+
 /* Two lanes gain at most the time that they overlap. Without overlap they only cost. */
 static void lanes_overlap(void)
 {
@@ -409,6 +434,8 @@ int main(void)
     TEST(f32_rates);
     TEST(tiles_in_cache_are_faster);
     TEST(filter_read_again);
+    TEST(tiles_along_w_cost_more_than_tiles_along_h);
+    TEST(tiles_of_a_filter_gradient_take_as_long_as_the_whole);
     TEST(lanes_overlap);
     TEST(unknown_is_typical);
     TEST(monotone);
