@@ -33,9 +33,7 @@ class Page:
         return self.tab.evaluate(f"(() => {{ {PROBE}\nreturn probe.{call}; }})()")
 
     def open(self):
-        """Including folded sections."""
         self.tab.open(self.path)
-        self.probe("unfold()")
 
     def wrong(self, where, what):
         self.found.append(f"{self.path}: [{where}] {what}")
@@ -87,15 +85,8 @@ class Page:
         """In a window of usual height, since every press of a key paints all of it."""
         self.size(WIDE, USUAL_HEIGHT)
         self.sorted = sorting.check(self)
-        if self.probe("plots()") and self.tab.evaluate("document.querySelectorAll('.hit').length"):
-            self.curve()
-
-    def curve(self):
-        """A press on the curve leads to the row; the filter keeps matching rows, and restores all."""
-        found = self.probe("curve(0, '1 forward')")
-        if found["marked"] != found["wanted"]:
-            self.wrong("sorting", f"a press on the curve marks {found['marked']}, not {found['wanted']}")
-        if "rows" in found and (found["left"] != found["matching"] or found["back"] != found["rows"]):
+        found = self.probe("filter('1 forward')")
+        if found and (found["left"] != found["matching"] or found["back"] != found["rows"]):
             self.wrong("sorting", f"the filter: {found}")
 
     def scripts(self):

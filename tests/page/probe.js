@@ -112,32 +112,19 @@ const probe = {
       rows: Array.from(table.tBodies[0].rows, row => Array.from(row.cells, cell => cell.textContent))}));
   },
 
-  /* Opens folded parts. */
-  unfold() {
-    document.querySelectorAll('details').forEach(details => { details.open = true; });
-    return true;
-  },
-
-  /* Presses the curve at the call with a convolution's text. Returns the marked row, and the number of rows before and
-   * after the filter. */
-  curve(index, words) {
-    const hit = document.querySelectorAll('.hit')[index], field = document.querySelector('.filter');
-    hit.dispatchEvent(new MouseEvent('click'));
-    const marked = document.querySelector('tr.marked'), rows = Array.from(document.querySelectorAll('[aria-labelledby=sites] tbody tr'));
-    const found = {wanted: [hit.dataset.problem, hit.dataset.direction],
-                   marked: marked ? [marked.cells[0].textContent, marked.cells[1].textContent] : null};
-    if (field) {
-      const own = Array.from(field.nextElementSibling.querySelectorAll('tbody tr'));
-      field.value = words;
+  /* Types words into the first filter. Returns the numbers of rows before and after; null: no table has a filter. */
+  filter(words) {
+    const field = document.querySelector('.filter');
+    if (!field)
+      return null;
+    const own = Array.from(field.nextElementSibling.querySelectorAll('tbody tr'));
+    const type = function (text) {
+      field.value = text;
       field.dispatchEvent(new Event('input'));
-      found.left = own.filter(row => !row.hidden).length;
-      found.matching = own.filter(row => words.toLowerCase().split(' ').every(word => row.textContent.toLowerCase().includes(word))).length;
-      found.rows = own.length;
-      field.value = '';
-      field.dispatchEvent(new Event('input'));
-      found.back = own.filter(row => !row.hidden).length;
-    }
-    return found;
+      return own.filter(row => !row.hidden).length;
+    };
+    return {left: type(words), rows: own.length, back: type(''),
+            matching: own.filter(row => words.toLowerCase().split(' ').every(word => row.textContent.toLowerCase().includes(word))).length};
   },
 
   /* Brings a heading into view; its middle, in pixels of the window. */

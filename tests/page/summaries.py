@@ -2,11 +2,10 @@
 written.
 
 mixed.json: sizes of every unit, counts of one to three digits; hostile.json: names that look like markup or are far
-too long; long.json: a step of 600 calls; empty.json: no convolution at all; rank0.json to rank7.json: one job."""
+too long; empty.json: no convolution at all; rank0.json to rank7.json: one job."""
 import copy
 import json
 import os
-import random
 import sys
 
 HOSTILE = ["</style><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\u202egnitirw",
@@ -29,15 +28,8 @@ def hostile(summary):
     summary["sites"][3]["problem"]["text"] = "<img src=x onerror=alert(1)> " + "x" * 400
 
 
-def long(summary):
-    """Forward calls without a period."""
-    mixed(summary)
-    forward = [i for i, site in enumerate(summary["sites"]) if site["problem"]["direction"] == "forward"]
-    summary["order"] = random.Random(1).choices(forward, k=600)
-
-
 def empty(summary):
-    summary["sites"], summary["order"] = [], []
+    summary["sites"] = []
     summary["process"]["program"] = summary["device"]["name"] = ""
     for name, value in summary["totals"].items():
         summary["totals"][name] = [] if isinstance(value, list) else 0
@@ -52,7 +44,7 @@ def rank(number):
 
 with open(sys.argv[1], encoding="utf-8") as file:
     base = json.load(file)
-kinds = {function.__name__: function for function in (mixed, hostile, long, empty)}
+kinds = {function.__name__: function for function in (mixed, hostile, empty)}
 for kind, change in {**kinds, **{f"rank{i}": rank(i) for i in range(8)}}.items():
     changed = copy.deepcopy(base)
     change(changed)

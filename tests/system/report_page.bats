@@ -77,15 +77,15 @@ expect_refused()
     expect_status 0
     page page summary.json
     check 0 page.html
-    expect_counts page.html 100 20 10
+    expect_counts page.html 60 5 10
 }
 
 @test "a training step; sizes of every unit" {
     page training "$SUMMARY"
     page mixed "$HARD/mixed.json"
     check 0 training.html mixed.html
-    expect_counts training.html 250 40 20
-    expect_counts mixed.html 250 40 20
+    expect_counts training.html 120 16 15
+    expect_counts mixed.html 120 16 15
 }
 
 @test "eight ranks; two runs compared; no convolution at all" {
@@ -93,7 +93,7 @@ expect_refused()
     page diff --diff "$HARD/rank0.json" "$HARD/mixed.json"
     page empty "$HARD/empty.json"
     check 0 ranks.html diff.html empty.html
-    expect_counts ranks.html 250 40 20
+    expect_counts ranks.html 120 16 15
     expect_counts diff.html 60 0 5
     expect_counts empty.html 40 0 0
 }
@@ -101,13 +101,7 @@ expect_refused()
 @test "hostile names" {
     page hostile "$HARD/hostile.json"
     check 0 hostile.html
-    expect_counts hostile.html 250 40 20
-}
-
-@test "a step of 600 calls" {
-    page long "$HARD/long.json"
-    check 0 --only light,telephone long.html
-    expect_counts long.html 2000 490 0
+    expect_counts hostile.html 120 16 15
 }
 
 @test "the checker refuses: requests, exceptions, words on the console" {
@@ -151,7 +145,6 @@ expect_refused()
 @test "the checker refuses: overlapping, protruding, too wide, too small and missing elements" {
     page page "$HARD/mixed.json"
     mutant overlap "overlaps" -e '/^\.bars small/s|display: block|display: block; margin-top: -1.5em|'
-    mutant scale "overlaps" -e 's|(<text x="100%" y=")[0-9.]+|\150|'
     mutant sticks_out "runs out of its box" -e '/^dd \{/s|margin: 0|margin: 0; text-indent: -5rem|'
     mutant cut_off "is cut off" -e '/^\.cards div \{/s|\{|{ max-height: 3rem; overflow: hidden;|'
     mutant wide "px wide in a window of 1280" -e 's|^table \{|table { width: 1500px;|' -e 's|^\.wide \{.*||'
@@ -164,13 +157,13 @@ expect_refused()
 
 @test "the checker refuses: plots without shapes, shapes without size, bars that are not true" {
     page page "$HARD/mixed.json"
-    mutant bare "a picture with nothing in it" -e '/<svg viewBox="0 0 960 240"/,/<\/svg>/{/<(path|line|rect)/d}'
-    mutant thin "has no size" -e 's|(class="hit"[^>]* width=")[0-9.]*|\10|'
-    mutant leaves "leaves its picture" -e 's|<path class="saved" d="M0,240|<path class="saved" d="M0,940|'
-    mutant unpainted "has no colour" -e 's|^\.held \{.*|.held { fill: none; }|'
+    mutant bare "a picture with nothing in it" -e 's|<rect class="before" width="1" height="1"/>||'
+    mutant thin "has no size" -e 's|(<rect class="before" width=")1|\10|'
+    mutant leaves "leaves its picture" -e 's|(<rect class="before" )(width="1")|\1x="900" \2|'
+    mutant unpainted "has no colour" -e 's|^\.after \{.*|.after { fill: none; }|'
     mutant untrue "px wide, not" -e 's|(class="after" x="0.0" y="7.5" width=")[0-9.]*|\1500|'
     mutant missing "1 bars for" -e 's|<rect class="after" x="0.0" y="7.5"[^>]*>||'
-    mutant untold "tells no numbers" -e 's|<title>[0-9]+ B.*</title>||'
+    mutant untold "tells no numbers" -e 's|<title>[0-9].*</title>||'
     expect_refused light
 }
 

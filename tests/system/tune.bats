@@ -124,66 +124,6 @@ with_file()
 }
 
 # bats test_tags=quick
-@test "--summary: rules from a run's summary alone" {
-    echo 'policy = off' >off.ini
-    with_file "$PWD/off.ini" "${decoder[@]}"
-    cp shimmed.*.summary run.json
-    tune --lowest --summary run.json
-    expect_status 0
-    expect_line convshim.ini '^# Written by convshim tune .* from a summary, run.json\.$'
-    expect_true "rules" "$(grep -c '^\[rule' convshim.ini) > 0"
-    "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
-    local untiled
-    untiled=$(device shimmed largest_workspace_used)
-    with_file "$PWD/convshim.ini" "${decoder[@]}"
-    expect_true "less workspace" "$(device shimmed largest_workspace_used) < $untiled"
-    echo '{}' >none.json
-    tune --summary none.json
-    expect_status 2
-}
-
-# many COUNT: a summary, many.json, of COUNT convolutions, each of which requires more than the one before.
-many()
-{
-    python3 - "$1" <<'END'
-import copy, json, sys
-run = json.load(open("run.json"))
-largest = max(run["sites"], key=lambda site: site["required"])
-run["sites"], run["order"] = [], []
-for i in range(int(sys.argv[1])):
-    site = copy.deepcopy(largest)
-    site["problem"]["x"]["dims"][1] += i
-    site["required"] += (i + 1) << 20
-    site["reported"] = site["required"]
-    run["sites"].append(site)
-    run["order"].append(i)
-json.dump(run, open("many.json", "w"))
-END
-    tune --lowest --summary many.json
-    expect_status 0
-    "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
-}
-
-@test "more convolutions than rules: the rest is one rule by size, and the file is valid" {
-    echo 'policy = off' >off.ini
-    with_file "$PWD/off.ini" "${decoder[@]}"
-    cp shimmed.*.summary run.json
-    many 64
-    expect_equal "rules" "$(grep -c '^\[rule' convshim.ini)" 64
-    expect_equal "rules by size alone" "$(grep -c '^\[rule tune-rest\]' convshim.ini)" 0
-    many 100
-    expect_equal "rules" "$(grep -c '^\[rule' convshim.ini)" 64
-    expect_equal "rules by size alone" "$(grep -c '^\[rule tune-rest\]' convshim.ini)" 1
-    grep -A3 '^\[rule tune-rest\]' convshim.ini | grep -q '^required = .*\.\.$' || fail "not by size: $(tail -5 convshim.ini)"
-    # One more by hand is one line, and the others count.
-    printf '[rule more]\nskip = yes\n[rule most]\nskip = yes\n' >>convshim.ini
-    CONVSHIM_CONFIGFILE=$PWD/convshim.ini shimmed "${decoder[@]}"
-    expect_status 0
-    expect_equal "lines" "$(grep -c 'rule' shimmed.err)" 1
-    expect_line shimmed.err 'rule more: too many rules, this one and all later ones are ignored; allowed: 64'
-}
-
-# bats test_tags=quick
 @test "programs that do not run, programs without a convolution, and invalid arguments" {
     tune --cudnn "$CUDNN" -- false
     expect_status 1
@@ -198,7 +138,5 @@ END
     tune --fits lots -- true
     expect_status 2
     tune --device rtx309 -- true
-    expect_status 2
-    tune --summary run.json -- true
     expect_status 2
 }

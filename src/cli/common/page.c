@@ -91,17 +91,16 @@ static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
         cs_table_html_text(row->detail, out);
         fputs("</small>", out);
     }
-    fprintf(out,
-            "</span><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><title>%" PRId64 " B",
-            WIDTH, ROW, row->before);
-    if (pair)
-        fprintf(out, " before, %" PRId64 " B after", row->after);
-    fputs("</title>", out);
+    cs_table_bytes_text(before, row->before);
+    cs_table_bytes_text(after, pair ? row->after : 0);
+    fprintf(out, "</span><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><title>", WIDTH,
+            ROW);
+    fprintf(out, pair ? "%s without convshim, %s with</title>" : "%s</title>", before, after);
     cs_bar_put(&bars[0], out);
     cs_bar_put(&bars[1], out);
-    fprintf(out, "</svg><span class=\"value\">%s", cs_table_bytes_text(before, row->before));
-    if (pair)
-        fprintf(out, " &#8594; %s", cs_table_bytes_text(after, row->after));
+    fprintf(out,
+            pair ? "</svg><span class=\"value\">%s &#8594; %s" : "</svg><span class=\"value\">%s",
+            before, after);
     fputs("</span></li>\n", out);
 }
 
@@ -196,8 +195,6 @@ static void put_hits(const struct cs_plot *plot, FILE *out)
 {
     for (size_t i = 0; i < plot->columns; i++) {
         fputs("<rect class=\"hit\"", out);
-        if (plot->attributes)
-            plot->attributes(plot->state, i, out);
         fprintf(out, " x=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>", x_of(plot, (double)i),
                 x_of(plot, 1), HEIGHT);
         plot->tooltip(plot->state, i, out);

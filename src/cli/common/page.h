@@ -47,8 +47,7 @@ struct cs_plot {
     int64_t bytes[2][CS_PLOT_COLUMNS]; /* most of each column */
     bool peaks;                        /* marks the highest column of each curve */
     const char *tick[3];               /* under the begin, the middle and the end; NULL: none */
-    /* Writes the attributes (may be NULL) and the tooltip of a column. */
-    void (*attributes)(const void *state, size_t column, FILE *out);
+    /* Writes the tooltip of a column. */
     void (*tooltip)(const void *state, size_t column, FILE *out);
     const void *state;
 };

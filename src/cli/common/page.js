@@ -1,6 +1,5 @@
-/* A table of many rows gets a field that filters; a press on the curve leads to the convolution's row; what is folded is
- * printed. Headings of tables become buttons that sort: numbers largest first, texts from A on; pressed again, the other way
- * round. What has no value stays last. Without scripts the tables are as they were written. */
+/* A table of many rows gets a field that filters. Headings of tables become buttons that sort: numbers largest first, texts
+ * from A on, and the other way round when pressed again. Cells without a value stay last. Without scripts the tables are as they were written. */
 'use strict';
 document.querySelectorAll('table.sorts').forEach(function (table) {
   const body = table.tBodies[0], headings = Array.from(table.tHead.rows[0].cells);
@@ -56,25 +55,4 @@ document.querySelectorAll('table.sorts').forEach(function (table) {
     });
   });
   region.before(field);
-});
-
-document.querySelectorAll('.hit').forEach(function (hit) {
-  hit.addEventListener('click', function () {
-    const table = document.querySelector('[aria-labelledby=sites] table');
-    const row = table && Array.from(table.tBodies[0].rows).find(function (row) {
-      return row.cells[0].textContent === hit.dataset.problem && row.cells[1].textContent === hit.dataset.direction;
-    });
-    if (!table)
-      return;
-    table.querySelectorAll('.marked').forEach(function (other) { other.classList.remove('marked'); });
-    if (!row)
-      return;
-    row.hidden = false;
-    row.classList.add('marked');
-    row.scrollIntoView({block: 'center'});
-  });
-});
-
-addEventListener('beforeprint', function () {
-  document.querySelectorAll('details').forEach(function (details) { details.open = true; });
 });

@@ -17,7 +17,7 @@ static const struct cs_cli_command command = {
     .usage = "convshim report [options] FILE...\n"
              "       convshim report --diff [options] FILE FILE",
     .about = "Shows the JSON summaries of finished runs (CONVSHIM_SUMMARY=json:PATH writes\n"
-             "them): figures, convolutions, the memory of a step, and layers to checkpoint.\n"
+             "them): figures, processes and convolutions.\n"
              "Several files are the processes of one job: calls are added, and the largest\n"
              "sizes are shown.\n\n"
              "Status: 0; 1 if output cannot be written; 2 if the command line or a file is\n"
@@ -52,9 +52,8 @@ static int choose(enum option option, const char *value, const char *const *word
 static bool take(void *to, int option, const char *value)
 {
     static const char *const formats[] = {"text", "json", "csv", "markdown", NULL};
-    static const char *const tables[] = {"conclusion", "options", "figures",     "processes",
-                                         "sites",      "layers",  "checkpoints", "moments",
-                                         "candidates", NULL};
+    static const char *const tables[] = {"conclusion", "options", "figures",
+                                         "processes",  "sites",   NULL};
     struct request *request = to;
     int index = 0;
     switch ((enum option)option) {
@@ -83,7 +82,6 @@ static void free_report(struct cs_report *report)
     for (size_t i = 0; i < report->runs; i++)
         cs_summary_fini(&report->run[i]);
     cs_summary_fini(&report->all);
-    cs_anatomy_fini(&report->anatomy);
     free(report->run);
 }
 
@@ -100,23 +98,6 @@ static bool read_runs(struct cs_report *report, char **paths, size_t count)
     if (!report->run)
         cs_cli_complain("report: out of memory");
     return report->run != NULL;
-}
-
-/* The anatomy of the process that holds the most. */
-static bool dissect(struct cs_report *report)
-{
-    for (size_t i = 0; i < report->runs; i++) {
-        struct cs_anatomy anatomy;
-        if (!cs_summary_anatomy(&report->run[i], &anatomy))
-            return false;
-        bool largest = !report->shown || anatomy.peak_before > report->anatomy.peak_before;
-        cs_anatomy_fini(largest ? &report->anatomy : &anatomy);
-        if (largest) {
-            report->anatomy = anatomy;
-            report->shown = &report->run[i];
-        }
-    }
-    return true;
 }
 
 static bool merge_two(struct cs_report *report)
@@ -140,8 +121,6 @@ static bool build(struct cs_report *report, const struct request *request)
     if (!cs_summary_merge(report->run, report->runs, &report->all))
         return false;
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): free_report frees the runs */
-    if (!dissect(report))
-        return false;
     cs_report_sections(report);
     return true;
 }

@@ -6,7 +6,7 @@
 #include "cli/report/summary_reader.h"
 
 enum {
-    CS_REPORT_SECTIONS = 8
+    CS_REPORT_SECTIONS = 4
 };
 
 /* A table with a heading. */
@@ -18,12 +18,10 @@ struct cs_section {
 };
 
 struct cs_report {
-    struct cs_run_summary *run; /* as given; owned with `all` and `anatomy` */
+    struct cs_run_summary *run; /* as given; owned with `all` */
     size_t runs;
-    struct cs_run_summary all;          /* merged */
-    const struct cs_run_summary *shown; /* that of the runs whose step has the largest peak */
-    struct cs_anatomy anatomy;          /* of it */
-    char conclusion[384];               /* in a sentence or two */
+    struct cs_run_summary all; /* merged */
+    char conclusion[384];      /* in a sentence or two */
     struct cs_section section[CS_REPORT_SECTIONS];
     size_t sections;
 };
@@ -41,9 +39,6 @@ void cs_report_conclude(struct cs_report *report);
 /* The value of an option in a run. "" if the summary does not contain it. */
 const char *cs_report_option(const struct cs_run_summary *run, const char *name);
 
-/* Adds the section of candidates, which cs_report_sections has last. */
-void cs_report_candidates(struct cs_report *report);
-
 /* "forward", "dgrad" or "wgrad". */
 const char *cs_report_direction(const struct cs_summary_site *site);
 
@@ -59,11 +54,7 @@ enum cs_report_format {
 bool cs_report_print(const struct cs_report *report, enum cs_report_format format,
                      const char *table, FILE *out);
 
-/* The plots of a report on one run or the processes of one job: memory over the step, workspaces,
- * anatomy. */
-void cs_report_plots(const struct cs_report *report, FILE *out);
-
-/* One page without any reference to elsewhere: plots (unless it is of two runs) and the tables.
+/* One page without any reference to elsewhere: bars (unless it is of two runs) and the tables.
  * True; `report` is a struct cs_report (cs_page_write_fn). */
 bool cs_report_html(const void *report, FILE *out);
 

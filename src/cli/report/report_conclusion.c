@@ -72,7 +72,6 @@ static void advise(const struct cs_report *report, char *text, size_t size)
 {
     char more[CS_BYTES_TEXT];
     const struct cs_run_summary *all = &report->all;
-    const struct cs_anatomy *anatomy = &report->anatomy;
     text[0] = '\0';
     larger_limit(all, 4, more);
     if (*all->bypass)
@@ -95,8 +94,6 @@ static void advise(const struct cs_report *report, char *text, size_t size)
     else if (all->tiled_calls > 0 && all->launches / all->tiled_calls >= MANY && *more)
         snprintf(text, size, "%" PRId64 " tiles per call take time. workspace = %s needs fewer.",
                  all->launches / all->tiled_calls, more);
-    else if (anatomy->moments > 0 && anatomy->peak_after >= anatomy->peak_before)
-        snprintf(text, size, "A convolution that is not tiled makes the convolutions' peak.");
 }
 
 static void add_saved(struct cs_table *table, const char *name, const char *title, int64_t before,
@@ -122,16 +119,12 @@ void cs_report_conclude(struct cs_report *report)
                                                {"before", "without convshim", CS_CELL_BYTES},
                                                {"after", "with convshim", CS_CELL_BYTES}};
     const struct cs_run_summary *all = &report->all;
-    char advice[160], step[96] = "", peak[96];
+    char advice[160], peak[96];
     struct cs_section *section = &report->section[report->sections++];
     advise(report, advice, sizeof advice);
-    if (report->shown && report->shown->order_count > 0 && report->anatomy.moments == 0)
-        snprintf(step, sizeof step,
-                 " No step and no peak are shown: at most %zu of %zu calls repeat.",
-                 report->anatomy.covered, report->shown->order_count);
     snprintf(report->conclusion, sizeof report->conclusion,
-             "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s%s",
-             all->tiled_calls, all->calls, all->extra_launches, step, *advice ? " " : "", advice);
+             "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s",
+             all->tiled_calls, all->calls, all->extra_launches, *advice ? " " : "", advice);
     *section = (struct cs_section){
         .name = "conclusion", .title = "Conclusion", .note = report->conclusion, .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);

@@ -79,8 +79,8 @@ static const struct cs_summary_site *find(const struct cs_run_summary *run, cons
 
 static bool same(const struct cs_summary_site *a, const struct cs_summary_site *b)
 {
-    return a && b && a->calls == b->calls && a->shape.required == b->shape.required &&
-           a->shape.reported == b->shape.reported && !a->reason == !b->reason;
+    return a && b && a->calls == b->calls && a->required == b->required &&
+           a->reported == b->reported && !a->reason == !b->reason;
 }
 
 static void add_site(struct cs_table *table, const struct cs_summary_site *a,
@@ -91,10 +91,10 @@ static void add_site(struct cs_table *table, const struct cs_summary_site *a,
                                    {.text = cs_report_direction(a ? a : b)},
                                    {.number = a ? a->calls : -1},
                                    {.number = b ? b->calls : -1},
-                                   {.number = a ? a->shape.required : -1},
-                                   {.number = b ? b->shape.required : -1},
-                                   {.number = a ? a->shape.reported : -1},
-                                   {.number = b ? b->shape.reported : -1}};
+                                   {.number = a ? a->required : -1},
+                                   {.number = b ? b->required : -1},
+                                   {.number = a ? a->reported : -1},
+                                   {.number = b ? b->reported : -1}};
     cs_table_add(table, row);
 }
 
@@ -106,10 +106,10 @@ static void add_sites(struct cs_report *report, const struct cs_run_summary *a,
                                                {"direction", "direction", CS_CELL_TEXT},
                                                {"calls_a", "calls, first", CS_CELL_COUNT},
                                                {"calls_b", "calls, second", CS_CELL_COUNT},
-                                               {"wanted_a", "required, first", CS_CELL_BYTES},
-                                               {"wanted_b", "required, second", CS_CELL_BYTES},
-                                               {"told_a", "reported, first", CS_CELL_BYTES},
-                                               {"told_b", "reported, second", CS_CELL_BYTES}};
+                                               {"required_a", "required, first", CS_CELL_BYTES},
+                                               {"required_b", "required, second", CS_CELL_BYTES},
+                                               {"reported_a", "reported, first", CS_CELL_BYTES},
+                                               {"reported_b", "reported, second", CS_CELL_BYTES}};
     struct cs_section *section = &report->section[report->sections++];
     *section = (struct cs_section){.name = "sites",
                                    .title = "Convolutions that differ",

@@ -100,36 +100,55 @@ static void put_pair(const struct cs_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-/* Tables that are long or rarely needed are folded. */
-static bool is_folded(const char *name)
+/* Rows of the table of sites, which is sorted. The columns are those of report_tables.c. */
+static void put_bars(const struct cs_report *report, FILE *out)
 {
-    return strcmp(name, "moments") == 0 || strcmp(name, "candidates") == 0;
+    enum {
+        NAME = 1,
+        PROBLEM = 2,
+        DIRECTION = 3,
+        REQUIRED = 10,
+        REPORTED = 11,
+        MOST_BARS = 25
+    };
+    const struct cs_table *sites = &report->section[1].table;
+    struct cs_bar_row bars[MOST_BARS];
+    char details[MOST_BARS][160];
+    size_t rows = sites->rows < MOST_BARS ? sites->rows : MOST_BARS;
+    for (size_t i = 0; i < rows; i++) {
+        const struct cs_value *row = sites->value + i * (size_t)sites->columns;
+        const char *name = row[NAME].text;
+        snprintf(details[i], sizeof details[i], name ? "%s of %s" : "%s", row[DIRECTION].text,
+                 name);
+        bars[i] = (struct cs_bar_row){row[PROBLEM].text, details[i], row[REQUIRED].number,
+                                      row[REPORTED].number};
+    }
+    cs_bar_rows("Largest workspaces", bars, rows, true, out);
 }
 
 /* All tables can be sorted, except the figures, whose order has a meaning. */
 static void put_section(const struct cs_section *section, FILE *out)
 {
-    bool figures = strcmp(section->name, "figures") == 0, folded = is_folded(section->name);
+    bool figures = strcmp(section->name, "figures") == 0;
     if (section->table.rows == 0 || strcmp(section->name, "conclusion") == 0)
         return;
-    fprintf(out, "%s<h2 id=\"%s\">%s</h2>%s\n", folded ? "<details><summary>" : "", section->name,
-            section->title, folded ? "</summary>" : "");
+    fprintf(out, "<h2 id=\"%s\">%s</h2>\n", section->name, section->title);
     if (section->note)
         fprintf(out, "<p>%s</p>\n", section->note);
     fprintf(out, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-labelledby=\"%s\">",
             section->name);
     cs_table_html(&section->table, figures ? "figures" : "sorts", out);
-    fprintf(out, "</div>%s\n", folded ? "</details>" : "");
+    fputs("</div>\n", out);
 }
 
 bool cs_report_html(const void *state, FILE *out)
 {
     const struct cs_report *report = state;
-    cs_page_begin("convshim report", report->shown ? report->all.program : "", out);
-    if (report->shown) {
+    cs_page_begin("convshim report", report->all.program ? report->all.program : "", out);
+    if (report->all.program) {
         put_source(report, &report->all, out);
         put_devices(report, out);
-        cs_report_plots(report, out);
+        put_bars(report, out);
     } else {
         put_pair(report, out);
     }

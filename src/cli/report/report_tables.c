@@ -9,8 +9,7 @@
 #include <time.h>
 
 enum {
-    MOST_ROWS = 20,
-    MOST_CHECKPOINTS = 10
+    MOST_ROWS = 20
 };
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -125,35 +124,6 @@ static void add_run(struct cs_table *table, const struct cs_run_summary *all)
         figure_text(table, "source", "source of the options", all->source);
 }
 
-static void add_anatomy(struct cs_table *table, const struct cs_report *report)
-{
-    const struct cs_anatomy *anatomy = &report->anatomy;
-    const struct cs_anatomy_held *held = &anatomy->held_after;
-    char text[80];
-    if (anatomy->moments == 0)
-        return;
-    snprintf(text, sizeof text, "%s, repeated in %zu of %zu calls",
-             anatomy->training ? "training" : "inference", anatomy->covered,
-             report->shown->order_count);
-    figure_text(table, "step", "one step",
-                anatomy->covered < report->shown->order_count ? text
-                : anatomy->training                           ? "training"
-                                                              : "inference");
-    figure(table, "step_calls", "  calls", CS_CELL_COUNT, (int64_t)anatomy->calls);
-    figure(table, "layers", "  layers", CS_CELL_COUNT, anatomy->total.layers);
-    /* The framework's own peak shows what is saved. */
-    if (report->all.allocated_without == 0)
-        figure(table, "peak_before", "  convolutions' peak without convshim", CS_CELL_BYTES,
-               anatomy->peak_before);
-    figure(table, "peak_after", "  convolutions' peak with convshim", CS_CELL_BYTES,
-           anatomy->peak_after);
-    figure(table, "filters", "    filters", CS_CELL_BYTES, held->filters);
-    figure(table, "gradients", "    gradients of filters", CS_CELL_BYTES, held->gradients);
-    figure(table, "outputs", "    outputs kept for backward", CS_CELL_BYTES, held->outputs);
-    figure(table, "call", "    tensors of the call", CS_CELL_BYTES, held->call);
-    figure(table, "workspace_at_peak", "    workspace", CS_CELL_BYTES, held->workspace);
-}
-
 static void add_figures(struct cs_report *report)
 {
     static const struct cs_column columns[] = {{"name", NULL, CS_CELL_TEXT},
@@ -172,7 +142,6 @@ static void add_figures(struct cs_report *report)
         figure_text(table, "bypass", "bypassed by calls of", all->bypass);
     add_run(table, all);
     add_calls(table, all);
-    add_anatomy(table, report);
 }
 
 static void add_processes(struct cs_report *report)
@@ -202,15 +171,14 @@ static int compare_sites(const void *left, const void *right)
 {
     const struct cs_summary_site *a = *(const struct cs_summary_site *const *)left,
                                  *b = *(const struct cs_summary_site *const *)right;
-    if (a->shape.required != b->shape.required)
-        return a->shape.required > b->shape.required ? -1 : 1;
+    if (a->required != b->required)
+        return a->required > b->required ? -1 : 1;
     return strcmp(a->id, b->id);
 }
 
 const char *cs_report_direction(const struct cs_summary_site *site)
 {
-    static const char *const names[CS_PASSES] = {"forward", "dgrad", "wgrad"};
-    return names[site->shape.pass];
+    return cs_summary_directions[site->direction];
 }
 
 /* The text of a reason. A reason of a newer library has no text here: then its id. */
@@ -233,7 +201,7 @@ static const char *reason_text(const char *id)
 static const char *state_text(const struct cs_summary_site *site, char text[128])
 {
     char size[CS_BYTES_TEXT];
-    if (!site->reason || site->possible >= site->shape.reported)
+    if (!site->reason || site->possible >= site->reported)
         return site->reason ? reason_text(site->reason) : NULL;
     snprintf(text, 128, "%.80s, possible: %s", reason_text(site->reason),
              cs_table_bytes_text(size, site->possible));
@@ -254,8 +222,8 @@ static void add_site(struct cs_table *table, const struct cs_summary_site *site)
         {.number = site->fallback},
         {.number = site->failed},
         {.number = site->launches},
-        {.number = site->shape.required},
-        {.number = site->shape.reported},
+        {.number = site->required},
+        {.number = site->reported},
         {.number = site->possible},
         {.number = site->host_ns}};
     cs_table_add(table, row);
@@ -292,108 +260,10 @@ static void add_sites(struct cs_report *report)
     free(sorted);
 }
 
-static const char *text_at(const struct cs_report *report, size_t site)
-{
-    return report->shown->site[site].text;
-}
-
-static void add_layers(struct cs_report *report)
-{
-    static const struct cs_column columns[] = {{"id", NULL, CS_CELL_TEXT},
-                                               {"problem", "layers of this shape", CS_CELL_TEXT},
-                                               {"layers", "layers", CS_CELL_COUNT},
-                                               {"filters", "filters", CS_CELL_BYTES},
-                                               {"gradients", "gradients", CS_CELL_BYTES},
-                                               {"outputs", "outputs kept", CS_CELL_BYTES},
-                                               {"inputs_kept", "inputs kept", CS_CELL_BYTES},
-                                               {"required", "required", CS_CELL_BYTES},
-                                               {"reported", "reported", CS_CELL_BYTES}};
-    struct cs_table *table =
-        begin(report, "layers", "Anatomy of one step",
-              "Convolutions only: without the outputs of other operations and the allocator's "
-              "overhead. Layers that share a filter are counted separately.",
-              MOST_ROWS, columns, LENGTH(columns));
-    for (size_t i = 0; i < report->anatomy.layers; i++) {
-        const struct cs_anatomy_layer *layer = &report->anatomy.layer[i];
-        const struct cs_value row[] = {{.text = report->shown->site[layer->site].id},
-                                       {.text = text_at(report, layer->site)},
-                                       {.number = layer->layers},
-                                       {.number = layer->filters},
-                                       {.number = layer->gradients},
-                                       {.number = layer->outputs},
-                                       {.number = layer->inputs_kept},
-                                       {.number = layer->required},
-                                       {.number = layer->reported}};
-        cs_table_add(table, row);
-    }
-}
-
-static void add_checkpoint(struct cs_table *table, const struct cs_report *report,
-                           const struct cs_anatomy_checkpoint *checkpoint)
-{
-    const struct cs_anatomy_layer *layer = &report->anatomy.layer[checkpoint->layer];
-    const struct cs_value row[] = {
-        {.text = text_at(report, layer->site)},
-        {.number = layer->layers},
-        {.number = checkpoint->saved},
-        {.number = checkpoint->flops},
-        {.ratio = 1e6 * (double)checkpoint->saved / (double)checkpoint->flops},
-        {.number = checkpoint->running},
-        {.number = checkpoint->running_flops}};
-    cs_table_add(table, row);
-}
-
-static void add_checkpoints(struct cs_report *report)
-{
-    static const struct cs_column columns[] = {
-        {"problem", "layers to checkpoint", CS_CELL_TEXT},
-        {"layers", "layers", CS_CELL_COUNT},
-        {"saved", "saved", CS_CELL_BYTES},
-        {"flops", "operations", CS_CELL_COUNT},
-        {"bytes_per_megaflop", "bytes per million", CS_CELL_RATIO},
-        {"running", "saved so far", CS_CELL_BYTES},
-        {"running_flops", NULL, CS_CELL_COUNT}};
-    struct cs_table *table = begin(
-        report, "checkpoints", "Layers to checkpoint",
-        "Outputs that the backward pass can compute again instead of keeping them, best first.",
-        MOST_CHECKPOINTS, columns, LENGTH(columns));
-    struct cs_anatomy_checkpoint *list = calloc(report->anatomy.layers + 1, sizeof *list);
-    size_t count = list ? cs_anatomy_checkpoints(&report->anatomy, list) : 0;
-    table->broken = !list;
-    for (size_t i = 0; i < count; i++)
-        add_checkpoint(table, report, &list[i]);
-    free(list);
-}
-
-static void add_moments(struct cs_report *report)
-{
-    static const struct cs_column columns[] = {{"call", "call", CS_CELL_COUNT},
-                                               {"problem", "convolution", CS_CELL_TEXT},
-                                               {"direction", "direction", CS_CELL_TEXT},
-                                               {"before", "without convshim", CS_CELL_BYTES},
-                                               {"after", "with convshim", CS_CELL_BYTES}};
-    struct cs_table *table =
-        begin(report, "moments", "Memory, call by call", NULL, 0, columns, LENGTH(columns));
-    for (size_t i = 0; i < report->anatomy.moments; i++) {
-        const struct cs_anatomy_moment *moment = &report->anatomy.moment[i];
-        const struct cs_value row[] = {
-            {.number = (int64_t)i + 1},
-            {.text = text_at(report, moment->site)},
-            {.text = cs_report_direction(&report->shown->site[moment->site])},
-            {.number = moment->before},
-            {.number = moment->after}};
-        cs_table_add(table, row);
-    }
-}
-
 void cs_report_sections(struct cs_report *report)
 {
     cs_report_conclude(report);
     add_sites(report);
     add_figures(report);
     add_processes(report);
-    add_layers(report);
-    add_checkpoints(report);
-    add_moments(report);
-    cs_report_candidates(report);
 }

@@ -48,23 +48,8 @@ static struct cs_summary_site *site_of(struct merger *merger, const struct cs_su
                                       .name = copy(merger, site->name),
                                       .text = copy(merger, site->text),
                                       .reason = copy(merger, site->reason),
-                                      .shape = site->shape};
+                                      .direction = site->direction};
     return added;
-}
-
-static void copy_choices(struct merger *merger, const struct cs_summary_site *site,
-                         struct cs_summary_site *to)
-{
-    if (to->choices > 0 || site->choices == 0)
-        return;
-    to->choice = calloc(site->choices, sizeof *to->choice);
-    merger->broken = merger->broken || !to->choice;
-    for (; to->choice && to->choices < site->choices; to->choices++) {
-        struct cs_summary_choice *choice = &to->choice[to->choices];
-        *choice = site->choice[to->choices];
-        choice->axis = copy(merger, choice->axis);
-        choice->relaxation = copy(merger, choice->relaxation);
-    }
 }
 
 /* If a site was tiled in only one of the runs, the merged site counts as tiled. */
@@ -75,8 +60,8 @@ static void add_site(struct merger *merger, const struct cs_summary_site *site)
         free(to->reason);
         to->reason = NULL;
     }
-    most(&to->shape.required, site->shape.required);
-    most(&to->shape.reported, site->shape.reported);
+    most(&to->required, site->required);
+    most(&to->reported, site->reported);
     most(&to->possible, site->possible);
     sum(merger, &to->calls, site->calls);
     sum(merger, &to->tiled, site->tiled);
@@ -84,7 +69,6 @@ static void add_site(struct merger *merger, const struct cs_summary_site *site)
     sum(merger, &to->failed, site->failed);
     sum(merger, &to->launches, site->launches);
     sum(merger, &to->host_ns, site->host_ns);
-    copy_choices(merger, site, to);
 }
 
 static void add_passed(struct merger *merger, const struct cs_summary_passed *passed)

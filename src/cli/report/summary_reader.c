@@ -11,9 +11,7 @@
 #include <string.h>
 
 enum {
-    PLACE_TEXT = 64,
-    DIMS = 5,
-    SPATIAL = 3
+    PLACE_TEXT = 64
 };
 
 /* The state of a reader. `error` contains the first error. Later errors are ignored. */
@@ -97,47 +95,16 @@ static const cJSON *array_of(struct reader *reader, const cJSON *object, const c
     return item;
 }
 
-static void read_numbers(struct reader *reader, const cJSON *object, const char *name, int count,
-                         int64_t least, int64_t *to)
-{
-    const cJSON *array = array_of(reader, object, name);
-    if (!reader->wrong && cJSON_GetArraySize(array) != count)
-        refuse(reader, "%s: not %d numbers", name, count);
-    for (int i = 0; i < count && !reader->wrong; i++)
-        to[i] = whole(reader, cJSON_GetArrayItem(array, i), name, least);
-}
+const char *const cs_summary_directions[CS_SUMMARY_DIRECTIONS] = {"forward", "dgrad", "wgrad"};
 
-static void read_tensor(struct reader *reader, const cJSON *problem, const char *name,
-                        int64_t dims[DIMS], int64_t *bytes)
+static int read_direction(struct reader *reader, const cJSON *problem)
 {
-    const cJSON *tensor = object_of(reader, problem, name);
-    read_numbers(reader, tensor, "dims", DIMS, 1, dims);
-    *bytes = count_of(reader, tensor, "bytes");
-}
-
-static void read_window(struct reader *reader, const cJSON *problem, struct cs_anatomy_site *shape)
-{
-    const cJSON *padding = array_of(reader, problem, "padding");
-    int64_t *to = shape->window;
-    for (int side = 0; side < 2 && !reader->wrong; side++, to += SPATIAL) {
-        const cJSON *numbers = cJSON_GetArrayItem(padding, side);
-        for (int i = 0; i < SPATIAL; i++)
-            to[i] = whole(reader, cJSON_GetArrayItem(numbers, i), "padding", INT32_MIN);
-    }
-    read_numbers(reader, problem, "stride", SPATIAL, 1, to);
-    read_numbers(reader, problem, "dilation", SPATIAL, 1, to + SPATIAL);
-    to[2 * SPATIAL] = count_of(reader, problem, "groups");
-}
-
-static enum cs_pass read_pass(struct reader *reader, const cJSON *problem)
-{
-    static const char *const names[CS_PASSES] = {"forward", "dgrad", "wgrad"};
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "direction"));
-    for (int i = 0; i < CS_PASSES; i++)
-        if (text && strcmp(text, names[i]) == 0)
-            return (enum cs_pass)i;
+    for (int i = 0; i < CS_SUMMARY_DIRECTIONS; i++)
+        if (text && strcmp(text, cs_summary_directions[i]) == 0)
+            return i;
     refuse(reader, "direction is not forward, dgrad or wgrad");
-    return CS_PASS_FORWARD;
+    return 0;
 }
 
 /* Room for a list's elements; one at least, so that NULL always means that memory ran out. */
@@ -150,34 +117,6 @@ static void *room_for(struct reader *reader, const cJSON *array, size_t size)
     return room;
 }
 
-static void read_choice(struct reader *reader, const cJSON *from, struct cs_summary_choice *choice)
-{
-    const cJSON *score = cJSON_GetObjectItemCaseSensitive(from, "score");
-    choice->axis = text_of(reader, from, "axis");
-    choice->relaxation = text_of(reader, from, "relaxation");
-    read_numbers(reader, from, "step", 2, 1, choice->step);
-    choice->tiles = count_of(reader, from, "tiles");
-    choice->lanes = count_of(reader, from, "lanes");
-    choice->workspace = count_of(reader, from, "workspace");
-    choice->staged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "staged"));
-    choice->picked = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "picked"));
-    choice->score = cJSON_GetNumberValue(score);
-    if (!cJSON_IsNull(score) && !cJSON_IsNumber(score))
-        refuse(reader, "score is not a number and not null");
-}
-
-/* Summaries of the first convshims have none. */
-static void read_choices(struct reader *reader, const cJSON *from, struct cs_summary_site *site)
-{
-    if (!cJSON_HasObjectItem(from, "candidates"))
-        return;
-    const cJSON *choices = array_of(reader, from, "candidates"), *choice;
-    site->choice = room_for(reader, choices, sizeof *site->choice);
-    for (choice = reader->wrong ? NULL : choices->child; choice && !reader->wrong;
-         choice = choice->next)
-        read_choice(reader, choice, &site->choice[site->choices++]);
-}
-
 static void read_site(struct reader *reader, const cJSON *from, struct cs_summary_site *site)
 {
     const cJSON *problem = object_of(reader, from, "problem");
@@ -186,21 +125,16 @@ static void read_site(struct reader *reader, const cJSON *from, struct cs_summar
     site->name = text_of(reader, from, "name");
     site->text = text_of(reader, problem, "text");
     site->reason = cJSON_IsNull(reason) ? NULL : text_of(reader, from, "reason");
-    site->shape.pass = read_pass(reader, problem);
-    read_tensor(reader, problem, "x", site->shape.x, &site->shape.x_bytes);
-    read_tensor(reader, problem, "w", site->shape.w, &site->shape.w_bytes);
-    read_tensor(reader, problem, "y", site->shape.y, &site->shape.y_bytes);
-    read_window(reader, problem, &site->shape);
-    site->shape.required = count_of(reader, from, "required");
-    site->shape.reported = count_of(reader, from, "reported");
-    site->possible = younger_count(reader, from, "possible", site->shape.reported);
+    site->direction = read_direction(reader, problem);
+    site->required = count_of(reader, from, "required");
+    site->reported = count_of(reader, from, "reported");
+    site->possible = younger_count(reader, from, "possible", site->reported);
     site->calls = count_of(reader, from, "calls");
     site->tiled = count_of(reader, from, "tiled");
     site->fallback = count_of(reader, from, "fallback");
     site->failed = count_of(reader, from, "failed");
     site->launches = count_of(reader, from, "launches");
     site->host_ns = count_of(reader, from, "host_ns");
-    read_choices(reader, from, site);
 }
 
 static void read_sites(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
@@ -212,18 +146,6 @@ static void read_sites(struct reader *reader, const cJSON *root, struct cs_run_s
         read_site(reader, site, &run->site[run->sites++]);
     }
     reader->place[0] = '\0';
-}
-
-static void read_order(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
-{
-    const cJSON *order = array_of(reader, root, "order"), *item;
-    run->order = room_for(reader, order, sizeof *run->order);
-    for (item = reader->wrong ? NULL : order->child; item && !reader->wrong; item = item->next) {
-        int64_t site = whole(reader, item, "order", -1);
-        if (site >= (int64_t)run->sites)
-            refuse(reader, "order contains the site %lld, which does not exist", (long long)site);
-        run->order[run->order_count++] = site;
-    }
 }
 
 static void read_passed(struct reader *reader, const cJSON *totals, struct cs_run_summary *run)
@@ -360,7 +282,6 @@ static void read_root(struct reader *reader, const cJSON *root, struct cs_run_su
     read_options(reader, root, run);
     read_totals(reader, root, run);
     read_sites(reader, root, run);
-    read_order(reader, root, run);
     read_framework(reader, root, run);
 }
 
@@ -388,28 +309,8 @@ bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[
     return !reader.wrong;
 }
 
-bool cs_summary_anatomy(const struct cs_run_summary *run, struct cs_anatomy *anatomy_p)
-{
-    struct cs_anatomy_site *shape = calloc(run->sites + 1, sizeof *shape);
-    for (size_t i = 0; shape && i < run->sites; i++)
-        shape[i] = run->site[i].shape;
-    bool good = shape && cs_anatomy(shape, run->sites, run->order, run->order_count, anatomy_p);
-    free(shape);
-    return good;
-}
-
-void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices)
-{
-    for (size_t i = 0; i < choices; i++) {
-        free(choice[i].axis);
-        free(choice[i].relaxation);
-    }
-    free(choice);
-}
-
 static void free_site(struct cs_summary_site *site)
 {
-    cs_summary_free_choices(site->choice, site->choices);
     free(site->id);
     free(site->name);
     free(site->text);
@@ -434,7 +335,6 @@ void cs_summary_fini(struct cs_run_summary *run)
     free(run->source);
     free(run->site);
     free(run->passed);
-    free(run->order);
     free(run->path);
     free(run->program);
     free(run->convshim);

@@ -5,30 +5,29 @@
 #ifndef CS_CLI_REPORT_SUMMARY_READER_H
 #define CS_CLI_REPORT_SUMMARY_READER_H
 
-#include "cli/report/anatomy.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
     CS_SUMMARY_ERROR = 512
 };
 
-/* A candidate that its decision was made among; see docs/summary.md. */
-struct cs_summary_choice {
-    char *axis, *relaxation; /* owned */
-    int64_t step[2], tiles, lanes, workspace;
-    double score; /* NaN: vetoed */
-    bool staged, picked;
-};
-
 /* A convolution of one run, or of many: then counts are sums and sizes the largest. */
 struct cs_summary_site {
-    char *id, *name, *text;       /* owned */
-    char *reason;                 /* owned; NULL: tiled */
-    struct cs_anatomy_site shape; /* with `required` and `reported` */
+    char *id, *name, *text; /* owned */
+    char *reason;           /* owned; NULL: tiled */
+    int direction;          /* index of cs_summary_directions */
+    int64_t required, reported;
     int64_t possible; /* `reported`, or the size with the tiling that is only reported */
     int64_t calls, tiled, fallback, failed, launches, host_ns;
-    struct cs_summary_choice *choice; /* owned; from the first of the runs that has an order */
-    size_t choices;
 };
+
+enum {
+    CS_SUMMARY_DIRECTIONS = 3
+};
+extern const char
+    *const cs_summary_directions[CS_SUMMARY_DIRECTIONS]; /* "forward", "dgrad", "wgrad" */
 
 /* Calls not tiled for one reason. */
 struct cs_summary_passed {
@@ -59,8 +58,6 @@ struct cs_run_summary {
     struct cs_summary_site *site;
     size_t sites;
     int64_t folded; /* calls of sites that were folded */
-    int64_t *order; /* site of each call, or -1; merged: none */
-    size_t order_count;
 };
 
 /* Reads and checks a summary; the caller frees it. Returns false, with "PATH: message" in `error`
@@ -72,12 +69,6 @@ bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[
  * then nothing is owned. */
 bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
                       struct cs_run_summary *merged_p);
-
-/* The anatomy of a run as read: see anatomy.h. */
-bool cs_summary_anatomy(const struct cs_run_summary *run, struct cs_anatomy *anatomy_p);
-
-/* Frees the choices and their members. */
-void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices);
 
 void cs_summary_fini(struct cs_run_summary *run);
 

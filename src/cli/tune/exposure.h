@@ -43,10 +43,6 @@ struct cs_exposures {
 bool cs_exposures_of_run(const struct cs_simulated_run *run,
                          const struct cs_simulated_result *result, struct cs_exposures *to);
 
-/* Reads the exposures from the summary of a real run alone. The held memory is the memory that its
- * convolutions read, write and keep (convshim report). Returns as above. */
-bool cs_exposures_of_summary(const char *path, struct cs_exposures *to);
-
 void cs_exposures_fini(struct cs_exposures *exposures);
 
 /* The fields of the last run, from one with limits. */

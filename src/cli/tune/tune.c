@@ -40,19 +40,6 @@ static int tune_program(const struct cs_tune_options *options, char **command)
     return status;
 }
 
-static int tune_summary(const struct cs_tune_options *options)
-{
-    static struct cs_tune tune;
-    tune = (struct cs_tune){.options = options};
-    if (!cs_tune_from_summary(&tune))
-        return CS_CLI_USAGE;
-    if (cs_tune_outcome(&tune) == CS_TUNE_RULES)
-        cs_tune_write(&tune, true, stdout);
-    cs_tune_conclude(&tune, stderr);
-    cs_exposures_fini(&tune.exposures);
-    return CS_CLI_OK;
-}
-
 static int list_devices(void)
 {
     char error[CS_DEVICE_FILE_ERROR];
@@ -70,5 +57,5 @@ int cs_cli_tune(int argc, char **argv)
         return status;
     if (strcmp(options.device, "list") == 0)
         return list_devices();
-    return options.summary ? tune_summary(&options) : tune_program(&options, argv + operand);
+    return tune_program(&options, argv + operand);
 }

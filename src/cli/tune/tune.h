@@ -7,7 +7,7 @@
 #include "cli/tune/exposure.h"
 
 struct cs_tune_options {
-    const char *device, *cudnn, *library, *keep, *summary;
+    const char *device, *cudnn, *library, *keep;
     int64_t fits;  /* bytes; 0: the lowest peak is looked for */
     double within; /* percent by which a peak may be above the lowest */
     bool lowest;   /* at any cost of time */
@@ -54,9 +54,6 @@ enum cs_tune_outcome cs_tune_outcome(const struct cs_tune *tune);
 /* The search, see docs/tune.md: fills the exposures' limits and the points. False: it could not be
  * made, and a line has said why. */
 bool cs_tune_search(struct cs_tune *tune);
-
-/* The same from a summary. Runs no program. */
-bool cs_tune_from_summary(struct cs_tune *tune);
 
 /* The options of the ini file before its rules. If a peak has to be reached, time is not limited.
  * Otherwise no convolution may become much slower. */

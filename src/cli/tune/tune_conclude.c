@@ -14,8 +14,6 @@ static bool is_gain(int64_t from, int64_t to)
 enum cs_tune_outcome cs_tune_outcome(const struct cs_tune *tune)
 {
     const struct cs_tune_point *rules = &tune->tuned, *defaults = &tune->defaults;
-    if (tune->options->summary)
-        return cs_exposures_rules(&tune->exposures) > 0 ? CS_TUNE_RULES : CS_TUNE_NO_GAIN;
     if (tune->untiled_there.fits)
         return CS_TUNE_UNTILED;
     if (tune->options->fits > 0) {
@@ -81,7 +79,7 @@ static void say_defaults(const struct cs_tune *tune, FILE *out)
 static void say_no_gain(const struct cs_tune *tune, FILE *out)
 {
     char peak[CS_BYTES_TEXT], level[CS_BYTES_TEXT];
-    const int64_t untiled = tune->options->summary ? tune->exposures.peak : tune->untiled.peak;
+    const int64_t untiled = tune->untiled.peak;
     (void)cs_table_bytes_text(peak, untiled);
     (void)cs_table_bytes_text(level, tune->exposures.level);
     fputs("convshim: tune: No file is written, because rules cannot lower the peak. ", out);
@@ -128,11 +126,7 @@ void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
     char bytes[CS_BYTES_TEXT];
     switch (cs_tune_outcome(tune)) {
     case CS_TUNE_RULES:
-        if (tune->options->summary)
-            fprintf(out, "convshim: tune: %zu rule%s\n", cs_exposures_rules(&tune->exposures),
-                    cs_exposures_rules(&tune->exposures) == 1 ? "" : "s");
-        else
-            say_rules(tune, out);
+        say_rules(tune, out);
         break;
     case CS_TUNE_UNTILED:
         fprintf(out,

@@ -19,8 +19,7 @@ static const struct cs_cli_option options[] = {
 
 static const struct cs_cli_command command = {
     .name = "tune",
-    .usage = "convshim tune [options] [--] COMMAND [ARGUMENT...] > convshim.ini\n"
-             "       convshim tune --summary FILE > convshim.ini",
+    .usage = "convshim tune [options] [--] COMMAND [ARGUMENT...] > convshim.ini",
     .about = "Runs COMMAND, unchanged, several times on a simulated GPU. Writes an ini file\n"
              "with rules for the convolutions that make its peak, and a comment about the gain\n"
              "of each rule.\n\n"
@@ -52,8 +51,6 @@ static bool take(void *ctx, int option, const char *value)
     switch (option) {
     case OPTION_DEVICE:
         return (to->device = value);
-    case OPTION_SUMMARY:
-        return (to->summary = value);
     case OPTION_CUDNN:
         return (to->cudnn = value);
     case OPTION_LIBRARY:
@@ -84,12 +81,9 @@ int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *oper
         return status;
     if (strcmp(to->device, "list") == 0)
         return -1;
-    if (*operand_p == argc && !to->summary)
+    if (*operand_p == argc)
         return cs_cli_refuse(
             command.name,
             "no program given. Example: convshim tune -- python app.py > convshim.ini");
-    if (*operand_p < argc && to->summary)
-        return cs_cli_refuse(command.name,
-                             "--summary runs no program: leave out the command, or --summary");
     return -1;
 }

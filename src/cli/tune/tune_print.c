@@ -80,29 +80,15 @@ static void put_points(const struct cs_tune *tune, FILE *out)
 
 static void put_head(const struct cs_tune *tune, FILE *out)
 {
-    char bytes[CS_BYTES_TEXT];
-    const struct cs_simulated_program *program =
-        tune->simulation ? &tune->simulation->program : NULL;
+    const char *cudnn = tune->simulation->program.cudnn;
     put_date(out);
-    if (!program) {
-        fprintf(out, " from a summary, %s.\n", tune->options->summary);
-        fprintf(out,
-                "# Its convolutions hold up to %s at the same time without convshim, and %s "
-                "without workspaces. This\n# counts only tensors that they read, write or keep for "
-                "their gradients. The program was not run.\n",
-                cs_table_bytes_text(bytes, tune->exposures.peak),
-                cs_table_bytes_text((char[CS_BYTES_TEXT]){0}, tune->exposures.level));
-    } else {
-        fprintf(out, ", by %d runs on a simulated GPU.\n", tune->runs);
-        put_command(tune, out);
-        fprintf(out, "# device    %s, simulated, sizes by %s%s%s\n", tune->device->title,
-                *program->cudnn ? program->cudnn : tune->planning, *tune->framework ? ", " : "",
-                tune->framework);
-        fputs(
-            "# Valid for this program, GPU and cuDNN. Others have other convolutions and sizes.\n",
-            out);
-        put_points(tune, out);
-    }
+    fprintf(out, ", by %d runs on a simulated GPU.\n", tune->runs);
+    put_command(tune, out);
+    fprintf(out, "# device    %s, simulated, sizes by %s%s%s\n", tune->device->title,
+            *cudnn ? cudnn : tune->planning, *tune->framework ? ", " : "", tune->framework);
+    fputs("# Valid for this program, GPU and cuDNN. Others have other convolutions and sizes.\n",
+          out);
+    put_points(tune, out);
     fprintf(out, "\n%s", cs_tune_options_before(tune));
 }
 

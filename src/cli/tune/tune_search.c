@@ -341,12 +341,3 @@ bool cs_tune_search(struct cs_tune *tune)
     bool missed = fitted && !tune->tuned.fits;
     return missed || relax(tune);
 }
-
-bool cs_tune_from_summary(struct cs_tune *tune)
-{
-    if (!cs_exposures_of_summary(tune->options->summary, &tune->exposures))
-        return false;
-    tune->target = tune->options->fits > 0 ? tune->options->fits : goal_of(tune);
-    cs_exposures_limit(&tune->exposures, tune->target);
-    return true;
-}

@@ -14,7 +14,6 @@ struct said {
     struct cs_summary_passed passed[MOST_PASSED];
     size_t passed_count;
     int64_t tiled, fallback, failed, launches, required;
-    int64_t moments, peak_before, peak_after;
     const char *advice; /* after the text that each report contains; "" for none */
 };
 
@@ -38,9 +37,6 @@ static void fill(const struct said *said, struct cs_run_option *option, struct c
     all->failed = said->failed;
     all->launches = said->launches;
     all->required_max = said->required;
-    report->anatomy.moments = (size_t)said->moments;
-    report->anatomy.peak_before = said->peak_before;
-    report->anatomy.peak_after = said->peak_after;
 }
 
 static void check_said(const struct said *said)
@@ -149,21 +145,12 @@ static void cost_of_tiles_is_advised(void)
         {.tiled = 2,
          .launches = 64,
          .workspace = "1MiB",
-         .moments = 1,
-         .peak_before = 5,
-         .peak_after = 5,
          .advice = "32 tiles per call take time. workspace = 4 MiB needs fewer."},
         {.tiled = 2, .launches = 63, .workspace = "1MiB", .advice = ""},
         /* If four times the limit is unknown, the advice names no size. */
         {.tiled = 2, .launches = 64, .workspace = "auto", .advice = ""},
         {.tiled = 2, .launches = 64, .workspace = "8388607TiB", .advice = ""},
         {.tiled = 2, .launches = 64, .advice = ""},
-        {.tiled = 2,
-         .moments = 1,
-         .peak_before = 5,
-         .peak_after = 5,
-         .advice = "A convolution that is not tiled makes the convolutions' peak."},
-        {.tiled = 2, .moments = 1, .peak_before = 5, .peak_after = 4, .advice = ""},
     };
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         check_said(&said[i]);

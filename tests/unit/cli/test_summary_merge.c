@@ -15,7 +15,6 @@ struct job {
     struct cs_run_option option[RUNS][3];
     struct cs_summary_passed passed[RUNS][2];
     struct cs_summary_site site[RUNS][2];
-    struct cs_summary_choice choice;
     struct cs_run_summary run[RUNS];
 };
 
@@ -30,7 +29,8 @@ static struct cs_summary_site site_named(const char *id, const char *reason, int
                                     .name = text(""),
                                     .text = text(id),
                                     .reason = reason ? text(reason) : NULL,
-                                    .shape = {.required = required, .reported = required / 4},
+                                    .required = required,
+                                    .reported = required / 4,
                                     .calls = 2,
                                     .tiled = reason ? 0 : 2,
                                     .launches = reason ? 2 : 8};
@@ -39,8 +39,6 @@ static struct cs_summary_site site_named(const char *id, const char *reason, int
 static void make(struct job *job)
 {
     memset(job, 0, sizeof *job);
-    job->choice = (struct cs_summary_choice){
-        .axis = text("H"), .relaxation = text("same knobs"), .tiles = 4, .picked = true};
     for (int i = 0; i < RUNS; i++) {
         job->option[i][0] = (struct cs_run_option){text("workspace"), text("16MiB")};
         job->option[i][1] = (struct cs_run_option){text("lanes"), text(i ? "2" : "3")};
@@ -75,8 +73,6 @@ static void make(struct job *job)
                                               .site = job->site[i],
                                               .sites = 2};
     }
-    job->site[1][0].choice = &job->choice;
-    job->site[1][0].choices = 1;
 }
 
 static void runs_of_a_job(void)
@@ -101,10 +97,8 @@ static void runs_of_a_job(void)
     CHECK_INT(all.passed[1].calls, 1);
     CHECK_INT((int64_t)all.sites, 3);
     CHECK(all.site[0].reason == NULL); /* tiled in the second */
-    CHECK_INT(all.site[0].shape.required, 101);
+    CHECK_INT(all.site[0].required, 101);
     CHECK_INT(all.site[0].calls, 4);
-    CHECK_INT((int64_t)all.site[0].choices, 1);
-    CHECK_STR(all.site[0].choice[0].axis, "H");
     CHECK_STR(all.site[2].reason, "UNHEARD_OF");
     cs_summary_fini(&all);
 }
@@ -160,7 +154,6 @@ static void tables_of_a_job(void)
     memset(&report, 0, sizeof report);
     report.run = job.run;
     report.runs = RUNS;
-    report.shown = &job.run[0];
     CHECK(cs_summary_merge(job.run, RUNS, &report.all));
     cs_report_sections(&report);
     CHECK_STR(report.section[0].name, "conclusion");
@@ -172,7 +165,6 @@ static void tables_of_a_job(void)
     check_said(&report, "figures", "bypassed by calls of");
     check_said(&report, "processes", "41");
     check_said(&report, "sites", "UNHEARD_OF");
-    check_said(&report, "candidates", "H");
     for (size_t i = 0; i < report.sections; i++)
         cs_table_fini(&report.section[i].table);
     cs_summary_fini(&report.all);
@@ -193,7 +185,6 @@ static void tables_of_an_older_run(void)
     memset(&report, 0, sizeof report);
     report.run = job.run;
     report.runs = 1;
-    report.shown = &job.run[0];
     CHECK(cs_summary_merge(job.run, 1, &report.all));
     cs_report_sections(&report);
     char *figures = printed(&report, "figures");
