@@ -128,3 +128,13 @@ EOF
     report 1 --html /nonexistent/page.html "$SUMMARY"
     grep -q /nonexistent/page.html report.err || fail "not named"
 }
+
+# bats test_tags=quick
+@test "a summary as the page: refused in one line, unchanged" {
+    cp "$SUMMARY" run.json
+    cp "$SUMMARY" other.json
+    report 2 run.json --html run.json
+    report 2 --html run.json other.json
+    expect_line report.err 'report: --html run.json: this file exists and is no output'
+    cmp run.json "$SUMMARY" || fail "the input has changed"
+}

@@ -47,6 +47,8 @@ print(eval(sys.argv[1]))' "$1"
     expect_equal "reported below required" "$(result 'rows["conv2d"]["with_convshim"]["workspace"] < rows["conv2d"]["untiled"]["workspace"]')" True
     ! planned_by_cudnn verify || expect_equal "predicted" "$(result 'rows["conv2d"]["predicted"]["reported"] == rows["conv2d"]["with_convshim"]["workspace"]')" True
     expect_no_violation verify
+    verify --csv nowhere.csv --out result.json
+    ! grep -q result.json verify.err || fail "an earlier output may not be replaced"
 }
 
 # bats test_tags=quick

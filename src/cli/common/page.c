@@ -16,8 +16,8 @@ enum {
     THINNEST = 2 /* a bar that can be seen */
 };
 
-static const char POLICY[] =
-    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+static const char POLICY[] = CS_PAGE_BEGINS
+    "\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
     "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
@@ -43,18 +43,6 @@ void cs_page_begin(const char *title, const char *of, FILE *out)
 void cs_page_end(FILE *out)
 {
     fprintf(out, "<script>\n%s</script>\n</body></html>\n", SCRIPT);
-}
-
-bool cs_page_write(const char *path, cs_page_write_fn *write, const void *state)
-{
-    bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdout : fopen(path, "we");
-    if (!file)
-        return false;
-    bool good = write(state, file) && !ferror(file);
-    if (!standard)
-        good = fclose(file) == 0 && good;
-    return good;
 }
 
 /* --- bars --- */

@@ -8,13 +8,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The first characters of every page. */
+#define CS_PAGE_BEGINS "<!DOCTYPE html>"
+
 /* `title` is the heading; `of` follows it in the title of the window, unless it is "". */
 void cs_page_begin(const char *title, const char *of, FILE *out);
 void cs_page_end(FILE *out);
-
-/* Writes a file, or to standard output if the path is "-". False, with errno, if that fails. */
-typedef bool cs_page_write_fn(const void *state, FILE *out);
-bool cs_page_write(const char *path, cs_page_write_fn *write, const void *state);
 
 /* Prints a bar of SVG, in units of its picture. A width of 0 prints nothing. Others are at least
  * wide enough to see. */

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/common/cli.h"
+#include "cli/common/output.h"
 #include "cli/common/page.h"
 #include <errno.h>
 #include <stdio.h>
@@ -133,7 +134,7 @@ static int write_html(const struct cs_report *report, const char *path)
             return CS_CLI_NO;
         }
     }
-    bool good = cs_page_write(path, cs_report_html, report);
+    bool good = cs_output_write(path, cs_report_html, report);
     if (!good)
         cs_cli_complain("report: %s: cannot be written: %s", path, strerror(errno));
     else if (strcmp(path, "-") != 0)
@@ -192,5 +193,8 @@ int cs_cli_report(int argc, char **argv)
             "no summary given. To write one: convshim run --summary json:PATH -- COMMAND");
     if (request.diff && argc - operand != 2)
         return cs_cli_refuse(command.name, "--diff needs two summaries");
+    if (request.html &&
+        !cs_output_check(command.name, rows[OPTION_HTML].name, request.html, CS_PAGE_BEGINS))
+        return CS_CLI_USAGE;
     return run(&request, argv + operand, (size_t)(argc - operand));
 }

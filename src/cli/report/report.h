@@ -55,7 +55,7 @@ bool cs_report_print(const struct cs_report *report, enum cs_report_format forma
                      const char *table, FILE *out);
 
 /* One page without any reference to elsewhere: bars (unless it is of two runs) and the tables.
- * True; `report` is a struct cs_report (cs_page_write_fn). */
+ * True; `report` is a struct cs_report (cs_output_fn). */
 bool cs_report_html(const void *report, FILE *out);
 
 #endif

@@ -2,6 +2,7 @@
  * held at the peaks. The horizontal axis of both curves counts calls of convolutions, so that both
  * show a layer at the same position. */
 #include "cli/common/cli.h"
+#include "cli/common/output.h"
 #include "cli/common/page.h"
 #include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
@@ -91,29 +92,29 @@ static int64_t peak_of(const struct page *page, enum cs_side side)
                                                     : -1;
 }
 
-static void put_plot(struct page *page, FILE *out)
+static void put_plot(const struct page *page, FILE *out)
 {
     static const char *const names[2][CS_SIDES] = {
         {"without, device peak", "with convshim, device peak"},
         {"without, requested peak", "with convshim, requested peak"}};
     const bool framework = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].of_framework;
     char middle[64];
-    struct cs_plot *plot = &page->plot;
+    struct cs_plot plot = page->plot;
     snprintf(middle, sizeof middle, "by convolution calls, of %zu", calls_of(page));
-    plot->title = "Memory over the run";
-    plot->note = framework ? "Memory that the framework requested for tensors and workspaces. Its "
+    plot.title = "Memory over the run";
+    plot.note = framework ? "Memory that the framework requested for tensors and workspaces. Its "
                              "allocator rounds sizes up, so the allocated peak is a little higher."
                            : "Memory that the program holds from the driver.";
     for (int side = 0; side < CS_SIDES; side++)
-        plot->name[side] = page->has[side] ? names[framework][side] : NULL;
-    plot->columns = COLUMNS;
-    plot->peaks = true;
-    plot->tick[0] = "begin";
-    plot->tick[1] = by_calls(page) ? middle : NULL;
-    plot->tick[2] = "end";
-    plot->tooltip = put_tooltip;
-    plot->state = page;
-    cs_plot_put(plot, out);
+        plot.name[side] = page->has[side] ? names[framework][side] : NULL;
+    plot.columns = COLUMNS;
+    plot.peaks = true;
+    plot.tick[0] = "begin";
+    plot.tick[1] = by_calls(page) ? middle : NULL;
+    plot.tick[2] = "end";
+    plot.tooltip = put_tooltip;
+    plot.state = page;
+    cs_plot_put(&plot, out);
 }
 
 /* --- the rest --- */
@@ -194,8 +195,9 @@ static bool put_held(const struct page *page, enum cs_side side, FILE *out)
     return whole;
 }
 
-static bool put_page(struct page *page, FILE *out)
+static bool put_page(const void *state, FILE *out)
 {
+    const struct page *page = state;
     cs_page_begin("convshim simulate", page->simulation->program.command[0], out);
     put_source(page, out);
     put_figures(page->pair, out);
@@ -235,18 +237,13 @@ bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_si
     page->simulation = simulation;
     page->pair = pair;
     bool good = read_timelines(page);
-    FILE *file = good ? fopen(path, "we") : NULL;
-    bool opened = file != NULL;
-    if (file) {
-        opened = put_page(page, file) && !ferror(file);
-        opened = fclose(file) == 0 && opened;
-    }
-    if (good && !opened)
+    bool written = good && cs_output_write(path, put_page, page);
+    if (good && !written)
         cs_cli_complain("simulate: %s: cannot be written: %s", path, strerror(errno));
     else if (good)
         cs_cli_complain("simulate: page in %s", path);
     for (int side = 0; side < CS_SIDES; side++)
         cs_timeline_fini(&page->timeline[side]);
     free(page);
-    return good && opened;
+    return written;
 }

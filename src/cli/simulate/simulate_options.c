@@ -2,6 +2,8 @@
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/output.h"
+#include "cli/common/page.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +126,9 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     if (to->html && to->devices)
         return cs_cli_refuse(command.name,
                              "--html draws one device: use --device instead of --devices");
+    if (to->html &&
+        !cs_output_check(command.name, options[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
+        return CS_CLI_USAGE;
     if (to->fits && to->devices)
         return cs_cli_refuse(command.name,
                              "--fits checks one device: use --device instead of --devices");

@@ -10,6 +10,9 @@
 
 struct cJSON;
 
+/* The first characters of the file of --out. */
+#define CS_VERIFY_BEGINS "{\n\t\"version\":"
+
 enum {
     CS_VERIFY_NO_GPU = 2 /* the exit status */
 };

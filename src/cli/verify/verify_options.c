@@ -1,4 +1,5 @@
 /* Reads the command line of `convshim verify`, and the lists of convolutions that it names. */
+#include "cli/common/output.h"
 #include "cli/program/preload.h"
 #include "cli/verify/verify.h"
 #include "config/config.h"
@@ -121,6 +122,9 @@ static int check(struct cs_verify_options *options, const char *library)
         return cs_cli_refuse(command.name, "--once needs a list and excludes a command");
     if (options->dump && !options->once)
         return cs_cli_refuse(command.name, "--dump needs --once");
+    if (options->out &&
+        !cs_output_check(command.name, rows[OPTION_OUT].name, options->out, CS_VERIFY_BEGINS))
+        return CS_CLI_USAGE;
     if (options->once ||
         cs_preload_library(library, options->library, sizeof options->library, why, sizeof why))
         return -1;

@@ -4,6 +4,7 @@
 #include "base/version.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
+#include "cli/common/output.h"
 #include "cli/common/table.h"
 #include "cli/verify/verify.h"
 #include <cjson/cJSON.h>
@@ -179,13 +180,21 @@ static cJSON *row_json(const struct cs_verified *row)
     return object;
 }
 
-static bool write_json(const struct cs_verification *verification, const char *answer, FILE *out)
+/* A verification with its answer. */
+struct answered {
+    const struct cs_verification *verification;
+    const char *answer;
+};
+
+static bool write_json(const void *state, FILE *out)
 {
+    const struct answered *answered = state;
+    const struct cs_verification *verification = answered->verification;
     cs_json_begin();
     cJSON *root = cJSON_CreateObject(), *rows = cJSON_CreateArray();
     cJSON_AddNumberToObject(root, "version", FORMAT_VERSION);
     cJSON_AddStringToObject(root, "convshim", CS_VERSION);
-    cJSON_AddStringToObject(root, "answer", answer);
+    cJSON_AddStringToObject(root, "answer", answered->answer);
     cJSON_AddNumberToObject(root, "seconds", verification->seconds);
     cJSON_AddNumberToObject(root, "left_out", (double)verification->left_out);
     if (verification->options->given.items)
@@ -200,12 +209,9 @@ static bool write_json(const struct cs_verification *verification, const char *a
 static bool write_file(const struct cs_verification *verification, const char *answer)
 {
     const char *path = verification->options->out;
-    FILE *file = path ? fopen(path, "we") : NULL;
     if (!path)
         return true;
-    bool good = file && write_json(verification, answer, file);
-    if (file)
-        good = fclose(file) == 0 && good;
+    bool good = cs_output_write(path, write_json, &(struct answered){verification, answer});
     if (!good)
         cs_cli_complain("verify: --out %s: %s", path, strerror(errno));
     return good;

@@ -41,6 +41,7 @@ static void refused(void)
         {"simulate", 2, "program"},
         {"simulate --", 2, "program"},
         {"simulate --html x --devices b p", 2, "--html"},
+        {"simulate --html README.md p", 2, "--html README.md: this file exists"},
         {"simulate --jobs 0 p", 2, "--jobs"},
         {"simulate --jobs 9 p", 2, "--jobs"},
         {"simulate --jobs 1x p", 2, "--jobs"},

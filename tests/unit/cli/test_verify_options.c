@@ -16,6 +16,7 @@ static void refusals(void)
         {"verify --once -- true", 2, "--once needs a list and excludes a command"},
         {"verify --dump file", 2, "--dump needs --once"},
         {"verify --once --csv nowhere.csv", 2, "nowhere.csv"},
+        {"verify --out README.md --once", 2, "is no output of 'convshim verify'"},
         {"verify --help", 0, "--max-slowdown"},
     };
     golden_answers(cs_cli_verify, rows, sizeof rows / sizeof *rows);
