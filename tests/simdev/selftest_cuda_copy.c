@@ -131,6 +131,38 @@ static void test_nodes(CUstream stream)
     cudaGraphDestroy(graph);
 }
 
+/* XLA's copies in command buffers: contiguous bytes, pitches and heights 0. */
+static void test_contiguous(CUstream stream)
+{
+    CUDA_MEMCPY3D bytes = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = (CUdeviceptr)(uintptr_t)view,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = (CUdeviceptr)(uintptr_t)packed,
+                           .WidthInBytes = PACKED,
+                           .Height = 1,
+                           .Depth = 1};
+    cudaGraph_t graph = NULL;
+    CUgraphNode node = NULL;
+    refill(8);
+    cudaGraphCreate(&graph, 0);
+    check(cu.cuMemcpy3DAsync_v2(&bytes, stream) == CUDA_SUCCESS &&
+              cu.cuStreamSynchronize(stream) == CUDA_SUCCESS &&
+              cudaMemcpy(back, packed, PACKED, cudaMemcpyDeviceToHost) == cudaSuccess &&
+              memcmp(back, host, PACKED) == 0,
+          "contiguous: copied without pitches and heights");
+    check(cu.cuGraphAddMemcpyNode(&node, graph, NULL, 0, &bytes, current()) == CUDA_SUCCESS,
+          "contiguous: a node without pitches and heights");
+    bytes.Height = 2;
+    check(refused(cu.cuMemcpy3DAsync_v2(&bytes, stream), CUDA_ERROR_INVALID_VALUE),
+          "contiguous: two rows need a pitch");
+    bytes.srcPitch = bytes.dstPitch = PACKED;
+    bytes.Height = 1;
+    bytes.Depth = 2;
+    check(refused(cu.cuMemcpy3DAsync_v2(&bytes, stream), CUDA_ERROR_INVALID_VALUE),
+          "contiguous: two planes need a height");
+    cudaGraphDestroy(graph);
+}
+
 static void test_refusals(CUstream stream)
 {
     CUDA_MEMCPY3D bad = inwards();
@@ -166,6 +198,7 @@ int main(void)
     test_stream(stream);
     test_capture(stream);
     test_nodes(stream);
+    test_contiguous(stream);
     test_refusals(stream);
     cudaFree(view);
     cudaFree(packed);

@@ -3,26 +3,41 @@
 
 static const size_t MAX_PITCH = 0x7fffffff; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of every GPU so far */
 
+/* The pitch and the height of a box may be 0 if no second row or plane depends on them. */
+static bool is_side(size_t pitch, size_t height, size_t x, size_t y, const CUDA_MEMCPY3D *box)
+{
+    const bool one_plane = box->Depth <= 1, one_row = one_plane && box->Height <= 1;
+    return pitch <= MAX_PITCH && ((pitch == 0 && one_row) || box->WidthInBytes + x <= pitch) &&
+           ((height == 0 && one_plane) || box->Height + y <= height);
+}
+
 /* False for a box that a GPU's driver refuses. Arrays and host memory are not simulated. */
 static bool is_box(const CUDA_MEMCPY3D *box)
 {
     return box && box->srcMemoryType == CU_MEMORYTYPE_DEVICE &&
-           box->dstMemoryType == CU_MEMORYTYPE_DEVICE && box->srcPitch <= MAX_PITCH &&
-           box->dstPitch <= MAX_PITCH && box->WidthInBytes + box->srcXInBytes <= box->srcPitch &&
-           box->WidthInBytes + box->dstXInBytes <= box->dstPitch &&
-           box->Height + box->srcY <= box->srcHeight && box->Height + box->dstY <= box->dstHeight;
+           box->dstMemoryType == CU_MEMORYTYPE_DEVICE &&
+           is_side(box->srcPitch, box->srcHeight, box->srcXInBytes, box->srcY, box) &&
+           is_side(box->dstPitch, box->dstHeight, box->dstXInBytes, box->dstY, box);
+}
+
+static struct cudaPitchedPtr memory_of(CUdeviceptr memory, size_t pitch, size_t height, size_t x,
+                                       size_t y, const CUDA_MEMCPY3D *box)
+{
+    return (struct cudaPitchedPtr){(void *)(uintptr_t)memory, pitch ? pitch : box->WidthInBytes + x,
+                                   box->WidthInBytes, height ? height : box->Height + y};
 }
 
 static struct cudaMemcpy3DParms as_runtime(const CUDA_MEMCPY3D *box)
 {
-    return (struct cudaMemcpy3DParms){.srcPtr = {(void *)(uintptr_t)box->srcDevice, box->srcPitch,
-                                                 box->WidthInBytes, box->srcHeight},
-                                      .srcPos = {box->srcXInBytes, box->srcY, box->srcZ},
-                                      .dstPtr = {(void *)(uintptr_t)box->dstDevice, box->dstPitch,
-                                                 box->WidthInBytes, box->dstHeight},
-                                      .dstPos = {box->dstXInBytes, box->dstY, box->dstZ},
-                                      .extent = {box->WidthInBytes, box->Height, box->Depth},
-                                      .kind = cudaMemcpyDeviceToDevice};
+    return (struct cudaMemcpy3DParms){
+        .srcPtr = memory_of(box->srcDevice, box->srcPitch, box->srcHeight, box->srcXInBytes,
+                            box->srcY, box),
+        .srcPos = {box->srcXInBytes, box->srcY, box->srcZ},
+        .dstPtr = memory_of(box->dstDevice, box->dstPitch, box->dstHeight, box->dstXInBytes,
+                            box->dstY, box),
+        .dstPos = {box->dstXInBytes, box->dstY, box->dstZ},
+        .extent = {box->WidthInBytes, box->Height, box->Depth},
+        .kind = cudaMemcpyDeviceToDevice};
 }
 
 static cudaError_t copy(const CUDA_MEMCPY3D *box, CUstream stream)
