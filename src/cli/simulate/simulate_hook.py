@@ -105,8 +105,10 @@ class Torch:
 class Values:
     """Small values of PyTorch are real: if all tensors of an operation are small and known, PyTorch's own CPU kernel
     computes it. The CUDA kernel runs as usual, so memory is the same. Memory that a kernel wrote without computing it
-    is unknown from then on, and counts as zeros. Truth values, and results whose shapes depend on values, are computed from
-    such zeros too, so that a program's decisions agree with each other. These results are *assumed*, and stay unknown."""
+    is unknown from then on, and counts as zeros. Small results of unknown values are computed from these zeros too, so
+    that a program's decisions agree with each other. A larger tensor has one value, that of its first element, which is
+    followed through elementwise operations and reductions: exp is 1, a softmax adds up to 1. Both kinds of results are
+    *assumed*, and stay unknown."""
 
     MOST_BYTES = 1 << 18   # of one operation's tensors together
     MOST_LINES = 1 << 10
@@ -115,6 +117,13 @@ class Values:
     NOT_FOR_PYTHON = "aten::pow.Tensor_Tensor_out"
     CHOOSES_FROM_FIRST = "index", "masked_select"  # the values of the first argument do not determine the shape
     OVERWRITES = ("fill_", "zero_", "copy_")
+    # Operations on large tensors that give one value for one value: these and all that PyTorch calls pointwise.
+    ONE_VALUE = {"fill_", "copy_", "gelu", "elu", "leaky_relu", "masked_fill_", "mean", "amax", "amin", "aminmax", "max", "min", "all", "any",
+                 "median", "argmax", "argmin", "sum", "nansum", "linalg_vector_norm", "_softmax", "_log_softmax"}
+    # The first result has a value of the first argument.
+    MOVES = {"index", "index_select", "gather", "take", "flip", "roll", "embedding", "max_pool2d_with_indices", "avg_pool2d",
+             "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "upsample_nearest1d", "upsample_nearest2d",
+             "upsample_nearest3d", "upsample_bilinear2d", "upsample_bicubic2d", "upsample_trilinear3d", "_adaptive_avg_pool2d"}
     # Gradients that were not computed count as finite.
     CLEAN = "_amp_foreach_non_finite_check_and_unscale_"
 
@@ -130,6 +139,8 @@ class Values:
             return
         device.simdev_values_unknown.restype = ctypes.c_uint64
         device.simdev_values_forget.argtypes = ctypes.c_void_p, ctypes.c_size_t
+        device.simdev_values_first.restype = ctypes.c_uint64
+        device.simdev_values_first.argtypes = device.simdev_values_are_one.argtypes = ctypes.c_void_p, ctypes.c_size_t
         self.device, self.told = device, ctypes.c_int.in_dll(device, "simdev_values_told")
         self.ctypes, self.torch = ctypes, torch
 
@@ -182,9 +193,11 @@ class Values:
         data = {0} if base in self.CHOOSES_FROM_FIRST else set()
         reads = has_shape_of_values or base == "copy_"
         unread = {place for place, _, is_out in written if is_out or forgets_before or (is_random and base.endswith("_"))}
+        places = {item.name: place for place, item in enumerate(schema.arguments)}
+        follow = self.follower(base, operation, unread, places)
         tensors = [place for place, item in enumerate(schema.arguments) if str(item.type) in ("Tensor", "Optional[Tensor]")]
         tensors = tensors if len(tensors) > 1 else []
-        number, truth, masks = (int, float, complex), torch.bool, (torch.bool, torch.uint8)
+        number, masks = (int, float, complex), (torch.bool, torch.uint8)
         state = 1 if base in ("copy_", "_local_scalar_dense") else 2  # SIMDEV_VALUES_...: others read only what they wrote
 
         def changed(arguments, named):
@@ -223,14 +236,14 @@ class Values:
                 small = can_compute and is_small(arguments, named) and not (base == "copy_" and not self.is_on_device(arguments))
                 write = device.simdev_values_write
                 if small:
-                    host = self.to_host(arguments, named, unread, schema, False)
+                    host = self.to_host(arguments, named, unread, places, False)
                     if has_shape_of_values and not (base == "index" and all(one is None or one.dtype not in masks for one in arguments[1])):
                         if not host:
                             write = device.simdev_values_assume
-                            host = self.to_host(arguments, named, unread, schema, True)
+                            host = self.to_host(arguments, named, unread, places, True)
                         computed = self.compute(operation, host)
                         if computed is not None:
-                            if write is device.simdev_values_assume and not self.to_host(arguments, named, unread | data, schema, False):
+                            if write is device.simdev_values_assume and not self.to_host(arguments, named, unread | data, places, False):
                                 self.note(base)
                             return self.to_device(computed, [one for one in changed(arguments, named) if one is not None], write)
                 asked = device.simdev_values_unknown() if reads else 0
@@ -240,18 +253,21 @@ class Values:
                 if reads and device.simdev_values_unknown() > asked:
                     self.note(base)
                 results = result if isinstance(result, (list, tuple)) else (result,)
-                if small and not host and isinstance(result, tensor) and result.dtype is truth:
+                if small and not host and not self.have_one_value(arguments, named):
                     write = device.simdev_values_assume
-                    host = self.to_host(arguments, named, unread, schema, True)
+                    host = self.to_host(arguments, named, unread, places, True)
                 if host and sum(one.nbytes for one in self.flat(results)) <= most:
                     computed = self.compute(operation, host)
                 if computed is not None and self.store(computed, results, write) and \
                         self.store_changed(host, arguments, named, written, write):
                     return result
+                values = follow(results, arguments, named) if follow and not torch._C._cuda_isCurrentStreamCapturing() else ()
                 if not forgets_before:
                     self.forget(changed(arguments, named))
                     if not written:
                         self.forget(self.flat(results))
+                for one, value, known in values:
+                    self.write_all(one, value, known)
                 return result
         return run
 
@@ -280,6 +296,104 @@ class Values:
             elif value.layout in (torch.sparse_csc, torch.sparse_bsc):
                 yield from (value.ccol_indices(), value.row_indices(), value.values())
 
+    def have_one_value(self, arguments, named):
+        """False if a dense tensor may have elements that differ."""
+        return all(self.device.simdev_values_are_one(one.data_ptr(), one.nbytes) and one.is_contiguous() if one.is_cuda else not one.dim()
+                   for one in self.flat((*arguments, *named.values())))
+
+    def follower(self, base, operation, unread, places):
+        """The function that finds the one value of an operation's results, from the first elements of its arguments. It returns
+        (tensor, value as an integer, is it known) for each result, without zeros. None if all of them are zeros."""
+        name = base if base in self.ONE_VALUE else base.removesuffix("_")
+        known = base == "fill_"
+        found = {}
+
+        def move(results, arguments, _named):
+            first = next(self.flat(results), None)
+            return ((first, self.first(arguments[0]), False),) if first is not None and first.dtype == arguments[0].dtype else ()
+
+        def parts(results, arguments, named):
+            """Of `cat`, each part has a value."""
+            dimension = arguments[1] if len(arguments) > 1 else named.get("dim", 0)
+            begin, whole = 0, results[0]
+            for one in arguments[0]:
+                if one.dim() == whole.dim() and one.numel():
+                    yield whole.narrow(dimension, begin, one.shape[dimension]), self.first(one) if one.dtype == whole.dtype else 0, False
+                    begin += one.shape[dimension]
+
+        def value(results, arguments, named):
+            if base == "copy_" and not self.is_kernel_copy(arguments):
+                return ()
+            flat = list(self.flat(results))
+            key = self.key(arguments, named, unread, places, base in self.OF_MANY), *(one.dtype for one in flat)
+            values = found.get(key)
+            if values is None:
+                values = self.compute_value(base, operation, arguments, named, unread, places, flat)
+                if len(found) < self.MOST_LINES:
+                    found[key] = values
+            return [(one, value, known) for one, value in zip(flat, values)]
+
+        if name in self.MOVES:
+            return move
+        if name == "cat":
+            return parts
+        return value if name in self.ONE_VALUE or self.torch.Tag.pointwise in operation.tags else None
+
+    def key(self, arguments, named, unread, places, of_many):
+        """The arguments, with the first element in place of each tensor."""
+        return tuple(self.key_of(value, place not in unread, of_many) for place, value in enumerate(arguments)) + \
+            tuple((name, self.key_of(value, places[name] not in unread, of_many)) for name, value in named.items())
+
+    def key_of(self, value, is_read, of_many):
+        if isinstance(value, self.torch.Tensor):
+            return value.dtype, self.first(value) if is_read else 0, value.shape if of_many else value.dim() > 0
+        return tuple(self.key_of(one, is_read, of_many) for one in value) if isinstance(value, (list, tuple)) else (type(value), value)
+
+    def first(self, one):
+        """The bytes of the first element as an integer; 0 if it was not computed, or is larger than 8 bytes."""
+        if not one.numel() or one.layout != self.torch.strided or one.element_size() > 8:
+            return 0
+        if one.is_cuda:
+            return self.device.simdev_values_first(one.data_ptr(), one.element_size())
+        return self.bits(one) if one.device.type == "cpu" else 0
+
+    def bits(self, one):
+        return int.from_bytes(self.ctypes.string_at(one.data_ptr(), one.element_size()), "little")
+
+    def compute_value(self, base, operation, arguments, named, unread, places, results):
+        host = self.to_host(arguments, named, unread, places, self.FIRST)
+        computed = self.flat(self.compute(operation, host) or ())
+        return [self.bits(self.of_many(base, one, arguments, result).to(result.dtype).contiguous()) if one.numel() and one.element_size() <= 8 else 0
+                for one, result in zip(computed, results)]
+
+    OF_MANY = {"sum", "nansum", "linalg_vector_norm", "_softmax", "_log_softmax"}
+    FIRST = object()  # in place of `assumes`: of each tensor only the first element, in a tensor with as many dimensions
+
+    def of_many(self, base, value, arguments, result):
+        """The value, computed for one element, for the elements that each element of the result depends on."""
+        if base not in self.OF_MANY:
+            return value
+        many = arguments[0].numel() // max(result.numel(), 1)
+        if base in ("sum", "nansum"):
+            return value * many
+        if base == "linalg_vector_norm":
+            order = arguments[1] if len(arguments) > 1 else 2
+            return value * many ** (1 / order) if order > 0 else value
+        many = arguments[0].shape[arguments[1]] if arguments[0].dim() else 1
+        return value / many if base == "_softmax" else value - self.torch.tensor(float(many)).log()
+
+    def write_all(self, one, value, is_known):
+        """Writes one element to all of a tensor. Zeros that were not computed are there already."""
+        if (value or is_known) and one.is_cuda and one.numel() and one.element_size() <= 8 and one.dim() <= 16:
+            described, element = self.describe(one), self.ctypes.c_uint64(value)
+            self.device.simdev_values_write_all(self.ctypes.byref(described[0]), self.ctypes.byref(element), is_known)
+
+    def is_kernel_copy(self, arguments):
+        """False if the device itself runs the copy, as one of memory."""
+        to, source = arguments[0], arguments[1]
+        alike = to.stride() == source.stride() or (to.is_contiguous() and source.is_contiguous())
+        return to.is_cuda and source.is_cuda and not (alike and to.dtype == source.dtype)
+
     def is_on_device(self, arguments):
         return all(one.is_cuda for one in arguments if isinstance(one, self.torch.Tensor))
 
@@ -305,12 +419,22 @@ class Values:
         """None if a value is unknown, unless `assumes`."""
         if not one.is_cuda or one.layout != self.torch.strided or one.is_quantized or one.dim() > 16:
             return one if not one.is_cuda else None
+        if assumes is self.FIRST:
+            return self.first_to_host(one, is_read)
         host = self.host_tensor(one)
         if is_read and one.numel():
             described = self.describe(one)
             if not self.device.simdev_values_read(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr())) \
                     and not assumes:
                 return None
+        return host
+
+    def first_to_host(self, one, is_read):
+        extent = 1 if one.numel() else 0
+        host = self.torch.ops.aten.empty.memory_format([extent] * one.dim(), dtype=one.dtype, device="cpu")
+        if extent:
+            first = self.first(one) if is_read else 0
+            self.ctypes.memmove(host.data_ptr(), first.to_bytes(16, "little"), one.element_size())
         return host
 
     def copy_value(self, value, is_read, assumes):
@@ -327,7 +451,7 @@ class Values:
             return self.torch.device("cpu"), True
         return value, True
 
-    def to_host(self, arguments, named, unread, schema, assumes):
+    def to_host(self, arguments, named, unread, places, assumes):
         """The arguments for the CPU kernel; None if a value is unknown, unless `assumes`, or if the operation would be recorded instead of run."""
         if self.torch._C._cuda_isCurrentStreamCapturing():
             return None
@@ -337,7 +461,6 @@ class Values:
             if not known:
                 return None
             hosts.append(host)
-        places = {item.name: place for place, item in enumerate(schema.arguments)}
         for key, value in named.items():
             host, known = self.copy_value(value, places[key] not in unread, assumes)
             if not known:

@@ -11,16 +11,24 @@
 #include <unistd.h>
 
 enum {
-    IN_PAGES = -1,       /* the bytes themselves are there */
-    ASSUMED = -2,        /* the same, and they count as never written */
     SMALL = 1 << 18,     /* bytes; writes up to this size are always kept */
     MOST_PAGES = 1 << 29 /* bytes; larger writes are kept while all pages hold less than this */
 };
 
-/* A run of written bytes. `value`: every byte has this value and no page holds them. */
+/* The contents of an extent. */
+struct contents {
+    bool in_pages;    /* the bytes are in the pages of the memory, otherwise `pattern` repeats */
+    bool is_assumed;  /* they count as never written */
+    uint64_t pattern; /* its byte i is at every address that is i modulo 8 */
+};
+
+static const struct contents written_pages = {.in_pages = true},
+                             assumed_pages = {.in_pages = true, .is_assumed = true};
+
+/* A run of bytes with known or assumed contents. */
 struct extent {
     uintptr_t begin, end;
-    int value;
+    struct contents contents;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -116,7 +124,7 @@ static size_t pages_of(uintptr_t begin, uintptr_t end)
     for (size_t i = first_behind(begin); i < count && extents[i].begin < end; i++) {
         const struct extent *extent = &extents[i];
         const uintptr_t from = extent->begin > begin ? extent->begin : begin;
-        if (extent->value < 0)
+        if (extent->contents.in_pages)
             bytes += (extent->end < end ? extent->end : end) - from;
     }
     return bytes;
@@ -136,7 +144,7 @@ static bool remove_range(uintptr_t begin, uintptr_t end)
         extents[at].end = begin;
         at++;
         if (whole.end > end) {
-            insert_at(at, (struct extent){end, whole.end, whole.value});
+            insert_at(at, (struct extent){end, whole.end, whole.contents});
             return true;
         }
     }
@@ -149,12 +157,12 @@ static bool remove_range(uintptr_t begin, uintptr_t end)
     return true;
 }
 
-static void add_extent(uintptr_t begin, uintptr_t end, int value)
+static void add_extent(uintptr_t begin, uintptr_t end, struct contents contents)
 {
     if (!remove_range(begin, end))
         return;
-    insert_at(first_behind(begin), (struct extent){begin, end, value});
-    in_pages += value < 0 ? end - begin : 0;
+    insert_at(first_behind(begin), (struct extent){begin, end, contents});
+    in_pages += contents.in_pages ? end - begin : 0;
 }
 
 static void drop(uintptr_t begin, uintptr_t end)
@@ -172,62 +180,84 @@ static bool is_kept(uintptr_t begin, size_t bytes)
     return bytes <= SMALL || in_pages - pages_of(begin, begin + bytes) + bytes <= MOST_PAGES;
 }
 
-/* `value` is IN_PAGES or ASSUMED. */
-static void write_locked(void *device, const void *host, size_t bytes, int value)
+static void write_locked(void *device, const void *host, size_t bytes, struct contents contents)
 {
     if (!is_kept((uintptr_t)device, bytes)) {
         drop((uintptr_t)device, (uintptr_t)device + bytes);
         return;
     }
     memcpy(device, host, bytes);
-    add_extent((uintptr_t)device, (uintptr_t)device + bytes, value);
+    add_extent((uintptr_t)device, (uintptr_t)device + bytes, contents);
 }
 
 void simdev_bytes_write(void *device, const void *host, size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    write_locked(device, host, bytes, IN_PAGES);
+    write_locked(device, host, bytes, written_pages);
     pthread_mutex_unlock(&lock);
 }
 
 void simdev_bytes_assume(void *device, const void *host, size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    write_locked(device, host, bytes, ASSUMED);
+    write_locked(device, host, bytes, assumed_pages);
     pthread_mutex_unlock(&lock);
 }
 
-static void set_locked(uintptr_t begin, size_t bytes, int value)
+/* --- patterns --- */
+
+static unsigned char byte_at(uint64_t pattern, uintptr_t address)
+{
+    unsigned char byte[sizeof pattern];
+    memcpy(byte, &pattern, sizeof pattern);
+    return byte[address % sizeof pattern];
+}
+
+/* The pattern of a value of 1, 2, 4 or 8 bytes that is repeated from an address. */
+static uint64_t pattern_from(const void *value, unsigned element, uintptr_t address)
+{
+    unsigned char byte[sizeof(uint64_t)];
+    uint64_t pattern;
+    for (unsigned i = 0; i < sizeof byte; i++)
+        byte[(address + i) % sizeof byte] = ((const unsigned char *)value)[i % element];
+    memcpy(&pattern, byte, sizeof pattern);
+    return pattern;
+}
+
+static void read_pattern(char *host, uint64_t pattern, uintptr_t begin, uintptr_t end)
+{
+    uintptr_t at = begin;
+    while (at < end && at % sizeof pattern != 0)
+        *host++ = (char)byte_at(pattern, at++);
+    for (; at + sizeof pattern <= end; at += sizeof pattern, host += sizeof pattern)
+        memcpy(host, &pattern, sizeof pattern);
+    while (at < end)
+        *host++ = (char)byte_at(pattern, at++);
+}
+
+static void set_locked(uintptr_t begin, size_t bytes, struct contents contents)
 {
     release_pages(begin, begin + bytes);
-    add_extent(begin, begin + bytes, value);
+    add_extent(begin, begin + bytes, contents);
 }
 
-/* True if the value consists of one repeated byte. */
-static bool is_uniform(uint32_t value, unsigned element)
-{
-    unsigned char byte[sizeof(value)];
-    memcpy(byte, &value, sizeof(value));
-    for (unsigned i = 1; i < element; i++)
-        if (byte[i] != byte[0])
-            return false;
-    return true;
-}
-
-void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t bytes)
+static void set(void *device, const void *value, unsigned element, size_t bytes, bool is_assumed)
 {
     const uintptr_t begin = (uintptr_t)device;
+    const uint64_t pattern = pattern_from(value, element, begin);
     pthread_mutex_lock(&lock);
-    if (is_uniform(value, element)) {
-        set_locked(begin, bytes, (int)(value & 0xff));
-    } else if (!is_kept(begin, bytes)) {
-        drop(begin, begin + bytes);
-    } else {
-        for (size_t at = 0; at + element <= bytes; at += element)
-            memcpy((char *)device + at, &value, element);
-        add_extent(begin, begin + bytes, IN_PAGES);
-    }
+    set_locked(begin, bytes, (struct contents){.is_assumed = is_assumed, .pattern = pattern});
     pthread_mutex_unlock(&lock);
+}
+
+void simdev_bytes_set(void *device, const void *value, unsigned element, size_t bytes)
+{
+    set(device, value, element, bytes, false);
+}
+
+void simdev_bytes_assume_set(void *device, const void *value, unsigned element, size_t bytes)
+{
+    set(device, value, element, bytes, true);
 }
 
 /* Returns the number of known bytes. The caller holds the lock. */
@@ -243,11 +273,11 @@ static size_t read_locked(void *host, const void *device, size_t bytes)
         const bool is_whole = extent->begin >= begin && extent->end <= end;
         if (!is_whole && was_given(from, to))
             continue;
-        if (extent->value < 0)
+        if (extent->contents.in_pages)
             memcpy((char *)host + (from - begin), (const void *)from, to - from);
         else
-            memset((char *)host + (from - begin), extent->value, to - from);
-        known += extent->value == ASSUMED ? 0 : to - from;
+            read_pattern((char *)host + (from - begin), extent->contents.pattern, from, to);
+        known += extent->contents.is_assumed ? 0 : to - from;
     }
     return known;
 }
@@ -258,6 +288,18 @@ size_t simdev_bytes_peek(void *host, const void *device, size_t bytes)
     const size_t known = read_locked(host, device, bytes);
     pthread_mutex_unlock(&lock);
     return bytes - known;
+}
+
+bool simdev_bytes_repeat(const void *device, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)device, end = begin + bytes;
+    pthread_mutex_lock(&lock);
+    const size_t at = first_behind(begin);
+    const bool repeat =
+        at == count || extents[at].begin >= end ||
+        (!extents[at].contents.in_pages && extents[at].begin <= begin && extents[at].end >= end);
+    pthread_mutex_unlock(&lock);
+    return repeat;
 }
 
 size_t simdev_bytes_read(void *host, const void *device, size_t bytes)
@@ -272,6 +314,18 @@ size_t simdev_bytes_read(void *host, const void *device, size_t bytes)
     unwritten.bytes += bytes - known;
     pthread_mutex_unlock(&lock);
     return bytes - known;
+}
+
+static void move_extent(uintptr_t to, uintptr_t from, size_t bytes, struct contents contents)
+{
+    unsigned char value[sizeof contents.pattern];
+    if (contents.in_pages) {
+        write_locked((void *)to, (const void *)from, bytes, contents);
+        return;
+    }
+    read_pattern((char *)value, contents.pattern, from, from + sizeof value);
+    contents.pattern = pattern_from(value, sizeof value, to);
+    set_locked(to, bytes, contents);
 }
 
 /* Bytes that were never written at the source are then unknown at the destination. */
@@ -290,10 +344,8 @@ void simdev_bytes_move(void *to, const void *from, size_t bytes)
         const uintptr_t target = (uintptr_t)((intptr_t)at + shift);
         if (!inside)
             drop(target, target + (next - at));
-        else if (extents[i].value < 0)
-            write_locked((void *)target, (const void *)at, next - at, extents[i].value);
         else
-            set_locked(target, next - at, extents[i].value);
+            move_extent(target, at, next - at, extents[i].contents);
         at = next;
     }
     pthread_mutex_unlock(&lock);

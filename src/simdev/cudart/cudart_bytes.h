@@ -5,17 +5,24 @@
 #ifndef CUDART_BYTES_H
 #define CUDART_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 void simdev_bytes_write(void *device, const void *host, size_t bytes);
 /* The same, but the bytes count as never written: they follow from bytes that do. */
 void simdev_bytes_assume(void *device, const void *host, size_t bytes);
-void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t bytes);
+/* A value of 1, 2, 4 or 8 bytes, repeated. */
+void simdev_bytes_set(void *device, const void *value, unsigned element, size_t bytes);
+/* The same, but the bytes count as never written. */
+void simdev_bytes_assume_set(void *device, const void *value, unsigned element, size_t bytes);
 /* Returns how many of the bytes were never written. */
 size_t simdev_bytes_read(void *host, const void *device, size_t bytes);
 /* The same, but does not count as a read by the program. */
 size_t simdev_bytes_peek(void *host, const void *device, size_t bytes);
+/* True if all of the bytes count as never written, or come from one call of simdev_bytes_set or
+ * simdev_bytes_assume_set. */
+bool simdev_bytes_repeat(const void *device, size_t bytes);
 void simdev_bytes_move(void *to, const void *from, size_t bytes);
 /* These addresses were passed to a kernel, which may write there. Earlier contents remain readable
  * only if the host reads exactly one whole write, or a range that contains none of the addresses.

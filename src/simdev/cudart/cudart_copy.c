@@ -71,7 +71,7 @@ static void move_row(const struct box *box, unsigned char *to, const unsigned ch
                      bool to_apart, bool from_apart)
 {
     if (!from && to_apart)
-        simdev_bytes_set(to, box->value, box->element ? box->element : 1, box->width);
+        simdev_bytes_set(to, &box->value, box->element ? box->element : 1, box->width);
     else if (!from)
         fill_row(box, to);
     else if (to_apart && from_apart)

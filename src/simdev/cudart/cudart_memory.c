@@ -349,7 +349,7 @@ cudaError_t simdev_mem_allocate_image(int device, size_t bytes, const void *init
     if (simdev_account_on() && initial)
         simdev_bytes_write(*out, initial, bytes);
     else if (simdev_account_on())
-        simdev_bytes_set(*out, 0, 1, bytes);
+        simdev_bytes_set(*out, "", 1, bytes);
     else if (initial)
         memcpy(*out, initial, bytes);
     else

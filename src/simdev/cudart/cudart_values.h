@@ -36,6 +36,13 @@ int simdev_values_read(const struct simdev_values *values, void *host);
 void simdev_values_write(const struct simdev_values *values, void *host);
 /* The same, but they stay unknown: they were computed from unknown elements. */
 void simdev_values_assume(const struct simdev_values *values, void *host);
+/* One of both for an element of 1, 2, 4 or 8 bytes, which all elements equal. A tensor with very
+ * many gaps is forgotten instead. */
+void simdev_values_write_all(const struct simdev_values *values, void *element, int known);
+/* The first element, of at most 8 bytes, as an integer; 0 if it is unknown. */
+uint64_t simdev_values_first(const void *device, size_t element);
+/* Nonzero if the memory is unknown, or repeats a value. */
+int simdev_values_are_one(const void *device, size_t bytes);
 /* A kernel that was not executed has written this memory. */
 void simdev_values_forget(const void *device, size_t bytes);
 /* The same for a tensor with gaps. The gaps keep their values unless there are very many. */
