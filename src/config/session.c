@@ -1,4 +1,4 @@
-/* Reads CONVSHIM_RUN, LD_PRELOAD and XDG_RUNTIME_DIR. */
+/* Reads CONVSHIM_RUN, CONVSHIM_SEGMENTS, LD_PRELOAD and XDG_RUNTIME_DIR. */
 #include "config/session.h"
 
 #include "config/variables.h"
@@ -15,6 +15,12 @@ int64_t cs_session_run(void)
     const char *value = cs_variable("CONVSHIM_RUN");
     size_t digits = value ? strspn(value, "0123456789") : 0;
     return digits > 0 && digits < 12 && !value[digits] ? strtoll(value, NULL, 10) : 0;
+}
+
+bool cs_session_segments(void)
+{
+    const char *set = cs_variable("PYTORCH_CUDA_ALLOC_CONF");
+    return cs_variable("CONVSHIM_SEGMENTS") && set && strstr(set, "expandable_segments:True");
 }
 
 /* A shell implements getenv itself and includes the variables that its script has exported.

@@ -14,6 +14,10 @@ enum {
  * this process was started another way. */
 int64_t cs_session_run(void);
 
+/* True if `convshim run` set expandable segments for PyTorch (CONVSHIM_SEGMENTS), and they are
+ * still set. */
+bool cs_session_segments(void);
+
 /* True if LD_PRELOAD names the library now, so that child processes load it. */
 bool cs_session_preloads(void);
 

@@ -17,8 +17,8 @@ enum {
 
 /* Variables that belong to no option: the library's, and those that tests and scripts use. A name
  * that ends with _ stands for all names that begin with it. */
-static const char *const others[] = {"CONFIG", "CONFIGFILE",    "BUILD", "SAN_RT", "STRICT",
-                                     "TEST_",  "UPDATE_GOLDEN", "RUN",   NULL};
+static const char *const others[] = {"CONFIG", "CONFIGFILE",    "BUILD", "SAN_RT",   "STRICT",
+                                     "TEST_",  "UPDATE_GOLDEN", "RUN",   "SEGMENTS", NULL};
 
 enum {
     SUGGESTED = 2 /* the first names in `others` are those that users set */

@@ -2,26 +2,41 @@
 #include "flow/peak.h"
 
 #include "base/pages.h"
+#include <string.h>
 
 void cs_peak_init(struct cs_peak *peak)
 {
     cs_lock_init(&peak->lock, CS_RANK_PEAK);
 }
 
-/* The lock is held. NULL if the table is full or memory is short. */
+/* The context's entry, else an unused one, else the one that was unused for longest. Servers that
+ * reset their devices make contexts without end. */
+static struct cs_peak_device **entry_of(struct cs_peak *peak, uint64_t context)
+{
+    struct cs_peak_device **oldest = &peak->device[0];
+    for (int i = 0; i < CS_PEAK_DEVICES; i++) {
+        struct cs_peak_device **entry = &peak->device[i];
+        if (!*entry || (*entry)->context == context)
+            return entry;
+        if ((*entry)->used < (*oldest)->used)
+            oldest = entry;
+    }
+    return oldest;
+}
+
+/* The lock is held. NULL if memory is short. */
 static struct cs_pass *pass_of(struct cs_peak *peak, uint64_t context)
 {
-    for (int i = 0; i < CS_PEAK_DEVICES; i++) {
-        if (!peak->device[i]) {
-            peak->device[i] = cs_pages(sizeof *peak->device[i]);
-            if (!peak->device[i])
-                return NULL;
-            peak->device[i]->context = context;
-        }
-        if (peak->device[i]->context == context)
-            return &peak->device[i]->pass;
-    }
-    return NULL;
+    struct cs_peak_device **entry = entry_of(peak, context), *device = *entry;
+    if (!device)
+        device = *entry = cs_pages(sizeof *device);
+    if (!device)
+        return NULL;
+    if (device->context != context)
+        memset(device, 0, sizeof *device);
+    device->context = context;
+    device->used = ++peak->turns;
+    return &device->pass;
 }
 
 struct cs_peak_level cs_peak_level(struct cs_peak *peak, uint64_t context,

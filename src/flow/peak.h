@@ -9,13 +9,15 @@
 #include "decide/pass.h"
 
 enum {
-    CS_PEAK_DEVICES = 16 /* calls in further contexts are not recorded */
+    CS_PEAK_DEVICES = 16 /* a further context replaces the one that was unused for longest */
 };
 
 struct cs_peak {
     struct cs_lock lock;
+    uint64_t turns;
     struct cs_peak_device {
         uint64_t context; /* of the device */
+        uint64_t used;    /* the last turn of cs_peak that used it */
         struct cs_pass pass;
     } * device[CS_PEAK_DEVICES]; /* NULL: unused */
 };

@@ -25,12 +25,12 @@ static int64_t now(void)
     return cs_clock(CLOCK_MONOTONIC_COARSE) / CS_SECOND;
 }
 
-static void leave_to_default(void)
+static void leave_to_default(int signal)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    raise(SIGTERM); /* when this handler returns */
+    sigaction(signal, &action, NULL);
+    raise(signal); /* when this handler returns */
 }
 
 static int write_early(void *unused)
@@ -74,11 +74,6 @@ static void write_now(int (*write)(void *))
     errno = error;
 }
 
-void cs_renewal_killed(void)
-{
-    write_now(write_last);
-}
-
 void cs_renewal_exit(void)
 {
     write_now(write_at_exit);
@@ -87,12 +82,35 @@ void cs_renewal_exit(void)
 static void terminated(int signal)
 {
     struct sigaction current;
-    (void)signal;
     /* The program's own handler may have called this one. */
-    bool last = sigaction(SIGTERM, NULL, &current) == 0 && current.sa_handler == terminated;
+    bool last = sigaction(signal, NULL, &current) == 0 && current.sa_handler == terminated;
     write_now(last ? write_last : write_early);
     if (last)
-        leave_to_default();
+        leave_to_default(signal);
+}
+
+static bool has_default_action(int signal)
+{
+    struct sigaction action;
+    return sigaction(signal, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) &&
+           action.sa_handler == SIG_DFL;
+}
+
+static void catch_signal(int signal)
+{
+    struct sigaction action = {.sa_handler = terminated, .sa_flags = SA_RESTART | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, NULL);
+}
+
+void cs_renewal_killed(int signal, bool blocked)
+{
+    if (!has_default_action(signal))
+        return;
+    if (blocked && cs_renewal_due() && getpid() == process)
+        catch_signal(signal);
+    else
+        write_now(write_last);
 }
 
 /* A program that was not started by `convshim run` keeps its action for signals, unless the options
@@ -105,17 +123,12 @@ static bool catches(const struct cs_config *config)
 
 void cs_renewal_begin(struct cs *cs)
 {
-    struct sigaction action;
     instance = cs;
     due = now() + EVERY;
     cs->host->version(vendor, sizeof vendor);
     process = getpid();
-    if (!catches(&cs->config) || sigaction(SIGTERM, NULL, &action) != 0 ||
-        (action.sa_flags & SA_SIGINFO) || action.sa_handler != SIG_DFL)
-        return;
-    action = (struct sigaction){.sa_handler = terminated, .sa_flags = SA_RESTART | SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
+    if (catches(&cs->config) && has_default_action(SIGTERM))
+        catch_signal(SIGTERM);
 }
 
 void cs_renewal_fork(void)

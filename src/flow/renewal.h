@@ -21,10 +21,13 @@ void cs_renewal_pass(struct cs *cs);
  * because in a sandbox the first system call may end the process. */
 bool cs_renewal_due(void);
 
-/* Called when the process is about to end by a signal, or by _exit: writes what was not written
- * yet. May be called at any time, in a signal handler, in the child of a vfork, without an
- * instance. At _exit it opens only files that the options name. */
-void cs_renewal_killed(void);
+/* Called before the process sends itself a signal that ends it, unless it has another action. If
+ * the calling thread blocks the signal, whichever thread receives it will write the summary. */
+void cs_renewal_killed(int signal, bool blocked);
+
+/* Called when the process is about to end by _exit: writes what was not written yet. May be called
+ * at any time, in a signal handler, in the child of a vfork, without an instance. At _exit it opens
+ * only files that the options name. */
 void cs_renewal_exit(void);
 
 #endif

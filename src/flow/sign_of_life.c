@@ -126,16 +126,38 @@ bool cs_sign_due(void)
     return run > 0 && run == getpid();
 }
 
-void cs_sign_last(const struct cs_host *host)
+/* The level of messages, also in a process without an instance. */
+static enum cs_level level(void)
 {
     static struct cs_config config;
-    if (!cs_sign_due() || atomic_exchange(&said, true))
-        return;
     const struct cs *cs = cs_instance_made();
     if (!cs) {
         cs_config_load(&config, program_invocation_short_name, cs_policy_names, NULL, NULL);
         cs_log_open((enum cs_level)config.log, config.log_file.text);
     }
-    if ((cs ? cs->config.log : config.log) != CS_LOG_OFF)
-        log_outcome(host, cs);
+    return (enum cs_level)(cs ? cs->config.log : config.log);
+}
+
+void cs_sign_last(const struct cs_host *host)
+{
+    if (cs_sign_due() && !atomic_exchange(&said, true) && level() != CS_LOG_OFF)
+        log_outcome(host, cs_instance_made());
+}
+
+void cs_sign_failed(const struct cs_host *host, int status)
+{
+    char line[LINE], folder[CS_SESSION_PATH], file[FILE_NAME];
+    if (status == 0 || !cs_session_segments() || level() == CS_LOG_OFF)
+        return;
+    cs_session_folder(folder);
+    host->file(file, sizeof file);
+    if (!*file && !cs_live_noted(folder, getpid()))
+        return;
+    snprintf(line, sizeof line,
+             "The program ended with status %d. convshim run had set expandable segments for "
+             "PyTorch, with which CUDA IPC can fail (pidfd_getfd: Operation not permitted) and "
+             "some servers refuse to start. To leave them off: convshim run "
+             "--no-expandable-segments",
+             status);
+    cs_log_text(line);
 }

@@ -18,6 +18,10 @@ void cs_sign_end(struct cs *cs);
  * logs the outcome in one line, unless the summary was printed. */
 void cs_sign_last(const struct cs_host *host);
 
+/* After that, in the same process: if the status is not 0, and `convshim run` set expandable
+ * segments, logs the errors that they can cause. */
+void cs_sign_failed(const struct cs_host *host, int status);
+
 /* True if that line is still due in this process. Reads the environment and, under `convshim run`,
  * the process id. */
 bool cs_sign_due(void);

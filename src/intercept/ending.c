@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,16 +28,24 @@ static bool speaks(void)
     return cs_sign_due() && cs_host_first_copy();
 }
 
-__attribute__((destructor)) static void last(void)
-{
-    if (speaks())
-        cs_sign_last(&cs_host);
-}
-
-static int say_last(void *unused)
+static void after_exit(int status, void *unused)
 {
     (void)unused;
+    cs_sign_failed(&cs_host, status);
+}
+
+__attribute__((destructor)) static void last(void)
+{
+    if (!speaks())
+        return;
+    (void)on_exit(after_exit, NULL); /* libc calls it next */
     cs_sign_last(&cs_host);
+}
+
+static int say_last(void *status)
+{
+    cs_sign_last(&cs_host);
+    cs_sign_failed(&cs_host, *(int *)status);
     return 0;
 }
 
@@ -49,7 +58,7 @@ _Noreturn void end_at_once(int status)
     void (*real)(int) = (void (*)(int))cs_find_dlsym_behind("_exit");
     cs_renewal_exit();
     if (cs_locks_held == 0 && speaks())
-        (void)cs_stack_run_last(say_last, NULL);
+        (void)cs_stack_run_last(say_last, &status);
     if (real)
         real(status);
     for (;;)
@@ -61,22 +70,14 @@ _Noreturn void end_at_once_c99(int status)
     end_at_once(status);
 }
 
-/* True if the signal is about to end this process. */
-static bool ends_by(int number)
-{
-    struct sigaction action;
-    sigset_t blocked;
-    return (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
-           pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 && !sigismember(&blocked, number) &&
-           sigaction(number, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) &&
-           action.sa_handler == SIG_DFL;
-}
-
+/* A signal that this thread blocks may end the process in another thread, or later. */
 static void before_signal(int number)
 {
     int error = errno;
-    if (ends_by(number))
-        cs_renewal_killed();
+    sigset_t blocked;
+    if ((number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
+        pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0)
+        cs_renewal_killed(number, sigismember(&blocked, number) == 1);
     errno = error;
 }
 

@@ -154,6 +154,13 @@ static bool is_wsl(void)
     return uname(&system) == 0 && strcasestr(system.release, "microsoft");
 }
 
+/* If the program fails, the library names the setting (CONVSHIM_SEGMENTS). It does so in the
+ * process of CONVSHIM_RUN, which a dry run does not set. */
+static bool mark_segments(const struct request *request)
+{
+    return request->dry || change(request, "CONVSHIM_SEGMENTS", "1");
+}
+
 /* Every PyTorch reads the older variable. Where the newer one is set, the versions that have it do
  * not look at the older one. */
 static bool set_segments(const struct request *request)
@@ -161,13 +168,10 @@ static bool set_segments(const struct request *request)
     bool set = cs_cli_variable(older) || cs_cli_variable(newer);
     if (request->segments == EXPANDABLE)
         return add_setting(request, older) &&
-               (!cs_cli_variable(newer) || add_setting(request, newer));
+               (!cs_cli_variable(newer) || add_setting(request, newer)) && mark_segments(request);
     if (request->segments == UNCHANGED || set || is_wsl() || cs_config_disabled())
         return true;
-    if (!request->dry)
-        cs_cli_complain("%s=%s is set for PyTorch. --no-expandable-segments leaves it unset.",
-                        older, setting);
-    return change(request, older, setting);
+    return change(request, older, setting) && mark_segments(request);
 }
 
 /* Passes this process's id on in CONVSHIM_RUN. The program runs in this process and reports the

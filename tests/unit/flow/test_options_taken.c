@@ -1,8 +1,10 @@
-/* An instance's effective options, its messages about them, and the key of its stored records. Each
- * case is a child. */
+/* An instance's effective options, those that the program sets itself, its messages about them, and
+ * the key of its stored records. Each case is a child. */
 #include "child_fixture.h"
 
+#include "flow/configure.h"
 #include "flow/exit_report.h"
+#include "flow/scoped_limit.h"
 #include <errno.h>
 
 static const char *begin_options;
@@ -121,6 +123,93 @@ static void rules_are_named_in_a_summary(void)
     }
 }
 
+/* --- options of the program's own --- */
+
+static int configure(void)
+{
+    static char many[1 << 20];
+    char error[128] = "x", two[2];
+    RETURN_IF(cs_configure_check("workspace=1GiB", error, sizeof error) != 0 || error[0]);
+    RETURN_IF(cs_configure_check("workspace=banana;lanes=pear", error, sizeof error) != -1);
+    RETURN_IF(!strstr(error, "workspace") || strstr(error, "lanes"));
+    RETURN_IF(cs_configure_check("workspace=banana", two, sizeof two) != -1 || two[1]);
+    two[0] = two[1] = 'x';
+    RETURN_IF(cs_configure_check("workspace=banana", two, 1) != -1 || two[0] || two[1] != 'x');
+    RETURN_IF(cs_configure_check("workspace=banana", NULL, 0) != -1);
+    RETURN_IF(cs_configure_check("", NULL, 0) != 0);
+    RETURN_IF(cs_configure("workspace=banana", error, sizeof error) != -1);
+    memset(many, ';', sizeof many - 1);
+    memcpy(many, "lanes=2", strlen("lanes=2"));
+    RETURN_IF(cs_configure(many, error, sizeof error) != -1);
+    RETURN_IF(strcmp(error, "the options are too long in total") != 0);
+    RETURN_IF(cs_configure("workspace=5MiB;summary=off", error, sizeof error) != 0 || error[0]);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || cs->limits.workspace != 5 << 20);
+    RETURN_IF(cs_configure("workspace=6MiB", error, sizeof error) != -2);
+    RETURN_IF(strcmp(error, "too late: cuDNN was already called, so the options cannot change") !=
+              0);
+    RETURN_IF(cs->limits.workspace != 5 << 20);
+    return GOOD;
+}
+
+/* Together with the environment's options, before and after the first use. */
+static int configure_beside(void)
+{
+    char error[128];
+    setenv("CONVSHIM_CONFIG", "summary=off;lanes=3;tiles=7", 1);
+    RETURN_IF(cs_configure("workspace=5MiB;lanes=2", error, sizeof error) != 0);
+    RETURN_IF(cs_configure("price=7", error, sizeof error) != 0);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || strcmp(cs->config.source,
+                            "/dev/null and CONVSHIM_CONFIG and convshim_configure") != 0);
+    RETURN_IF(cs->limits.workspace != 5 << 20 || cs->limits.lanes != 2);
+    RETURN_IF(cs->limits.tiles != 7 || cs->limits.price != 7000);
+    return GOOD;
+}
+
+static int configure_alone(void)
+{
+    char error[128];
+    unsetenv("CONVSHIM_CONFIG");
+    RETURN_IF(cs_configure("summary=off", error, sizeof error) != 0);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || strcmp(cs->config.source, "/dev/null and convshim_configure") != 0);
+    return GOOD;
+}
+
+static int configure_when_off(void)
+{
+    char error[128];
+    setenv("CONVSHIM", "0", 1);
+    RETURN_IF(cs_instance(&host));
+    return cs_configure("workspace=6MiB", error, sizeof error) == -2 ? GOOD : 1;
+}
+
+static void a_program_may_set_options_before_the_first_call(void)
+{
+    check_child(configure);
+    check_child(configure_beside);
+    check_child(configure_alone);
+    check_child(configure_when_off);
+}
+
+static void scoped_limit_has_the_bounds_of_the_option(void)
+{
+    CHECK_INT(cs_scoped_limit(), 0);
+    CHECK_INT(cs_scoped_limit_set(0), 0);
+    CHECK_INT(cs_scoped_limit_set(-5), -1);
+    CHECK(!cs_scoped_limit_used());
+    CHECK_INT(cs_scoped_limit_set(1 << 20), 0);
+    CHECK(cs_scoped_limit_used());
+    CHECK_INT(cs_scoped_limit(), 1 << 20);
+    CHECK_INT(cs_scoped_limit_set(-5), -1);
+    CHECK_INT(cs_scoped_limit(), 1 << 20);
+    CHECK_INT(cs_scoped_limit_set(2 << 20), 1 << 20);
+    CHECK_INT(cs_scoped_limit_set(0), 2 << 20);
+    CHECK_INT(cs_scoped_limit(), 0);
+    CHECK(cs_scoped_limit_used());
+}
+
 int main(void)
 {
     if (!enter_folder())
@@ -129,5 +218,7 @@ int main(void)
     TEST(each_part_has_its_options);
     TEST(faulty_options_are_reported);
     TEST(rules_are_named_in_a_summary);
+    TEST(a_program_may_set_options_before_the_first_call);
+    TEST(scoped_limit_has_the_bounds_of_the_option);
     return REPORT() || !leave_folder();
 }

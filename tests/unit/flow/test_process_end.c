@@ -1,15 +1,13 @@
 /* Messages of a process at its start and at each kind of end, the summary of a process that may be
- * killed, and options that the program sets itself. Each case is a child. */
+ * killed. Each case is a child. */
 #include "flow/sign_of_life.h"
 
 #include "account_fixture.h"
 #include "child_fixture.h"
 #include "config/session.h"
-#include "flow/configure.h"
 #include "flow/exit_report.h"
 #include "flow/renewal.h"
 #include "flow/request.h"
-#include "flow/scoped_limit.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -391,7 +389,7 @@ static int end_without_exit(void)
     struct cs_live_page page;
     int status = -1;
     cs_renewal_exit(); /* there is nothing yet */
-    cs_renewal_killed();
+    cs_renewal_killed(SIGINT, false);
     struct cs *cs = with_summary("summary=json:summary.json");
     RETURN_IF(!cs);
     count(cs, 1, 0);
@@ -401,7 +399,7 @@ static int end_without_exit(void)
         (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* the library's handlers do not run */
     if (child == 0) {
         cs_renewal_exit();
-        cs_renewal_killed();
+        cs_renewal_killed(SIGINT, false);
         syscall(SYS_exit_group, 0);
     }
     RETURN_IF(waitpid(child, &status, 0) != child || status != 0);
@@ -418,7 +416,7 @@ static int end_without_exit(void)
     cs_renewal_exit(); /* nothing has come since */
     RETURN_IF(summary_bytes() >= 0);
     count(cs, 1, 0);
-    cs_renewal_killed();
+    cs_renewal_killed(SIGINT, false);
     RETURN_IF(summary_bytes() <= 0 || cs_live_read(place, getpid(), &page));
     return GOOD;
 }
@@ -426,6 +424,83 @@ static int end_without_exit(void)
 static void end_without_exit_leaves_its_summary(void)
 {
     check_child(end_without_exit);
+}
+
+/* The signal is blocked here, and ends the process in a thread that does not block it. */
+static int end_by_another_thread(void)
+{
+    sigset_t number;
+    struct cs *cs = with_summary("summary=text,json:summary.json");
+    RETURN_IF(!cs);
+    count(cs, 1, 0);
+    sigemptyset(&number);
+    sigaddset(&number, SIGHUP);
+    sigprocmask(SIG_BLOCK, &number, NULL);
+    cs_renewal_killed(SIGHUP, true);
+    RETURN_IF(summary_bytes() >= 0); /* it may still be ignored, or taken by sigwait */
+    kill(getpid(), SIGHUP);
+    sigprocmask(SIG_UNBLOCK, &number, NULL); /* for the process, as good as another thread */
+    return 99;
+}
+
+static int end_of_own_action(void)
+{
+    struct cs *cs = with_summary("summary=json:summary.json");
+    RETURN_IF(!cs);
+    count(cs, 1, 0);
+    signal(SIGHUP, SIG_IGN);
+    cs_renewal_killed(SIGHUP, false);
+    cs_renewal_killed(SIGHUP, true);
+    RETURN_IF(summary_bytes() >= 0 || signal(SIGHUP, SIG_DFL) != SIG_IGN);
+    return GOOD;
+}
+
+static void blocked_signal_that_ends_the_process_leaves_its_summary(void)
+{
+    int status = status_of(end_by_another_thread);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP);
+    CHECK(summary_bytes() > 0);
+    CHECK(strstr(output, " call tiled") != NULL);
+    unlink("summary.json");
+    check_child(end_of_own_action);
+}
+
+static struct {
+    const char *segments, *setting, *file, *options;
+    int status;
+} failed_case;
+
+static int fail_run(void)
+{
+    be_the_run();
+    setenv("CONVSHIM_SEGMENTS", failed_case.segments, 1);
+    setenv("PYTORCH_CUDA_ALLOC_CONF", failed_case.setting, 1);
+    setenv("CONVSHIM_CONFIG", failed_case.options, 1);
+    file_now = failed_case.file;
+    cs_sign_failed(&host, failed_case.status);
+    return GOOD;
+}
+
+static void failed_program_with_segments_of_convshim_run_is_told_of_them(void)
+{
+    static const char yes[] = "expandable_segments:True";
+    static const struct {
+        const char *segments, *setting, *file, *options;
+        int status;
+        bool told;
+    } rows[] = {{"1", yes, "libcudnn.so.9", "", 1, true},
+                {"1", "a:1,expandable_segments:True", "libcudnn.so.9", "", 137, true},
+                {"1", yes, "libcudnn.so.9", "", 0, false},
+                {"1", yes, "", "", 1, false}, /* the program uses no GPU */
+                {"", yes, "libcudnn.so.9", "", 1, false},
+                {"1", "expandable_segments:False", "libcudnn.so.9", "", 1, false},
+                {"1", yes, "libcudnn.so.9", "log=off", 1, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        memcpy(&failed_case, &rows[i], sizeof failed_case);
+        check_child(fail_run);
+        CHECK_INT(strstr(output, "convshim run --no-expandable-segments") != NULL, rows[i].told);
+        CHECK(rows[i].told || !*output);
+    }
 }
 
 /* --- reports --- */
@@ -437,6 +512,21 @@ static bool write_rules(void)
                               "[rule second]\nkernel = 5x5\nworkspace = 2MiB\n",
                               file) >= 0;
     return file && fclose(file) == 0 && good;
+}
+
+/* True if the file has this summary, except for its time. */
+static bool file_has(const char *whole)
+{
+    static char text[OUTPUT];
+    static const char time[] = "\"end_ms\":";
+    FILE *file = fopen("summary.json", "r");
+    text[file ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
+    if (file)
+        fclose(file);
+    const char *a = strstr(text, time), *b = strstr(whole, time);
+    if (!a || !b || a - text != b - whole || memcmp(text, whole, (size_t)(a - text)) != 0)
+        return false;
+    return strcmp(strchr(a, ','), strchr(b, ',')) == 0;
 }
 
 static int report(void)
@@ -467,18 +557,19 @@ static int report(void)
         RETURN_IF(size > 0 && strlen(part + 1) != size - 1);
         RETURN_IF(size > 0 && memcmp(part + 1, whole, size - 1) != 0);
     }
-    cs_exit_report_early(cs, "cuDNN");
-    RETURN_IF(summary_bytes() <= 0 || cs->reported != 0);
+    cs_exit_report_early(cs, vendor_now);
+    RETURN_IF(!file_has(whole) || cs->reported != 0);
     unlink("summary.json");
-    cs_exit_report_last(cs, "cuDNN");
-    RETURN_IF(summary_bytes() <= 0 || cs->reported != 1);
+    cs_exit_report_last(cs, vendor_now);
+    RETURN_IF(!file_has(whole) || cs->reported != 1);
     unlink("summary.json");
     cs_exit_report_write(cs); /* nothing since */
     cs_exit_report_last(cs, "cuDNN");
     RETURN_IF(summary_bytes() >= 0);
     count(cs, 1, 0);
+    (void)cs_exit_report_text(cs, whole, sizeof whole);
     cs_exit_report_write(cs);
-    RETURN_IF(summary_bytes() <= 0 || cs->reported != 2);
+    RETURN_IF(!file_has(whole) || cs->reported != 2);
     unlink("summary.json");
     count(cs, 1, 0);
     cs->config.summary.form = CS_SUMMARY_OFF;
@@ -533,93 +624,6 @@ static void path_of_the_summary_is_logged(void)
     CHECK(output[0] != '\0' && !strstr(output, "summary written to "));
 }
 
-/* --- options of the program's own --- */
-
-static int configure(void)
-{
-    static char many[1 << 20];
-    char error[128] = "x", two[2];
-    RETURN_IF(cs_configure_check("workspace=1GiB", error, sizeof error) != 0 || error[0]);
-    RETURN_IF(cs_configure_check("workspace=banana;lanes=pear", error, sizeof error) != -1);
-    RETURN_IF(!strstr(error, "workspace") || strstr(error, "lanes"));
-    RETURN_IF(cs_configure_check("workspace=banana", two, sizeof two) != -1 || two[1]);
-    two[0] = two[1] = 'x';
-    RETURN_IF(cs_configure_check("workspace=banana", two, 1) != -1 || two[0] || two[1] != 'x');
-    RETURN_IF(cs_configure_check("workspace=banana", NULL, 0) != -1);
-    RETURN_IF(cs_configure_check("", NULL, 0) != 0);
-    RETURN_IF(cs_configure("workspace=banana", error, sizeof error) != -1);
-    memset(many, ';', sizeof many - 1);
-    memcpy(many, "lanes=2", strlen("lanes=2"));
-    RETURN_IF(cs_configure(many, error, sizeof error) != -1);
-    RETURN_IF(strcmp(error, "the options are too long in total") != 0);
-    RETURN_IF(cs_configure("workspace=5MiB;summary=off", error, sizeof error) != 0 || error[0]);
-    struct cs *cs = cs_instance(&host);
-    RETURN_IF(!cs || cs->limits.workspace != 5 << 20);
-    RETURN_IF(cs_configure("workspace=6MiB", error, sizeof error) != -2);
-    RETURN_IF(strcmp(error, "too late: cuDNN was already called, so the options cannot change") !=
-              0);
-    RETURN_IF(cs->limits.workspace != 5 << 20);
-    return GOOD;
-}
-
-/* Together with the environment's options, before and after the first use. */
-static int configure_beside(void)
-{
-    char error[128];
-    setenv("CONVSHIM_CONFIG", "summary=off;lanes=3;tiles=7", 1);
-    RETURN_IF(cs_configure("workspace=5MiB;lanes=2", error, sizeof error) != 0);
-    RETURN_IF(cs_configure("price=7", error, sizeof error) != 0);
-    struct cs *cs = cs_instance(&host);
-    RETURN_IF(!cs || strcmp(cs->config.source,
-                            "/dev/null and CONVSHIM_CONFIG and convshim_configure") != 0);
-    RETURN_IF(cs->limits.workspace != 5 << 20 || cs->limits.lanes != 2);
-    RETURN_IF(cs->limits.tiles != 7 || cs->limits.price != 7000);
-    return GOOD;
-}
-
-static int configure_alone(void)
-{
-    char error[128];
-    unsetenv("CONVSHIM_CONFIG");
-    RETURN_IF(cs_configure("summary=off", error, sizeof error) != 0);
-    struct cs *cs = cs_instance(&host);
-    RETURN_IF(!cs || strcmp(cs->config.source, "/dev/null and convshim_configure") != 0);
-    return GOOD;
-}
-
-static int configure_when_off(void)
-{
-    char error[128];
-    setenv("CONVSHIM", "0", 1);
-    RETURN_IF(cs_instance(&host));
-    return cs_configure("workspace=6MiB", error, sizeof error) == -2 ? GOOD : 1;
-}
-
-static void a_program_may_set_options_before_the_first_call(void)
-{
-    check_child(configure);
-    check_child(configure_beside);
-    check_child(configure_alone);
-    check_child(configure_when_off);
-}
-
-static void scoped_limit_has_the_bounds_of_the_option(void)
-{
-    CHECK_INT(cs_scoped_limit(), 0);
-    CHECK_INT(cs_scoped_limit_set(0), 0);
-    CHECK_INT(cs_scoped_limit_set(-5), -1);
-    CHECK(!cs_scoped_limit_used());
-    CHECK_INT(cs_scoped_limit_set(1 << 20), 0);
-    CHECK(cs_scoped_limit_used());
-    CHECK_INT(cs_scoped_limit(), 1 << 20);
-    CHECK_INT(cs_scoped_limit_set(-5), -1);
-    CHECK_INT(cs_scoped_limit(), 1 << 20);
-    CHECK_INT(cs_scoped_limit_set(2 << 20), 1 << 20);
-    CHECK_INT(cs_scoped_limit_set(0), 2 << 20);
-    CHECK_INT(cs_scoped_limit(), 0);
-    CHECK(cs_scoped_limit_used());
-}
-
 int main(void)
 {
     if (!enter_folder())
@@ -631,9 +635,9 @@ int main(void)
     TEST(signal_is_caught_if_a_summary_is_requested);
     TEST(terminated_process_leaves_its_summary);
     TEST(end_without_exit_leaves_its_summary);
+    TEST(blocked_signal_that_ends_the_process_leaves_its_summary);
+    TEST(failed_program_with_segments_of_convshim_run_is_told_of_them);
     TEST(reports_are_written_if_a_call_came);
     TEST(path_of_the_summary_is_logged);
-    TEST(a_program_may_set_options_before_the_first_call);
-    TEST(scoped_limit_has_the_bounds_of_the_option);
     return REPORT() || !leave_folder();
 }
