@@ -219,90 +219,20 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "the command: the program of a shell's -c or of a start script is examined" {
+@test "a shell that starts other programs: the python3 in PATH is searched, and the advice names better commands" {
     site
     torch 2.10.0 9.15.1
     hide libcuda.so.1
-    touch app.py
-    doctor 0 -- bash -c 'cd /tmp && exec python3 app.py --port 80'
-    expect_finding ok program '-c: starts .*/bin/python3 in line 1'
+    echo 'exec python3 app.py' >start.sh
+    doctor 0 -- nice bash start.sh --listen
+    expect_finding note python 'Python: .*\. It is the first in PATH, and a script may start another'
+    expect_line doctor.out '-> If it starts a Python program, check that: convshim doctor -- venv/bin/python main\.py\. .*--pid PID\.'
     expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
-    expect_equal "verdict" "$(tail -n 1 doctor.out)" "PyTorch 2.10.0 with cuDNN 9.15.1 would be intercepted. There is no GPU here. To simulate one: convshim simulate -- COMMAND"
-    mkdir -p tool/venv/bin
-    cp bin/python3 tool/venv/bin/python
-    printf '#!/bin/bash\n# python3 is what we use\nexport A=1\n. ./venv/bin/activate\nexec "$COMMAND" main.py\n' >tool/start.sh
-    chmod +x tool/start.sh
-    doctor 0 ./tool/start.sh
-    expect_finding ok program '\./tool/start\.sh: starts ./tool/\./venv/bin/python in line 4'
-    doctor 0 -- nice bash tool/start.sh --listen
-    expect_finding ok program 'tool/start\.sh: starts tool/\./venv/bin/python in line 4'
-    printf 'export LD_PRELOAD="libtcmalloc.so:$LD_PRELOAD"\npython3 app.py\n' >kept.sh
-    doctor 0 sh kept.sh
-    printf 'python3 -V\nexport LD_PRELOAD="libtcmalloc.so"\npython3 app.py\n' >dropped.sh
-    doctor 1 sh dropped.sh
-    expect_finding warning program 'dropped\.sh: .*LD_PRELOAD in line 2'
-    expect_equal "verdict" "$(tail -n 1 doctor.out)" "PyTorch 2.10.0 with cuDNN 9.15.1 would be intercepted, with limits (see the warnings). There is no GPU here. To simulate one: convshim simulate -- COMMAND"
-    doctor 2 sh missing.sh
-    expect_finding fatal program 'missing\.sh: '
     doctor 2 python3 missing.py
     expect_finding fatal program 'missing\.py: no such file'
     expect_equal "verdict" "$(tail -n 1 doctor.out)" "This will not work: missing.py: no such file."
-}
-
-# As start scripts of web interfaces are: variables with defaults, an environment, tcmalloc where nothing is preloaded.
-web_script()
-{
-    cat <<'END'
-#!/usr/bin/env bash
-SCRIPT_DIR=$( cd -- "$( dirname -- "${BASH_SOURCE[0]}" )" &> /dev/null && pwd )
-if [[ -f "$SCRIPT_DIR"/web-user.sh ]]; then
-    source "$SCRIPT_DIR"/web-user.sh
-fi
-if [[ -z "${python_cmd}" ]]; then
-    python_cmd="python3" # 'python4' is none
-fi
-venv_dir="${venv_dir:-venv}"
-[ -d "${venv_dir}" ] || "${python_cmd}" -m venv "${SCRIPT_DIR}/${venv_dir}"
-source "${SCRIPT_DIR}/${venv_dir}"/bin/activate
-LAUNCH_SCRIPT=launch.py
-if [[ -z "${LD_PRELOAD}" ]]; then
-    export LD_PRELOAD="$TCMALLOC"
-fi
-exec "${python_cmd}" -u "${LAUNCH_SCRIPT}" "$@"
-END
-}
-
-@test "the command: variables of a start script, the environment that it activates, the file that it runs" {
-    site
-    torch 2.10.0 9.15.1
-    hide libcuda.so.1
-    mkdir -p web
-    web_script >web/web.sh
-    echo 'import torch' >web/launch.py
-    doctor 0 bash web/web.sh
-    expect_finding ok program 'web/web\.sh: names .*/bin/python3 in line 7, which is checked here, because the environment that line 11 activates does not exist yet'
-    expect_no_finding warning program
-    expect_finding ok layout 'layout: '
-    mkdir -p web/venv/bin
-    cp bin/python3 web/venv/bin/python
-    chmod +x web/web.sh
-    doctor 0 web/web.sh --listen
-    expect_finding ok program 'web/web\.sh: starts web/\./venv/bin/python in line 11'
-    expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
-    echo 'export OPTIONS="--opt-channelslast"' >web/web-user.sh
-    doctor 0 web/web.sh
-    expect_finding note layout '\./web-user\.sh: uses channels_last'
-    echo '# --opt-channelslast' >web/web-user.sh
-    doctor 0 web/web.sh
-    expect_finding ok layout 'layout: '
-    echo 'model.to(memory_format=torch.channels_last)' >web/launch.py
-    doctor 0 web/web.sh
-    expect_finding note layout 'launch\.py: uses channels_last'
-    doctor 0 -- env A=1 nice bash -c 'cd web && exec venv/bin/python -u launch.py'
-    expect_finding ok program '-c: starts web/venv/bin/python in line 1'
-    expect_finding note layout 'launch\.py: uses channels_last'
-    doctor 0 python3 -m torch.distributed.run --nproc-per-node 2 web/launch.py
-    expect_finding note layout 'web/launch\.py: uses channels_last'
+    doctor 0 python3 -m torch.distributed.run --nproc-per-node 2 --opt-channelslast
+    expect_finding note layout '--opt-channelslast: uses channels_last'
 }
 
 @test "the command: channels_last leaves little to save" {
@@ -319,7 +249,7 @@ END
         "PyTorch 2.10.0 with cuDNN 9.15.1 would be intercepted, but channels_last may leave little to save. There is no GPU here. To simulate one: convshim simulate -- COMMAND"
     doctor 0 python3 first.py --force-channels-last
     expect_finding note layout '--force-channels-last: uses channels_last'
-    doctor 0 -- sh -c true
+    doctor 0 -- env true
     expect_equal "verdict" "$(tail -n 1 doctor.out)" "No cuDNN was found in this command, so convshim has nothing to do."
 }
 
@@ -371,8 +301,8 @@ END
     chmod +x bin/python3
     PATH=$BATS_TEST_TMPDIR/bin:$PATH doctor 1
     expect_finding warning python 'Python: .*bin/python3 cannot list its packages, .*: python3: broken'
-    doctor 0 sh -c true
-    expect_finding note python 'Python: sh '
+    doctor 0 -- env true
+    expect_finding note python 'Python: true '
 }
 
 # bats test_tags=quick
@@ -533,8 +463,8 @@ torch_with()
     gcc -o program main.c lib/libuser.so -Wl,-rpath,"$BATS_TEST_TMPDIR/lib" -Wl,-rpath-link,"$BUILD/simdev"
     LD_LIBRARY_PATH=$BUILD/simdev doctor 0 ./program
     expect_finding ok framework 'program: libuser\.so links cuDNN'
-    doctor 0 sh -c true
-    expect_finding note framework 'sh: none of its libraries uses cuDNN'
+    doctor 0 -- env true
+    expect_finding note framework 'true: none of its libraries uses cuDNN'
 }
 
 @test "RTLD_DEEPBIND: a program that speaks of it; Julia; others" {

@@ -148,20 +148,9 @@ void cs_doctor_free(struct cs_doctor *doctor)
         free(doctor->finding[i].subject);
         free(doctor->finding[i].text);
     }
-    for (size_t i = 0; i < doctor->subjects; i++)
-        free(doctor->subject[i].client);
     free(doctor->finding);
-    free(doctor->subject);
-    free(doctor->script_text);
-    cs_packages_free(&doctor->packages);
+    cs_program_free(&doctor->facts);
     memset(doctor, 0, sizeof *doctor);
-}
-
-void cs_doctor_examine(struct cs_doctor *doctor)
-{
-    cs_doctor_program(doctor);
-    cs_doctor_python(doctor);
-    cs_doctor_framework(doctor);
 }
 
 static int answer(struct cs_doctor *doctor, enum cs_format format)
@@ -175,7 +164,7 @@ static int answer(struct cs_doctor *doctor, enum cs_format format)
         print_text(doctor), cs_doctor_verdict(doctor);
     else if (!doctor->broken)
         doctor->broken = !print_table(doctor, format);
-    if (doctor->broken) {
+    if (doctor->broken || doctor->facts.broken) {
         cs_cli_complain("out of memory: some checks are missing");
         return status[CS_FATAL];
     }

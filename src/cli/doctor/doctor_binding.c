@@ -1,14 +1,14 @@
 /* Checks for code whose calls of cuDNN bypass the library: cuDNN is statically linked, or bound
  * with RTLD_DEEPBIND. */
 #include "base/path.h"
-#include "cli/program/clients.h"
+#include "cli/doctor/doctor.h"
 #include <string.h>
 
 void cs_doctor_inside(struct cs_doctor *doctor)
 {
     size_t found = 0;
-    for (size_t i = 0; i < doctor->subjects; i++) {
-        const struct cs_examined *subject = &doctor->subject[i];
+    for (size_t i = 0; i < doctor->facts.subjects; i++) {
+        const struct cs_examined *subject = &doctor->facts.subject[i];
         char name[128];
         for (size_t j = 0; j < subject->clients; j++) {
             if (subject->client[j].linkage != CS_LINKAGE_INSIDE)
@@ -19,14 +19,14 @@ void cs_doctor_inside(struct cs_doctor *doctor)
                           "%s contains a statically linked cuDNN", subject->client[j].path);
         }
     }
-    if (found == 0 && doctor->subjects > 0)
+    if (found == 0 && doctor->facts.subjects > 0)
         cs_doctor_add(doctor, CS_CHECK_inside, CS_FINE, "linked in", "nothing");
 }
 
-/* How a file will be loaded stands in no file: a program that has the word may mean it. */
+/* Files do not show how a library will be loaded. A program that contains the word may use it. */
 void cs_doctor_deepbind(struct cs_doctor *doctor)
 {
-    const char *program = cs_path_file(doctor->program);
+    const char *program = cs_path_file(doctor->facts.program);
     size_t found = 0;
     if (strncmp(program, "julia", strlen("julia")) == 0) {
         found++;
@@ -34,8 +34,8 @@ void cs_doctor_deepbind(struct cs_doctor *doctor)
                       "Julia loads libraries with RTLD_DEEPBIND, but cuDNN.jl looks up cuDNN with "
                       "dlsym, which convshim intercepts");
     }
-    for (size_t i = 0; i < doctor->subjects; i++) {
-        const struct cs_examined *subject = &doctor->subject[i];
+    for (size_t i = 0; i < doctor->facts.subjects; i++) {
+        const struct cs_examined *subject = &doctor->facts.subject[i];
         char name[128];
         for (size_t j = 0; j < subject->clients; j++) {
             if (!subject->client[j].names_deepbind)
@@ -48,7 +48,7 @@ void cs_doctor_deepbind(struct cs_doctor *doctor)
                           subject->client[j].path);
         }
     }
-    if (found == 0 && doctor->subjects > 0)
+    if (found == 0 && doctor->facts.subjects > 0)
         cs_doctor_add(doctor, CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
                       "no library is known to use it, but files alone cannot prove that");
 }

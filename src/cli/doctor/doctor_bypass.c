@@ -1,5 +1,5 @@
 /* Check of the PyTorch that leaves cuDNN by itself for some convolutions. */
-#include "cli/program/clients.h"
+#include "cli/doctor/doctor.h"
 #include "cli/program/libcudnn.h"
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void judge_torch(struct cs_doctor *doctor, const struct cs_examined *torc
 
 void cs_doctor_bypass(struct cs_doctor *doctor)
 {
-    for (size_t i = 0; i < doctor->subjects; i++)
-        if (strcmp(doctor->subject[i].package, "torch") == 0)
-            judge_torch(doctor, &doctor->subject[i]);
+    for (size_t i = 0; i < doctor->facts.subjects; i++)
+        if (strcmp(doctor->facts.subject[i].package, "torch") == 0)
+            judge_torch(doctor, &doctor->facts.subject[i]);
 }

@@ -1,7 +1,7 @@
 /* Check of the files that call cuDNN: whether convshim can intercept them, and which cuDNN they
  * load. */
 #include "base/path.h"
-#include "cli/program/clients.h"
+#include "cli/doctor/doctor.h"
 #include "cli/program/libcudnn.h"
 
 static void report_client(struct cs_doctor *doctor, const char *name, const char *asked,
@@ -54,18 +54,18 @@ static void report_subject(struct cs_doctor *doctor, const struct cs_examined *s
     cs_doctor_add(doctor, CS_CHECK_framework, CS_NOTE, name,
                   "none of its libraries uses cuDNN. It is a CPU-only build, or it loads its CUDA "
                   "part later");
-    if (!doctor->packages.text)
+    if (!doctor->facts.packages.text)
         cs_doctor_advise(doctor, other_command);
 }
 
 void cs_doctor_framework(struct cs_doctor *doctor)
 {
-    cs_clients_find(doctor);
-    for (size_t i = 0; i < doctor->subjects; i++)
-        report_subject(doctor, &doctor->subject[i]);
-    if (doctor->subjects == 0) {
+    cs_clients_find(&doctor->facts);
+    for (size_t i = 0; i < doctor->facts.subjects; i++)
+        report_subject(doctor, &doctor->facts.subject[i]);
+    if (doctor->facts.subjects == 0) {
         cs_doctor_add(doctor, CS_CHECK_framework, CS_NOTE, "frameworks", "no framework was found");
-        if (doctor->command && !*doctor->python)
+        if (doctor->command && !*doctor->facts.python)
             cs_doctor_advise(doctor, other_command);
     }
 }

@@ -1,9 +1,8 @@
-/* Check of the command: does it ask for tensors in channels_last, whose convolutions often need no
- * workspace? Who does says so in a word of the command, in the file that a Python runs, or in the
- * script that starts it. */
+/* Check of the command: does it use tensors in channels_last, whose convolutions often need no
+ * workspace? Programs take it as a word of the command, or have it in the file that a Python runs.
+ */
 #include "cli/common/read_file.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/start_script.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,57 +34,30 @@ static bool file_asks(const char *path)
 {
     char why[CS_FILE_ERROR];
     char *text = access(path, R_OK) == 0 ? cs_read_file_text(path, why) : NULL;
-    bool asks = text && (ends_with(path, ".sh") ? word_asks(text) : source_asks(text));
-    if (asks && ends_with(path, ".sh")) {
-        char *plain = cs_start_script_expand(text);
-        asks = plain && word_asks(plain);
-        free(plain);
-    }
+    bool asks = text && source_asks(text);
     free(text);
     return asks;
 }
 
-static bool named_file_asks(const struct cs_doctor *doctor, const char *ending,
-                            char where[PATH_MAX])
+/* The word or file that requests channels_last. NULL if there is none. */
+static const char *find_request(const struct cs_doctor *doctor)
 {
-    char word[PATH_MAX], path[PATH_MAX];
-    for (const char *at = doctor->script_text; cs_start_script_file(&at, ending, word);)
-        for (int i = 0; cs_doctor_place(doctor, i, word, path); i++)
-            if (file_asks(path)) {
-                strcpy(where, word);
-                return true;
-            }
-    return false;
-}
-
-/* The word or file that requests channels_last; "" if there is none. */
-static void find_who(const struct cs_doctor *doctor, char where[PATH_MAX])
-{
-    const char *file = cs_doctor_python_file(doctor->command);
-    where[0] = '\0';
-    for (char **word = doctor->command; word && *word && !*where; word++)
+    const char *file = cs_program_script_file(doctor->command);
+    for (char **word = doctor->command; word && *word; word++)
         if (word_asks(*word) || (ends_with(*word, ".py") && file_asks(*word)))
-            snprintf(where, PATH_MAX, "%s", *word);
-    if (!*where && file && file_asks(file))
-        snprintf(where, PATH_MAX, "%s", file);
-    if (*where || !doctor->script_text)
-        return;
-    if (word_asks(doctor->script_text))
-        snprintf(where, PATH_MAX, "%s", doctor->script);
-    else if (!named_file_asks(doctor, ".py", where))
-        (void)named_file_asks(doctor, ".sh", where);
+            return *word;
+    return file && file_asks(file) ? file : NULL;
 }
 
 void cs_doctor_layout(struct cs_doctor *doctor)
 {
-    char where[PATH_MAX];
-    find_who(doctor, where);
-    if (*where)
+    const char *where = find_request(doctor);
+    if (where)
         cs_doctor_add(doctor, CS_CHECK_layout, CS_NOTE, where,
                       "uses channels_last. Such tensors often require no workspace, so that "
                       "convshim saves nothing");
     else if (doctor->command)
         cs_doctor_add(doctor, CS_CHECK_layout, CS_FINE, "layout",
                       "the command and its script do not use channels_last");
-    doctor->channels_last = *where;
+    doctor->channels_last = where != NULL;
 }

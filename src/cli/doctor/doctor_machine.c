@@ -199,9 +199,9 @@ static bool is_unused(const struct cs_doctor *doctor, const char *path)
     bool others = doctor->command;
     if (!realpath(path, wanted))
         return false;
-    for (size_t i = 0; i < doctor->subjects; i++)
-        for (size_t j = 0; j < doctor->subject[i].clients; j++) {
-            const char *cudnn = doctor->subject[i].client[j].cudnn;
+    for (size_t i = 0; i < doctor->facts.subjects; i++)
+        for (size_t j = 0; j < doctor->facts.subject[i].clients; j++) {
+            const char *cudnn = doctor->facts.subject[i].client[j].cudnn;
             if (!*cudnn)
                 continue;
             if (realpath(cudnn, real) && strcmp(real, wanted) == 0)

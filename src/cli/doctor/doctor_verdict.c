@@ -37,8 +37,8 @@ static int print_served(const struct cs_doctor *doctor)
 {
     char title[64];
     int count = 0;
-    for (size_t i = 0; i < doctor->subjects; i++) {
-        const struct cs_examined *subject = &doctor->subject[i];
+    for (size_t i = 0; i < doctor->facts.subjects; i++) {
+        const struct cs_examined *subject = &doctor->facts.subject[i];
         const struct cs_client *client = served(subject);
         if (client)
             printf("%s%s%s%s with %s", count++ ? ", " : "", subject->title,
@@ -50,8 +50,8 @@ static int print_served(const struct cs_doctor *doctor)
 
 static bool is_any_served(const struct cs_doctor *doctor)
 {
-    for (size_t i = 0; i < doctor->subjects; i++)
-        if (served(&doctor->subject[i]))
+    for (size_t i = 0; i < doctor->facts.subjects; i++)
+        if (served(&doctor->facts.subject[i]))
             return true;
     return false;
 }

@@ -1,6 +1,6 @@
 /* Finds the files that come to cuDNN: those of a Python's frameworks, or of the command and its
  * libraries. */
-#include "cli/program/clients.h"
+#include "cli/program/program_facts.h"
 
 #include "base/path.h"
 #include "cli/program/libcudnn.h"
@@ -19,16 +19,16 @@ static const struct framework {
 #undef CS_FRAMEWORK
 };
 
-static struct cs_examined *add_subject(struct cs_doctor *doctor, const char *title,
+static struct cs_examined *add_subject(struct cs_program_facts *facts, const char *title,
                                        const struct cs_package *package)
 {
-    struct cs_examined *grown = reallocarray(doctor->subject, doctor->subjects + 1, sizeof *grown);
+    struct cs_examined *grown = reallocarray(facts->subject, facts->subjects + 1, sizeof *grown);
     if (!grown) {
-        doctor->broken = true;
+        facts->broken = true;
         return NULL;
     }
-    doctor->subject = grown;
-    struct cs_examined *subject = &grown[doctor->subjects++];
+    facts->subject = grown;
+    struct cs_examined *subject = &grown[facts->subjects++];
     *subject =
         (struct cs_examined){.title = title, .package = package ? package->name : "", .asked = ""};
     snprintf(subject->version, sizeof subject->version, "%s", package ? package->version : "");
@@ -47,10 +47,10 @@ static void take_cudnn(void *ctx, const char *name, const char *path)
 }
 
 /* The cuDNN of NVIDIA's package, which frameworks load by hand if the loader finds none. */
-static void find_packaged(const struct cs_doctor *doctor, char path[PATH_MAX])
+static void find_packaged(const struct cs_program_facts *facts, char path[PATH_MAX])
 {
-    for (size_t i = 0; i < doctor->packages.packages && !*path; i++) {
-        const struct cs_package *package = &doctor->packages.package[i];
+    for (size_t i = 0; i < facts->packages.packages && !*path; i++) {
+        const struct cs_package *package = &facts->packages.package[i];
         if (strncmp(package->name, "nvidia-cudnn", strlen("nvidia-cudnn")) != 0)
             continue;
         snprintf(path, PATH_MAX, "%s/nvidia/cudnn/lib/libcudnn.so.9", package->folder);
@@ -76,7 +76,7 @@ static void tidy(char path[PATH_MAX])
  * hold for its own look-up. A file may call functions of cuDNN without naming a library. Then
  * another file next to it, a stand-in, provides and looks up these functions: see follow_stand_ins.
  */
-static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
+static void find_cudnn(const struct cs_program_facts *facts, const struct cs_elf *elf,
                        struct cs_client *client)
 {
     char complaint[256], origin[PATH_MAX];
@@ -94,10 +94,10 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
         client->cudnn[0] = '\0';
     client->packaged = !*client->cudnn;
     if (client->packaged)
-        find_packaged(doctor, client->cudnn);
+        find_packaged(facts, client->cudnn);
     if (!*client->cudnn)
         return;
-    client->version = cs_libcudnn_version(client->cudnn, &doctor->packages);
+    client->version = cs_libcudnn_version(client->cudnn, &facts->packages);
     tidy(client->cudnn);
 }
 
@@ -134,7 +134,8 @@ static bool names_deepbind(const struct cs_elf *elf)
 }
 
 /* Adds one file if it uses cuDNN or names RTLD_DEEPBIND. Other files are left out. */
-static void add_client(struct cs_doctor *doctor, struct cs_examined *subject, const char *path)
+static void add_client(struct cs_program_facts *facts, struct cs_examined *subject,
+                       const char *path)
 {
     struct cs_elf elf;
     const char *why;
@@ -145,21 +146,21 @@ static void add_client(struct cs_doctor *doctor, struct cs_examined *subject, co
     if (linkage != CS_LINKAGE_NONE || deepbind) {
         struct cs_client *grown =
             reallocarray(subject->client, subject->clients + 1, sizeof *grown);
-        doctor->broken = doctor->broken || !grown;
+        facts->broken = facts->broken || !grown;
         if (grown) {
             struct cs_client *client = &grown[subject->clients++];
             subject->client = grown;
             *client = (struct cs_client){.linkage = linkage, .names_deepbind = deepbind};
             snprintf(client->path, sizeof client->path, "%s", path);
             if (linkage == CS_LINKAGE_LINKED || linkage == CS_LINKAGE_LOOKED)
-                find_cudnn(doctor, &elf, client);
+                find_cudnn(facts, &elf, client);
         }
     }
     cs_elf_close(&elf);
 }
 
-static void add_files(struct cs_doctor *doctor, struct cs_examined *subject, const char *folder,
-                      const char *pattern, int length)
+static void add_files(struct cs_program_facts *facts, struct cs_examined *subject,
+                      const char *folder, const char *pattern, int length)
 {
     char path[PATH_MAX], seen[PATH_MAX];
     glob_t found;
@@ -173,27 +174,27 @@ static void add_files(struct cs_doctor *doctor, struct cs_examined *subject, con
         if (!realpath(found.gl_pathv[i], real) || strcmp(real, seen) == 0)
             continue;
         snprintf(seen, sizeof seen, "%s", real);
-        add_client(doctor, subject, found.gl_pathv[i]);
+        add_client(facts, subject, found.gl_pathv[i]);
     }
     globfree(&found);
 }
 
-static void look_at_framework(struct cs_doctor *doctor, const struct framework *framework)
+static void look_at_framework(struct cs_program_facts *facts, const struct framework *framework)
 {
-    const struct cs_package *package = cs_packages_find(&doctor->packages, framework->packages);
+    const struct cs_package *package = cs_packages_find(&facts->packages, framework->packages);
     struct cs_examined *subject = NULL;
     for (const char *at = framework->files; *at; at += strcspn(at, " ") + (strchr(at, ' ') != 0)) {
         int name = (int)strcspn(at, "/"), length = (int)strcspn(at, " ");
-        for (size_t i = 0; i < doctor->packages.modules; i++) {
-            const struct cs_module *module = &doctor->packages.module[i];
+        for (size_t i = 0; i < facts->packages.modules; i++) {
+            const struct cs_module *module = &facts->packages.module[i];
             if ((int)strlen(module->name) != name || strncmp(module->name, at, (size_t)name) != 0)
                 continue;
             if (!subject)
-                subject = add_subject(doctor, framework->title, package);
+                subject = add_subject(facts, framework->title, package);
             if (subject)
                 subject->asked = framework->asked;
             if (subject)
-                add_files(doctor, subject, module->folder, at + name, length - name);
+                add_files(facts, subject, module->folder, at + name, length - name);
         }
     }
     if (subject)
@@ -201,7 +202,7 @@ static void look_at_framework(struct cs_doctor *doctor, const struct framework *
 }
 
 struct scan {
-    struct cs_doctor *doctor;
+    struct cs_program_facts *facts;
     struct cs_examined *subject;
 };
 
@@ -211,26 +212,26 @@ static void look_at_library(void *ctx, const char *name, const char *path)
     struct scan *scan = ctx;
     if (path && strchr(path, '/') &&
         strncmp(cs_path_file(name), "libcudnn", strlen("libcudnn")) != 0)
-        add_client(scan->doctor, scan->subject, path);
+        add_client(scan->facts, scan->subject, path);
 }
 
-static void look_at_command(struct cs_doctor *doctor)
+static void look_at_command(struct cs_program_facts *facts)
 {
     char complaint[256];
-    struct scan scan = {doctor, add_subject(doctor, cs_path_file(doctor->program), NULL)};
+    struct scan scan = {facts, add_subject(facts, cs_path_file(facts->program), NULL)};
     if (!scan.subject)
         return;
-    add_client(doctor, scan.subject, doctor->program);
-    cs_loader_list(doctor->program, NULL, look_at_library, &scan, complaint, sizeof complaint);
+    add_client(facts, scan.subject, facts->program);
+    cs_loader_list(facts->program, NULL, look_at_library, &scan, complaint, sizeof complaint);
 }
 
-void cs_clients_find(struct cs_doctor *doctor)
+void cs_clients_find(struct cs_program_facts *facts)
 {
-    if (doctor->packages.text)
+    if (facts->packages.text)
         for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++)
-            look_at_framework(doctor, &frameworks[i]);
-    else if (*doctor->program)
-        look_at_command(doctor);
+            look_at_framework(facts, &frameworks[i]);
+    else if (*facts->program)
+        look_at_command(facts);
 }
 
 const char *cs_examined_name(const struct cs_examined *subject, char *text, size_t size)

@@ -1,12 +1,13 @@
-/* Finds the libraries that a program would load, by the checks of `convshim doctor`. */
+/* Finds the libraries that a program would load. */
 #include "cli/simulate/simulated_program.h"
 
 #include "base/path.h"
 #include "cli/common/cli.h"
-#include "cli/doctor/doctor.h"
 #include "cli/program/elf.h"
 #include "cli/program/libcudnn.h"
 #include "cli/program/loader.h"
+#include "cli/program/program_facts.h"
+#include "cli/program/run_program.h"
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void note_runtime(struct search *search, const char *name)
         search->cuda = version;
 }
 
-/* One library that the loader would bring along. */
+/* Called for each library that the loader would load. */
 static void look_at_library(void *ctx, const char *name, const char *path)
 {
     struct search *search = ctx;
@@ -120,11 +121,11 @@ static void take_cudnn(struct cs_simulated_program *program, const char *path, i
 }
 
 /* The first that comes to a cuDNN 9. */
-static void choose(struct search *search, const struct cs_doctor *doctor)
+static void choose(struct search *search, const struct cs_program_facts *facts)
 {
     struct cs_simulated_program *program = search->program;
-    for (size_t i = 0; i < doctor->subjects; i++) {
-        const struct cs_examined *subject = &doctor->subject[i];
+    for (size_t i = 0; i < facts->subjects; i++) {
+        const struct cs_examined *subject = &facts->subject[i];
         for (size_t j = 0; j < subject->clients; j++) {
             const struct cs_client *client = &subject->client[j];
             if (!*client->cudnn || !cs_libcudnn_served(client->cudnn, client->version))
@@ -145,8 +146,8 @@ static bool take_named(struct cs_simulated_program *program, const char *named,
                        const struct cs_packages *packages)
 {
     char path[PATH_MAX], real[PATH_MAX];
-    struct stat facts;
-    bool folder = stat(named, &facts) == 0 && S_ISDIR(facts.st_mode);
+    struct stat status;
+    bool folder = stat(named, &status) == 0 && S_ISDIR(status.st_mode);
     int length = snprintf(path, sizeof path, "%s%s", named, folder ? "/" CUDNN : "");
     if (length >= PATH_MAX || access(path, R_OK) != 0 || !realpath(path, real)) {
         cs_cli_complain("--cudnn %s: no " CUDNN " there", named);
@@ -160,35 +161,35 @@ static bool take_named(struct cs_simulated_program *program, const char *named,
     return true;
 }
 
-static bool examine(struct search *search, struct cs_doctor *doctor, const char *cudnn)
+static bool examine(struct search *search, struct cs_program_facts *facts, const char *cudnn)
 {
-    cs_doctor_examine(doctor);
-    if (!*doctor->program) {
+    cs_program_examine(facts, search->program->command);
+    if (!*facts->program) {
         cs_cli_complain("%s: not found, or not executable. Check its spelling and PATH.",
-                        doctor->command[0]);
+                        *cs_wrapper_unwrap(search->program->command));
         return false;
     }
-    choose(search, doctor);
-    look_at_python(search, &doctor->packages);
-    if (!*doctor->python)
-        look_at_file(search, doctor->program);
-    if (doctor->broken || search->broken) {
+    choose(search, facts);
+    look_at_python(search, &facts->packages);
+    if (!*facts->python)
+        look_at_file(search, facts->program);
+    if (facts->broken || search->broken) {
         cs_cli_complain("out of memory");
         return false;
     }
-    return !cudnn || take_named(search->program, cudnn, &doctor->packages);
+    return !cudnn || take_named(search->program, cudnn, &facts->packages);
 }
 
 bool cs_simulated_program_find(struct cs_simulated_program *program, char **command,
                                const char *cudnn, int cuda)
 {
-    static struct cs_doctor doctor; /* too large for the stack */
+    static struct cs_program_facts facts; /* too large for the stack */
     *program = (struct cs_simulated_program){.command = command};
-    doctor = (struct cs_doctor){.command = command};
+    facts = (struct cs_program_facts){.shell = false};
     struct search search = {.program = program};
-    bool found = examine(&search, &doctor, cudnn);
+    bool found = examine(&search, &facts, cudnn);
     program->cuda = cuda ? cuda : search.cuda ? search.cuda : DEFAULT_CUDA;
-    cs_doctor_free(&doctor);
+    cs_program_free(&facts);
     if (!found)
         cs_simulated_program_free(program);
     return found;

@@ -2,7 +2,6 @@
  * properties of a file, the conclusion of a check. */
 #include "capture.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/start_script.h"
 #include "cli/program/libcudnn.h"
 #include "cli/program/run_program.h"
 #include "descriptors.h"
@@ -104,17 +103,6 @@ static void packages_by_their_names(void)
     CHECK(!cs_packages_find(&part, "jaxlib"));
 }
 
-static void files_that_a_script_names(void)
-{
-    const char *text = "run a.py; b.sh --x c.py\n.py\nd.pyc";
-    char word[PATH_MAX];
-    CHECK(cs_start_script_file(&text, ".py", word));
-    CHECK_STR(word, "a.py");
-    CHECK(cs_start_script_file(&text, ".py", word));
-    CHECK_STR(word, "c.py");
-    CHECK(!cs_start_script_file(&text, ".py", word));
-}
-
 static void elf_properties_are_read(void)
 {
     struct cs_elf elf;
@@ -156,26 +144,6 @@ static void expect_finding(enum cs_check check, enum cs_severity severity, const
     CHECK_STR(doctor.finding[0].text, text);
 }
 
-static void where_a_word_of_a_script_may_be(void)
-{
-    char path[PATH_MAX];
-    new_doctor(NULL);
-    strcpy(doctor.script, "/x/start.sh");
-    strcpy(doctor.script_folder, "scripts");
-    CHECK(cs_doctor_place(&doctor, 0, "a.py", path));
-    CHECK_STR(path, "a.py");
-    CHECK(cs_doctor_place(&doctor, 1, "a.py", path));
-    CHECK_STR(path, "/x/a.py");
-    CHECK(cs_doctor_place(&doctor, 2, "a.py", path));
-    CHECK_STR(path, "/x/scripts/a.py");
-    CHECK(!cs_doctor_place(&doctor, 3, "a.py", path));
-    CHECK(cs_doctor_place(&doctor, 0, "/a.py", path));
-    CHECK(!cs_doctor_place(&doctor, 1, "/a.py", path));
-    strcpy(doctor.script_folder, "/srv");
-    CHECK(cs_doctor_place(&doctor, 2, "a.py", path));
-    CHECK_STR(path, "/srv/a.py");
-}
-
 static void channels_last_is_noted(void)
 {
     new_doctor(WORDS("prog", "--channels-last"));
@@ -194,8 +162,8 @@ static void no_library_is_reported_as_deepbind(void)
     struct cs_client client = {.linkage = CS_LINKAGE_LOOKED, .path = "/x/libfoo.so"};
     struct cs_examined subject = {.title = "Foo", .package = "", .client = &client, .clients = 1};
     new_doctor(NULL);
-    doctor.subject = &subject;
-    doctor.subjects = 1;
+    doctor.facts.subject = &subject;
+    doctor.facts.subjects = 1;
     cs_doctor_deepbind(&doctor);
     expect_finding(CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
                    "no library is known to use it, but files alone cannot prove that");
@@ -207,8 +175,8 @@ static void no_library_is_reported_as_deepbind(void)
     CHECK_INT(doctor.findings, 3);
     CHECK_INT(doctor.finding[2].severity, CS_FATAL);
     CHECK_STR(doctor.finding[2].text, "/x/libfoo.so contains a statically linked cuDNN");
-    doctor.subject = NULL;
-    doctor.subjects = 0;
+    doctor.facts.subject = NULL;
+    doctor.facts.subjects = 0;
 }
 
 /* Pairs of PyTorch and cuDNN: the first patch of 2.9 bypasses all versions from 9.8, later patches
@@ -237,15 +205,15 @@ static void which_pytorch_bypasses_which_cudnn(void)
         new_doctor(NULL);
         snprintf(subject[1].version, sizeof subject[1].version, "%s", rows[i].torch);
         client[2].version = rows[i].cudnn;
-        doctor.subject = subject;
-        doctor.subjects = 2;
+        doctor.facts.subject = subject;
+        doctor.facts.subjects = 2;
         cs_doctor_bypass(&doctor);
         CHECK_INT(doctor.findings, 1);
         CHECK_INT(doctor.finding[0].severity, rows[i].severity);
         CHECK_INT(doctor.finding[0].check, CS_CHECK_bypass);
         CHECK(strstr(doctor.finding[0].subject, rows[i].torch));
-        doctor.subject = NULL;
-        doctor.subjects = 0;
+        doctor.facts.subject = NULL;
+        doctor.facts.subjects = 0;
     }
 }
 
@@ -261,14 +229,13 @@ static void without_a_python_no_framework_is_searched(void)
                    "no python3 in PATH, so PyTorch, JAX and others were not searched");
 }
 
-static void program_of_a_command_is_the_first_finding(void)
+static void program_of_a_command_is_the_first_subject(void)
 {
-    new_doctor(WORDS("env", "A=1", "/bin/sh", "-c", "true"));
-    cs_doctor_examine(&doctor);
-    CHECK_STR(doctor.program, "/bin/sh");
-    CHECK_INT(doctor.subjects, 1);
-    CHECK_STR(doctor.subjects > 0 ? doctor.subject[0].title : "", "sh");
-    CHECK_INT(doctor.findings > 0 ? (int)doctor.finding[0].check : -1, CS_CHECK_program);
+    new_doctor(WORDS("env", "A=1", "/bin/true", "x"));
+    cs_program_examine(&doctor.facts, doctor.command);
+    CHECK_STR(doctor.facts.program, "/bin/true");
+    CHECK_INT(doctor.facts.subjects, 1);
+    CHECK_STR(doctor.facts.subjects > 0 ? doctor.facts.subject[0].title : "", "true");
 }
 
 /* As deep as the kernel follows. A Python on the way is the interpreter. */
@@ -284,40 +251,12 @@ static void scripts_of_scripts(void)
               fclose(file) == 0 && chmod(path[depth], 0700) == 0);
         new_doctor(WORDS(path[depth], "x"));
         cs_doctor_program(&doctor);
-        CHECK_STR(doctor.program, depth < DEEPEST_SCRIPTS ? "/bin/sh" : "");
+        CHECK_STR(doctor.facts.program, depth < DEEPEST_SCRIPTS ? "/bin/sh" : "");
         if (depth < DEEPEST_SCRIPTS)
-            CHECK_STR(doctor.python, depth >= 2 ? path[2] : "");
+            CHECK(depth >= 2 ? strcmp(doctor.facts.python, path[2]) == 0 : doctor.facts.shell);
     }
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0);
-}
-
-static void ld_preload_in_a_script_is_reported(void)
-{
-    static const struct {
-        const char *text;
-        int line;
-    } given[] = {
-        {"", 0},
-        {"export LD_PRELOAD=a.so", 1},
-        {"LD_PRELOAD=a.so prog\n", 1},
-        {"true\n\nexport LD_PRELOAD=a.so\nLD_PRELOAD=b.so prog\n", 3},
-        {"export LD_PRELOAD=a.so:$LD_PRELOAD\n", 0},
-        {"# LD_PRELOAD=a.so\n \t# LD_PRELOAD=a.so\n", 0},
-        {"MY_LD_PRELOAD=a.so\necho $LD_PRELOAD\n", 0},
-        {"[ -z \"$LD_PRELOAD\" ] && LD_PRELOAD=a.so\nLD_PRELOAD=b.so\n", 0},
-    };
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
-        CHECK_INT(cs_start_script_preload(given[i].text), given[i].line);
-    new_doctor(WORDS("/bin/sh", "-c", "export LD_PRELOAD=a.so"));
-    cs_doctor_program(&doctor);
-    CHECK_INT(doctor.findings, 2); /* the first: the program */
-    if (doctor.findings != 2)
-        return;
-    CHECK_INT(doctor.finding[1].severity, CS_WARNING);
-    CHECK_STR(doctor.finding[1].subject, "-c");
-    CHECK_STR(doctor.finding[1].text,
-              "overwrites LD_PRELOAD in line 1, so its programs run without convshim");
 }
 
 static void without_a_cudnn_there_is_no_profile_to_read(void)
@@ -410,14 +349,14 @@ static void conclusion_follows_from_the_findings(void)
         {0, 1, 0, false, false, false, "\nconvshim is installed, but no framework", NULL, false},
         {0, 3, 3, true, false, true, "", "", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct cs_doctor judge = {.subject = &subject[rows[i].first],
-                                  .subjects = rows[i].subjects,
-                                  .finding = finding,
-                                  .findings = rows[i].findings,
-                                  .command = rows[i].commanded ? command : NULL,
-                                  .channels_last = rows[i].channels_last,
-                                  .driver = !rows[i].no_driver,
-                                  .pid = rows[i].running};
+        struct cs_doctor judge = {
+            .facts = {.subject = &subject[rows[i].first], .subjects = rows[i].subjects},
+            .finding = finding,
+            .findings = rows[i].findings,
+            .command = rows[i].commanded ? command : NULL,
+            .channels_last = rows[i].channels_last,
+            .driver = !rows[i].no_driver,
+            .pid = rows[i].running};
         judged = &judge;
         output_of(say_verdict, WORDS("verdict"));
         size_t length = strlen(rows[i].start);
@@ -433,16 +372,13 @@ int main(void)
     TEST(wrappers_are_skipped_to_the_program);
     TEST(cudnn_files_have_a_title_and_a_status);
     TEST(packages_by_their_names);
-    TEST(files_that_a_script_names);
     TEST(elf_properties_are_read);
-    TEST(where_a_word_of_a_script_may_be);
     TEST(channels_last_is_noted);
     TEST(no_library_is_reported_as_deepbind);
     TEST(which_pytorch_bypasses_which_cudnn);
     TEST(without_a_python_no_framework_is_searched);
-    TEST(program_of_a_command_is_the_first_finding);
+    TEST(program_of_a_command_is_the_first_subject);
     TEST(scripts_of_scripts);
-    TEST(ld_preload_in_a_script_is_reported);
     TEST(without_a_cudnn_there_is_no_profile_to_read);
     TEST(dry_run_prints_the_environment);
     TEST(conclusion_follows_from_the_findings);
