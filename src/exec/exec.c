@@ -205,8 +205,8 @@ static bool take_lanes(struct walk *walk)
         return true;
     if (device->capture(device->ctx, walk->call->stream, &walk->capture) != 0)
         return false;
-    cs_lanes_take(&walk->exec->lanes, device, walk->call->stream, &walk->capture, lanes,
-                  &walk->lanes);
+    if (walk->capture.id == 0)
+        cs_lanes_take(&walk->exec->lanes, device, walk->call->stream, lanes, &walk->lanes);
     return true;
 }
 
@@ -393,7 +393,7 @@ static int launch_all(const struct walk *walk, struct start *start, int64_t *lau
 }
 
 /* Side streams are joined even after a failure: the started work must precede the next work on the
- * application's stream, and a forked capture must be joined. */
+ * application's stream. */
 static struct start start_all(struct walk *walk, int64_t *launches_p)
 {
     struct start start = {.on_clients = true};

@@ -17,10 +17,9 @@ struct cs_lane_set {
     uint64_t looked; /* the last taker that looked at it, by number */
     void *home;      /* the stream that had it last */
     uint64_t home_id;
-    uint64_t capture; /* that it was last used in; 0: none */
     void *forked;
     int sides; /* side streams, with an event each */
-    int busy;  /* of these, the last call outside of captures used the first ones */
+    int busy;  /* of these, the last call used the first ones */
     void *stream[CS_MAX_LANES - 1];
     void *joined[CS_MAX_LANES - 1];
 };
@@ -31,7 +30,6 @@ struct taker {
     uint64_t context;
     void *stream;
     uint64_t id;
-    uint64_t capture;
     uint64_t number; /* of the taker, never given twice */
 };
 
@@ -39,24 +37,6 @@ void cs_lanes_init(struct cs_lanes *lanes)
 {
     memset(lanes, 0, sizeof *lanes);
     cs_lock_init(&lanes->lock, CS_RANK_LANES);
-}
-
-/* A set that was used in a capture takes part in it until that has ended. */
-static bool is_captured(const struct cs_device *device, struct cs_lane_set *set)
-{
-    struct cs_capture now;
-    if (set->capture != 0 &&
-        (set->sides == 0 ||
-         (device->capture(device->ctx, set->stream[0], &now) == 0 && now.id == 0)))
-        set->capture = 0;
-    return set->capture != 0;
-}
-
-static bool usable(struct cs_lane_set *set, const struct taker *taker)
-{
-    if (set->context != taker->context)
-        return false;
-    return set->capture == taker->capture || !is_captured(taker->device, set);
 }
 
 static bool is_home(const struct cs_lane_set *set, const struct taker *taker)
@@ -68,7 +48,7 @@ static bool is_home(const struct cs_lane_set *set, const struct taker *taker)
 static bool is_over(const struct cs_lane_set *set, const struct taker *taker)
 {
     bool over = true;
-    for (int i = 0; i < set->busy && taker->capture == 0 && over; i++)
+    for (int i = 0; i < set->busy && over; i++)
         over = taker->device->done(taker->device->ctx, set->joined[i]);
     return over;
 }
@@ -105,12 +85,12 @@ static struct cs_lane_set *take_idle(struct cs_lanes *lanes, const struct taker 
         if (!set)
             break;
         cs_unlock(&lanes->lock);
-        bool can = usable(set, taker), home = is_home(set, taker);
-        bool may = can && (home || is_over(set, taker));
+        bool home = is_home(set, taker);
+        bool may = home || is_over(set, taker);
         cs_lock(&lanes->lock);
         if (may)
             break;
-        asked += can;
+        asked++;
         set->next = refused;
         refused = set;
         set = NULL;
@@ -149,17 +129,13 @@ static struct cs_lane_set *take_other(struct cs_lanes *lanes, const struct taker
     return set;
 }
 
-/* A set of another context; its streams are gone with the context, if that is. False if a capture
- * has it. */
-static bool drop(const struct cs_device *device, struct cs_lane_set *set)
+/* A set of another context; its streams are gone with the context, if that is. */
+static void drop(const struct cs_device *device, struct cs_lane_set *set)
 {
-    if (!device->lives(device->ctx, set->handle, set->context))
-        free(set);
-    else if (is_captured(device, set))
-        return false;
-    else
+    if (device->lives(device->ctx, set->handle, set->context))
         destroy(device, set);
-    return true;
+    else
+        free(set);
 }
 
 /* At the end: who looks for a set that is over begins with the oldest. Caller holds the lock. */
@@ -181,12 +157,9 @@ static bool make_room(struct cs_lanes *lanes, const struct taker *taker)
         if (!set)
             return false;
         cs_unlock(&lanes->lock);
-        bool dropped = drop(taker->device, set);
+        drop(taker->device, set);
         cs_lock(&lanes->lock);
-        if (dropped)
-            lanes->sets--;
-        else
-            put_idle(lanes, set);
+        lanes->sets--;
     }
     return true;
 }
@@ -239,10 +212,10 @@ static struct cs_lane_set *get_set(struct cs_lanes *lanes, struct taker *taker)
 }
 
 void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void *stream,
-                   const struct cs_capture *capture, int required, struct cs_lanes_lease *lease)
+                   int required, struct cs_lanes_lease *lease)
 {
     *lease = (struct cs_lanes_lease){.lanes = 1, .stream = {stream}};
-    struct taker taker = {.device = device, .stream = stream, .capture = capture->id};
+    struct taker taker = {.device = device, .stream = stream};
     taker.context =
         required > 1 && !device->confined(device->ctx, stream) ? device->context(device->ctx) : 0;
     if (taker.context == 0)
@@ -254,7 +227,6 @@ void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void 
     grow(device, stream, (required < CS_MAX_LANES ? required : CS_MAX_LANES) - 1, set);
     set->home = stream;
     set->home_id = taker.id;
-    set->capture = capture->id;
     lease->set = set;
     for (; lease->lanes < required && lease->lanes <= set->sides; lease->lanes++)
         lease->stream[lease->lanes] = set->stream[lease->lanes - 1];
@@ -279,11 +251,9 @@ int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *l
     const struct cs_lane_set *set = lease->set;
     int first = 0;
     for (int i = 1; i <= lease->forked; i++) {
-        /* The events of busy streams are queried later. Events of a capture cannot be queried. */
-        void *joined = set->capture != 0 ? set->forked : set->joined[i - 1];
-        int status = device->record(device->ctx, joined, lease->stream[i]);
+        int status = device->record(device->ctx, set->joined[i - 1], lease->stream[i]);
         if (status == 0)
-            status = device->wait(device->ctx, lease->stream[0], joined);
+            status = device->wait(device->ctx, lease->stream[0], set->joined[i - 1]);
         first = first != 0 ? first : status;
     }
     return first;
@@ -296,9 +266,7 @@ void cs_lanes_give(struct cs_lanes *lanes, const struct cs_device *device,
     lease->set = NULL;
     if (!set)
         return;
-    /* A captured stream cannot be destroyed; a later call of its capture may still join it. */
-    broken = broken && set->capture == 0;
-    if (set->capture == 0 && lease->forked > 0)
+    if (lease->forked > 0)
         set->busy = lease->forked;
     if (broken)
         destroy(device, set);

@@ -1,9 +1,9 @@
 /* Side streams with the events that fork and join them. Each context has a pool, and each stream is
  * created once.
  *
- * A lease belongs to one call until it is returned, because each call records its events again. A
- * lease taken in a capture serves only calls of that capture until the capture ends, as its streams
- * take part in it. All functions are thread-safe. A lease belongs to one thread. */
+ * A lease belongs to one call until it is returned, because each call records its events again. All
+ * functions are thread-safe. A lease belongs to one thread. Not for streams that are being
+ * captured: a capture on an H200 was invalidated when a cuDNN handle changed its stream in it. */
 #ifndef CS_EXEC_LANES_H
 #define CS_EXEC_LANES_H
 
@@ -39,7 +39,7 @@ void cs_lanes_init(struct cs_lanes *lanes);
  * streams or events are not available, or if side streams would leave the part of the device that
  * the stream is confined to. */
 void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void *stream,
-                   const struct cs_capture *capture, int required, struct cs_lanes_lease *lease);
+                   int required, struct cs_lanes_lease *lease);
 
 /* Later work on the side streams runs after earlier work on stream [0]. */
 int cs_lanes_fork(const struct cs_device *device, struct cs_lanes_lease *lease);
@@ -48,8 +48,7 @@ int cs_lanes_fork(const struct cs_device *device, struct cs_lanes_lease *lease);
  * even if one fails, and returns the first failure. */
 int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *lease);
 
-/* Gives a lease back. A set whose join has failed is destroyed instead (`broken`), but not in a
- * capture: a later call of that capture may still join it. */
+/* Gives a lease back. A set whose join has failed is destroyed instead (`broken`). */
 void cs_lanes_give(struct cs_lanes *lanes, const struct cs_device *device,
                    struct cs_lanes_lease *lease, bool broken);
 

@@ -103,8 +103,8 @@ static void put_plot(const struct page *page, FILE *out)
     snprintf(middle, sizeof middle, "by convolution calls, of %zu", calls_of(page));
     plot.title = "Memory over the run";
     plot.note = framework ? "Memory that the framework requested for tensors and workspaces. Its "
-                             "allocator rounds sizes up, so the allocated peak is a little higher."
-                           : "Memory that the program holds from the driver.";
+                            "allocator rounds sizes up, so the allocated peak is a little higher."
+                          : "Memory that the program holds from the driver.";
     for (int side = 0; side < CS_SIDES; side++)
         plot.name[side] = page->has[side] ? names[framework][side] : NULL;
     plot.columns = COLUMNS;
