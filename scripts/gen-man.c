@@ -137,8 +137,6 @@ static void list_files(void)
     print_term("$XDG_CONFIG_HOME/convshim/convshim.ini", NULL,
                "Options of the user. convshim.ini(5) lists all places.");
     print_term("/etc/convshim.ini", NULL, "Options of the machine, if the user has no file.");
-    print_term("$XDG_CACHE_HOME/convshim", NULL,
-               "Times that policy measure has measured. They can be deleted at any time.");
     print_term("$XDG_RUNTIME_DIR/convshim", NULL,
                "Counters of running processes, for convshim status.");
 }

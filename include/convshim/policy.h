@@ -60,10 +60,6 @@ struct cs_policy {
     /* Decides, but leaves every call unchanged. The report shows the possible savings. */
     bool report_only;
 
-    /* More than 1: `cost` only selects the best candidates, at most this many, each with another
-     * way to cut. The fastest on the device is chosen, if it can be measured. */
-    int contenders;
-
     /* The number of tiles that the core lists on each axis, or 0: the numbers with least cost. */
     int64_t (*tiles)(const struct cs_limits *limits);
 

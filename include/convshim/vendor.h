@@ -2,7 +2,7 @@
  * application chose.
  *
  * An execution plan is the vendor's plan for one problem, opaque here. Any thread may call these
- * functions, but each vendor value is used by one thread at a time. Only `time` uses the device. */
+ * functions, but each vendor value is used by one thread at a time. */
 #ifndef CONVSHIM_VENDOR_H
 #define CONVSHIM_VENDOR_H
 
@@ -55,16 +55,6 @@ struct cs_vendor {
      * if unknown. Called once for a decision, and not if the policy has a fixed number of tiles or
      * only reports. NULL function: always unknown. */
     const struct cs_profile *(*profile)(void *ctx);
-
-    /* Runs a plan's tile shapes on scratch data, one after the other, and waits for them.
-     * *seconds_p: the time of all tiles on one lane. Holds up to `limit` bytes of device memory
-     * while it runs. CS_REFUSED if it cannot run: the application's stream is being captured,
-     * memory is short, or the plans are for another device. NULL: never available. */
-    enum cs_status (*time)(void *ctx, const struct cs_plan *plan, int64_t limit, double *seconds_p);
-
-    /* A number for the model of the device and the version of the vendor's library, the same in
-     * every process. 0: unknown. NULL: always unknown. */
-    int64_t (*model)(void *ctx);
 };
 
 #endif

@@ -11,7 +11,7 @@ Then the program can use it:
     import convshim
 
     if convshim.active():
-        convshim.configure(workspace="32MiB", policy="measure")    # before the first convolution
+        convshim.configure(workspace="32MiB", lanes=2)    # before the first convolution
         with convshim.limit(8 << 20):                           # for convolutions planned inside
             warm_up(model)
         print(convshim.stats()["totals"])

@@ -5,7 +5,7 @@
 #define CS_ACCOUNT_ACCOUNT_H
 
 #include "base/lock.h"
-#include "convshim/choices.h"
+#include "convshim/plan.h"
 #include <stdatomic.h>
 
 enum {
@@ -25,7 +25,6 @@ struct cs_site_facts {
     int64_t possible; /* bytes with convshim, with CS_REASON_REPORT_ONLY as if the decision were
                          applied; = required if not tiled */
     int64_t asked;    /* vendor plans built for the decision */
-    struct cs_choices choices; /* the candidates of the decision; not part of a site's identity */
     int64_t limit; /* the workspace limit in bytes; this and the following are not part of a site's
                       identity */
     int64_t record, beside; /* bytes that the program's convolutions had held, and that were held

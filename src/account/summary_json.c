@@ -337,8 +337,6 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     put_string_or_null(json, "reason", tiled_calls ? NULL : cs_account_reason_id(facts->reason));
     put_decision(json, facts);
     cs_json_integer(json, "asked", facts->asked);
-    cs_json_integer(json, "listed", facts->choices.listed);
-    cs_summary_json_choices(json, "candidates", &facts->choices);
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
     cs_json_integer(json, "required", facts->required);
     cs_json_integer(json, "reported", cs_site_reported(facts));

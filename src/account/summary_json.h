@@ -31,8 +31,4 @@ void cs_summary_json(struct cs_json *json, const struct cs_account *account,
 /* Writes the member `problem` of a site. */
 void cs_summary_json_problem(struct cs_json *json, const struct cs_problem *problem);
 
-/* Writes the choices of a decision as an array, as the summary has them. */
-void cs_summary_json_choices(struct cs_json *json, const char *key,
-                             const struct cs_choices *choices);
-
 #endif

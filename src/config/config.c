@@ -2,7 +2,6 @@
 #include "config/config.h"
 
 #include "config/ini.h"
-#include "config/store.h"
 #include "config/variables.h"
 #include <errno.h>
 #include <stdatomic.h>
@@ -55,14 +54,6 @@ static bool user_folder(const char *name, const char *below_home, char *path, si
     }
     return base && base[0] == '/' &&
            (size_t)snprintf(path, size, "%s%s/convshim/", base, below) < size;
-}
-
-void cs_config_store_place(char path[CS_STORE_PATH])
-{
-    char folder[CS_STORE_PATH];
-    if (!user_folder("XDG_CACHE_HOME", "/.cache", folder, sizeof folder) ||
-        (size_t)snprintf(path, CS_STORE_PATH, "%splans-1", folder) >= CS_STORE_PATH)
-        path[0] = '\0';
 }
 
 static bool try_user_file(struct cs_load *load, const char *folder, const char *program)

@@ -61,11 +61,6 @@ enum cs_interleave {
     CS_INTERLEAVE_STAGE
 };
 
-enum {
-    CS_KEEP_RECORD_OFF,
-    CS_KEEP_RECORD_ON
-};
-
 enum cs_config_backing {
     CS_CONFIG_BACKING_AUTO,
     CS_CONFIG_BACKING_CLIENT,

@@ -1,7 +1,6 @@
-/* A hash of the program's name and its first argument that is not an option, from /proc. */
+/* Reads the command line from /proc. */
 #include "config/program.h"
 
-#include "base/hash.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,13 +12,6 @@ enum {
     COMMAND_BYTES = 4096
 };
 
-/* A word up to its end, and that end. */
-static uint64_t add(uint64_t hash, const char *text, const char *end)
-{
-    hash = cs_hash_bytes(hash, text, strnlen(text, (size_t)(end - text)));
-    return cs_hash_bytes(hash, "", 1);
-}
-
 /* The name without its folder. */
 static const char *base_of(const char *text, const char *end)
 {
@@ -28,18 +20,6 @@ static const char *base_of(const char *text, const char *end)
         if (*text == '/')
             base = text + 1;
     return base;
-}
-
-uint64_t cs_program_number_of(const char *arguments, int64_t length)
-{
-    const char *text = arguments, *end = arguments + length;
-    uint64_t hash = add(CS_HASH_START, base_of(text, end), end);
-    while (text < end) {
-        text += strnlen(text, (size_t)(end - text)) + 1;
-        if (text < end && *text != '-' && *text)
-            return add(hash, base_of(text, end), end);
-    }
-    return hash;
 }
 
 size_t cs_program_arguments(char *words, size_t size)
@@ -55,13 +35,6 @@ size_t cs_program_arguments(char *words, size_t size)
         length--;
     errno = error;
     return length > 0 ? (size_t)length : 0;
-}
-
-uint64_t cs_program_number(void)
-{
-    char arguments[COMMAND_BYTES];
-    return cs_program_number_of(arguments,
-                                (int64_t)cs_program_arguments(arguments, sizeof arguments));
 }
 
 static bool interprets(const char *program)

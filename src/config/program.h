@@ -1,4 +1,4 @@
-/* The identity of the running program, for records that are kept between runs. */
+/* The command line of the running program, and the script in it. */
 #ifndef CS_CONFIG_PROGRAM_H
 #define CS_CONFIG_PROGRAM_H
 
@@ -8,13 +8,6 @@
 enum {
     CS_PROGRAM_SCRIPT = 64
 };
-
-/* A number for the program's name and its first argument that is not an option: `python train.py`
- * and `python serve.py` differ. Further arguments do not matter. */
-uint64_t cs_program_number(void);
-
-/* The same for a command line in the form of /proc/self/cmdline. */
-uint64_t cs_program_number_of(const char *arguments, int64_t length);
 
 /* The script that an interpreter runs by this process's command line: a file name, or the module of
  * python -m. "" if the program is not a known interpreter, or reads its code from elsewhere.

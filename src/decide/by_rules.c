@@ -97,12 +97,10 @@ static struct held held_by(const struct cs_decide_call *call, const struct cs_de
     return held;
 }
 
-/* A policy that measures is called again for each request. */
 static bool is_exemplary(const struct cs_policy *policy, const struct cs_limits *limits,
                          const struct cs_decision *decision)
 {
-    return policy->contenders <= 1 && policy->tiles(limits) == 0 && cs_decide_tiles(decision) &&
-           decision->required > 0;
+    return policy->tiles(limits) == 0 && cs_decide_tiles(decision) && decision->required > 0;
 }
 
 static struct cs_decision decide_under(const struct cs_settings *settings,
@@ -123,10 +121,7 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         (double)call->required <= room_of(rule, &held)) {
         decision = cs_decide_leave(CS_REASON_BELOW_PEAK, call->required);
     } else {
-        const struct cs_referee *referee =
-            help && help->referee ? help->referee(help->ctx, &limits) : NULL;
-        decision =
-            cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
+        decision = cs_decide(call->problem, call->required, policy, &limits, vendor);
         decision.exemplary = is_exemplary(policy, &limits, &decision);
     }
     decision.limit = limits.free;

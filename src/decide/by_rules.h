@@ -4,8 +4,8 @@
 #ifndef CS_DECIDE_BY_RULES_H
 #define CS_DECIDE_BY_RULES_H
 
+#include "decide/decide.h"
 #include "decide/rule.h"
-#include "decide/shortlist.h"
 
 /* Constant settings of a process. */
 struct cs_settings {
@@ -30,8 +30,6 @@ struct cs_decide_help {
     void *ctx;
     /* The record of earlier calls, and the memory that may be held next to this one. */
     struct cs_peak_level (*level)(void *ctx);
-    /* The referee for a decision under `limits`, which outlive it. For policies with contenders. */
-    const struct cs_referee *(*referee)(void *ctx, const struct cs_limits *limits);
 };
 
 /* Like cs_decide, with the first rule that matches. `rule` of the decision is its number. */

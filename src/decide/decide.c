@@ -20,8 +20,7 @@ enum {
 /* A decision under way. */
 struct deciding {
     const struct cs_policy *policy;
-    const struct cs_referee *referee; /* NULL: no comparison */
-    int64_t tiles;                    /* of the policy's fixed number */
+    int64_t tiles; /* of the policy's fixed number */
     bool huge;
     struct cs_limits limits;
     struct cs_question question;
@@ -140,8 +139,6 @@ static enum cs_status list_in(struct deciding *deciding, const struct cs_goal *g
     begin(deciding);
     enum cs_status status = cs_price_search(search, goal, mode, &priced);
     deciding->dear |= priced == CS_DEAR;
-    if (status == CS_OK && priced == CS_PRICED && deciding->referee)
-        status = cs_price_each(search, goal, mode);
     if (status != CS_OK || priced != CS_UNPRICED || deciding->question.vendor->compiles ||
         !cs_shortlist_empty(&search->list))
         return status;
@@ -255,13 +252,12 @@ static enum cs_status list_least(struct deciding *deciding, int64_t most)
     return status;
 }
 
-/* True if, without a referee, a limit that the user wrote leaves no tiling that takes less than
- * SLOW times the untiled call. */
+/* True if a limit that the user wrote leaves no tiling that takes less than SLOW times the untiled
+ * call. */
 static bool is_slow(const struct deciding *deciding)
 {
     const struct cs_shortlist *list = &deciding->search.list;
-    bool slow =
-        deciding->limits.workspace >= 0 && !deciding->referee && !deciding->huge && list->count > 1;
+    bool slow = deciding->limits.workspace >= 0 && !deciding->huge && list->count > 1;
     for (int i = 1; i < list->count; i++)
         slow = slow && list->candidate[i].seconds > SLOW * list->candidate[0].seconds;
     return slow;
@@ -384,10 +380,9 @@ static struct cs_decision decision_of(struct deciding *deciding)
     return decision;
 }
 
-struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t required,
-                                    const struct cs_policy *policy, const struct cs_limits *limits,
-                                    const struct cs_vendor *vendor,
-                                    const struct cs_referee *referee)
+struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
+                             const struct cs_policy *policy, const struct cs_limits *limits,
+                             const struct cs_vendor *vendor)
 {
     static const struct cs_profile typical; /* with an unknown capability */
     int64_t tiles = policy->tiles(limits);
@@ -395,10 +390,8 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
     if (!huge && within_threshold(required, tiles, limits))
         return cs_decide_leave(CS_REASON_SMALL, required);
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
-    bool judged = referee && policy->contenders > 1 && !vendor->compiles;
     struct deciding deciding = {
         .policy = policy,
-        .referee = judged ? referee : NULL,
         .tiles = tiles,
         .huge = huge,
         .limits = *limits,
@@ -418,19 +411,8 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
     pick(&deciding);
     if (offer_each(&deciding) != CS_OK)
         return leave(&deciding, CS_REASON_HOST_MEMORY);
-    deciding.best = cs_contest(&deciding.search.list, policy, &deciding.limits, deciding.referee,
-                               deciding.best);
     struct cs_decision decision = decision_of(&deciding);
     decision.raised = limits->workspace >= 0 && cs_decide_tiles(&decision) &&
                       decision.scratch > limits->workspace;
-    cs_choice_record_add(&deciding.search.list, required, policy, &deciding.limits, deciding.best,
-                         &decision.choices);
     return decision;
-}
-
-struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
-                             const struct cs_policy *policy, const struct cs_limits *limits,
-                             const struct cs_vendor *vendor)
-{
-    return cs_decide_judged(problem, required, policy, limits, vendor, NULL);
 }

@@ -4,7 +4,6 @@
 #ifndef CS_DECIDE_DECIDE_H
 #define CS_DECIDE_DECIDE_H
 
-#include "convshim/choices.h"
 #include "convshim/policy.h"
 #include "convshim/vendor.h"
 
@@ -36,7 +35,6 @@ struct cs_decision {
                        confirms it (decide/example.h); set by cs_decide_by_rules */
     bool promised;  /* the small size was reported to an application before a plan was built; set by
                        the flow */
-    struct cs_choices choices; /* the candidates; last: see cs_memo_get */
 };
 
 /* Vendor plans that may be built for one decision. */
@@ -65,14 +63,6 @@ enum {
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);
-
-/* Like cs_decide, with a referee that compares the best candidates, for policies with contenders.
- * `referee` may be NULL. */
-struct cs_referee;
-struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t required,
-                                    const struct cs_policy *policy, const struct cs_limits *limits,
-                                    const struct cs_vendor *vendor,
-                                    const struct cs_referee *referee);
 
 /* The most bytes that a call can require without ever being tiled by cs_decide, for any problem and
  * policy. < 0: no such size. */

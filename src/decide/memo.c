@@ -71,24 +71,13 @@ static struct cs_memo_entry *oldest(struct cs_memo *memo, const struct cs_key *k
     return least;
 }
 
-static void copy_bare(struct cs_decision *to, const struct cs_decision *from)
-{
-    memcpy(to, from, offsetof(struct cs_decision, choices));
-}
-
-static void get(const struct cs_memo_entry *entry, struct cs_decision *decision)
-{
-    copy_bare(decision, &entry->decision);
-    decision->choices.listed = decision->choices.count = 0;
-}
-
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
 {
     cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry) {
         entry->age = ++memo->clock;
-        get(entry, decision);
+        *decision = entry->decision;
     }
     cs_unlock(&memo->lock);
     return entry != NULL;
@@ -108,12 +97,8 @@ void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs
 {
     cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
-    if (entry && decision->choices.listed == 0) {
-        copy_bare(&entry->decision, decision);
-    } else {
-        entry = entry ? entry : make(memo, key);
-        entry->decision = *decision;
-    }
+    entry = entry ? entry : make(memo, key);
+    entry->decision = *decision;
     entry->age = ++memo->clock;
     cs_unlock(&memo->lock);
 }
@@ -123,7 +108,7 @@ void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
     cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry) {
-        get(entry, decision);
+        *decision = entry->decision;
     } else {
         entry = make(memo, key);
         entry->decision = *decision;
@@ -143,7 +128,7 @@ void cs_memo_promise(struct cs_memo *memo, const struct cs_key *key, struct cs_d
         entry->decision = *decision;
         entry->decision.promised = true;
     }
-    get(entry, decision);
+    *decision = entry->decision;
     entry->age = ++memo->clock;
     cs_unlock(&memo->lock);
 }
@@ -154,22 +139,11 @@ bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
     cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     bool left = !entry || !entry->decision.promised;
-    if (left && entry) {
-        copy_bare(&entry->decision, decision);
-    } else if (left) {
-        entry = make(memo, key);
+    if (left) {
+        entry = entry ? entry : make(memo, key);
         entry->decision = *decision;
-    }
-    if (left)
         entry->age = ++memo->clock;
+    }
     cs_unlock(&memo->lock);
     return left;
-}
-
-void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices)
-{
-    cs_lock(&memo->lock);
-    const struct cs_memo_entry *entry = find(memo, key);
-    *choices = entry ? entry->decision.choices : (struct cs_choices){.listed = 0};
-    cs_unlock(&memo->lock);
 }

@@ -43,9 +43,8 @@ void cs_memo_key_make(const struct cs_problem *problem, const struct cs_engine *
 
 bool cs_memo_key_equal(const struct cs_key *a, const struct cs_key *b);
 
-/* cs_memo_get returns true and a known decision without its choices, which few callers need. `put`
- * replaces a known decision, and its choices if the new one has any. `add` does not replace:
- * *decision becomes the decision that another thread has added, if one has. */
+/* cs_memo_get returns true and a known decision. `put` replaces a known decision. `add` does not
+ * replace: *decision becomes the decision that another thread has added, if one has. */
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key,
                  const struct cs_decision *decision);
@@ -58,8 +57,5 @@ void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
 void cs_memo_promise(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
                    const struct cs_decision *decision);
-
-/* The choices of a known decision. Empty if it is not known. */
-void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices);
 
 #endif

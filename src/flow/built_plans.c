@@ -138,18 +138,6 @@ static const struct cs_profile *profile(void *ctx)
     return built->real->profile(built->real->ctx);
 }
 
-static enum cs_status timed(void *ctx, const struct cs_plan *plan, int64_t limit, double *seconds_p)
-{
-    const struct cs_built_plans *built = ctx;
-    return built->real->time(built->real->ctx, plan, limit, seconds_p);
-}
-
-static int64_t model(void *ctx)
-{
-    const struct cs_built_plans *built = ctx;
-    return built->real->model(built->real->ctx);
-}
-
 void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *vendor)
 {
     *built = (struct cs_built_plans){.vendor = {.ctx = built,
@@ -159,9 +147,7 @@ void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *v
                                                 .build = build,
                                                 .fallback = fallback,
                                                 .destroy = keep,
-                                                .profile = vendor->profile ? profile : NULL,
-                                                .time = vendor->time ? timed : NULL,
-                                                .model = vendor->model ? model : NULL},
+                                                .profile = vendor->profile ? profile : NULL},
                                      .real = vendor};
 }
 

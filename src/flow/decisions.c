@@ -1,10 +1,9 @@
 /* The decision for a request: remembered, or by the example of the same engine with other knobs, or
- * new from the records of this process and earlier ones. */
+ * new from the record of this process. */
 #include "flow/decisions.h"
 
 #include "base/hash.h"
 #include "decide/example.h"
-#include "flow/measure.h"
 #include "flow/scoped_limit.h"
 
 struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit)
@@ -21,41 +20,28 @@ struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit)
                                 .most = bounded ? cs->exec.arena.facts.limit : INT64_MAX};
 }
 
-/* State for the callbacks of cs_decide_by_rules. */
+/* State for cs_decide_help. */
 struct help {
     struct cs *cs;
-    const struct cs_request *request;
-    const struct cs_vendor *vendor;
-    struct cs_measure measure;
-    struct cs_referee referee;
+    const struct cs_problem *problem;
 };
 
 static struct cs_peak_level level(void *ctx)
 {
-    struct help *help = ctx;
-    cs_earlier_run_begin(help->cs, help->request, help->vendor);
-    return cs_peak_level(&help->cs->peak, cs_instance_context(help->cs), &help->request->problem);
-}
-
-static const struct cs_referee *referee_for(void *ctx, const struct cs_limits *limits)
-{
-    struct help *help = ctx;
-    help->measure = (struct cs_measure){&help->cs->store, help->request, help->vendor, limits};
-    help->referee = cs_measure_referee(&help->measure);
-    return &help->referee;
+    const struct help *help = ctx;
+    return cs_peak_level(&help->cs->peak, cs_instance_context(help->cs), help->problem);
 }
 
 static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *request,
                                       const struct cs_vendor *vendor, int64_t limit)
 {
-    struct help help = {.cs = cs, .request = request, .vendor = vendor};
+    struct help help = {.cs = cs, .problem = &request->problem};
     const struct cs_settings settings = cs_decisions_settings(cs, limit);
     const struct cs_decide_call call = {.problem = &request->problem,
                                         .required = request->required,
                                         .engine = request->engine.index,
                                         .provided = request->limit};
-    return cs_decide_by_rules(&settings, &call, vendor,
-                              &(struct cs_decide_help){&help, level, referee_for});
+    return cs_decide_by_rules(&settings, &call, vendor, &(struct cs_decide_help){&help, level});
 }
 
 /* A decision under a limit of the program is separate from one without. */
@@ -91,10 +77,8 @@ static struct cs_decision decide_new(struct cs *cs, const struct cs_request *req
     struct cs_key key;
     bool keyed = vendor->many && example_key(request, vendor, limit, &key);
     if (keyed && cs_memo_get(&cs->memo, &key, &example) &&
-        cs_decide_by_example(&example, &request->problem, vendor, &decision)) {
-        cs_memo_choices(&cs->memo, &key, &decision.choices);
+        cs_decide_by_example(&example, &request->problem, vendor, &decision))
         return decision;
-    }
     decision = decide_anew(cs, request, vendor, limit);
     if (decision.exemplary && (keyed || example_key(request, vendor, limit, &key)) &&
         (!cs_memo_get(&cs->memo, &key, &example) ||

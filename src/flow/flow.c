@@ -131,7 +131,6 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
         .required = request->required,
         .possible = possible,
         .asked = decision->asked,
-        .choices = decision->choices,
         .limit = decision->limit,
         .record = decision->level.record,
         .beside = decision->level.beside,
@@ -231,8 +230,6 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         rewrite = NULL;
         reason = CS_REASON_NO_TILING;
     }
-    if (decision.choices.listed == 0)
-        cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, vendor, &decision, reason, rewrite);
     verdict.layer = key.hash | 1;
     verdict.refused = due || (reason != CS_REASON_NONE && decision.promised);

@@ -85,7 +85,6 @@ static int write_summary(void *unused)
     (void)unused;
     cs_exit_report_write(instance);
     cs_exit_report_trace(instance);
-    cs_earlier_run_end(instance);
     cs_sign_end(instance);
     return 0;
 }
@@ -104,7 +103,6 @@ static void before_fork(void)
     instance->host->fork(true);
     cs_lock(&instance->memo.lock);
     cs_lock(&instance->peak.lock);
-    cs_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
     cs_gate_fork(&instance->gate, true, false);
     cs_lock(&instance->account.lock);
@@ -120,7 +118,6 @@ static void after_fork(bool child)
     cs_unlock(&instance->account.lock);
     cs_gate_fork(&instance->gate, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
-    cs_unlock(&instance->store.lock);
     cs_unlock(&instance->peak.lock);
     cs_unlock(&instance->memo.lock);
     instance->host->fork(false);
@@ -141,7 +138,6 @@ static void after_fork_in_child(void)
     instance->reported = 0;
     instance->start_ms = cs_instance_now_ms();
     cs_live_fork(&instance->live);
-    cs_earlier_run_fork(instance);
     cs_renewal_fork();
 }
 
@@ -160,14 +156,11 @@ static void configure(struct candidate *mine)
 /* Allocates pages and makes system calls. Calls no foreign code. */
 static void provide(struct cs *cs)
 {
-    char place[CS_STORE_PATH];
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
     cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
     cs_file_place_set(&cs->summary, cs->config.summary.path);
     cs_memo_init(&cs->memo);
     cs_account_init(&cs->account);
-    cs_config_store_place(place);
-    cs_store_init(&cs->store, place);
     cs_peak_init(&cs->peak);
     cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));

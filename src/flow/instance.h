@@ -9,13 +9,11 @@
 #include "base/file.h"
 #include "config/config.h"
 #include "config/program.h"
-#include "config/store.h"
 #include "convshim/policy.h"
 #include "convshim/profile.h"
 #include "decide/memo.h"
 #include "exec/exec.h"
 #include "exec/gate.h"
-#include "flow/earlier_run.h"
 #include "flow/host.h"
 #include "flow/peak.h"
 
@@ -28,9 +26,7 @@ struct cs {
     const struct cs_policy *policy; /* unless a rule sets another */
     struct cs_limits limits;        /* also */
     struct cs_memo memo;
-    struct cs_store store; /* times and records of earlier runs */
     struct cs_peak peak;
-    struct cs_earlier_run earlier_run;
     struct cs_account account;
     struct cs_exec exec;
     struct cs_gate gate;

@@ -56,24 +56,6 @@ struct cs_peak_level cs_peak_level(struct cs_peak *peak, uint64_t context,
     return level;
 }
 
-void cs_peak_begin(struct cs_peak *peak, uint64_t context, int64_t record)
-{
-    cs_lock(&peak->lock);
-    struct cs_pass *pass = pass_of(peak, context);
-    if (pass && record > pass->record)
-        pass->record = record;
-    cs_unlock(&peak->lock);
-}
-
-int64_t cs_peak_record(struct cs_peak *peak, uint64_t context)
-{
-    cs_lock(&peak->lock);
-    const struct cs_pass *pass = pass_of(peak, context);
-    int64_t record = pass ? pass->record : 0;
-    cs_unlock(&peak->lock);
-    return record;
-}
-
 void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer, int64_t reported,
                   const struct cs_problem *problem, const struct cs_addresses *addresses)
 {

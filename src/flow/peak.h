@@ -24,12 +24,6 @@ struct cs_peak {
 
 void cs_peak_init(struct cs_peak *peak);
 
-/* Starts the record of a context at the one of an earlier run. */
-void cs_peak_begin(struct cs_peak *peak, uint64_t context, int64_t record);
-
-/* The record of a context. 0: no call was recorded. */
-int64_t cs_peak_record(struct cs_peak *peak, uint64_t context);
-
 /* The record of a context, for a decision about `problem`. The operands of `problem` count from now
  * on, because some programs plan all convolutions before they run one. */
 struct cs_peak_level cs_peak_level(struct cs_peak *peak, uint64_t context,

@@ -39,7 +39,6 @@ MODES = {
     "populate_own": (SIX + ";backing=own;lanes=2", ["clients/plans", "populate"], NATIVE),
     "config_first": (TILES, ["clients/plans", "config_first"], {}),
     "fit": ("policy=fit;workspace=4KiB", problems("both", *FORWARD), {}),
-    "measure": ("policy=measure;workspace=16KiB", problems("graph", "--count", "3", "--seed", "36", "--dtype", "f32"), {}),
     "phases": ("policy=fit;workspace=2KiB", problems("both", *DILATED), {}),
     "phases_packed": (SIX + ";lanes=2;staged=always", problems("graph", *DILATED), {"SIMDEV_RACES": "1"}),
     "price": ("policy=fit;workspace=8KiB;max_slowdown=2",

@@ -125,15 +125,13 @@ sum_up() {
 
 # DIRECTION COUNT
 directions() {
-    local direction=$1 api problems policy
+    local direction=$1 api problems
     for api in graph legacy; do
         problems=(--direction "$direction" --api "$api" --count "$2" --data integers --dtype all --seed "$SEED")
         untiled "$direction-$api" "" "${problems[@]}"
         tiled "$direction" "$direction-$api" "" "$EVERYTHING" "${LEAST_ALL[$direction]}" --exact "${problems[@]}"
-        for policy in fit measure; do
-            tiled "$direction" "$direction-$api" "" "policy=$policy;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
-                "${problems[@]}"
-        done
+        tiled "$direction" "$direction-$api" "" "policy=fit;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
+            "${problems[@]}"
         [ "$api" = graph ] || unsummarised "$direction-$api" "policy=fit;workspace=8KiB" "${problems[@]}"
         # Small tiles with their copies often need more than the untiled convolution: those calls stay untiled.
         [ "$api" = legacy ] || tiled "$direction" "$direction-$api" "" "$EVERYTHING;staged=always" \

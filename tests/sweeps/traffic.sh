@@ -69,7 +69,7 @@ for backing in client own auto; do
         for threads in 1 3; do
             for kind in $(kinds "$lanes" "$threads"); do
                 config=$ALL
-                [ "$kind" = all ] || config="$FIT;policy=$([ "$threads" = 1 ] && echo fit || echo measure)"
+                [ "$kind" = all ] || config="$FIT;policy=fit"
                 # Divided evenly. The last jobs get the remainder.
                 count=$((seeds * (number + 1) / COMBINATIONS - seeds * number / COMBINATIONS))
                 number=$((number + 1))

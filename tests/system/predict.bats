@@ -223,9 +223,6 @@ END
     expect_predicted 0 "${SPIKE[@]}" --workspace 1GiB --format csv
     expect_equal "reason" "$(column reason)" "$(reason_text SMALL)"
     expect_empty predict.err
-    for policy in budget measure; do
-        [ ! -e "$ROOT/policies/$policy.c" ] || { predict "${SPIKE[@]}" --policy "$policy" && expect_line predict.err "policy $policy"; }
-    done
     for policy in "$ROOT"/policies/*.c; do
         expect_predicted 0 "${SPIKE[@]}" --policy "$(basename "$policy" .c)" --format csv
     done

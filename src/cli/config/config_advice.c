@@ -74,10 +74,6 @@ static void advise_options(const struct advice *advice)
         {CS_OPTION_tiles, has_policy(config, "fixed"), "policy = fixed"},
         {CS_OPTION_price, has_limit(config), "a policy other than fixed"},
         {CS_OPTION_max_slowdown, has_limit(config), "a policy other than fixed"},
-        {CS_OPTION_keep_record,
-         config->workspace == CS_CONFIG_AUTO && config->rules.count == 0 &&
-             strcmp(config->policy.text, "fit") == 0,
-         "workspace = auto, policy = fit and no rules"},
         {CS_OPTION_interleave_timeout, config->interleave == CS_INTERLEAVE_STAGE,
          "interleave = stage"},
         {CS_OPTION_trace_limit, config->trace.text[0] != '\0', "trace"},

@@ -186,15 +186,6 @@ static void show_progress(void *ctx, size_t done, size_t of)
         fprintf(stderr, "\r%zu of %zu convolutions", done, of);
 }
 
-/* Warns about policies that also use facts which are only available while a program runs. */
-static void warn_of(const struct cs_policy *policy)
-{
-    if (policy->contenders > 1)
-        cs_cli_complain(
-            "predict: policy %s may choose other tiles after it has timed some on the GPU",
-            policy->name);
-}
-
 static struct cs_predictor predictor_of(const struct cs_predict_options *options,
                                         const struct cs_device_file *device)
 {
@@ -271,7 +262,6 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
     struct cs_predictor predictor = predictor_of(options, results->device);
     struct cs_predict_fit fit;
     char error[ERROR_BYTES];
-    warn_of(predictor.settings.policy);
     const bool of_the_run = is_of_the_run(results);
     for (size_t i = 0; i < results->layers->count; i++) {
         problem[i] = &results->layers->layer[i].problem;

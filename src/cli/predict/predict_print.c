@@ -381,11 +381,6 @@ static void add_fit(cJSON *root, const struct cs_predict_options *options,
         cJSON_AddNumberToObject(object, "workspace_bytes", (double)fit->workspace);
 }
 
-static void write_text(void *ctx, const char *bytes, size_t size)
-{
-    fwrite(bytes, 1, size, ctx);
-}
-
 /* Closes a stream of open_memstream. Returns false, with *text NULL, if memory ran out. */
 static bool close_text(FILE *out, char **text)
 {
@@ -416,22 +411,6 @@ static void add_advice(cJSON *root, const struct cs_predict_results *results)
     free(text);
 }
 
-/* The candidates of the decision, in the format of a summary. Returns NULL if memory ran out. */
-static cJSON *choices_of(const struct cs_prediction *prediction)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    struct cs_json json = {.write = write_text, .ctx = out};
-    if (out) {
-        cs_summary_json_choices(&json, NULL, &prediction->decision.choices);
-        cs_json_end(&json);
-    }
-    cJSON *choices = close_text(out, &text) ? cJSON_CreateRaw(text) : NULL;
-    free(text);
-    return choices;
-}
-
 static cJSON *layers_of(const struct cs_predict_results *results, const struct cs_table *table)
 {
     cJSON *layers = cs_table_json(table), *layer;
@@ -447,8 +426,6 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
             cJSON_AddNumberToObject(layer, "predicted_seconds_most", prediction->most_seconds);
         }
         cJSON_AddNumberToObject(layer, "asked", (double)prediction->decision.asked);
-        cJSON_AddNumberToObject(layer, "listed", (double)prediction->decision.choices.listed);
-        cs_json_add(layer, "candidates", choices_of(prediction));
     }
     return layers;
 }

@@ -81,7 +81,7 @@ static void date_text(int64_t ms, char *text, size_t size)
         snprintf(text, size, "-");
 }
 
-/* Options that differ from their defaults, such as "lanes = 2, policy = measure". A long text is
+/* Options that differ from their defaults, such as "lanes = 2, policy = off". A long text is
  * cut. */
 static void others_text(const struct cs_run_summary *all, char *text, size_t size)
 {

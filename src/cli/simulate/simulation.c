@@ -278,7 +278,6 @@ static void set_library(const struct cs_simulation *simulation, const struct cs_
         }
     }
     /* A simulation neither uses nor leaves a record of a real run. */
-    cs_child_variables_set(variables, "CONVSHIM_KEEP_RECORD", "off");
     if (!cs_cli_variable("NVTX_INJECTION64_PATH"))
         cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);
 }

@@ -2,7 +2,7 @@
 #include "intercept/graph/plan_hooks.h"
 
 #include "base/log.h"
-#include "cudnn/run/timing.h"
+#include "cudnn/plan/execution_plan.h"
 #include "intercept/graph/describe_graph.h"
 
 static bool workspace_required(cudnnBackendDescriptor_t plan, int64_t *bytes_p)
@@ -69,7 +69,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     if (workspace_required(plan->descriptor, &required) &&
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);
-        struct cs_vendor vendor = cs_timing_vendor(&choice);
+        struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
         request.source = plan->listed ? CS_SOURCE_LISTED : CS_SOURCE_OWN;
         verdict = plan->plan.held > 0 ? judge_loaded(cs, plan->plan.held, &request, &vendor)
                                       : cs_flow_prepare(cs, &request, &vendor);
@@ -99,7 +99,7 @@ int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configurat
     choice.handle_number = graph->handle_number;
     if (cs_engine_choice_read(&choice, configuration->descriptor)) {
         struct cs_request request = request_of(&choice, required);
-        struct cs_vendor vendor = cs_timing_vendor(&choice);
+        struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
         reported = cs_flow_reported(cs, &request, &vendor);
     }
     cs_engine_choice_fini(&choice);

@@ -2,8 +2,8 @@
  * passes it on. */
 #include "intercept/legacy/dispatch.h"
 
+#include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/launcher.h"
-#include "cudnn/run/timing.h"
 #include "flow/scoped_limit.h"
 #include "intercept/graph/describe_graph.h"
 #include "intercept/legacy/describe_legacy.h"
@@ -34,7 +34,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
     if ((limit > 0 || !cs_flow_small(cs, required)) &&
         cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute)))
         request.engine = choice.engine;
-    struct cs_vendor vendor = cs_timing_vendor(&choice);
+    struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
     verdict = cs_flow_prepare(cs, &request, &vendor);
     cs_engine_choice_fini(&choice);
     return verdict;
@@ -52,7 +52,7 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
     cs_engine_choice_init(&choice, problem, tensor_uid,
                           call->handle); /* engine 0 if no engine is chosen */
     (void)cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute));
-    struct cs_vendor vendor = cs_timing_vendor(&choice);
+    struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
     *required_p = 0;
     if (vendor.build(vendor.ctx, problem, CS_SAME_KNOBS, &execution_plan, required_p) == CS_OK)
         vendor.destroy(execution_plan);

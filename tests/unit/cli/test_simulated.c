@@ -348,7 +348,7 @@ static void runs_of_a_job_are_merged(void)
         cs_summary_fini(&runs[i]);
 }
 
-/* The first site has two candidates, the command a byte that acts on a terminal. */
+/* The command has a byte that acts on a terminal. */
 static void write_summary(const char *path)
 {
     char error[CS_FILE_ERROR];

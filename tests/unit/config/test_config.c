@@ -165,7 +165,7 @@ static const struct {
     {"tiles", "auto", false},
     {"policy", "off", true},
     {"policy", "Fit", false},
-    {"policy", "measure", false},
+    {"policy", "budget", false},
     {"log", "error", true},
     {"log", "verbose", false},
     {"summary", "off", true},

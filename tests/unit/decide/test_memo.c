@@ -112,33 +112,6 @@ static void later_duplicate_is_not_used(void)
     free(memo);
 }
 
-static void choices_are_separate_from_decisions(void)
-{
-    struct cs_memo *memo = memo_new();
-    struct cs_problem problem = numbered(1);
-    struct cs_decision decision = decision_of(1), found = decision_of(2);
-    struct cs_choices choices;
-    struct cs_key key;
-    cs_memo_key_make(&problem, &plain, 10, 0, 0, &key);
-    cs_memo_choices(memo, &key, &choices);
-    CHECK_INT(choices.listed, 0);
-    decision.choices =
-        (struct cs_choices){.listed = 9, .count = 2, .choice = {{.tiles = 4}, {.tiles = 5}}};
-    found.choices.listed = 3;
-    cs_memo_add(memo, &key, &decision);
-    CHECK(cs_memo_get(memo, &key, &found));
-    CHECK_INT(found.choices.listed + found.choices.count, 0);
-    found.reported++; /* as if it had been reported to the application in between */
-    cs_memo_put(memo, &key, &found);
-    CHECK(cs_memo_get(memo, &key, &decision));
-    CHECK_INT(decision.reported, found.reported);
-    cs_memo_choices(memo, &key, &choices);
-    CHECK_INT(choices.listed, 9);
-    CHECK_INT(choices.count, 2);
-    CHECK_INT(choices.choice[1].tiles, 5);
-    free(memo);
-}
-
 static void every_part_is_in_the_key(void)
 {
     struct cs_problem problem = numbered(1), other = numbered(1);
@@ -274,26 +247,6 @@ static void reported_sizes_stay(void)
     free(memo);
 }
 
-/* If the memo no longer contains a decision to leave a problem alone, the decision that replaces
- * another one has no choices of that one. */
-static void replacing_decision_has_no_choices_of_the_old_one(void)
-{
-    struct cs_memo *memo = memo_new();
-    struct cs_choices choices = {.listed = 1};
-    struct cs_decision of_others = decision_of(1), left = decision_of(2);
-    of_others.choices.listed = of_others.choices.count = 5;
-    for (int i = 0; i < CS_MEMO_WAYS; i++) {
-        struct cs_key key = key_in_set(i, 7);
-        cs_memo_put(memo, &key, &of_others);
-    }
-    struct cs_key key = key_in_set(CS_MEMO_WAYS, 7);
-    CHECK(cs_memo_leave(memo, &key, &left));
-    cs_memo_choices(memo, &key, &choices);
-    CHECK_INT(choices.listed, 0);
-    CHECK_INT(choices.count, 0);
-    free(memo);
-}
-
 struct worker {
     struct cs_memo *memo;
     uint64_t seed;
@@ -346,13 +299,11 @@ int main(void)
     TEST(key_numbers_are_stable_between_builds);
     TEST(remembers);
     TEST(later_duplicate_is_not_used);
-    TEST(choices_are_separate_from_decisions);
     TEST(every_part_is_in_the_key);
     TEST(least_recently_used_is_replaced);
     TEST(equal_hashes);
     TEST(hashes_spread);
     TEST(reported_sizes_stay);
-    TEST(replacing_decision_has_no_choices_of_the_old_one);
     TEST(threads_agree);
     return REPORT();
 }
