@@ -34,13 +34,14 @@ load helper
     simulate --device rtx3060 --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.out "^program     $APPS/vae_decoder --csv"
-    expect_line simulate.out '^device      NVIDIA GeForce RTX 3060 with 12.00 GiB, simulated$'
+    expect_line simulate.out '^device      NVIDIA GeForce RTX 3060 with 11.65 GiB, simulated$'
     expect_line simulate.out "^sizes       by cuDNN 9\.[0-9.]*, in $CUDNN\$"
     expect_line simulate.out '^  device peak +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
     expect_line simulate.out '^  extra reads of tiles +- +[0-9.]+ [KM]iB +\+[0-9.]+ %$'
     expect_line simulate.out '^without     Runs without '
     expect_line simulate.out '^with        Runs without '
-    expect_line simulate.out 'The context and the program.s code on a real GPU: 0.5 to 1.7 GB'
+    expect_line simulate.out '^  with the context +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
+    expect_line simulate.out 'The context counts as 130.4 MiB for each process'
     expect_line simulate.out 'read 1 result .*: vae_decoder 1\.'
     expect_no_word
 }
@@ -80,7 +81,7 @@ END
     simulate --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     local peak
     peak=$(figure device_peak without)
-    simulate --capacity $((peak / 2)) --only without -- "$APPS/vae_decoder" "${decoder[@]}"
+    simulate --capacity $((peak / 2)) --context 0 --only without -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
     expect_line simulate.out '^without     Out of memory: .* [0-9.]+ [KMG]iB\.'
 }
@@ -90,7 +91,7 @@ END
     simulate --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     local peak
     peak=$(figure device_peak without)
-    simulate --capacity $((peak - 1)) --only without -- "$APPS/vae_decoder" "${decoder[@]}"
+    simulate --capacity $((peak - 1)) --context 0 --only without -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.out '^without     Runs under memory pressure: 0 allocation retries, [1-9][0-9]* failed allocations and [1-9][0-9]* convolutions? on other engines'
 }
@@ -98,23 +99,85 @@ END
 @test "--fits: the status, and a line with the reason; the program needs one size more without convshim" {
     simulate --format csv --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     local without with
-    without=$(figure device_peak without) with=$(figure device_peak with)
-    simulate --fits "$without" --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    without=$(figure needed without) with=$(figure needed with)
+    expect_equal "context" "$((without - $(figure device_peak without)))" "$((with - $(figure device_peak with)))"
+    simulate --fits "$((without + without / 10))" --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
-    expect_line simulate.out '^without     Yes: device peak [0-9.]+ MiB, no failed allocation$'
+    expect_line simulate.out '^without     Yes: needs [0-9.]+ MiB with the context of [0-9.]+ MiB\. The GPU has [0-9.]+ MiB, [0-9.]+ MiB spare\.$'
     simulate --fits "$with" --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.out '^does it fit in [0-9.]+ MiB\?$'
-    expect_line simulate.out '^without     No: (the program runs, but [0-9]+ allocations? fails?|the last failed allocation was short by .*)$'
-    expect_line simulate.out '^with        Yes: device peak [0-9.]+ MiB, no failed allocation$'
+    expect_line simulate.out '^without     No: needs [0-9.]+ MiB with the context of [0-9.]+ MiB\. The GPU has [0-9.]+ MiB, [0-9.]+ [KM]iB too little\.$'
+    expect_line simulate.out '^with        May fail: needs ([0-9.]+ MiB) with the context of [0-9.]+ MiB\. The GPU has ([0-9.]+ MiB), 0 B spare\. Above 95 %'
     simulate --fits "$with" --only without -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
     simulate --fits 1MiB --workspace 4MiB --format json -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
-    python3 -c 'import json; run = json.load(open("simulate.out")); assert not run["with"]["fits"] and "short by" in run["with"]["fits_why"]' ||
+    python3 -c 'import json; run = json.load(open("simulate.out")); assert run["with"]["fits"] is False and run["with"]["answer"] == "no" and "too little" in run["with"]["fits_why"], run["with"]["fits_why"]' ||
         fail "not in the JSON"
-    simulate --fits 8GiB --devices t4,h200 -- true
+    simulate --fits 8GiB --device t4,h200 -- true
     expect_status 2
+}
+
+# bats test_tags=quick
+@test "--fits card: the memory of that GPU, which includes the context; more than it has is not simulated" {
+    cat >takes.py <<'END'
+import ctypes, sys
+runtime, free, total = ctypes.CDLL("libcudart.so.13"), ctypes.c_size_t(), ctypes.c_size_t()
+assert runtime.cudaMemGetInfo(ctypes.byref(free), ctypes.byref(total)) == 0
+open("memory", "w").write(f"{free.value} {total.value}")
+sys.exit(runtime.cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(int(float(sys.argv[1]) * 2**30))))
+END
+    simulate --device "Tesla T4" --fits card --keep kept --only without -- python3 takes.py 13.5
+    expect_status 0
+    expect_line simulate.out '^without     Yes: needs 13\.62 GiB with the context of 125\.8 MiB\. Tesla T4 has 14\.56 GiB, [0-9.]+ MiB spare\.$'
+    expect_equal "free, total" "$(written memory)" "$((15633678336 - 32 * 1048576 - 40 * 1024 * 2400)) 15633678336"
+    simulate --device t4 --fits card --only without -- python3 takes.py 14
+    expect_status 0
+    expect_line simulate.out '^without     May fail: '
+    simulate --device t4 --fits 16GiB --only without -- python3 takes.py 15
+    expect_status 1
+    expect_line simulate.err 'Tesla T4 has 14\.56 GiB of usable memory, less than --fits'
+    expect_line simulate.out '^without     No: .* Tesla T4 has 14\.56 GiB'
+    simulate --device t4 --fits card --context 1GiB --only without -- python3 takes.py 13.75
+    expect_status 1
+}
+
+# bats test_tags=quick
+@test "--fits without an answer: status 3, and null in the JSON" {
+    simulate --fits 8GiB --format json -- ls
+    expect_status 3
+    python3 -c 'import json; run = json.load(open("simulate.out")); assert run["with"]["fits"] is None and run["with"]["answer"] == "no answer"' ||
+        fail "not in the JSON"
+    simulate --fits card -- python3 -c 'import ctypes; ctypes.CDLL("libcudart.so.13").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))'
+    expect_status 3
+    expect_line simulate.out '^with        No answer: the program did not use the GPU\.$'
+    simulate --fits card -- sh -c 'exit 5'
+    expect_status 3
+    expect_line simulate.out '^with        No answer: the program fails, but not for lack of memory\.$'
+}
+
+# bats test_tags=quick
+@test "--gpus: the peaks of each GPU, and the answer for the one that needs most" {
+    cat >two.py <<'END'
+import ctypes, sys
+runtime, count = ctypes.CDLL("libcudart.so.13"), ctypes.c_int()
+assert runtime.cudaGetDeviceCount(ctypes.byref(count)) == 0
+sizes = sys.argv[1:]
+for device, size in enumerate(sizes[:count.value]):
+    assert runtime.cudaSetDevice(device) == 0
+    assert runtime.cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(int(size) << 20)) == 0
+END
+    simulate --gpus 2 --context 1MiB --fits 10MiB --only without -- python3 two.py 3 7
+    expect_status 0
+    expect_line simulate.out '^device      2 times NVIDIA H200 with 10 MiB'
+    expect_line simulate.out '^  device peak +7 MiB$'
+    expect_line simulate.out '^  device peak +3 MiB +7 MiB$'
+    expect_line simulate.out '^  with the context +4 MiB +8 MiB$'
+    expect_line simulate.out '^without     Yes: needs 8 MiB '
+    simulate --gpus 2 --context 1MiB --fits 8191KiB --only without -- python3 two.py 3 7
+    expect_status 1
+    expect_line simulate.out '^without     No: needs 8 MiB .* 1 KiB too little'
 }
 
 @test "nothing is gained: the tensors at the peak and the reasons of the convolutions" {
@@ -125,9 +188,9 @@ END
 }
 
 # bats test_tags=quick
-@test "sizes that no real cuDNN planned: a prominent warning, and status 1, also if the process is killed" {
+@test "sizes that no real cuDNN planned: a prominent warning, and status 3, also if the process is killed" {
     SIMDEV_PLANNING=rule simulate -- "$APPS/vae_decoder" "${decoder[@]}"
-    expect_status 1
+    expect_status 3
     expect_line simulate.out '^NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
     cat >killed.py <<END
 import ctypes, os, signal
@@ -136,7 +199,7 @@ assert work.work_open(0, ctypes.byref(state)) == 0 and work.work_run(state) == 0
 os.kill(os.getpid(), signal.SIGKILL)
 END
     SIMDEV_PLANNING=rule simulate --only without --cuda 13 -- sh -c 'python3 killed.py; true'
-    expect_status 1
+    expect_status 3
     expect_line simulate.out '^NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
 }
 
@@ -150,7 +213,7 @@ sleep 1
 rmdir "$lock"
 END
     simulate -- sh ./alone.sh
-    expect_status 0
+    expect_status 3
     expect_line simulate.out ' Ended without a call of CUDA'
     expect_line simulate.out 'for example because of a fixed port: --jobs 1$'
     simulate --jobs 1 -- sh ./alone.sh
@@ -166,7 +229,7 @@ int main(void) { void *memory; cudaMalloc(&memory, 64); cudnnMultiHeadAttnForwar
 END
     gcc -w -o missing missing.c -L"$SIMDEV_DIR" -l:libcudart.so.13 -l:libcudnn.so.9
     simulate --only without -- ./missing
-    expect_status 1
+    expect_status 3
     expect_line simulate.out '^without     Failed .*7, '
     expect_line simulate.out 'They did nothing: cudnnMultiHeadAttnForward 1'
     expect_line simulate.err '^a bad day$'
@@ -175,15 +238,15 @@ END
 # bats test_tags=quick
 @test "a program without CUDA, one that is not there, and devices that are not known" {
     simulate -- true
-    expect_status 0
+    expect_status 3
     expect_line simulate.out '^with        Ended without a call of CUDA'
     simulate -- python3 -c 'import ctypes; ctypes.CDLL("libcudart.so.13").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))'
-    expect_status 0
+    expect_status 3
     expect_line simulate.out '^without     Found the GPU, but ran on the CPU'
     grep -q '^sizes' simulate.out && fail "sizes of what nothing planned: $(grep '^sizes' simulate.out)"
     true
     simulate -- ./no-such-program
-    expect_status 1
+    expect_status 3
     expect_line simulate.err 'no-such-program: not found'
     simulate --device rtx309 -- true
     expect_status 2
@@ -271,7 +334,7 @@ END
     local end
     for end in SIGKILL SIGSEGV; do
         simulate --only without --cuda 13 -- python3 ends.py $end
-        expect_status 1
+        expect_status 3
         expect_line simulate.out '^  device peak +5 MiB$'
         expect_line simulate.out '^without     Failed with status 1'
     done
@@ -309,7 +372,7 @@ END
     expect_equal "killed children" "$(grep -cE '^  [0-9]+ +5 MiB, 0 convolutions launched, killed or ended by _exit$' simulate.out)" 2
     expect_line simulate.out '^  [0-9]+ +7 MiB, 0 convolutions launched$'
     expect_line simulate.out '^  The device peak is the most that they held at the same time\. The sum of their peaks is 17 MiB\.$'
-    simulate --only without --cuda 13 --capacity 7MiB --keep small -- python3 several.py
+    simulate --only without --cuda 13 --capacity 7MiB --context 0 --keep small -- python3 several.py
     expect_equal "refused" "$(sort small/without-*/output | xargs)" "child 2 child 2 parent 0 parent 0"
 }
 
@@ -321,7 +384,7 @@ assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p())
 raise RuntimeError("bfc_arena: Available memory of 5 is smaller than requested bytes of 7")
 END
     simulate --only without --cuda 13 --format csv -- python3 limit.py
-    expect_status 1
+    expect_status 3
     expect_line simulate.out "^verdict,.*Out of memory, because the program limits its own memory.*requested bytes of 7"
     expect_line simulate.out '^status,1,$'
 }
@@ -500,11 +563,11 @@ END
     expect_line kept/with-h200-1/output 'vae_decoder: sd15-vae-512 api graph'
 }
 
-@test "--keep with a folder in use: a line, and status 1" {
+@test "--keep with a folder in use: a line, and status 3" {
     mkdir kept
     touch kept/mine
     simulate --keep kept -- true
-    expect_status 1
+    expect_status 3
     expect_line simulate.err '^convshim: --keep kept: the folder is not empty'
 }
 
@@ -533,7 +596,7 @@ END
         smallest=$(figure smallest_capacity $side)
         engines=$(figure smallest_capacity_same_engines $side)
         expect_true "order, $side" "$smallest <= $engines"
-        expect_true "no more than its peak, $side" "$engines <= $(figure device_peak $side)"
+        expect_true "no more than its peak, $side" "$engines <= $(figure needed $side)"
         cp simulate.out smallest.csv
         simulate --only $side --capacity "$smallest" -- "$APPS/vae_decoder" "${decoder[@]}"
         expect_status 0
@@ -545,8 +608,8 @@ END
     done
 }
 
-@test "--devices: a row for each, the same as each alone" {
-    simulate --devices t4,rtx4090 --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+@test "--device with several names: a row for each, the same as each alone" {
+    simulate --device t4,rtx4090 --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_equal "rows" "$(wc -l <simulate.out)" 3
     cp simulate.out devices.csv
@@ -562,7 +625,7 @@ for name in ("device_peak", "largest_workspace", "predicted_ns"):
         assert row[f"{name}_{side}"] == alone[name][side], (name, side)
 END
     done
-    simulate --devices t4,nothing -- true
+    simulate --device t4,nothing -- true
     expect_status 2
 }
 
@@ -608,8 +671,9 @@ assert [peak[1] for peak in peaks] == list(shown.groups()), (peaks, shown)
 workspaces = [row for row in page.rows if row and row[0] == "workspace"]
 assert workspaces and "k3x3" in workspaces[0][1], page.rows
 END
-    simulate --html page.html --devices t4,h200 -- true
+    simulate --html page.html --device t4,h200 -- true
     expect_status 2
-    simulate --html no/such/folder/page.html -- "$APPS/vae_decoder" "${decoder[@]}"
-    expect_status 1
+    simulate --html no/such/folder/page.html -- touch "$PWD/it-ran"
+    expect_status 2
+    [ ! -e it-ran ] || fail "refused after the program"
 }

@@ -67,7 +67,7 @@ print("printed")
 END
     printf 'first\nsecond\n' >lines
     seq 100000 >>lines # more than is read ahead
-    simulate --devices t4,h200 --keep kept --only without --cuda 13 -- python3 -c 'exec(open("forked.py").read())'
+    simulate --device t4,h200 --keep kept --only without --cuda 13 -- python3 -c 'exec(open("forked.py").read())'
     expect_status 0
     expect_equal "runs" "$(written log | grep -c 'a run')" 2
     expect_equal "outputs" "$(cat kept/without-*/output | grep -c printed)" 2
@@ -82,7 +82,7 @@ atexit.register(lambda: print("\n".join("leaked %d" % i for i in range(50))))
 {}["the key"]
 END
     simulate --only without --cuda 13 -- python3 -u fails.py
-    expect_status 1
+    expect_status 3
     expect_line simulate.err "^KeyError: 'the key'\$"
     expect_line simulate.err '^leaked 49$'
     ! grep -q 'leaked 20' simulate.err || fail "all is shown"
@@ -100,7 +100,7 @@ END
     gcc -w -pthread -o threads threads.c -L"$SIMDEV_DIR" -l:libcudart.so.13
     local threads=2
     [[ $SAN_RT != *tsan* ]] || threads=3 # that runtime adds a thread
-    simulate --devices t4,h200 --keep kept --only without -- ./threads
+    simulate --device t4,h200 --keep kept --only without -- ./threads
     expect_status 0
     expect_line simulate.err "every run starts the program from the beginning, which takes longer, because at its first use of the GPU it has $threads threads"
     expect_equal "processes" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2

@@ -13,8 +13,9 @@
 
 enum cs_cli_status {
     CS_CLI_OK,
-    CS_CLI_NO,   /* it works, and the answer is no; or something failed that is not a usage error */
-    CS_CLI_USAGE /* options or input that cannot be understood */
+    CS_CLI_NO, /* it works, and the answer is no; or something failed that is not a usage error */
+    CS_CLI_USAGE, /* options or input that cannot be understood */
+    CS_CLI_NONE   /* of simulate: no answer */
 };
 
 #define CS_COMMAND(name, summary) int cs_cli_##name(int argc, char **argv);

@@ -1,6 +1,7 @@
 /* Outputs of commands, each written beside its place and then renamed. */
 #include "cli/common/output.h"
 
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +16,26 @@ static bool is_standard(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+/* The folder of a path, in which the file is written before it is renamed. */
+static bool is_writable_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    const int length = (int)(cs_path_file(path) - path);
+    snprintf(folder, sizeof folder, "%.*s", length > 0 ? length : 1, length > 0 ? path : ".");
+    return access(folder, W_OK | X_OK) == 0;
+}
+
 bool cs_output_check(const char *command, const char *option, const char *path, const char *begins)
 {
     char start[64];
     struct stat there;
-    if (is_standard(path) || stat(path, &there) != 0 || !S_ISREG(there.st_mode) ||
-        there.st_size == 0)
+    if (is_standard(path))
+        return true;
+    if (stat(path, &there) != 0 && !is_writable_folder(path)) {
+        cs_cli_complain("%s: --%s %s: %s", command, option, path, strerror(errno));
+        return false;
+    }
+    if (stat(path, &there) != 0 || !S_ISREG(there.st_mode) || there.st_size == 0)
         return true;
     FILE *file = fopen(path, "re");
     size_t read = file ? fread(start, 1, sizeof start, file) : 0, length = strlen(begins);

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* False, after a line, if the path names an existing file that does not begin like the command's
- * own output. Then it is an input or another file of the user, and must not be replaced. `option`
- * is without dashes. Empty files, devices, pipes and "-" are allowed. */
+/* False, after a line, if a file cannot be created there, or if the path names an existing file
+ * that does not begin like the command's own output. Then it is an input or another file of the
+ * user, and must not be replaced. `option` is without dashes. Empty files, devices, pipes and "-"
+ * are allowed. */
 bool cs_output_check(const char *command, const char *option, const char *path, const char *begins);
 
 /* Writes a file beside `path` and renames it, so that the earlier file remains if writing fails. A

@@ -15,14 +15,15 @@ struct cs_device_file {
     char title[CS_DEVICE_FILE_NAME]; /* "NVIDIA H200" */
     char *text;                      /* the JSON; owned */
     char *path;                      /* of the file, from the root; owned */
-    int64_t memory;                  /* bytes of the GPU */
+    int64_t memory;                  /* bytes that programs see, less than the card is sold with */
+    int64_t context;                 /* of them, bytes that a process takes before it allocates */
     int64_t version;                 /* compute capability, 900 for 9.0 */
     char *source;                    /* where the numbers come from; owned, may be NULL */
 };
 
-/* Loads a profile. `device` is a name in a folder of profiles, or a file if it ends with ".json" or
- * contains a slash. `folder` NULL: the profiles installed with the program. Returns false on
- * errors, with a line in `error`. */
+/* Loads a profile. `device` is a name in a folder of profiles, also as people write it
+ * (device_name.h), or a file if it ends with ".json" or contains a slash. `folder` NULL: the
+ * profiles installed with the program. Returns false on errors, with a line in `error`. */
 bool cs_device_file_load(const char *device, const char *folder, struct cs_device_file *profile,
                          char error[CS_DEVICE_FILE_ERROR]);
 void cs_device_file_fini(struct cs_device_file *profile);

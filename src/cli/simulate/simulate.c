@@ -37,26 +37,48 @@ static void show_output(const struct cs_simulated_pair *pair)
     }
 }
 
-/* --fits is decided by the run with the library, if there is one. */
-static bool is_good(const struct cs_simulated_pair *pair, bool fits)
+/* One pair's part of the status. Without --fits, a run that ends well is enough. */
+static int status_of(const struct cs_simulated_pair *pair, bool checks)
 {
-    const enum cs_side judged = pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
-    if (fits)
-        return cs_simulated_result_fits(&pair->result[judged]) && pair->result[judged].planned;
-    bool good = true;
-    for (int side = 0; side < CS_SIDES; side++)
-        good = good && (!pair->chosen[side] || (cs_simulated_result_ran(&pair->result[side]) &&
-                                                pair->result[side].planned));
-    return good;
+    static const int statuses[] = {[CS_ANSWER_YES] = CS_CLI_OK,
+                                   [CS_ANSWER_MAY_FAIL] = CS_CLI_OK,
+                                   [CS_ANSWER_NO] = CS_CLI_NO,
+                                   [CS_ANSWER_NONE] = CS_CLI_NONE};
+    char text[512];
+    int worst = CS_CLI_OK;
+    if (checks)
+        return statuses[cs_simulate_answer(pair)];
+    for (int side = 0; side < CS_SIDES; side++) {
+        if (!pair->chosen[side])
+            continue;
+        enum cs_answer answer = cs_simulate_fits(pair, (enum cs_side)side, text, sizeof text);
+        bool ran = cs_simulated_result_ran(&pair->result[side]);
+        int status = answer == CS_ANSWER_NO && ran ? CS_CLI_OK : statuses[answer];
+        worst = status > worst ? status : worst;
+    }
+    return worst;
 }
 
 static bool print(const struct cs_simulation *simulation, const struct cs_simulate_options *options,
                   const struct answer *answer)
 {
-    if (options->devices)
+    if (answer->devices > 1)
         return cs_simulate_print_devices(simulation, answer->pair, answer->devices,
                                          options->format);
-    return cs_simulate_print(simulation, &answer->pair[0], options->fits, options->format);
+    return cs_simulate_print(simulation, &answer->pair[0], options->checks, options->format);
+}
+
+/* The memory of the simulated GPU: of --fits, at most the card's. 0: the card's. */
+static int64_t memory_for(const struct cs_simulate_options *options,
+                          const struct cs_device_file *device)
+{
+    char bytes[CS_BYTES_TEXT];
+    if (options->fits <= device->memory)
+        return options->fits > 0 ? options->fits : options->capacity;
+    cs_cli_complain("simulate: %s has %s of usable memory, less than --fits. It is simulated with "
+                    "that.",
+                    device->title, cs_table_bytes_text(bytes, device->memory));
+    return 0;
 }
 
 static int simulate(struct cs_simulation *simulation, const struct cs_simulate_options *options,
@@ -65,7 +87,9 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
     for (size_t i = 0; i < answer->devices; i++)
         answer->pair[i] = (struct cs_simulated_pair){
             .device = &answer->device[i],
-            .capacity = options->capacity,
+            .capacity = memory_for(options, &answer->device[i]),
+            .context = options->context >= 0 ? options->context : answer->device[i].context,
+            .gpus = options->gpus,
             .history = options->html != NULL,
             .chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
     bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
@@ -74,8 +98,10 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
     bool printed = ran && print(simulation, options, answer);
     if (ran && !printed)
         cs_cli_complain("out of memory");
-    bool good = printed &&
-                (!options->html || cs_simulate_html(simulation, &answer->pair[0], options->html));
+    int status = CS_CLI_NONE;
+    if (printed &&
+        (!options->html || cs_simulate_html(simulation, &answer->pair[0], options->html)))
+        status = CS_CLI_OK;
     for (size_t i = 0; i < answer->devices; i++) {
         struct cs_simulated_pair *pair = &answer->pair[i];
         if (options->keep && options->side[CS_WITHOUT] && options->side[CS_WITH])
@@ -83,22 +109,23 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
                                           &pair->result[CS_WITH]);
         if (printed && i == 0)
             show_output(&answer->pair[i]);
-        good = good && is_good(&answer->pair[i], options->fits);
+        const int of_pair = status_of(&answer->pair[i], options->checks);
+        status = of_pair > status ? of_pair : status;
         cs_simulated_pair_free(&answer->pair[i]);
     }
-    return good ? CS_CLI_OK : CS_CLI_NO;
+    return status;
 }
 
 /* Loads the device of a name, or of each in a list. */
 static bool load_devices(const struct cs_simulate_options *options, struct answer *answer)
 {
     char error[CS_DEVICE_FILE_ERROR], name[PATH_MAX];
-    for (const char *at = options->devices ? options->devices : options->device; *at;) {
-        size_t length = options->devices ? strcspn(at, ",") : strlen(at);
+    for (const char *at = options->device; *at;) {
+        size_t length = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         at += length + (at[length] == ',');
         if (answer->devices == MOST_DEVICES) {
-            cs_cli_complain("simulate: --devices: at most %d devices are allowed", MOST_DEVICES);
+            cs_cli_complain("simulate: --device: at most %d names are allowed", MOST_DEVICES);
             return false;
         }
         if (!cs_device_file_load(name, NULL, &answer->device[answer->devices], error)) {
@@ -108,8 +135,8 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
         answer->devices++;
     }
     if (answer->devices == 0)
-        cs_cli_complain("simulate: --devices: the list is empty. To list all devices: convshim "
-                        "simulate --device list");
+        cs_cli_complain("simulate: --device: the name is empty. To list all: convshim simulate "
+                        "--device list");
     return answer->devices > 0;
 }
 
@@ -129,7 +156,8 @@ static int answer_question(const struct cs_simulate_options *options, char **com
 {
     static struct cs_simulation simulation; /* these two are too large for the stack */
     static struct answer answer;
-    const bool many = options->capacity > 0 || options->devices || options->smallest,
+    const bool many = options->capacity > 0 || options->checks || options->smallest ||
+                      strchr(options->device, ','),
                both = options->side[CS_WITHOUT] && options->side[CS_WITH];
     memset(&answer, 0, sizeof answer);
     simulation = (struct cs_simulation){.title = "simulate",
@@ -138,7 +166,7 @@ static int answer_question(const struct cs_simulate_options *options, char **com
                                         .told_single = !many,
                                         .many = many || both,
                                         .shared = both};
-    int status = CS_CLI_NO;
+    int status = CS_CLI_NONE;
     if (!take_names(&simulation, options, &answer))
         status = CS_CLI_USAGE;
     else if (cs_simulated_program_find(&simulation.program, command, options->cudnn,

@@ -6,11 +6,12 @@
 #include "cli/simulate/simulated_pair.h"
 
 struct cs_simulate_options {
-    const char *device, *devices, *only, *preset, *cudnn, *library, *keep, *html;
-    int64_t capacity; /* 0: the profile's */
-    int cuda, jobs;
-    bool smallest, fits; /* does it run in `capacity` without a failed allocation */
-    bool side[CS_SIDES]; /* which are chosen */
+    const char *device, *preset, *cudnn, *library, *keep, *html;
+    int64_t capacity, fits; /* 0: the profile's */
+    int64_t context;        /* -1: the profile's */
+    int cuda, jobs, gpus;
+    bool smallest, checks; /* does it fit into `fits` */
+    bool side[CS_SIDES];   /* which are chosen */
     enum cs_format format;
     struct cs_library_options given;
 };
@@ -30,16 +31,17 @@ struct cs_figure_text {
 bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
                         struct cs_figure_text *text);
 
-/* Prints the pair, `fits`: and whether it fits; false if memory ran out. */
+/* Prints the pair, `checks`: and whether it fits; false if memory ran out. */
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
-                       bool fits, enum cs_format format);
+                       bool checks, enum cs_format format);
 
 /* Prints a table of pairs on several devices; the same. */
 bool cs_simulate_print_devices(const struct cs_simulation *simulation,
                                const struct cs_simulated_pair *pair, size_t pairs,
                                enum cs_format format);
 
-/* Writes the page of a pair whose runs were recorded. False: a line has said why. */
+/* Writes the page of a pair whose runs were recorded, in place of the file's contents. False: a
+ * line has said why. */
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const char *path);
 
@@ -53,9 +55,21 @@ const char *cs_simulate_advice(const struct cs_simulated_program *program,
  * to compare. */
 bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text, size_t size);
 
-/* One line: whether the run of that side fits the capacity, and why. Returns whether. */
-bool cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
-                      size_t size);
+/* Does the run of that side fit into the memory of its GPU? */
+enum cs_answer {
+    CS_ANSWER_YES,
+    CS_ANSWER_MAY_FAIL, /* it runs here, and needs more than 95 % of the memory */
+    CS_ANSWER_NO,
+    CS_ANSWER_NONE /* nothing was measured */
+};
+
+extern const char *const cs_answer_names[]; /* "yes", "may fail", "no", "no answer" */
+
+/* The answer, and `text`: a sentence with the memory that is needed, there, and spare. */
+enum cs_answer cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
+                                size_t size);
+/* Of the run that decides: with the library, if it was chosen. */
+enum cs_answer cs_simulate_answer(const struct cs_simulated_pair *pair);
 
 /* One line: how the program ran on that side. */
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,

@@ -18,7 +18,9 @@ static const char *in_short(const struct cs_simulated_pair *pair, enum cs_side s
         pair->has_base[side] ? cs_simulated_result_other_engines(result, &pair->base[side]) : 0;
     if (!pair->chosen[side])
         return NULL;
-    if (cs_simulated_result_out_of_memory(result))
+    if (!cs_simulated_result_used_gpu(result) && cs_simulated_result_ran(result))
+        snprintf(text, SHORT_TEXT, "did not use the GPU");
+    else if (cs_simulated_result_out_of_memory(result))
         snprintf(text, SHORT_TEXT, "short by %s",
                  cs_table_bytes_text(bytes, result->missing_bytes));
     else if (!cs_simulated_result_ran(result))
@@ -143,8 +145,8 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
     cs_table_fini(&table);
     if (printed && format == CS_FORMAT_TEXT)
         printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
-               "%s.\nThe figures exclude the context on a real GPU, 0.5 to 1.7 GB. Times are "
-               "predicted, of convolutions only.\n",
+               "%s.\nMemory includes the context, device peaks exclude it. Times are predicted, of "
+               "convolutions only.\n",
                *simulation->program.folder ? simulation->program.folder
                                            : "no folder: NONE WAS FOUND");
     return printed;

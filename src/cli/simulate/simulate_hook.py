@@ -80,6 +80,8 @@ class Torch:
             return None
         device, peak = max(self.peaks.items(), key=lambda item: item[1]["reserved"])
         peaks = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak, "unknown": VALUES.tell()}
+        if len(self.peaks) > 1:
+            peaks["gpus"] = self.peaks
         if variable("SIMDEV_HISTORY") == "1":
             peaks["history"] = self.history(torch, device)
         return peaks

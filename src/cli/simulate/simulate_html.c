@@ -203,9 +203,11 @@ static bool put_page(const void *state, FILE *out)
     put_figures(page->pair, out);
     put_plot(page, out);
     bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
-    fputs("<p>Simulated: kernels were counted, not computed. The figures exclude the context and "
-          "the program's code on a real GPU, 0.5 to 1.7 GB.</p>\n",
-          out);
+    char bytes[CS_BYTES_TEXT];
+    fprintf(out,
+            "<p>Simulated: kernels were counted, not computed. The curves exclude the context of "
+            "%s.</p>\n",
+            cs_table_bytes_text(bytes, page->pair->context));
     cs_page_end(out);
     return good;
 }

@@ -33,8 +33,9 @@ static const struct cs_cli_command command = {
              "folders (home, caches, /tmp) files are really written. If the system allows no\n"
              "layer, a line reports that before the first run.\n\n"
              "The output of COMMAND is shown only if it fails.\n\n"
-             "Status: 0; 1 if COMMAND fails (with --fits: does not fit), or no real cuDNN was\n"
-             "used; 2 if the command line is wrong.",
+             "Status: 0 if COMMAND runs (--fits: it fits), 1 if memory is too small, 2 if the\n"
+             "command line is wrong, 3 if there is no answer: COMMAND fails for another reason or\n"
+             "does not use the GPU, no real cuDNN plans, or an output cannot be written.",
     .option = options,
     .options = sizeof options / sizeof *options,
     .stops = true,
@@ -47,6 +48,21 @@ static bool take_only(struct cs_simulate_options *to, const char *value)
     to->side[CS_WITHOUT] = without;
     to->side[CS_WITH] = with;
     return without || with || cs_cli_refuse_value(&command, OPTION_ONLY, value, "without or with");
+}
+
+/* A size of a GPU's memory. A small number has lost its unit: nvidia-smi prints MiB without one. */
+static bool take_memory(int option, const char *value, int64_t *bytes_p)
+{
+    const int64_t least = (int64_t)1 << 20;
+    const bool bare = value[strspn(value, "0123456789")] == '\0';
+    if (!cs_cli_size(value, bytes_p) || *bytes_p < (option == OPTION_CONTEXT ? 0 : 1))
+        return cs_cli_refuse_value(&command, option, value,
+                                   option == OPTION_FITS ? "card or a size such as 8GiB"
+                                                         : "a size such as 8GiB");
+    if (bare && *bytes_p > 0 && *bytes_p < least)
+        return cs_cli_refuse_value(&command, option, value,
+                                   "a size with a unit, such as 8192MiB or 8GiB");
+    return true;
 }
 
 /* Rejects the options of the library that this command sets itself. */
@@ -67,8 +83,6 @@ static const char **text_of(struct cs_simulate_options *to, int option)
     switch (option) {
     case OPTION_DEVICE:
         return &to->device;
-    case OPTION_DEVICES:
-        return &to->devices;
     case OPTION_PRESET:
         return &to->preset;
     case OPTION_CUDNN:
@@ -94,11 +108,14 @@ static bool take(void *ctx, int option, const char *value)
     }
     switch (option) {
     case OPTION_CAPACITY:
-        return (cs_cli_size(value, &to->capacity) && to->capacity > 0) ||
-               cs_cli_refuse_value(&command, option, value, "a size as 8GiB");
+        return take_memory(option, value, &to->capacity);
+    case OPTION_CONTEXT:
+        return take_memory(option, value, &to->context);
     case OPTION_FITS:
-        return (to->fits = cs_cli_size(value, &to->capacity) && to->capacity > 0) ||
-               cs_cli_refuse_value(&command, option, value, "a size as 8GiB");
+        to->checks = true;
+        return strcmp(value, "card") == 0 || take_memory(option, value, &to->fits);
+    case OPTION_GPUS:
+        return cs_cli_take_number(&command, option, value, 1, CS_MOST_GPUS, &to->gpus);
     case OPTION_ONLY:
         return take_only(to, value);
     case OPTION_SMALLEST:
@@ -116,21 +133,21 @@ static bool take(void *ctx, int option, const char *value)
 
 int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, int *operand_p)
 {
-    *to = (struct cs_simulate_options){.device = "h200", .jobs = 2, .side = {true, true}};
+    *to = (struct cs_simulate_options){
+        .device = "h200", .context = -1, .gpus = 1, .jobs = 2, .side = {true, true}};
     int status = cs_cli_parse(&command, argc, argv, take, to, operand_p);
     if (status >= 0)
         return status;
     if (*operand_p == argc && strcmp(to->device, "list") != 0)
         return cs_cli_refuse(command.name,
                              "no program given. Example: convshim simulate -- python app.py");
-    if (to->html && to->devices)
-        return cs_cli_refuse(command.name,
-                             "--html draws one device: use --device instead of --devices");
+    const bool several = strchr(to->device, ',') != NULL;
+    if (several && (to->html || to->checks))
+        return cs_cli_refuse(command.name, "--html and --fits work with one --device");
+    if (to->checks && to->capacity > 0)
+        return cs_cli_refuse(command.name, "--fits sets the memory of the GPU: omit --capacity");
     if (to->html &&
         !cs_output_check(command.name, options[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
-    if (to->fits && to->devices)
-        return cs_cli_refuse(command.name,
-                             "--fits checks one device: use --device instead of --devices");
     return -1;
 }

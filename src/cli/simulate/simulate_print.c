@@ -9,6 +9,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,7 +110,8 @@ static bool was_short(const struct cs_simulated_result *result)
 /* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
 static bool is_peak(const struct figure *figure)
 {
-    return is(figure, "allocated_peak") || is(figure, "reserved_peak") || is(figure, "device_peak");
+    return is(figure, "allocated_peak") || is(figure, "reserved_peak") ||
+           is(figure, "device_peak") || is(figure, "needed");
 }
 
 bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
@@ -151,6 +153,47 @@ static void print_figures(const struct cs_simulated_pair *pair)
                 printf("%14s", text.side[side]);
         printf(*text.change ? "%10s\n" : "\n", text.change);
     }
+}
+
+static int64_t memory_of(const struct cs_simulated_pair *pair)
+{
+    return pair->capacity > 0 ? pair->capacity : pair->device->memory;
+}
+
+/* A row of the peaks of one kind on each GPU. */
+static void print_gpu_row(const struct cs_simulated_pair *pair, const char *title, size_t member)
+{
+    char text[CS_BYTES_TEXT];
+    printf("  %-22s", title);
+    for (int gpu = 0; gpu < pair->gpus; gpu++)
+        for (int side = 0; side < CS_SIDES; side++) {
+            const struct cs_gpu_peaks *peaks = &pair->result[side].gpu[gpu];
+            const int64_t bytes = *(const int64_t *)((const char *)peaks + member);
+            if (pair->chosen[side])
+                printf("%12s", bytes < 0 ? "-" : cs_table_bytes_text(text, bytes));
+        }
+    putchar('\n');
+}
+
+/* Peaks on each GPU, if there are several. */
+static void print_gpus(const struct cs_simulated_pair *pair)
+{
+    const struct cs_simulated_result *any = any_result(pair);
+    char title[32];
+    if (pair->gpus < 2 || !any->used)
+        return;
+    printf("\n%-24s", "");
+    for (int gpu = 0; gpu < pair->gpus; gpu++)
+        for (int side = 0; side < CS_SIDES; side++) {
+            snprintf(title, sizeof title, "GPU %d", gpu);
+            if (pair->chosen[side])
+                printf("%12s", side == CS_WITH && pair->chosen[CS_WITHOUT] ? "with" : title);
+        }
+    putchar('\n');
+    print_gpu_row(pair, "allocated peak", offsetof(struct cs_gpu_peaks, allocated));
+    print_gpu_row(pair, "reserved peak", offsetof(struct cs_gpu_peaks, reserved));
+    print_gpu_row(pair, "device peak", offsetof(struct cs_gpu_peaks, device_peak));
+    print_gpu_row(pair, "with the context", offsetof(struct cs_gpu_peaks, needed));
 }
 
 /* --- how it ran --- */
@@ -294,8 +337,10 @@ static void print_notes(const struct cs_simulation *simulation,
                         const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *result = any_result(pair);
-    puts("\nnot in these figures");
-    note("The context and the program's code on a real GPU: 0.5 to 1.7 GB.");
+    char bytes[CS_BYTES_TEXT];
+    puts("\nnotes");
+    note("The context counts as %s for each process. To set it: --context SIZE",
+         cs_table_bytes_text(bytes, pair->context));
     note_parallel(simulation, pair);
     if (!result->used)
         return;
@@ -333,10 +378,12 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_s
 {
     const struct cs_simulated_result *result = any_result(pair);
     const struct cs_simulated_program *program = &simulation->program;
-    char bytes[CS_BYTES_TEXT];
+    char bytes[CS_BYTES_TEXT], gpus[32] = "";
+    if (pair->gpus > 1)
+        snprintf(gpus, sizeof gpus, "%d times ", pair->gpus);
     print_command(program);
-    printf("device      %s with %s, simulated\n", pair->device->title,
-           cs_table_bytes_text(bytes, pair->capacity > 0 ? pair->capacity : pair->device->memory));
+    printf("device      %s%s with %s, simulated\n", gpus, pair->device->title,
+           cs_table_bytes_text(bytes, memory_of(pair)));
     const char *framework = *result->framework ? result->framework : program->framework;
     const char by[] = "cudnn "; /* not there where no convolution was planned */
     if (result->used && strncmp(result->planning, by, strlen(by)) == 0)
@@ -439,7 +486,7 @@ static void print_verdicts(const struct cs_simulation *simulation,
 static void print_fits(const struct cs_simulated_pair *pair)
 {
     char bytes[CS_BYTES_TEXT], text[MOST_TEXT];
-    printf("\ndoes it fit in %s?\n", cs_table_bytes_text(bytes, pair->capacity));
+    printf("\ndoes it fit in %s?\n", cs_table_bytes_text(bytes, memory_of(pair)));
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side]) {
             (void)cs_simulate_fits(pair, (enum cs_side)side, text, sizeof text);
@@ -472,6 +519,13 @@ static void add_smallest(struct cs_table *table, const struct cs_simulated_pair 
 static void add_ends(struct cs_table *table, const struct cs_simulated_pair *pair)
 {
     char text[CS_SIDES][MOST_TEXT];
+    const char *fits[CS_SIDES] = {NULL};
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side])
+            fits[side] =
+                cs_answer_names[cs_simulate_fits(pair, (enum cs_side)side, text[side], MOST_TEXT)];
+    cs_table_add(table, (const struct cs_value[]){
+                            {.text = "fits"}, {.text = fits[CS_WITHOUT]}, {.text = fits[CS_WITH]}});
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
             cs_simulate_verdict(pair, (enum cs_side)side, text[side], MOST_TEXT);
@@ -494,9 +548,6 @@ static bool print_csv(const struct cs_simulated_pair *pair)
     for (int i = 0; i < FIGURES; i++)
         add_numbers(&table, figures[i].name, value[i][CS_WITHOUT], value[i][CS_WITH]);
     add_smallest(&table, pair);
-    add_numbers(&table, "fits",
-                pair->chosen[CS_WITHOUT] ? cs_simulated_result_fits(&pair->result[CS_WITHOUT]) : -1,
-                pair->chosen[CS_WITH] ? cs_simulated_result_fits(&pair->result[CS_WITH]) : -1);
     add_ends(&table, pair);
     bool printed = cs_table_print(&table, CS_FORMAT_CSV, stdout);
     cs_table_fini(&table);
@@ -517,6 +568,16 @@ static cJSON *processes_json(const struct cs_simulated_result *result)
     return list;
 }
 
+/* "fits": true, false, or null without an answer. */
+static void add_fits(cJSON *object, enum cs_answer answer)
+{
+    if (answer == CS_ANSWER_NONE)
+        cJSON_AddNullToObject(object, "fits");
+    else
+        cJSON_AddBoolToObject(object, "fits", answer != CS_ANSWER_NO);
+    cJSON_AddStringToObject(object, "answer", cs_answer_names[answer]);
+}
+
 static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
 {
     const struct cs_simulated_result *result = &pair->result[side];
@@ -530,7 +591,7 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
     cJSON_AddStringToObject(object, "verdict", text);
     cJSON_AddStringToObject(object, "planning", result->planning);
     cJSON_AddStringToObject(object, "framework", result->framework);
-    cJSON_AddBoolToObject(object, "fits", cs_simulate_fits(pair, side, text, sizeof text));
+    add_fits(object, cs_simulate_fits(pair, side, text, sizeof text));
     cJSON_AddStringToObject(object, "fits_why", text);
     cJSON_AddNumberToObject(object, "capacity", (double)result->capacity);
     if (result->processes > 1)
@@ -578,7 +639,7 @@ static bool print_json(const struct cs_simulation *simulation, const struct cs_s
 }
 
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
-                       bool fits, enum cs_format format)
+                       bool checks, enum cs_format format)
 {
     if (format == CS_FORMAT_JSON)
         return print_json(simulation, pair);
@@ -590,7 +651,8 @@ bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
     print_smallest(pair);
     print_processes(pair);
     print_verdicts(simulation, pair);
-    if (fits)
+    print_gpus(pair);
+    if (checks)
         print_fits(pair);
     print_notes(simulation, pair);
     cs_written_print(&simulation->layers, stdout);

@@ -192,34 +192,3 @@ bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text_p, size_t 
     put_reasons(&text, &pair->result[CS_WITH], "the peak does not fall");
     return true;
 }
-
-/* --- a capacity --- */
-
-bool cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, char *text_p,
-                      size_t size)
-{
-    const struct cs_simulated_result *result = &pair->result[side];
-    const int64_t failures = cs_simulated_result_failures(result);
-    char bytes[CS_BYTES_TEXT];
-    struct text text = {.at = text_p, .size = size};
-    bool fits = cs_simulated_result_fits(result);
-    *text_p = '\0';
-    if (!cs_simulated_result_ran(result)) {
-        if (cs_simulated_result_out_of_memory(result) && !result->limited)
-            put(&text, "No: the last failed allocation was short by %s",
-                cs_table_bytes_text(bytes, result->missing_bytes));
-        else
-            put(&text, "No: %s",
-                result->limited ? "the program limits its own memory to too little"
-                                : "the program fails, but not for lack of memory");
-    } else if (fits) {
-        put(&text, "Yes: device peak %s, no failed allocation",
-            cs_table_bytes_text(bytes, result->device_peak));
-    } else {
-        put(&text, "No: the program runs, but %" PRId64 " allocation%s", failures,
-            failures == 1 ? " fails" : "s fail");
-    }
-    if (fits && result->retries > 0)
-        put(&text, ", %" PRId64 " made after the cache was emptied", result->retries);
-    return fits;
-}

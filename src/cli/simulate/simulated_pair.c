@@ -75,6 +75,8 @@ static void prepare(struct cs_simulated_pair *pair, enum cs_side side)
     pair->run[side] = (struct cs_simulated_run){.name = cs_side_names[side],
                                                 .profile = pair->device->path,
                                                 .capacity = pair->capacity,
+                                                .context = pair->context,
+                                                .gpus = pair->gpus,
                                                 .history = pair->history,
                                                 .with = side == CS_WITH};
 }
@@ -242,7 +244,7 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
             question[questions++] = (struct question){.pair = p,
                                                       .side = side,
                                                       .engines = i % (2 * CS_SIDES) >= CS_SIDES,
-                                                      .yes = base->device_peak};
+                                                      .yes = base->needed};
     }
     bool any = true, good = question != NULL;
     while (good && any)

@@ -16,6 +16,8 @@ extern const char *const cs_side_names[CS_SIDES]; /* "without", "with" */
 struct cs_simulated_pair {
     const struct cs_device_file *device;
     int64_t capacity; /* 0: the device's */
+    int64_t context;  /* of it, what a process takes before it allocates */
+    int gpus;         /* that the program sees; 0: one */
     bool history;     /* record the held memory over time */
     bool chosen[CS_SIDES];
 
@@ -34,7 +36,7 @@ struct cs_simulated_pair {
     /* The smallest capacities, of cs_simulated_pairs_smallest; 0: not looked for, or it runs with
      * none. */
     struct cs_smallest {
-        int64_t runs; /* on which the program runs */
+        int64_t runs; /* on which the program runs, with its context */
         int64_t
             engines; /* and every convolution runs on the engine that it has with memory to spare */
     } smallest[CS_SIDES];

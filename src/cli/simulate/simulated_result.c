@@ -173,6 +173,25 @@ static void take_process(const struct cs_process_progress *process,
         (int64_t)(process->last_refused_bytes + process->last_refused_live) - result->capacity;
 }
 
+/* The figures of a run are those of the GPU that needs most. */
+static void take_gpus(const struct cs_simulated_progress *progress,
+                      const struct cs_simulated_run *run, struct cs_simulated_result *result)
+{
+    result->gpus = run->gpus > 1 && run->gpus <= CS_MOST_GPUS ? run->gpus : 1;
+    result->device_peak = result->needed = 0;
+    for (int i = 0; i < result->gpus; i++) {
+        const struct cs_gpu_progress *gpu = &progress->gpu[i];
+        result->gpu[i] = (struct cs_gpu_peaks){.allocated = -1,
+                                               .reserved = -1,
+                                               .device_peak = (int64_t)gpu->peak_bytes,
+                                               .needed = (int64_t)gpu->needed_bytes};
+        if (result->gpu[i].needed > result->needed) {
+            result->needed = result->gpu[i].needed;
+            result->device_peak = result->gpu[i].device_peak;
+        }
+    }
+}
+
 /* Reads the shared record of the run's processes, including those that left no report. */
 static void take_progress(const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
@@ -183,7 +202,7 @@ static void take_progress(const struct cs_simulated_run *run, struct cs_simulate
     if (!most)
         return;
     result->sum_is_exact = true;
-    result->device_peak = (int64_t)progress.peak_bytes;
+    take_gpus(&progress, run, result);
     if (result->report && number(result->report, "peak_bytes") >= (int64_t)most->peak_bytes)
         return;
     take_process(most, result);
@@ -206,6 +225,7 @@ static void take_report(struct cs_simulated_result *result)
     for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++)
         if (result->process[i].pid != result->pid)
             result->device_peak += result->process[i].device_peak;
+    result->needed = result->device_peak;
     result->largest_workspace = number(report, "largest_workspace_used");
     result->launches = number(report, "conv_launches");
     result->tensor_bytes = number(report, "convolutions.tensor_bytes");
@@ -240,8 +260,23 @@ void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
     free(summary);
 }
 
+/* The framework's peaks on each GPU, in the process that held most. */
+static void take_gpus_told(struct cs_simulated_result *result)
+{
+    const cJSON *gpus = member(result->framework_peaks, "gpus"), *gpu;
+    cJSON_ArrayForEach(gpu, gpus)
+    {
+        const int index = gpu->string ? atoi(gpu->string) : CS_MOST_GPUS;
+        if (index < 0 || index >= result->gpus)
+            continue;
+        result->gpu[index].allocated = number(gpu, "allocated");
+        result->gpu[index].reserved = number(gpu, "reserved");
+    }
+}
+
 static void take_told(struct cs_simulated_result *result)
 {
+    take_gpus_told(result);
     text(result->framework_peaks, "framework", result->framework, sizeof result->framework);
     result->allocated = number(result->framework_peaks, "allocated");
     result->reserved = number(result->framework_peaks, "reserved");
@@ -302,6 +337,11 @@ int64_t cs_simulated_result_failures(const struct cs_simulated_result *result)
 {
     int64_t failed = result->failed >= 0 ? result->failed : result->refused;
     return failed > 0 ? failed : 0;
+}
+
+bool cs_simulated_result_used_gpu(const struct cs_simulated_result *result)
+{
+    return result->used && (result->device_peak > 0 || result->kernels > 0 || result->launches > 0);
 }
 
 bool cs_simulated_result_fits(const struct cs_simulated_result *result)

@@ -8,6 +8,11 @@
 
 struct cJSON;
 
+/* The peaks of all processes on one GPU; -1: not reported. */
+struct cs_gpu_peaks {
+    int64_t allocated, reserved, device_peak, needed;
+};
+
 struct cs_simulated_process {
     pid_t pid;
     int64_t device_peak, launches;
@@ -24,10 +29,13 @@ struct cs_simulated_result {
     int processes;  /* how many did */
     struct cs_simulated_process process[CS_MOST_PROCESSES];
     bool sum_is_exact; /* device_peak is the peak of their sum; else the sum of their peaks */
+    int gpus;          /* that the program saw */
+    struct cs_gpu_peaks gpu[CS_MOST_GPUS];
     pid_t pid;
     bool planned; /* by a real cuDNN, or there was nothing to plan */
     char planning[64], device[64];
-    int64_t capacity, device_peak, largest_workspace;
+    int64_t capacity, largest_workspace;
+    int64_t device_peak, needed;    /* on the GPU that needs most; `needed` with the contexts */
     int64_t launches, tensor_bytes; /* of convolutions */
     int64_t refused, missing_bytes; /* allocations; bytes that the last one was short of */
     bool limited;      /* the program failed because its own memory limit was reached: */
@@ -64,6 +72,8 @@ bool cs_simulated_result_stopped(const struct cs_simulated_result *result);
  */
 bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result);
 
+/* Its kernels, convolutions or memory were on the GPU. */
+bool cs_simulated_result_used_gpu(const struct cs_simulated_result *result);
 /* It ran, and no allocation failed; one that a framework made after it had emptied its cache did
  * not.
  */

@@ -303,6 +303,11 @@ static void set_device(const struct cs_simulation *simulation, const struct cs_s
         cs_child_variables_set(variables, "SIMDEV_CAPACITY", "%lld", (long long)run->capacity);
     else
         cs_child_variables_remove(variables, "SIMDEV_CAPACITY");
+    if (run->context > 0)
+        cs_child_variables_set(variables, "SIMDEV_CONTEXT", "%lld", (long long)run->context);
+    else
+        cs_child_variables_remove(variables, "SIMDEV_CONTEXT");
+    cs_child_variables_set(variables, "SIMDEV_DEVICES", "%d", run->gpus > 0 ? run->gpus : 1);
     if (run->history)
         cs_child_variables_set(variables, "SIMDEV_RECORD", "%s/record.%%p", run->folder);
     else

@@ -142,9 +142,9 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
     if (error == cudaSuccess && (!free_bytes || !total_bytes))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess) {
+        const int device = simdev_context_device();
         *total_bytes = simdev_device_capacity();
-        const size_t held =
-            simdev_mem_totals(simdev_context_device()).live_bytes + simdev_record_others();
+        const size_t held = simdev_mem_totals(device).live_bytes + simdev_record_others(device);
         *free_bytes = held < *total_bytes ? *total_bytes - held : 0;
     }
     return simdev_leave(error);

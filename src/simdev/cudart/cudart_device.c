@@ -54,7 +54,7 @@ static struct {
     const char *text; /* NULL until everything was found good */
     char *read;       /* content of the file; NULL: no file */
     cJSON *profile;
-    size_t capacity;
+    size_t capacity, context;
     int count; /* of devices, all alike */
     struct simdev_limits limits;
 } device;
@@ -255,6 +255,12 @@ bool simdev_device_init(void)
                          capacity);
         return false;
     }
+    const char *context = getenv("SIMDEV_CONTEXT");
+    device.context = 0;
+    if (context && *context && !parse_bytes(context, &device.context)) {
+        simdev_violation("SIMDEV_CONTEXT %s: not a size like 300M or a number of bytes", context);
+        return false;
+    }
     if (!parse_count(getenv("SIMDEV_DEVICES")))
         return false;
     read_limits(&device.limits);
@@ -265,6 +271,11 @@ bool simdev_device_init(void)
 size_t simdev_device_capacity(void)
 {
     return device.capacity;
+}
+
+size_t simdev_device_context(void)
+{
+    return device.context;
 }
 
 int simdev_device_count(void)

@@ -52,6 +52,8 @@ enum {
  * reason, if one is unusable. */
 bool simdev_device_init(void);
 size_t simdev_device_capacity(void); /* of each device */
+/* Memory of each device that a process takes by its first use of it (SIMDEV_CONTEXT); 0: none. */
+size_t simdev_device_context(void);
 int simdev_device_count(void);
 const char *simdev_device_name(void);
 /* Path of the profile, or "built-in". */

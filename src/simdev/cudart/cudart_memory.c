@@ -210,7 +210,7 @@ static void count_free(const struct block *block, int frees)
     totals.frees += (uint64_t)frees;
     device->live_bytes -= bytes;
     device->frees += (uint64_t)frees;
-    simdev_record_memory(&totals);
+    simdev_record_memory(block->owner.device, device, &totals);
     simdev_record_block(block->begin, frees < 0 ? block->bytes : 0);
 }
 
@@ -225,12 +225,12 @@ bool simdev_mem_count(int device, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     const size_t capacity = simdev_device_capacity();
-    const size_t held = of_device[device].live_bytes + simdev_record_others();
+    const size_t held = of_device[device].live_bytes + simdev_record_others(device);
     const bool fits = bytes <= capacity && held <= capacity - bytes;
     if (fits) {
         add(&totals, bytes);
         add(&of_device[device], bytes);
-        simdev_record_memory(&totals);
+        simdev_record_memory(device, &of_device[device], &totals);
     } else {
         refuse(&totals, bytes, held);
         refuse(&of_device[device], bytes, held);
@@ -248,7 +248,7 @@ void simdev_mem_uncount(int device, size_t bytes, bool freed)
     *(freed ? &totals.frees : &totals.allocations) += freed ? 1 : (uint64_t)-1;
     *(freed ? &of_device[device].frees : &of_device[device].allocations) +=
         freed ? 1 : (uint64_t)-1;
-    simdev_record_memory(&totals);
+    simdev_record_memory(device, &of_device[device], &totals);
     pthread_mutex_unlock(&lock);
 }
 

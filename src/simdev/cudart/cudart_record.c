@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char magic[8] = "simdev3";
+static const char magic[8] = "simdev4";
 /* Written by init only. */
 static struct simdev_progress *progress;
 static struct simdev_process *own; /* NULL: no file, or it had no room */
@@ -73,16 +73,35 @@ static bool map_progress(const char *path)
     return true;
 }
 
+static void subtract_ended_on(struct simdev_process *process, int device)
+{
+    struct simdev_shared_device *shared = &progress->device[device];
+    const unsigned long long held = atomic_exchange(&process->live_on[device], 0);
+    atomic_fetch_sub(&shared->live_bytes, held);
+    atomic_fetch_sub(&shared->context_bytes, atomic_exchange(&process->context_on[device], 0));
+    atomic_fetch_sub(&process->live_bytes, held);
+    atomic_fetch_sub(&progress->live_bytes, held);
+}
+
+static bool holds_memory(const struct simdev_process *process)
+{
+    bool holds = false;
+    for (int i = 0; i < simdev_device_count(); i++)
+        holds = holds || atomic_load(&process->live_on[i]) || atomic_load(&process->context_on[i]);
+    return holds;
+}
+
 /* Subtracts the bytes of processes that have ended. */
 static void subtract_ended(void)
 {
     for (size_t i = 0; i < SIMDEV_MOST_PROCESSES; i++) {
         struct simdev_process *process = &progress->process[i];
         struct flock held = lock_of(i);
-        if (process == own || atomic_load(&process->live_bytes) == 0)
+        if (process == own || !holds_memory(process))
             continue;
         if (fcntl(progress_file, F_GETLK, &held) == 0 && held.l_type == F_UNLCK)
-            atomic_fetch_sub(&progress->live_bytes, atomic_exchange(&process->live_bytes, 0));
+            for (int device = 0; device < simdev_device_count(); device++)
+                subtract_ended_on(process, device);
     }
 }
 
@@ -93,31 +112,49 @@ static void raise_to(atomic_ullong *most, unsigned long long value)
         ;
 }
 
-/* A process that is not listed adds its bytes to the sum only. */
-static void share(size_t bytes)
+/* Adds the change of a process's bytes, which have become `bytes`, to a sum. Returns the sum. */
+static unsigned long long add_change(atomic_ullong *of_process, size_t bytes, atomic_ullong *sum)
 {
-    static atomic_ullong unlisted;
-    atomic_ullong *mine = own ? &own->live_bytes : &unlisted;
-    const unsigned long long change = bytes - atomic_load(mine);
-    if (atomic_load(&progress->live_bytes) + change > atomic_load(&progress->peak_bytes))
-        subtract_ended();
-    const unsigned long long before = atomic_exchange(mine, bytes);
-    const unsigned long long sum =
-        atomic_fetch_add(&progress->live_bytes, bytes - before) + bytes - before;
-    raise_to(&progress->peak_bytes, sum);
-    if (own)
-        raise_to(&own->peak_bytes, bytes);
+    const unsigned long long change = bytes - atomic_exchange(of_process, bytes);
+    return atomic_fetch_add(sum, change) + change;
 }
 
-size_t simdev_record_others(void)
+/* A process that is not listed adds its bytes to the sums only. */
+static struct simdev_process *own_or_unlisted(void)
 {
-    size_t others = 0;
-    if (!progress || simdev_device_count() > 1)
-        return 0;
+    static struct simdev_process unlisted;
+    return own ? own : &unlisted;
+}
+
+static void share(int device, size_t there, size_t bytes)
+{
+    struct simdev_process *mine = own_or_unlisted();
+    struct simdev_shared_device *shared = &progress->device[device];
+    const unsigned long long change = there - atomic_load(&mine->live_on[device]);
+    if (atomic_load(&shared->live_bytes) + change > atomic_load(&shared->peak_bytes))
+        subtract_ended();
+    const unsigned long long held = add_change(&mine->live_on[device], there, &shared->live_bytes);
+    raise_to(&shared->peak_bytes, held);
+    raise_to(&shared->needed_bytes, held + atomic_load(&shared->context_bytes));
+    raise_to(&progress->peak_bytes, add_change(&mine->live_bytes, bytes, &progress->live_bytes));
+    raise_to(&mine->peak_bytes, bytes);
+}
+
+size_t simdev_record_others(int device)
+{
+    const size_t context = simdev_device_context();
+    if (!progress)
+        return context;
+    struct simdev_shared_device *shared = &progress->device[device];
+    struct simdev_process *mine = own_or_unlisted();
+    (void)add_change(&mine->context_on[device], context, &shared->context_bytes);
     subtract_ended();
+    const unsigned long long contexts = atomic_load(&shared->context_bytes);
+    raise_to(&shared->needed_bytes, atomic_load(&shared->live_bytes) + contexts);
+    size_t others = contexts;
     for (size_t i = 0; i < SIMDEV_MOST_PROCESSES; i++)
         if (&progress->process[i] != own)
-            others += atomic_load(&progress->process[i].live_bytes);
+            others += atomic_load(&progress->process[i].live_on[device]);
     return others;
 }
 
@@ -138,11 +175,12 @@ bool simdev_record_init(void)
     return (!lines || !*lines || open_record(lines)) && good;
 }
 
-void simdev_record_memory(const struct simdev_mem_totals *totals)
+void simdev_record_memory(int device, const struct simdev_mem_totals *there,
+                          const struct simdev_mem_totals *totals)
 {
     atomic_store(&live, totals->live_bytes);
     if (progress)
-        share(totals->live_bytes);
+        share(device, there->live_bytes, totals->live_bytes);
     if (record)
         fprintf(record, "m %zu\n", totals->live_bytes);
 }

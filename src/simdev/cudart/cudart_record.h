@@ -17,15 +17,25 @@ struct simdev_process {
     atomic_ullong largest_workspace, tensor_bytes; /* of convolutions */
     atomic_ullong refused, last_refused_bytes, last_refused_live;
     char planning[SIMDEV_PLANNING_TEXT]; /* the planner of its sizes; empty: nothing was planned */
+    atomic_ullong live_on[SIMDEV_MAX_DEVICES];    /* of live_bytes, on each device */
+    atomic_ullong context_on[SIMDEV_MAX_DEVICES]; /* bytes of its context there */
 };
 
-/* Content of the file SIMDEV_PROGRESS, which all processes of a run map. `live_bytes` is their sum.
- * `peak_bytes` is the maximum of that sum over time. A process locks the byte of its number in
- * `process` (fcntl), so that the others see its end. Its bytes are then subtracted. */
+/* Memory of all processes on one device. */
+struct simdev_shared_device {
+    atomic_ullong live_bytes, peak_bytes; /* without contexts */
+    atomic_ullong context_bytes;
+    atomic_ullong needed_bytes; /* the maximum over time of live_bytes + context_bytes */
+};
+
+/* Content of the file SIMDEV_PROGRESS, which all processes of a run map. `live_bytes` is their sum
+ * over all devices, `peak_bytes` the maximum of that sum over time. A process locks the byte of its
+ * number in `process` (fcntl), so that the others see its end. Its bytes are then subtracted. */
 struct simdev_progress {
-    char magic[8]; /* "simdev3" */
+    char magic[8]; /* "simdev4" */
     atomic_ullong convolutions, kernels, live_bytes, peak_bytes;
     atomic_ullong unlisted; /* processes for which `process` had no room */
+    struct simdev_shared_device device[SIMDEV_MAX_DEVICES];
     struct simdev_process process[SIMDEV_MOST_PROCESSES];
 };
 
@@ -33,8 +43,9 @@ struct simdev_progress {
  */
 bool simdev_record_init(void);
 
-/* The sum of device memory over all devices has changed. */
-void simdev_record_memory(const struct simdev_mem_totals *totals);
+/* The memory on a device has changed: `there` are its totals, `totals` those of all devices. */
+void simdev_record_memory(int device, const struct simdev_mem_totals *there,
+                          const struct simdev_mem_totals *totals);
 /* The cause of that change: this block was allocated, or freed (0 bytes). */
 void simdev_record_block(const void *begin, size_t bytes);
 /* An allocation was refused. */
@@ -42,8 +53,9 @@ void simdev_record_refused(const struct simdev_mem_totals *totals);
 /* A convolution ran: bytes of its tensors; or used this workspace. */
 void simdev_record_traffic(size_t tensor_bytes);
 void simdev_record_workspace(size_t bytes);
-/* Device memory of the other living processes that share the file. 0 with several devices. */
-size_t simdev_record_others(void);
+/* Memory of a device that is not available to this process: of the other living processes that
+ * share the file, and of all contexts, of which this process's is made by the first such call. */
+size_t simdev_record_others(int device);
 /* This planner plans the sizes, also those of processes that are forked from this one. */
 void simdev_record_planning(const char *text);
 /* A kernel or a library call was counted. */

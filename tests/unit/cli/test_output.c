@@ -96,9 +96,14 @@ static void only_an_output_or_an_empty_file_may_be_replaced(void)
     static const struct {
         const char *path, *contents;
         bool allowed;
-    } rows[] = {{"page", "<page>old", true}, {"empty", "", true}, {"list.csv", "layer,n\n", false},
-                {"short", "<pag", false},    {"-", NULL, true},   {"absent", NULL, true},
-                {"/dev/null", NULL, true}};
+    } rows[] = {{"page", "<page>old", true},
+                {"empty", "", true},
+                {"list.csv", "layer,n\n", false},
+                {"short", "<pag", false},
+                {"-", NULL, true},
+                {"absent", NULL, true},
+                {"/dev/null", NULL, true},
+                {"no/such/folder", NULL, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].contents)
             make(rows[i].path, rows[i].contents);

@@ -9,11 +9,12 @@ static int options(int argc, char **argv)
     int operand = -1, status = cs_simulate_options(argc, argv, &o, &operand);
     if (status < 0)
         printf(
-            "%s, %s, %s, %s, %s, %s, capacity %lld, %d jobs, CUDA %d, sides %d%d, program %s, %s\n",
-            o.device ? o.device : "-", o.devices ? o.devices : "-", o.preset ? o.preset : "-",
-            o.cudnn ? o.cudnn : "-", o.keep ? o.keep : "-", o.html ? o.html : "-",
-            (long long)o.capacity, o.jobs, o.cuda, o.side[CS_WITHOUT], o.side[CS_WITH],
-            argv[operand], o.given.items ? o.given.items : "-");
+            "%s, %s, %s, %s, %s, capacity %lld, %d fits %lld, context %lld, %d GPUs, %d jobs, CUDA "
+            "%d, sides %d%d, program %s, %s\n",
+            o.device ? o.device : "-", o.preset ? o.preset : "-", o.cudnn ? o.cudnn : "-",
+            o.keep ? o.keep : "-", o.html ? o.html : "-", (long long)o.capacity, o.checks,
+            (long long)o.fits, (long long)o.context, o.gpus, o.jobs, o.cuda, o.side[CS_WITHOUT],
+            o.side[CS_WITH], argv[operand], o.given.items ? o.given.items : "-");
     cs_library_options_free(&o.given);
     return status < 0 ? 0 : status;
 }
@@ -24,11 +25,17 @@ static void accepted(void)
         {"simulate prog", 0, "sides 11, program prog, -"},
         {"simulate -- --prog --jobs", 0, "program --prog"},
         {"simulate prog --jobs 0", 0, "program prog"},
-        {"simulate --device a --cudnn b --keep d p", 0, "a, -, -, b, d, -, capacity 0"},
-        {"simulate --devices a,b --preset train --format csv p", 0, "a,b, train"},
+        {"simulate --device a --cudnn b --keep d p", 0,
+         "a, -, b, d, -, capacity 0, 0 fits 0, context -1, 1 GPUs"},
+        {"simulate --device a,b --preset train --format csv p", 0, "a,b, train"},
+        {"simulate --fits card --gpus 16 p", 0, "1 fits 0, context -1, 16 GPUs"},
+        {"simulate --fits 8GB --context 0 p", 0, "1 fits 8589934592, context 0"},
+        {"simulate --fits 1048576 --context 300MiB p", 0, "fits 1048576, context 314572800"},
         {"simulate --html x --smallest --format json p", 0, ", x, "},
-        {"simulate --jobs 1 --cuda 12 --capacity 1024 p", 0, "capacity 1024, 1 jobs, CUDA 12"},
-        {"simulate --jobs 8 --cuda 13 --capacity 8GiB p", 0, "8589934592, 8 jobs, CUDA 13"},
+        {"simulate --jobs 1 --cuda 12 --capacity 7MiB p", 0,
+         "capacity 7340032, 0 fits 0, context -1, 1 GPUs, 1 jobs, CUDA 12"},
+        {"simulate --jobs 8 --cuda 13 --capacity 8GiB p", 0,
+         "capacity 8589934592, 0 fits 0, context -1, 1 GPUs, 8 jobs, CUDA 13"},
         {"simulate --only with p", 0, "sides 01"},
         {"simulate --only without p", 0, "sides 10"},
         {"simulate --workspace 4MiB --lanes 2 p", 0, "workspace=4MiB"}};
@@ -40,8 +47,17 @@ static void refused(void)
     static const struct golden_answer simulate[] = {
         {"simulate", 2, "program"},
         {"simulate --", 2, "program"},
-        {"simulate --html x --devices b p", 2, "--html"},
         {"simulate --html README.md p", 2, "--html README.md: this file exists"},
+        {"simulate --html x --device b,c p", 2, "--html"},
+        {"simulate --fits card --device b,c p", 2, "--fits"},
+        {"simulate --fits card --capacity 8GiB p", 2, "omit --capacity"},
+        {"simulate --fits 8192 p", 2, "unit"},
+        {"simulate --fits gpu p", 2, "card or a size"},
+        {"simulate --fits 0 p", 2, "--fits"},
+        {"simulate --capacity 8192 p", 2, "unit"},
+        {"simulate --context -1 p", 2, "--context"},
+        {"simulate --gpus 0 p", 2, "--gpus"},
+        {"simulate --gpus 17 p", 2, "--gpus"},
         {"simulate --jobs 0 p", 2, "--jobs"},
         {"simulate --jobs 9 p", 2, "--jobs"},
         {"simulate --jobs 1x p", 2, "--jobs"},
@@ -58,7 +74,11 @@ static void refused(void)
         {"simulate --nothing p", 2, "--nothing"},
         {"simulate --keep", 2, "--keep"},
         {"simulate --help", 0, "--capacity"},
-        {"simulate --devices '' p", 2, "--devices"},
+        {"simulate --device '' p", 2, "--device"},
+        {"simulate --html /no/such/page.html p", 2, "/no/such/page.html"},
+        {"simulate --device 'A100 1g.10gb' p", 2, "MIG"},
+        {"simulate --device GB10 p", 2, "shares its memory"},
+        {"simulate --device 'RTX 4090 Laptop GPU' p", 2, "laptop"},
         {"simulate --device nowhere.json p", 2, "nowhere.json"},
         {"simulate --device h100 --preset nowhere.ini p", 2, "nowhere.ini"}};
     static const struct golden_answer tune[] = {{"tune --device nowhere.json p", 2, "nowhere.json"},
