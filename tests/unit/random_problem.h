@@ -3,6 +3,7 @@
 #ifndef RANDOM_PROBLEM_H
 #define RANDOM_PROBLEM_H
 
+#include "account/account.h"
 #include "convshim/problem.h"
 
 #include <stdlib.h>
@@ -10,6 +11,14 @@
 struct rng {
     uint64_t state;
 };
+
+/* Names the problem in the next failures (CASE of check.h): that of this turn from this seed. */
+#define RANDOM_CASE(seed, turn, problem)                                                           \
+    do {                                                                                           \
+        char text_[256];                                                                           \
+        (void)cs_site_problem_text(problem, text_, sizeof text_);                                  \
+        CASE("seed %llu, turn %d: %s", (unsigned long long)(seed), (int)(turn), text_);            \
+    } while (0)
 
 /* CONVSHIM_TEST_LOAD percent of the random problems; all if it is not set. */
 static inline int random_count(int all)

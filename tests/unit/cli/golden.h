@@ -119,7 +119,7 @@ static void golden_check_left(const char *title, struct golden_left before)
     const struct golden_left after = golden_taken();
     if ((after.blocks - before.blocks != 1 || after.descriptors != before.descriptors ||
          after.mappings != before.mappings) &&
-        check_failures++ < 20)
+        check_fails(__LINE__))
         printf("# %s leaves behind: %lld blocks, %lld open files, %lld mapped files\n", title,
                after.blocks - before.blocks - 1, after.descriptors - before.descriptors,
                after.mappings - before.mappings);
@@ -205,7 +205,7 @@ static inline void golden_answers(int (*command)(int argc, char **argv),
         int status;
         char *text = golden_output(command, answer[i].line, &status);
         bool good = status == answer[i].status && strstr(text, answer[i].phrase);
-        if (!good && check_failures++ < 20)
+        if (!good && check_fails(__LINE__))
             printf("# %s: status %d, without \"%s\":\n# %s", answer[i].line, status,
                    answer[i].phrase, text);
         free(text);
@@ -232,7 +232,7 @@ static inline void golden_short_of_memory(const char *title, golden_run_fn *run,
              (strstr(text, "Cannot allocate memory") || strstr(text, "not valid JSON") ||
               strstr(text, "invalid JSON") || strstr(text, "not a device profile")));
         bool same = status == usual && strcmp(text, whole) == 0;
-        if (!reported && !same && check_failures++ < 20)
+        if (!reported && !same && check_fails(__LINE__))
             printf("# %s: without request %lld it ends with %d: %s\n", title, n, status, text);
         free(text);
     }

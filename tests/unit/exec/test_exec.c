@@ -204,6 +204,7 @@ static void for_plans(void (*check)(struct cs_plan *plan))
     int plans[CS_AXES] = {0}, products = 0, fused = 0, staged = 0, slices = 0;
     for (int i = 0; i < PROBLEMS; i++) {
         struct cs_problem problem = random_small(&rng);
+        RANDOM_CASE(20, i, &problem);
         for (int axis = CS_AXIS_NONE; axis < CS_AXES; axis++) {
             enum cs_axis other = rng_between(&rng, 0, 2)
                                      ? CS_AXIS_NONE

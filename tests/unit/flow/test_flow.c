@@ -538,6 +538,7 @@ static void random_problems_get_one_decision(void)
     struct cs *asked_first = new_instance("fit"), *prepared_first = new_instance("fit");
     for (int i = 0; i < 400; i++) {
         struct cs_request request = {.problem = random_small(&rng), .scope = i};
+        RANDOM_CASE(33, i, &request.problem);
         request.required = workspace_of(&request.problem);
         int64_t limit = rng_between(&rng, 1, request.required);
         asked_first->limits.workspace = asked_first->limits.threshold = limit;

@@ -116,6 +116,7 @@ static void results_are_the_same(void)
     struct tally tally = {0};
     for (int i = 0; i < count; i++) {
         struct cs_problem problem = random_small(&rng);
+        RANDOM_CASE(20261122, i, &problem);
         struct cs_tiling tiling = {.step = {1, 1}, .staged = rng_between(&rng, 0, 3) == 0};
         for (int c = 0; c < CS_MAX_CUTS; c++) {
             if (c > 0 && rng_between(&rng, 0, 2))

@@ -594,6 +594,7 @@ static void cut_and_check(struct rng *rng, const struct cs_problem *problem, str
     }
     axes[0] = axis_of(problem, tiling.axis[0]);
     tiling.step[0] = random_step(rng, axes[0].tiled_extent);
+    CASE_DETAIL("axis %d, step %lld", (int)tiling.axis[0], (long long)tiling.step[0]);
     enum cs_status status = cs_plan_cut(problem, &tiling, &plan);
     CHECK(status == CS_OK || status == CS_ILLEGAL);
     if (status == CS_OK || !may_be_uncopied(problem, &tiling))
@@ -636,8 +637,10 @@ static void small_problems(void)
     struct tally tally = {0};
     for (int i = 0; i < count; i++) {
         struct cs_problem problem = random_small(&rng);
+        RANDOM_CASE(SEED, i, &problem);
         cut_and_check(&rng, &problem, &tally);
     }
+    CASE("all");
     print_tally(&tally);
     CHECK(tally.cut > count / 2);
     CHECK(tally.brute > tally.cut / 2);
@@ -650,8 +653,10 @@ static void large_problems(void)
     struct tally tally = {0};
     for (int i = 0; i < count; i++) {
         struct cs_problem problem = random_large(&rng);
+        RANDOM_CASE(SEED + 1, i, &problem);
         cut_and_check(&rng, &problem, &tally);
     }
+    CASE("all");
     print_tally(&tally);
     CHECK(tally.cut > count / 2);
 }

@@ -80,6 +80,7 @@ static void random_plans(void)
     int plans = 0, beside = 0, staged = 0;
     for (int i = 0; i < PROBLEMS; i++) {
         struct cs_problem problem = random_small(&rng);
+        RANDOM_CASE(SEED, i, &problem);
         struct cs_tiling tiling = {.axis = {(enum cs_axis)rng_between(&rng, 0, CS_AXIS_C)},
                                    .lanes = (int)rng_between(&rng, -1, CS_MAX_LANES + 2)};
         if (tiling.axis[0] != CS_AXIS_NONE && rng_between(&rng, 0, 2) == 0)

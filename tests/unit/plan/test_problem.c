@@ -445,6 +445,7 @@ static void random_problems_pass(void)
     struct rng rng = {SEED};
     for (int i = 0; i < RANDOM_PROBLEMS; i++) {
         struct cs_problem problem = i % 2 ? random_small(&rng) : random_large(&rng);
+        RANDOM_CASE(SEED, i, &problem);
         CHECK_INT(cs_problem_check(&problem), CS_OK);
     }
 }

@@ -173,6 +173,7 @@ static void copies_are_exact(void)
     struct tally tally = {0};
     for (int i = 0; i < PROBLEMS; i++) {
         struct cs_problem problem = random_small(&rng);
+        RANDOM_CASE(20291, i, &problem);
         struct cs_tiling tiling = {.step = {1, 1}, .staged = true};
         for (int c = 0; c < CS_MAX_CUTS; c++) {
             if (c > 0 && rng_between(&rng, 0, 1))
