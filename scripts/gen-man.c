@@ -148,7 +148,7 @@ static void print_examples(void)
         {"convshim run --preset look -- python app.py", "Measure how much could be saved."},
         {"convshim simulate --device rtx3060 -- python app.py",
          "Show the memory of a program on a GPU that is not installed."},
-        {"convshim predict --input 1x512x512x512 --filter 512x512x3x3 --pad 1 --device rtx4090",
+        {"convshim predict '1x512x512x512 -> 512 k3x3 p1' --device rtx4090",
          "Show the memory of one convolution."},
         {"convshim tune -- python app.py > convshim.ini", "Write rules for one program."},
         {"convshim doctor -- python app.py", "Find out why a program is not intercepted."},

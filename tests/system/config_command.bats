@@ -198,16 +198,16 @@ END
 
 @test "--explain as JSON: the rules that were tried, and the one that applies" {
     printf '[rule last]\nlayout = nhwc\nskip = yes\n[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n' >rules.ini
-    CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1 --format json
+    CONVSHIM_CONFIGFILE=rules.ini config 0 --explain '1x512x512x512 -> 512 k3x3 p1 f16' --format json
     python3 -c 'import json; a = json.load(open("config.out"))
 assert a["rule"] == "large" and a["estimate"] is True and a["required_bytes"] > 500 << 20, a
 assert [(r["name"], r["applies"]) for r in a["rules"]] == [("last", False), ("large", True)], a
 assert a["rules"][0]["text"] == "layout is nchw, asked for nhwc", a' || fail "not the explanation"
-    CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x8x8x8,8x8x3x3,required=0 --format json
+    CONVSHIM_CONFIGFILE=rules.ini config 0 --explain '1x8x8x8 -> 8 k3x3 required=0' --format json
     python3 -c 'import json; a = json.load(open("config.out")); assert a["rule"] is None and not a["estimate"], a' || fail "a rule"
-    config 2 --explain 1x8x8x8,8x8x3x3 --check wrong.ini
-    expect_line config.err '^convshim: config: --check and --explain '
-    config 2 --explain 1x8x8x8,8x8x3x3 --format csv
+    CONVSHIM_CONFIGFILE='' config 0 --explain '1x512x512x512 -> 512 k3x3 p1 f16' --check rules.ini
+    expect_line config.out '^rule large: applies'
+    config 2 --explain '1x8x8x8 -> 8 k3x3' --format csv
     expect_line config.err '^convshim: config: --explain: "csv" .*--format text, --format json$'
 }
 
@@ -255,31 +255,31 @@ dtype = bf16
 groups = 2
 policy = off
 END
-    config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1
+    config 0 --explain '1x512x512x512 -> 512 k3x3 p1 f16'
     expect_line config.out '^516\.5 MiB required, by a rule of thumb\. Add required=SIZE to use the size that cuDNN requires\.$'
     expect_line config.out '^rule last: layout is nchw, asked for nhwc$'
     expect_line config.out '^rule large: applies, .*; sets workspace 16MiB$'
     ! grep -q 'rule engine' config.out || fail "a rule behind the one that applies"
-    config 0 --explain 1x64x64x64,64x64x3x3,nhwc
+    config 0 --explain '1x64x64x64 -> 64 k3x3 nhwc'
     expect_line config.out '^rule last: applies, layout is nhwc; sets skip yes$'
-    config 0 --program train_all --explain 1x64x64x64,64x64x3x3,dgrad,required=1MiB
+    config 0 --program train_all --explain '1x64x64x64 -> 64 k3x3 dgrad required=1MiB'
     expect_line config.out '^1 MiB required$'
     expect_line config.out '^rule strided: applies, .*direction is dgrad.*; sets lanes 2$'
-    config 0 --program other --explain 1x64x64x64,64x64x3x3,dgrad,required=1MiB
+    config 0 --program other --explain '1x64x64x64 -> 64 k3x3 dgrad required=1MiB'
     expect_line config.out '^rule strided: program is other, asked for train\*$'
     expect_line config.out '^no rule applies$'
-    config 0 --explain 1x64x64,64x64x3,required=1MiB,engine=57
+    config 0 --explain '1x64x64 -> 64 k3 required=1MiB engine=57'
     expect_line config.out '^rule engine: applies, engine is 57; sets tiles 3$'
-    config 0 --explain 1x64x5x64x64,64x32x3x3x3,bf16,groups=2,stride=1x2x2,pad=1,dilation=1,required=0
+    config 0 --explain '1x64x5x64x64 -> 64 k3x3x3 s1x2x2 p1 d1 g2 bf16 required=0'
     expect_line config.out '^rule deep: applies, .*; sets policy off$'
 }
 
 # bats test_tags=quick
 @test "--explain: an invalid convolution has status 2 and one line" {
     local shape
-    for shape in 1x2 1x64x8x8 1x64x8x8,64x64x3 1x64x8x8,64x32x3x3 1x64x8x8,64x32x3x3,groups=3 1x64x8x8,64x64x3x3,f12 \
-        1x64x8x8,64x64x3x3,pad=x 1x64x8x8,64x64x3x3,pad=1x1x1 1x64x8x8,64x64x99x3 1x64x8x8,64x64x3x3,required=much \
-        1x64x8x8,64x64x3x3,size=1 0x64x8x8,64x64x3x3 99999999999999999999x1x1x1,1x1x1x1 ''; do
+    for shape in 1x2 1x64x8x8 '1x64x8x8 -> 64 k3x3x3' '1x64x8x8 -> 64 k3x3 g3' '1x64x8x8 -> 64 k3x3 f12' '1x64x8x8 -> 64 k3x3 px' \
+        '1x64x8x8 -> 64 k3x3 p1x1x1' '1x64x8x8 -> 64 k99x3' '1x64x8x8 -> 64 k3x3 required=much' '1x64x8x8 -> 64 k3x3 size=1' \
+        '0x64x8x8 -> 64 k3x3' '99999999999999999999x1x1x1 -> 1 k1x1' ''; do
         config 2 --explain "$shape"
         expect_line config.err '^convshim: config: --explain: '
         expect_empty config.out

@@ -545,7 +545,7 @@ assert captured == profile, (captured, profile)' captured.json "$profile" || fai
     cp captured.json first.json
     captured "$PWD/first.json"
     diff first.json captured.json || fail "the captured profile is another GPU"
-    "$COMMAND" predict --device "$PWD/first.json" --input 1x64x64x64 --filter 64x64x3x3 >predict.out 2>predict.err ||
+    "$COMMAND" predict --device "$PWD/first.json" '1x64x64x64 -> 64 k3x3' >predict.out 2>predict.err ||
         grep -q 'cuDNN plans without a GPU' predict.err || fail "predict does not take it"
 }
 

@@ -25,7 +25,7 @@ complete_bash()
     env -i PATH="$PATH" root/opt/tool/bin/convshim run --dry-run --preset small >run.out
     expect_line run.out "^export LD_PRELOAD=$PWD/root/opt/tool/lib/libconvshim\.so$"
     expect_line run.out "^export CONVSHIM_CONFIGFILE=$PWD/root/opt/tool/share/convshim/presets/small\.ini$"
-    root/opt/tool/bin/convshim predict --estimate --input 1x512x512x512 --filter 512x512x3x3 --pad 1 --device rtx4090 >predict.out
+    root/opt/tool/bin/convshim predict --estimate '1x512x512x512 -> 512 k3x3 p1' --device rtx4090 >predict.out
     expect_line predict.out '^peak '
     expect_equal "version" "$(root/opt/tool/bin/convshim --version)" \
         "convshim $(sed -n 's/^#define CS_VERSION "\(.*\)"/\1/p' "$ROOT/src/base/version.h")"

@@ -119,10 +119,10 @@ dilation=12x12 stride=1x1")
     CONVSHIM_CONFIG="policy=fit;workspace=512KiB" CONVSHIM_SUMMARY=text shimmed "$APPS/conv_random" "${head[@]}"
     expect_status 0
     grep -Eq '1x64x64x64 -> 32 k3x3 s1 p12 d12 f16 nchw .* h x [0-9]+ by phase' shimmed.err || fail "not named in the summary"
-    "$BUILD/convshim" predict --input 1x64x64x64 --filter 32x64x3x3 --pad 12 --dilation 12 --workspace 512KiB \
+    "$BUILD/convshim" predict '1x64x64x64 -> 32 k3x3 p12 d12' --workspace 512KiB \
         --estimate >predict.out
     grep -Eq 'h x [0-9]+ by phase' predict.out || fail "not named by predict"
-    "$BUILD/convshim" predict --input 1x64x64x64 --filter 32x64x3x3 --pad 12 --dilation 12 --workspace 512KiB \
+    "$BUILD/convshim" predict '1x64x64x64 -> 32 k3x3 p12 d12' --workspace 512KiB \
         --estimate --format json >predict.json
     grep -Eq '"tiled_axis":\s*"h",' predict.json && grep -Eq '"read_again_bytes":\s*0,' predict.json ||
         fail "not in predict's JSON, or rows are read again"

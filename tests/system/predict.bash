@@ -8,7 +8,7 @@ readonly HEADER=model,layer,dir,device,engine,input_bytes,filter_bytes,output_by
 readonly YOUNGER=read_again_bytes,predicted_slowdown,limit_bytes,limit_raised,predicted_slowdown_most # columns behind all others
 
 # The convolution of cudnn-facts.md whose workspace is as large as its tensors.
-readonly SPIKE=(--input 1x512x512x512 --filter 512x512x3x3 --pad 1)
+readonly SPIKE=('1x512x512x512 -> 512 k3x3 p1')
 
 # cuBLASLt as predict has it. A program without cuBLASLt is not offered all engines.
 CUBLAS=$BUILD/stand_ins/libcublasLt.so.13

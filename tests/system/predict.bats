@@ -37,7 +37,7 @@ load predict
 
 # The rows of an odd width begin where engine 71 refuses views.
 @test "predict: a tensor of 2^31 elements and an odd width, packed tiles" {
-    expect_predicted 0 --input 1x64x362x370x251 --filter 32x64x3x3x3 --pad 1 --device a100 --format csv
+    expect_predicted 0 '1x64x362x370x251 -> 32 k3x3x3 p1' --device a100 --format csv
     tensors=$(($(column input_bytes) + $(column filter_bytes) + $(column output_bytes)))
     expect_true "workspace" "$(column workspace_bytes) > $tensors - (1 << 20)"
     expect_true "peak with convshim" "$(column tiled_peak_bytes) < $tensors * 107 / 100"
@@ -60,17 +60,15 @@ load predict
 
 # 96 channels are 12 units of 8, which no power of two divides down to one; channels and columns are a pair, too.
 # bats test_tags=quick
-@test "the summary's own text of a convolution is accepted, as an operand and elsewhere" {
+@test "the text of a convolution: options provide what it omits, and config explains the same text" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     cp predict.out by_options
     expect_predicted 0 '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw' --format csv
     expect_equal "as by options" "$(<predict.out)" "$(<by_options)"
-    expect_predicted 0 --input '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw' --staged never --huge off --backing own --arena 128MiB --format csv
     command_of 0 config --explain '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw'
     expect_line config.out '^516\.5 MiB required'
     expect_predicted 2 '1x512x512x512 -> 512 k3x3 q9'
-    expect_line predict.err '^convshim: predict: --input: "q9" .*k3x3'
-    expect_predicted 2 '1x512x512x512 -> 512 k3x3' --pad 1
+    expect_line predict.err '^convshim: predict: "q9" .*k3x3'
 }
 
 @test "two cuDNNs: each layer as each of them alone plans it, side by side" {
@@ -94,10 +92,10 @@ END
 }
 
 @test "pairs of axes that a single one does not do: KC in twelfths, KW" {
-    expect_predicted 0 --input 4x192x480x832 --filter 96x192x3x3 --pad 1 --dtype bf16 --dir wgrad --workspace 64MiB --format csv
+    expect_predicted 0 '4x192x480x832 -> 96 k3x3 p1' --dtype bf16 --dir wgrad --workspace 64MiB --format csv
     expect_equal "axes" "$(column tiled_axis)" KC
     expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 64 << 20"
-    expect_predicted 0 --input 16x1280x1x3000 --filter 1280x1280x1x3 --pad 0x1 --stride 1x2 --workspace 4MiB --format csv
+    expect_predicted 0 '16x1280x1x3000 -> 1280 k1x3 s1x2 p0x1' --workspace 4MiB --format csv
     expect_equal "axes" "$(column tiled_axis)" KW
     expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 4 << 20"
 }
@@ -121,7 +119,7 @@ END
 }
 
 @test "less time allows more workspace; a price of nothing tiles only for speed" {
-    local wide=(--input 8x64x512x512 --filter 64x64x3x3 --pad 1 --dtype f32 --device b200)
+    local wide=('8x64x512x512 -> 64 k3x3 p1' --dtype f32 --device b200)
     expect_predicted 0 "${wide[@]}" --format csv
     expect_equal "no limit" "$(column limit_raised)" no
     tiled=$(column tiled_workspace_bytes)
@@ -151,7 +149,7 @@ END
 # Winograd's workspace does not shrink with the first guesses.
 @test "a limit that the first guesses do not keep: no tiles of many times the time" {
     need_cudnn
-    expect_predicted 0 --input 1x128x512x512 --filter 128x128x3x3 --pad 1 --dtype f32 --device a100 --workspace 64MiB --format json
+    expect_predicted 0 '1x128x512x512 -> 128 k3x3 p1' --dtype f32 --device a100 --workspace 64MiB --format json
     python3 -c 'import json; l = json.load(open("predict.out"))["layers"][0]; assert 1 < l["tiles"] < 100 and l["time_ratio"] < 2, l'
 }
 
@@ -167,15 +165,15 @@ END
 
 # bats test_tags=quick
 @test "channels that are no multiple of eight: padded, and the explanation contains it" {
-    expect_predicted 0 --input 1x100x1024x1024 --filter 100x100x3x3 --pad 1 --layout nhwc
+    expect_predicted 0 '1x100x1024x1024 -> 100 k3x3 p1' --layout nhwc
     expect_line predict.out 'channels padded to a multiple of 8\.$'
     expect_line predict.out 'for padding channels to a multiple of 8 \(without it: [0-9]+ B\)'
-    expect_predicted 0 --input 1x104x1024x1024 --filter 104x104x3x3 --pad 1 --layout nhwc --format csv
+    expect_predicted 0 '1x104x1024x1024 -> 104 k3x3 p1' --layout nhwc --format csv
     expect_true "workspace of 104 channels" "$(column workspace_bytes) < 1 << 20"
 }
 
 @test "a split sum: the explanation contains its parts" {
-    expect_predicted 0 --input 16x256x128x128 --filter 256x256x3x3 --pad 1 --dir wgrad --device a100
+    expect_predicted 0 '16x256x128x128 -> 256 k3x3 p1' --dir wgrad --device a100
     expect_line predict.out 'for [0-9]+ partial sums in f32 of 2\.[23] MiB each'
 }
 
@@ -206,11 +204,11 @@ END
 }
 
 @test "one, two and three spatial dimensions, dilation, groups and stride" {
-    expect_predicted 0 --input 1x64x4096 --filter 64x64x9 --pad 4 --format csv
+    expect_predicted 0 '1x64x4096 -> 64 k9 p4' --format csv
     expect_equal "1-D output" "$(column output_bytes)" $((64 * 4096 * 2))
-    expect_predicted 0 --input 2x64x32x32x32 --filter 32x64x3x3x3 --pad 0x1x1 --stride 1x2x2 --dtype f32 --format csv
+    expect_predicted 0 '2x64x32x32x32 -> 32 k3x3x3 s1x2x2 p0x1x1' --dtype f32 --format csv
     expect_equal "3-D output" "$(column output_bytes)" $((2 * 32 * 30 * 16 * 16 * 4))
-    expect_predicted 0 --input 1x64x33x33 --filter 128x32x3x3 --dilation 2 --groups 2 --format csv
+    expect_predicted 0 '1x64x33x33 -> 128 k3x3 d2 g2' --format csv
     expect_equal "dilated output" "$(column output_bytes)" $((128 * 29 * 29 * 2))
 }
 
@@ -230,47 +228,43 @@ END
 
 # bats test_tags=quick
 @test "an engine that the GPU lacks: a message, status 1" {
-    expect_predicted 1 --input 1x64x64x64 --filter 64x64x3x3 --pad 1 --dtype bf16 --device t4
+    expect_predicted 1 '1x64x64x64 -> 64 k3x3 p1' --dtype bf16 --device t4
     expect_line predict.out 'cuDNN has no engine for this convolution on this GPU'
 }
 
 @test "a mode without engines: the fallback list counts, as in frameworks" {
-    expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200 \
+    expect_predicted 0 '1x7x10x10x10 -> 14 k9x9x9 p8 d2 g7' --dir wgrad --device b200 \
         --engines --format csv
     expect_equal "modes" "$(column mode | sort -u)" fallback
     engine=$(column engine | head -n 1)
-    expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200
+    expect_predicted 0 '1x7x10x10x10 -> 14 k9x9x9 p8 d2 g7' --dir wgrad --device b200
     expect_line predict.out "engine $engine \(mode fallback"
 }
 
 @test "wrong shapes: one line with the reason, status 2" {
     refused "no convolution given"
-    refused "'1x3xx3': not 3 to 5 numbers" --input 1x3xx3 --filter 4x3x3x3
-    refused "'1x3': not 3 to 5 numbers" --input 1x3 --filter 4x3
-    refused "not 3 to 5 numbers" --input 1x2x3x4x5x6 --filter 1x2x3x4x5x6
-    refused "not 3 to 5 numbers" --input 99999999999999999999x3x8x8 --filter 4x3x3x3
-    refused "as many numbers as --input" --input 1x3x8x8 --filter 4x3x3
-    refused "input's extents must be at least 1" --input 1x0x8x8 --filter 4x3x3x3
-    refused "input's extents must be at least 1: n is -1" --input -1x3x8x8 --filter 4x3x3x3
-    refused "input's extents must be at least 1: n is 0" --input 0x40x8x8 --filter 4x3x3x3
-    refused "input's extents must be at least 1: h is 0" --input 1x40x0x8 --filter 4x3x3x3
-    refused "filter's extents must be at least 1" --input 1x3x8x8 --filter 4x0x3x3
-    refused "filter's extents must be at least 1" --input 1x3x8x8 --filter 4x3x3x0
-    refused "--filter: its 4 channels times 1 groups are not the 3 channels" --input 1x3x8x8 --filter 4x4x3x3
-    refused "cannot be split into 2 groups" --input 1x4x8x8 --filter 5x2x3x3 --groups 2
-    refused "at least 1 group" --input 1x4x8x8 --filter 4x4x3x3 --groups 0
-    refused "window of 11 is larger than the padded input of 8" --input 1x3x8x8 --filter 4x3x11x11
-    refused "window of 9 is larger than the padded input of 8" --input 1x3x8x8 --filter 4x3x3x3 --dilation 4
-    refused "paddings must not be negative" --input 1x3x8x8 --filter 4x3x3x3 --pad -1
-    refused "strides and dilations must be at least 1" --input 1x3x8x8 --filter 4x3x3x3 --stride 0
-    refused "one number, or one per spatial dimension" --input 1x3x8x8 --filter 4x3x3x3 --pad 1x1x1
-    refused "beyond 64 bits" --input 1x3x8x8 --filter 4x3x3x3 --pad 9223372036854775807
-    refused "beyond 64 bits" --input 4294967296x4294967296x1x1 --filter 1x4294967296x1x1
+    refused '"1x3xx3 -> 4 k3x3" does not begin in the form of' '1x3xx3 -> 4 k3x3'
+    refused "does not begin in the form of" '1x3 -> 4 k3'
+    refused "does not begin in the form of" '1x2x3x4x5x6 -> 1 k3x4x5x6'
+    refused "does not begin in the form of" '99999999999999999999x3x8x8 -> 4 k3x3'
+    refused "input's extents must be at least 1" '1x0x8x8 -> 4 k3x3'
+    refused "input's extents must be at least 1: n is 0" '0x40x8x8 -> 4 k3x3'
+    refused "input's extents must be at least 1: h is 0" '1x40x0x8 -> 4 k3x3'
+    refused "filter's extents must be at least 1" '1x3x8x8 -> 4 k3x0'
+    refused "cannot be split into 2 groups" '1x4x8x8 -> 5 k3x3 g2'
+    refused "at least 1 group" '1x4x8x8 -> 4 k3x3 g0'
+    refused "window of 11 is larger than the padded input of 8" '1x3x8x8 -> 4 k11x11'
+    refused "window of 9 is larger than the padded input of 8" '1x3x8x8 -> 4 k3x3 d4'
+    refused 'paddings must not be negative' '1x3x8x8 -> 4 k3x3 p-1'
+    refused "strides and dilations must be at least 1" '1x3x8x8 -> 4 k3x3 s0'
+    refused '"p1x1x1" is not allowed' '1x3x8x8 -> 4 k3x3 p1x1x1'
+    refused "beyond 64 bits" '1x3x8x8 -> 4 k3x3 p9223372036854775807'
+    refused "beyond 64 bits" '4294967296x4294967296x1x1 -> 1 k1x1'
 }
 
 # bats test_tags=quick
 @test "wrong options: one line with the reason, status 2" {
-    one=(--input 1x3x8x8 --filter 4x3x3x3)
+    one=('1x3x8x8 -> 4 k3x3')
     refused "'--devise'.*'--device'" "${one[@]}" --devise h200
     refused "'--device'" "${one[@]}" --device
     refused "'--engines'" "${one[@]}" --engines=yes
@@ -284,9 +278,8 @@ END
     refused "not a, b or fallback" "${one[@]}" --mode c
     refused "not a size" "${one[@]}" --fits much
     refused "'more'" "${one[@]}" more
-    refused "\-\-input.*--csv" "${one[@]}" --csv "$LAYERS"
-    refused "--engines .*--input" --csv "$LAYERS" --engines
-    refused "--groups need --input" --csv "$LAYERS" --pad 1
+    refused "a convolution, --csv and --summary exclude" "${one[@]}" --csv "$LAYERS"
+    refused "--engines needs one convolution" --csv "$LAYERS" --engines
     refused "--cudnn: no usable cuDNN" "${one[@]}" --cudnn /nowhere/libcudnn.so.9
     echo '{"deviceName": "half a GPU"}' >half.json
     refused "not a device profile" "${one[@]}" --device half.json
@@ -299,7 +292,7 @@ profile()
 }
 
 @test "a profile that cuDNN would not survive, or plan nonsense for, is refused" {
-    local one=(--estimate --input 1x64x64x64 --filter 64x64x3x3 --device ./wrong.json)
+    local one=(--estimate '1x64x64x64 -> 64 k3x3' --device ./wrong.json)
     profile "s/NVIDIA H200\"/$(printf 'X%.0s' {1..255})\"/"
     predict_as predict "${one[@]}"
     expect_status 0
@@ -317,7 +310,7 @@ profile()
 
 # bats test_tags=quick
 @test "options without effect are reported; - and _ are equal; one convolution that does not fit" {
-    local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
+    local one=(--estimate '1x64x256x256 -> 64 k3x3')
     predict_as predict "${one[@]}" --tiles 2
     expect_status 0
     expect_line predict.err '^convshim: predict: tiles .*policy = fixed$'

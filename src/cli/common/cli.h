@@ -28,13 +28,27 @@ void cs_cli_put(const char *text, FILE *out);
 /* One line on standard error: "convshim: ...", by cs_cli_put. */
 void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* An option of a command: a row of its X-macro table CS_CLI_OPTION(id, name, argument, group,
- * help), from which parser, --help and manual page come (command_options.def). */
+/* Who takes the value of an option: the command, or the parser, which writes it to a member of the
+ * command's struct. */
+enum cs_cli_kind {
+    CS_CLI_TAKEN, /* by cs_cli_take_fn */
+    CS_CLI_KEEPS_TEXT,
+    CS_CLI_SETS_FLAG,
+    CS_CLI_READS_SIZE,   /* at least 1 */
+    CS_CLI_READS_NUMBER, /* from `least` to `most` */
+    CS_CLI_READS_FORMAT
+};
+
+/* An option of a command: a row of its table, from which parser, --help and manual page come
+ * (command_options.def). */
 struct cs_cli_option {
     const char *name;     /* without the dashes; shown with - for _ (cs_cli_spelling) */
     const char *argument; /* the value's name in --help; NULL: no value */
     const char *group;    /* a heading of --help. Rows of a group are consecutive. */
     const char *help;
+    enum cs_cli_kind kind;
+    size_t at; /* offset of the member */
+    int least, most;
 };
 
 /* A command as its user sees it. */
@@ -52,8 +66,8 @@ struct cs_cli_command {
 #include "cli/commands.def"
 #undef CS_COMMAND
 
-/* One option that was given; `value` NULL where it takes none. False: it cannot be given like that,
- * and a line has said so (cs_cli_refuse). */
+/* Takes an option that is CS_CLI_TAKEN. `value` is NULL if it has none. Returns false after
+ * printing why the value is not allowed (cs_cli_refuse). */
 typedef bool cs_cli_take_fn(void *to, int option, const char *value);
 
 /* Reads options (getopt_long: they may be abbreviated, "--name VALUE" or "--name=VALUE"; - and _ in

@@ -2,6 +2,7 @@
  * usage errors. */
 #include "cli/common/cli.h"
 
+#include "cli/common/table.h"
 #include "config/diagnostics.h"
 #include "config/option.h"
 #include <getopt.h>
@@ -231,6 +232,39 @@ static void list_options(const struct cs_cli_command *command, struct known *kno
     *to = (struct option){NULL, 0, NULL, 0};
 }
 
+static bool read_size(const struct cs_cli_command *command, int option, const char *value,
+                      int64_t *bytes_p)
+{
+    int64_t bytes;
+    if (!cs_cli_size(value, &bytes) || bytes == 0)
+        return cs_cli_refuse_value(command, option, value, "a size such as 8GiB");
+    *bytes_p = bytes;
+    return true;
+}
+
+static bool take_option(const struct cs_cli_command *command, int index, const char *value,
+                        cs_cli_take_fn *take, void *to)
+{
+    const struct cs_cli_option *option = &command->option[index];
+    void *member = (char *)to + option->at;
+    switch (option->kind) {
+    case CS_CLI_TAKEN:
+        return take(to, index, value);
+    case CS_CLI_KEEPS_TEXT:
+        *(const char **)member = value;
+        return true;
+    case CS_CLI_SETS_FLAG:
+        return *(bool *)member = true;
+    case CS_CLI_READS_SIZE:
+        return read_size(command, index, value, member);
+    case CS_CLI_READS_NUMBER:
+        return cs_cli_take_number(command, index, value, option->least, option->most, member);
+    case CS_CLI_READS_FORMAT:
+        return cs_table_format_take(command->name, value, member);
+    }
+    return false;
+}
+
 int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
                  void *to, int *operand_p)
 {
@@ -250,7 +284,7 @@ int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs
             return cs_cli_refuse(command->name, "option '%s' needs a value", argv[optind - 1]);
         if (found == UNKNOWN)
             return refuse_option(command, argv[optind - 1]);
-        if (!take(to, found - FIRST, optarg))
+        if (!take_option(command, found - FIRST, optarg, take, to))
             return CS_CLI_USAGE;
     }
     *operand_p = optind;

@@ -11,6 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct request {
+    const char *program, *script, *check, *explain;
+    enum cs_format format;
+};
+
+#define CS_CLI_TARGET struct request
 #define CS_CLI_OPTIONS "cli/config/config_options.def"
 #include "cli/common/command_options.def"
 
@@ -26,31 +32,10 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_config = &command;
 
-struct request {
-    const char *program, *script, *check, *explain;
-    enum cs_format format;
-};
-
 static const struct cs_column columns[] = {{"option", "option", CS_CELL_TEXT},
                                            {"value", "value", CS_CELL_TEXT},
                                            {"default", "default", CS_CELL_TEXT},
                                            {"source", "from", CS_CELL_TEXT}};
-
-static bool take(void *to, int option, const char *value)
-{
-    struct request *request = to;
-    if (option == OPTION_PROGRAM)
-        request->program = value;
-    else if (option == OPTION_SCRIPT)
-        request->script = value;
-    else if (option == OPTION_CHECK)
-        request->check = value;
-    else if (option == OPTION_EXPLAIN)
-        request->explain = value;
-    else
-        return cs_table_format_take(command.name, value, &request->format);
-    return true;
-}
 
 static void note(void *ctx, const char *line)
 {
@@ -59,15 +44,24 @@ static void note(void *ctx, const char *line)
     cs_cli_complain("%s", line);
 }
 
-static int check(const char *path)
+static int explain(const struct request *request, const struct cs_config *config)
+{
+    return cs_config_explain(config, request->program, request->script, request->explain,
+                             request->format);
+}
+
+static int check(const struct request *request)
 {
     static struct cs_config config;
+    const char *path = request->check;
     int notes = 0;
     if (!cs_config_load_file(&config, path, cs_policy_names, note, &notes)) {
         cs_cli_complain("%s: cannot be read: %s", path, strerror(errno));
         return CS_CLI_NO;
     }
     cs_config_advise(&config, note, &notes);
+    if (notes == 0 && request->explain)
+        return explain(request, &config);
     if (notes == 0)
         printf("%s: ok\n", path);
     return notes > 0 ? CS_CLI_NO : CS_CLI_OK;
@@ -109,8 +103,7 @@ static int show(const struct request *request)
     if (!config.enabled)
         cs_cli_complain("CONVSHIM=0 switches convshim off, so it reads no options");
     if (request->explain)
-        return cs_config_explain(&config, request->program, request->script, request->explain,
-                                 request->format);
+        return explain(request, &config);
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < CS_OPTIONS; i++)
         add_row(&table, &config, i);
@@ -126,7 +119,7 @@ static int show(const struct request *request)
 int cs_cli_config(int argc, char **argv)
 {
     struct request request = {.format = CS_FORMAT_TEXT};
-    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    int operand, status = cs_cli_parse(&command, argc, argv, NULL, &request, &operand);
     if (status >= 0)
         return status;
     if (operand < argc)
@@ -137,8 +130,5 @@ int cs_cli_config(int argc, char **argv)
         return cs_cli_refuse(
             command.name,
             "--explain: \"csv\" is not allowed with it; allowed: --format text, --format json");
-    if (request.explain && request.check)
-        return cs_cli_refuse(command.name,
-                             "--check and --explain exclude each other: use one of them");
-    return request.check ? check(request.check) : show(&request);
+    return request.check ? check(&request) : show(&request);
 }

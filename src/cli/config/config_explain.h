@@ -5,7 +5,7 @@
 #include "cli/common/table.h"
 #include "config/config.h"
 
-/* Prints it for the convolution of `text`: INPUT,FILTER and any words of config_options.def's help.
+/* Prints it for the convolution of `text`: see config_options.def.
  * `program` and `script` have the given names, NULL if there is none. Returns the exit status.
  * Reports a mistake in the text in one line. */
 int cs_config_explain(const struct cs_config *config, const char *program, const char *script,

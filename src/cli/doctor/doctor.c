@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct request {
+    const char *library, *cudnn;
+    bool capture;
+    int64_t pid;
+    enum cs_format format;
+};
+
+#define CS_CLI_TARGET struct request
 #define CS_CLI_OPTIONS "cli/doctor/doctor_options.def"
 #include "cli/common/command_options.def"
 
@@ -39,13 +47,6 @@ static const struct check {
 
 static const char *const severities[] = {"ok", "note", "warning", "fatal"};
 
-struct request {
-    const char *library, *cudnn;
-    bool capture;
-    int64_t pid;
-    enum cs_format format;
-};
-
 static bool refuse_pid(const char *value)
 {
     cs_cli_refuse(command.name, "--pid: \"%s\" is not a process id", value);
@@ -55,17 +56,8 @@ static bool refuse_pid(const char *value)
 static bool take(void *to, int option, const char *value)
 {
     struct request *request = to;
-    if (option == OPTION_LIBRARY)
-        request->library = value;
-    else if (option == OPTION_CAPTURE_DEVICE)
-        request->capture = true;
-    else if (option == OPTION_CUDNN)
-        request->cudnn = value;
-    else if (option == OPTION_PID)
-        return (request->pid = cs_process_id(value)) > 0 || refuse_pid(value);
-    else
-        return cs_table_format_take(command.name, value, &request->format);
-    return true;
+    (void)option; /* --pid */
+    return (request->pid = cs_process_id(value)) > 0 || refuse_pid(value);
 }
 
 void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,

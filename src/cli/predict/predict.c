@@ -1,7 +1,6 @@
 /* `convshim predict`: reads the layers, plans them and selects the output. */
 #include "cli/predict/predict.h"
 
-#include "base/checked.h"
 #include "cli/common/cli.h"
 #include "cli/layers/find_cudnn.h"
 #include "config/limits.h"
@@ -15,105 +14,15 @@ enum {
     ERROR_BYTES = 400
 };
 
-static bool refuse_text(const char *name, const char *text, const char *allowed)
-{
-    cs_cli_complain("predict: --%s '%s': not %s", name, text, allowed);
-    return false;
-}
-
-/* "1" for all, or as many numbers as the convolution has spatial dimensions. */
-static bool read_window(const char *name, const char *text, int64_t otherwise, int spatial,
-                        int64_t absent, int64_t to[CS_SPATIAL])
-{
-    int64_t numbers[CS_SPATIAL] = {otherwise};
-    int count = text ? cs_shape_numbers(text, numbers, CS_SPATIAL) : 1;
-    if (count != 1 && count != spatial)
-        return refuse_text(name, text, "one number, or one per spatial dimension, such as 0x1x1");
-    for (int i = 0; i < CS_SPATIAL; i++) {
-        int from = i - (CS_SPATIAL - spatial);
-        to[i] = from < 0 ? absent : numbers[count == 1 ? 0 : from];
-    }
-    return true;
-}
-
-static bool read_windows(const struct cs_predict_options *options, int spatial,
-                         struct cs_shape *shape)
-{
-    shape->groups = 1;
-    if (options->groups && cs_shape_numbers(options->groups, &shape->groups, 1) != 1)
-        return refuse_text("groups", options->groups, "a whole number");
-    return read_window("pad", options->pad, 0, spatial, 0, shape->pad) &&
-           read_window("stride", options->stride, 1, spatial, 1, shape->stride) &&
-           read_window("dilation", options->dilation, 1, spatial, 1, shape->dilation);
-}
-
-/* Checks the number of channels of the filter, which the shape does not contain. cs_shape_problem
- * refuses the other extents below 1. */
-static bool check_channels(const struct cs_shape *shape, int64_t per_group)
-{
-    int64_t channels;
-    if (per_group < 1) {
-        cs_cli_complain("predict: the filter's extents must be at least 1");
-        return false;
-    }
-    bool empty = shape->n < 1 || shape->c < 1 || shape->groups < 1;
-    for (int i = 0; i < CS_SPATIAL; i++)
-        empty = empty || shape->in[i] < 1;
-    if (empty || (cs_mul(per_group, shape->groups, &channels) && channels == shape->c))
-        return true;
-    cs_cli_complain("predict: --filter: its %" PRId64 " channels times %" PRId64
-                    " groups are not the %" PRId64 " channels",
-                    per_group, shape->groups, shape->c);
-    return false;
-}
-
-static bool read_shape(const struct cs_predict_options *options, struct cs_shape *shape)
-{
-    int64_t input[CS_DIMS], filter[CS_DIMS];
-    int dims = cs_shape_numbers(options->input, input, CS_DIMS);
-    int filter_dims = cs_shape_numbers(options->filter, filter, CS_DIMS);
-    if (dims < 3)
-        return refuse_text("input", options->input, "3 to 5 numbers with x between them");
-    if (filter_dims != dims)
-        return refuse_text("filter", options->filter, "as many numbers as --input has");
-    *shape = (struct cs_shape){.spatial = dims == 5 ? 3 : 2,
-                               .n = input[0],
-                               .c = input[1],
-                               .k = filter[0],
-                               .in = {1, 1, 1},
-                               .kernel = {1, 1, 1},
-                               .dtype = options->dtype,
-                               .direction = options->direction,
-                               .layout = options->layout};
-    for (int i = 2; i < dims; i++) {
-        shape->in[CS_SPATIAL - dims + i] = input[i];
-        shape->kernel[CS_SPATIAL - dims + i] = filter[i];
-    }
-    return read_windows(options, dims - 2, shape) && check_channels(shape, filter[1]);
-}
-
-/* Reads a shape from text that contains all of the convolution. Options provide the type, direction
- * and layout that the text omits. */
-static bool read_shape_text(const struct cs_predict_options *options, struct cs_shape *shape)
-{
-    char error[ERROR_BYTES];
-    *shape = (struct cs_shape){
-        .dtype = options->dtype, .direction = options->direction, .layout = options->layout};
-    if (cs_shape_text(options->input, shape, error, sizeof error))
-        return true;
-    cs_cli_complain("predict: --input: %s", error);
-    return false;
-}
-
+/* Options provide the type, direction and layout that the text omits. */
 static bool read_one(const struct cs_predict_options *options, struct cs_layers *layers)
 {
     char error[ERROR_BYTES];
-    struct cs_shape shape;
+    struct cs_shape shape = {
+        .dtype = options->dtype, .direction = options->direction, .layout = options->layout};
     struct cs_problem problem;
-    bool is_text = cs_shape_is_text(options->input);
-    if (!(is_text ? read_shape_text : read_shape)(options, &shape))
-        return false;
-    if (!cs_shape_problem(&shape, &problem, error, sizeof error)) {
+    if (!cs_shape_text(options->shape, &shape, error, sizeof error) ||
+        !cs_shape_problem(&shape, &problem, error, sizeof error)) {
         cs_cli_complain("predict: %s", error);
         return false;
     }
@@ -135,7 +44,7 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
                                          .direction =
                                              options->direction_given ? &options->direction : NULL,
                                          .dtype = options->dtype_given ? &options->dtype : NULL};
-    if (options->input)
+    if (options->shape)
         return read_one(options, layers);
     return options->csv ? cs_layers_csv(layers, options->csv, &rules, note, NULL)
                         : cs_layers_summary(layers, options->summary, &rules, note, NULL);
@@ -232,7 +141,7 @@ static bool answered(const struct cs_predict_results *results)
 
 static int print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
-    const bool one = results->options->input != NULL;
+    const bool one = results->options->shape != NULL;
     bool good = one ? print_one(results, fit) : cs_predict_print(results, fit);
     if (!good)
         cs_cli_complain("predict: out of memory");

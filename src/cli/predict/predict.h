@@ -10,8 +10,8 @@
 
 /* The parsed options of the command. */
 struct cs_predict_options {
-    const char *input, *filter, *pad, *stride, *dilation, *groups; /* one convolution */
-    const char *csv, *summary;                                     /* or a list */
+    const char *shape;         /* one convolution */
+    const char *csv, *summary; /* or a list */
     enum cs_dtype dtype;
     enum cs_direction direction;
     enum cs_order layout;

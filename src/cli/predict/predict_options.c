@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <string.h>
 
+#define CS_CLI_TARGET struct cs_predict_options
 #define CS_CLI_OPTIONS "cli/predict/predict_options.def"
 #include "cli/common/command_options.def"
 
 static const struct cs_cli_command command = {
     .name = "predict",
-    .usage = "convshim predict --input NxCxHxW --filter KxCxkHxkW [options]\n"
-             "       convshim predict '1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw' [options]\n"
+    .usage = "convshim predict '1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw' [options]\n"
              "       convshim predict --csv FILE | --summary FILE [options]\n"
              "       convshim predict --device list",
     .about = "Predicts the memory of convolutions on a GPU while they run, without and with\n"
@@ -56,12 +56,6 @@ static bool take_mode(struct cs_predict_options *options, const char *value)
     return cs_cli_refuse_value(&command, OPTION_MODE, value, "a, b or fallback");
 }
 
-static bool take_fits(struct cs_predict_options *options, const char *value)
-{
-    return (cs_cli_size(value, &options->fits) && options->fits > 0) ||
-           cs_cli_refuse_value(&command, OPTION_FITS, value, "a size such as 8GiB");
-}
-
 static bool take_shape(struct cs_predict_options *options, int option, const char *value)
 {
     switch (option) {
@@ -79,95 +73,37 @@ static bool take_shape(struct cs_predict_options *options, int option, const cha
     }
 }
 
-/* The place for the text of an option that is parsed later. NULL for other options. */
-static const char **text_of(struct cs_predict_options *options, int option)
-{
-    static const struct {
-        int option;
-        size_t offset;
-    } texts[] = {{OPTION_INPUT, offsetof(struct cs_predict_options, input)},
-                 {OPTION_FILTER, offsetof(struct cs_predict_options, filter)},
-                 {OPTION_PAD, offsetof(struct cs_predict_options, pad)},
-                 {OPTION_STRIDE, offsetof(struct cs_predict_options, stride)},
-                 {OPTION_DILATION, offsetof(struct cs_predict_options, dilation)},
-                 {OPTION_GROUPS, offsetof(struct cs_predict_options, groups)},
-                 {OPTION_CSV, offsetof(struct cs_predict_options, csv)},
-                 {OPTION_SUMMARY, offsetof(struct cs_predict_options, summary)},
-                 {OPTION_DEVICE, offsetof(struct cs_predict_options, device)},
-                 {OPTION_DEVICES, offsetof(struct cs_predict_options, devices)},
-                 {OPTION_CUDNN, offsetof(struct cs_predict_options, cudnn)},
-                 {OPTION_CONFIG, offsetof(struct cs_predict_options, file)},
-                 {OPTION_PROGRAM, offsetof(struct cs_predict_options, program)},
-                 {OPTION_SCRIPT, offsetof(struct cs_predict_options, script)}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].option == option)
-            return (const char **)((char *)options + texts[i].offset);
-    return NULL;
-}
-
-static bool take(void *to, int row, const char *value)
+static bool take(void *to, int option, const char *value)
 {
     struct cs_predict_options *options = to;
-    int option = row;
-    const char **text = text_of(options, option);
-    if (option == OPTION_CUDNN && options->cudnn)
-        text = &options->other_cudnn;
-    if (text) {
-        *text = value;
-        return true;
-    }
     switch (option) {
+    case OPTION_CUDNN:
+        *(options->cudnn ? &options->other_cudnn : &options->cudnn) = value;
+        return true;
     case OPTION_MODE:
         return take_mode(options, value);
-    case OPTION_ESTIMATE:
-        return options->estimate = true;
-    case OPTION_ENGINES:
-        return options->engines = true;
-    case OPTION_FITS:
-        return take_fits(options, value);
-    case OPTION_FORMAT:
-        return cs_table_format_take(command.name, value, &options->format);
-    case OPTION_WORKSPACE:
-    case OPTION_THRESHOLD:
-    case OPTION_POLICY:
-    case OPTION_PRICE:
-    case OPTION_MAX_SLOWDOWN:
-    case OPTION_TILES:
-    case OPTION_LANES:
-    case OPTION_STAGED:
-    case OPTION_UNTILEABLE:
-    case OPTION_HUGE:
-    case OPTION_BACKING:
-    case OPTION_ARENA:
-        return take_config(options, option, value);
-    default:
+    case OPTION_DTYPE:
+    case OPTION_DIR:
+    case OPTION_LAYOUT:
         return take_shape(options, option, value);
+    default:
+        return take_config(options, option, value);
     }
 }
 
 /* Options that go together; the status to end with, or -1. */
 static int check_options(const struct cs_predict_options *options)
 {
-    int sources = !!options->input + !!options->csv + !!options->summary;
-    bool window = options->pad || options->stride || options->dilation || options->groups;
+    int sources = !!options->shape + !!options->csv + !!options->summary;
     if (sources == 0)
         return cs_cli_refuse(command.name,
-                             "no convolution given. Use --input and --filter, --csv or --summary.");
+                             "no convolution given. Write one, such as '1x512x64x64 -> 512 k3x3 "
+                             "s1 p1 f16 nchw', or use --csv or --summary.");
     if (sources > 1)
         return cs_cli_refuse(command.name,
-                             "--input, --csv and --summary exclude each other: use one of them");
-    bool is_text = options->input && cs_shape_is_text(options->input);
-    if (is_text && (options->filter || window))
-        return cs_cli_refuse(command.name,
-                             "the text of the convolution already contains --filter, --pad, "
-                             "--stride, --dilation and --groups: leave them out");
-    if (options->input && !is_text && !options->filter)
-        return cs_cli_refuse(command.name, "--input needs --filter, such as --filter 512x512x3x3");
-    if (!options->input && (options->filter || window))
-        return cs_cli_refuse(command.name,
-                             "--filter, --pad, --stride, --dilation and --groups need --input");
-    if (options->engines && !options->input)
-        return cs_cli_refuse(command.name, "--engines needs --input");
+                             "a convolution, --csv and --summary exclude each other: use one");
+    if (options->engines && !options->shape)
+        return cs_cli_refuse(command.name, "--engines needs one convolution");
     if (options->engines && (options->estimate || options->fits > 0))
         return cs_cli_refuse(command.name, "--engines and --%s exclude each other",
                              options->estimate ? "estimate" : "fits");
@@ -216,10 +152,9 @@ static int read_options(int argc, char **argv, struct cs_predict_options *option
     int operand, status = cs_cli_parse(&command, argc, argv, take, options, &operand);
     if (status >= 0)
         return status;
-    if (operand < argc && cs_shape_is_text(argv[operand]) && !options->input)
-        options->input = argv[operand++];
+    options->shape = operand < argc ? argv[operand++] : NULL;
     if (operand < argc)
-        return cs_cli_refuse(command.name, "'%s' is not an option", argv[operand]);
+        return cs_cli_refuse(command.name, "'%s': only one convolution is allowed", argv[operand]);
     if ((options->program || options->script) && !options->file)
         return cs_cli_refuse(command.name, "--%s needs --config",
                              options->program ? "program" : "script");

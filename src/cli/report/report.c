@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct request {
+    bool diff;
+    const char *table, *html;
+    enum cs_report_format format;
+};
+
+#define CS_CLI_TARGET struct request
 #define CS_CLI_OPTIONS "cli/report/report_options.def"
 #include "cli/common/command_options.def"
 
@@ -27,12 +34,6 @@ static const struct cs_cli_command command = {
     .options = sizeof rows / sizeof *rows,
 };
 const struct cs_cli_command *const cs_cli_command_report = &command;
-
-struct request {
-    bool diff;
-    const char *table, *html;
-    enum cs_report_format format;
-};
 
 /* The index of a word in a list that ends with NULL; -1, having said so, if it is not there. */
 static int choose(enum option option, const char *value, const char *const *words)
@@ -56,22 +57,13 @@ static bool take(void *to, int option, const char *value)
     static const char *const tables[] = {"conclusion", "options", "figures",
                                          "processes",  "sites",   NULL};
     struct request *request = to;
-    int index = 0;
-    switch ((enum option)option) {
-    case OPTION_DIFF:
-        request->diff = true;
-        break;
-    case OPTION_FORMAT:
+    int index;
+    if (option == OPTION_FORMAT) {
         index = choose(OPTION_FORMAT, value, formats);
         request->format = (enum cs_report_format)(index < 0 ? 0 : index);
-        break;
-    case OPTION_TABLE:
+    } else {
         index = choose(OPTION_TABLE, value, tables);
         request->table = value;
-        break;
-    case OPTION_HTML:
-        request->html = value;
-        break;
     }
     return index >= 0;
 }
@@ -193,8 +185,7 @@ int cs_cli_report(int argc, char **argv)
             "no summary given. To write one: convshim run --summary json:PATH -- COMMAND");
     if (request.diff && argc - operand != 2)
         return cs_cli_refuse(command.name, "--diff needs two summaries");
-    if (request.html &&
-        !cs_output_check(command.name, rows[OPTION_HTML].name, request.html, CS_PAGE_BEGINS))
+    if (request.html && !cs_output_check(command.name, "html", request.html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
     return run(&request, argv + operand, (size_t)(argc - operand));
 }

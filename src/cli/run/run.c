@@ -23,34 +23,6 @@ enum {
     NOT_FOUND = 127
 };
 
-enum {
-#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
-#include "cli/run/run_options.def"
-#undef CS_CLI_OPTION
-    OWN_OPTIONS
-};
-
-static const struct cs_cli_option options[] = {
-#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
-#include "cli/run/run_options.def"
-#undef CS_CLI_OPTION
-#include "cli/common/library_options.def"
-};
-
-static const struct cs_cli_command command = {
-    .name = "run",
-    .usage = "convshim run [options] [--] COMMAND [ARGUMENT...]",
-    .about = "Runs COMMAND with the library preloaded. LD_PRELOAD is extended, never\n"
-             "overwritten. The library also reads NVTX ranges, for the names of convolutions,\n"
-             "unless NVTX_INJECTION64_PATH is set to another tool.\n\n"
-             "Status: that of COMMAND. 125: convshim itself failed. 126: COMMAND cannot be\n"
-             "run. 127: COMMAND was not found.",
-    .option = options,
-    .options = sizeof options / sizeof *options,
-    .stops = true,
-};
-const struct cs_cli_command *const cs_cli_command_run = &command;
-
 /* The treatment of PyTorch's allocator settings. WHERE_UNSET: changed only if no variable sets
  * them. */
 enum segments {
@@ -66,21 +38,30 @@ struct request {
     struct cs_library_options given;
 };
 
+#define CS_CLI_TARGET struct request
+#define CS_CLI_LIBRARY
+#define CS_CLI_OPTIONS "cli/run/run_options.def"
+#include "cli/common/command_options.def"
+
+static const struct cs_cli_command command = {
+    .name = "run",
+    .usage = "convshim run [options] [--] COMMAND [ARGUMENT...]",
+    .about = "Runs COMMAND with the library preloaded. LD_PRELOAD is extended, never\n"
+             "overwritten. The library also reads NVTX ranges, for the names of convolutions,\n"
+             "unless NVTX_INJECTION64_PATH is set to another tool.\n\n"
+             "Status: that of COMMAND. 125: convshim itself failed. 126: COMMAND cannot be\n"
+             "run. 127: COMMAND was not found.",
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
+    .stops = true,
+};
+const struct cs_cli_command *const cs_cli_command_run = &command;
+
 static bool take(void *to, int option, const char *value)
 {
     struct request *request = to;
-    if (option == OPTION_LIBRARY)
-        request->library = value;
-    else if (option == OPTION_PRESET)
-        request->preset = value;
-    else if (option == OPTION_PRINT_LIBRARY)
-        request->print_library = true;
-    else if (option == OPTION_DRY_RUN)
-        request->dry = true;
-    else if (option == OPTION_EXPANDABLE)
-        request->segments = EXPANDABLE;
-    else if (option == OPTION_NO_EXPANDABLE)
-        request->segments = UNCHANGED;
+    if (option == OPTION_EXPANDABLE || option == OPTION_NO_EXPANDABLE)
+        request->segments = option == OPTION_EXPANDABLE ? EXPANDABLE : UNCHANGED;
     else
         return cs_library_options_take(&request->given, command.name, option - OWN_OPTIONS, value);
     return true;

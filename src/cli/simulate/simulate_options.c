@@ -7,19 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
-#include "cli/simulate/simulate_options.def"
-#undef CS_CLI_OPTION
-    OWN_OPTIONS
-};
-
-static const struct cs_cli_option options[] = {
-#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
-#include "cli/simulate/simulate_options.def"
-#undef CS_CLI_OPTION
-#include "cli/common/library_options.def"
-};
+#define CS_CLI_LIBRARY
+#define CS_CLI_OPTIONS "cli/simulate/simulate_options.def"
+#include "cli/common/command_options.def"
 
 static const struct cs_cli_command command = {
     .name = "simulate",
@@ -36,8 +26,8 @@ static const struct cs_cli_command command = {
              "Status: 0 if COMMAND runs (--fits: it fits), 1 if memory is too small, 2 if the\n"
              "command line is wrong, 3 if there is no answer: COMMAND fails for another reason or\n"
              "does not use the GPU, no real cuDNN plans, or an output cannot be written.",
-    .option = options,
-    .options = sizeof options / sizeof *options,
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
     .stops = true,
 };
 const struct cs_cli_command *const cs_cli_command_simulate = &command;
@@ -147,7 +137,7 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     if (to->checks && to->capacity > 0)
         return cs_cli_refuse(command.name, "--fits sets the memory of the GPU: omit --capacity");
     if (to->html &&
-        !cs_output_check(command.name, options[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
+        !cs_output_check(command.name, rows[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
     return -1;
 }

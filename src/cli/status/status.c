@@ -11,6 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+struct request {
+    int64_t pid; /* 0: all */
+    bool watch;
+    enum cs_format format;
+};
+
+#define CS_CLI_TARGET struct request
 #define CS_CLI_OPTIONS "cli/status/status_options.def"
 #include "cli/common/command_options.def"
 
@@ -30,12 +37,6 @@ const struct cs_cli_command *const cs_cli_command_status = &command;
 
 enum {
     MOST = 1024 /* processes that are shown */
-};
-
-struct request {
-    int64_t pid; /* 0: all */
-    bool watch;
-    enum cs_format format;
 };
 
 static const struct cs_column columns[] = {
@@ -58,15 +59,6 @@ static const struct cs_column columns[] = {
     {"version", NULL, CS_CELL_TEXT},
     {"run", NULL, CS_CELL_COUNT},
 };
-
-static bool take(void *to, int option, const char *value)
-{
-    struct request *request = to;
-    if (option != OPTION_WATCH)
-        return cs_table_format_take(command.name, value, &request->format);
-    request->watch = true;
-    return true;
-}
 
 /* "1:02:03" */
 static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)
@@ -201,7 +193,7 @@ static int answer(const struct request *request)
 int cs_cli_status(int argc, char **argv)
 {
     struct request request = {.format = CS_FORMAT_TEXT};
-    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    int operand, status = cs_cli_parse(&command, argc, argv, NULL, &request, &operand);
     if (status >= 0)
         return status;
     if (operand < argc && !(request.pid = cs_process_id(argv[operand])))

@@ -4,18 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
-#include "cli/tune/tune_options.def"
-#undef CS_CLI_OPTION
-    OPTIONS
-};
-
-static const struct cs_cli_option options[] = {
-#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
-#include "cli/tune/tune_options.def"
-#undef CS_CLI_OPTION
-};
+#define CS_CLI_OPTIONS "cli/tune/tune_options.def"
+#include "cli/common/command_options.def"
 
 static const struct cs_cli_command command = {
     .name = "tune",
@@ -31,8 +21,8 @@ static const struct cs_cli_command command = {
              "line reports why, and the option to try.\n\n"
              "Status: 0; 1 if COMMAND fails, or no rules make it fit; 2 if the command line is\n"
              "wrong.",
-    .option = options,
-    .options = OPTIONS,
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
     .stops = true,
 };
 const struct cs_cli_command *const cs_cli_command_tune = &command;

@@ -293,7 +293,7 @@ static void which_rule_applies_as_json(void)
     CHECK(file >= 0 && write(file, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
     setenv("CONVSHIM_CONFIGFILE", name, 1);
     output_of(cs_cli_config, WORDS("config", "--format", "json", "--explain",
-                                   "1x64x32x32,64x32x1x1,groups=2,stride=2,required=3MiB,f32"));
+                                   "1x64x32x32 -> 64 k1x1 s2 g2 f32 required=3MiB"));
     CHECK_INT(captured_status, CS_CLI_OK);
     SAYS("\"required_bytes\":\t3145728,\n\t\"estimate\":\tfalse,\n", "\"name\":\t\"a\",\n",
          "\"applies\":\tfalse,\n", "\"name\":\t\"b\",\n", "\"applies\":\ttrue,\n",

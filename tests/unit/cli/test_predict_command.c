@@ -15,7 +15,7 @@ static char folder[] = "/tmp/convshim-predict-XXXXXX";
 
 static void one_convolution(void)
 {
-    RUN("--input", "2x64x64x64", "--filter", "64x64x3x3", "--pad", "1", "--workspace", "1MiB");
+    RUN("2x64x64x64 -> 64 k3x3 p1", "--workspace", "1MiB");
     CHECK_INT(captured_status, CS_CLI_OK);
     CHECK_STR(captured,
               "ESTIMATE by a rule of thumb, not cuDNN's result\n"
@@ -31,11 +31,11 @@ static void one_convolution(void)
 
 static void three_extents_and_groups(void)
 {
-    RUN("--input", "64x8x16", "--filter", "16x4x3", "--groups", "2", "--format", "csv");
+    RUN("64x8x16 -> 16 k3 g2", "--format", "csv");
     CHECK_INT(captured_status, CS_CLI_OK);
     SAYS("\n,convolution,fwd,h100,estimate,16384,384,28672,45440,90880,-,1,45440,90880,needs "
          "no more than the limit,0,");
-    RUN("--input", "64x8x16", "--filter", "16x8x3", "--format", "csv");
+    RUN("64x8x16 -> 16 k3", "--format", "csv");
     SAYS("\n,convolution,fwd,h100,estimate,16384,768,28672,45824,91648,-,1,");
     RUN("64x8x1x16 -> 16 k1x3 s1 p0 f16 nhwc", "--format", "csv");
     SAYS("\n,convolution,fwd,h100,estimate,16384,768,28672,0,45824,-,1,");
@@ -118,20 +118,17 @@ static void wrong_options_are_refused(void)
     static const struct {
         const char *word[MOST_WORDS], *said;
     } row[] = {
-        {{"predict"}, "no convolution given. Use --input and --filter, --csv or --summary."},
-        {{"predict", "--csv", "a", "--input", "1x8x8x8"}, "--input, --csv and --summary exclude"},
+        {{"predict"}, "no convolution given. Write one, such as '1x512x64x64 -> 512 k3x3 s1 p1"},
+        {{"predict", "--csv", "a", "1x8x8x8 -> 8 k3x3"},
+         "a convolution, --csv and --summary exclude each other"},
         {{"predict", "--csv", "a", "--summary", "b"},
-         "--input, --csv and --summary exclude each other"},
-        {{"predict", "--input", "1x8x8x8"}, "--input needs --filter"},
-        {{"predict", "--csv", "a", "--filter", "8x8x3x3"}, "and --groups need --input"},
-        {{"predict", "--csv", "a", "--pad", "1"}, "--filter, --pad, --stride, --dilation and"},
-        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--filter", "8x8x3x3"},
-         "the text of the convolution already contains --filter"},
-        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--groups", "2"}, "already contains --filter"},
-        {{"predict", "--csv", "a", "--engines"}, "--engines needs --input"},
-        {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--estimate"},
+         "a convolution, --csv and --summary exclude each other"},
+        {{"predict", "1x8x8x8 -> 8 k3x3", "elsewhere"},
+         "'elsewhere': only one convolution is allowed"},
+        {{"predict", "--csv", "a", "--engines"}, "--engines needs one convolution"},
+        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--estimate"},
          "--engines and --estimate exclude each other"},
-        {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--fits", "1GiB"},
+        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--fits", "1GiB"},
          "--engines and --fits exclude each other"},
         {{"predict", "--csv", "a", "--estimate", "--cudnn", "b"},
          "--cudnn and --estimate exclude each other"},
@@ -148,7 +145,6 @@ static void wrong_options_are_refused(void)
         {{"predict", "--csv", "a", "--layout", "chwn"}, "nchw or nhwc"},
         {{"predict", "--csv", "a", "--program", "p"}, "--program needs --config"},
         {{"predict", "--csv", "a", "--script", "s"}, "--script needs --config"},
-        {{"predict", "--csv", "a", "elsewhere"}, "'elsewhere' is not an option"},
         {{"predict", "--csv", "a", "--config", "none.ini"}, "none.ini: cannot be read: "},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -278,12 +274,11 @@ static const char *switch_of_the_library(void)
 static void cudnn_is_queried_without_the_library(void)
 {
     setenv("CONVSHIM", "1", 1);
-    RUN("--input", "2x64x64x64", "--filter", "64x64x3x3");
+    RUN("2x64x64x64 -> 64 k3x3");
     CHECK_STR(switch_of_the_library(), "1");
     said_on(STDERR_FILENO, cs_cli_predict,
             (const char *const[]){"predict", "--devices", "conf/devices", "--device", "h100",
-                                  "--input", "2x64x64x64", "--filter", "64x64x3x3", "--cudnn",
-                                  "nowhere", NULL});
+                                  "2x64x64x64 -> 64 k3x3", "--cudnn", "nowhere", NULL});
     CHECK_INT(captured_status, CS_CLI_USAGE);
     SAYS("--cudnn: no usable cuDNN: ");
     CHECK_STR(switch_of_the_library(), "0");

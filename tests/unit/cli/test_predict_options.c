@@ -18,12 +18,6 @@ static const struct {
     int64_t number;
 } row[] = {
 #define AT(member) offsetof(struct cs_predict_options, member)
-    {"--input", "1x2x3x4", TEXT, AT(input), 0},
-    {"--filter", "5x2x3x3", TEXT, AT(filter), 0},
-    {"--pad", "1", TEXT, AT(pad), 0},
-    {"--stride", "2", TEXT, AT(stride), 0},
-    {"--dilation", "3", TEXT, AT(dilation), 0},
-    {"--groups", "4", TEXT, AT(groups), 0},
     {"--csv", "list", TEXT, AT(csv), 0},
     {"--summary", "file", TEXT, AT(summary), 0},
     {"--device", "t4", TEXT, AT(device), 0},
@@ -48,9 +42,6 @@ static const struct {
     {"--tiles", "9", BYTES, AT(config.tiles), 9},
     {"--lanes", "3", BYTES, AT(config.lanes), 3},
     {"--huge", "77", BYTES, AT(config.huge), 77},
-    {"--arena", "8MiB", BYTES, AT(config.arena), 8 << 20},
-    {"--staged", "always", NUMBER, AT(config.staged), 2},
-    {"--backing", "own", NUMBER, AT(config.backing), CS_CONFIG_BACKING_OWN},
 };
 
 /* Reads a command line. The expected value is read by the same function. */
@@ -58,20 +49,10 @@ static int taken(const char *option, const char *value, struct cs_predict_option
 {
     char *argv[8] = {"predict"};
     int argc = 1;
-    static const char *const sources[] = {"--input", "--csv", "--summary"};
-    bool is_source = false, needs_filter = true;
-    for (size_t i = 0; option && i < sizeof sources / sizeof *sources; i++)
-        is_source |= strcmp(option, sources[i]) == 0;
-    if (option && is_source)
-        needs_filter = strcmp(option, "--input") == 0;
-    if (!is_source) {
-        argv[argc++] = "--input";
-        argv[argc++] = "1x2x3x4";
-    }
-    if (needs_filter && !(option && strcmp(option, "--filter") == 0)) {
-        argv[argc++] = "--filter";
-        argv[argc++] = "5x2x3x3";
-    }
+    const bool is_source =
+        option && (strcmp(option, "--csv") == 0 || strcmp(option, "--summary") == 0);
+    if (!is_source)
+        argv[argc++] = "1x2x3x4 -> 5 k3x3";
     if (option)
         argv[argc++] = (char *)(uintptr_t)option;
     if (value)
@@ -119,7 +100,7 @@ static void omitted_options_have_defaults(void)
     CHECK(options.dtype == CS_F16 && options.direction == CS_FORWARD && options.mode == CS_ASK_A);
     CHECK(!options.dtype_given && !options.direction_given && !options.layout);
     CHECK_STR(options.device, "h200");
-    CHECK(!options.pad && !options.stride && !options.dilation && !options.groups);
+    CHECK_STR(options.shape, "1x2x3x4 -> 5 k3x3");
     CHECK(!options.csv && !options.summary && !options.devices && !options.cudnn);
     CHECK(!options.file && !options.program && !options.script);
     CHECK(!options.estimate && !options.engines);
@@ -133,7 +114,7 @@ static void wrong_values_are_refused(void)
     static const char *const wrong[][2] = {
         {"--mode", "c"},      {"--dtype", "f8"},  {"--dir", "up"},     {"--layout", "hwcn"},
         {"--fits", "0"},      {"--fits", "much"}, {"--format", "xml"}, {"--lanes", "0"},
-        {"--policy", "fitt"}, {"--staged", "no"}, {"--tiles", "0"},    {"--nothing", NULL}};
+        {"--policy", "fitt"}, {"--tiles", "0"},   {"--nothing", NULL}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct cs_predict_options options;
         CHECK_INT(taken(wrong[i][0], wrong[i][1], &options), CS_CLI_USAGE);

@@ -10,7 +10,7 @@ static char folder[] = "/tmp/convshim-outputs-XXXXXX", root[PATH_MAX];
 #define PREDICT "predict --estimate --devices conf --device h100 "
 #define RUN(line) golden_line(cs_cli_predict, PREDICT line)
 #define ANSWERS(rows) golden_answers(cs_cli_predict, rows, sizeof rows / sizeof *rows)
-#define LAYER "--input 4x64x96x128 --filter 96x64x3x5 --pad 1x2 "
+#define LAYER "'4x64x96x128 -> 96 k3x5 p1x2' "
 
 static void write_file(const char *path, const char *text)
 {
@@ -90,7 +90,7 @@ static void options_of_the_library(void)
         {PREDICT "--csv list.csv --fits 8GiB", 0, "8192 MiB"},
         {PREDICT "--cs=list.csv --format csv", 0, "a,last,fwd"},
         {PREDICT "--max-slowdown=1.5 --csv=list.csv --format csv", 0, "a,last,fwd"},
-        {PREDICT "--input 1x128x32768x32768 --filter 128x128x3x3", 0, "Advice: the tensors of 1"},
+        {PREDICT "'1x128x32768x32768 -> 128 k3x3'", 0, "Advice: the tensors of 1"},
         {PREDICT "--csv list.csv --fits 1KiB --format csv", 1, "a,last,fwd"},
         {"predict --help", 0, "--estimate"}};
     ANSWERS(rows);
@@ -99,7 +99,7 @@ static void options_of_the_library(void)
 static void refused_options(void)
 {
     static const struct golden_answer rows[] = {
-        {"predict --input 1x8x8x8", 2, "--filter"},
+        {"predict 1x8x8x8", 2, "->"},
         {"predict --csv none.csv --estimate", 2, "none.csv"},
         {"predict --summary none.json --estimate", 2, "none.json"},
         {"predict --csv list.csv --estimate --devices conf --device h1000", 2, "'h100'"},
@@ -110,14 +110,13 @@ static void refused_options(void)
         {"predict '1x8x8x8 -> 8 k3x3' --fits 1KiB --engines", 2, "--engines"},
         {"predict '1x8x8x8 -> 8 k3x3' --engines --estimate", 2, "--engines"},
         {"predict '1x8x8x8 -> 8 k3x3' --cudnn x --estimate", 2, "--cudnn"},
-        {PREDICT "--input 1x8x8x8 --filter 8x0x3x3", 2, "filter"},
-        {PREDICT "--input 1x8x8x8 --filter 8x4x3x3 --groups x", 2, "--groups"},
-        {PREDICT "--input 1x8x8x8 --filter 8x4x3x3 --groups 2x2", 2, "--groups"},
-        {PREDICT "--input 1x8x8x8 --filter 8x4x3x3 --groups 0", 2, "groups"},
-        {PREDICT "--input 0x8x8x8 --filter 8x4x3x3", 2, "n is 0"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3x3 --stride 0", 2, "sh is 0"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3x3 --stride 1x2x3", 2, "--stride"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3x3 --dilation x", 2, "--dilation"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 gx'", 2, "gx"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 g2x2'", 2, "g2x2"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 g0'", 2, "groups"},
+        {PREDICT "'0x8x8x8 -> 8 k3x3'", 2, "n is 0"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 s0'", 2, "sh is 0"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 s1x2x3'", 2, "s1x2x3"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 dx'", 2, "dx"},
         {PREDICT "--csv list.csv --layers", 2, "--layers"},
         {PREDICT "--csv", 2, "--csv"}};
     ANSWERS(rows);
@@ -141,18 +140,16 @@ static void shapes(void)
         {PREDICT "'0x8x8x8 -> 8 k3x3'", 2, "n is 0"},
         {PREDICT "'1x8 -> 8 k3x3'", 2, "1x8 ->"},
         {PREDICT "'1x2x3x4x5x6 -> 8 k3x3'", 2, "1x2x3x4x5x6"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3x3 --pad 1x2 --format csv", 0, ",1024,1152,1280,"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x9x9 --pad 1 --format csv", 0, ",64,"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3", 2, "--filter"},
-        {PREDICT "--input 1x8x8x8 --filter 8x4x3x3", 2, "4 channels"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3x3 --pad 1x2x3", 2, "--pad"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3x3 --pad -1", 2, "ph is -1"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3x3 --pad one", 2, "--pad"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x9x9 --pad 0", 2, "along H"},
-        {PREDICT "--input x --filter 8x8x3x3", 2, "--input"},
-        {PREDICT "--input 1x8x8x8 --filter 8x8x3x3x", 2, "--filter"},
-        {PREDICT "--input 1x8x8x0 --filter 8x8x3x3", 2, "w is 0"},
-        {PREDICT "--input 1x8x8x99999999999999999999 --filter 8x8x3x3", 2, "--input"}};
+        {PREDICT "'1x8x8x8 -> 8 k3x3 p1x2' --format csv", 0, ",1024,1152,1280,"},
+        {PREDICT "'1x8x8x8 -> 8 k9x9 p1' --format csv", 0, ",64,"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 p1x2x3'", 2, "p1x2x3"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 p-1'", 2, "-1"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 pone'", 2, "pone"},
+        {PREDICT "'1x8x8x8 -> 8 k9x9 p0'", 2, "along H"},
+        {PREDICT "'x -> 8 k3x3'", 2, "x -> 8"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3x'", 2, "k3x3x"},
+        {PREDICT "'1x8x8x0 -> 8 k3x3'", 2, "w is 0"},
+        {PREDICT "'1x8x8x99999999999999999999 -> 8 k3x3'", 2, "9999 -> 8"}};
     ANSWERS(rows);
 }
 

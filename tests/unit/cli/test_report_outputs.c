@@ -134,7 +134,7 @@ static void refusals(void)
         {"report none.json", 2, "none.json"},
         {"report half.json", 2, "half.json"},
         {"report other_schema.json", 2, "other_schema.json"},
-        {"report --html no/such/page.html empty.json", 1, "no/such/page.html"},
+        {"report --html no/such/page.html empty.json", 2, "no/such/page.html"},
         {"report --html /dev/full run.json", 1, "/dev/full"}};
     write_file("trace.json", "[{\"ph\":\"X\"},");
     write_file("none.json", "");
