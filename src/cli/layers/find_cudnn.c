@@ -28,9 +28,9 @@ static bool open_at(const char *path, char *error, size_t size)
     return cs_standalone_open(file, error, size);
 }
 
-/* The folders that Python's package may be in, one a line; opens the first one that has it. -I:
- * runs no code of the current directory, of PYTHONPATH or of the packages. */
-static bool open_of_python(char *error, size_t size)
+/* The folders that the package may be in, one a line; opens the first one that has it. -I: runs no
+ * code of the current directory, of PYTHONPATH or of the packages. */
+bool cs_find_cudnn_of_python(char *error, size_t size)
 {
     static const char ask[] =
         "python3 -I -c 'import importlib.util, site; s = importlib.util.find_spec(\"nvidia\"); "
@@ -38,6 +38,7 @@ static bool open_of_python(char *error, size_t size)
         "site.getusersitepackages() + \"/nvidia\", sep=\"\\n\")' 2>/dev/null";
     char line[PATH_MAX], path[PATH_MAX + sizeof "/cudnn/lib/" LIBRARY];
     bool opened = false;
+    snprintf(error, size, "python3 has no package with " LIBRARY);
     FILE *answer = popen(ask, "re");
     while (answer && !opened && fgets(line, sizeof line, answer)) {
         line[strcspn(line, "\n")] = '\0';
@@ -77,5 +78,6 @@ bool cs_find_cudnn(const char *path, char *error, size_t size)
         return open_at(path, error, size);
     if (cs_standalone_open(LIBRARY, error, size))
         return true;
-    return open_of_python(ignored, sizeof ignored) || open_of_tree(ignored, sizeof ignored);
+    return cs_find_cudnn_of_python(ignored, sizeof ignored) ||
+           open_of_tree(ignored, sizeof ignored);
 }

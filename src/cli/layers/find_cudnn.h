@@ -11,6 +11,9 @@
  * python3. */
 bool cs_find_cudnn(const char *path, char *error, size_t size);
 
+/* Opens the cuDNN of the python3 on PATH alone. */
+bool cs_find_cudnn_of_python(char *error, size_t size);
+
 /* How to get one: a line for people. */
 extern const char cs_find_cudnn_hint[];
 

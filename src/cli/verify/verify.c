@@ -10,11 +10,12 @@
 static int verify(const struct cs_verify_options *options, struct cs_verification *verification,
                   struct cs_layers *layers)
 {
-    int status = cs_verify_describe(options, &verification->gpu);
+    bool listed = options->command || cs_verify_list(options, layers);
+    int status = listed ? cs_verify_describe(options, &verification->gpu) : CS_CLI_USAGE;
     if (status != CS_CLI_OK)
         return status;
-    if (!(options->command ? cs_verify_program : cs_verify_list)(options, layers))
-        return options->command ? CS_CLI_NO : CS_CLI_USAGE;
+    if (options->command && !cs_verify_program(verification, layers))
+        return CS_CLI_NO;
     double start = cs_verify_seconds();
     if (!cs_verify_environment(options) || !cs_verify_choose(verification, layers)) {
         cs_cli_complain("verify: out of memory");
@@ -22,6 +23,8 @@ static int verify(const struct cs_verify_options *options, struct cs_verificatio
     }
     if (!cs_verify_measure(verification, options->seconds - (cs_verify_seconds() - start)))
         return CS_CLI_NO;
+    if (!options->csv && !options->summary && !options->command)
+        cs_verify_ladder(verification, start + options->seconds);
     verification->seconds = cs_verify_seconds() - start;
     return cs_verify_conclude(verification);
 }

@@ -18,12 +18,12 @@ enum {
 };
 
 struct cs_verify_options {
-    const char *summary, *csv, *layers, *out, *cudnn, *dump;
+    const char *summary, *csv, *layers, *out, *cudnn;
     char **command; /* NULL-ended, or NULL: none */
     enum cs_dtype dtype;
     enum cs_order layout;
-    bool dtype_given, once, benchmark, legacy;
-    int seconds, iterations, warmup, samples;
+    bool dtype_given, once;
+    int seconds, iterations, warmup, repeats, samples;
     int64_t memory; /* bytes; 0: not given */
     char library[PATH_MAX];
     struct cs_library_options given;
@@ -35,28 +35,43 @@ int cs_verify_options(int argc, char **argv, struct cs_verify_options *options);
 /* Reads the list that the options name, or the default one. False: a line has said why. */
 bool cs_verify_list(const struct cs_verify_options *options, struct cs_layers *layers);
 
-/* Runs the command with the library and a JSON summary, and reads its convolutions. False: a line
- * has said why. */
-bool cs_verify_program(const struct cs_verify_options *options, struct cs_layers *layers);
+/* Appends a convolution of a text (cs_shape_text). False: a line has said why. */
+bool cs_verify_add(const struct cs_verify_options *options, const char *name, const char *text,
+                   struct cs_layers *layers);
 
 /* `convshim verify --once`; the status. */
 int cs_verify_once(const struct cs_verify_options *options, const struct cs_layers *layers);
 
-/* The GPU and the cuDNN that are used. Texts are owned by `json`. */
+/* The GPU and the cuDNN that are used. Texts are owned by `json`, which is part of the file of
+ * --out: it has no path and no name of this machine. */
 struct cs_verify_gpu {
     struct cJSON *json;
     const char *name, *cudnn,
-        *profile; /* the profile is NULL where cuDNN does not describe the GPU */
-    int64_t memory, free;
+        *other,          /* the version of another cuDNN that the loader finds; NULL: none */
+        *profile;        /* NULL if cuDNN does not describe the GPU */
+    char file[PATH_MAX]; /* of cuDNN */
+    int64_t free;
+    bool simulated;
 };
 
 /* Describes the GPU in a separate process, which ends before the measurements. The status:
  * CS_CLI_OK; CS_VERIFY_NO_GPU or CS_CLI_NO after a line. */
 int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu);
 
+struct cs_trial;
+struct cs_trial_gpu;
+
+/* Opens the GPU and cuDNN: that of --cudnn, else that of python3's packages, which PyTorch loads,
+ * else that of the loader. The status: CS_CLI_OK, or as of cs_verify_describe. */
+int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
+                   struct cs_trial_gpu *gpu);
+
+/* The runs of a convolution, in this order. A difference between the first and the last is not an
+ * effect of the library. */
 enum cs_verify_side {
     CS_VERIFY_UNTILED,
     CS_VERIFY_TILED,
+    CS_VERIFY_AGAIN, /* untiled */
     CS_VERIFY_SIDES
 };
 
@@ -64,9 +79,9 @@ enum cs_verdict {
     CS_VERDICT_EQUAL,
     CS_VERDICT_ROUNDED, /* other bits, numbers that sums of another order may have */
     CS_VERDICT_DIFFERS,
-    CS_VERDICT_VARIES,  /* from call to call, also untiled: nothing can be compared */
+    CS_VERDICT_VARIES,  /* the untiled results differ: nothing can be compared */
     CS_VERDICT_FAILED,  /* with the library alone */
-    CS_VERDICT_NOT_RUN, /* untiled, too */
+    CS_VERDICT_NOT_RUN, /* for lack of memory or time, or untiled, too */
     CS_VERDICTS
 };
 
@@ -80,22 +95,44 @@ struct cs_difference {
 /* A convolution and its measurements. */
 struct cs_verified {
     const struct cs_layer *layer;
-    struct cs_prediction prediction; /* zeros: none */
-    struct cJSON
-        *measured[CS_VERIFY_SIDES]; /* the line of --once; owned; NULL: it did not come to it */
+    struct cs_prediction prediction;         /* zeros: none */
+    struct cJSON *measured[CS_VERIFY_SIDES]; /* the line of --once; owned; NULL: not run */
     enum cs_verdict verdict;
     struct cs_difference difference; /* where the checksums differ */
     bool tiled;
 };
 
+/* Two constants of the cost model, from one convolution in more and more tiles (config/ladder.h),
+ * and repeats of another one on two lanes. */
+struct cs_verify_ladder {
+    bool known;
+    double kernel_us, lane_gain;
+    int64_t repeats, differing; /* results, and those of other bits than the first */
+};
+
+/* A run of the program of `-- COMMAND`. */
+struct cs_verify_program {
+    bool ran;
+    int status;             /* of the program, 128 + the signal that ended it */
+    double seconds;         /* from start to end */
+    int64_t peak;           /* bytes of the device above those in use before the start */
+    int64_t simulated_peak; /* by convshim simulate, which counts no CUDA context; -1: not known */
+};
+
 struct cs_verification {
     const struct cs_verify_options *options;
     struct cs_verify_gpu gpu;
-    struct cs_verified *row; /* in the order in which they run */
+    struct cs_verified *row; /* in the order of their memory */
     size_t rows,
         left_out;   /* convolutions that require less workspace than the others, of long lists */
     double seconds; /* that all took */
+    struct cs_verify_ladder ladder;
+    struct cs_verify_program program[CS_VERIFY_AGAIN]; /* without and with the library */
 };
+
+/* Runs the command without and with the library, measures both, and reads the convolutions of the
+ * second run's summary. False: a line has said why. */
+bool cs_verify_program(struct cs_verification *verification, struct cs_layers *layers);
 
 /* Predicts all layers and chooses those to run. False if memory is out. */
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers);
@@ -105,12 +142,13 @@ double cs_verify_seconds(void);
 
 /* One process of verify --once. */
 struct cs_verify_job {
-    const struct cs_verify_options *options;
+    const struct cs_verification *verification;
     enum cs_verify_side side;
     const struct cs_layer *const *layer;
     size_t count;
-    int64_t memory; /* bytes for one convolution */
-    FILE *dump;     /* takes the bytes of all results, which then are not timed; NULL: none */
+    const char *config; /* CONVSHIM_CONFIG of the process; NULL: that of this one */
+    int repeats;
+    FILE *results; /* takes the bytes of all results, which then are not timed; NULL: none */
     struct cJSON **measured; /* gets the line of each layer, by its index; the caller owns them */
 };
 
@@ -118,16 +156,31 @@ struct cs_verify_job {
  * has said why there is no process. */
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p);
 
-/* Runs them without and with the library within the time, and judges. False: a line has said why.
- */
+/* Runs them untiled, tiled and untiled again within the time, and judges. False: a line has said
+ * why. */
 bool cs_verify_measure(struct cs_verification *verification, double seconds);
+
+/* The verdict of the lines of a row, without their numbers. `cut_short`: the run with the library
+ * was ended for lack of time. */
+enum cs_verdict cs_verify_judge(const struct cs_verified *row, bool cut_short);
+
+/* Measures the ladder until `end` at most, and keeps it for the library. */
+void cs_verify_ladder(struct cs_verification *verification, double end);
 
 /* A number of a line of --once; 0 if there is none. */
 double cs_verify_number(const struct cJSON *measured, const char *name);
 const char *cs_verify_text(const struct cJSON *measured, const char *name);
 
+/* Microseconds of a call, without the library the mean of both runs; 0: not measured. */
+double cs_verify_time(const struct cs_verified *row, enum cs_verify_side side);
+
 /* Prints the table and the last line, writes --out; the status. */
 int cs_verify_conclude(const struct cs_verification *verification);
+
+/* Writes --out with the last line. False: a line has said why. */
+bool cs_verify_write(const struct cs_verification *verification, const char *answer);
+
+extern const char *const cs_verdict_names[CS_VERDICTS];
 
 /* Makes the library's options those of the environment. False if memory is out. */
 bool cs_verify_environment(const struct cs_verify_options *options);

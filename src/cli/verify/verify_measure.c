@@ -10,13 +10,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Of the time: the rest is for comparing numbers. */
-static const double shares[CS_VERIFY_SIDES] = {0.35, 0.8};
+/* Ends of the runs, as shares of the time. The rest is for comparing numbers. */
+static const double shares[CS_VERIFY_SIDES] = {0.3, 0.65, 0.85};
+
+static bool has_status(const cJSON *measured, const char *wanted)
+{
+    const char *status = cs_verify_text(measured, "status");
+    return status && strcmp(status, wanted) == 0;
+}
 
 static bool is_ok(const cJSON *measured)
 {
-    const char *status = cs_verify_text(measured, "status");
-    return status && strcmp(status, "ok") == 0;
+    return has_status(measured, "ok");
 }
 
 static bool same_text(const cJSON *a, const char *name_a, const cJSON *b, const char *name_b)
@@ -25,43 +30,41 @@ static bool same_text(const cJSON *a, const char *name_a, const cJSON *b, const 
     return left && right && strcmp(left, right) == 0;
 }
 
-static enum cs_verdict judge(const struct cs_verified *row, bool cut_short)
+enum cs_verdict cs_verify_judge(const struct cs_verified *row, bool cut_short)
 {
     const cJSON *untiled = row->measured[CS_VERIFY_UNTILED],
-                *tiled = row->measured[CS_VERIFY_TILED];
-    const char *status = cs_verify_text(tiled, "status");
-    if (!is_ok(untiled) || (!tiled && cut_short) || (status && strcmp(status, "no time") == 0))
+                *tiled = row->measured[CS_VERIFY_TILED], *again = row->measured[CS_VERIFY_AGAIN];
+    if (!is_ok(untiled) || (!tiled && cut_short) || has_status(tiled, "no time") ||
+        has_status(tiled, "out of memory") || has_status(tiled, "too large"))
         return CS_VERDICT_NOT_RUN;
     if (!is_ok(tiled))
         return CS_VERDICT_FAILED;
-    if (same_text(untiled, "checksum", tiled, "checksum") &&
-        same_text(tiled, "checksum", tiled, "repeated"))
-        return CS_VERDICT_EQUAL;
-    return same_text(untiled, "checksum", untiled, "repeated") ? CS_VERDICT_DIFFERS
-                                                               : CS_VERDICT_VARIES;
+    if (!same_text(untiled, "checksum", untiled, "repeated") ||
+        (is_ok(again) && !same_text(untiled, "checksum", again, "checksum")))
+        return CS_VERDICT_VARIES;
+    return same_text(untiled, "checksum", tiled, "checksum") &&
+                   same_text(tiled, "checksum", tiled, "repeated")
+               ? CS_VERDICT_EQUAL
+               : CS_VERDICT_DIFFERS;
 }
 
-/* Runs the rows that `chosen` has, in their order; `dump` may be NULL. Lines of results become
- * theirs in `measured`, by the index in `chosen`. */
+/* Runs the chosen rows in their order; `results` may be NULL. Line i becomes measured[i]. */
 static bool run_rows(const struct cs_verification *verification, enum cs_verify_side side,
-                     const size_t *chosen, size_t count, FILE *dump, double end, cJSON **measured,
-                     bool *in_time_p)
+                     const size_t *chosen, size_t count, FILE *results, double end,
+                     cJSON **measured, bool *in_time_p)
 {
     const struct cs_layer **layer = calloc(count + 1, sizeof *layer);
-    const struct cs_verify_options *options = verification->options;
     if (!layer) {
         cs_cli_complain("verify: out of memory");
         return false;
     }
     for (size_t i = 0; i < count; i++)
         layer[i] = verification->row[chosen[i]].layer;
-    const struct cs_verify_job job = {.options = options,
+    const struct cs_verify_job job = {.verification = verification,
                                       .side = side,
                                       .layer = layer,
                                       .count = count,
-                                      .memory = options->memory ? options->memory
-                                                                : verification->gpu.free / 10 * 9,
-                                      .dump = dump,
+                                      .results = results,
                                       .measured = measured};
     bool ran = cs_verify_run(&job, end, in_time_p);
     free(layer);
@@ -113,12 +116,12 @@ static void judge_numbers(struct cs_verified *row, const char *untiled, const ch
 
 /* The results of all chosen rows stand in both files one after the other. */
 static void compare_files(struct cs_verification *verification, const size_t *chosen, size_t count,
-                          FILE *dump[CS_VERIFY_SIDES])
+                          FILE *dump[2])
 {
     static const char *const names[CS_OPERANDS] = {"input_bytes", "filter_bytes", "output_bytes"};
-    int64_t length[CS_VERIFY_SIDES], at = 0;
-    char *bytes[CS_VERIFY_SIDES];
-    for (int side = 0; side < CS_VERIFY_SIDES; side++) {
+    int64_t length[2], at = 0;
+    char *bytes[2];
+    for (int side = 0; side < 2; side++) {
         length[side] = fseek(dump[side], 0, SEEK_END) == 0 ? (int64_t)ftell(dump[side]) : 0;
         bytes[side] = length[side] > 0 ? mmap(NULL, (size_t)length[side], PROT_READ, MAP_PRIVATE,
                                               fileno(dump[side]), 0)
@@ -134,7 +137,7 @@ static void compare_files(struct cs_verification *verification, const size_t *ch
             judge_numbers(row, bytes[0] + at, bytes[1] + at, size);
         at += size;
     }
-    for (int side = 0; side < CS_VERIFY_SIDES; side++)
+    for (int side = 0; side < 2; side++)
         if (bytes[side] != MAP_FAILED)
             (void)munmap(bytes[side], (size_t)length[side]);
 }
@@ -160,16 +163,15 @@ static void compare_numbers(struct cs_verification *verification, double end)
 {
     size_t *chosen = calloc(verification->rows + 1, sizeof *chosen), count = 0;
     for (size_t i = 0; chosen && i < verification->rows; i++)
-        if (verification->row[i].verdict == CS_VERDICT_DIFFERS ||
-            verification->row[i].verdict == CS_VERDICT_VARIES)
+        if (verification->row[i].verdict == CS_VERDICT_DIFFERS)
             chosen[count++] = i;
-    FILE *dump[CS_VERIFY_SIDES] = {count > 0 ? tmpfile() : NULL, count > 0 ? tmpfile() : NULL};
+    FILE *dump[2] = {count > 0 ? tmpfile() : NULL, count > 0 ? tmpfile() : NULL};
     double middle = (cs_verify_seconds() + end) / 2;
     if (dump[0] && dump[1] &&
         write_results(verification, CS_VERIFY_UNTILED, chosen, count, dump[0], middle) &&
         write_results(verification, CS_VERIFY_TILED, chosen, count, dump[1], end))
         compare_files(verification, chosen, count, dump);
-    for (int side = 0; side < CS_VERIFY_SIDES; side++)
+    for (int side = 0; side < 2; side++)
         if (dump[side])
             (void)fclose(dump[side]);
     free(chosen);
@@ -178,34 +180,58 @@ static void compare_numbers(struct cs_verification *verification, double end)
 /* --- all of it --- */
 
 static bool measure(struct cs_verification *verification, enum cs_verify_side side,
-                    const size_t *all, double end, bool *in_time_p)
+                    const size_t *chosen, size_t count, double end, bool *in_time_p)
 {
-    cJSON **measured = calloc(verification->rows + 1, sizeof(cJSON *));
-    bool ran = measured && run_rows(verification, side, all, verification->rows, NULL, end,
-                                    measured, in_time_p);
-    for (size_t i = 0; measured && i < verification->rows; i++)
-        verification->row[i].measured[side] = measured[i];
+    cJSON **measured = calloc(count + 1, sizeof(cJSON *));
+    bool ran =
+        measured && run_rows(verification, side, chosen, count, NULL, end, measured, in_time_p);
+    for (size_t i = 0; measured && i < count; i++)
+        verification->row[chosen[i]].measured[side] = measured[i];
     free(measured);
     return ran;
 }
 
+/* The rows are in the order of their memory, in which the library has to decide. The first run goes
+ * from the largest to the smallest, so that a lack of time drops small ones from all runs. */
+static bool measure_all(struct cs_verification *verification, double start, double seconds,
+                        size_t *chosen, bool *in_time_p)
+{
+    size_t rows = verification->rows, count = 0;
+    bool untiled_in_time, again_in_time;
+    for (size_t i = 0; i < rows; i++)
+        chosen[i] = rows - 1 - i;
+    if (!measure(verification, CS_VERIFY_UNTILED, chosen, rows,
+                 start + seconds * shares[CS_VERIFY_UNTILED], &untiled_in_time))
+        return false;
+    for (size_t i = 0; i < rows; i++)
+        if (is_ok(verification->row[i].measured[CS_VERIFY_UNTILED]))
+            chosen[count++] = i;
+    return count == 0 || (measure(verification, CS_VERIFY_TILED, chosen, count,
+                                  start + seconds * shares[CS_VERIFY_TILED], in_time_p) &&
+                          measure(verification, CS_VERIFY_AGAIN, chosen, count,
+                                  start + seconds * shares[CS_VERIFY_AGAIN], &again_in_time));
+}
+
 bool cs_verify_measure(struct cs_verification *verification, double seconds)
 {
-    size_t *all = calloc(verification->rows + 1, sizeof *all);
+    size_t *chosen = calloc(verification->rows + 1, sizeof *chosen);
     double start = cs_verify_seconds(), most = seconds > 2 ? seconds : 2;
-    bool in_time = true, ran = all != NULL;
-    for (size_t i = 0; ran && i < verification->rows; i++)
-        all[i] = i;
-    for (enum cs_verify_side side = CS_VERIFY_UNTILED; ran && side < CS_VERIFY_SIDES; side++)
-        ran = measure(verification, side, all, start + most * shares[side], &in_time);
-    free(all);
+    bool in_time = true, ran = chosen && measure_all(verification, start, most, chosen, &in_time);
+    free(chosen);
     for (size_t i = 0; ran && i < verification->rows; i++) {
         struct cs_verified *row = &verification->row[i];
-        row->verdict = judge(row, !in_time);
+        row->verdict = cs_verify_judge(row, !in_time);
         row->tiled =
             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row->measured[CS_VERIFY_TILED], "tiled"));
     }
     if (ran)
         compare_numbers(verification, start + most);
     return ran;
+}
+
+double cs_verify_time(const struct cs_verified *row, enum cs_verify_side side)
+{
+    double us = cs_verify_number(row->measured[side], "median_us"),
+           again = cs_verify_number(row->measured[CS_VERIFY_AGAIN], "median_us");
+    return side == CS_VERIFY_TILED || us <= 0 || again <= 0 ? us : (us + again) / 2;
 }

@@ -4,10 +4,8 @@
 #include "account/outcome.h"
 #include "base/json.h"
 #include "cli/common/cli.h"
-#include "cli/layers/find_cudnn.h"
+#include "cli/common/json_tree.h"
 #include "cli/verify/verify.h"
-#include "cudnn/standalone/capture_profile.h"
-#include "cudnn/standalone/standalone.h"
 #include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -15,12 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-enum {
-    ERROR_BYTES = 512
-};
 
 struct session {
     const struct cs_verify_options *options;
@@ -82,9 +74,13 @@ static void put_measured(struct cs_json *json, const struct session *session,
     put_finite(json, "median_us", result->median_us);
     put_finite(json, "p10_us", result->p10_us);
     put_finite(json, "p90_us", result->p90_us);
+    put_finite(json, "first_us", result->first_us);
+    put_finite(json, "host_us", result->host_us);
     put_finite(json, "wall_us", result->wall_us);
     put_checksum(json, "checksum", result->checksum);
     put_checksum(json, "repeated", result->repeated);
+    cs_json_integer(json, "repeats", session->settings.repeats);
+    cs_json_integer(json, "differing", result->differing);
     if (result->samples == 0)
         return;
     cs_json_integer(json, "samples", result->samples);
@@ -122,6 +118,11 @@ static void put_decision(struct cs_json *json, const struct cs_trial *trial)
     cs_json_boolean(json, "tiled", tiled);
     if (tiled && axis) {
         cs_json_string(json, "axis", axis);
+        const cJSON *step;
+        cs_json_open(json, "step", '[');
+        cJSON_ArrayForEach(step, cJSON_GetObjectItemCaseSensitive(decision, "step"))
+            cs_json_integer(json, NULL, cs_json_whole(step, 1));
+        cs_json_close(json, ']');
         cs_json_integer(json, "tiles", (int64_t)cs_verify_number(decision, "tiles"));
         cs_json_integer(json, "lanes", (int64_t)cs_verify_number(decision, "lanes"));
     }
@@ -131,8 +132,7 @@ static void put_decision(struct cs_json *json, const struct cs_trial *trial)
     free(text);
 }
 
-static void put_layer(struct cs_json *json, const struct session *session,
-                      const struct cs_layer *layer, size_t index)
+static void put_layer(struct cs_json *json, const struct cs_layer *layer, size_t index)
 {
     char text[CS_PROBLEM_TEXT];
     cs_site_problem_text(&layer->problem, text, sizeof text);
@@ -144,8 +144,6 @@ static void put_layer(struct cs_json *json, const struct session *session,
     cs_json_string(json, "dir", cs_shape_direction_name(layer->problem.direction));
     cs_json_string(json, "dtype", cs_problem_dtype_name(layer->problem.tensor[CS_X].dtype));
     cs_json_string(json, "layout", cs_problem_layout(&layer->problem));
-    cs_json_string(json, "api", session->options->legacy ? "legacy" : "graph");
-    cs_json_string(json, "benchmark", session->settings.benchmark ? "on" : "off");
 }
 
 /* True if it ran, or cuDNN cannot run it. */
@@ -155,7 +153,7 @@ static bool run_layer(struct session *session, const struct cs_layers *layers, s
     struct cs_json json = {.write = write_out, .ctx = stdout};
     struct cs_trial_result result = {.status = CS_TRIAL_OK};
     double left = session->end - cs_verify_seconds();
-    put_layer(&json, session, layer, index);
+    put_layer(&json, layer, index);
     if (left <= 0) {
         cs_json_string(&json, "status", "no time");
         end_line(&json);
@@ -175,25 +173,6 @@ static bool run_layer(struct session *session, const struct cs_layers *layers, s
     return result.status == CS_TRIAL_OK || result.status == CS_TRIAL_REFUSED;
 }
 
-/* The status: CS_CLI_OK with the trial open, or after a line another one. */
-static int open_gpu(struct session *session)
-{
-    char error[ERROR_BYTES];
-    if (!cs_trial_find_gpu(&session->trial, &session->gpu, error, sizeof error)) {
-        cs_cli_complain("verify: no GPU: %s. To simulate one: convshim simulate -- COMMAND", error);
-        return CS_VERIFY_NO_GPU;
-    }
-    if (!cs_find_cudnn(session->options->cudnn, error, sizeof error)) {
-        cs_cli_complain("verify: no cuDNN found: %s", error);
-        cs_cli_complain("%s", cs_find_cudnn_hint);
-        return CS_CLI_NO;
-    }
-    if (cs_trial_open(session->trial, error, sizeof error))
-        return CS_CLI_OK;
-    cs_cli_complain("verify: %s", error);
-    return CS_CLI_NO;
-}
-
 static int run_layers(struct session *session, const struct cs_layers *layers)
 {
     bool good = true;
@@ -201,7 +180,7 @@ static int run_layers(struct session *session, const struct cs_layers *layers)
         good = run_layer(session, layers, i) && good;
     if (session->settings.dump &&
         (fflush(session->settings.dump) != 0 || ferror(session->settings.dump))) {
-        cs_cli_complain("verify: %s: %s", session->options->dump, strerror(errno));
+        cs_cli_complain("verify: %s: %s", session->options->out, strerror(errno));
         good = false;
     }
     return good ? CS_CLI_OK : CS_CLI_NO;
@@ -209,19 +188,17 @@ static int run_layers(struct session *session, const struct cs_layers *layers)
 
 int cs_verify_once(const struct cs_verify_options *options, const struct cs_layers *layers)
 {
-    struct session session = {
-        .options = options,
-        .settings = {.api = options->legacy ? CS_TRIAL_LEGACY : CS_TRIAL_GRAPH,
-                     .benchmark = options->benchmark,
-                     .warmup = options->warmup,
-                     .iterations = options->iterations,
-                     .memory = options->memory,
-                     .samples = options->samples},
-        .end = cs_verify_seconds() + options->seconds};
-    int status = open_gpu(&session);
-    if (status == CS_CLI_OK && options->dump &&
-        !(session.settings.dump = fopen(options->dump, "wbe"))) {
-        cs_cli_complain("verify: %s: %s", options->dump, strerror(errno));
+    struct session session = {.options = options,
+                              .settings = {.warmup = options->warmup,
+                                           .iterations = options->iterations,
+                                           .repeats = options->repeats,
+                                           .memory = options->memory,
+                                           .samples = options->samples},
+                              .end = cs_verify_seconds() + options->seconds};
+    int status = cs_verify_open(options, &session.trial, &session.gpu);
+    if (status == CS_CLI_OK && options->out &&
+        !(session.settings.dump = fopen(options->out, "wbe"))) {
+        cs_cli_complain("verify: %s: %s", options->out, strerror(errno));
         status = CS_CLI_NO;
     }
     if (status == CS_CLI_OK)
@@ -230,94 +207,4 @@ int cs_verify_once(const struct cs_verify_options *options, const struct cs_laye
         (void)fclose(session.settings.dump);
     cs_trial_close(session.trial);
     return status;
-}
-
-/* --- the GPU --- */
-
-/* cuDNN's description with the width of the memory bus, which NVIDIA's does not have; NULL: there
- * is none. */
-static char *profile_text(void)
-{
-    char error[ERROR_BYTES], *json = NULL;
-    int bus_width = 0;
-    if (!cs_standalone_capture(&json, &bus_width, error, sizeof error))
-        return NULL;
-    cJSON *profile = cJSON_Parse(json);
-    if (bus_width > 0 && !cJSON_GetObjectItemCaseSensitive(profile, "memoryBusWidth"))
-        cJSON_AddNumberToObject(profile, "memoryBusWidth", bus_width);
-    char *text = cJSON_PrintUnformatted(profile);
-    cJSON_Delete(profile);
-    free(json);
-    return text;
-}
-
-static void put_gpu(const struct session *session, FILE *out)
-{
-    struct cs_json json = {.write = write_out, .ctx = out};
-    char version[32], *profile = profile_text();
-    size_t cudnn = cs_standalone_version();
-    snprintf(version, sizeof version, "%zu.%zu.%zu", cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
-    cs_json_open(&json, NULL, '{');
-    cs_json_string(&json, "name", session->gpu.name);
-    cs_json_integer(&json, "memory_bytes", session->gpu.memory);
-    cs_json_integer(&json, "free_bytes", session->gpu.free);
-    cs_json_integer(&json, "driver_cuda", session->gpu.driver);
-    cs_json_string(&json, "cudnn", version);
-    cs_json_string(&json, "cudnn_file", cs_standalone_file());
-    if (profile)
-        cs_json_string(&json, "profile", profile);
-    cs_json_close(&json, '}');
-    cs_json_end(&json);
-    cJSON_free(profile);
-}
-
-/* In the child. */
-static int describe(const struct cs_verify_options *options, FILE *out)
-{
-    struct session session = {.options = options};
-    int status = setenv("CONVSHIM", "0", 1) == 0 ? open_gpu(&session) : CS_CLI_NO;
-    if (status == CS_CLI_OK)
-        put_gpu(&session, out);
-    cs_trial_close(session.trial);
-    return status;
-}
-
-static bool read_gpu(FILE *file, struct cs_verify_gpu *gpu)
-{
-    enum {
-        MOST = 1 << 16
-    };
-    char *text = calloc(MOST, 1);
-    rewind(file);
-    gpu->json = text && fread(text, 1, MOST - 1, file) > 0 ? cJSON_Parse(text) : NULL;
-    gpu->name = cs_verify_text(gpu->json, "name");
-    gpu->cudnn = cs_verify_text(gpu->json, "cudnn");
-    gpu->profile = cs_verify_text(gpu->json, "profile");
-    gpu->memory = (int64_t)cs_verify_number(gpu->json, "memory_bytes");
-    gpu->free = (int64_t)cs_verify_number(gpu->json, "free_bytes");
-    free(text);
-    return gpu->name && gpu->cudnn;
-}
-
-int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu)
-{
-    FILE *file = tmpfile();
-    int status = 0;
-    fflush(NULL);
-    pid_t pid = file ? fork() : -1;
-    if (pid == 0) {
-        status = describe(options, file);
-        fflush(NULL);
-        _exit(status);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    int result = pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : CS_CLI_NO;
-    if (result == CS_CLI_OK && !read_gpu(file, gpu))
-        result = CS_CLI_NO;
-    if (pid < 0 || (result == CS_CLI_NO && !WIFEXITED(status)))
-        cs_cli_complain("verify: the process that queries the GPU ended abnormally");
-    if (file)
-        fclose(file);
-    return result;
 }

@@ -14,9 +14,9 @@ static const struct cs_cli_command command = {
     .usage = "convshim verify [options] [-- COMMAND [ARGUMENT...]]",
     .about = "Runs convolutions on this machine's GPU, without and with convshim, compares the\n"
              "results bit for bit, and times both. The convolutions come from a summary, a\n"
-             "list, or a program (COMMAND is run once with convshim). The default is a list of\n"
-             "about ten. The last line is the result: safe and the slowdown, or the\n"
-             "convolution that differs.\n\n"
+             "list, or a program (COMMAND is run without and with convshim, and on the\n"
+             "simulated GPU). The default is a list of about ten. The last line is the result:\n"
+             "safe and the slowdown, or the convolution that differs.\n\n"
              "Status: 0 if all are equal; 1 if one differs or failed, or if none was compared;\n"
              "2 without a GPU.",
     .option = rows,
@@ -93,18 +93,10 @@ static bool take(void *to, int option, const char *value)
         return take_number(option, value, 1, MOST, &options->iterations);
     case OPTION_WARMUP:
         return take_number(option, value, 0, MOST, &options->warmup);
-    case OPTION_API:
-        options->legacy = strcmp(value, "legacy") == 0;
-        return options->legacy || strcmp(value, "graph") == 0 ||
-               cs_cli_refuse_value(&command, option, value, "graph, legacy");
-    case OPTION_BENCHMARK:
-        options->benchmark = true;
-        return true;
+    case OPTION_REPEATS:
+        return take_number(option, value, 1, MOST, &options->repeats);
     case OPTION_FLOAT64:
         return take_number(option, value, 0, MOST, &options->samples);
-    case OPTION_DUMP:
-        options->dump = value;
-        return true;
     default:
         return take_library_option(options, option, value);
     }
@@ -120,9 +112,7 @@ static int check(struct cs_verify_options *options, const char *library)
         return cs_cli_refuse(command.name, "--layers needs --csv or --summary");
     if (options->once && options->command)
         return cs_cli_refuse(command.name, "--once needs a list and excludes a command");
-    if (options->dump && !options->once)
-        return cs_cli_refuse(command.name, "--dump needs --once");
-    if (options->out &&
+    if (options->out && !options->once &&
         !cs_output_check(command.name, rows[OPTION_OUT].name, options->out, CS_VERIFY_BEGINS))
         return CS_CLI_USAGE;
     if (options->once ||
@@ -137,7 +127,7 @@ int cs_verify_options(int argc, char **argv, struct cs_verify_options *options)
     struct reading reading = {.options = options};
     int operand;
     *options = (struct cs_verify_options){
-        .layout = CS_CHANNELS_FIRST, .seconds = 60, .iterations = 20, .warmup = 3};
+        .layout = CS_CHANNELS_FIRST, .seconds = 60, .iterations = 20, .warmup = 3, .repeats = 1};
     int status = cs_cli_parse(&command, argc, argv, take, &reading, &operand);
     if (status >= 0)
         return status;

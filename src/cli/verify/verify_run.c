@@ -83,10 +83,13 @@ static int write_list(const struct cs_verify_job *job)
 }
 
 /* In the child. */
-static bool set_library(const struct cs_verify_options *options, enum cs_verify_side side)
+static bool set_library(const struct cs_verify_job *job)
 {
-    if (side == CS_VERIFY_UNTILED)
+    const struct cs_verify_options *options = job->verification->options;
+    if (job->side != CS_VERIFY_TILED)
         return setenv("CONVSHIM", "0", 1) == 0;
+    if (job->config && setenv("CONVSHIM_CONFIG", job->config, 1) != 0)
+        return false;
     char *list = cs_preload_list(options->library, cs_cli_variable("LD_PRELOAD"));
     bool set = list && setenv("LD_PRELOAD", list, 1) == 0 &&
                setenv("CONVSHIM_SUMMARY", "off", 1) == 0 && unsetenv("CONVSHIM") == 0 &&
@@ -97,37 +100,39 @@ static bool set_library(const struct cs_verify_options *options, enum cs_verify_
 
 static void become(const struct cs_verify_job *job, double seconds, int list, int output)
 {
-    const struct cs_verify_options *options = job->options;
-    char time[16], memory[32], iterations[16], warmup[16], dump[40];
-    char *argv[24] = {(char *)"convshim", (char *)"verify", (char *)"--once", (char *)"--summary",
-                      (char *)"-"};
-    int words = 5;
+    const struct cs_verify_options *options = job->verification->options;
+    const struct cs_verify_gpu *gpu = &job->verification->gpu;
+    int64_t bytes = options->memory ? options->memory : gpu->free / 10 * 9;
+    char time[16], memory[32], iterations[32], warmup[32], repeats[32], samples[32], results[48];
+    char *argv[] = {(char *)"convshim",
+                    (char *)"verify",
+                    (char *)"--once",
+                    (char *)"--summary",
+                    (char *)"-",
+                    (char *)"--cudnn",
+                    (char *)gpu->file,
+                    time,
+                    memory,
+                    iterations,
+                    warmup,
+                    repeats,
+                    samples,
+                    job->results ? results : NULL,
+                    NULL};
     snprintf(time, sizeof time, "--time=%d", seconds < 1 ? 1 : (int)seconds);
-    snprintf(memory, sizeof memory, "--memory=%lldKiB", (long long)job->memory / 1024 + 1);
-    snprintf(iterations, sizeof iterations, "%d", job->dump ? 1 : options->iterations);
-    snprintf(warmup, sizeof warmup, "%d", job->dump ? 0 : options->warmup);
-    argv[words++] = time;
-    argv[words++] = memory;
-    argv[words++] = (char *)"--iterations";
-    argv[words++] = iterations;
-    argv[words++] = (char *)"--warmup";
-    argv[words++] = warmup;
-    if (options->legacy)
-        argv[words++] = (char *)"--api=legacy";
-    if (options->benchmark)
-        argv[words++] = (char *)"--benchmark";
-    if (options->cudnn) {
-        argv[words++] = (char *)"--cudnn";
-        argv[words++] = (char *)options->cudnn;
-    }
-    if (job->dump) {
-        (void)fcntl(fileno(job->dump), F_SETFD, 0);
-        snprintf(dump, sizeof dump, "--dump=/proc/self/fd/%d", fileno(job->dump));
-        argv[words++] = dump;
+    snprintf(memory, sizeof memory, "--memory=%lldKiB", (long long)bytes / 1024 + 1);
+    snprintf(iterations, sizeof iterations, "--iterations=%d",
+             job->results ? 1 : options->iterations);
+    snprintf(warmup, sizeof warmup, "--warmup=%d", job->results ? 0 : options->warmup);
+    snprintf(repeats, sizeof repeats, "--repeats=%d", job->repeats ? job->repeats : 1);
+    snprintf(samples, sizeof samples, "--float64=%d", job->results ? 0 : options->samples);
+    if (job->results) {
+        (void)fcntl(fileno(job->results), F_SETFD, 0);
+        snprintf(results, sizeof results, "--out=/proc/self/fd/%d", fileno(job->results));
     }
     dup2(list, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
-    if (set_library(options, job->side))
+    if (set_library(job))
         execv("/proc/self/exe", argv);
     cs_cli_complain("verify: %s", strerror(errno));
     _exit(CS_CLI_NO);

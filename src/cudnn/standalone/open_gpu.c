@@ -11,8 +11,9 @@ void cs_gpu_error(CUresult result, const char *call, char *error, size_t size)
              result == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : "failed", (int)result);
 }
 
-static bool bind(struct cs_gpu_calls *calls, char *error, size_t size)
+static bool bind(struct cs_trial *trial, char *error, size_t size)
 {
+    struct cs_gpu_calls *calls = &trial->calls;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!driver) {
         snprintf(error, size, "no NVIDIA driver: %s", dlerror());
@@ -26,6 +27,7 @@ static bool bind(struct cs_gpu_calls *calls, char *error, size_t size)
     }
 #include "cudnn/standalone/gpu_calls.def"
 #undef CS_GPU_CALL
+    trial->simulated = dlsym(driver, "simdev_context_get") != NULL;
     return true;
 }
 
@@ -52,7 +54,7 @@ static bool find_device(struct cs_trial *trial, char *error, size_t size)
 static void describe(const struct cs_trial *trial, struct cs_trial_gpu *gpu)
 {
     size_t available = 0, total = 0;
-    *gpu = (struct cs_trial_gpu){.driver = 0};
+    *gpu = (struct cs_trial_gpu){.simulated = trial->simulated};
     if (trial->calls.cuDeviceGetName(gpu->name, (int)sizeof gpu->name - 1, trial->device) !=
         CUDA_SUCCESS)
         gpu->name[0] = '\0';
@@ -70,7 +72,7 @@ bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char
     struct cs_trial *trial = calloc(1, sizeof *trial);
     if (!trial)
         snprintf(error, size, "out of memory");
-    if (!trial || !bind(&trial->calls, error, size) || !find_device(trial, error, size)) {
+    if (!trial || !bind(trial, error, size) || !find_device(trial, error, size)) {
         cs_trial_close(trial);
         return false;
     }
@@ -94,13 +96,30 @@ static bool bind_cudnn(struct cs_cudnn_calls *calls)
     return good;
 }
 
+static void explain_create(const struct cs_trial *trial, cudnnStatus_t status, char *error,
+                           size_t size)
+{
+    int driver = 0, needed = (int)trial->cudnn.cudnnGetCudartVersion();
+    if (trial->calls.cuDriverGetVersion(&driver) == CUDA_SUCCESS && driver / 1000 < needed / 1000)
+        snprintf(error, size,
+                 "the NVIDIA driver supports CUDA %d.%d, but this cuDNN %zu needs CUDA %d. Update "
+                 "the driver, or name a cuDNN for CUDA %d: --cudnn PATH",
+                 driver / 1000, driver % 1000 / 10, cs_standalone_version(), needed / 1000,
+                 driver / 1000);
+    else
+        snprintf(error, size, "cudnnCreate: cuDNN returned status %d", (int)status);
+}
+
 bool cs_trial_open(struct cs_trial *trial, char *error, size_t size)
 {
-    cudnnStatus_t status = bind_cudnn(&trial->cudnn) ? trial->cudnn.cudnnCreate(&trial->handle)
-                                                     : CUDNN_STATUS_NOT_SUPPORTED;
+    if (!bind_cudnn(&trial->cudnn)) {
+        snprintf(error, size, "%s lacks cudnnCreate", cs_standalone_file());
+        return false;
+    }
+    cudnnStatus_t status = trial->cudnn.cudnnCreate(&trial->handle);
     if (status != CUDNN_STATUS_SUCCESS) {
         trial->handle = NULL;
-        snprintf(error, size, "cudnnCreate of %s: status %d", cs_standalone_file(), (int)status);
+        explain_create(trial, status, error, size);
         return false;
     }
     CUresult result = trial->calls.cuStreamCreate(&trial->stream, CU_STREAM_NON_BLOCKING);

@@ -27,6 +27,7 @@ struct cs_trial {
     CUcontext context;
     CUstream stream;
     cudnnHandle_t handle;
+    bool simulated, warm;                       /* warm: calls have brought the clocks up */
     size_t (*summary)(char *json, size_t size); /* the library's; NULL without it */
 };
 

@@ -18,4 +18,8 @@ size_t cs_standalone_version(void);
 /* The file that was opened, "" before. */
 const char *cs_standalone_file(void);
 
+/* The file that the loader would open, without links. Called before one is open. False: there is
+ * none. */
+bool cs_standalone_loader_file(char *file, size_t size);
+
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    BENCHMARK_CALLS = 3,
+    WARM_CALLS = 1000,
     NAN_BYTE = 0xff /* four of them are a NaN, two of them one of either 16-bit type */
 };
 
@@ -57,7 +57,7 @@ static enum cs_trial_status judge(struct run *run, cudnnStatus_t status, const c
     return fail(run, status / 1000 == 3 ? CS_TRIAL_REFUSED : CS_TRIAL_ERROR, text);
 }
 
-static int64_t free_memory(const struct cs_trial *trial)
+int64_t cs_trial_free_memory(const struct cs_trial *trial)
 {
     size_t available = 0, total = 0;
     return trial->calls.cuMemGetInfo_v2(&available, &total) == CUDA_SUCCESS ? (int64_t)available
@@ -66,7 +66,7 @@ static int64_t free_memory(const struct cs_trial *trial)
 
 static void note_memory(struct run *run)
 {
-    int64_t available = free_memory(run->trial);
+    int64_t available = cs_trial_free_memory(run->trial);
     if (available >= 0 && available < run->least)
         run->least = available;
 }
@@ -99,13 +99,13 @@ static void release(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
 
 static void drop_plan(struct run *run)
 {
-    cs_trial_plan_drop(run->trial, &run->plan);
+    cs_trial_plan_drop(&run->plan);
     release(run, run->plan.required, &run->workspace);
 }
 
-static enum cs_trial_status make_plan(struct run *run, int64_t first)
+static enum cs_trial_status make_plan(struct run *run)
 {
-    return cs_trial_plan_make(run->trial, run->settings->api, run->problem, first, &run->plan)
+    return cs_trial_plan_make(run->trial, run->problem, &run->plan)
                ? CS_TRIAL_OK
                : fail(run, CS_TRIAL_REFUSED, "cuDNN has no engine for this convolution");
 }
@@ -125,6 +125,25 @@ static enum cs_trial_status bind(struct run *run)
 static enum cs_trial_status call(struct run *run)
 {
     return judge(run, cs_trial_plan_run(run->trial, &run->plan), "the convolution");
+}
+
+static double seconds_now(void)
+{
+    return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
+}
+
+static enum cs_trial_status synchronize(struct run *run)
+{
+    return check(run, run->trial->calls.cuStreamSynchronize(run->trial->stream),
+                 "cuStreamSynchronize");
+}
+
+static enum cs_trial_status warm_up(struct run *run, int64_t calls)
+{
+    enum cs_trial_status status = CS_TRIAL_OK;
+    for (int64_t i = 0; i < calls && status == CS_TRIAL_OK; i++)
+        status = call(run);
+    return status == CS_TRIAL_OK ? synchronize(run) : status;
 }
 
 /* --- the data --- */
@@ -169,8 +188,11 @@ static enum cs_trial_status sum_up(struct run *run, FILE *dump, uint64_t *checks
 {
     int written = (int)cs_result(run->problem->direction);
     enum cs_trial_status status = reset_result(run);
+    double start = seconds_now();
     if (status == CS_TRIAL_OK)
-        status = call(run);
+        status = warm_up(run, 1);
+    if (run->result->first_us <= 0)
+        run->result->first_us = (seconds_now() - start) * 1e6;
     if (status == CS_TRIAL_OK)
         status = check(run,
                        cs_buffer_checksum(run->trial, run->operand[written],
@@ -182,25 +204,6 @@ static enum cs_trial_status sum_up(struct run *run, FILE *dump, uint64_t *checks
 
 /* --- time --- */
 
-static double seconds_now(void)
-{
-    return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
-}
-
-static enum cs_trial_status synchronize(struct run *run)
-{
-    return check(run, run->trial->calls.cuStreamSynchronize(run->trial->stream),
-                 "cuStreamSynchronize");
-}
-
-static enum cs_trial_status warm_up(struct run *run, int64_t calls)
-{
-    enum cs_trial_status status = CS_TRIAL_OK;
-    for (int64_t i = 0; i < calls && status == CS_TRIAL_OK; i++)
-        status = call(run);
-    return status == CS_TRIAL_OK ? synchronize(run) : status;
-}
-
 static enum cs_trial_status record(struct run *run, CUevent event)
 {
     return check(run, run->trial->calls.cuEventRecord(event, run->trial->stream), "cuEventRecord");
@@ -210,6 +213,7 @@ static enum cs_trial_status record(struct run *run, CUevent event)
 static enum cs_trial_status queue_calls(struct run *run, int64_t calls, CUevent *event)
 {
     enum cs_trial_status status = CS_TRIAL_OK;
+    double start = seconds_now();
     for (int64_t i = 0; i < calls && status == CS_TRIAL_OK; i++) {
         status = record(run, event[2 * i]);
         if (status == CS_TRIAL_OK)
@@ -217,6 +221,7 @@ static enum cs_trial_status queue_calls(struct run *run, int64_t calls, CUevent 
         if (status == CS_TRIAL_OK)
             status = record(run, event[2 * i + 1]);
     }
+    run->result->host_us = (seconds_now() - start) * 1e6 / (double)calls;
     enum cs_trial_status over = synchronize(run);
     return status == CS_TRIAL_OK ? over : status;
 }
@@ -259,12 +264,27 @@ static double quantile(const double *sorted, int64_t count, double share)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
+/* An idle GPU has low clocks: a process calls for 0.2 s before it times its first convolution. */
+static enum cs_trial_status raise_clocks(struct run *run)
+{
+    enum cs_trial_status status = CS_TRIAL_OK;
+    double end = seconds_now() + 0.2;
+    for (int i = 0; i < WARM_CALLS && !run->trial->warm && seconds_now() < end; i++)
+        if (status == CS_TRIAL_OK)
+            status = warm_up(run, 1);
+    run->trial->warm = true;
+    return status;
+}
+
 /* As many calls as the settings have, fewer if they would take too long; the warm-up shows how long
  * one takes. */
 static enum cs_trial_status count_calls(struct run *run, int64_t *calls_p)
 {
     const struct cs_trial_settings *settings = run->settings;
-    enum cs_trial_status status = warm_up(run, settings->warmup > 1 ? settings->warmup - 1 : 0);
+    enum cs_trial_status status =
+        settings->warmup > 1 && !run->trial->simulated ? raise_clocks(run) : CS_TRIAL_OK;
+    if (status == CS_TRIAL_OK)
+        status = warm_up(run, settings->warmup > 1 ? settings->warmup - 1 : 0);
     double start = seconds_now();
     if (status == CS_TRIAL_OK && settings->warmup > 0)
         status = warm_up(run, 1);
@@ -300,38 +320,6 @@ static enum cs_trial_status time_plan(struct run *run)
     return status;
 }
 
-/* Finds the configuration that is fastest in the best of a few calls. As in frameworks,
- * configurations are skipped if their workspace does not fit or cuDNN refuses to run them. */
-static enum cs_trial_status find_fastest(struct run *run, int64_t *fastest_p)
-{
-    double best = INFINITY;
-    enum cs_trial_status reason = CS_TRIAL_REFUSED;
-    for (int64_t first = 0;; first = run->plan.choice + 1) {
-        double us[BENCHMARK_CALLS];
-        enum cs_trial_status status = make_plan(run, first);
-        if (status != CS_TRIAL_OK)
-            return status != CS_TRIAL_REFUSED ? status
-                   : best < (double)INFINITY  ? CS_TRIAL_OK
-                                              : reason;
-        status = bind(run);
-        if (status == CS_TRIAL_OK)
-            status = warm_up(run, 1);
-        if (status == CS_TRIAL_OK)
-            status = time_calls(run, BENCHMARK_CALLS, us);
-        int64_t choice = run->plan.choice;
-        drop_plan(run);
-        if (status == CS_TRIAL_ERROR)
-            return status;
-        if (status != CS_TRIAL_OK)
-            reason = status;
-        for (int i = 0; status == CS_TRIAL_OK && i < BENCHMARK_CALLS; i++)
-            if (us[i] < best) {
-                best = us[i];
-                *fastest_p = choice;
-            }
-    }
-}
-
 /* --- all of it --- */
 
 static enum cs_trial_status measure(struct run *run)
@@ -345,8 +333,10 @@ static enum cs_trial_status measure(struct run *run)
                        "reading elements");
     if (status == CS_TRIAL_OK)
         status = time_plan(run);
-    if (status == CS_TRIAL_OK)
+    for (int64_t i = 0; i < run->settings->repeats && status == CS_TRIAL_OK; i++) {
         status = sum_up(run, NULL, &result->repeated);
+        result->differing += result->repeated != result->checksum;
+    }
     return status;
 }
 
@@ -362,11 +352,7 @@ static bool fits(struct run *run)
 
 static enum cs_trial_status plan_and_measure(struct run *run)
 {
-    int64_t first = 0;
-    enum cs_trial_status status =
-        run->settings->benchmark ? find_fastest(run, &first) : CS_TRIAL_OK;
-    if (status == CS_TRIAL_OK)
-        status = make_plan(run, first);
+    enum cs_trial_status status = make_plan(run);
     if (status != CS_TRIAL_OK)
         return status;
     run->result->planned = true;
@@ -383,7 +369,7 @@ static enum cs_trial_status plan_and_measure(struct run *run)
 static void settle(struct run *run)
 {
     struct cs_trial_result *result = run->result;
-    int64_t missing = run->free_before - free_memory(run->trial);
+    int64_t missing = run->free_before - cs_trial_free_memory(run->trial);
     int64_t taken = run->free_before - run->least - run->peak;
     result->allocated = run->peak;
     result->taken = taken > 0 ? taken : 0;
@@ -397,7 +383,7 @@ void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
 {
     struct run run = {.trial = trial, .problem = problem, .settings = settings, .result = result};
     *result = (struct cs_trial_result){.status = CS_TRIAL_ERROR};
-    run.free_before = run.least = free_memory(trial);
+    run.free_before = run.least = cs_trial_free_memory(trial);
     bool known = true;
     for (int i = 0; i < CS_OPERANDS; i++)
         known = known && cs_problem_tensor_span(&problem->tensor[i], &result->operand[i]) == CS_OK;

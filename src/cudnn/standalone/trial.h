@@ -19,6 +19,7 @@ struct cs_trial_gpu {
     char name[64];
     int driver;           /* CUDA's version that the driver supports, as 13000; 0: not known */
     int64_t memory, free; /* bytes */
+    bool simulated;       /* src/simdev */
 };
 
 /* Opens device 0, before cs_standalone_open. False, with a line in `error`, if there is no driver
@@ -29,6 +30,9 @@ bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char
 /* Makes the cuDNN handle, after cs_standalone_open. False, with a line in `error`. */
 bool cs_trial_open(struct cs_trial *trial, char *error, size_t size);
 
+/* Bytes of free device memory; -1: not known. */
+int64_t cs_trial_free_memory(const struct cs_trial *trial);
+
 /* NULL is allowed. */
 void cs_trial_close(struct cs_trial *trial);
 
@@ -36,15 +40,9 @@ void cs_trial_close(struct cs_trial *trial);
  * library. */
 size_t cs_trial_summary(const struct cs_trial *trial, char *json, size_t size);
 
-enum cs_trial_api {
-    CS_TRIAL_GRAPH, /* cudnnBackendExecute */
-    CS_TRIAL_LEGACY /* cudnnConvolutionForward and its gradients */
-};
-
 struct cs_trial_settings {
-    enum cs_trial_api api;
-    bool benchmark; /* times all answers of cuDNN and takes the fastest, instead of the first */
     int64_t warmup, iterations;
+    int64_t repeats; /* results to compare with the first, after the timed calls; 1 at least */
     double seconds; /* for the timed calls: fewer are made if they would take longer; 0: any time */
     int64_t memory; /* bytes that operands and workspace may take together; 0: any */
     int64_t samples; /* elements of a forward result compared with sums in double; 0: none */
@@ -72,10 +70,13 @@ struct cs_trial_result {
                       held back */
     int64_t calls; /* that were timed */
     double median_us, p10_us, p90_us; /* of single calls, by events on the stream */
-    double wall_us;                   /* of a call, by the host's clock, on average */
-    uint64_t checksum;                /* of the whole result after the first call */
-    uint64_t repeated;                /* the same after another call behind the timed ones */
-    int64_t samples, not_finite;      /* compared elements, and those that are not finite numbers */
+    double first_us;   /* of the first call by the host's clock, which loads and compiles kernels */
+    double host_us;    /* the host's time of a timed call, without waiting for the device */
+    double wall_us;    /* of a call, by the host's clock, on average */
+    uint64_t checksum; /* of the whole result after the first call */
+    uint64_t repeated; /* the same after the last repeat */
+    int64_t differing; /* repeats whose result differs from the first */
+    int64_t samples, not_finite; /* compared elements, and those that are not finite numbers */
     double max_abs, max_rel; /* largest difference from the sum, and divided by the largest sum */
 };
 

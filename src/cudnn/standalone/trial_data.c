@@ -101,7 +101,11 @@ CUresult cs_pattern_spread(const struct cs_trial *trial, const struct cs_pattern
     int64_t filled = CS_PATTERN * cs_problem_dtype_size(pattern->dtype);
     if (filled > bytes)
         filled = bytes;
-    CUresult result = trial->calls.cuMemcpyHtoD_v2(buffer, pattern->value, (size_t)filled);
+    CUresult result =
+        trial->calls.cuMemcpyHtoDAsync_v2(buffer, pattern->value, (size_t)filled, trial->stream);
+    /* The copy is complete before the pattern may be freed, and before it is copied on. */
+    if (result == CUDA_SUCCESS)
+        result = trial->calls.cuStreamSynchronize(trial->stream);
     while (result == CUDA_SUCCESS && filled < bytes) {
         int64_t more = bytes - filled < filled ? bytes - filled : filled;
         result = trial->calls.cuMemcpyDtoDAsync_v2(buffer + (CUdeviceptr)filled, buffer,

@@ -6,7 +6,6 @@ static void refusals(void)
     static const struct golden_answer rows[] = {
         {"verify --dtype f64", 2, "f32, f16, bf16"},
         {"verify --layout abcd", 2, "nchw, nhwc"},
-        {"verify --api both", 2, "graph, legacy"},
         {"verify --time 0", 2, "--time"},
         {"verify --memory lots", 2, "a size such as 6GiB"},
         {"verify --iterations 0", 2, "--iterations"},
@@ -14,9 +13,9 @@ static void refusals(void)
         {"verify --csv a.csv --summary b.json", 2, "one of them"},
         {"verify --layers a", 2, "--csv or --summary"},
         {"verify --once -- true", 2, "--once needs a list and excludes a command"},
-        {"verify --dump file", 2, "--dump needs --once"},
+        {"verify --repeats 0", 2, "--repeats"},
         {"verify --once --csv nowhere.csv", 2, "nowhere.csv"},
-        {"verify --out README.md --once", 2, "is no output of 'convshim verify'"},
+        {"verify --out README.md", 2, "is no output of 'convshim verify'"},
         {"verify --help", 0, "--max-slowdown"},
     };
     golden_answers(cs_cli_verify, rows, sizeof rows / sizeof *rows);

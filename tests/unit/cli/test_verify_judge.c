@@ -1,0 +1,75 @@
+/* The verdict on a convolution, from the lines of its three runs. */
+#include "check.h"
+#include "cli/verify/verify.h"
+#include <cjson/cJSON.h>
+
+struct run {
+    const char *status, *checksum, *repeated; /* status NULL: no line */
+};
+
+static cJSON *line_of(const struct run *run)
+{
+    if (!run->status)
+        return NULL;
+    cJSON *line = cJSON_CreateObject();
+    cJSON_AddStringToObject(line, "status", run->status);
+    if (run->checksum)
+        cJSON_AddStringToObject(line, "checksum", run->checksum);
+    if (run->repeated)
+        cJSON_AddStringToObject(line, "repeated", run->repeated);
+    return line;
+}
+
+static void check_verdict(struct run untiled, struct run tiled, struct run again, bool cut_short,
+                          enum cs_verdict verdict)
+{
+    struct cs_verified row = {.measured = {line_of(&untiled), line_of(&tiled), line_of(&again)}};
+    CHECK_INT(cs_verify_judge(&row, cut_short), verdict);
+    for (int side = 0; side < CS_VERIFY_SIDES; side++)
+        cJSON_Delete(row.measured[side]);
+}
+
+static const struct run ok = {"ok", "a", "a"}, other = {"ok", "b", "b"}, none = {.status = NULL};
+
+static void three_equal_runs_equal(void)
+{
+    check_verdict(ok, ok, ok, false, CS_VERDICT_EQUAL);
+    check_verdict(ok, ok, none, false, CS_VERDICT_EQUAL);
+}
+
+static void tiled_alone_is_different_differs(void)
+{
+    check_verdict(ok, other, ok, false, CS_VERDICT_DIFFERS);
+    check_verdict(ok, (struct run){"ok", "a", "b"}, ok, false, CS_VERDICT_DIFFERS);
+}
+
+/* A wrong input of one untiled run is not the library's. */
+static void untiled_runs_differ_no_result(void)
+{
+    check_verdict(ok, other, other, false, CS_VERDICT_VARIES);
+    check_verdict(ok, ok, other, false, CS_VERDICT_VARIES);
+    check_verdict((struct run){"ok", "a", "b"}, ok, ok, false, CS_VERDICT_VARIES);
+}
+
+static void too_little_memory_is_not_run(void)
+{
+    check_verdict(ok, (struct run){.status = "out of memory"}, ok, false, CS_VERDICT_NOT_RUN);
+    check_verdict((struct run){.status = "out of memory"}, none, none, false, CS_VERDICT_NOT_RUN);
+}
+
+static void tiled_run_without_a_line_fails_unless_cut_short(void)
+{
+    check_verdict(ok, none, none, false, CS_VERDICT_FAILED);
+    check_verdict(ok, none, none, true, CS_VERDICT_NOT_RUN);
+    check_verdict(ok, (struct run){.status = "error"}, ok, false, CS_VERDICT_FAILED);
+}
+
+int main(void)
+{
+    TEST(three_equal_runs_equal);
+    TEST(tiled_alone_is_different_differs);
+    TEST(untiled_runs_differ_no_result);
+    TEST(too_little_memory_is_not_run);
+    TEST(tiled_run_without_a_line_fails_unless_cut_short);
+    return REPORT();
+}
