@@ -47,7 +47,7 @@ static bool is_left_out(const char *folder)
     return false;
 }
 
-static void add_folder(struct cs_layers *layers, const char *folder)
+static void add_folder(struct cs_private_layers *layers, const char *folder)
 {
     for (size_t i = 0; i < layers->folders; i++)
         if (is_in(folder, layers->folder[i]))
@@ -58,7 +58,7 @@ static void add_folder(struct cs_layers *layers, const char *folder)
 
 /* An argument that is a path outside of the working folder, or has one behind its `=`: that folder,
  * or the one that the file is in or would be in. */
-static void add_argument(struct cs_layers *layers, const char *argument)
+static void add_argument(struct cs_private_layers *layers, const char *argument)
 {
     const char *equals = strchr(argument, '='), *path = equals ? equals + 1 : argument;
     char real[PATH_MAX], folder[PATH_MAX];
@@ -76,7 +76,7 @@ static void add_argument(struct cs_layers *layers, const char *argument)
         add_folder(layers, real);
 }
 
-static void find_folders(struct cs_layers *layers, char *const *command)
+static void find_folders(struct cs_private_layers *layers, char *const *command)
 {
     char here[PATH_MAX];
     if (getcwd(here, sizeof here))
@@ -122,7 +122,7 @@ static void put_path(char *text, size_t size, const char *name, const char *path
     text[length] = '\0';
 }
 
-static bool add_layer(const struct cs_layers *layers, size_t which, const char *name)
+static bool add_layer(const struct cs_private_layers *layers, size_t which, const char *name)
 {
     static const char *const kinds[] = {"", ",userxattr"};
     char base[PATH_MAX + 64], upper[PATH_MAX + 128], work[PATH_MAX + 128];
@@ -149,7 +149,7 @@ struct shared {
     int file; /* -1: there is none */
 };
 
-static void open_shared(const struct cs_layers *layers, struct shared shared[MOST_SHARED])
+static void open_shared(const struct cs_private_layers *layers, struct shared shared[MOST_SHARED])
 {
     static const char *const variables[] = {"XDG_CACHE_HOME", "HF_HOME", "TORCH_HOME"};
     const char *home = cs_cli_variable("HOME");
@@ -175,7 +175,7 @@ static bool uncover(const struct shared *shared)
     return same || mount(path, shared->path, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
-static bool enter(const struct cs_layers *layers, const char *name)
+static bool enter(const struct cs_private_layers *layers, const char *name)
 {
     struct shared shared[MOST_SHARED];
     char here[PATH_MAX], base[PATH_MAX + 64];
@@ -197,7 +197,7 @@ static bool enter(const struct cs_layers *layers, const char *name)
     return good;
 }
 
-int cs_layers_enter(const struct cs_layers *layers, const char *name)
+int cs_layers_enter(const struct cs_private_layers *layers, const char *name)
 {
     if (!*layers->area || enter(layers, name))
         return 0;
@@ -213,7 +213,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     return 0;
 }
 
-static void remove_area(struct cs_layers *layers)
+static void remove_area(struct cs_private_layers *layers)
 {
     if (*layers->area)
         (void)nftw(layers->area, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -222,7 +222,7 @@ static void remove_area(struct cs_layers *layers)
 
 /* Enters the layers in a child process, which then exits. Returns 0 or the errno value of the
  * failure. */
-static int try_out(const struct cs_layers *layers)
+static int try_out(const struct cs_private_layers *layers)
 {
     int status = 0;
     fflush(NULL);
@@ -237,7 +237,7 @@ static int try_out(const struct cs_layers *layers)
 }
 
 /* A layer cannot be in the folder that it covers, nor on another overlay. */
-static bool find_area(struct cs_layers *layers)
+static bool find_area(struct cs_private_layers *layers)
 {
     const char *temporary = cs_cli_variable("TMPDIR");
     const char *const places[] = {temporary ? temporary : "/tmp", "/tmp", "/var/tmp", "/dev/shm"};
@@ -255,9 +255,9 @@ static bool find_area(struct cs_layers *layers)
     return false;
 }
 
-bool cs_layers_begin(struct cs_layers *layers, char *const *command, const char *shared)
+bool cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared)
 {
-    *layers = (struct cs_layers){.folders = 0};
+    *layers = (struct cs_private_layers){.folders = 0};
     snprintf(layers->shared, sizeof layers->shared, "%s", shared);
     clock_gettime(CLOCK_REALTIME_COARSE, &layers->begun);
     find_folders(layers, command);
@@ -270,7 +270,7 @@ bool cs_layers_begin(struct cs_layers *layers, char *const *command, const char 
     return find_area(layers);
 }
 
-void cs_layers_end(struct cs_layers *layers, const char *keep)
+void cs_layers_end(struct cs_private_layers *layers, const char *keep)
 {
     char to[PATH_MAX + 16];
     char *said = NULL;
@@ -286,7 +286,7 @@ void cs_layers_end(struct cs_layers *layers, const char *keep)
 /* --- written files --- */
 
 static struct walk {
-    const struct cs_layers *layers;
+    const struct cs_private_layers *layers;
     struct cs_written *to;
     const char *prefix; /* printed before each name */
     size_t base;        /* bytes of a path before that */
@@ -367,7 +367,7 @@ static int compare(const void *left, const void *right)
     return strcmp(*a, *b);
 }
 
-void cs_layers_written(const struct cs_layers *layers, struct cs_written *written)
+void cs_layers_written(const struct cs_private_layers *layers, struct cs_written *written)
 {
     DIR *area = *layers->area ? opendir(layers->area) : NULL;
     *written = (struct cs_written){.count = 0};

@@ -12,7 +12,7 @@ enum {
     CS_LAYERS = 8
 };
 
-struct cs_layers {
+struct cs_private_layers {
     char folder[CS_LAYERS][PATH_MAX]; /* that get a layer; the first is the working folder */
     size_t folders;
     char area[PATH_MAX];   /* the folder of the layers; "" if the system does not allow layers */
@@ -24,14 +24,14 @@ struct cs_layers {
 /* Finds the folders, which are the working folder and those of paths in the command's arguments,
  * and tries out a layer over each. False: they are not possible, see `error`; the program would
  * write to the folders themselves. */
-bool cs_layers_begin(struct cs_layers *layers, char *const *command, const char *shared);
+bool cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared);
 
 /* Removes the layers; `keep`: copies them to that folder before. */
-void cs_layers_end(struct cs_layers *layers, const char *keep);
+void cs_layers_end(struct cs_private_layers *layers, const char *keep);
 
 /* Moves this process behind private layers with that name, if they are possible. The process must
  * have one thread. Returns 0 or the errno value of the failure. */
-int cs_layers_enter(const struct cs_layers *layers, const char *name);
+int cs_layers_enter(const struct cs_private_layers *layers, const char *name);
 
 /* The files that programs wrote or removed, sorted; the caller frees them. In the working folder by
  * their paths in it. Without layers, files that have changed since the beginning. */
@@ -40,7 +40,7 @@ struct cs_written {
     size_t count;
     bool more; /* than were looked at */
 };
-void cs_layers_written(const struct cs_layers *layers, struct cs_written *written);
+void cs_layers_written(const struct cs_private_layers *layers, struct cs_written *written);
 void cs_written_free(struct cs_written *written);
 
 #endif

@@ -134,7 +134,7 @@ static bool make_folder(struct cs_simulation *simulation, const char *keep)
 
 static void warn_of_writing(const struct cs_simulation *simulation)
 {
-    const struct cs_layers *layers = &simulation->layers;
+    const struct cs_private_layers *layers = &simulation->layers;
     cs_cli_complain("%s: the program really writes to %s, because no private layer is possible "
                     "over it (%s). Nothing is computed, so files that it saves there hold zeros "
                     "and replace yours. To prevent that, run it in a copy of the folder.",

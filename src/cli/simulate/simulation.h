@@ -22,7 +22,7 @@ struct cs_simulation {
     char device[PATH_MAX];   /* the folder of the simulated device's libraries */
     char work[PATH_MAX];     /* a folder of this simulation's own */
     bool keep;               /* and it stays */
-    struct cs_layers layers; /* over the folders that programs write to */
+    struct cs_private_layers layers; /* over the folders that programs write to */
     int jobs;                /* runs at once, at least */
     int runs;                /* made so far */
     bool told_single;        /* that they cannot be forked; or it does not matter */

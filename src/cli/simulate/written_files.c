@@ -9,7 +9,7 @@ enum {
     MOST_SHOWN = 12
 };
 
-void cs_written_print(const struct cs_layers *layers, FILE *out)
+void cs_written_print(const struct cs_private_layers *layers, FILE *out)
 {
     struct cs_written written;
     cs_layers_written(layers, &written);
@@ -29,7 +29,7 @@ void cs_written_print(const struct cs_layers *layers, FILE *out)
     cs_written_free(&written);
 }
 
-struct cJSON *cs_written_json(const struct cs_layers *layers)
+struct cJSON *cs_written_json(const struct cs_private_layers *layers)
 {
     struct cs_written written;
     cJSON *object = cJSON_CreateObject(), *names = cJSON_AddArrayToObject(object, "names");

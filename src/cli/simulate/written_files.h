@@ -8,9 +8,9 @@
 struct cJSON;
 
 /* A heading and a line each; nothing where none were written. */
-void cs_written_print(const struct cs_layers *layers, FILE *out);
+void cs_written_print(const struct cs_private_layers *layers, FILE *out);
 
 /* {"private": whether they were written to layers, "names": [...]}; NULL: memory is short. */
-struct cJSON *cs_written_json(const struct cs_layers *layers);
+struct cJSON *cs_written_json(const struct cs_private_layers *layers);
 
 #endif

@@ -1,21 +1,23 @@
-/* `convshim tune`: finds the few convolutions that make a program's peak and writes rules for them.
- */
+/* `convshim tune`: finds the lowest predicted time of a program for each peak and writes rules for
+ * one point. */
 #include "cli/tune/tune.h"
 
 #include "cli/common/cli.h"
 #include "cli/simulate/written_files.h"
 #include <string.h>
 
-static int search(struct cs_tune *tune)
+static int find(struct cs_tune *tune)
 {
-    if (!cs_tune_search(tune))
-        return CS_CLI_NO;
-    const enum cs_tune_outcome outcome = cs_tune_outcome(tune);
-    if (outcome == CS_TUNE_RULES)
+    const enum cs_tune_outcome outcome = cs_tune_find(tune);
+    bool good =
+        outcome != CS_TUNE_FAILED && outcome != CS_TUNE_MISSED && outcome != CS_TUNE_NO_POINT;
+    if (outcome == CS_TUNE_FILE)
         cs_tune_write(tune, true, stdout);
-    cs_tune_conclude(tune, stderr);
+    cs_tune_report(tune, outcome, stderr);
+    if (tune->options->html && tune->frontier.points > 0)
+        good = cs_tune_html(tune, tune->options->html) && good;
     cs_written_print(&tune->simulation->layers, stderr);
-    return outcome != CS_TUNE_MISSED ? CS_CLI_OK : CS_CLI_NO;
+    return good ? CS_CLI_OK : CS_CLI_NO;
 }
 
 static int tune_program(const struct cs_tune_options *options, char **command)
@@ -33,8 +35,9 @@ static int tune_program(const struct cs_tune_options *options, char **command)
     }
     if (cs_simulated_program_find(&simulation.program, command, options->cudnn, options->cuda) &&
         cs_simulation_begin(&simulation, options->library, options->keep))
-        status = search(&tune);
-    cs_exposures_fini(&tune.exposures);
+        status = find(&tune);
+    cs_frontier_fini(&tune.frontier);
+    cs_called_fini(&tune.called);
     cs_simulation_end(&simulation);
     cs_device_file_fini(&device);
     return status;

@@ -1,69 +1,85 @@
-/* `convshim tune`: its options, the search, and the resulting ini file. One thread.
+/* `convshim tune`: its options, its runs, the chosen point, and the resulting ini file. One thread.
  */
 #ifndef CS_CLI_TUNE_TUNE_H
 #define CS_CLI_TUNE_TUNE_H
 
 #include "cli/simulate/simulated_pair.h"
-#include "cli/tune/exposure.h"
+#include "cli/tune/decide_ways.h"
 
 struct cs_tune_options {
-    const char *device, *cudnn, *library, *keep;
-    int64_t fits;  /* bytes; 0: the lowest peak is looked for */
-    double within; /* percent by which a peak may be above the lowest */
-    bool lowest;   /* at any cost of time */
-    int cuda, jobs, runs;
+    const char *device, *cudnn, *library, *keep, *html;
+    int64_t fits;  /* bytes; 0: not given */
+    double within; /* percent of the untiled time; < 0: not given */
+    int cuda, jobs;
 };
 
 /* Reads the command line. -1: go on, argv[*operand_p] is the program; else the status to end with.
  */
 int cs_tune_options(int argc, char **argv, struct cs_tune_options *options, int *operand_p);
 
-/* The result of a run. */
-struct cs_tune_point {
-    bool ran,
-        fits;     /* it ended well; and, on the capacity that was asked for, without falling back */
+/* The figures of a simulated run. */
+struct cs_tune_run {
+    bool ran;
+    bool fits;    /* and no allocation failed */
     int64_t peak; /* allocated, if a framework reports it, else of the device */
-    int64_t reserved, calls, tiled, extra_launches, predicted_ns, missing_bytes;
+    int64_t calls, tiled, launches;
+    int64_t missing_bytes; /* of the memory, if it did not run */
+    struct cs_times times; /* predicted seconds of the convolutions */
 };
 
 struct cs_tune {
     const struct cs_tune_options *options;
     struct cs_simulation *simulation;
     const struct cs_device_file *device;
-    struct cs_exposures exposures;
-    int runs; /* made */
-    int64_t target;
-    bool allocated;                   /* peaks are a framework's */
-    char framework[64], planning[64]; /* as in cs_simulated_result */
-    /* With memory to spare; and on the capacity that was asked for, if one was. */
-    struct cs_tune_point untiled, defaults, tuned;
-    struct cs_tune_point untiled_there, defaults_there;
+    struct cs_called_list called;
+    struct cs_frontier frontier;
+    bool allocated;                             /* peaks are a framework's */
+    char framework[64], planning[64];           /* as in cs_simulated_result */
+    int runs;                                   /* made */
+    struct cs_tune_run untiled, defaults, file; /* with --fits, the last two with that memory */
+    int point;                                  /* of the frontier; -1: none was chosen */
 };
 
-/* The outcome of a search. A file is written only if there are rules. A file without effect, or one
- * that disables the library without a gain, is worse than none. */
+/* Why a file is written, or not. */
 enum cs_tune_outcome {
-    CS_TUNE_RULES,
+    CS_TUNE_FILE,
     CS_TUNE_UNTILED,  /* it fits without any tiling */
-    CS_TUNE_DEFAULTS, /* the library's defaults are as good, or reach a peak that no rules reach */
-    CS_TUNE_NO_GAIN,  /* no workspace makes the peak, or none that tiles for its price lower */
-    CS_TUNE_MISSED    /* nothing makes it fit */
+    CS_TUNE_DEFAULTS, /* no point is better than the library's defaults */
+    CS_TUNE_NO_POINT, /* no point meets the goal */
+    CS_TUNE_MISSED,   /* the run with the file does not have the goal's figures */
+    CS_TUNE_FAILED    /* a line with the reason was printed */
 };
-enum cs_tune_outcome cs_tune_outcome(const struct cs_tune *tune);
 
-/* The search, see docs/tune.md: fills the exposures' limits and the points. False: it could not be
- * made, and a line has said why. */
-bool cs_tune_search(struct cs_tune *tune);
+/* Makes the runs, computes the frontier and chooses a point (docs/tune.md). */
+enum cs_tune_outcome cs_tune_find(struct cs_tune *tune);
 
-/* The options of the ini file before its rules. If a peak has to be reached, time is not limited.
- * Otherwise no convolution may become much slower. */
-const char *cs_tune_options_before(const struct cs_tune *tune);
+/* Bytes by which the device's memory must exceed the allocated peak. */
+int64_t cs_tune_overhead(const struct cs_tune *tune);
 
-/* Writes rules for all limits, with their gains in comments; `head`: also the comments before them.
- */
+/* The point that meets the goal of the options, or -1. */
+int cs_tune_choose(const struct cs_tune *tune);
+
+/* Compares the run with the rules of the chosen point with the goal: CS_TUNE_FILE or
+ * CS_TUNE_MISSED. */
+enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune);
+
+/* The seconds that option price pays for each byte of the peak. */
+double cs_tune_price(const struct cs_tune *tune);
+
+/* Writes the options and rules for the chosen ways. `head`: with comments. */
 void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out);
 
-/* Prints the outcome, as lines for people. */
-void cs_tune_conclude(const struct cs_tune *tune, FILE *out);
+/* "15.8 ms to 17.1 ms", or one time if both ends are shown alike. Returns text. */
+const char *cs_tune_times_text(char *text, size_t size, struct cs_times times);
+
+/* The points of the frontier, the untiled run and the defaults. The caller frees the table. */
+struct cs_table;
+void cs_tune_table(const struct cs_tune *tune, struct cs_table *table);
+
+/* Prints the frontier and the outcome for people. */
+void cs_tune_report(const struct cs_tune *tune, enum cs_tune_outcome outcome, FILE *out);
+
+/* Writes the page of option --html. False: a line with the reason was printed. */
+bool cs_tune_html(const struct cs_tune *tune, const char *path);
 
 #endif

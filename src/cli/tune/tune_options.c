@@ -1,5 +1,7 @@
 /* The options of `convshim tune`. */
 #include "cli/common/cli.h"
+#include "cli/common/output.h"
+#include "cli/common/page.h"
 #include "cli/tune/tune.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +12,15 @@
 static const struct cs_cli_command command = {
     .name = "tune",
     .usage = "convshim tune [options] [--] COMMAND [ARGUMENT...] > convshim.ini",
-    .about = "Runs COMMAND, unchanged, several times on a simulated GPU. Writes an ini file\n"
-             "with rules for the convolutions that make its peak, and a comment about the gain\n"
-             "of each rule.\n\n"
+    .about = "Runs COMMAND, unchanged, two or three times on a simulated GPU. Prints the lowest\n"
+             "predicted time for each peak, and writes an ini file with rules for one point.\n\n"
              "COMMAND really runs. Kernels are counted, not computed, so files that it saves\n"
              "hold zeros. They go to a private layer, as with convshim simulate, and are\n"
              "listed at the end.\n\n"
-             "A file is written only if its rules lower the peak by 1 % or more and to within\n"
-             "1 % of the peak with the library's defaults, or make COMMAND fit. Otherwise a\n"
-             "line reports why, and the option to try.\n\n"
-             "Status: 0; 1 if COMMAND fails, or no rules make it fit; 2 if the command line is\n"
-             "wrong.",
+             "Without --fits and --within a file is written only if neither the peak nor the\n"
+             "predicted time is above those with the library's defaults, and one is lower.\n\n"
+             "Status: 0; 1 if COMMAND fails, or no rules reach the goal; 2 if the command line\n"
+             "is wrong.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
     .stops = true,
@@ -31,8 +31,8 @@ static bool take_percent(const char *value, double *percent)
 {
     char *end;
     *percent = strtod(value, &end);
-    return (end != value && !*end && *percent >= 0.1 && *percent <= 100) ||
-           cs_cli_refuse_value(&command, OPTION_WITHIN, value, "0.1 to 100");
+    return (end != value && !*end && *percent >= 0 && *percent <= 1000) ||
+           cs_cli_refuse_value(&command, OPTION_WITHIN, value, "0 to 1000");
 }
 
 static bool take(void *ctx, int option, const char *value)
@@ -41,6 +41,8 @@ static bool take(void *ctx, int option, const char *value)
     switch (option) {
     case OPTION_DEVICE:
         return (to->device = value);
+    case OPTION_HTML:
+        return (to->html = value);
     case OPTION_CUDNN:
         return (to->cudnn = value);
     case OPTION_LIBRARY:
@@ -52,10 +54,6 @@ static bool take(void *ctx, int option, const char *value)
                cs_cli_refuse_value(&command, option, value, "a size such as 8GiB");
     case OPTION_WITHIN:
         return take_percent(value, &to->within);
-    case OPTION_LOWEST:
-        return to->lowest = true;
-    case OPTION_RUNS:
-        return cs_cli_take_number(&command, option, value, 4, 1000, &to->runs);
     case OPTION_JOBS:
         return cs_cli_take_number(&command, option, value, 1, 8, &to->jobs);
     default:
@@ -65,7 +63,7 @@ static bool take(void *ctx, int option, const char *value)
 
 int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *operand_p)
 {
-    *to = (struct cs_tune_options){.device = "h200", .jobs = 2, .runs = 60, .within = 1};
+    *to = (struct cs_tune_options){.device = "h200", .jobs = 2, .within = -1};
     int status = cs_cli_parse(&command, argc, argv, take, to, operand_p);
     if (status >= 0)
         return status;
@@ -75,5 +73,9 @@ int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *oper
         return cs_cli_refuse(
             command.name,
             "no program given. Example: convshim tune -- python app.py > convshim.ini");
+    if (to->fits > 0 && to->within >= 0)
+        return cs_cli_refuse(command.name, "--fits and --within exclude each other");
+    if (to->html && !cs_output_check(command.name, rows[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
+        return CS_CLI_USAGE;
     return -1;
 }

@@ -1,6 +1,7 @@
-/* Writes the ini file that a search came to. */
+/* Writes the ini file of the chosen point. */
 #include "base/version.h"
 #include "cli/common/cli.h"
+#include "cli/common/table.h"
 #include "cli/tune/tune.h"
 #include <inttypes.h>
 #include <string.h>
@@ -8,16 +9,15 @@
 
 enum {
     KIB = 1 << 10,
-    MIB = 1 << 20,
-    MOST_RULES = 64 /* that the library takes */
+    MIB = 1 << 20
 };
 
 /* A size as the ini has it, without rounding. */
 static void put_size(int64_t bytes, FILE *out)
 {
-    if (bytes % MIB == 0)
+    if (bytes > 0 && bytes % MIB == 0)
         fprintf(out, "%" PRId64 "MiB", bytes / MIB);
-    else if (bytes % KIB == 0)
+    else if (bytes > 0 && bytes % KIB == 0)
         fprintf(out, "%" PRId64 "KiB", bytes / KIB);
     else
         fprintf(out, "%" PRId64, bytes);
@@ -34,19 +34,6 @@ static void put_command(const struct cs_tune *tune, FILE *out)
     fputc('\n', out);
 }
 
-static void put_point(const char *title, const struct cs_tune_point *point, FILE *out)
-{
-    char peak[CS_BYTES_TEXT], reserved[CS_BYTES_TEXT], time[CS_BYTES_TEXT], tiled[48];
-    snprintf(tiled, sizeof tiled, "%" PRId64 " of %" PRId64, point->tiled, point->calls);
-    if (!point->ran) {
-        fprintf(out, "# %-26s does not run\n", title);
-        return;
-    }
-    fprintf(out, "# %-26s %12s %12s %14s %14" PRId64 " %12s\n", title,
-            cs_table_bytes_text(peak, point->peak), cs_table_bytes_text(reserved, point->reserved),
-            tiled, point->extra_launches, cs_table_time_text(time, point->predicted_ns));
-}
-
 static void put_date(FILE *out)
 {
     char date[32] = "";
@@ -54,123 +41,81 @@ static void put_date(FILE *out)
     time_t now = time(NULL);
     if (gmtime_r(&now, &day))
         strftime(date, sizeof date, "%Y-%m-%d", &day);
-    fprintf(out, "# Written by convshim tune %s on %s", CS_VERSION, date);
+    fprintf(out, "# Written by convshim tune %s on %s, by simulation.\n", CS_VERSION, date);
 }
 
-static void put_points(const struct cs_tune *tune, FILE *out)
+static void put_run(const char *title, int64_t peak, struct cs_times times, int64_t tiled,
+                    int64_t calls, int64_t launches, FILE *out)
 {
-    char level[CS_BYTES_TEXT];
-    fprintf(out, "#\n# %-26s %12s %12s %14s %14s %12s\n", "",
-            tune->allocated ? "allocated" : "peak", "device peak", "tiled calls", "extra launches",
-            "predicted");
-    put_point("untiled", &tune->untiled, out);
-    put_point("defaults, without a file", &tune->defaults, out);
-    put_point("these rules", &tune->tuned, out);
-    fprintf(out, "# %-26s %12s\n", "tensors alone",
-            cs_table_bytes_text(level, tune->exposures.level));
-    if (tune->options->fits > 0)
-        fprintf(out,
-                "# With these rules the program runs in %s without a failed allocation. With the "
-                "defaults it %s.\n",
-                cs_table_bytes_text(level, tune->options->fits),
-                tune->defaults_there.fits  ? "also does"
-                : tune->defaults_there.ran ? "runs, but allocations fail"
-                                           : "does not run");
+    char bytes[CS_BYTES_TEXT], time[2 * CS_BYTES_TEXT + 8], of[48];
+    snprintf(of, sizeof of, "%" PRId64 " of %" PRId64, tiled, calls);
+    fprintf(out, "# %-26s %12s  %-20s %12s %15" PRId64 "\n", title,
+            cs_table_bytes_text(bytes, peak), cs_tune_times_text(time, sizeof time, times), of,
+            launches);
+}
+
+static void put_runs(const struct cs_tune *tune, FILE *out)
+{
+    const struct cs_tune_run *untiled = &tune->untiled, *defaults = &tune->defaults;
+    const struct cs_frontier_point *point = &tune->frontier.point[tune->point];
+    fprintf(out, "#\n# %-26s %12s  %-20s %12s %15s\n", "",
+            tune->allocated ? "allocated" : "device peak", "predicted time", "calls tiled",
+            "extra launches");
+    put_run("untiled", untiled->peak, untiled->times, 0, untiled->calls, 0, out);
+    if (defaults->ran)
+        put_run("defaults, without a file", defaults->peak, defaults->times, defaults->tiled,
+                defaults->calls, defaults->launches, out);
+    put_run("with this file", point->peak, point->times, point->tiled, untiled->calls,
+            point->launches, out);
 }
 
 static void put_head(const struct cs_tune *tune, FILE *out)
 {
-    const char *cudnn = tune->simulation->program.cudnn;
+    const struct cs_simulated_program *program = &tune->simulation->program;
     put_date(out);
-    fprintf(out, ", by %d runs on a simulated GPU.\n", tune->runs);
     put_command(tune, out);
     fprintf(out, "# device    %s, simulated, sizes by %s%s%s\n", tune->device->title,
-            *cudnn ? cudnn : tune->planning, *tune->framework ? ", " : "", tune->framework);
+            *program->cudnn ? program->cudnn : tune->planning, *tune->framework ? ", " : "",
+            tune->framework);
     fputs("# Valid for this program, GPU and cuDNN. Others have other convolutions and sizes.\n",
           out);
-    put_points(tune, out);
-    fprintf(out, "\n%s", cs_tune_options_before(tune));
-}
-
-const char *cs_tune_options_before(const struct cs_tune *tune)
-{
-    return tune->options->lowest || tune->options->fits > 0 ? "policy = off\nprice = 100000\n"
-                                                            : "policy = off\n";
-}
-
-static void put_price(const struct cs_exposure *exposure, FILE *out)
-{
-    char bytes[CS_BYTES_TEXT], time[CS_BYTES_TEXT];
-    bool has_price = exposure->extra_launches >= 0;
-    if (exposure->bought < 0 && !has_price)
-        return;
-    fputs("# ", out);
-    if (exposure->bought >= 0)
-        fprintf(out, "lowers the peak by %s%s", cs_table_bytes_text(bytes, exposure->bought),
-                has_price ? " for " : "");
-    if (has_price)
-        fprintf(out, "%" PRId64 " more launch%s", exposure->extra_launches,
-                exposure->extra_launches == 1 ? "" : "es");
-    if (has_price && exposure->extra_ns >= 0)
-        fprintf(out, ", %s more predicted time", cs_table_time_text(time, exposure->extra_ns));
+    put_runs(tune, out);
     fputc('\n', out);
 }
 
-static void put_comment(const struct cs_exposure *exposure, FILE *out)
+static void put_comment(const struct cs_called_shape *shape, const struct cs_shape_ways *ways,
+                        FILE *out)
 {
-    char required[CS_BYTES_TEXT], around[CS_BYTES_TEXT];
-    fprintf(out, "# %s, %" PRId64 " call%s%s%s\n", exposure->text, exposure->calls,
-            exposure->calls == 1 ? "" : "s", *exposure->line ? ", " : "", exposure->line);
-    fprintf(out, "# requires %s of workspace while the program holds %s\n",
-            cs_table_bytes_text(required, exposure->required),
-            cs_table_bytes_text(around, exposure->around));
-    put_price(exposure, out);
-}
-
-static void put_limit(int64_t limit, FILE *out)
-{
-    fputs("policy = fit\nworkspace = ", out);
-    put_size(limit, out);
-    fputc('\n', out);
-}
-
-/* Where there are more than the library takes: one for all of `item` from there on, by size. */
-static void put_rest(const struct cs_exposure *item, size_t count, FILE *out)
-{
-    int64_t required = INT64_MAX, limit = INT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        if (item[i].limit == 0)
-            continue;
-        required = item[i].required < required ? item[i].required : required;
-        limit = item[i].limit < limit ? item[i].limit : limit;
-    }
-    fputs("\n[rule tune-rest]\n# all other convolutions of this size, because the number of rules "
-          "is limited\nrequired = ",
-          out);
-    put_size(required, out);
-    fputs("..\n", out);
-    put_limit(limit, out);
+    char required[CS_BYTES_TEXT], held[CS_BYTES_TEXT], scratch[CS_BYTES_TEXT], time[64];
+    const struct cs_way *way = &ways->way[ways->chosen];
+    fprintf(out, "# %s, %" PRId64 " call%s%s%s\n", shape->text, shape->calls,
+            shape->calls == 1 ? "" : "s", *shape->line ? ", " : "", shape->line);
+    fprintf(out, "# %s instead of %s of workspace, next to %s\n",
+            cs_table_bytes_text(scratch, way->scratch),
+            cs_table_bytes_text(required, shape->required), cs_table_bytes_text(held, shape->held));
+    fprintf(out, "# %" PRId64 " more launch%s, %s", way->launches, way->launches == 1 ? "" : "es",
+            cs_tune_times_text(time, sizeof time, way->times));
+    fprintf(out, " instead of %s\n", cs_tune_times_text(time, sizeof time, ways->way[0].times));
 }
 
 void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out)
 {
-    const struct cs_exposures *exposures = &tune->exposures;
-    const size_t rules = cs_exposures_rules(exposures);
-    size_t written = 0;
+    int written = 0;
     if (head)
         put_head(tune, out);
-    for (size_t i = 0; i < exposures->count; i++) {
-        const struct cs_exposure *exposure = &exposures->item[i];
-        if (exposure->limit == 0)
+    fputs(CS_TUNED_OPTIONS, out);
+    for (size_t i = 0; i < tune->frontier.shapes; i++) {
+        const struct cs_shape_ways *ways = &tune->frontier.shape[i];
+        const struct cs_called_shape *shape = &tune->called.shape[i];
+        if (ways->chosen == 0)
             continue;
-        if (rules > MOST_RULES && written == MOST_RULES - 1) {
-            put_rest(exposure, exposures->count - i, out);
-            break;
-        }
-        fprintf(out, "\n[rule tune-%zu]\n", ++written);
+        fprintf(out, "\n[rule tune-%d]\n", ++written);
         if (head)
-            put_comment(exposure, out);
-        fputs(exposure->keys, out);
-        put_limit(exposure->limit, out);
+            put_comment(shape, ways, out);
+        fprintf(out, "%sfree = ", shape->keys);
+        put_size(ways->way[ways->chosen].free, out);
+        fputc('\n', out);
     }
+    fprintf(out, "\n[rule tune-rest]\n%sskip = yes\n",
+            head ? "# All other convolutions stay untiled.\n" : "");
 }

@@ -83,19 +83,17 @@ static void refused(void)
         {"simulate --device h100 --preset nowhere.ini p", 2, "nowhere.ini"}};
     static const struct golden_answer tune[] = {{"tune --device nowhere.json p", 2, "nowhere.json"},
                                                 {"tune --help", 0, "--within"},
-                                                {"tune --within 0.05 true", 2, "--within"},
-                                                {"tune --within 100.5 true", 2, "--within"},
+                                                {"tune --within -1 true", 2, "--within"},
+                                                {"tune --within 1001 true", 2, "--within"},
                                                 {"tune --within x true", 2, "--within"},
-                                                {"tune --runs 3 true", 2, "--runs"},
-                                                {"tune --runs 1001 true", 2, "--runs"},
                                                 {"tune --jobs 0 true", 2, "--jobs"},
                                                 {"tune --jobs 9 true", 2, "--jobs"},
                                                 {"tune --cuda 11 true", 2, "--cuda"},
                                                 {"tune --cuda 14 true", 2, "--cuda"},
                                                 {"tune --fits 0 true", 2, "--fits"},
                                                 {"tune --device h1000 true", 2, "'h100'"},
-                                                {"tune --lowest", 2, "program"},
-                                                {"tune --runs 0 p", 2, "--runs"}};
+                                                {"tune --within 5", 2, "program"},
+                                                {"tune --within 5 --fits 1GiB p", 2, "exclude"}};
     golden_answers(cs_cli_simulate, simulate, sizeof simulate / sizeof *simulate);
     golden_answers(cs_cli_tune, tune, sizeof tune / sizeof *tune);
 }

@@ -5,7 +5,6 @@
 #include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
 #include "cli/tune/rule_keys.h"
-#include "cli/tune/tune.h"
 #include "golden.h"
 #include "markup.h"
 #include <cjson/cJSON.h>
@@ -213,21 +212,6 @@ static void put_timeline(const struct cs_timeline *timeline)
     }
 }
 
-static void put_exposures(const struct cs_exposures *exposures)
-{
-    put("level", exposures->level);
-    put("peak", exposures->peak);
-    put("rules", (int64_t)cs_exposures_rules(exposures));
-    puts("");
-    for (size_t i = 0; i < exposures->count; i++) {
-        const struct cs_exposure *e = &exposures->item[i];
-        printf("%zu: %s, %s; %" PRId64 " calls, %" PRId64 " beside %" PRId64 "; limit %" PRId64
-               ", cannot %d, untiled %" PRId64 " of %" PRId64 ", more %" PRId64 " in %" PRId64 "\n",
-               i, e->text, e->line, e->calls, e->required, e->around, e->limit, e->cannot,
-               e->untiled, e->reported, e->extra_launches, e->extra_ns);
-    }
-}
-
 static int show_result(void *name)
 {
     const bool with = strcmp(name, "tiled") == 0;
@@ -247,31 +231,6 @@ static int show_result(void *name)
     return 0;
 }
 
-static int show_exposures(void *unused)
-{
-    static const int64_t targets[] = {11000000, 22000000, 40000000};
-    struct cs_simulated_run plain = run_of("plain", false), tiled = run_of("tiled", true);
-    struct cs_simulated_result a, b;
-    struct cs_exposures exposures;
-    (void)unused;
-    CHECK(cs_simulated_result_read(&plain, &a) && cs_simulated_result_read(&tiled, &b));
-    CHECK(cs_exposures_of_run(&plain, &a, &exposures));
-    put_exposures(&exposures);
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-        cs_exposures_limit(&exposures, targets[i]);
-        put("target", targets[i]);
-        put("reach", cs_exposures_reach(&exposures, targets[i]));
-        cs_exposures_measure(&exposures, &b);
-        put_exposures(&exposures);
-        if (exposures.count > i % 3)
-            exposures.item[i % 3].too_small = exposures.item[i % 3].limit;
-    }
-    cs_exposures_fini(&exposures);
-    cs_simulated_result_free(&a);
-    cs_simulated_result_free(&b);
-    return 0;
-}
-
 static void files_of_runs_are_read(void)
 {
     mkdir("damaged", 0777);
@@ -279,7 +238,6 @@ static void files_of_runs_are_read(void)
     golden_add("plain", show_result, "plain");
     golden_add("tiled", show_result, "tiled");
     golden_add("shared", show_result, "shared");
-    golden_add("exposures", show_exposures, NULL);
     golden_check(root, "simulate_results.txt");
     struct cs_simulated_run run = run_of("damaged", false);
     struct cs_simulated_result result;
@@ -526,97 +484,6 @@ static void how_a_program_ended(void)
     }
 }
 
-/* --- the ini file --- */
-
-static struct cs_tune tuned;
-
-static int show_tuned(void *head)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    cs_tune_write(&tuned, head != NULL, out);
-    cs_tune_conclude(&tuned, out);
-    fclose(out);
-    char *on = strstr(text, " on 20");
-    if (on)
-        memcpy(on + 4, "YYYY-MM-DD", 10);
-    fputs(text, stdout);
-    free(text);
-    return 0;
-}
-
-enum {
-    TUNED_ITEMS = 70 /* more than a file may have rules */
-};
-
-/* Rules with and without a limit, a line, and a price. */
-static void make_exposures(struct cs_exposure *item)
-{
-    item[0] = (struct cs_exposure){.keys = "direction = fwd\n",
-                                   .text = "one",
-                                   .line = "a.py:3 f",
-                                   .calls = 1,
-                                   .required = 5 << 20,
-                                   .around = 3 << 20,
-                                   .limit = 2 << 20,
-                                   .bought = 4096,
-                                   .extra_launches = 1,
-                                   .extra_ns = 2500};
-    item[1] = item[0];
-    item[1].limit = 0;
-    item[2] = item[0];
-    item[2].calls = 2;
-    *item[2].line = '\0';
-    item[2].bought = -1;
-    item[2].extra_launches = 0;
-    item[2].limit = 3 << 10;
-    item[3] = item[2];
-    item[3].extra_launches = -1;
-    item[3].limit = 1025;
-    item[4] = item[3];
-    item[4].bought = 0;
-}
-
-static void make_tuned(struct cs_exposure *item, struct cs_tune_options *options)
-{
-    tuned = (struct cs_tune){
-        .options = options,
-        .simulation = &simulation,
-        .device = device,
-        .runs = 5,
-        .exposures = {.item = item, .count = 5, .level = 3 << 20},
-        .planning = "cudnn 9.15.0",
-        .framework = "PyTorch 2.15.0",
-        .allocated = true,
-        .untiled = {.ran = true, .peak = 8 << 20, .reserved = 9 << 20, .calls = 4},
-        .defaults = {.ran = true, .peak = 4 << 20, .calls = 4, .tiled = 3, .extra_launches = 7},
-        .tuned = {.ran = true,
-                  .fits = true,
-                  .peak = 5 << 20,
-                  .reserved = 10 << 20,
-                  .calls = 4,
-                  .tiled = 2,
-                  .extra_launches = 3,
-                  .predicted_ns = 1234567,
-                  .missing_bytes = 4321}};
-}
-
-static void the_file_of_tune(void)
-{
-    static struct cs_exposure item[TUNED_ITEMS];
-    static char *words[] = {"python3", "a\tb.py", NULL};
-    static struct cs_tune_options options;
-    simulation.program.command = words;
-    make_exposures(item);
-    make_tuned(item, &options);
-    golden_add("tuned", show_tuned, &tuned);
-    golden_add("its rules alone", show_tuned, NULL);
-    options.fits = 1 << 30;
-    golden_add("it fits", show_tuned, &tuned);
-    golden_check(root, "tune_rules.txt");
-}
-
 /* Lines of a rule; where there is no room for all, whole ones from the first on. */
 static void keys_of_rules(void)
 {
@@ -662,7 +529,6 @@ int main(void)
     TEST(pages);
     TEST(memory_that_runs_short);
     TEST(how_a_program_ended);
-    TEST(the_file_of_tune);
     TEST(keys_of_rules);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

@@ -233,100 +233,6 @@ static void one_side_alone(void)
     CHECK_INT(options_of("neither", &options), CS_CLI_USAGE);
 }
 
-static struct cs_tune tuned;
-
-static int write_tuned(int argc, char **argv)
-{
-    (void)argc, (void)argv;
-    cs_tune_write(&tuned, true, stdout);
-    return 0;
-}
-
-static void ini_file_of_tune_lists_the_result_of_each_way(void)
-{
-    static const struct cs_tune_options options = {.fits = 1 << 30};
-    static struct cs_device_file device = {.title = "NVIDIA H100"};
-    static char *words[] = {"python3", "a.py", NULL};
-    simulation.program.command = words;
-    tuned = (struct cs_tune){
-        .options = &options,
-        .simulation = &simulation,
-        .device = &device,
-        .runs = 5,
-        .exposures = {.level = 3 << 20},
-        .planning = "cudnn 9.15.0",
-        .untiled = {.ran = true, .peak = 8 << 20, .reserved = 9 << 20, .calls = 4},
-        .defaults = {.ran = true, .peak = 4 << 20, .calls = 4, .tiled = 3, .extra_launches = 7},
-        .tuned = {.ran = true, .fits = true, .peak = 5 << 20}};
-    output_of(write_tuned, (const char *const[]){"tune", NULL});
-    SAYS(", by 5 runs on a simulated GPU.\n", "simulated, sizes by cudnn 9.15.0\n",
-         "# untiled                           8 MiB        9 MiB         0 of 4              0 ",
-         "\n# defaults, without a file          4 MiB          0 B         3 of 4              7 ",
-         "\n# these rules                       5 MiB ",
-         "# tensors alone                     3 MiB\n",
-         "# With these rules the program runs in 1024 MiB without a failed allocation. ",
-         "With the defaults it does not run.\n", "\npolicy = off\nprice = 100000\n");
-}
-
-static int conclude(int argc, char **argv)
-{
-    (void)argc, (void)argv;
-    cs_tune_conclude(&tuned, stdout);
-    return 0;
-}
-
-enum {
-    NEVER, /* was run, or it died */
-    FAILS, /* to allocate something */
-    FITS
-};
-
-static struct cs_tune_point point_of(int how, int64_t peak)
-{
-    return (struct cs_tune_point){
-        .ran = how != NEVER, .fits = how == FITS, .peak = peak, .missing_bytes = 1 << 20};
-}
-
-/* A file is written only for rules alone, if no other way has their effect. */
-static void tune_writes_no_file_without_effect(void)
-{
-    static const struct {
-        int64_t fits, level, defaults, rules; /* peaks; untiled: 1000 */
-        int untiled_there, defaults_there, ruled;
-        enum cs_tune_outcome outcome;
-        const char *said;
-    } cases[] = {
-        {0, 500, 600, 600, 0, 0, FITS, CS_TUNE_RULES, "1 rule, "},
-        {0, 500, 600, 605, 0, 0, FITS, CS_TUNE_RULES, "1 rule, "},
-        {0, 500, 600, 999, 0, 0, FITS, CS_TUNE_DEFAULTS, "Run the program without a file"},
-        {0, 500, 600, 0, 0, 0, NEVER, CS_TUNE_DEFAULTS, "a failed run with rules"},
-        {0, 500, 999, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "To accept more time: --lowest"},
-        {0, 995, 1000, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "convshim cannot make tensors smaller"},
-        {800, 500, 600, 0, FITS, FITS, NEVER, CS_TUNE_UNTILED, "without convshim"},
-        {800, 500, 600, 900, FAILS, FITS, FAILS, CS_TUNE_DEFAULTS, "Rules do not reach this size"},
-        {800, 500, 600, 700, FAILS, FITS, FITS, CS_TUNE_DEFAULTS, "Rules are not faster"},
-        {800, 500, 600, 700, NEVER, FAILS, FITS, CS_TUNE_RULES, "1 rule, "},
-        {800, 500, 600, 700, NEVER, FAILS, NEVER, CS_TUNE_MISSED,
-         "  untiled: out of memory, short by"},
-    };
-    static struct cs_exposure item = {.limit = 1};
-    static struct cs_tune_options options;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        options = (struct cs_tune_options){.fits = cases[i].fits << 20};
-        tuned = (struct cs_tune){
-            .options = &options,
-            .exposures = {.item = &item, .count = 1, .level = cases[i].level << 20},
-            .untiled = point_of(FITS, 1000LL << 20),
-            .defaults = point_of(FITS, cases[i].defaults << 20),
-            .tuned = point_of(cases[i].ruled, cases[i].rules << 20),
-            .untiled_there = point_of(cases[i].untiled_there, 0),
-            .defaults_there = point_of(cases[i].defaults_there, 0)};
-        CHECK_INT((int)cs_tune_outcome(&tuned), (int)cases[i].outcome);
-        output_of(conclude, (const char *const[]){"tune", NULL});
-        SAYS(cases[i].said);
-    }
-}
-
 static void runs_of_a_job_are_merged(void)
 {
     struct cs_run_summary runs[2], merged;
@@ -478,8 +384,6 @@ int main(void)
     TEST(rules_have_the_keys_of_their_site);
     TEST(rules_omit_unknown_numbers);
     TEST(one_side_alone);
-    TEST(ini_file_of_tune_lists_the_result_of_each_way);
-    TEST(tune_writes_no_file_without_effect);
     TEST(runs_of_a_job_are_merged);
     TEST(the_process_that_held_most);
     TEST(the_page_goes_by_calls);

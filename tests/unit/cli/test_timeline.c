@@ -2,7 +2,7 @@
  * hand: addresses are reused, and sizes are rounded as by the allocator. */
 #include "check.h"
 #include "cli/simulate/timeline.h"
-#include "cli/tune/exposure.h"
+#include "cli/tune/called.h"
 #include "heap.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -127,23 +127,80 @@ static void tiles_share_a_workspace(void)
     remove_record();
 }
 
-static void convolutions_above_the_level_get_a_limit(void)
+/* The memory held around the calls of the last listed convolution, and the peak of a call with
+ * 1,000 bytes. */
+static void memory_around_calls(void)
 {
-    struct cs_exposures exposures;
-    write_record(record);
-    struct cs_simulated_result result = result_of(untiled, history);
-    CHECK(cs_exposures_of_run(&run, &result, &exposures));
-    CHECK_INT(exposures.count, 2);
-    CHECK_INT(exposures.level, 20480);
-    CHECK_INT(exposures.peak, 20480);
-    CHECK_INT(exposures.item[1].calls, 2);
-    CHECK_INT(exposures.item[1].required, 9000);
-    CHECK_INT(exposures.item[1].around, 10240 + 9216 - 9000); /* of both calls the worse one */
-    CHECK_STR(exposures.item[1].keys, "direction = fwd\ndtype = f16\nlayout = nchw\nkernel = 3x3\n"
-                                      "n = 1\nc = 16\nk = 8\nh = 32\nw = 32\ngroups = 1\n");
-    cs_exposures_limit(&exposures, exposures.level);
-    CHECK_INT(cs_exposures_rules(&exposures), 0);
-    cs_exposures_fini(&exposures);
+#define ONE                                                                                        \
+    "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(                                             \
+        4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4000}]}"
+    static const struct {
+        const char *record, *summary, *history;
+        int64_t level, peak, held, with_1000;
+    } rows[] = {
+        /* Of two calls the one next to more memory. */
+        {record, untiled, history, 20480, 20480, 10240, 10240 + 1024},
+        /* Only the workspace is held, which fills a part of its block. */
+        {"m 4096\na 20000 4096\nc 20000 4000 100 10 4096 first\nm 0\nf 20000\n", ONE, NULL, 0, 4096,
+         0, 1024},
+        /* More is allocated while the block of the workspace is held. */
+        {"m 4096\na 20000 4096\nc 20000 4000 100 10 4096 first\nm 10240\na 40000 6144\nm 6144\n"
+         "f 20000\n",
+         ONE, NULL, 6144, 10240, 6144, 6144 + 1024},
+        /* The block belongs to the program: it does not shrink with the workspace. */
+        {"m 8388608\na 20000 8388608\nc 20000 4000 100 10 8388608 first\n", ONE, NULL, 8388608,
+         8388608, 8388608, 8388608},
+        /* The block was not recorded. */
+        {"m 5000\nc 0 4000 100 10 5000 first\n", ONE, NULL, 5000, 5000, 5000, 5000},
+        /* An empty run. */
+        {"", ONE, NULL, 0, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_timeline timeline;
+        struct cs_called_list list;
+        write_record(rows[i].record);
+        struct cs_simulated_result result = result_of(rows[i].summary, rows[i].history);
+        CHECK(cs_timeline_read(&run, &result, &timeline));
+        CHECK(cs_called_list(&timeline, result.summary, &list));
+        const struct cs_called *last = &list.item[list.items - 1];
+        CHECK_INT(list.level, rows[i].level);
+        CHECK_INT(list.peak, rows[i].peak);
+        CHECK_INT(last->held, rows[i].held);
+        CHECK_INT(cs_called_peak(&list, last, 1000), rows[i].with_1000);
+        cs_called_fini(&list);
+        cs_timeline_fini(&timeline);
+        cs_simulated_result_free(&result);
+        remove_record();
+    }
+}
+
+/* Sites that a rule cannot distinguish are one shape, with the most of each. */
+static void one_shape_for_what_a_rule_matches(void)
+{
+    static const char summary[] =
+        "{\"order\":[0,1,2],\"sites\":["
+        "{\"problem\":" PROBLEM(
+            4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4000},"
+                   "{\"problem\":" PROBLEM(
+                       4, 32) ",\"calls\":3,\"tiled\":0,\"required\":5000},"
+                              "{\"problem\":" PROBLEM(
+                                  8, 32) ",\"calls\":1,\"tiled\":0,\"required\":1}]}";
+    struct cs_timeline timeline;
+    struct cs_called_list list;
+    write_record("m 1\n");
+    struct cs_simulated_result result = result_of(summary, NULL);
+    CHECK(cs_timeline_read(&run, &result, &timeline));
+    CHECK(cs_called_list(&timeline, result.summary, &list));
+    CHECK_INT(list.items, 3);
+    CHECK_INT(list.shapes, 2);
+    CHECK_INT(list.item[1].shape, 0);
+    CHECK_INT(list.item[2].shape, 1);
+    CHECK_INT(list.shape[0].calls, 4);
+    CHECK_INT(list.shape[0].required, 5000);
+    CHECK_STR(list.shape[0].keys, "direction = fwd\ndtype = f16\nlayout = nchw\nkernel = 3x3\n"
+                                  "n = 1\nc = 4\nk = 8\nh = 32\nw = 32\ngroups = 1\n");
+    cs_called_fini(&list);
+    cs_timeline_fini(&timeline);
     cs_simulated_result_free(&result);
     remove_record();
 }
@@ -194,79 +251,6 @@ static void a_launch_like_another_is_of_its_site(void)
     }
 }
 
-/* A run with rules reports each convolution's size. A convolution that it lacks gets none. */
-static void a_run_with_rules_is_measured(void)
-{
-    static const char ruled[] = "{\"order\":[],\"sites\":[{\"problem\":" PROBLEM(
-        16, 32) ",\"calls\":3,\"tiled\":1,\"launches\":5,\"required\":9000,"
-                "\"reported\":4000,\"untiled_ns\":100,\"predicted_ns\":115,"
-                "\"reason\":\"NO_TILING\"}]}";
-    struct cs_exposures exposures;
-    write_record(record);
-    struct cs_simulated_result result = result_of(untiled, history), other = result_of(ruled, NULL);
-    CHECK(cs_exposures_of_run(&run, &result, &exposures));
-    for (int limit = 8999; limit <= 9000; limit++) {
-        exposures.item[0].limit = exposures.item[1].limit = limit;
-        exposures.item[1].cannot = false;
-        cs_exposures_measure(&exposures, &other);
-        CHECK_INT(exposures.item[0].extra_launches, -1);
-        CHECK_INT(exposures.item[0].extra_ns, 0);
-        CHECK_INT(exposures.item[0].untiled, 0);
-        CHECK_INT(exposures.item[0].reported, 0);
-        CHECK_INT(exposures.item[1].extra_launches, 4);
-        CHECK_INT(exposures.item[1].extra_ns, 15); /* of one tiled call */
-        CHECK_INT(exposures.item[1].reported, 4000);
-        CHECK_INT(exposures.item[1].untiled, limit < 9000 ? 2 : 0);
-        CHECK(!exposures.item[1].cannot);
-    }
-    cs_exposures_fini(&exposures);
-    cs_simulated_result_free(&result);
-    cs_simulated_result_free(&other);
-    remove_record();
-}
-
-/* More room does not help where the reason is another, or where there was no limit. */
-static void reasons_that_room_does_not_help(void)
-{
-    static const struct {
-        const char *reason; /* as JSON */
-        int64_t limit;
-        bool cannot;
-    } rows[] = {{"\"NO_TILING\"", 1000, false}, {"\"NO_FALLBACK\"", 1000, false},
-                {"\"NO_GAIN\"", 1000, false},   {"\"VENDOR\"", 1000, false},
-                {"\"NO_\"", 1000, true},        {"\"POLICY\"", 1000, true},
-                {"null", 1000, false},          {"7", 1000, false},
-                {"\"POLICY\"", 0, false},       {"\"POLICY\"", 1, true},
-                {"\"POLICY\"", 9000, false},    {"\"POLICY\"", 8999, true}};
-    struct cs_exposures exposures;
-    write_record(record);
-    struct cs_simulated_result result = result_of(untiled, history);
-    CHECK(cs_exposures_of_run(&run, &result, &exposures));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char ruled[512];
-        snprintf(ruled, sizeof ruled,
-                 "{\"order\":[],\"sites\":[{\"problem\":" PROBLEM(
-                     16, 32) ",\"calls\":3,"
-                             "\"tiled\":1,\"launches\":5,\"required\":9000,\"reason\":%s}]}",
-                 rows[i].reason);
-        struct cs_simulated_result other = result_of(ruled, NULL);
-        exposures.item[1].cannot = false;
-        exposures.item[1].limit = rows[i].limit;
-        cs_exposures_measure(&exposures, &other);
-        CHECK_INT(exposures.item[1].cannot, rows[i].cannot);
-        CHECK_INT(exposures.item[1].untiled, rows[i].limit > 0 && rows[i].limit < 9000 ? 2 : 0);
-        exposures.count = 1; /* entries after the last are not used */
-        exposures.item[1].untiled = 77;
-        cs_exposures_measure(&exposures, &other);
-        CHECK_INT(exposures.item[1].untiled, 77);
-        exposures.count = 2;
-        cs_simulated_result_free(&other);
-    }
-    cs_exposures_fini(&exposures);
-    cs_simulated_result_free(&result);
-    remove_record();
-}
-
 /* Launches that a call would have and the record has not; the sites of the others are known. */
 static void calls_without_all_their_launches(void)
 {
@@ -292,95 +276,6 @@ static void calls_without_all_their_launches(void)
     }
 }
 
-/* Nothing is held but a workspace, of whose block it fills a part. */
-static void single_workspace_leaves_no_memory_held(void)
-{
-    static const char summary[] = "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(
-        4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4000}]}";
-    struct cs_exposures exposures;
-    write_record("m 4096\na 20000 4096\nc 20000 4000 100 10 4096 first\nm 0\nf 20000\n");
-    struct cs_simulated_result result = result_of(summary, NULL);
-    CHECK(cs_exposures_of_run(&run, &result, &exposures));
-    CHECK_INT(exposures.count, 1);
-    CHECK_INT(exposures.item[0].required, 4000);
-    CHECK_INT(exposures.item[0].around, 96);
-    CHECK_INT(exposures.level, 0);
-    CHECK_INT(exposures.peak, 4096);
-    cs_exposures_fini(&exposures);
-    cs_simulated_result_free(&result);
-    remove_record();
-}
-
-/* The first block of a run is a workspace as any, held while more is. */
-static void first_block_counts_the_memory_held_at_its_time(void)
-{
-    static const char summary[] = "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(
-        4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4000}]}";
-    struct cs_exposures exposures;
-    write_record("m 4096\na 20000 4096\nc 20000 4000 100 10 4096 first\nm 10240\na 40000 6144\n"
-                 "m 6144\nf 20000\n");
-    struct cs_simulated_result result = result_of(summary, NULL);
-    CHECK(cs_exposures_of_run(&run, &result, &exposures));
-    CHECK_INT(exposures.item[0].around, 6144 + 96);
-    CHECK_INT(exposures.peak, 10240);
-    cs_exposures_fini(&exposures);
-    cs_simulated_result_free(&result);
-    remove_record();
-}
-
-static void empty_run_has_no_peak(void)
-{
-    struct cs_exposures exposures;
-    write_record("");
-    struct cs_simulated_result result = result_of("{\"order\":[],\"sites\":[]}", NULL);
-    CHECK(cs_exposures_of_run(&run, &result, &exposures));
-    CHECK_INT(exposures.count, 0);
-    CHECK_INT(exposures.level, 0);
-    CHECK_INT(exposures.peak, 0);
-    cs_exposures_fini(&exposures);
-    cs_simulated_result_free(&result);
-    remove_record();
-}
-
-/* Limits are rounded to 64 KiB, so sizes are larger here. */
-static void limits_grow_to_the_memory_left_below_the_target(void)
-{
-    struct cs_exposure item[] = {{.around = 50 << 20, .required = 60 << 20},
-                                 {.around = 90 << 20, .required = 30 << 20},
-                                 {.around = 10 << 20, .required = 30 << 20}};
-    struct cs_exposures exposures = {.item = item, .count = 3, .level = 90 << 20};
-    cs_exposures_limit(&exposures, 92 << 20);
-    CHECK_INT(item[0].limit, 42 << 20);
-    CHECK_INT(item[1].limit, 2 << 20);
-    CHECK_INT(item[2].limit, 0);
-    CHECK_INT(cs_exposures_reach(&exposures, 92 << 20), 92 << 20);
-    item[1].too_small = 2 << 20;
-    CHECK_INT(cs_exposures_reach(&exposures, 92 << 20), 94 << 20);
-    cs_exposures_limit(&exposures, 94 << 20);
-    CHECK_INT(item[0].limit, 44 << 20);
-    CHECK_INT(item[1].limit, 4 << 20);
-    item[1].cannot = true;
-    CHECK_INT(cs_exposures_reach(&exposures, 94 << 20), 120 << 20);
-    cs_exposures_limit(&exposures, 120 << 20);
-    CHECK_INT(cs_exposures_rules(&exposures), 0);
-}
-
-/* A limit equal to the required size would have no effect. */
-static void limit_is_less_than_the_required_size(void)
-{
-    struct cs_exposure item[] = {{.around = (100 << 20) - 10, .required = 64 << 10},
-                                 {.around = (100 << 20) - 10, .required = (64 << 10) + 1},
-                                 {.around = (100 << 20) - (64 << 10), .required = 64 << 10},
-                                 {.around = (100 << 20) - (64 << 10) + 1, .required = 128 << 10}};
-    struct cs_exposures exposures = {.item = item, .count = 4, .level = 90 << 20};
-    cs_exposures_limit(&exposures, 100 << 20);
-    CHECK_INT(item[0].limit, 0);
-    CHECK_INT(item[1].limit, 64 << 10);
-    CHECK_INT(item[2].limit, 0);
-    CHECK_INT(item[3].limit, 64 << 10);
-    CHECK_INT(cs_exposures_rules(&exposures), 2);
-}
-
 static void without_a_framework_blocks_are_the_devices(void)
 {
     static const char tiled[] =
@@ -401,25 +296,6 @@ static void without_a_framework_blocks_are_the_devices(void)
     CHECK_INT(timeline.block[1].workspace, 3000);
     CHECK_INT(timeline.block[1].until, 2);
     cs_timeline_fini(&timeline);
-    cs_simulated_result_free(&result);
-    remove_record();
-}
-
-/* No block was recorded, so the workspace of a call is the only allocation. */
-static void a_run_without_blocks_has_exposures(void)
-{
-    struct cs_exposures exposures;
-    write_record("m 5000\nc 0 4096 100 10 5000 first\n");
-    struct cs_simulated_result result = result_of(
-        "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(4, 32) ",\"calls\":1,\"tiled\":0}]}",
-        NULL);
-    CHECK(cs_exposures_of_run(&run, &result, &exposures));
-    CHECK_INT(exposures.count, 1);
-    CHECK_INT(exposures.item[0].required, 4096);
-    CHECK_INT(exposures.item[0].around, 5000 - 4096);
-    CHECK_INT(exposures.level, 5000);
-    CHECK_INT(exposures.peak, 5000);
-    cs_exposures_fini(&exposures);
     cs_simulated_result_free(&result);
     remove_record();
 }
@@ -612,19 +488,12 @@ int main(void)
     heap_watch();
     TEST(workspaces_are_found_among_pytorch_allocations);
     TEST(tiles_share_a_workspace);
-    TEST(convolutions_above_the_level_get_a_limit);
-    TEST(a_run_with_rules_is_measured);
-    TEST(reasons_that_room_does_not_help);
+    TEST(memory_around_calls);
+    TEST(one_shape_for_what_a_rule_matches);
     TEST(calls_without_all_their_launches);
-    TEST(single_workspace_leaves_no_memory_held);
     TEST(an_address_that_is_no_number_is_0);
     TEST(a_launch_like_another_is_of_its_site);
-    TEST(first_block_counts_the_memory_held_at_its_time);
-    TEST(empty_run_has_no_peak);
-    TEST(limits_grow_to_the_memory_left_below_the_target);
-    TEST(limit_is_less_than_the_required_size);
     TEST(without_a_framework_blocks_are_the_devices);
-    TEST(a_run_without_blocks_has_exposures);
     TEST(workspaces_outside_all_blocks_are_separate);
     TEST(which_block_a_workspace_is);
     TEST(shared_block_has_the_largest_workspace);

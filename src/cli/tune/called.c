@@ -1,0 +1,208 @@
+/* Matches the timeline of a run with its summary. */
+#include "cli/tune/called.h"
+
+#include "cli/common/cli.h"
+#include "cli/simulate/timeline_record.h"
+#include "cli/tune/rule_keys.h"
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GRAIN = 512, /* bytes, of the allocators of frameworks */
+    POOL = 2 << 20
+};
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t round_up(int64_t bytes, int64_t grain)
+{
+    return (bytes + grain - 1) / grain * grain;
+}
+
+int64_t cs_called_peak(const struct cs_called_list *list, const struct cs_called *called,
+                       int64_t workspace)
+{
+    return called->held + (called->own ? round_up(workspace, list->grain) : 0);
+}
+
+/* --- shapes --- */
+
+/* The shape of a site, a new one if it is the first. NULL: memory is short. */
+static struct cs_called_shape *take_shape(struct cs_called_list *list, const cJSON *site)
+{
+    struct cs_called_shape new = {.calls = 0};
+    cs_rule_keys(site, new.keys, sizeof new.keys);
+    for (size_t i = 0; i < list->shapes; i++)
+        if (strcmp(list->shape[i].keys, new.keys) == 0)
+            return &list->shape[i];
+    struct cs_called_shape *grown = reallocarray(list->shape, list->shapes + 1, sizeof *grown);
+    if (!grown)
+        return NULL;
+    const cJSON *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text")),
+               *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(site, "name"));
+    snprintf(new.text, sizeof new.text, "%s", text ? text : "");
+    snprintf(new.line, sizeof new.line, "%s", name ? name : "");
+    list->shape = grown;
+    list->shape[list->shapes] = new;
+    return &list->shape[list->shapes++];
+}
+
+static bool add_sites(struct cs_called_list *list, const cJSON *sites)
+{
+    const cJSON *site;
+    list->item = calloc((size_t)cJSON_GetArraySize(sites) + 1, sizeof *list->item);
+    cJSON_ArrayForEach(site, sites)
+    {
+        struct cs_called_shape *shape = list->item ? take_shape(list, site) : NULL;
+        if (!shape)
+            return false;
+        struct cs_called *called = &list->item[list->items];
+        *called = (struct cs_called){.calls = cs_timeline_number(site, "calls"),
+                                     .required = cs_timeline_number(site, "required"),
+                                     .untiled_ns = cs_timeline_number(site, "untiled_ns"),
+                                     .shape = (size_t)(shape - list->shape)};
+        shape->calls += called->calls;
+        if (called->calls > 0)
+            shape->required = most(shape->required, called->required);
+        list->items++;
+    }
+    return true;
+}
+
+/* --- memory --- */
+
+/* A block that is much larger than the workspace in it belongs to the program, and keeps its size
+ * if the workspace becomes smaller. */
+static void keep_pools(struct cs_timeline *timeline, int64_t grain)
+{
+    for (size_t i = 0; i < timeline->blocks; i++) {
+        struct cs_timeline_block *block = &timeline->block[i];
+        if (block->workspace > 0 && block->bytes - round_up(block->workspace, grain) >= POOL)
+            block->workspace = 0;
+    }
+}
+
+static int64_t most_of(const int64_t *rest, size_t from, size_t until)
+{
+    int64_t found = 0;
+    for (size_t i = from; i < until; i++)
+        found = most(found, rest[i]);
+    return found;
+}
+
+/* The bytes held around each block of workspace. The caller frees them. */
+static int64_t *around_blocks(const struct cs_timeline *timeline, const int64_t *rest,
+                              int64_t grain)
+{
+    int64_t *around = calloc(timeline->blocks + 1, sizeof *around);
+    for (size_t i = 0; around && i < timeline->blocks; i++) {
+        const struct cs_timeline_block *block = &timeline->block[i];
+        if (block->workspace > 0)
+            around[i] = most_of(rest, block->from, block->until) + block->bytes -
+                        round_up(block->workspace, grain);
+    }
+    return around;
+}
+
+static void add_call(struct cs_called_list *list, const struct cs_timeline *timeline,
+                     const struct cs_timeline_call *call, const int64_t *rest,
+                     const int64_t *around)
+{
+    if (call->site < 0 || (size_t)call->site >= list->items)
+        return;
+    struct cs_called *called = &list->item[call->site];
+    struct cs_called_shape *shape = &list->shape[called->shape];
+    const struct cs_timeline_block *block = call->block >= 0 ? &timeline->block[call->block] : NULL;
+    bool own = block && block->workspace > 0;
+    called->own = called->own || own;
+    called->held = most(called->held, own ? around[call->block] : rest[call->moment]);
+    shape->held = most(shape->held, called->held);
+    if (own && !*shape->line)
+        (void)cs_timeline_line(timeline, block->stack, shape->line, sizeof shape->line);
+}
+
+static bool add_calls(struct cs_called_list *list, struct cs_timeline *timeline)
+{
+    list->grain = GRAIN;
+    keep_pools(timeline, list->grain);
+    int64_t *rest = cs_timeline_rest(timeline),
+            *around = rest ? around_blocks(timeline, rest, list->grain) : NULL;
+    for (size_t i = 0; around && i < timeline->calls && timeline->moments > 0; i++)
+        add_call(list, timeline, &timeline->call[i], rest, around);
+    if (around && timeline->moments > 0) {
+        list->level = most_of(rest, 0, timeline->moments);
+        list->peak = timeline->live[cs_timeline_peak(timeline)];
+    }
+    bool good = around != NULL;
+    free(rest);
+    free(around);
+    return good;
+}
+
+/* --- the run --- */
+
+static void note(void *ctx, const char *line)
+{
+    (void)ctx;
+    cs_cli_complain("tune: %s", line);
+}
+
+/* The layers have the numbers of their sites, from 1. Sites without calls have none. */
+static bool read_layers(const struct cs_simulated_run *run,
+                        const struct cs_simulated_result *result, struct cs_called_list *list)
+{
+    static const struct cs_layer_rules rules = {.direction = NULL};
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/summary.%ld.json", run->folder, (long)result->pid);
+    if (!cs_layers_summary(&list->layers, path, &rules, note, NULL))
+        return false;
+    for (size_t i = 0; i < list->layers.count; i++) {
+        const struct cs_layer *layer = &list->layers.layer[i];
+        if (layer->line >= 1 && (size_t)layer->line <= list->items)
+            list->item[layer->line - 1].layer = layer;
+    }
+    return true;
+}
+
+bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
+                    struct cs_called_list *list)
+{
+    *list = (struct cs_called_list){.items = 0};
+    if (add_sites(list, cJSON_GetObjectItemCaseSensitive(summary, "sites")) &&
+        add_calls(list, timeline))
+        return true;
+    cs_called_fini(list);
+    return false;
+}
+
+bool cs_called_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
+                    struct cs_called_list *list)
+{
+    struct cs_timeline timeline;
+    if (!cs_timeline_read(run, result, &timeline))
+        return false;
+    if (!timeline.matched)
+        cs_cli_complain("tune: some convolutions bypass convshim. They stay untiled. To find out "
+                        "why: convshim doctor -- COMMAND");
+    bool listed = cs_called_list(&timeline, result->summary, list);
+    if (!listed)
+        cs_cli_complain("tune: out of memory");
+    cs_timeline_fini(&timeline);
+    bool good = listed && read_layers(run, result, list);
+    if (listed && !good)
+        cs_called_fini(list);
+    return good;
+}
+
+void cs_called_fini(struct cs_called_list *list)
+{
+    cs_layers_fini(&list->layers);
+    free(list->item);
+    free(list->shape);
+    *list = (struct cs_called_list){.items = 0};
+}

@@ -1,0 +1,225 @@
+/* Decides on each convolution as the library would with a rule that states `free`. */
+#include "cli/tune/decide_ways.h"
+
+#include "cli/common/cli.h"
+#include "config/limits.h"
+#include "cudnn/standalone/engine_list.h"
+#include "decide/by_rules.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    TARGETS = 32,     /* peaks of the sweep */
+    GRAIN = 64 << 10, /* bytes to which `free` is rounded, down */
+    ERROR_BYTES = 256
+};
+
+static const double NANO = 1e-9;
+
+/* A convolution that can be decided on. */
+struct decider {
+    const struct cs_called *called;
+    struct cs_chosen_engine *chosen; /* NULL: its plan was not found, so it stays untiled */
+    struct cs_vendor vendor;
+    const struct cs_profile *device; /* NULL: unknown */
+    struct cs_times untiled;         /* of a call */
+};
+
+struct deciders {
+    const struct cs_called_list *list;
+    struct decider *decider; /* of each item of the list */
+    struct cs_rules rules;   /* one, whose `free` is set for each decision */
+    struct cs_settings settings;
+};
+
+/* The plan that the program took, or NULL. */
+static struct cs_chosen_engine *find_plan(struct cs_engine_list *engines,
+                                          const struct cs_called *called)
+{
+    struct cs_chosen_engine *chosen;
+    struct cs_ask_offer offer;
+    const struct cs_layer *layer = called->layer;
+    if (!layer || layer->recorded.engine < 0)
+        return NULL;
+    for (int mode = CS_ASK_A; mode < CS_ASK_FALLBACK; mode++)
+        if (cs_engine_list_find(engines, &layer->problem, (enum cs_ask_mode)mode,
+                                layer->recorded.engine, layer->recorded.required, &offer,
+                                &chosen) == CS_OK)
+            return chosen;
+    return NULL;
+}
+
+static void prepare(struct decider *decider, struct cs_engine_list *engines,
+                    const struct cs_called *called)
+{
+    const double seconds = (double)called->untiled_ns * NANO;
+    *decider = (struct decider){
+        .called = called, .chosen = find_plan(engines, called), .untiled = {seconds, seconds}};
+    if (!decider->chosen)
+        return;
+    decider->vendor = cs_engine_chosen_vendor(decider->chosen);
+    decider->device = decider->vendor.profile(decider->vendor.ctx);
+    if (!decider->device)
+        return;
+    const struct cs_cost cost =
+        cs_cost_untiled(&called->layer->problem, called->required, decider->device);
+    decider->untiled = cs_cost_times(&cost);
+}
+
+/* The decision under a rule with this size. */
+static struct cs_decision decide(struct deciders *deciders, const struct decider *decider,
+                                 int64_t free)
+{
+    const struct cs_decide_call call = {.problem = &decider->called->layer->problem,
+                                        .required = decider->called->required,
+                                        .engine = decider->called->layer->recorded.engine};
+    deciders->rules.rule[0].free = free;
+    return cs_decide_by_rules(&deciders->settings, &call, &decider->vendor, NULL);
+}
+
+/* The predicted time of a decision to tile. False if a tile's plan is not built a second time. */
+static bool time_tiles(const struct decider *decider, const struct cs_decision *decision,
+                       struct cs_times *times)
+{
+    const struct cs_vendor *vendor = &decider->vendor;
+    struct cs_plan plan;
+    if (cs_plan_cut(&decider->called->layer->problem, &decision->tiling, &plan) != CS_OK)
+        return false;
+    for (int64_t i = 0; i < plan.shapes; i++) {
+        struct cs_problem shape;
+        void *execution_plan;
+        cs_plan_problem(&plan, i, &shape);
+        if (vendor->build(vendor->ctx, &shape, plan.shape[i].relaxation, &execution_plan,
+                          &plan.shape[i].workspace) != CS_OK)
+            return false;
+        vendor->destroy(execution_plan);
+    }
+    cs_plan_settle(&plan);
+    const struct cs_cost cost = cs_cost_of(&plan, decider->device);
+    *times = cs_cost_times(&cost);
+    return true;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Adds one convolution, run as decided, to the sums of a way. */
+static void add_calls(struct deciders *deciders, const struct decider *decider, struct cs_way *way)
+{
+    const struct cs_called *called = decider->called;
+    struct cs_decision decision = cs_decide_leave(CS_REASON_RULE, called->required);
+    struct cs_times times = decider->untiled;
+    if (way->free != CS_UNTILED && decider->device)
+        decision = decide(deciders, decider, way->free);
+    if (cs_decide_tiles(&decision) && time_tiles(decider, &decision, &times)) {
+        way->tiled += called->calls;
+        way->launches += called->calls * (decision.tiles - 1);
+    } else {
+        decision.reported = called->required;
+    }
+    way->scratch = larger(way->scratch, decision.reported);
+    way->peak = larger(way->peak, cs_called_peak(deciders->list, called, decision.reported));
+    way->times.least += (double)called->calls * times.least;
+    way->times.most += (double)called->calls * times.most;
+}
+
+/* All convolutions of a shape under one value of `free`. */
+static struct cs_way way_of(struct deciders *deciders, size_t shape, int64_t free)
+{
+    struct cs_way way = {.free = free};
+    for (size_t i = 0; i < deciders->list->items; i++)
+        if (deciders->list->item[i].shape == shape && deciders->list->item[i].calls > 0)
+            add_calls(deciders, &deciders->decider[i], &way);
+    return way;
+}
+
+/* A way for a target: what is free below it. */
+static void add_target(struct deciders *deciders, size_t shape, int64_t target,
+                       struct cs_shape_ways *ways)
+{
+    const struct cs_called_shape *of = &deciders->list->shape[shape];
+    int64_t free = larger(target - of->held, 0);
+    free = (free < of->required ? free : of->required - 1) / GRAIN * GRAIN;
+    for (int i = 0; i < ways->ways; i++)
+        if (ways->way[i].free == free)
+            return;
+    const struct cs_way way = way_of(deciders, shape, free);
+    cs_frontier_add(ways, &way);
+}
+
+static void list_ways(struct deciders *deciders, size_t shape, const int64_t *targets, size_t count,
+                      struct cs_shape_ways *ways)
+{
+    const struct cs_called_list *list = deciders->list;
+    const struct cs_way untiled = way_of(deciders, shape, CS_UNTILED);
+    cs_frontier_add(ways, &untiled);
+    if (list->shape[shape].required <= CS_LEFT_ALONE)
+        return;
+    for (size_t i = 0; i < count; i++)
+        add_target(deciders, shape, targets[i], ways);
+    for (int i = 0; i <= TARGETS; i++)
+        add_target(deciders, shape, list->level + (list->peak - list->level) / TARGETS * i, ways);
+}
+
+static void show_progress(size_t done, size_t of)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, done == of ? "\r\033[K" : "\r%zu of %zu convolutions", done, of);
+}
+
+static bool decide_all(struct deciders *deciders, struct cs_engine_list *engines,
+                       const int64_t *targets, size_t count, struct cs_frontier *frontier)
+{
+    const struct cs_called_list *list = deciders->list;
+    deciders->decider = calloc(list->items + 1, sizeof *deciders->decider);
+    frontier->shape = calloc(list->shapes + 1, sizeof *frontier->shape);
+    if (!deciders->decider || !frontier->shape)
+        return false;
+    for (size_t i = 0; i < list->items; i++)
+        prepare(&deciders->decider[i], engines, &list->item[i]);
+    frontier->level = list->level;
+    frontier->shapes = list->shapes;
+    for (size_t i = 0; i < list->shapes; i++) {
+        list_ways(deciders, i, targets, count, &frontier->shape[i]);
+        show_progress(i + 1, list->shapes);
+    }
+    return cs_frontier_sweep(frontier);
+}
+
+static void begin(struct deciders *deciders, const struct cs_called_list *list)
+{
+    static struct cs_config config; /* too large for the stack */
+    cs_config_load_items(&config, CS_TUNED_OPTIONS, cs_policy_names, NULL, NULL);
+    *deciders = (struct deciders){.list = list};
+    deciders->rules.count = 1;
+    deciders->rules.rule[0].given = 1u << CS_RULE_free;
+    deciders->settings = (struct cs_settings){.rules = &deciders->rules,
+                                              .program = "",
+                                              .policy = cs_policy_find(config.policy.text),
+                                              .limits = cs_limits_of(&config, &deciders->rules),
+                                              .most = INT64_MAX};
+}
+
+bool cs_decide_ways(const struct cs_called_list *list, const char *profile, const int64_t *targets,
+                    size_t count, struct cs_frontier *frontier)
+{
+    static struct deciders deciders; /* likewise */
+    struct cs_engine_list *engines;
+    char error[ERROR_BYTES];
+    *frontier = (struct cs_frontier){.level = 0};
+    if (!cs_engine_list_create(profile, &engines, error, sizeof error)) {
+        cs_cli_complain("tune: %s", error);
+        return false;
+    }
+    begin(&deciders, list);
+    bool good = decide_all(&deciders, engines, targets, count, frontier);
+    if (!good)
+        cs_cli_complain("tune: out of memory");
+    for (size_t i = 0; deciders.decider && i < list->items; i++)
+        cs_engine_chosen_destroy(deciders.decider[i].chosen);
+    free(deciders.decider);
+    cs_engine_list_destroy(engines);
+    return good;
+}

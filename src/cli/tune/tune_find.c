@@ -1,0 +1,184 @@
+/* The runs of a search, of which there are at most three:
+ *
+ * 1. untiled, with a record of the memory held over time,
+ * 2. with the library's defaults,
+ * 3. with the rules of the chosen point.
+ *
+ * docs/tune.md explains the choice. */
+#include "cli/common/cli.h"
+#include "cli/layers/find_cudnn.h"
+#include "cli/tune/tune.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ERROR_BYTES = 256
+};
+
+static const int64_t plenty = (int64_t)1 << 44;
+
+/* The library's defaults, and a run in which it decides nothing. */
+static const char defaults[] = "# the library's defaults\n",
+                  untiled[] = "[rule untiled]\nskip = yes\n";
+
+/* A run to make. */
+struct tune_request {
+    const char *text; /* of the ini file; NULL: the chosen rules */
+    const char *name;
+    int64_t capacity;
+    bool history;
+    struct cs_simulated_run run;
+    struct cs_simulated_result result;
+    char file[PATH_MAX + 32];
+};
+
+static bool write_file(struct cs_tune *tune, struct tune_request *request)
+{
+    snprintf(request->file, sizeof request->file, "%s/%s.ini", tune->simulation->work,
+             request->name);
+    FILE *file = fopen(request->file, "we");
+    if (file && request->text)
+        fputs(request->text, file);
+    else if (file)
+        cs_tune_write(tune, false, file);
+    if (file && fclose(file) == 0)
+        return true;
+    cs_cli_complain("%s: %s", request->file, strerror(errno));
+    return false;
+}
+
+static struct cs_tune_run figures_of(const struct cs_simulated_result *result)
+{
+    const double seconds = (double)result->predicted_ns * 1e-9;
+    return (struct cs_tune_run){.ran = cs_simulated_result_ran(result) && result->used,
+                                .fits = cs_simulated_result_fits(result),
+                                .peak = result->allocated >= 0 ? result->allocated
+                                                               : result->device_peak,
+                                .calls = result->calls,
+                                .tiled = result->tiled,
+                                .launches = result->extra_launches,
+                                .missing_bytes = result->missing_bytes,
+                                .times = {seconds, seconds}};
+}
+
+/* Makes the runs side by side. */
+static bool make_runs(struct cs_tune *tune, struct tune_request *request, size_t requests)
+{
+    enum {
+        MOST = 2
+    };
+    struct cs_simulated_run run[MOST];
+    struct cs_simulated_result result[MOST];
+    memset(result, 0, sizeof result);
+    for (size_t i = 0; i < requests; i++) {
+        if (!write_file(tune, &request[i]))
+            return false;
+        run[i] = (struct cs_simulated_run){.name = request[i].name,
+                                           .profile = tune->device->path,
+                                           .capacity = request[i].capacity,
+                                           .context = tune->device->context,
+                                           .with = true,
+                                           .file = request[i].file,
+                                           .history = request[i].history};
+    }
+    tune->runs += (int)requests;
+    if (!cs_simulated_runs(tune->simulation, run, result, requests))
+        return false;
+    for (size_t i = 0; i < requests; i++) {
+        request[i].run = run[i];
+        request[i].result = result[i];
+    }
+    return true;
+}
+
+/* --- the first two runs --- */
+
+static bool is_usable(const struct tune_request *request)
+{
+    const struct cs_simulated_result *result = &request->result;
+    if (!cs_simulated_result_ran(result)) {
+        cs_cli_complain("tune: the program failed with status %d. Its last output:",
+                        result->status);
+        if (!cs_simulated_result_output(&request->run, stderr))
+            fputs("(nothing)\n", stderr);
+    } else if (!result->used || result->launches <= 0) {
+        cs_cli_complain(
+            "tune: the program ran no convolution on the simulated GPU. Does it use cuda?");
+    } else if (!result->planned) {
+        cs_cli_complain("tune: no real cuDNN was used, but %s. Name one: --cudnn PATH",
+                        result->planning);
+    } else if (!result->summary) {
+        cs_cli_complain(
+            "tune: the program did not load convshim. To find out why: convshim doctor -- COMMAND");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static bool make_first_runs(struct cs_tune *tune)
+{
+    const int64_t fits = tune->options->fits;
+    struct tune_request request[] = {
+        {.text = untiled, .name = "untiled", .capacity = plenty, .history = true},
+        {.text = defaults, .name = "defaults", .capacity = fits > 0 ? fits : plenty}};
+    if (!make_runs(tune, request, 2))
+        return false;
+    const struct cs_simulated_result *result = &request[0].result;
+    tune->untiled = figures_of(result);
+    tune->defaults = figures_of(&request[1].result);
+    tune->untiled.fits = fits > 0 && result->needed >= 0 && result->needed <= fits;
+    tune->allocated = result->allocated >= 0;
+    snprintf(tune->framework, sizeof tune->framework, "%s", result->framework);
+    snprintf(tune->planning, sizeof tune->planning, "%s", result->planning);
+    bool good = is_usable(&request[0]) && cs_called_read(&request[0].run, result, &tune->called);
+    for (size_t i = 0; i < 2; i++)
+        cs_simulated_result_free(&request[i].result);
+    return good;
+}
+
+static bool find_frontier(struct cs_tune *tune)
+{
+    char error[ERROR_BYTES];
+    const char *folder = tune->simulation->program.folder;
+    const int64_t targets[] = {tune->defaults.peak, tune->options->fits - cs_tune_overhead(tune)};
+    setenv("CONVSHIM", "0", 1); /* the library may be preloaded: its answers are not cuDNN's */
+    if (!cs_find_cudnn(*folder ? folder : tune->options->cudnn, error, sizeof error)) {
+        cs_cli_complain("tune: no usable cuDNN: %s", error);
+        return false;
+    }
+    return cs_decide_ways(&tune->called, tune->device->text, targets,
+                          sizeof targets / sizeof *targets, &tune->frontier);
+}
+
+/* --- the last run --- */
+
+static bool check_file(struct cs_tune *tune)
+{
+    const int64_t fits = tune->options->fits;
+    struct tune_request request = {.name = "rules", .capacity = fits > 0 ? fits : plenty};
+    unsetenv("CONVSHIM");
+    if (!make_runs(tune, &request, 1))
+        return false;
+    tune->file = figures_of(&request.result);
+    cs_simulated_result_free(&request.result);
+    return true;
+}
+
+enum cs_tune_outcome cs_tune_find(struct cs_tune *tune)
+{
+    tune->point = -1;
+    if (!make_first_runs(tune))
+        return CS_TUNE_FAILED;
+    if (tune->untiled.fits)
+        return CS_TUNE_UNTILED;
+    if (!find_frontier(tune))
+        return CS_TUNE_FAILED;
+    tune->untiled.times = cs_frontier_untiled(&tune->frontier).times;
+    tune->point = cs_tune_choose(tune);
+    if (tune->point < 0)
+        return tune->options->within >= 0 ? CS_TUNE_NO_POINT : CS_TUNE_DEFAULTS;
+    (void)cs_frontier_choose(&tune->frontier, tune->frontier.point[tune->point].target);
+    return check_file(tune) ? cs_tune_judge(tune) : CS_TUNE_FAILED;
+}

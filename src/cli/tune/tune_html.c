@@ -1,0 +1,173 @@
+/* The page of option --html: the frontier as a picture and a table. */
+#include "cli/common/cli.h"
+#include "cli/common/output.h"
+#include "cli/common/page.h"
+#include "cli/common/table.h"
+#include "cli/tune/tune.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    WIDTH = 960,
+    HEIGHT = 360,
+    LEFT = 90, /* of the axes, and below */
+    BELOW = 40,
+    TICKS = 4,
+    RADIUS = 5
+};
+
+/* Times longer than this many untiled ones are left out of the picture. */
+static const double LONGEST = 1.25;
+
+/* The ranges of the picture. */
+struct scale {
+    double first, last; /* seconds */
+    int64_t low, high;  /* bytes */
+};
+
+static double x_of(const struct scale *scale, double seconds)
+{
+    return LEFT + (WIDTH - LEFT) * (seconds - scale->first) / (scale->last - scale->first);
+}
+
+static double y_of(const struct scale *scale, int64_t bytes)
+{
+    return (HEIGHT - BELOW) * (double)(scale->high - bytes) / (double)(scale->high - scale->low);
+}
+
+static struct scale scale_of(const struct cs_tune *tune)
+{
+    const struct cs_frontier *frontier = &tune->frontier;
+    const struct cs_frontier_point *shortest = &frontier->point[frontier->points - 1];
+    struct scale scale = {.first = shortest->times.most,
+                          .last = tune->untiled.times.most * LONGEST,
+                          .low = frontier->level,
+                          .high = tune->untiled.peak};
+    if (tune->defaults.ran) {
+        scale.first = fmin(scale.first, tune->defaults.times.most);
+        scale.last = fmax(scale.last, tune->defaults.times.most);
+        scale.high = tune->defaults.peak > scale.high ? tune->defaults.peak : scale.high;
+    }
+    if (tune->point >= 0)
+        scale.last = fmax(scale.last, frontier->point[tune->point].times.most);
+    const double margin = (scale.last - scale.first) / 20;
+    scale.first -= margin;
+    scale.last += margin;
+    scale.high += (scale.high - scale.low) / 20 + 1;
+    return scale;
+}
+
+static void put_axes(const struct scale *scale, FILE *out)
+{
+    char text[CS_BYTES_TEXT];
+    for (int i = 0; i <= TICKS; i++) {
+        const int64_t bytes = scale->low + (scale->high - scale->low) / TICKS * i;
+        const double seconds = scale->first + (scale->last - scale->first) / TICKS * i;
+        fprintf(out, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT,
+                WIDTH, y_of(scale, bytes), y_of(scale, bytes));
+        fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" dy=\".32em\">%s</text>\n",
+                LEFT - 8, y_of(scale, bytes), cs_table_bytes_text(text, bytes));
+        fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n",
+                x_of(scale, seconds), HEIGHT - BELOW / 2,
+                i == 0      ? "start"
+                : i < TICKS ? "middle"
+                            : "end",
+                cs_table_time_text(text, (int64_t)llround(seconds * 1e9)));
+    }
+}
+
+/* The lowest peak within each time: it falls where a point begins. */
+static void put_curve(const struct cs_frontier *frontier, const struct scale *scale, FILE *out)
+{
+    const char *command = "M";
+    fputs("<path class=\"curve after\" d=\"", out);
+    for (size_t i = frontier->points; i-- > 0;) {
+        const struct cs_frontier_point *point = &frontier->point[i];
+        if (point->times.most > scale->last)
+            break;
+        const double x = x_of(scale, point->times.most), y = y_of(scale, point->peak);
+        if (*command == 'M')
+            fprintf(out, "M%.1f,%.1f", x, y);
+        else
+            fprintf(out, "H%.1fV%.1f", x, y);
+        command = "H";
+    }
+    fprintf(out, "H%d\"/>\n", WIDTH);
+}
+
+static void put_mark(const struct scale *scale, const char *class, const char *name, int64_t peak,
+                     struct cs_times times, FILE *out)
+{
+    char bytes[CS_BYTES_TEXT], time[64];
+    const double x = x_of(scale, times.most), y = y_of(scale, peak);
+    fprintf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"><title>", class, x, y,
+            RADIUS);
+    fprintf(out, "%s: %s, %s</title></circle>\n", name, cs_table_bytes_text(bytes, peak),
+            cs_tune_times_text(time, sizeof time, times));
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 2 * RADIUS, y - RADIUS, name);
+}
+
+static void put_picture(const struct cs_tune *tune, FILE *out)
+{
+    const struct scale scale = scale_of(tune);
+    fprintf(out,
+            "<svg viewBox=\"0 0 %d %d\" role=\"img\" fill=\"currentColor\" font-size=\"12\" "
+            "aria-label=\"Peak against predicted time\">\n",
+            WIDTH, HEIGHT);
+    put_axes(&scale, out);
+    put_curve(&tune->frontier, &scale, out);
+    put_mark(&scale, "before", "untiled", tune->untiled.peak, tune->untiled.times, out);
+    if (tune->defaults.ran)
+        put_mark(&scale, "only", "defaults", tune->defaults.peak, tune->defaults.times, out);
+    if (tune->point >= 0) {
+        const struct cs_frontier_point *point = &tune->frontier.point[tune->point];
+        put_mark(&scale, "after", "chosen", point->peak, point->times, out);
+    }
+    fputs("</svg>\n", out);
+}
+
+static void put_source(const struct cs_tune *tune, FILE *out)
+{
+    fputs("<p class=\"source\">", out);
+    for (char **word = tune->simulation->program.command; *word; word++) {
+        cs_table_html_text(*word, out);
+        fputc(word[1] ? ' ' : '\n', out);
+    }
+    cs_table_html_text(tune->device->title, out);
+    fputs(", simulated</p>\n", out);
+}
+
+static bool put_page(const void *state, FILE *out)
+{
+    const struct cs_tune *tune = state;
+    struct cs_table table;
+    cs_tune_table(tune, &table);
+    cs_page_begin("convshim tune", tune->simulation->program.command[0], out);
+    put_source(tune, out);
+    fprintf(out,
+            "<h2>Peak against predicted time</h2>\n<p>Lowest peak (%s) within each predicted time, "
+            "at the upper end of its range.</p>\n",
+            tune->allocated ? "allocated" : "device");
+    put_picture(tune, out);
+    fputs("<h2 id=\"points\">Points</h2>\n<div class=\"wide\" role=\"region\" tabindex=\"0\" "
+          "aria-labelledby=\"points\">",
+          out);
+    cs_table_html(&table, "sorts", out);
+    fputs("</div>\n<p>Predicted times are those of the convolutions. No GPU was used.</p>\n", out);
+    cs_page_end(out);
+    bool good = !table.broken;
+    cs_table_fini(&table);
+    return good;
+}
+
+bool cs_tune_html(const struct cs_tune *tune, const char *path)
+{
+    bool good = cs_output_write(path, put_page, tune);
+    if (good)
+        cs_cli_complain("tune: page in %s", path);
+    else
+        cs_cli_complain("tune: %s: cannot be written: %s", path, strerror(errno));
+    return good;
+}
