@@ -31,6 +31,7 @@ struct cs_site_facts {
                                next to this one, when it was decided on */
     int64_t untiled_ns, predicted_ns; /* predicted times of a call that is not tiled, and of one
                                          that follows the decision; 0: not known */
+    int64_t untiled_most_ns, predicted_most_ns; /* the other ends of these (cs_cost_times) */
     bool raised; /* the limit was raised so that tiles stay within max_slowdown, or because no
                     tiling fits */
     int rule;    /* 1 + the index of the rule that applies; 0: no rule */

@@ -139,7 +139,7 @@ static int64_t time_of(int64_t calls, int64_t ns)
 /* The predicted times of all calls. Those that are not tiled take the untiled time. */
 static void put_times(struct cs_json *json, const struct cs_account *account)
 {
-    int64_t untiled = 0, predicted = 0;
+    int64_t untiled = 0, predicted = 0, untiled_most = 0, predicted_most = 0;
     for (int i = 0; i < account->sites; i++) {
         const struct cs_site *site = &account->site[i];
         const struct cs_site_facts *facts = &account->facts[i];
@@ -148,9 +148,14 @@ static void put_times(struct cs_json *json, const struct cs_account *account)
         raise_by(&untiled, time_of(calls, facts->untiled_ns));
         raise_by(&predicted, time_of(calls - tiled, facts->untiled_ns));
         raise_by(&predicted, time_of(tiled, facts->predicted_ns));
+        raise_by(&untiled_most, time_of(calls, facts->untiled_most_ns));
+        raise_by(&predicted_most, time_of(calls - tiled, facts->untiled_most_ns));
+        raise_by(&predicted_most, time_of(tiled, facts->predicted_most_ns));
     }
     put_integer_or_null(json, "untiled_ns", untiled);
     put_integer_or_null(json, "predicted_ns", predicted);
+    put_integer_or_null(json, "untiled_most_ns", untiled_most);
+    put_integer_or_null(json, "predicted_most_ns", predicted_most);
 }
 
 static void put_sums(struct cs_json *json, const struct cs_account *account)

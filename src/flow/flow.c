@@ -95,11 +95,17 @@ static void predict(const struct cs *cs, const struct cs_request *request,
         cs_describes_all(cs) && vendor->profile ? vendor->profile(vendor->ctx) : NULL;
     if (!profile)
         return;
-    facts->untiled_ns =
-        nanoseconds(cs_cost_untiled(&request->problem, request->required, profile).seconds);
-    facts->predicted_ns = rewrite && rewrite->plan.shapes > 0
-                              ? nanoseconds(cs_cost_of(&rewrite->plan, profile).seconds)
-                              : facts->untiled_ns;
+    const struct cs_cost whole = cs_cost_untiled(&request->problem, request->required, profile);
+    const struct cs_times untiled = cs_cost_times(&whole);
+    struct cs_times predicted = untiled;
+    if (rewrite && rewrite->plan.shapes > 0) {
+        const struct cs_cost tiled = cs_cost_of(&rewrite->plan, profile);
+        predicted = cs_cost_times(&tiled);
+    }
+    facts->untiled_ns = nanoseconds(untiled.least);
+    facts->untiled_most_ns = nanoseconds(untiled.most);
+    facts->predicted_ns = nanoseconds(predicted.least);
+    facts->predicted_most_ns = nanoseconds(predicted.most);
 }
 
 static void announce(const struct cs *cs, const struct cs_site_facts *facts)

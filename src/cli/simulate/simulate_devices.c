@@ -14,8 +14,7 @@ static const char *in_short(const struct cs_simulated_pair *pair, enum cs_side s
 {
     const struct cs_simulated_result *result = &pair->result[side];
     char bytes[CS_BYTES_TEXT];
-    int64_t others =
-        pair->has_base[side] ? cs_simulated_result_other_engines(result, &pair->base[side]) : 0;
+    const int64_t others = cs_simulated_pair_others(pair, side).engines;
     if (!pair->chosen[side])
         return NULL;
     if (!cs_simulated_result_used_gpu(result) && cs_simulated_result_ran(result))

@@ -114,6 +114,18 @@ static bool is_peak(const struct figure *figure)
            is(figure, "device_peak") || is(figure, "needed");
 }
 
+/* "-3.1 to +1.2 %": with both times that a kernel may take to start. */
+static void set_time_change(const struct cs_simulated_pair *pair, char text[CS_BYTES_TEXT])
+{
+    const struct cs_simulated_result *a = &pair->result[CS_WITHOUT], *b = &pair->result[CS_WITH];
+    if (a->predicted_ns <= 0 || b->predicted_ns <= 0 || a->predicted_most_ns <= 0)
+        return;
+    double least = 100 * ((double)b->predicted_ns / (double)a->predicted_ns - 1),
+           most = 100 * ((double)b->predicted_most_ns / (double)a->predicted_most_ns - 1);
+    snprintf(text, CS_BYTES_TEXT, "%+.1f to %+.1f %%", least < most ? least : most,
+             least < most ? most : least);
+}
+
 bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
                         struct cs_figure_text *text)
 {
@@ -127,6 +139,8 @@ bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
     *text = (struct cs_figure_text){.title = figures[i].title};
     if (both && !(short_of && is_peak(&figures[i])))
         set_change(&figures[i], value[i], text->change);
+    if (both && is(&figures[i], "predicted_ns"))
+        set_time_change(pair, text->change);
     if (is(&figures[i], "tensor_bytes"))
         make_difference(value[i], both);
     for (int side = 0; side < CS_SIDES; side++)
@@ -145,13 +159,13 @@ static void print_figures(const struct cs_simulated_pair *pair)
             printf("%14s", side == CS_WITH ? "with convshim" : "without");
     putchar('\n');
     for (int i = 0; i < FIGURES; i++) {
-        if (!cs_simulate_figure(pair, figures[i].name, &text))
+        if (!figures[i].title || !cs_simulate_figure(pair, figures[i].name, &text))
             continue;
         printf("  %-22s", text.title);
         for (int side = 0; side < CS_SIDES; side++)
             if (pair->chosen[side])
                 printf("%14s", text.side[side]);
-        printf(*text.change ? "%10s\n" : "\n", text.change);
+        printf(*text.change ? "  %8s\n" : "\n", text.change);
     }
 }
 
@@ -229,19 +243,24 @@ static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side
         snprintf(text, size, "Found the GPU, but ran on the CPU. Is the model moved to cuda?");
         return;
     }
-    int64_t others =
-        pair->has_base[side] ? cs_simulated_result_other_engines(result, &pair->base[side]) : 0;
+    const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
     int64_t retries = result->retries > 0 ? result->retries : 0;
     int64_t failed = result->failed >= 0 ? result->failed : result->refused;
-    if (retries == 0 && failed <= 0 && others == 0)
+    if (retries == 0 && failed <= 0 && others.engines == 0) {
         snprintf(text, size, "Runs without memory pressure.");
-    else
-        snprintf(text, size,
-                 "Runs under memory pressure: %" PRId64 " allocation %s, %" PRId64
-                 " failed %s and %" PRId64 " %s on other engines.",
-                 retries, retries == 1 ? "retry" : "retries", failed > 0 ? failed : 0,
-                 failed == 1 ? "allocation" : "allocations", others,
-                 others == 1 ? "convolution" : "convolutions");
+        return;
+    }
+    int length = snprintf(text, size,
+                          "Runs under memory pressure: %" PRId64 " allocation %s, %" PRId64
+                          " failed %s and %" PRId64 " %s on other engines.",
+                          retries, retries == 1 ? "retry" : "retries", failed > 0 ? failed : 0,
+                          failed == 1 ? "allocation" : "allocations", others.engines,
+                          others.engines == 1 ? "convolution" : "convolutions");
+    if (others.work > 0 && length > 0 && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length,
+                 " The program did other work than with enough memory: %" PRId64
+                 " of its convolutions have other sizes.",
+                 others.work);
 }
 
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
@@ -600,10 +619,11 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
     for (int i = 0; i < FIGURES; i++)
         if (value[i][side] >= 0)
             cJSON_AddNumberToObject(object, figures[i].name, (double)value[i][side]);
-    if (pair->has_base[side])
-        cJSON_AddNumberToObject(
-            object, "other_engines",
-            (double)cs_simulated_result_other_engines(result, &pair->base[side]));
+    if (pair->has_base[side]) {
+        const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
+        cJSON_AddNumberToObject(object, "other_engines", (double)others.engines);
+        cJSON_AddNumberToObject(object, "other_work", (double)others.work);
+    }
     if (pair->smallest[side].runs > 0) {
         cJSON_AddNumberToObject(object, "smallest_capacity", (double)pair->smallest[side].runs);
         cJSON_AddNumberToObject(object, "smallest_capacity_same_engines",

@@ -103,12 +103,35 @@ static bool record(struct cs_simulation *simulation, struct cs_simulated_pair *p
     return !pair->has_recorded || run_and_check(simulation, &job, 1);
 }
 
-/* The run with the library also knows the predicted time of its calls without tiles. */
+/* Of several processes, both columns show the one that holds most without the library. */
+static bool choose_process(struct cs_simulated_pair *pair)
+{
+    const struct cs_simulated_result *without = &pair->result[CS_WITHOUT];
+    struct cs_simulated_result *with = &pair->result[CS_WITH];
+    if (!pair->chosen[CS_WITHOUT] || !pair->chosen[CS_WITH] ||
+        without->processes != with->processes || without->number == with->number)
+        return true;
+    pair->run[CS_WITH].process = without->number;
+    cs_simulated_result_free(with);
+    return cs_simulated_result_read(&pair->run[CS_WITH], with);
+}
+
+static bool ran_as_with_spare_memory(const struct cs_simulated_pair *pair, enum cs_side side)
+{
+    const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
+    return pair->chosen[side] && cs_simulated_result_ran(&pair->result[side]) &&
+           others.engines == 0 && others.work == 0;
+}
+
+/* The run with the library also knows the predicted time of its calls without tiles. If one side
+ * ran on other engines, that is not the time of the run without the library. */
 static void take_untiled_time(struct cs_simulated_pair *pair)
 {
     struct cs_simulated_result *without = &pair->result[CS_WITHOUT];
-    if (pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] && cs_simulated_result_ran(without))
-        without->predicted_ns = pair->result[CS_WITH].untiled_ns;
+    if (!ran_as_with_spare_memory(pair, CS_WITHOUT) || !ran_as_with_spare_memory(pair, CS_WITH))
+        return;
+    without->predicted_ns = pair->result[CS_WITH].untiled_ns;
+    without->predicted_most_ns = pair->result[CS_WITH].untiled_most_ns;
 }
 
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
@@ -134,6 +157,8 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
     }
     good = good && run_and_check(simulation, job, jobs);
     for (size_t i = 0; good && i < pairs; i++)
+        good = choose_process(&pair[i]);
+    for (size_t i = 0; good && i < pairs; i++)
         take_untiled_time(&pair[i]);
     free(job);
     return good && (pairs > 1 || record(simulation, pair));
@@ -152,6 +177,15 @@ const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulat
                                                          enum cs_side side)
 {
     return pair->has_base[side] ? &pair->base[side] : &pair->result[side];
+}
+
+struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *pair,
+                                               enum cs_side side)
+{
+    const struct cs_other_plans none = {0, 0};
+    return pair->has_base[side]
+               ? cs_simulated_result_other_plans(&pair->result[side], &pair->base[side])
+               : none;
 }
 
 /* --- the smallest capacity --- */
@@ -179,7 +213,8 @@ static bool answer_of(const struct question *q, const struct cs_simulated_result
     if (!cs_simulated_result_ran(result))
         return false;
     return !q->engines ||
-           cs_simulated_result_other_engines(result, cs_simulated_pair_base(q->pair, q->side)) == 0;
+           cs_simulated_result_other_plans(result, cs_simulated_pair_base(q->pair, q->side))
+                   .engines == 0;
 }
 
 /* A run answers both questions of its side. */

@@ -63,6 +63,10 @@ void cs_simulated_pair_free(struct cs_simulated_pair *pair);
 bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair);
 bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair);
 
+/* The convolutions of a side that differ from those with memory to spare; zeros if it had that. */
+struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *pair,
+                                               enum cs_side side);
+
 /* The reference for a run's plans: `base`, or the run itself if it had memory to spare. */
 const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulated_pair *pair,
                                                          enum cs_side side);

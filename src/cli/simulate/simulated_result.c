@@ -74,10 +74,11 @@ static bool left_report(const struct cs_simulated_result *result, pid_t pid)
     return false;
 }
 
-/* Replaces the list of processes that left a report by all that used the device. Returns the one
- * that held most. */
+/* Replaces the list of processes that left a report by all that used the device. Returns the one of
+ * that number, or the one that held most. */
 static const struct cs_process_progress *
-list_processes(const struct cs_simulated_progress *progress, struct cs_simulated_result *result)
+list_processes(const struct cs_simulated_progress *progress, int number,
+               struct cs_simulated_result *result)
 {
     struct cs_simulated_process listed[CS_MOST_PROCESSES];
     const struct cs_process_progress *most = NULL;
@@ -91,8 +92,10 @@ list_processes(const struct cs_simulated_progress *progress, struct cs_simulated
                                           .device_peak = (int64_t)process->peak_bytes,
                                           .launches = (int64_t)process->convolutions,
                                           .reported = left_report(result, (pid_t)process->pid)};
-        if (!most || process->peak_bytes > most->peak_bytes)
+        if (number > 0 ? count == number : !most || process->peak_bytes > most->peak_bytes) {
             most = process;
+            result->number = count;
+        }
     }
     if (count > 0)
         memcpy(result->process, listed, sizeof *listed * (size_t)count);
@@ -173,47 +176,6 @@ static void take_process(const struct cs_process_progress *process,
         (int64_t)(process->last_refused_bytes + process->last_refused_live) - result->capacity;
 }
 
-/* The figures of a run are those of the GPU that needs most. */
-static void take_gpus(const struct cs_simulated_progress *progress,
-                      const struct cs_simulated_run *run, struct cs_simulated_result *result)
-{
-    result->gpus = run->gpus > 1 && run->gpus <= CS_MOST_GPUS ? run->gpus : 1;
-    result->device_peak = result->needed = 0;
-    for (int i = 0; i < result->gpus; i++) {
-        const struct cs_gpu_progress *gpu = &progress->gpu[i];
-        result->gpu[i] = (struct cs_gpu_peaks){.allocated = -1,
-                                               .reserved = -1,
-                                               .device_peak = (int64_t)gpu->peak_bytes,
-                                               .needed = (int64_t)gpu->needed_bytes};
-        if (result->gpu[i].needed > result->needed) {
-            result->needed = result->gpu[i].needed;
-            result->device_peak = result->gpu[i].device_peak;
-        }
-    }
-}
-
-/* Reads the shared record of the run's processes, including those that left no report. */
-static void take_progress(const struct cs_simulated_run *run, struct cs_simulated_result *result)
-{
-    struct cs_simulated_progress progress;
-    if (!cs_simulated_progress_read(run, &progress))
-        return;
-    const struct cs_process_progress *most = list_processes(&progress, result);
-    if (!most)
-        return;
-    result->sum_is_exact = true;
-    take_gpus(&progress, run, result);
-    if (result->report && number(result->report, "peak_bytes") >= (int64_t)most->peak_bytes)
-        return;
-    take_process(most, result);
-    cJSON_Delete(result->report);
-    result->report = NULL;
-    cJSON_Delete(result->summary);
-    result->summary = read_of(run, "summary", result->pid);
-    cJSON_Delete(result->framework_peaks);
-    result->framework_peaks = read_of(run, "python", result->pid);
-}
-
 static void take_report(struct cs_simulated_result *result)
 {
     const cJSON *report = result->report;
@@ -239,6 +201,64 @@ static void take_report(struct cs_simulated_result *result)
     result->read_bytes = number(report, "reads_of_nothing_written.bytes");
     result->times_asked = number(report, "times.asked");
     result->planned = is_planned(result);
+}
+
+/* Another process than the one of the largest report. */
+static void take_chosen(const struct cs_process_progress *process,
+                        struct cs_simulated_result *result)
+{
+    const int64_t device_peak = result->device_peak, needed = result->needed;
+    result->pid = (pid_t)process->pid;
+    take_report(result);
+    result->device_peak = device_peak;
+    result->needed = needed;
+}
+
+/* The figures of a run are those of the GPU that needs most. */
+static void take_gpus(const struct cs_simulated_progress *progress,
+                      const struct cs_simulated_run *run, struct cs_simulated_result *result)
+{
+    result->gpus = run->gpus > 1 && run->gpus <= CS_MOST_GPUS ? run->gpus : 1;
+    result->device_peak = result->needed = 0;
+    for (int i = 0; i < result->gpus; i++) {
+        const struct cs_gpu_progress *gpu = &progress->gpu[i];
+        result->gpu[i] = (struct cs_gpu_peaks){.allocated = -1,
+                                               .reserved = -1,
+                                               .device_peak = (int64_t)gpu->peak_bytes,
+                                               .needed = (int64_t)gpu->needed_bytes};
+        if (result->gpu[i].needed > result->needed) {
+            result->needed = result->gpu[i].needed;
+            result->device_peak = result->gpu[i].device_peak;
+        }
+    }
+}
+
+/* Reads the shared record of the run's processes, including those that left no report. */
+static void take_progress(const struct cs_simulated_run *run, struct cs_simulated_result *result)
+{
+    struct cs_simulated_progress progress;
+    if (!cs_simulated_progress_read(run, &progress))
+        return;
+    const struct cs_process_progress *most = list_processes(&progress, run->process, result);
+    if (!most)
+        return;
+    result->sum_is_exact = true;
+    take_gpus(&progress, run, result);
+    if (result->report && result->pid == (pid_t)most->pid)
+        return;
+    if (run->process == 0 && result->report &&
+        number(result->report, "peak_bytes") >= (int64_t)most->peak_bytes)
+        return;
+    cJSON_Delete(result->report);
+    result->report = read_of(run, "report", (pid_t)most->pid);
+    if (result->report)
+        take_chosen(most, result);
+    else
+        take_process(most, result);
+    cJSON_Delete(result->summary);
+    result->summary = read_of(run, "summary", result->pid);
+    cJSON_Delete(result->framework_peaks);
+    result->framework_peaks = read_of(run, "python", result->pid);
 }
 
 void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
@@ -288,6 +308,8 @@ static void take_told(struct cs_simulated_result *result)
     result->extra_launches = number(result->summary, "totals.extra_launches");
     result->untiled_ns = number(result->summary, "totals.untiled_ns");
     result->predicted_ns = number(result->summary, "totals.predicted_ns");
+    result->untiled_most_ns = number(result->summary, "totals.untiled_most_ns");
+    result->predicted_most_ns = number(result->summary, "totals.predicted_most_ns");
 }
 
 bool cs_simulated_result_read(const struct cs_simulated_run *run,
@@ -349,15 +371,30 @@ bool cs_simulated_result_fits(const struct cs_simulated_result *result)
     return cs_simulated_result_ran(result) && cs_simulated_result_failures(result) == 0;
 }
 
-int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *result,
-                                          const struct cs_simulated_result *base)
+/* Plans of the same graph have the same text before the dash (simdev_program_parse). */
+static bool has_graph(const cJSON *plans, const char *plan)
+{
+    const size_t length = strcspn(plan, "-");
+    const cJSON *one;
+    cJSON_ArrayForEach(one, plans)
+    {
+        if (strncmp(one->string, plan, length) == 0 && one->string[length] == plan[length])
+            return true;
+    }
+    return false;
+}
+
+struct cs_other_plans cs_simulated_result_other_plans(const struct cs_simulated_result *result,
+                                                      const struct cs_simulated_result *base)
 {
     const cJSON *known = member(base->report, "plans.most"), *plan;
-    int64_t others = 0;
+    struct cs_other_plans others = {0, 0};
     cJSON_ArrayForEach(plan, member(result->report, "plans.most"))
     {
-        if (!cJSON_GetObjectItemCaseSensitive(known, plan->string))
-            others += cs_json_whole(plan, 0);
+        if (cJSON_GetObjectItemCaseSensitive(known, plan->string))
+            continue;
+        *(has_graph(known, plan->string) ? &others.engines : &others.work) +=
+            cs_json_whole(plan, 0);
     }
     return others;
 }

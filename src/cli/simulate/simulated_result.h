@@ -32,6 +32,7 @@ struct cs_simulated_result {
     int gpus;          /* that the program saw */
     struct cs_gpu_peaks gpu[CS_MOST_GPUS];
     pid_t pid;
+    int number;   /* of that process, as in cs_simulated_run; 0: not known */
     bool planned; /* by a real cuDNN, or there was nothing to plan */
     char planning[64], device[64];
     int64_t capacity, largest_workspace;
@@ -49,6 +50,7 @@ struct cs_simulated_result {
     int64_t reported; /* to the program, at most: the size of its workspace */
     int64_t calls, tiled, extra_launches; /* of the library's summary */
     int64_t untiled_ns, predicted_ns; /* of it: predicted times of all calls, untiled and as run */
+    int64_t untiled_most_ns, predicted_most_ns;       /* the other ends of these */
     struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
 
@@ -81,10 +83,13 @@ bool cs_simulated_result_fits(const struct cs_simulated_result *result);
 /* Number of failed allocations: from the framework's report, else from the device's refusals. */
 int64_t cs_simulated_result_failures(const struct cs_simulated_result *result);
 
-/* Convolutions that ran on a plan which `base`, the same program with memory to spare, never used.
- */
-int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *result,
-                                          const struct cs_simulated_result *base);
+/* Convolutions that differ from those of `base`, the same program with memory to spare. */
+struct cs_other_plans {
+    int64_t engines; /* the same convolution on another engine */
+    int64_t work;    /* a convolution that `base` does not have: the program did other work */
+};
+struct cs_other_plans cs_simulated_result_other_plans(const struct cs_simulated_result *result,
+                                                      const struct cs_simulated_result *base);
 
 /* Reads one table of the report that counts by name, as "missing" or "reads_of_nothing_written.by".
  * Returns its number of names; `text` gets the first ones as "name 3, other 1". */

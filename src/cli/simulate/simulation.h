@@ -46,6 +46,8 @@ struct cs_simulated_run {
     bool with;           /* the library */
     const char *file; /* an ini file that alone has its options; NULL: as this process has them */
     bool history;     /* record the held memory over time */
+    int process; /* whose figures: the number of the process in the order of first use, from 1; 0:
+                    of the one that held most */
 
     /* From here on filled in. */
     char folder[PATH_MAX]; /* of the files that it leaves */

@@ -148,7 +148,7 @@ struct simdev_program {
     atomic_int references;
     pthread_mutex_t lock; /* guards the making of kernels */
     size_t workspace;
-    char label[24];    /* the same in every process for the same plan */
+    char label[32];    /* the same in every process for the same plan */
     char refusal[160]; /* the reason why it cannot be computed; empty if it can */
     int tensors, nodes;
     struct simdev_tensor *tensor;

@@ -310,13 +310,33 @@ static bool parse_graph(struct simdev_program *program, const cJSON *graph)
     return true;
 }
 
-/* A hash of the plan's description. */
-static void label(struct simdev_program *program, const char *json)
+static uint64_t hash_of(const char *text, size_t length)
 {
     uint64_t hash = 0xcbf29ce484222325;
-    for (; *json; json++)
-        hash = (hash ^ (unsigned char)*json) * 0x100000001b3;
-    snprintf(program->label, sizeof program->label, "%016llx", (unsigned long long)hash);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* The length of the object that begins the text. Names of cuDNN contain no braces. */
+static size_t object_length(const char *text)
+{
+    size_t length = 0;
+    int depth = 0;
+    do
+        depth += (text[length] == '{') - (text[length] == '}');
+    while (text[length++] && depth > 0);
+    return length;
+}
+
+/* "GRAPH-PLAN", hashes of the graph and of the whole description: plans of the same graph on other
+ * engines begin alike. */
+static void label(struct simdev_program *program, const char *json)
+{
+    const char *name = strstr(json, "\"operationGraph\""), *graph = name ? strchr(name, '{') : NULL;
+    const uint32_t first = graph ? (uint32_t)hash_of(graph, object_length(graph)) : 0;
+    snprintf(program->label, sizeof program->label, "%08x-%016llx", first,
+             (unsigned long long)hash_of(json, strlen(json)));
 }
 
 struct simdev_program *simdev_program_parse(const char *json, size_t workspace)

@@ -42,7 +42,7 @@ static void write_plain(void)
                "\"reads_of_nothing_written\":{\"reads\":2,\"bytes\":3000,\"by\":{\"names\":2,"
                "\"most\":{\"copy\":7,\"item\":1}}},\"estimated\":{\"names\":1,\"most\":{\"cudaX\":"
                "2}},\"missing\":{\"names\":4,\"most\":{\"cudaA\":3,\"cudaB\":1}},\"times\":{"
-               "\"asked\":6},\"plans\":{\"most\":{\"eng1\":3,\"eng2\":1}}}");
+               "\"asked\":6},\"plans\":{\"most\":{\"a-1\":3,\"b-2\":1}}}");
     write_file(
         "plain/summary.7.json",
         "{\"order\":[0,1,1,2],\"totals\":{\"calls\":4,\"tiled\":0,\"extra_launches\":0,"
@@ -78,7 +78,7 @@ static void write_tiled(void)
                "\"conv_launches\":8,\"convolutions\":{\"tensor_bytes\":6000000,\"nanoseconds\":"
                "8765432},\"refused_allocations\":{\"refused\":1,\"last_bytes\":40000000,"
                "\"last_live_bytes\":20000000},\"kernel_launches\":31,\"library_calls\":12,"
-               "\"plans\":{\"most\":{\"eng1\":3,\"eng3\":5,\"eng4\":6}}}");
+               "\"plans\":{\"most\":{\"a-1\":3,\"a-3\":5,\"c-4\":6}}}");
     write_file("tiled/summary.9.json",
                "{\"order\":[0,1,1,2],\"totals\":{\"calls\":4,\"tiled\":3,\"extra_launches\":4,"
                "\"untiled_ns\":7654321,\"predicted_ns\":8765432},"
@@ -177,7 +177,8 @@ static void put_result(const struct cs_simulated_result *r, const struct cs_simu
     put("extra", r->extra_launches);
     put("untiled_ns", r->untiled_ns);
     put("predicted_ns", r->predicted_ns);
-    put("other_engines", cs_simulated_result_other_engines(r, base));
+    put("other engines", cs_simulated_result_other_plans(r, base).engines);
+    put("other work", cs_simulated_result_other_plans(r, base).work);
     put("out of memory", cs_simulated_result_out_of_memory(r));
     put("missing", cs_simulated_result_names(r, "missing", names, sizeof names));
     printf("%s\n", names);
