@@ -122,3 +122,30 @@ END_PROGRAM
     simulate program.py
     expect_line program.out '^0\.0 14$'
 }
+
+@test "two ranks of NCCL exchange small values, and large buffers of the right size" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch, torch.distributed as dist, torch.multiprocessing as mp
+def work(rank, store):
+    torch.cuda.set_device(rank)
+    dist.init_process_group("nccl", init_method="file://" + store, rank=rank, world_size=2, device_id=torch.device("cuda", rank))
+    x = torch.tensor([1.0 + rank, 5.0], device="cuda")
+    dist.all_reduce(x)
+    objects = [None, None]
+    dist.all_gather_object(objects, "r" * (rank + 1))
+    part = torch.empty(1, device="cuda")
+    dist.reduce_scatter_tensor(part, x)
+    half = dist.new_group([1])
+    large = torch.empty(2 << 20, device="cuda")
+    dist.all_gather_into_tensor(large, torch.ones(1 << 20, device="cuda"))
+    print(rank, x.tolist(), objects, part.item(), large.sum().item() >= 0, half is not None, flush=True)
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    import os
+    mp.spawn(work, (os.path.abspath("store"),), 2)
+END_PROGRAM
+    SIMDEV_DEVICES=2 simulate program.py
+    expect_equal "ranks" "$(sort program.out)" "0 [3.0, 10.0] ['r', 'rr'] 6.0 True True
+1 [3.0, 10.0] ['r', 'rr'] 20.0 True True"
+}
