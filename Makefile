@@ -130,8 +130,10 @@ $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies
 $(B)/gen/convshim.map: src/intercept/entry/entries.def src/intercept/api.def scripts/gen-map
 	$(call say,GEN)mkdir -p $(@D); CC='$(CC)' scripts/gen-map > $@
 
-#: conf         files generated from options.def, rules.def and policies: conf/convshim.ini, docs/options.md
-conf: conf/convshim.ini docs/options.md
+#: conf         files generated from tables of the sources: conf/convshim.ini, docs/options.md, docs/commands.md
+conf: conf/convshim.ini docs/options.md docs/commands.md
+docs/commands.md: $(B)/gen-man
+	$(call say,GEN)$< commands > $@
 conf/convshim.ini: $(addprefix include/convshim/,options.def rules.def) policies $(wildcard policies/*.c) scripts/gen-conf scripts/gen-conf.c
 	$(call say,GEN)scripts/gen-conf > $@
 docs/options.md: conf/convshim.ini scripts/gen-options

@@ -364,6 +364,24 @@ no_nvidia_needed()
     readelf -dW "$library" | grep -E '\(NEEDED\).*\[lib(cu|nv)' || true
 }
 
+# Two headers that define one name cannot be included together, and a debugger shows the wrong one.
+types_are_unique()
+{
+    sed -nE 's/^(src|include)[^:]*\.h:[0-9]+:(struct|enum|union) (cs_[a-z0-9_]+) *\{.*/\3/p' "$work/code" | sort | uniq -d
+}
+
+# A feature without a page is found by nobody.
+options_are_documented()
+{
+    local file name
+    for file in src/cli/*/*_options.def; do
+        sed -nE 's/^CS_CLI_(FLAG|OPTION|TEXT|SIZE)\([^,]+, "([^"]+)".*/\2/p; s/^CS_CLI_NUMBER\(([^,]+, ){3}"([^"]+)".*/\2/p; s/^CS_CLI_FORMAT.*/format/p' "$file" | tr _ - |
+            while read -r name; do
+                grep -qE -- "--$name([^a-z-]|\$)" docs/*.md || echo "$file: --$name is on no page of docs"
+            done
+    done
+}
+
 # An extra export replaces a function of the program. A missing export is a call that is not intercepted. An export
 # without cuDNN 9's version intercepts calls of another cuDNN in the same process. Only replacements of libc functions
 # have no version.
@@ -416,10 +434,12 @@ check 'no file is longer than 700 lines' no_long_file
 check 'every part uses only the parts that it may use, without a circle' arrows_point_down
 check 'tests use the product through its headers' tests_use_headers
 check 'no two exported functions share a name' names_are_unique
+check 'no two headers define a type of one name' types_are_unique
 check 'the planner, the decisions and the policies are pure' planner_is_pure
 check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_needed
 check 'libconvshim.so exports the lists of entries.def and api.def, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries
 check 'libconvshim.so contains inih and does not export it' inih_is_inside
+check 'every option of the command is on a page of docs' options_are_documented
 check 'no file names a path of one machine' no_machine_path
 check 'no compiled file is in the repository' no_compiled_files
 echo "1..$number"

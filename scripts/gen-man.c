@@ -1,5 +1,6 @@
-/* Prints the manual pages from the tables of --help, of the option parser and of the checks of
- * doctor: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
+/* Prints the manual pages and docs/commands.md from the tables of --help, of the option parser and
+ * of the checks of doctor: `gen-man convshim` for the command, `gen-man convshim.ini` for its
+ * files, `gen-man commands` for the page. */
 #include "base/version.h"
 #include "cli/common/cli.h"
 #include "cli/common/library_options.h"
@@ -294,14 +295,60 @@ static void print_ini_page(void)
     puts(".fi\n.SH SEE ALSO\n.BR convshim (1)");
 }
 
+/* --- docs/commands.md --- */
+
+static void print_cell(const char *s)
+{
+    for (; *s; s++)
+        printf(*s == '|' || *s == '<' ? "\\%c" : "%c", *s);
+}
+
+static void tabulate_command(const struct cs_cli_command *command, const char *summary)
+{
+    char spelling[CS_CLI_NAME];
+    bool library = false;
+    printf("\n## convshim %s\n\n%s:\n\n", command->name, summary);
+    for (const char *line = command->usage; *line; line += *line == '\n') {
+        line += strspn(line, " ");
+        printf("* `%.*s`\n", (int)strcspn(line, "\n"), line);
+        line += strcspn(line, "\n");
+    }
+    puts("\n| Option | Meaning |\n|---|---|");
+    for (int i = 0; i < command->options; i++) {
+        const struct cs_cli_option *option = &command->option[i];
+        library = strcmp(option->group, CS_LIBRARY_GROUP) == 0;
+        if (library)
+            break;
+        printf("| `--%s%s%s` | ", cs_cli_spelling(option->name, spelling),
+               option->argument ? " " : "", option->argument ? option->argument : "");
+        print_cell(option->help);
+        puts(" |");
+    }
+    if (library)
+        puts("\nEvery option of the library, as `--NAME VALUE`: [options.md](options.md).");
+}
+
+static void print_commands(void)
+{
+    puts(
+        "# What does each command do, and which options does it have?\n\n"
+        "`make conf` writes this page from the tables in src/cli. `convshim COMMAND --help` prints "
+        "the same.");
+#define CS_COMMAND(name, summary) tabulate_command(cs_cli_command_##name, summary);
+#include "cli/commands.def"
+#undef CS_COMMAND
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "convshim") == 0)
         print_command_page();
     else if (argc == 2 && strcmp(argv[1], "convshim.ini") == 0)
         print_ini_page();
+    else if (argc == 2 && strcmp(argv[1], "commands") == 0)
+        print_commands();
     else {
-        fprintf(stderr, "usage: gen-man convshim | convshim.ini\n");
+        fprintf(stderr, "usage: gen-man convshim | convshim.ini | commands\n");
         return 2;
     }
     return ferror(stdout) || fflush(stdout) ? 1 : 0;

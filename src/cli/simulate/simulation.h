@@ -17,17 +17,17 @@ struct cs_simulation {
     const char *title; /* of the command that simulates: "simulate" */
     struct cs_simulated_program program;
     struct cs_library_options options;
-    char library[PATH_MAX];  /* libconvshim.so */
-    char preset[PATH_MAX];   /* "": none */
-    char device[PATH_MAX];   /* the folder of the simulated device's libraries */
-    char work[PATH_MAX];     /* a folder of this simulation's own */
-    bool keep;               /* and it stays */
+    char library[PATH_MAX];          /* libconvshim.so */
+    char preset[PATH_MAX];           /* "": none */
+    char device[PATH_MAX];           /* the folder of the simulated device's libraries */
+    char work[PATH_MAX];             /* a folder of this simulation's own */
+    bool keep;                       /* and it stays */
     struct cs_private_layers layers; /* over the folders that programs write to */
-    int jobs;                /* runs at once, at least */
-    int runs;                /* made so far */
-    bool told_single;        /* that they cannot be forked; or it does not matter */
-    bool shared;             /* both sides are forked from one process, with the library in it */
-    bool many;               /* more than one run a side: they are forked where that can be done */
+    int jobs;                        /* runs at once, at least */
+    int runs;                        /* made so far */
+    bool told_single;                /* that they cannot be forked; or it does not matter */
+    bool shared; /* both sides are forked from one process, with the library in it */
+    bool many;   /* more than one run a side: they are forked where that can be done */
     struct cs_fork_server server[2]; /* without and with the library */
 };
 

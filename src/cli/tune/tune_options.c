@@ -75,7 +75,8 @@ int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *oper
             "no program given. Example: convshim tune -- python app.py > convshim.ini");
     if (to->fits > 0 && to->within >= 0)
         return cs_cli_refuse(command.name, "--fits and --within exclude each other");
-    if (to->html && !cs_output_check(command.name, rows[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
+    if (to->html &&
+        !cs_output_check(command.name, rows[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
     return -1;
 }

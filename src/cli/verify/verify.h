@@ -75,7 +75,7 @@ enum cs_verify_side {
     CS_VERIFY_SIDES
 };
 
-enum cs_verdict {
+enum cs_verified_as {
     CS_VERDICT_EQUAL,
     CS_VERDICT_ROUNDED, /* other bits, numbers that sums of another order may have */
     CS_VERDICT_DIFFERS,
@@ -97,7 +97,7 @@ struct cs_verified {
     const struct cs_layer *layer;
     struct cs_prediction prediction;         /* zeros: none */
     struct cJSON *measured[CS_VERIFY_SIDES]; /* the line of --once; owned; NULL: not run */
-    enum cs_verdict verdict;
+    enum cs_verified_as verdict;
     struct cs_difference difference; /* where the checksums differ */
     bool tiled;
 };
@@ -162,7 +162,7 @@ bool cs_verify_measure(struct cs_verification *verification, double seconds);
 
 /* The verdict of the lines of a row, without their numbers. `cut_short`: the run with the library
  * was ended for lack of time. */
-enum cs_verdict cs_verify_judge(const struct cs_verified *row, bool cut_short);
+enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_short);
 
 /* Measures the ladder until `end` at most, and keeps it for the library. */
 void cs_verify_ladder(struct cs_verification *verification, double end);

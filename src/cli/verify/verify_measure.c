@@ -30,7 +30,7 @@ static bool same_text(const cJSON *a, const char *name_a, const cJSON *b, const 
     return left && right && strcmp(left, right) == 0;
 }
 
-enum cs_verdict cs_verify_judge(const struct cs_verified *row, bool cut_short)
+enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_short)
 {
     const cJSON *untiled = row->measured[CS_VERIFY_UNTILED],
                 *tiled = row->measured[CS_VERIFY_TILED], *again = row->measured[CS_VERIFY_AGAIN];

@@ -202,7 +202,7 @@ static const char *slower_text(double with, double without, char text[RATIO_TEXT
 }
 
 static const struct cs_verified *first_of(const struct cs_verification *verification,
-                                          enum cs_verdict verdict)
+                                          enum cs_verified_as verdict)
 {
     for (size_t i = 0; i < verification->rows; i++)
         if (verification->row[i].verdict == verdict)

@@ -21,7 +21,7 @@ static cJSON *line_of(const struct run *run)
 }
 
 static void check_verdict(struct run untiled, struct run tiled, struct run again, bool cut_short,
-                          enum cs_verdict verdict)
+                          enum cs_verified_as verdict)
 {
     struct cs_verified row = {.measured = {line_of(&untiled), line_of(&tiled), line_of(&again)}};
     CHECK_INT(cs_verify_judge(&row, cut_short), verdict);
