@@ -76,6 +76,57 @@ static void add_argument(struct cs_private_layers *layers, const char *argument)
         add_folder(layers, real);
 }
 
+/* A field of /proc/self/mountinfo, in which blanks are \040. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        unsigned octal;
+        if (*from == '\\' && sscanf(from + 1, "%3o", &octal) == 1) {
+            *to++ = (char)octal;
+            from += 3;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+static int compare_folders(const void *left, const void *right)
+{
+    return strcmp(left, right);
+}
+
+/* A layer shows no file systems that are mounted below its folder, so each of them gets its own. A
+ * folder sorts before those below it. */
+static void add_mounts(struct cs_private_layers *layers)
+{
+    FILE *list = fopen("/proc/self/mountinfo", "re");
+    const size_t folders = layers->folders;
+    char *line = NULL, place[PATH_MAX];
+    size_t size = 0;
+    struct stat facts;
+    while (list && getline(&line, &size, list) > 0) {
+        if (sscanf(line, "%*s %*s %*s %*s %4095s", place) != 1)
+            continue;
+        unescape(place);
+        for (size_t i = 0; i < folders; i++) {
+            if (!is_in(place, layers->folder[i]) || strcmp(place, layers->folder[i]) == 0 ||
+                stat(place, &facts) != 0 || !S_ISDIR(facts.st_mode))
+                continue;
+            if (layers->folders == CS_LAYERS)
+                layers->error = E2BIG;
+            else
+                snprintf(layers->folder[layers->folders++], PATH_MAX, "%s", place);
+            break;
+        }
+    }
+    free(line);
+    if (list)
+        fclose(list);
+    qsort(layers->folder[folders], layers->folders - folders, PATH_MAX, compare_folders);
+}
+
 static void find_folders(struct cs_private_layers *layers, char *const *command)
 {
     char here[PATH_MAX];
@@ -83,6 +134,7 @@ static void find_folders(struct cs_private_layers *layers, char *const *command)
         add_folder(layers, here);
     for (char *const *argument = command; *argument && *++argument;)
         add_argument(layers, *argument);
+    add_mounts(layers);
 }
 
 /* --- in the process that gets them --- */
@@ -122,25 +174,59 @@ static void put_path(char *text, size_t size, const char *name, const char *path
     text[length] = '\0';
 }
 
-static bool add_layer(const struct cs_private_layers *layers, size_t which, const char *name)
+/* A file system on which no layer is possible, such as /proc, appears without one and cannot be
+ * written. */
+static bool bind_read_only(const char *from, const char *to)
+{
+    return mount(from, to, NULL, MS_BIND | MS_REC, NULL) == 0 &&
+           mount(NULL, to, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0;
+}
+
+/* `file`: the folder, opened before any layer. */
+static bool add_layer(const struct cs_private_layers *layers, size_t which, int file,
+                      const char *name)
 {
     static const char *const kinds[] = {"", ",userxattr"};
-    char base[PATH_MAX + 64], upper[PATH_MAX + 128], work[PATH_MAX + 128];
-    snprintf(base, sizeof base, "%s/%s/%zu", layers->area, name, which);
+    char base[PATH_MAX + 64], upper[PATH_MAX + 128], work[PATH_MAX + 128], lower[64];
+    snprintf(lower, sizeof lower, "/proc/self/fd/%d", file);
+    snprintf(base, sizeof base, "%s/%s/%zu", layers->area.path, name, which);
     snprintf(upper, sizeof upper, "%s/files", base);
     snprintf(work, sizeof work, "%s/scratch", base);
     if (mkdir(base, 0700) != 0 || mkdir(upper, 0755) != 0 || mkdir(work, 0700) != 0)
         return false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char options[6 * PATH_MAX + 512] = "";
-        put_path(options, sizeof options, "lowerdir", layers->folder[which]);
+        put_path(options, sizeof options, "lowerdir", lower);
         put_path(options, sizeof options, ",upperdir", upper);
         put_path(options, sizeof options, ",workdir", work);
         strncat(options, kinds[i], sizeof options - strlen(options) - 1);
         if (mount("overlay", layers->folder[which], "overlay", 0, options) == 0)
             return true;
     }
+    int error = errno;
+    bool below = false;
+    for (size_t i = 0; i < which; i++)
+        below = below || is_in(layers->folder[which], layers->folder[i]);
+    if (below && bind_read_only(lower, layers->folder[which]))
+        return true;
+    errno = error;
     return false;
+}
+
+static bool add_layers(const struct cs_private_layers *layers, const char *name)
+{
+    int file[CS_LAYERS];
+    bool good = true;
+    for (size_t i = 0; i < layers->folders; i++)
+        file[i] = open(layers->folder[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < layers->folders && good; i++)
+        good = file[i] >= 0 && add_layer(layers, i, file[i], name);
+    int error = errno;
+    for (size_t i = 0; i < layers->folders; i++)
+        if (file[i] >= 0)
+            close(file[i]);
+    errno = error;
+    return good;
 }
 
 /* A folder that layers must not cover: the simulation's folder, or a cache. */
@@ -179,13 +265,12 @@ static bool enter(const struct cs_private_layers *layers, const char *name)
 {
     struct shared shared[MOST_SHARED];
     char here[PATH_MAX], base[PATH_MAX + 64];
-    snprintf(base, sizeof base, "%s/%s", layers->area, name);
+    snprintf(base, sizeof base, "%s/%s", layers->area.path, name);
     bool good = getcwd(here, sizeof here) && mkdir(base, 0700) == 0 && enter_namespaces();
     if (!good)
         return false;
     open_shared(layers, shared);
-    for (size_t i = 0; i < layers->folders && good; i++)
-        good = add_layer(layers, i, name);
+    good = add_layers(layers, name);
     for (size_t i = 0; i < MOST_SHARED; i++)
         good = good && uncover(&shared[i]);
     good = good && chdir(here) == 0;
@@ -199,26 +284,12 @@ static bool enter(const struct cs_private_layers *layers, const char *name)
 
 int cs_layers_enter(const struct cs_private_layers *layers, const char *name)
 {
-    if (!*layers->area || enter(layers, name))
+    if (!*layers->area.path || enter(layers, name))
         return 0;
     return errno ? errno : EINVAL;
 }
 
 /* --- the folders of the layers --- */
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status, (void)kind, (void)walk;
-    (void)remove(path);
-    return 0;
-}
-
-static void remove_area(struct cs_private_layers *layers)
-{
-    if (*layers->area)
-        (void)nftw(layers->area, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    layers->area[0] = '\0';
-}
 
 /* Enters the layers in a child process, which then exits. Returns 0 or the errno value of the
  * failure. */
@@ -239,18 +310,15 @@ static int try_out(const struct cs_private_layers *layers)
 /* A layer cannot be in the folder that it covers, nor on another overlay. */
 static bool find_area(struct cs_private_layers *layers)
 {
-    const char *temporary = cs_cli_variable("TMPDIR");
-    const char *const places[] = {temporary ? temporary : "/tmp", "/tmp", "/var/tmp", "/dev/shm"};
+    const char *const places[] = {cs_temporary_place(), "/var/tmp", "/tmp", "/dev/shm"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char area[PATH_MAX];
-        snprintf(area, sizeof area, "%.4000s/convshim-files-XXXXXX", places[i]);
-        if (!mkdtemp(area) || !realpath(area, layers->area))
+        if (!cs_temporary_folder_make(&layers->area, places[i], "files"))
             continue;
         int error = try_out(layers);
         if (error == 0)
             return true;
         layers->error = layers->error ? layers->error : error;
-        remove_area(layers);
+        cs_temporary_folder_remove(&layers->area);
     }
     return false;
 }
@@ -263,6 +331,8 @@ bool cs_layers_begin(struct cs_private_layers *layers, char *const *command, con
     find_folders(layers, command);
     if (layers->folders == 0)
         return true;
+    if (layers->error)
+        return false; /* more mounts than layers */
     if (strcmp(layers->folder[0], "/") == 0) {
         layers->error = EBUSY; /* a process is not moved behind a mount over its root */
         return false;
@@ -274,13 +344,13 @@ void cs_layers_end(struct cs_private_layers *layers, const char *keep)
 {
     char to[PATH_MAX + 16];
     char *said = NULL;
-    if (*layers->area && keep) {
+    if (*layers->area.path && keep) {
         snprintf(to, sizeof to, "%s/layers", keep);
-        const char *argv[] = {"cp", "-a", "--", layers->area, to, NULL};
+        const char *argv[] = {"cp", "-a", "--", layers->area.path, to, NULL};
         (void)cs_subprocess_run(argv, NULL, &said);
         free(said);
     }
-    remove_area(layers);
+    cs_temporary_folder_remove(&layers->area);
 }
 
 /* --- written files --- */
@@ -350,7 +420,7 @@ static void walk_folder(size_t which, const char *layer)
     char path[PATH_MAX + 300], prefix[PATH_MAX + 1] = "";
     const char *folder = walk.layers->folder[which];
     if (layer)
-        snprintf(path, sizeof path, "%s/%.255s/%zu/files", walk.layers->area, layer, which);
+        snprintf(path, sizeof path, "%s/%.255s/%zu/files", walk.layers->area.path, layer, which);
     else
         snprintf(path, sizeof path, "%s", folder);
     if (which > 0)
@@ -369,13 +439,13 @@ static int compare(const void *left, const void *right)
 
 void cs_layers_written(const struct cs_private_layers *layers, struct cs_written *written)
 {
-    DIR *area = *layers->area ? opendir(layers->area) : NULL;
+    DIR *area = *layers->area.path ? opendir(layers->area.path) : NULL;
     *written = (struct cs_written){.count = 0};
     walk = (struct walk){.layers = layers, .to = written};
     for (const struct dirent *entry; area && (entry = readdir(area));)
         for (size_t i = 0; i < layers->folders && entry->d_name[0] != '.'; i++)
             walk_folder(i, entry->d_name);
-    for (size_t i = 0; i < layers->folders && !*layers->area; i++)
+    for (size_t i = 0; i < layers->folders && !*layers->area.path; i++)
         walk_folder(i, NULL);
     if (area)
         closedir(area);

@@ -3,27 +3,28 @@
 #ifndef CS_CLI_SIMULATE_PRIVATE_LAYER_H
 #define CS_CLI_SIMULATE_PRIVATE_LAYER_H
 
+#include "cli/simulate/temporary_folder.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
 enum {
-    CS_LAYERS = 8
+    CS_LAYERS = 32
 };
 
 struct cs_private_layers {
     char folder[CS_LAYERS][PATH_MAX]; /* that get a layer; the first is the working folder */
     size_t folders;
-    char area[PATH_MAX];   /* the folder of the layers; "" if the system does not allow layers */
+    struct cs_temporary_folder area; /* of the layers; none if the system does not allow layers */
     char shared[PATH_MAX]; /* a folder without a layer, wherever it is: the simulation's own */
     int error;             /* why there are none */
     struct timespec begun;
 };
 
-/* Finds the folders, which are the working folder and those of paths in the command's arguments,
- * and tries out a layer over each. False: they are not possible, see `error`; the program would
- * write to the folders themselves. */
+/* Finds the folders, which are the working folder, those of paths in the command's arguments, and
+ * the file systems mounted below them, and tries out a layer over each. False: they are not
+ * possible, see `error`; the program would write to the folders themselves. */
 bool cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared);
 
 /* Removes the layers; `keep`: copies them to that folder before. */

@@ -4,6 +4,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/simulate/simulated_progress.h"
+#include "cli/simulate/temporary_folder.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -344,6 +345,14 @@ static bool all_ended(const struct cs_simulated_run *run, size_t runs)
     return true;
 }
 
+/* Of a server, the runs are ended here, and itself with the simulation. */
+static void end_all(struct cs_simulated_run *run, size_t runs)
+{
+    for (size_t i = 0; i < runs; i++)
+        if (run[i].state == CS_RUN_RUNNING && kill(run[i].pid, SIGTERM) == 0)
+            (void)waitpid(run[i].pid, NULL, 0);
+}
+
 bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
@@ -353,6 +362,11 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
     bool good = true;
     for (;;) {
         size_t running = look(simulation, run, runs);
+        if (cs_interrupted()) {
+            end_all(run, runs);
+            good = false;
+            break;
+        }
         good = good && start_some(simulation, run, runs, running);
         if (all_ended(run, runs) || (!good && running == 0))
             break;

@@ -43,7 +43,11 @@ static cJSON *read_json(const char *path)
     char *bytes = cs_read_file_text(path, error);
     cJSON *root = bytes ? cJSON_Parse(bytes) : NULL;
     if (!root)
-        cs_cli_complain("%s: %s", path, bytes ? "damaged" : error);
+        cs_cli_complain("%s: %s", path,
+                        cs_temporary_is_full(path)
+                            ? "damaged, because its disk is full. Set TMPDIR to another folder."
+                        : bytes ? "damaged"
+                                : error);
     free(bytes);
     return root;
 }

@@ -10,7 +10,6 @@
 #include "config/config.h"
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,21 +103,17 @@ static bool is_empty(const char *folder)
 
 static bool make_folder(struct cs_simulation *simulation, const char *keep)
 {
-    const char *temporary = cs_cli_variable("TMPDIR");
+    const char *place = cs_temporary_place();
+    char real[PATH_MAX] = "";
     simulation->keep = keep != NULL;
-    if (keep)
-        snprintf(simulation->work, sizeof simulation->work, "%s", keep);
-    else
-        snprintf(simulation->work, sizeof simulation->work, "%s/convshim-XXXXXX",
-                 temporary ? temporary : "/tmp");
-    bool made =
-        keep ? mkdir(keep, 0777) == 0 || errno == EEXIST : mkdtemp(simulation->work) != NULL;
-    char real[PATH_MAX];
-    if (!made || !realpath(simulation->work, real)) {
-        cs_cli_complain("%s: %s", simulation->work, strerror(errno));
-        simulation->work[0] = '\0';
+    bool made = keep ? (mkdir(keep, 0777) == 0 || errno == EEXIST) && realpath(keep, real)
+                     : cs_temporary_folder_make(&simulation->temporary, place, "simulate");
+    if (!made) {
+        cs_cli_complain("%s: %s", keep ? keep : place, strerror(errno));
         return false;
     }
+    if (!keep)
+        snprintf(real, sizeof real, "%s", simulation->temporary.path);
     snprintf(simulation->work, sizeof simulation->work, "%s", real);
     if (keep && !is_empty(keep)) {
         cs_cli_complain("--keep %s: the folder is not empty. Name a new folder.", keep);
@@ -149,6 +144,7 @@ bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, 
         cs_cli_complain("%s", why);
         return false;
     }
+    cs_interrupts_begin();
     if (!find_device(simulation) || !make_folder(simulation, keep))
         return false;
     if (!cs_layers_begin(&simulation->layers, simulation->program.command, simulation->work))
@@ -156,22 +152,15 @@ bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, 
     return write_hook(simulation) && write_stand_ins(simulation);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status, (void)kind, (void)walk;
-    (void)remove(path);
-    return 0;
-}
-
 void cs_simulation_end(struct cs_simulation *simulation)
 {
     for (int with = 0; with < 2; with++)
         cs_fork_server_close(&simulation->server[with]);
     cs_layers_end(&simulation->layers, simulation->keep ? simulation->work : NULL);
-    if (*simulation->work && !simulation->keep)
-        (void)nftw(simulation->work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cs_temporary_folder_remove(&simulation->temporary);
     cs_simulated_program_free(&simulation->program);
     cs_library_options_free(&simulation->options);
+    cs_interrupts_end();
 }
 
 /* --- a process's variables --- */

@@ -9,6 +9,7 @@
 #include "cli/simulate/fork_server.h"
 #include "cli/simulate/private_layer.h"
 #include "cli/simulate/simulated_program.h"
+#include "cli/simulate/temporary_folder.h"
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,11 +18,12 @@ struct cs_simulation {
     const char *title; /* of the command that simulates: "simulate" */
     struct cs_simulated_program program;
     struct cs_library_options options;
-    char library[PATH_MAX];          /* libconvshim.so */
-    char preset[PATH_MAX];           /* "": none */
-    char device[PATH_MAX];           /* the folder of the simulated device's libraries */
-    char work[PATH_MAX];             /* a folder of this simulation's own */
-    bool keep;                       /* and it stays */
+    char library[PATH_MAX];               /* libconvshim.so */
+    char preset[PATH_MAX];                /* "": none */
+    char device[PATH_MAX];                /* the folder of the simulated device's libraries */
+    char work[PATH_MAX];                  /* a folder of this simulation's own */
+    struct cs_temporary_folder temporary; /* the same, unless it is kept */
+    bool keep;
     struct cs_private_layers layers; /* over the folders that programs write to */
     int jobs;                        /* runs at once, at least */
     int runs;                        /* made so far */

@@ -15,8 +15,8 @@ void cs_written_print(const struct cs_private_layers *layers, FILE *out)
     cs_layers_written(layers, &written);
     if (written.count > 0) {
         fputs("\nfiles that the program ", out);
-        fputs(*layers->area ? "wrote in a private layer (your own files are unchanged)\n"
-                            : "MAY HAVE REPLACED (they changed while it ran)\n",
+        fputs(*layers->area.path ? "wrote in a private layer (your own files are unchanged)\n"
+                                 : "MAY HAVE REPLACED (they changed while it ran)\n",
               out);
     }
     for (size_t i = 0; i < written.count && i < MOST_SHOWN; i++) {
@@ -34,7 +34,7 @@ struct cJSON *cs_written_json(const struct cs_private_layers *layers)
     struct cs_written written;
     cJSON *object = cJSON_CreateObject(), *names = cJSON_AddArrayToObject(object, "names");
     cs_layers_written(layers, &written);
-    cJSON_AddBoolToObject(object, "private", *layers->area != '\0');
+    cJSON_AddBoolToObject(object, "private", *layers->area.path != '\0');
     for (size_t i = 0; i < written.count; i++)
         cs_json_add(names, NULL, cJSON_CreateString(written.name[i]));
     cs_written_free(&written);

@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# `convshim simulate`: files that the program writes, file systems that it sees, and folders that remain.
+load helper
+# shellcheck source=tests/support/simulate.bash
+. "$ROOT/tests/support/simulate.bash"
+
+@test "a checkpoint saved over an old one: the old one stays, and written files are listed" {
+    mkdir -p work/data results
+    cd work
+    echo precious >model.pt
+    echo precious >data/last.pt
+    echo precious >old.pt
+    cat >saves.py <<'END'
+import contextlib, ctypes, os, sys
+assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20)) == 0
+open("model.pt", "wb").write(bytes(100))
+open("data/last.pt", "ab").write(bytes(100))
+with contextlib.suppress(FileNotFoundError): # both runs share a process, and so a layer
+    os.remove("old.pt")
+open(sys.argv[1], "w").write("a result\n")
+END
+    local results=${PWD%/work}/results name
+    simulate --cuda 13 -- python3 saves.py "$results/picture.png"
+    expect_status 0
+    ! grep -q 'no private layer is possible' simulate.err || cannot_run "no private layer in a chroot"
+    expect_equal "the user's files" "$(cat model.pt data/last.pt old.pt)" "$(printf 'precious\nprecious\nprecious')"
+    [ ! -e "$results/picture.png" ] || fail "written where the argument says"
+    expect_line simulate.out '^files that the program wrote in a private layer'
+    for name in data/last.pt model.pt 'old.pt \(removed\)' "$results/picture.png"; do
+        expect_line simulate.out "^  \\* $name\$"
+    done
+    simulate --cuda 13 --format json -- python3 saves.py picture.png
+    python3 -c 'import json; f = json.load(open("simulate.out"))["files"]; assert f["private"] and "picture.png" in f["names"], f' ||
+        fail "not in the JSON"
+}
+
+# bats test_tags=quick
+@test "no layer is possible: a line before the first run, and the files that changed" {
+    cat >no_mount.c <<'END'
+#include <errno.h>
+int unshare(int flags) { return errno = EPERM, -1; }
+END
+    gcc -w -shared -fPIC -o no_mount.so no_mount.c
+    echo precious >model.pt
+    cat >saves.py <<'END'
+import ctypes
+assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20)) == 0
+open("model.pt", "wb").write(bytes(100))
+END
+    touch -d '1 hour ago' saves.py model.pt
+    LD_PRELOAD=$PWD/no_mount.so simulate --cuda 13 -- python3 saves.py
+    expect_status 0
+    expect_line simulate.err "^convshim: simulate: the program really writes to $PWD, because no private layer is possible over it \\(Operation not permitted\\)"
+    expect_line simulate.out '^files that the program MAY HAVE REPLACED \(they changed while it ran\)$'
+    expect_line simulate.out '^  \* model.pt$'
+    expect_equal "files that did not change" "$(grep -c 'saves.py$' <(grep '\*' simulate.out))" 0
+}
+
+@test "a signal ends simulate and its program, and leaves no folder; those of dead owners are removed" {
+    local temporary=$PWD/temporary pid signal
+    mkdir -p "$temporary/convshim-simulate-aaaaaa" "$temporary/convshim-simulate-mine.txt"
+    touch -d '2 minutes ago' "$temporary/convshim-simulate-aaaaaa"
+    for signal in INT TERM; do
+        TMPDIR=$temporary env --default-signal=INT "$COMMAND" simulate --only without --cuda 13 -- sleep 1000 >simulate.out 2>simulate.err &
+        pid=$!
+        for ((i = 0; i < 600; i++)); do
+            compgen -G "$temporary/convshim-simulate-*/without-*/output" >/dev/null && break
+            sleep 0.1
+        done
+        kill -s "$signal" "$pid"
+        status=0
+        wait "$pid" || status=$?
+        expect_equal "status" "$status" $((128 + $(kill -l "$signal")))
+        expect_equal "folders" "$(ls "$temporary")" convshim-simulate-mine.txt
+    done
+}
+
+@test "a file system mounted below the working folder is seen, and not written" {
+    mkdir data
+    unshare --mount true 2>/dev/null || cannot_run "no permission to mount"
+    unshare --mount sh -c "mount -t tmpfs none data && echo hello >data/old && '$COMMAND' simulate --only without --cuda 13 --keep kept -- \
+        sh -c 'cat data/old; echo changed >data/old; echo new >data/new'; ls data; cat data/old" >simulate.out 2>simulate.err
+    expect_equal "read" "$(cat kept/without-*/output)" hello
+    expect_equal "afterwards" "$(tail -2 simulate.out | paste -sd' ')" "old hello"
+    expect_line simulate.out '^  \* .*data/new$'
+}
