@@ -6,6 +6,12 @@
 bats_require_minimum_version 1.5.0
 load helper
 
+# The cuDNN and the driver without effects, which `make tests-built` builds.
+need_null_cudnn()
+{
+    [ -x "$BUILD/bench/libcudnn.so.9" ] || fail "$BUILD/bench/libcudnn.so.9 is missing: make tests-built"
+}
+
 # grown NAME: by how many bytes the largest heap of the second half exceeds that of the first.
 grown()
 {
@@ -28,6 +34,7 @@ grown()
 
 # Memory is the whole heap of the process: the library's, and a few KiB of the program's.
 @test "a million calls of fifty thousand shapes: the heap of the second half is that of the first" {
+    need_null_cudnn
     local backing calls=${SOAK_CALLS:-1000000}
     for backing in own client; do
         status=0
@@ -45,6 +52,7 @@ soak_threads()
 {
     local config=$1
     shift
+    need_null_cudnn
     status=0
     LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG=$config LD_PRELOAD=$PRELOAD \
         "$APPS/soak" --threads "${SOAK_THREADS:-8}" "$@" >shimmed.out 2>shimmed.err || status=$?
