@@ -54,6 +54,8 @@ static struct {
     const char *device;
     cudnnStatus_t (*judge)(
         const struct recorded *plan); /* status of finalizing a plan; may be NULL */
+    /* The workspace of a plan or a configuration; NULL: that of its offer. */
+    int64_t (*sized)(const struct recorded *of);
 } cudnn;
 
 static inline struct recorded *recorded_at(const void *descriptor)
@@ -249,8 +251,10 @@ static inline cudnnStatus_t recorded_get(const cudnnBackendDescriptor_t descript
     cudnnStatus_t status = recorded_call();
     const struct recorded *from = recorded_at(descriptor);
     const struct offer *offer = offer_of(from);
+    int64_t unused, bytes;
     int kind;
     (void)type;
+    count_p = count_p ? count_p : &unused;
     *count_p = 1;
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
@@ -289,12 +293,14 @@ static inline cudnnStatus_t recorded_get(const cudnnBackendDescriptor_t descript
     case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
         if (!cudnn.tells_workspace)
             return CUDNN_STATUS_NOT_SUPPORTED;
-        memcpy(elements, &offer->workspace, sizeof offer->workspace);
+        bytes = cudnn.sized ? cudnn.sized(from) : offer->workspace;
+        memcpy(elements, &bytes, sizeof bytes);
         return status;
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
         CHECK(from->finalized);
         CHECK_INT(most, 1);
-        memcpy(elements, &offer->workspace, sizeof offer->workspace);
+        bytes = cudnn.sized ? cudnn.sized(from) : offer->workspace;
+        memcpy(elements, &bytes, sizeof bytes);
         return status;
     case CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION:
         if (!cudnn.device)
