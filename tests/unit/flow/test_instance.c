@@ -8,6 +8,7 @@
 #include "flow/exit_report.h"
 #include "flow/sign_of_life.h"
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,11 +130,37 @@ static void every_lock_is_held_across_a_fork(void)
     held = freed = 0;
 }
 
+/* The counts of a new account: all members before the lock, and from `folds` on. */
+static int look_for_zeros(void)
+{
+    static struct cs_account fresh;
+    const size_t folds = offsetof(struct cs_account, folds);
+    const struct cs *cs = cs_instance_made();
+    const char *counts = (const char *)&cs->account, *none = (const char *)&fresh;
+    if (memcmp(counts, none, offsetof(struct cs_account, lock)) != 0)
+        return 1;
+    if (memcmp(counts + folds, none + folds, sizeof fresh - folds) != 0)
+        return 2;
+    return cs->reported != 0 ? 3 : cs->start_ms < 2 ? 4 : 0;
+}
+
+static int fork_with_every_count(void)
+{
+    const size_t folds = offsetof(struct cs_account, folds);
+    struct cs *cs = cs_instance_made();
+    memset(&cs->account, 1, offsetof(struct cs_account, lock));
+    memset((char *)&cs->account + folds, 1, sizeof cs->account - folds);
+    cs->reported = cs->start_ms = 1;
+    return status_of_child(look_for_zeros);
+}
+
 static void child_starts_its_own_counts(void)
 {
     struct cs *cs = cs_instance_made();
     for (int i = 0; i < 5; i++)
         cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+    CHECK_INT(status_of_child(fork_with_every_count), 0);
+    held = freed = 0;
     CHECK_INT(status_of_child(look_in_child), 0);
     CHECK(held == 1 && freed == 1);
     CHECK_INT(cs->account.calls, 5);
