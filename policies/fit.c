@@ -1,6 +1,5 @@
 /* The least predicted time, and a price for each byte of scratch that raises the program's peak. */
 #include "convshim/policy.h"
-#include <math.h>
 
 static int64_t fit_tiles(const struct cs_limits *limits)
 {
@@ -11,8 +10,6 @@ static int64_t fit_tiles(const struct cs_limits *limits)
 static double fit_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
     double beyond = (double)candidate->workspace - (double)limits->free;
-    if (limits->workspace >= 0 && candidate->workspace > limits->workspace)
-        return INFINITY;
     return candidate->seconds + (beyond > 0 ? limits->byte_seconds * beyond : 0);
 }
 

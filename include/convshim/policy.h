@@ -5,6 +5,7 @@
 #define CONVSHIM_POLICY_H
 
 #include "convshim/plan.h"
+#include "convshim/profile.h"
 
 /* Whether tiles may use packed copies of tensors that a cut leaves non-contiguous. See plan.h. */
 enum cs_staging {
@@ -21,7 +22,8 @@ enum {
 /* The user's limits, and the price of scratch. */
 struct cs_limits {
     int64_t workspace;    /* bytes of scratch that a call may use; < 0: auto, no limit */
-    int64_t price;        /* nanoseconds that each MiB of saved scratch may cost */
+    int64_t price;        /* thousandths of a byte that the device could move for each byte
+                             of saved scratch */
     int64_t max_slowdown; /* thousandths of the untiled call's predicted time; tiles never take
                              longer; 0: no bound */
     int64_t most;         /* bytes of scratch that exist; 0: no limit */
@@ -37,10 +39,12 @@ struct cs_limits {
 
     /* Computed for each call. */
     int64_t free; /* bytes of scratch that cost nothing, because they do not raise the peak */
-    double byte_seconds; /* seconds for each byte beyond `free`, on the device */
+    struct cs_ladder ladder; /* of the device; unknown if decisions must not depend on it */
+    double byte_seconds;     /* seconds for each byte beyond `free`, on the device */
 };
 
-/* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */
+/* One way to run a problem. The untiled call is a candidate too: no axis, one tile. The search also
+ * asks for costs of guesses: their shapes are 0, and their bytes are estimated. */
 struct cs_candidate {
     struct cs_tiling tiling; /* with the lanes that its tiles run on */
     int64_t tiles;           /* launches */
@@ -50,7 +54,6 @@ struct cs_candidate {
     int64_t copied;          /* bytes copied to and from staged tensors */
     int64_t required;        /* bytes that the untiled call requires */
     double seconds;          /* predicted (decide/cost.h) */
-    bool dear;               /* takes longer than max_slowdown, so it is never chosen */
 };
 
 struct cs_policy {
@@ -63,8 +66,10 @@ struct cs_policy {
     /* The number of tiles that the core lists on each axis, or 0: the numbers with least cost. */
     int64_t (*tiles)(const struct cs_limits *limits);
 
-    /* The cost of a candidate. The least one wins, among equals the one listed first. Infinite or
-     * NaN: the candidate is vetoed. */
+    /* The cost of a candidate, of less than 1e100. The least one wins. Infinite or NaN: the
+     * candidate is vetoed. A decision asks for thousands of costs. It skips guesses by assuming
+     * that a cost does not fall if scratch or seconds rise. A candidate above a workspace that the
+     * user wrote is never chosen if another one is below it, whatever its cost. */
     double (*cost)(const struct cs_candidate *candidate, const struct cs_limits *limits);
 };
 

@@ -315,6 +315,7 @@ struct sums {
     double one_by_one; /* seconds of tiles run one after the other, without the fixed time of
                           kernels */
     double filled, kernels;
+    double launched; /* tiles */
     struct cs_cost cost;
 };
 
@@ -361,8 +362,9 @@ static struct cs_cost total_of(const struct sums *sums, double lanes,
     struct cs_cost cost = sums->cost;
     double least = sums->kernels * use->kernel_us * 1e-6;
     double most = sums->kernels * larger(use->kernel_us, use->kernel_us_most) * 1e-6;
-    cost.seconds = seconds_of(sums, least, lanes, use);
-    cost.most = seconds_of(sums, most, lanes, use);
+    double host = sums->launched > 1 ? sums->launched * use->host_us * 1e-6 : 0;
+    cost.seconds = larger(seconds_of(sums, least, lanes, use), host);
+    cost.most = larger(seconds_of(sums, most, lanes, use), host);
     cost.launches = least + lane_seconds(lanes, use);
     return cost;
 }
@@ -372,7 +374,7 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
 {
     struct rates rates = rates_of(profile, use);
     struct tile tile[CS_MAX_TILE_SHAPES];
-    struct sums sums = {.filled = 0};
+    struct sums sums = {.launched = (double)plan->tiles};
     double operands = 0;
     double lanes = (double)(plan->lanes < plan->tiles ? plan->lanes : plan->tiles);
     for (int64_t i = 0; i < plan->shapes; i++) {
@@ -405,7 +407,7 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
 {
     const struct cs_coefficients coefficients = coefficients_of(profile), *use = &coefficients;
     struct rates rates = rates_of(profile, use);
-    struct sums sums = {.filled = 0};
+    struct sums sums = {.launched = tiles->launched};
     double lanes = smaller(tiles->lanes > 1 ? tiles->lanes : 1, tiles->launched);
     struct scratch scratch = {tiles->workspace - tiles->staged, tiles->staged};
     struct tile each = tile_of(untiled, tile, scratch, tiles->relaxation, &rates, use);

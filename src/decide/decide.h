@@ -44,7 +44,7 @@ enum {
     CS_COMPILED_ASKS =
         8, /* instead, if a query may take seconds; fallback plans are never compiled */
     CS_FALLBACK_ASKS = 2,
-    CS_MAX_ASKS = 13 * CS_MODE_ASKS + CS_FALLBACK_ASKS
+    CS_MAX_ASKS = 4 * CS_MODE_ASKS + CS_FALLBACK_ASKS
 };
 
 /* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:

@@ -10,7 +10,8 @@ enum {
     AUTO_LANES = 2    /* lanes that are tried in addition to one with lanes = auto */
 };
 
-/* As a multiple of the untiled time: a form that costs at most this ends the search. */
+/* As a multiple of the untiled time: a form that costs at most as much as the untiled call would
+ * with this time and without scratch ends the search. */
 static const double GOOD = 1.03;
 /* As a multiple of the untiled time: no tiling is predicted to be faster. */
 static const double FASTEST = 0.5;
@@ -58,7 +59,6 @@ static const unsigned UNEVEN = 1u << 31;
 /* The counts along the inner axis of a form, with all other choices fixed, and the best so far. */
 struct line {
     struct cs_guesser *guesser;
-    const struct cs_goal *goal;
     struct cs_tiling tiling;
     int cut;             /* the inner one */
     int64_t unit, units; /* along it */
@@ -77,11 +77,11 @@ enum cs_axis cs_forms_axis(int form)
     return axes[form][0];
 }
 
-double cs_goal_cost(const struct cs_goal *goal, double workspace, double seconds)
+/* The cost of a guess that takes this long. */
+static double cost_of(const struct line *line, const struct cs_guess *guess, double seconds)
 {
-    double beyond = workspace > goal->free ? workspace - goal->free : 0;
-    return workspace > goal->limit || seconds > goal->slowest ? __builtin_inf()
-                                                              : seconds + goal->price * beyond;
+    const struct cs_candidate candidate = cs_guess_candidate(line->guesser, guess, seconds);
+    return cs_question_cost(line->guesser->question, &candidate);
 }
 
 /* The workspace of the tiles, without their time. */
@@ -126,11 +126,10 @@ static double examine_count(const struct line *line, int64_t count)
     struct best *best = line->best;
     if (!guess_at(line, count, &guess))
         return 0;
-    double fastest = FASTEST * line->guesser->seconds;
-    if (!(cs_goal_cost(line->goal, guess.workspace, fastest) < best->cost))
+    if (!(cost_of(line, &guess, FASTEST * line->guesser->seconds) < best->cost))
         return guess.workspace;
     cs_guess_seconds(line->guesser, &guess);
-    double cost = cs_goal_cost(line->goal, guess.workspace, guess.seconds);
+    double cost = cost_of(line, &guess, guess.seconds);
     if (cost < best->cost)
         *best = (struct best){cost, guess, line->form};
     return guess.workspace;
@@ -148,20 +147,24 @@ static void look_at_phases(const struct line *line)
  * count does not predict the next. */
 static void examine_counts(const struct line *line)
 {
-    const struct cs_goal *goal = line->goal;
-    int64_t fewest = fewest_in(line, goal->limit);
+    const struct cs_question *question = line->guesser->question;
+    const double free = (double)question->limits->free;
+    int64_t fewest = fewest_in(line, (double)question->limit), enough = fewest_in(line, free);
     for (int64_t count = fewest > 2 ? fewest : 2; count <= line->most;
          count = finer(line->units, line->most, count))
-        if (examine_count(line, count) <= FINEST * goal->free)
+        if (examine_count(line, count) <= FINEST * free)
             break;
+    if (enough > 2 && enough <= line->most)
+        (void)examine_count(line, enough);
 }
 
 /* Pairs of axes have many lines. Of each line only two counts are examined: the one that reaches
  * the free bytes, and the fewest tiles under the limit. */
 static void examine_ends(const struct line *line)
 {
-    const struct cs_goal *goal = line->goal;
-    int64_t fewest = fewest_in(line, goal->limit), enough = fewest_in(line, goal->free);
+    const struct cs_question *question = line->guesser->question;
+    int64_t fewest = fewest_in(line, (double)question->limit);
+    int64_t enough = fewest_in(line, (double)question->limits->free);
     if (fewest > 1 && fewest <= line->most)
         (void)examine_count(line, fewest);
     if (enough > fewest && enough <= line->most)
@@ -231,11 +234,10 @@ static bool is_scattered(const struct cs_guesser *guesser, enum cs_axis axis)
     return is_phases(axis) && cs_phases_scattered(guesser->question->problem, axis);
 }
 
-static void examine_form(struct cs_guesser *guesser, const struct cs_goal *goal,
-                         const struct cs_forms *forms, int lanes, int form, struct best *best)
+static void examine_form(struct cs_guesser *guesser, const struct cs_forms *forms, int lanes,
+                         int form, struct best *best)
 {
     struct line line = {.guesser = guesser,
-                        .goal = goal,
                         .tiling = {.step = {1, 1},
                                    .lanes = lanes,
                                    .relaxation = forms->relaxation,
@@ -244,7 +246,8 @@ static void examine_form(struct cs_guesser *guesser, const struct cs_goal *goal,
                         .form = form,
                         .best = best};
     for (int c = 0; c < CS_MAX_CUTS && axes[form][c] != CS_AXIS_NONE; c++)
-        if (units_of(&line, axes[form][c]) < 2 || is_scattered(guesser, axes[form][c]))
+        if (units_of(&line, axes[form][c]) < 2 ||
+            (!forms->scattered && is_scattered(guesser, axes[form][c])))
             return;
     if (axes[form][1] == CS_AXIS_NONE)
         look_at_single(&line);
@@ -273,27 +276,30 @@ unsigned cs_forms_without(int form, const struct cs_guess *guess)
 
 /* Two lanes overlap the layout conversions of one tile with the arithmetic of another. They need
  * twice the scratch: only the form that is best on one lane is tried. */
-static void examine_lanes(struct cs_guesser *guesser, const struct cs_goal *goal,
-                          const struct cs_forms *forms, struct best *best)
+static void examine_lanes(struct cs_guesser *guesser, const struct cs_forms *forms,
+                          struct best *best)
 {
     if (forms->lanes == 0 && best->cost < __builtin_inf())
-        examine_form(guesser, goal, forms, AUTO_LANES, best->form, best);
+        examine_form(guesser, forms, AUTO_LANES, best->form, best);
 }
 
-double cs_forms_best(struct cs_guesser *guesser, const struct cs_goal *goal,
-                     const struct cs_forms *forms, struct cs_guess *best_p, int *form_p)
+double cs_forms_best(struct cs_guesser *guesser, const struct cs_forms *forms,
+                     struct cs_guess *best_p, int *form_p)
 {
     struct best best = {.cost = __builtin_inf()};
     const int lanes = forms->lanes > 0 ? forms->lanes : 1;
     int form = 0;
+    const struct cs_candidate ideal =
+        cs_question_untiled(guesser->question, 0, GOOD * guesser->seconds);
+    const double good = cs_question_cost(guesser->question, &ideal);
     for (size_t stage = 0; stage < sizeof stage_end / sizeof *stage_end; stage++) {
         for (; form < stage_end[stage]; form++)
             if (!(forms->skipped >> form & 1))
-                examine_form(guesser, goal, forms, lanes, form, &best);
-        if (best.cost <= GOOD * guesser->seconds)
+                examine_form(guesser, forms, lanes, form, &best);
+        if (best.cost <= good)
             break;
     }
-    examine_lanes(guesser, goal, forms, &best);
+    examine_lanes(guesser, forms, &best);
     *best_p = best.guess;
     *form_p = best.form;
     return best.cost;

@@ -4,17 +4,6 @@
 
 #include "decide/guess.h"
 
-/* The cost of a tiling: its seconds, and a price for each byte of scratch that is not free. */
-struct cs_goal {
-    double limit;   /* allowed bytes of scratch */
-    double free;    /* bytes of scratch that cost nothing */
-    double price;   /* seconds for each byte beyond */
-    double slowest; /* allowed seconds */
-};
-
-/* In seconds. Infinite beyond the limits. */
-double cs_goal_cost(const struct cs_goal *goal, double workspace, double seconds);
-
 enum {
     CS_SINGLE_FORMS = 9,            /* the first ones have one axis */
     CS_FORMS = CS_SINGLE_FORMS + 20 /* and pairs of them */
@@ -28,6 +17,7 @@ struct cs_forms {
     int lanes; /* 0: one or two */
     bool staged;
     enum cs_relaxation relaxation;
+    bool scattered;   /* also phases whose elements are scattered */
     unsigned skipped; /* one bit for each excluded form, and one for uneven phases */
 };
 
@@ -37,9 +27,9 @@ struct cs_forms {
 unsigned cs_forms_without(int form, const struct cs_guess *guess);
 
 /* The guess of least cost of all forms, and the form's number. Pairs of axes are examined only if
- * no single axis costs about as little as the untiled time. Returns the cost, infinite without a
- * guess. */
-double cs_forms_best(struct cs_guesser *guesser, const struct cs_goal *goal,
-                     const struct cs_forms *forms, struct cs_guess *best, int *form_p);
+ * no single axis costs about as little as the untiled time without scratch. Costs of the policy are
+ * assumed to rise with scratch and time. Returns the cost, infinite without a guess. */
+double cs_forms_best(struct cs_guesser *guesser, const struct cs_forms *forms,
+                     struct cs_guess *best, int *form_p);
 
 #endif

@@ -37,9 +37,9 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
     guesser->images = images_of(problem);
     guesser->filter = bytes_of(&problem->tensor[CS_FILTER]);
     const double part = (double)question->required / (guesser->images + guesser->filter);
-    guesser->whole =
-        (struct cs_guess_model){.per_image = part, .per_filter = part, .scale = 1, .excess = 1};
-    guesser->parts = guesser->whole;
+    for (int kind = 0; kind < CS_GUESS_KINDS; kind++)
+        guesser->model[kind] = (struct cs_guess_model){
+            .per_image = part, .per_filter = part, .scale = 1, .excess = 1, .pace = 1};
     guesser->tile = *problem;
     guesser->seconds = cs_cost_untiled(problem, question->required, guesser->profile).most;
 }
@@ -70,15 +70,25 @@ static int lanes_of(const struct cs_guesser *guesser, const struct cs_tiling *ti
     return tiling->lanes > 1 && !sums ? tiling->lanes : 1;
 }
 
-static bool cuts_images(const struct cs_tiling *tiling)
+static int kind_of(const struct cs_tiling *tiling)
 {
-    return tiling->axis[0] != CS_AXIS_N || tiling->axis[1] != CS_AXIS_NONE;
+    if (tiling->axis[1] != CS_AXIS_NONE)
+        return CS_GUESS_PARTS;
+    switch (tiling->axis[0]) {
+    case CS_AXIS_N:
+        return CS_GUESS_IMAGES;
+    case CS_AXIS_K:
+    case CS_AXIS_C:
+        return CS_GUESS_CHANNELS;
+    default:
+        return CS_GUESS_PARTS;
+    }
 }
 
 static const struct cs_guess_model *model_of(const struct cs_guesser *guesser,
                                              const struct cs_tiling *tiling)
 {
-    return cuts_images(tiling) ? &guesser->parts : &guesser->whole;
+    return &guesser->model[kind_of(tiling)];
 }
 
 static double workspace_of(const struct cs_guess_model *model, const struct cs_guess *guess)
@@ -87,12 +97,13 @@ static double workspace_of(const struct cs_guess_model *model, const struct cs_g
            (model->per_image * guess->images + model->per_filter * guess->filter + model->fixed);
 }
 
-/* The time that tiles add to the untiled call is corrected by one factor. */
+/* The time that tiles add to the untiled call is corrected by one factor, and all of it by another.
+ */
 static double corrected(const struct cs_guesser *guesser, const struct cs_guess_model *model,
                         double seconds)
 {
     double beyond = seconds - guesser->seconds;
-    return seconds + (beyond > 0 ? beyond * (model->excess - 1) : 0) + model->late;
+    return model->pace * (seconds + (beyond > 0 ? beyond * (model->excess - 1) : 0));
 }
 
 /* The number of tiles. An incomplete one at the end of an axis counts as a fraction. */
@@ -135,7 +146,29 @@ bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                                .staged = staged_of(guesser, tiling)};
     guess->each = workspace_of(model_of(guesser, tiling), guess) + guess->staged;
     guess->workspace = guess->each * lanes_of(guesser, tiling);
+    guess->halo = larger(parts_of(problem, tiling) * guess->images - guesser->images, 0);
+    guess->copied = (double)count * guess->staged;
     return true;
+}
+
+/* The nearest whole number of bytes that fits. */
+static int64_t bytes_at(double bytes)
+{
+    return bytes < 0x1p62 ? (int64_t)bytes : INT64_C(1) << 62;
+}
+
+struct cs_candidate cs_guess_candidate(const struct cs_guesser *guesser,
+                                       const struct cs_guess *guess, double seconds)
+{
+    return (struct cs_candidate){
+        .tiling = guess->tiling,
+        .tiles = guess->tiles,
+        .workspace = bytes_at(guess->workspace),
+        .halo = bytes_at(guess->halo),
+        .copied = bytes_at(guess->copied),
+        .required = guesser->question->required,
+        .seconds = seconds,
+    };
 }
 
 void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
@@ -161,26 +194,38 @@ bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
     return true;
 }
 
+/* A line through the untiled call and the answer, in the bytes of images, or (channels) of the
+ * filter. *rest_p is the rest, which does not depend on them. */
+static double slope_of(double required, double bytes, double untiled, double tile, double *rest_p)
+{
+    double slope = larger((required - bytes) / (untiled - tile), 0);
+    if (slope * tile > bytes)
+        slope = bytes / tile;
+    *rest_p = bytes - slope * tile;
+    return slope;
+}
+
 static void learn_workspace(const struct cs_guesser *guesser, const struct cs_guess *guess,
                             double bytes, struct cs_guess_model *model)
 {
     double required = (double)guesser->question->required, rest;
-    if (!(guess->images < guesser->images) || guess->filter < guesser->filter) {
+    bool channels = kind_of(&guess->tiling) == CS_GUESS_CHANNELS;
+    if (channels && guess->filter < guesser->filter) {
+        model->scale = 1;
+        model->per_image = 0;
+        model->per_filter =
+            slope_of(required, bytes, guesser->filter, guess->filter, &model->fixed);
+    } else if (!(guess->images < guesser->images) || guess->filter < guesser->filter) {
         double guessed = workspace_of(model, guess);
         model->scale *= guessed > 0 ? bytes / guessed : 1;
-        return;
+    } else {
+        model->scale = 1;
+        model->per_image = slope_of(required, bytes, guesser->images, guess->images, &rest);
+        model->per_filter = rest / guesser->filter;
+        if (model->per_filter > MOST_PER_FILTER)
+            model->per_filter = MOST_PER_FILTER;
+        model->fixed = rest - model->per_filter * guesser->filter;
     }
-    model->scale = 1;
-    model->per_image = larger((required - bytes) / (guesser->images - guess->images), 0);
-    rest = bytes - model->per_image * guess->images;
-    if (rest < 0) {
-        model->per_image = bytes / guess->images;
-        rest = 0;
-    }
-    model->per_filter = rest / guesser->filter;
-    if (model->per_filter > MOST_PER_FILTER)
-        model->per_filter = MOST_PER_FILTER;
-    model->fixed = rest - model->per_filter * guesser->filter;
 }
 
 static void learn_seconds(const struct cs_guesser *guesser, double guessed, double answered,
@@ -189,18 +234,20 @@ static void learn_seconds(const struct cs_guesser *guesser, double guessed, doub
     if (guessed > HARDLY_LONGER * guesser->seconds && answered > guesser->seconds)
         model->excess = (answered - guesser->seconds) / (guessed - guesser->seconds);
     else
-        model->late = answered - guessed;
+        model->pace = answered / guessed;
 }
 
 /* An answer about whole images also counts for parts of images, until one of these is answered. */
 static void keep(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                  struct cs_guess_model model)
 {
-    model.learned = cuts_images(tiling);
-    if (!cuts_images(tiling))
-        guesser->whole = model;
-    if (cuts_images(tiling) || !guesser->parts.learned)
-        guesser->parts = model;
+    int kind = kind_of(tiling);
+    model.learned = true;
+    guesser->model[kind] = model;
+    if (kind == CS_GUESS_IMAGES && !guesser->model[CS_GUESS_PARTS].learned) {
+        guesser->model[CS_GUESS_PARTS] = model;
+        guesser->model[CS_GUESS_PARTS].learned = false;
+    }
 }
 
 void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes)
@@ -219,7 +266,7 @@ void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candi
     cs_guess_learn_tile(guesser, &guess, (double)candidate->workspace / lanes_of(guesser, tiling));
     struct cs_guess_model model = *model_of(guesser, tiling);
     model.excess = 1;
-    model.late = 0;
+    model.pace = 1;
     keep(guesser, tiling, model);
     if (!(candidate->seconds > 0) || !cs_guess_tiles(guesser, tiling, &guess))
         return;

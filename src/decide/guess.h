@@ -3,7 +3,7 @@
 #ifndef CS_DECIDE_GUESS_H
 #define CS_DECIDE_GUESS_H
 
-#include "decide/search.h"
+#include "decide/question.h"
 
 /* Workspace and time of a set of tilings, corrected by the vendor's answers. */
 struct cs_guess_model {
@@ -11,18 +11,25 @@ struct cs_guess_model {
     double fixed;                 /* and for every tile */
     double scale;                 /* the factor of the last answer */
     double excess;                /* the factor of the time above the untiled time */
-    double late;                  /* seconds, if the guess was not above the untiled time */
-    bool learned;                 /* parts only: by an answer about parts */
+    double pace;                  /* the factor of all of the time, if it was not above it */
+    bool learned;                 /* by an answer about tiles of this kind */
+};
+
+/* Kinds of tiles whose workspaces differ. */
+enum {
+    CS_GUESS_IMAGES,   /* cuts along N alone: images are as contiguous as before */
+    CS_GUESS_CHANNELS, /* along K or C alone: a part of the filter, and all of one image */
+    CS_GUESS_PARTS,    /* all others: engines may copy parts of images */
+    CS_GUESS_KINDS
 };
 
 struct cs_guesser {
     const struct cs_question *question;
     const struct cs_profile *profile;
-    double images, filter;       /* bytes of the whole's */
-    double seconds;              /* of the untiled call */
-    struct cs_guess_model whole; /* for cuts along N alone: images are as contiguous as before */
-    struct cs_guess_model parts; /* for all others: engines may copy parts of images */
-    struct cs_problem tile;      /* the one under examination */
+    double images, filter; /* bytes of the whole's */
+    double seconds;        /* of the untiled call */
+    struct cs_guess_model model[CS_GUESS_KINDS];
+    struct cs_problem tile; /* the one under examination */
 };
 
 struct cs_guess {
@@ -33,6 +40,7 @@ struct cs_guess {
     double staged;         /* bytes of copies of it, on each lane */
     double each;           /* bytes of workspace on one lane, copies included */
     double workspace;      /* the same on all lanes */
+    double halo, copied;   /* bytes as in struct cs_candidate */
     double seconds;
 };
 
@@ -48,6 +56,10 @@ bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
 bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                    struct cs_guess *guess);
 void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess);
+
+/* The guess as a candidate that takes this long. Its shapes are not known: 0. */
+struct cs_candidate cs_guess_candidate(const struct cs_guesser *guesser,
+                                       const struct cs_guess *guess, double seconds);
 
 /* Learns from the vendor's answer about a listed tiling. */
 void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candidate);

@@ -1,379 +1,246 @@
-/* Queries the vendor about tilings. If guesses fail, it finds, for each axis, the fewest tiles
- * whose workspace fits a limit. */
+/* Guesses tilings of least cost, queries the vendor about them, and learns from the answers. */
 #include "decide/search.h"
 
 #include "base/checked.h"
-#include "decide/cost.h"
 #include "decide/forms.h"
 #include "plan/phases.h"
-#include <string.h>
 
 enum {
-    MOST_TURNS = 16, /* probes of one axis */
-    MOST_HOLES = 4,  /* refused or illegal cuts before an axis without a fit is abandoned */
-    EARLY_TURNS = 6, /* probes that follow the model; later ones halve the interval */
-    MOST_PHASES = 8, /* numbers of phases that are queried */
-    MOST_UNEQUAL = 3 /* refusals of equal padding before it is abandoned */
+    MOST_GUESSES = 5, /* that are queried in one mode, */
+    MOST_LEARNED = 3, /* and for each axis that was queried to learn from it */
+    MOST_TURNS = MOST_GUESSES + MOST_LEARNED * CS_SINGLE_FORMS,
+    MOST_COARSER = 48, /* cuts that are tried until one is legal */
+    COARSER = 12       /* each is coarser by this part: 48 steps reach 40 times the first */
 };
 
-/* The search interval of one axis. Fewer tiles have a larger step, so the search is for the largest
- * step that fits. */
-struct bracket {
-    int64_t extent;
-    int64_t smallest; /* smallest step that is tried */
-    int64_t over;     /* the smallest step known not to fit */
-    int64_t fits;     /* the largest step known to fit, or 0 */
-    int holes;
-    double step[2], bytes[2]; /* the last two answers; a line through them predicts the next step */
-};
+/* As a multiple of the guessed cost: an answer that costs at most this confirms the guess. */
+static const double HELD = 1.01;
 
-static enum cs_status query_shape(struct cs_search *search, int64_t shape)
+static void begin(struct cs_search *search, int64_t asks)
 {
-    const struct cs_vendor *vendor = search->question->vendor;
-    void *execution_plan = NULL;
-    int64_t workspace = 0;
-    struct cs_problem problem;
-    if (search->purse.left <= 0)
-        return CS_REFUSED;
-    search->purse.left--;
-    search->purse.asked++;
-    cs_plan_problem(&search->plan, shape, &problem);
-    enum cs_status status = vendor->build(
-        vendor->ctx, &problem, search->plan.shape[shape].relaxation, &execution_plan, &workspace);
+    search->purse.left = asks;
+    search->equal_padding = false;
+    search->unequal = 0;
+}
+
+/* The finest tiles of a dilated axis may have more shapes than a plan holds, which a guess does not
+ * detect. Then coarser ones along the inner cut are tried until they are legal. */
+static void make_legal(struct cs_search *search, struct cs_guesser *guesser, struct cs_guess *guess)
+{
+    struct cs_guess coarser = *guess;
+    int64_t *step = &coarser.tiling.step[coarser.tiling.axis[1] != CS_AXIS_NONE];
+    for (int turn = 0; turn < MOST_COARSER; turn++) {
+        if (cs_plan_cut(search->question->problem, &coarser.tiling, &search->plan) == CS_OK) {
+            *guess = coarser;
+            return;
+        }
+        *step += cs_ceil_div(*step, COARSER);
+        const struct cs_tiling tiling = coarser.tiling;
+        if (!cs_guess_tiles(guesser, &tiling, &coarser))
+            return;
+    }
+}
+
+/* The guesses of one mode. */
+struct turns {
+    struct cs_search *search;
+    struct cs_guesser guesser;
+    struct cs_forms forms;
+    int asked, most;
+    struct cs_tiling tiling[MOST_TURNS]; /* queried already */
+    unsigned seen;                       /* one bit for each form of one axis that was queried */
+    bool contradicted;                   /* some answer was not as guessed */
+};
+
+static bool is_new(const struct turns *turns, const struct cs_tiling *tiling)
+{
+    for (int i = 0; i < turns->asked; i++)
+        if (cs_cut_tiling_equal(&turns->tiling[i], tiling))
+            return false;
+    return true;
+}
+
+/* Queries the vendor about a guess, and learns from the answer. *cost_p is the cost of the tiling,
+ * infinite if it was not confirmed. */
+static enum cs_status confirm(struct turns *turns, int form, struct cs_guess *guess, double *cost_p)
+{
+    struct cs_search *search = turns->search;
+    struct cs_candidate answer;
+    enum cs_probed probed;
+    turns->tiling[turns->asked++] = guess->tiling;
+    turns->seen |= form < CS_SINGLE_FORMS ? 1u << form : 0;
+    make_legal(search, &turns->guesser, guess);
+    const struct cs_mode mode = {.relaxation = guess->tiling.relaxation,
+                                 .lanes = guess->tiling.lanes,
+                                 .staged = guess->tiling.staged};
+    enum cs_status status = cs_probe(search, mode, &guess->tiling, &probed, &answer);
+    *cost_p = __builtin_inf();
     if (status != CS_OK)
-        return status == CS_NOMEM ? CS_NOMEM : CS_REFUSED;
-    vendor->destroy(execution_plan);
-    if (workspace < 0)
-        return CS_REFUSED;
-    search->purse.answered++;
-    search->plan.shape[shape].workspace = workspace;
-    return CS_OK;
-}
-
-struct extent {
-    int64_t count, in_count;
-};
-
-static struct extent extent_of(const struct cs_plan *plan, int64_t shape)
-{
-    int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
-    const int64_t at[CS_MAX_CUTS] = {shape / inner, shape % inner};
-    struct extent extent = {1, 1};
-    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
-        const struct cs_slice *slice = &plan->cut[c].slice[at[c]];
-        if (!cs_mul(extent.count, slice->count, &extent.count))
-            extent.count = INT64_MAX;
-        if (!cs_mul(extent.in_count, slice->in_count, &extent.in_count))
-            extent.in_count = INT64_MAX;
-    }
-    return extent;
-}
-
-static int64_t largest_of(const struct cs_plan *plan, unsigned skipped)
-{
-    int64_t largest = -1;
-    struct extent most = {0, 0};
-    for (int64_t i = 0; i < plan->shapes; i++) {
-        struct extent extent = extent_of(plan, i);
-        if (skipped >> i & 1)
-            continue;
-        if (largest < 0 || extent.count > most.count ||
-            (extent.count == most.count && extent.in_count > most.in_count)) {
-            largest = i;
-            most = extent;
-        }
-    }
-    return largest;
-}
-
-static double seconds_of(const struct cs_search *search)
-{
-    return cs_cost_of(&search->plan, search->question->profile).most;
-}
-
-static struct cs_candidate candidate_of(const struct cs_search *search)
-{
-    const struct cs_plan *plan = &search->plan;
-    return (struct cs_candidate){
-        .tiling = plan->tiling,
-        .tiles = plan->tiles,
-        .shapes = plan->shapes,
-        .workspace = plan->workspace,
-        .halo = plan->halo,
-        .required = search->question->required,
-        .seconds = seconds_of(search),
-        .copied = plan->copied,
-    };
-}
-
-/* The shape that looks largest is queried first, because it usually shows that a tiling does not
- * fit. Shapes that were not queried yet count as 0 bytes. *refused_p is the refused shape, or -1.
- */
-static enum cs_status probe(struct cs_search *search, const struct cs_tiling *tiling,
-                            enum cs_probed *probed_p, int64_t *bytes_p, int64_t *refused_p)
-{
-    struct cs_plan *plan = &search->plan;
-    enum cs_status status = cs_plan_cut(search->question->problem, tiling, plan);
-    *probed_p = CS_HOLE;
-    *refused_p = -1;
-    if (status != CS_OK) {
-        search->overflowed |= status == CS_OVERFLOW;
-        return CS_OK;
-    }
-    unsigned asked = 0;
-    for (int64_t i = 0; i < plan->shapes; i++) {
-        int64_t shape = largest_of(plan, asked);
-        status = query_shape(search, shape);
-        if (status != CS_OK) {
-            *refused_p = shape;
-            return status == CS_NOMEM ? CS_NOMEM : CS_OK;
-        }
-        asked |= 1u << shape;
-        cs_plan_settle(plan);
-        if (i == 0 || plan->workspace > search->question->limit)
-            *bytes_p = plan->workspace;
-        if (plan->workspace > search->question->limit) {
-            *probed_p = CS_OVER;
-            return CS_OK;
-        }
-    }
-    if (search->list.count == CS_MAX_CANDIDATES)
-        return CS_OK;
-    search->list.candidate[search->list.count++] = candidate_of(search);
-    *probed_p = CS_FITS;
-    return CS_OK;
-}
-
-/* True if a refused tiling may be queried with equal padding: many engines accept only that, and
- * only the first and last tiles lack it. */
-static bool may_equalise(const struct cs_search *search, int64_t refused)
-{
-    struct cs_problem problem;
-    if (refused < 0 || !search->question->copies || search->equal_padding ||
-        search->unequal == MOST_UNEQUAL)
-        return false;
-    cs_plan_problem(&search->plan, refused, &problem);
-    return memcmp(problem.pre, problem.post, sizeof problem.pre) != 0;
-}
-
-enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
-                               const struct cs_tiling *tiling, enum cs_probed *probed_p,
-                               int64_t *bytes_p)
-{
-    struct cs_tiling beside = *tiling;
-    int64_t refused;
-    beside.lanes = mode.lanes;
-    beside.relaxation = mode.relaxation;
-    beside.staged = mode.staged;
-    beside.equal_padding = search->equal_padding;
-    enum cs_status status = probe(search, &beside, probed_p, bytes_p, &refused);
-    if (status != CS_OK || !may_equalise(search, refused))
         return status;
-    beside.equal_padding = true;
-    status = probe(search, &beside, probed_p, bytes_p, &refused);
-    search->equal_padding = *probed_p != CS_HOLE;
-    search->unequal += *probed_p == CS_HOLE;
+    turns->contradicted |= probed != CS_FITS;
+    if (probed == CS_FITS) {
+        *cost_p = cs_question_cost(search->question, &answer);
+        cs_guess_learn(&turns->guesser, &answer);
+    } else if (probed == CS_OVER) {
+        cs_guess_learn_tile(&turns->guesser, guess,
+                            (double)answer.workspace / (mode.lanes > 1 ? mode.lanes : 1));
+    } else {
+        search->refused = true;
+        turns->forms.skipped |= cs_forms_without(form, guess);
+    }
+    return CS_OK;
+}
+
+/* Queries the vendor about the best guess. False if no further guess is worth a query. */
+static bool take_turn(struct turns *turns, enum cs_status *status_p)
+{
+    struct cs_search *search = turns->search;
+    struct cs_guess guess;
+    int form = 0;
+    double answered, cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
+    search->slow = cost < __builtin_inf() ? guess.seconds > turns->guesser.seconds
+                                          : search->question->slowest < __builtin_inf();
+    if (turns->asked >= turns->most || !(cost < search->least) || !is_new(turns, &guess.tiling))
+        return false;
+    *status_p = confirm(turns, form, &guess, &answered);
+    return *status_p == CS_OK && (answered > HELD * cost || !cs_question_fits(cost));
+}
+
+/* The tiling along one axis that has the free bytes if workspaces are proportional to tiles. */
+static bool proportional(struct turns *turns, int form, struct cs_guess *guess)
+{
+    const struct cs_question *question = turns->search->question;
+    enum cs_axis axis = cs_forms_axis(form);
+    int64_t unit = cs_axis_unit(question->problem, axis);
+    int64_t units = cs_ceil_div(cs_axis_extent(question->problem, axis), unit);
+    int64_t most = units < CS_MAX_TILES ? units : CS_MAX_TILES;
+    int64_t free = question->limits->free > 0 ? question->limits->free : 1;
+    int64_t count = cs_ceil_div(question->required, free);
+    if (units < 2 || cs_phases_of(axis) != CS_AXIS_NONE)
+        return false;
+    count = count < 2 ? 2 : count < most ? count : most;
+    struct cs_tiling tiling = {.axis = {axis},
+                               .step = {cs_ceil_div(units, count) * unit, 1},
+                               .lanes = 1,
+                               .relaxation = turns->forms.relaxation,
+                               .staged = turns->forms.staged};
+    return cs_guess_tiles(&turns->guesser, &tiling, guess) && is_new(turns, &guess->tiling);
+}
+
+/* Queries the vendor about an axis from which no answer is known, so that guesses learn it. At
+ * last, phases whose elements are scattered are allowed. False if no axis is left. */
+static bool learn_axis(struct turns *turns, enum cs_status *status_p)
+{
+    double cost;
+    struct cs_guess guess;
+    for (int form = 0; form < CS_SINGLE_FORMS; form++) {
+        if ((turns->seen | turns->forms.skipped) >> form & 1 || !proportional(turns, form, &guess))
+            continue;
+        turns->most += MOST_LEARNED;
+        *status_p = confirm(turns, form, &guess, &cost);
+        return *status_p == CS_OK;
+    }
+    bool more = !turns->forms.scattered;
+    turns->forms.scattered = true;
+    return more;
+}
+
+static double no_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
+{
+    (void)candidate;
+    (void)limits;
+    return 0;
+}
+
+/* True if a guess fits, whatever the policy and its time. */
+static bool is_possible(struct turns *turns)
+{
+    static const struct cs_policy any = {.cost = no_cost};
+    struct cs_question question = *turns->search->question;
+    struct cs_guess guess;
+    int form;
+    question.policy = &any;
+    question.slowest = __builtin_inf();
+    turns->guesser.question = &question;
+    double cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
+    turns->guesser.question = turns->search->question;
+    return cs_question_fits(cost);
+}
+
+/* True if the vendor's answers leave no tiling, although another axis may have one. */
+static bool is_open(struct turns *turns)
+{
+    struct cs_search *search = turns->search;
+    if (search->found || search->question->vendor->compiles)
+        return false;
+    search->possible = !turns->contradicted && is_possible(turns);
+    return !search->possible;
+}
+
+enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, int64_t asks)
+{
+    const bool compiles = search->question->vendor->compiles;
+    struct turns turns = {.search = search,
+                          .forms = {.lanes = compiles ? 1 : mode.lanes,
+                                    .staged = mode.staged,
+                                    .relaxation = mode.relaxation},
+                          .most = MOST_GUESSES};
+    enum cs_status status = CS_OK;
+    begin(search, asks);
+    cs_guess_start(&turns.guesser, search->question);
+    do {
+        while (search->purse.left > 0 && take_turn(&turns, &status))
+            continue;
+    } while (status == CS_OK && search->purse.left > 0 && is_open(&turns) &&
+             learn_axis(&turns, &status));
     return status;
 }
 
-/* A cut of one axis. Steps are counted in the axis's units. */
-static struct cs_tiling along(const struct cs_search *search, struct cs_mode mode,
-                              enum cs_axis axis, int64_t step)
-{
-    int64_t unit = cs_axis_unit(search->question->problem, axis);
-    struct cs_tiling tiling = {.axis = {axis},
-                               .step = {step, 1},
-                               .staged = mode.staged,
-                               .equal_padding = search->equal_padding};
-    if (!cs_mul(step, unit, &tiling.step[0]))
-        tiling.step[0] = INT64_MAX;
-    return tiling;
-}
+/* --- a fixed number of tiles, and none --- */
 
-static bool legal_step(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
-                       int64_t step)
+static enum cs_status confirm_count(struct cs_search *search, struct cs_mode mode,
+                                    enum cs_axis axis, int64_t tiles)
 {
-    struct cs_tiling tiling = along(search, mode, axis, step);
-    return cs_plan_cut(search->question->problem, &tiling, &search->plan) == CS_OK;
-}
-
-/* The smallest legal step, found without a query: smaller ones give too many tiles or shapes. 0 if
- * every step is illegal. */
-static int64_t smallest_step(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
-                             int64_t extent)
-{
-    int64_t illegal = cs_ceil_div(extent, CS_MAX_TILES) - 1, legal = illegal + 1;
-    while (!legal_step(search, mode, axis, legal)) {
-        illegal = legal;
-        if (legal > extent / 2)
-            return 0;
-        legal *= 2;
-    }
-    while (legal - illegal > 1) {
-        int64_t middle = illegal + (legal - illegal) / 2;
-        *(legal_step(search, mode, axis, middle) ? &legal : &illegal) = middle;
-    }
-    return legal;
-}
-
-/* The most even cut into the number of tiles that `step` gives: the smallest step with that number.
- */
-static int64_t even_step(int64_t extent, int64_t step)
-{
-    return cs_ceil_div(extent, cs_ceil_div(extent, step));
-}
-
-static int64_t model_step(const struct bracket *bracket, int64_t limit)
-{
-    double slope = (bracket->bytes[1] - bracket->bytes[0]) / (bracket->step[1] - bracket->step[0]);
-    double step = bracket->step[1] + ((double)limit - bracket->bytes[1]) / slope;
-    if (!(slope > 0) || !(step < (double)bracket->over))
-        return bracket->over / 2;
-    return step > (double)bracket->smallest ? (int64_t)step : bracket->smallest;
-}
-
-static int64_t middle_step(const struct bracket *bracket)
-{
-    int64_t low = bracket->fits ? bracket->fits : bracket->smallest;
-    int64_t tiles =
-        (cs_ceil_div(bracket->extent, low) + cs_ceil_div(bracket->extent, bracket->over)) / 2;
-    return cs_ceil_div(bracket->extent, tiles);
-}
-
-/* The step to probe next. 0: no step is left between those that fit and those that do not. */
-static int64_t next_step(const struct bracket *bracket, int64_t limit, int turn)
-{
-    if (bracket->over <= bracket->smallest)
-        return 0;
-    int64_t step = turn < EARLY_TURNS ? model_step(bracket, limit) : middle_step(bracket);
-    if (step >= bracket->over)
-        step = bracket->over - 1;
-    step = even_step(bracket->extent, step > 0 ? step : 1);
-    if (step < bracket->smallest)
-        step = bracket->smallest;
-    if (bracket->fits && step <= bracket->fits) {
-        int64_t tiles = cs_ceil_div(bracket->extent, bracket->fits);
-        step = cs_ceil_div(bracket->extent, tiles - 1);
-    }
-    return step < bracket->over ? step : 0;
-}
-
-static void learn(struct bracket *bracket, int64_t step, enum cs_probed outcome, int64_t bytes)
-{
-    if (outcome == CS_HOLE) {
-        bracket->holes++;
-        if (step == bracket->smallest)
-            bracket->smallest++;
-        else
-            bracket->over = step;
-        return;
-    }
-    if (outcome == CS_FITS)
-        bracket->fits = step;
-    else
-        bracket->over = step;
-    bracket->step[0] = bracket->step[1];
-    bracket->bytes[0] = bracket->bytes[1];
-    bracket->step[1] = (double)step;
-    bracket->bytes[1] = (double)bytes;
-}
-
-/* Engines accept some phases and refuse others, so each divisor of the dilation is queried, the
- * smallest first. */
-static enum cs_status list_phases(struct cs_search *search, struct cs_mode mode, enum cs_axis axis)
-{
-    int64_t dilation = cs_axis_extent(search->question->problem, axis);
-    int64_t most = dilation < CS_MAX_TILES ? dilation : CS_MAX_TILES;
-    int probes = 0;
-    for (int64_t phases = 2; phases <= most && probes < MOST_PHASES; phases++) {
-        const struct cs_tiling tiling = {.axis = {axis}, .step = {dilation / phases, 1}};
-        enum cs_probed probed;
-        int64_t bytes;
-        if (dilation % phases != 0)
-            continue;
-        probes++;
-        enum cs_status status = cs_search_probe(search, mode, &tiling, &probed, &bytes);
-        if (status != CS_OK || probed == CS_FITS)
-            return status;
-    }
-    return CS_OK;
-}
-
-static enum cs_status list_fewest(struct cs_search *search, struct cs_mode mode, enum cs_axis axis)
-{
-    int64_t extent = cs_ceil_div(cs_axis_extent(search->question->problem, axis),
-                                 cs_axis_unit(search->question->problem, axis));
-    int64_t limit = search->question->limit;
-    if (extent < 2)
-        return CS_OK;
-    if (cs_phases_of(axis) != CS_AXIS_NONE)
-        return list_phases(search, mode, axis);
-    struct bracket bracket = {
-        .extent = extent,
-        .smallest = smallest_step(search, mode, axis, extent),
-        .over = extent,
-        .step = {0, (double)extent},
-        .bytes = {0, (double)search->question->required * (mode.lanes > 1 ? mode.lanes : 1)},
-    };
-    if (bracket.smallest == 0)
-        return CS_OK;
-    int64_t step = next_step(&bracket, limit, 0);
-    for (int turn = 1; turn <= MOST_TURNS && step > 0; turn++) {
-        enum cs_probed outcome;
-        int64_t bytes = 0;
-        struct cs_tiling tiling = along(search, mode, axis, step);
-        enum cs_status status = cs_search_probe(search, mode, &tiling, &outcome, &bytes);
-        if (status != CS_OK)
-            return status;
-        learn(&bracket, step, outcome, bytes);
-        if (bracket.holes > MOST_HOLES && !bracket.fits)
-            return CS_OK;
-        step = next_step(&bracket, limit, turn);
-    }
-    return CS_OK;
-}
-
-static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
-                                 int64_t tiles)
-{
-    int64_t extent = cs_axis_extent(search->question->problem, axis), bytes;
+    int64_t extent = cs_axis_extent(search->question->problem, axis);
+    struct cs_candidate answer;
     enum cs_probed probed;
     tiles = tiles < CS_MAX_TILES ? tiles : CS_MAX_TILES;
     tiles = tiles < extent ? tiles : extent;
     const struct cs_tiling tiling = {.axis = {axis},
                                      .step = {tiles > 1 ? cs_ceil_div(extent, tiles) : 1, 1}};
-    return tiles > 1 ? cs_search_probe(search, mode, &tiling, &probed, &bytes) : CS_OK;
+    return tiles > 1 ? cs_probe(search, mode, &tiling, &probed, &answer) : CS_OK;
 }
 
 /* Phases with short, separated elements come last, because the gaps between their elements are
- * moved too. */
-static bool is_of_stage(const struct cs_search *search, enum cs_axis axis, bool last)
+ * moved too. Slices along W are the least contiguous. Slices along K and C read x or y again as a
+ * whole. */
+enum cs_status cs_search_count(struct cs_search *search, struct cs_mode mode, int64_t tiles,
+                               int64_t asks)
 {
-    bool scattered =
-        cs_phases_of(axis) != CS_AXIS_NONE && cs_phases_scattered(search->question->problem, axis);
-    return scattered == last;
-}
-
-/* Slices along W are the least contiguous. Slices along K and C read x or y again as a whole. Each
- * stage is for problems without a fit in earlier stages. */
-enum cs_status cs_search_axes(struct cs_search *search, struct cs_mode mode, int64_t tiles)
-{
-    static const struct {
-        int begin, end; /* forms */
-    } stages[] = {{0, 5}, {5, 7}, {7, CS_SINGLE_FORMS}, {0, CS_SINGLE_FORMS}};
+    static const int stages[][2] = {{0, 5}, {5, 7}, {7, CS_SINGLE_FORMS}, {0, CS_SINGLE_FORMS}};
     const size_t count = sizeof stages / sizeof *stages;
-    for (size_t stage = 0; stage < count; stage++) {
-        for (int form = stages[stage].begin; form < stages[stage].end; form++) {
+    begin(search, asks);
+    for (size_t stage = 0; stage < count && !search->found; stage++) {
+        for (int form = stages[stage][0]; form < stages[stage][1]; form++) {
             enum cs_axis axis = cs_forms_axis(form);
-            enum cs_status status = CS_OK;
-            if (is_of_stage(search, axis, stage == count - 1))
-                status = tiles > 0 ? list_count(search, mode, axis, tiles)
-                                   : list_fewest(search, mode, axis);
+            bool scattered = cs_phases_of(axis) != CS_AXIS_NONE &&
+                             cs_phases_scattered(search->question->problem, axis);
+            if (scattered != (stage == count - 1))
+                continue;
+            enum cs_status status = confirm_count(search, mode, axis, tiles);
             if (status != CS_OK)
                 return status;
         }
-        if (!cs_shortlist_empty(&search->list))
-            return CS_OK;
     }
     return CS_OK;
+}
+
+enum cs_status cs_search_similar(struct cs_search *search, int64_t asks)
+{
+    static const struct cs_tiling untiled = {.step = {1, 1}};
+    const struct cs_mode mode = {.relaxation = CS_SIMILAR_ENGINE, .lanes = 1};
+    struct cs_candidate answer;
+    enum cs_probed probed;
+    begin(search, asks);
+    return cs_probe(search, mode, &untiled, &probed, &answer);
 }

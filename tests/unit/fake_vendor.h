@@ -9,7 +9,7 @@
 
 /* As without a configuration. */
 static const struct cs_limits automatic = {
-    .workspace = -1, .price = 5000, .threshold = -1, .tiles = 4};
+    .workspace = -1, .price = 15000, .threshold = -1, .tiles = 4};
 
 /* A vendor whose workspaces follow a formula and whose kernels are counted. */
 struct fake {

@@ -51,7 +51,8 @@ static double seconds_of(const struct fake *fake, const struct cs_problem *probl
 static double cost_of(const struct fake *fake, const struct cs_problem *problem,
                       const struct cs_tiling *tiling, int64_t scratch, int64_t free)
 {
-    double byte = 5e-6 / (double)MIB;
+    static const struct cs_profile typical;
+    double byte = 15 / cs_cost_bandwidth(fake->profile ? fake->profile : &typical);
     double beyond = (double)(scratch > free ? scratch - free : 0);
     return seconds_of(fake, problem, tiling) + byte * beyond;
 }

@@ -1,0 +1,55 @@
+/* Queries the vendor about one tiling, and keeps the tiling of least cost. */
+#ifndef CS_DECIDE_PROBE_H
+#define CS_DECIDE_PROBE_H
+
+#include "decide/question.h"
+
+/* The set of tilings to search. */
+struct cs_mode {
+    enum cs_relaxation relaxation; /* of the queried execution plans */
+    int lanes;                     /* for the tiles; 0: one, or two where a guess is faster */
+    bool staged;
+};
+
+/* The budget of vendor plans: how many may still be built, and how many were. */
+struct cs_purse {
+    int64_t left;     /* that may still be built */
+    int64_t asked;    /* built, refused ones too */
+    int64_t answered; /* those that were not refused */
+};
+
+struct cs_search {
+    const struct cs_question *question;
+    struct cs_purse purse;
+    struct cs_candidate best; /* of least cost so far; at first the untiled call */
+    double least;             /* its cost */
+    bool found;               /* a tiling within the written workspace was confirmed */
+    bool possible;   /* nothing was found, but a guess fits: it is vetoed, or costs too much */
+    bool slow;       /* the cheapest guess is predicted to take longer than the untiled call */
+    bool overflowed; /* some cut left 64 bits */
+    bool refused;    /* the vendor refused a guess */
+    bool
+        equal_padding; /* tiles have equal padding from now on, because other padding was refused */
+    int unequal;       /* times that equal padding did not help */
+    struct cs_plan plan; /* the cut under examination; every function here may replace it */
+};
+
+enum cs_probed {
+    CS_FITS, /* every shape was queried */
+    CS_OVER, /* some shape needs more than the limit */
+    CS_HOLE  /* illegal, refused, or no queries left */
+};
+
+/* The untiled call is the best so far. */
+void cs_probe_begin(struct cs_search *search, const struct cs_question *question,
+                    struct cs_candidate untiled);
+
+/* A tiling is confirmed if it is legal, none of its shapes is refused and it needs at most the
+ * limit. Then *candidate_p is it, and it may become the best. `workspace` of *candidate_p is also
+ * set if some shape is above the limit: to the need of that shape, staged tensors included. CS_OK
+ * with any *probed_p; CS_NOMEM. */
+CS_MUST_CHECK enum cs_status cs_probe(struct cs_search *search, struct cs_mode mode,
+                                      const struct cs_tiling *tiling, enum cs_probed *probed_p,
+                                      struct cs_candidate *candidate_p);
+
+#endif
