@@ -5,6 +5,7 @@
 #include "config/limits.h"
 #include "cudnn/standalone/engine_list.h"
 #include "decide/by_rules.h"
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -105,6 +106,12 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* As a summary has it. */
+static double whole_nanoseconds(double seconds)
+{
+    return floor(seconds / NANO) * NANO;
+}
+
 /* Adds one convolution, run as decided, to the sums of a way. */
 static void add_calls(struct deciders *deciders, const struct decider *decider, struct cs_way *way)
 {
@@ -121,8 +128,8 @@ static void add_calls(struct deciders *deciders, const struct decider *decider, 
     }
     way->scratch = larger(way->scratch, decision.reported);
     way->peak = larger(way->peak, cs_called_peak(deciders->list, called, decision.reported));
-    way->times.least += (double)called->calls * times.least;
-    way->times.most += (double)called->calls * times.most;
+    way->times.least += (double)called->calls * whole_nanoseconds(times.least);
+    way->times.most += (double)called->calls * whole_nanoseconds(times.most);
 }
 
 /* All convolutions of a shape under one value of `free`. */

@@ -65,7 +65,7 @@ static int choose_by_price(const struct cs_tune *tune)
     if (!tune->defaults.ran)
         return cs_frontier_find(&tune->frontier, &lower);
     lower.peak = tune->defaults.peak;
-    lower.times = (struct cs_times){tune->defaults.times.least, INFINITY};
+    lower.times = tune->defaults.times;
     faster = lower;
     lower.peak = (int64_t)((1 - LEAST_GAIN) * (double)lower.peak);
     faster.times = times_factor(faster.times, 1 - LEAST_GAIN);

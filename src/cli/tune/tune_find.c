@@ -18,6 +18,8 @@ enum {
 
 static const int64_t plenty = (int64_t)1 << 44;
 
+static const double NANO = 1e-9;
+
 /* The library's defaults, and a run in which it decides nothing. */
 static const char defaults[] = "# the library's defaults\n",
                   untiled[] = "[rule untiled]\nskip = yes\n";
@@ -50,16 +52,15 @@ static bool write_file(struct cs_tune *tune, struct tune_request *request)
 
 static struct cs_tune_run figures_of(const struct cs_simulated_result *result)
 {
-    const double seconds = (double)result->predicted_ns * 1e-9;
-    return (struct cs_tune_run){.ran = cs_simulated_result_ran(result) && result->used,
-                                .fits = cs_simulated_result_fits(result),
-                                .peak = result->allocated >= 0 ? result->allocated
-                                                               : result->device_peak,
-                                .calls = result->calls,
-                                .tiled = result->tiled,
-                                .launches = result->extra_launches,
-                                .missing_bytes = result->missing_bytes,
-                                .times = {seconds, seconds}};
+    return (struct cs_tune_run){
+        .ran = cs_simulated_result_ran(result) && result->used,
+        .fits = cs_simulated_result_fits(result),
+        .peak = result->allocated >= 0 ? result->allocated : result->device_peak,
+        .calls = result->calls,
+        .tiled = result->tiled,
+        .launches = result->extra_launches,
+        .missing_bytes = result->missing_bytes,
+        .times = {(double)result->predicted_ns * NANO, (double)result->predicted_most_ns * NANO}};
 }
 
 /* Makes the runs side by side. */
