@@ -22,9 +22,9 @@ complete_bash()
 # bats test_tags=quick
 @test "install, use, uninstall: every file is used from there, and all are removed" {
     make_in_root install DESTDIR="$PWD/root" PREFIX=/opt/tool
-    env -i PATH="$PATH" root/opt/tool/bin/convshim run --dry-run --preset small >run.out
+    env -i PATH="$PATH" root/opt/tool/bin/convshim run --dry-run --preset train >run.out
     expect_line run.out "^export LD_PRELOAD=$PWD/root/opt/tool/lib/libconvshim\.so$"
-    expect_line run.out "^export CONVSHIM_CONFIGFILE=$PWD/root/opt/tool/share/convshim/presets/small\.ini$"
+    expect_line run.out "^export CONVSHIM_CONFIGFILE=$PWD/root/opt/tool/share/convshim/presets/train\.ini$"
     root/opt/tool/bin/convshim predict --estimate '1x512x512x512 -> 512 k3x3 p1' --device rtx4090 >predict.out
     expect_line predict.out '^peak '
     expect_equal "version" "$(root/opt/tool/bin/convshim --version)" \

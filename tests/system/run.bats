@@ -111,8 +111,8 @@ set_to()
         expect_equal "$name" "$(set_to CONVSHIM_CONFIGFILE)" "$(realpath "$file")"
         grep -qF "\`$name\`" "$ROOT/docs/policies.md" || fail "docs/policies.md does not tell of $name"
     done
-    run_command 125 --preset smal -- touch ran
-    expect_line run.err "^convshim: unknown preset 'smal'.*'small'.*--preset list\$"
+    run_command 125 --preset trai -- touch ran
+    expect_line run.err "^convshim: unknown preset 'trai'.*'train'.*--preset list\$"
     run_command 125 --preset ./none.ini -- touch ran
     expect_line run.err '^convshim: \./none\.ini: No such file or directory$'
     [ ! -e ran ] || fail "the program ran all the same"
@@ -129,8 +129,8 @@ in_force()
 
 # bats test_tags=quick
 @test "a preset is in force, options given with it override it, and a user's ini file is found by its path" {
-    in_force --preset small
-    expect_line options.out '^16MiB fit .*/conf/presets/small\.ini'
+    in_force --preset train
+    expect_line options.out '^auto fit .*/conf/presets/train\.ini'
     in_force --preset look --workspace 1MiB
     expect_line options.out '^1MiB off .*/conf/presets/look\.ini and CONVSHIM_CONFIG$'
     echo 'workspace = 3MiB' >mine.ini
@@ -239,7 +239,7 @@ ctypes.CDLL('$CLIENTS/libwork.so')
         expect_empty alone.out
     done <<'END'
 125|run --preset list|the folder of presets was not found. Install convshim again
-125|run --preset small --library ./lib.so -- true|.*
+125|run --preset train --library ./lib.so -- true|.*
 125|run -- true|libconvshim\.so is not in the folder of this program and not in ../lib. Name it: --library FILE
 2|predict --device list|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
 2|predict --estimate '1x1x8x8 -> 1 k3x3'|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
@@ -248,9 +248,9 @@ END
 
 # bats test_tags=quick
 @test "CONVSHIM_CONFIG overrides a preset, with a line" {
-    CONVSHIM_CONFIG=workspace=1MiB run_command 0 --dry-run --preset small
+    CONVSHIM_CONFIG=workspace=1MiB run_command 0 --dry-run --preset train
     expect_line run.err "^convshim: CONVSHIM_CONFIG .*preset\$"
-    run_command 0 --dry-run --preset small --lanes 1
+    run_command 0 --dry-run --preset train --lanes 1
     expect_empty run.err
 }
 
@@ -302,9 +302,9 @@ END
     for file in lib/libconvshim.so share/man/man1/convshim.1 share/man/man5/convshim.ini.5 share/doc/convshim/convshim.ini; do
         [ -s "$tree/usr/$file" ] || fail "$file is missing"
     done
-    "$tree/usr/bin/convshim" run --dry-run --preset small >run.out
+    "$tree/usr/bin/convshim" run --dry-run --preset train >run.out
     expect_equal "library" "$(set_to LD_PRELOAD)" "$tree/usr/lib/libconvshim.so"
-    expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$tree/usr/share/convshim/presets/small.ini"
+    expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$tree/usr/share/convshim/presets/train.ini"
     "$tree/usr/bin/convshim" predict --device list --format csv >gpus.csv
     expect_equal "GPUs" "$(tail -n +2 gpus.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
 }

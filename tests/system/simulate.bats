@@ -50,11 +50,12 @@ load helper
     simulate --only without --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_equal "with" "$(figure device_peak with)" ""
-    simulate --only with --preset small --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    echo 'workspace = 16MiB' >small.ini
+    simulate --only with --preset ./small.ini --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     local small
     small=$(figure largest_workspace with)
     expect_true "within the preset's limit" "$small <= 16 * 1048576"
-    simulate --only with --preset small --workspace 2MiB --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    simulate --only with --preset ./small.ini --workspace 2MiB --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_true "within the option's" "$(figure largest_workspace with) <= 2 * 1048576"
     expect_equal "without" "$(figure device_peak without)" ""
     simulate --preset look --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
