@@ -6,35 +6,35 @@
 #include "intercept/loader/dlsym.h"
 #include "vendor_fixture.h"
 
-bool cs_real_bound(void)
+WRAPPED(bool, cs_real_bound, void)
 {
     return true;
 }
 
-bool cs_real_calls(const char *name, size_t slot, const void *address)
+WRAPPED(bool, cs_real_calls, const char *name, size_t slot, const void *address)
 {
     return (void)name, (void)slot, !address;
 }
 
-bool cs_real_has_file(const char *path)
+WRAPPED(bool, cs_real_has_file, const char *path)
 {
     return !path;
 }
 
-bool cs_real_owns(const char *path)
+WRAPPED(bool, cs_real_owns, const char *path)
 {
     return !path;
 }
 
 /* The archive lacks dlsym. */
-bool cs_dlsym_answered(uintptr_t from, uintptr_t to)
+WRAPPED(bool, cs_dlsym_answered, uintptr_t from, uintptr_t to)
 {
     return from > to;
 }
 
 static struct cs_runtime entry_runtime;
 
-const struct cs_runtime *cs_runtime(void)
+WRAPPED(const struct cs_runtime *, cs_runtime, void)
 {
     return &entry_runtime;
 }

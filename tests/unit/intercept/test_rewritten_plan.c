@@ -4,14 +4,7 @@
 
 #include "cudnn/plan/kept_engine.h"
 #include "entry_fixture.h"
-#include "recorded_cudnn.h"
-
-enum {
-    TILES = 8,
-    N = 8, /* images */
-    EXTENT = 128,
-    WHOLE = 80 << 20 /* bytes that the application's plan requires */
-};
+#include "recorded_sizes.h"
 
 /* Addresses that nobody uses, far apart. */
 #define PLACE(i) ((void *)((uintptr_t)(i) << 30))
@@ -20,57 +13,11 @@ static char handle[16];
 static int executed, fails_at; /* this execution fails; 0: none */
 static bool untiled;           /* one of them was of all pixels */
 
-static const struct recorded *link_of(const struct recorded *from, int name)
-{
-    return &cudnn.descriptor[attribute_of(from, name)->value[0]];
-}
-
-static const struct recorded *configuration_of(const struct recorded *of)
-{
-    return of->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR
-               ? link_of(of, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
-               : of;
-}
-
-/* Pixels of the output of a plan or a configuration. */
-static int64_t pixels_of(const struct recorded *of)
-{
-    const struct recorded *configuration = configuration_of(of);
-    const struct recorded *engine = attribute_of(configuration, CUDNN_ATTR_ENGINECFG_ENGINE)
-                                        ? link_of(configuration, CUDNN_ATTR_ENGINECFG_ENGINE)
-                                        : configuration;
-    if (!attribute_of(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH))
-        return N * EXTENT * EXTENT; /* of the heuristics */
-    const struct recorded *graph = link_of(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
-    const struct recorded *operation = link_of(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
-    const int64_t *dims =
-        attribute_of(link_of(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y),
-                     CUDNN_ATTR_TENSOR_DIMENSIONS)
-            ->value;
-    return dims[0] * dims[2] * dims[3];
-}
-
-static int64_t index_of(const struct recorded *of)
-{
-    const struct recorded *configuration = configuration_of(of);
-    if (configuration->offer)
-        return configuration->offer->engine.index;
-    const struct recorded *engine = link_of(configuration, CUDNN_ATTR_ENGINECFG_ENGINE);
-    return attribute_of(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX)->value[0];
-}
-
-/* Engine 0 requires nothing, another one as much as it has pixels. */
-static int64_t sized(const struct recorded *plan)
-{
-    return index_of(plan) == 0 ? 0 : WHOLE * pixels_of(plan) / (N * EXTENT * EXTENT);
-}
-
 static cudnnStatus_t execute(cudnnHandle_t of, cudnnBackendDescriptor_t plan,
                              cudnnBackendDescriptor_t pack)
 {
     CHECK(of == (cudnnHandle_t)(void *)handle && recorded_at(pack)->finalized);
-    untiled |=
-        pixels_of(recorded_at(plan)) == N * EXTENT * EXTENT && index_of(recorded_at(plan)) != 0;
+    untiled |= is_untiled(recorded_at(plan));
     return ++executed == fails_at ? CUDNN_STATUS_EXECUTION_FAILED : CUDNN_STATUS_SUCCESS;
 }
 
@@ -301,7 +248,7 @@ static cudnnStatus_t populate(cudnnHandle_t of, cudnnBackendDescriptor_t from,
 {
     (void)of, (void)data, (void)to;
     plain = index_of(recorded_at(from)) == 0;
-    CHECK(plain || pixels_of(recorded_at(from)) < N * EXTENT * EXTENT);
+    CHECK(!is_untiled(recorded_at(from)));
     return ++populated == fails_at ? CUDNN_STATUS_EXECUTION_FAILED : CUDNN_STATUS_SUCCESS;
 }
 
@@ -397,8 +344,7 @@ static void every_failure_of_planning_leaves_the_size_kept_or_the_plan_refused(v
 
 int main(void)
 {
-    setenv("CONVSHIM_CONFIG", "summary=off;policy=fixed;tiles=8;threshold=0;lanes=1;backing=client",
-           1);
+    setenv("CONVSHIM_CONFIG", SIZED_OPTIONS, 1);
     setenv("CONVSHIM_CONFIGFILE", "/dev/null", 1);
     TEST(reported_size_is_that_of_the_tiles);
     TEST(execution_runs_every_tile_and_never_the_whole);

@@ -1,0 +1,68 @@
+/* Workspaces of plans on the recorded cuDNN: in proportion to the output, except for engine 0. */
+#ifndef RECORDED_SIZES_H
+#define RECORDED_SIZES_H
+
+#include "recorded_cudnn.h"
+
+enum {
+    TILES = 8,
+    N = 8, /* images */
+    EXTENT = 128,
+    WHOLE = 80 << 20 /* bytes that the untiled plan requires */
+};
+
+/* With these options such a convolution runs in that many tiles. */
+#define SIZED_OPTIONS "summary=off;policy=fixed;tiles=8;threshold=0;lanes=1;backing=client"
+
+static inline const struct recorded *link_of(const struct recorded *from, int name)
+{
+    return &cudnn.descriptor[attribute_of(from, name)->value[0]];
+}
+
+static inline const struct recorded *configuration_of(const struct recorded *of)
+{
+    return of->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR
+               ? link_of(of, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+               : of;
+}
+
+/* Pixels of the output of a plan or a configuration. */
+static inline int64_t pixels_of(const struct recorded *of)
+{
+    const struct recorded *configuration = configuration_of(of);
+    const struct recorded *engine = attribute_of(configuration, CUDNN_ATTR_ENGINECFG_ENGINE)
+                                        ? link_of(configuration, CUDNN_ATTR_ENGINECFG_ENGINE)
+                                        : configuration;
+    if (!attribute_of(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH))
+        return N * EXTENT * EXTENT; /* of the heuristics */
+    const struct recorded *graph = link_of(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
+    const struct recorded *operation = link_of(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+    const int64_t *dims =
+        attribute_of(link_of(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y),
+                     CUDNN_ATTR_TENSOR_DIMENSIONS)
+            ->value;
+    return dims[0] * dims[2] * dims[3];
+}
+
+static inline int64_t index_of(const struct recorded *of)
+{
+    const struct recorded *configuration = configuration_of(of);
+    if (configuration->offer)
+        return configuration->offer->engine.index;
+    const struct recorded *engine = link_of(configuration, CUDNN_ATTR_ENGINECFG_ENGINE);
+    return attribute_of(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX)->value[0];
+}
+
+/* Engine 0 requires nothing, another one as much as it has pixels. */
+static inline int64_t sized(const struct recorded *plan)
+{
+    return index_of(plan) == 0 ? 0 : WHOLE * pixels_of(plan) / (N * EXTENT * EXTENT);
+}
+
+/* True if a plan is of the whole convolution, in the whole workspace. */
+static inline bool is_untiled(const struct recorded *plan)
+{
+    return pixels_of(plan) == N * EXTENT * EXTENT && index_of(plan) != 0;
+}
+
+#endif
