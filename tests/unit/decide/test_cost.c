@@ -357,6 +357,24 @@ static void more_work_takes_longer(void)
         CHECK(cs_cost_of(planned(&more[i], &untiled_plan, 1), &h200).seconds > seconds);
 }
 
+/* Each of two groups has half of the channels of every sum. (The gradient of the filter has half of
+ * its results, whose sums are split.) */
+static void twice_the_groups_take_half_the_arithmetic(void)
+{
+    for (int direction = 0; direction < CS_BACKWARD_FILTER; direction++) {
+        struct cs_problem problem =
+            towards((enum cs_direction)direction, 1, 1024, 1, 512, 512, 1024);
+        double before = cs_cost_with(planned(&problem, &untiled_plan, 0), &h200, &ideal).arithmetic;
+        for (problem.groups = 2; problem.groups <= 4; problem.groups *= 2) {
+            problem.tensor[CS_FILTER].dims[CS_C] /= 2;
+            double after =
+                cs_cost_with(planned(&problem, &untiled_plan, 0), &h200, &ideal).arithmetic;
+            CHECK_NEAR(after, before / 2);
+            before = after;
+        }
+    }
+}
+
 /* Extents beyond anything, workspaces to the last byte, rows of devices that do not exist. */
 static void nothing_overflows(void)
 {
@@ -441,6 +459,7 @@ int main(void)
     TEST(unknown_is_typical);
     TEST(monotone);
     TEST(more_work_takes_longer);
+    TEST(twice_the_groups_take_half_the_arithmetic);
     TEST(nothing_overflows);
     TEST(ladder_replaces_constants);
     TEST(times_and_bandwidth);

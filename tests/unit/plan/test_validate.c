@@ -249,6 +249,70 @@ static void every_broken_stage_is_seen(void)
     }
 }
 
+static int wrong_copy = -1; /* the number in the copy of a first stage that is one element off */
+
+WRAPPED(int, cs_plan_stages, const struct cs_plan *plan, int64_t shape,
+        struct cs_stage stage[CS_MAX_TENSORS])
+{
+    int stages = __real_cs_plan_stages(plan, shape, stage);
+    struct cs_copy *copy = &stage[0].copy;
+    int64_t *const number[] = {&copy->width,    &copy->height,   &copy->depth,    &copy->times,
+                               &copy->pitch[0], &copy->pitch[1], &copy->slice[0], &copy->slice[1],
+                               &copy->step[0],  &copy->step[1]};
+    const bool used[] = {true,
+                         true,
+                         true,
+                         true,
+                         copy->height > 1,
+                         copy->height > 1,
+                         copy->depth > 1,
+                         copy->depth > 1,
+                         copy->times > 1,
+                         copy->times > 1};
+    if (stages > 0 && wrong_copy >= 0 && used[wrong_copy])
+        *number[wrong_copy] += wrong_copy == 0 || wrong_copy > 3 ? 2 : 1;
+    else if (stages > 0 && wrong_copy >= 0)
+        copy->width--; /* as wrong as the number would be */
+    return stages;
+}
+
+/* Both layouts and each cut leave other dimensions to each number. */
+static void copy_that_is_wrong_in_one_dimension_is_seen(void)
+{
+    static struct cs_plan plan;
+    struct rng rng = {1};
+    for (int layout = CHANNELS_FIRST; layout <= CHANNELS_LAST; layout++) {
+        for (int axis = CS_AXIS_D; axis <= CS_AXIS_W; axis++) {
+            struct cs_problem problem = {.spatial = 3,
+                                         .groups = 1,
+                                         .pre = {1, 1, 1},
+                                         .post = {1, 1, 1},
+                                         .stride = {1, 1, 1},
+                                         .dilation = {1, 1, 1},
+                                         .alpha = 1,
+                                         .tensor = {{.dims = {2, 4, 6, 10, 12}},
+                                                    {.dims = {5, 4, 3, 3, 3}},
+                                                    {.dims = {2, 5, 6, 10, 12}}}};
+            for (int i = 0; i < CS_OPERANDS; i++) {
+                problem.tensor[i].dtype = CS_F16;
+                problem.tensor[i].alignment = 16;
+                random_strides(&rng, (enum random_layout)layout, 3, &problem.tensor[i]);
+            }
+            settle_operands(&problem);
+            cut(&problem,
+                (struct cs_tiling){.axis = {(enum cs_axis)axis}, .step = {3, 1}, .staged = true},
+                &plan);
+            CHECK(plan.is_staged[CS_X]);
+            CHECK_INT(cs_plan_validate(&plan, INT64_MAX), CS_OK);
+            for (wrong_copy = 0; wrong_copy < 10; wrong_copy++) {
+                CASE("layout %d, axis %d, number %d", layout, axis, wrong_copy);
+                CHECK_INT(cs_plan_validate(&plan, INT64_MAX), CS_INVALID);
+            }
+            wrong_copy = -1;
+        }
+    }
+}
+
 /* A wrong value that all tiles of one kind and the kind share, so that the plan does not contradict
  * itself. */
 static const struct lie {
@@ -611,6 +675,7 @@ int main(void)
     TEST(every_broken_product_is_seen);
     TEST(every_broken_copy_is_seen);
     TEST(every_broken_stage_is_seen);
+    TEST(copy_that_is_wrong_in_one_dimension_is_seen);
     TEST(every_wrong_field_is_seen);
     TEST(every_wrong_kind_is_seen);
     TEST(wrong_rows_of_phases_are_seen);
