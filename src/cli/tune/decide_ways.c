@@ -176,6 +176,17 @@ static void show_progress(size_t done, size_t of)
         fprintf(stderr, done == of ? "\r\033[K" : "\r%zu of %zu convolutions", done, of);
 }
 
+/* Seconds for each byte, by the default of option price. */
+static double price_of(const struct deciders *deciders)
+{
+    static struct cs_config config; /* too large for the stack */
+    const struct cs_profile *device = NULL;
+    cs_config_load_items(&config, "", cs_policy_names, NULL, NULL);
+    for (size_t i = 0; i < deciders->list->items && !device; i++)
+        device = deciders->decider[i].device;
+    return device ? (double)config.price / 1000 / cs_cost_bandwidth(device) : 0;
+}
+
 static bool decide_all(struct deciders *deciders, struct cs_engine_list *engines,
                        const int64_t *targets, size_t count, struct cs_frontier *frontier)
 {
@@ -187,6 +198,7 @@ static bool decide_all(struct deciders *deciders, struct cs_engine_list *engines
     for (size_t i = 0; i < list->items; i++)
         prepare(&deciders->decider[i], engines, &list->item[i]);
     frontier->level = list->level;
+    frontier->price = price_of(deciders);
     frontier->shapes = list->shapes;
     for (size_t i = 0; i < list->shapes; i++) {
         list_ways(deciders, i, targets, count, &frontier->shape[i]);

@@ -42,7 +42,9 @@ struct cs_frontier_point {
 struct cs_frontier {
     struct cs_shape_ways *shape;
     size_t shapes;
-    int64_t level;                   /* most bytes held in the whole run without any workspace */
+    int64_t level; /* most bytes held in the whole run without any workspace */
+    double price;  /* seconds that a lower peak is worth for each byte, by the default of option
+                      price */
     struct cs_frontier_point *point; /* from the lowest peak to the shortest time; owned */
     size_t points;
 };

@@ -63,9 +63,6 @@ int cs_tune_choose(const struct cs_tune *tune);
  * CS_TUNE_MISSED. */
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune);
 
-/* The seconds that option price pays for each byte of the peak. */
-double cs_tune_price(const struct cs_tune *tune);
-
 /* Writes the options and rules for the chosen ways. `head`: with comments. */
 void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out);
 

@@ -10,12 +10,6 @@ enum {
 
 static const double LEAST_GAIN = 0.01; /* a lower peak or time that is worth a file */
 
-double cs_tune_price(const struct cs_tune *tune)
-{
-    (void)tune;
-    return 6e-6 / (1 << 20);
-}
-
 int64_t cs_tune_overhead(const struct cs_tune *tune)
 {
     return tune->device->context + (tune->allocated ? MAPPED : 0);
@@ -51,7 +45,7 @@ static int choose_within_time(const struct cs_tune *tune)
 static double cost_of(const struct cs_tune *tune, int point)
 {
     const struct cs_frontier_point *of = &tune->frontier.point[point];
-    return of->times.most + cs_tune_price(tune) * (double)of->peak;
+    return of->times.most + tune->frontier.price * (double)of->peak;
 }
 
 /* The least time plus price of the points that are not worse than the defaults in either figure,
@@ -60,7 +54,7 @@ static int choose_by_price(const struct cs_tune *tune)
 {
     struct cs_frontier_goal lower = {.peak = INT64_MAX,
                                      .times = {INFINITY, INFINITY},
-                                     .price = cs_tune_price(tune)},
+                                     .price = tune->frontier.price},
                             faster;
     if (!tune->defaults.ran)
         return cs_frontier_find(&tune->frontier, &lower);
