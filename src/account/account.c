@@ -144,7 +144,7 @@ static void find_smallest(struct cs_account *account)
 
 /* Resets a site's counters. Calls by references to the earlier tenant count as folded from now on.
  */
-static void empty(struct cs_account *account, struct cs_site *site, uint32_t tenant)
+static void clear_site(struct cs_account *account, struct cs_site *site, uint32_t tenant)
 {
     site->tenant = tenant;
     for (int i = 0; i < CS_COUNTERS; i++) {
@@ -156,8 +156,8 @@ static void empty(struct cs_account *account, struct cs_site *site, uint32_t ten
     site->host = site->prepared = 0;
 }
 
-static void settle(struct cs_account *account, int index, const struct cs_site *measures,
-                   const struct cs_site_facts *facts, uint64_t hash)
+static void settle_site(struct cs_account *account, int index, const struct cs_site *measures,
+                        const struct cs_site_facts *facts, uint64_t hash)
 {
     struct cs_site *site = &account->site[index];
     site->required = measures->required;
@@ -168,15 +168,15 @@ static void settle(struct cs_account *account, int index, const struct cs_site *
 }
 
 /* The index of a new site. CS_MAX_SITES without room. */
-static int add(struct cs_account *account, const struct cs_site_facts *facts, uint64_t hash,
-               const char *name)
+static int add_site(struct cs_account *account, const struct cs_site_facts *facts, uint64_t hash,
+                    const char *name)
 {
     int index = atomic_load_explicit(&account->sites, memory_order_relaxed);
     struct cs_site measures = {.required = facts->required,
                                .saved = facts->required - facts->possible};
     strncat(measures.name, name, sizeof measures.name - 1);
     if (index < CS_MAX_SITES) {
-        settle(account, index, &measures, facts, hash);
+        settle_site(account, index, &measures, facts, hash);
         /* Last, so that threads that read the table without the lock find only complete rows. */
         atomic_store_explicit(&account->sites, index + 1, memory_order_release);
         if (index + 1 == CS_MAX_SITES)
@@ -188,14 +188,14 @@ static int add(struct cs_account *account, const struct cs_site_facts *facts, ui
     struct cs_site *site = &account->site[index];
     if (!is_smaller(site, &measures))
         return CS_MAX_SITES;
-    empty(account, site, (site->tenant + 1) % TENANTS);
-    settle(account, index, &measures, facts, hash);
+    clear_site(account, site, (site->tenant + 1) % TENANTS);
+    settle_site(account, index, &measures, facts, hash);
     find_smallest(account);
     return index;
 }
 
 /* A linear search, by hash first. It runs when a plan is made, which takes much longer. */
-static int find(const struct cs_account *account, const struct key *key, uint64_t hash)
+static int find_site(const struct cs_account *account, const struct key *key, uint64_t hash)
 {
     for (int i = 0; i < account->sites; i++)
         if (account->hash[i] == hash && has_key(&account->facts[i], key))
@@ -211,9 +211,9 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
     struct cs_site_ref site = {
         .hash = hash_of(&key), .required = facts->required, .possible = facts->possible};
     cs_lock(&account->lock);
-    int index = find(account, &key, site.hash);
+    int index = find_site(account, &key, site.hash);
     if (index < 0)
-        index = add(account, facts, site.hash, name);
+        index = add_site(account, facts, site.hash, name);
     if (index < CS_MAX_SITES)
         site.tenant = account->site[index].tenant;
     cs_unlock(&account->lock);
@@ -256,8 +256,8 @@ bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *ref,
     return known;
 }
 
-static void count(struct cs_account *account, const struct cs_site_ref *ref,
-                  enum cs_counter counter, int64_t amount)
+static void add_count(struct cs_account *account, const struct cs_site_ref *ref,
+                      enum cs_counter counter, int64_t amount)
 {
     struct cs_site *site = site_of(account, ref);
     if (ref && ref->place && !(site && add_tagged(&site->counter[counter], ref->tenant, amount)))
@@ -306,7 +306,7 @@ static int64_t count_call(struct cs_account *account, const struct cs_site_ref *
     raise_to(&account->reported_max, reported);
     raise_to(&account->possible_max, possible);
     int64_t number = number_of_call(account);
-    count(account, site, CS_COUNT_CALLS, 1);
+    add_count(account, site, CS_COUNT_CALLS, 1);
     note_order(account, site, number);
     return number;
 }
@@ -326,22 +326,22 @@ int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *s
     raise_to(&account->lanes, lanes);
     add_to(&account->tiled_calls, 1);
     add_to(&account->launches, launches);
-    count(account, site, CS_COUNT_TILED, 1);
-    count(account, site, CS_COUNT_LAUNCHES, launches);
+    add_count(account, site, CS_COUNT_TILED, 1);
+    add_count(account, site, CS_COUNT_LAUNCHES, launches);
     return count_call(account, site, site->possible, site->possible);
 }
 
 int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->fallbacks, 1);
-    count(account, site, CS_COUNT_FALLBACKS, 1);
+    add_count(account, site, CS_COUNT_FALLBACKS, 1);
     return count_call(account, site, site->possible, site->possible);
 }
 
 int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->failed, 1);
-    count(account, site, CS_COUNT_FAILED, 1);
+    add_count(account, site, CS_COUNT_FAILED, 1);
     return count_call(account, site, site->possible, site->possible);
 }
 
@@ -359,7 +359,7 @@ void cs_account_reset(struct cs_account *account)
     for (int i = 0; i < CS_REASONS; i++)
         account->passed[i] = 0;
     for (int i = account->sites - 1; i >= 0; i--)
-        empty(account, &account->site[i], account->site[i].tenant);
+        clear_site(account, &account->site[i], account->site[i].tenant);
     for (int i = 0; i < CS_COUNTERS; i++)
         account->folded[i] = 0;
     for (int i = 0; i < CS_ORDER; i++)

@@ -59,12 +59,12 @@ static int64_t birth_of(int64_t pid)
     return word ? strtoll(word, NULL, 10) : 0;
 }
 
-static void copy(char *to, size_t size, const char *from)
+static void copy_text(char *to, size_t size, const char *from)
 {
     snprintf(to, size, "%s", from ? from : "");
 }
 
-static void fill(struct cs_live_page *page, const struct cs_live_facts *facts)
+static void fill_page(struct cs_live_page *page, const struct cs_live_facts *facts)
 {
     page->version = CS_LIVE_VERSION;
     page->bytes = sizeof *page;
@@ -73,18 +73,18 @@ static void fill(struct cs_live_page *page, const struct cs_live_facts *facts)
     page->birth = birth_of(page->pid);
     page->start_ms = facts->start_ms;
     page->workspace = facts->workspace;
-    copy(page->program, sizeof page->program, facts->program);
-    copy(page->script, sizeof page->script, facts->script);
-    copy(page->vendor, sizeof page->vendor, facts->vendor);
-    copy(page->policy, sizeof page->policy, facts->policy);
-    copy(page->release, sizeof page->release, facts->release);
+    copy_text(page->program, sizeof page->program, facts->program);
+    copy_text(page->script, sizeof page->script, facts->script);
+    copy_text(page->vendor, sizeof page->vendor, facts->vendor);
+    copy_text(page->policy, sizeof page->policy, facts->policy);
+    copy_text(page->release, sizeof page->release, facts->release);
     /* Last, so that a reader that finds the mark finds the texts. */
     atomic_store_explicit(&page->magic, CS_LIVE_MAGIC, memory_order_release);
 }
 
 /* A page of the file. Its disk space is allocated first, because on a full disk the first store
  * would end the process. */
-static struct cs_live_page *map(int fd)
+static struct cs_live_page *map_page(int fd)
 {
     struct cs_signals signals;
     cs_signals_hold(&signals); /* beyond the file size limit the kernel raises a signal */
@@ -96,7 +96,7 @@ static struct cs_live_page *map(int fd)
     return page == MAP_FAILED ? NULL : page;
 }
 
-static struct cs_live_page *make(int folder)
+static struct cs_live_page *make_page(int folder)
 {
     char name[NAME_BYTES];
     name_of(name, getpid(), "");
@@ -104,7 +104,7 @@ static struct cs_live_page *make(int folder)
     int fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return NULL;
-    struct cs_live_page *page = map(fd);
+    struct cs_live_page *page = map_page(fd);
     if (!page)
         unlinkat(folder, name, 0);
     close(fd);
@@ -124,9 +124,9 @@ void cs_live_open(struct cs_live *live, const char *folder, const struct cs_live
     if (!atomic_compare_exchange_strong(&live->process, &none, getpid()))
         return;
     int fd = open_folder(folder, true);
-    struct cs_live_page *page = fd >= 0 ? make(fd) : NULL;
+    struct cs_live_page *page = fd >= 0 ? make_page(fd) : NULL;
     if (page)
-        fill(page, facts);
+        fill_page(page, facts);
     if (fd >= 0)
         close(fd);
     atomic_store_explicit(&live->page, page, memory_order_release);
@@ -138,7 +138,7 @@ static int64_t now_ms(void)
     return cs_clock(CLOCK_REALTIME_COARSE) / CS_MILLISECOND;
 }
 
-static void put(_Atomic int64_t *to, const _Atomic int64_t *from)
+static void put_counter(_Atomic int64_t *to, const _Atomic int64_t *from)
 {
     atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed),
                           memory_order_relaxed);
@@ -152,14 +152,14 @@ static int64_t calls_of(const _Atomic int64_t *calls)
 /* Calls last: a reader that finds them unchanged need not copy the others. */
 static void copy_once(struct cs_live_page *page, const struct cs_account *account)
 {
-    put(&page->tiled, &account->tiled_calls);
-    put(&page->fallback, &account->fallbacks);
-    put(&page->failed, &account->failed);
-    put(&page->launches, &account->launches);
-    put(&page->required_max, &account->required_max);
-    put(&page->reported_max, &account->reported_max);
-    put(&page->possible_max, &account->possible_max);
-    put(&page->calls, &account->calls);
+    put_counter(&page->tiled, &account->tiled_calls);
+    put_counter(&page->fallback, &account->fallbacks);
+    put_counter(&page->failed, &account->failed);
+    put_counter(&page->launches, &account->launches);
+    put_counter(&page->required_max, &account->required_max);
+    put_counter(&page->reported_max, &account->reported_max);
+    put_counter(&page->possible_max, &account->possible_max);
+    put_counter(&page->calls, &account->calls);
 }
 
 /* Repeats if another thread has counted during the copy: this thread may have overwritten newer

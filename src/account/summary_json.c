@@ -41,7 +41,7 @@ static bool comes_before(const struct cs_account *account, int a, int b)
 }
 
 /* Insertion sort, because most sites are made in the order of their calls. */
-static void list(const struct cs_account *account, struct listing *listing)
+static void list_sites(const struct cs_account *account, struct listing *listing)
 {
     listing->sites = account->sites;
     for (int i = 0; i < listing->sites; i++) {
@@ -406,7 +406,7 @@ void cs_summary_json(struct cs_json *json, const struct cs_account *account,
                      const struct cs_summary_head *head, const struct cs_summary_process *process)
 {
     struct listing listing;
-    list(account, &listing);
+    list_sites(account, &listing);
     cs_json_open(json, NULL, '{');
     cs_json_string(json, "schema", "convshim summary");
     cs_json_integer(json, "version", CS_SUMMARY_VERSION);

@@ -19,11 +19,11 @@ enum {
     REASONS = 12      /* lines of them */
 };
 
-static void append(struct cs_text *text, const char *format, ...)
+static void append_format(struct cs_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* One line. */
-static void append(struct cs_text *text, const char *format, ...)
+static void append_format(struct cs_text *text, const char *format, ...)
 {
     char line[LINE];
     va_list arguments;
@@ -33,22 +33,22 @@ static void append(struct cs_text *text, const char *format, ...)
     cs_text_put(text, "%s\n", line);
 }
 
-static int digits(int64_t number)
+static int count_digits(int64_t number)
 {
     return snprintf(NULL, 0, "%lld", (long long)number);
 }
 
-static int larger(int a, int b)
+static int larger_of(int a, int b)
 {
     return a > b ? a : b;
 }
 
-static int columns(const char *text)
+static int count_columns(const char *text)
 {
     return (int)strlen(text);
 }
 
-static const char *plural(int64_t count)
+static const char *plural_of(int64_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -107,12 +107,12 @@ struct tables {
     int width[CELLS];
 };
 
-static int64_t saved(const struct cs_site_facts *facts)
+static int64_t saved_bytes(const struct cs_site_facts *facts)
 {
     return facts->required - cs_site_reported(facts);
 }
 
-static int64_t savable(const struct cs_site_facts *facts)
+static int64_t savable_bytes(const struct cs_site_facts *facts)
 {
     return facts->required - facts->possible;
 }
@@ -130,8 +130,8 @@ static bool is_larger(const struct cs_site_facts *a, const struct cs_site_facts 
 }
 
 /* Adds the executed sites of the largest positive sizes to `row`, in order; returns how many. */
-static int collect(const struct cs_account *account, struct row *row, int most,
-                   int64_t (*size)(const struct cs_site_facts *facts))
+static int collect_rows(const struct cs_account *account, struct row *row, int most,
+                        int64_t (*size)(const struct cs_site_facts *facts))
 {
     int rows = 0;
     for (int i = 0; i < account->sites; i++) {
@@ -173,9 +173,10 @@ static void fill_row(struct row *row, const struct cs_account *account,
 static void append_cells(struct cs_text *text, const int width[CELLS], const char *shape,
                          const char *const cell[CELLS])
 {
-    append(text, "%-*s  %*s  %*s  %*s  %-*s  %-*s  %*s", width[SHAPE] + 2, shape, width[ENGINE],
-           cell[ENGINE], width[REQUIRED], cell[REQUIRED], width[REPORTED], cell[REPORTED],
-           width[OUTCOME], cell[OUTCOME], width[OPTION], cell[OPTION], width[CALLS], cell[CALLS]);
+    append_format(text, "%-*s  %*s  %*s  %*s  %-*s  %-*s  %*s", width[SHAPE] + 2, shape,
+                  width[ENGINE], cell[ENGINE], width[REQUIRED], cell[REQUIRED], width[REPORTED],
+                  cell[REPORTED], width[OUTCOME], cell[OUTCOME], width[OPTION], cell[OPTION],
+                  width[CALLS], cell[CALLS]);
 }
 
 static const char *const title[CELLS] = {
@@ -203,22 +204,22 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
     struct tables tables;
     long long others = account->folded[CS_COUNT_CALLS];
     const bool possible = only_reports(account);
-    tables.remaining = collect(account, tables.row, REMAINING, cs_site_reported);
-    tables.savings =
-        collect(account, tables.row + tables.remaining, SAVINGS, possible ? savable : saved);
+    tables.remaining = collect_rows(account, tables.row, REMAINING, cs_site_reported);
+    tables.savings = collect_rows(account, tables.row + tables.remaining, SAVINGS,
+                                  possible ? savable_bytes : saved_bytes);
     for (int c = 0; c < CELLS; c++)
-        tables.width[c] = columns(title[c]);
-    tables.width[SHAPE] = columns("largest workspaces now");
+        tables.width[c] = count_columns(title[c]);
+    tables.width[SHAPE] = count_columns("largest workspaces now");
     for (int i = 0; i < tables.remaining + tables.savings; i++) {
         fill_row(&tables.row[i], account, head);
         for (int c = 0; c < CELLS; c++)
-            tables.width[c] = larger(tables.width[c], columns(tables.row[i].cell[c]));
+            tables.width[c] = larger_of(tables.width[c], count_columns(tables.row[i].cell[c]));
     }
     append_table(text, "largest workspaces now", tables.row, tables.remaining, tables.width);
     append_table(text, possible ? "possible savings" : "largest savings",
                  tables.row + tables.remaining, tables.savings, tables.width);
     if (others > 0)
-        append(text, "  %lld calls of other convolutions are not listed", others);
+        append_format(text, "  %lld calls of other convolutions are not listed", others);
 }
 
 /* --- the lines above and below -----------------------------------------------------------------
@@ -236,22 +237,24 @@ static void append_result(struct cs_text *text, const struct cs_account *account
     if (extra > 0)
         snprintf(launches, sizeof launches, "; %lld launch%s added", extra, extra == 1 ? "" : "es");
     if (account->required_max == 0 && account->reported_max == 0)
-        append(text, "no workspace required; %lld of %lld call%s tiled%s", tiled, calls,
-               plural(calls), launches);
+        append_format(text, "no workspace required; %lld of %lld call%s tiled%s", tiled, calls,
+                      plural_of(calls), launches);
     else if (only_reports(account))
-        append(text,
-               "largest workspace %s, %s if policy fit is used; %lld of %lld call%s would be tiled",
-               required, reported, (long long)account->passed[CS_REASON_REPORT_ONLY], calls,
-               plural(calls));
+        append_format(
+            text,
+            "largest workspace %s, %s if policy fit is used; %lld of %lld call%s would be tiled",
+            required, reported, (long long)account->passed[CS_REASON_REPORT_ONLY], calls,
+            plural_of(calls));
     else
-        append(text, "largest workspace %s without convshim, %s with; %lld of %lld call%s tiled%s",
-               required, reported, tiled, calls, plural(calls), launches);
+        append_format(text,
+                      "largest workspace %s without convshim, %s with; %lld of %lld call%s tiled%s",
+                      required, reported, tiled, calls, plural_of(calls), launches);
 }
 
 static void append_head(struct cs_text *text, const struct cs_summary_head *head)
 {
-    append(text, "convshim %s%s%s, policy %s, %s", head->version, *head->vendor ? ", " : "",
-           head->vendor, head->policy, *head->config ? head->config : "built-in defaults");
+    append_format(text, "convshim %s%s%s, policy %s, %s", head->version, *head->vendor ? ", " : "",
+                  head->vendor, head->policy, *head->config ? head->config : "built-in defaults");
 }
 
 /* Returns the most frequent of the remaining reasons, or CS_REASON_NONE. *calls_p and *reasons_p
@@ -274,7 +277,7 @@ static void append_passed(struct cs_text *text, const struct cs_account *account
                           const struct cs_summary_head *head)
 {
     char size[CS_SIZE_TEXT], threshold[48] = "";
-    const int width = digits(account->calls);
+    const int width = count_digits(account->calls);
     if (head->threshold > 0)
         snprintf(threshold, sizeof threshold, " (threshold %s)",
                  cs_log_size_text(size, head->threshold));
@@ -287,12 +290,12 @@ static void append_passed(struct cs_text *text, const struct cs_account *account
         if (!most)
             break;
         if (row == REASONS && reasons > 1)
-            append(text, "%-*s%*lld for %d other reasons", LABEL, label, width, (long long)calls,
-                   reasons);
+            append_format(text, "%-*s%*lld for %d other reasons", LABEL, label, width,
+                          (long long)calls, reasons);
         else
-            append(text, "%-*s%*lld %s%s", LABEL, label, width, (long long)left[most],
-                   cs_account_reason_text((enum cs_reason)most),
-                   most == CS_REASON_SMALL ? threshold : "");
+            append_format(text, "%-*s%*lld %s%s", LABEL, label, width, (long long)left[most],
+                          cs_account_reason_text((enum cs_reason)most),
+                          most == CS_REASON_SMALL ? threshold : "");
         left[most] = 0;
     }
 }
@@ -310,15 +313,15 @@ static void append_rules(struct cs_text *text, const struct cs_account *account,
         length +=
             (size_t)snprintf(line + length, sizeof line - length, "%s%lld %s", i > 0 ? ", " : "",
                              (long long)cs_account_rule(account, i + 1), rules[i]);
-    append(text, "%-*s%s", LABEL, "followed rules", line);
+    append_format(text, "%-*s%s", LABEL, "followed rules", line);
 }
 
 static void append_bypass(struct cs_text *text, const char *objects)
 {
     if (!*objects)
         return;
-    append(text, "%-*s%s", LABEL, "bypassed by", objects);
-    append(
+    append_format(text, "%-*s%s", LABEL, "bypassed by", objects);
+    append_format(
         text,
         "%-*stheir convolutions are not intercepted (cuDNN 8, RTLD_DEEPBIND, or cuDNN linked in)",
         LABEL, "");
@@ -341,31 +344,32 @@ static void append_raised(struct cs_text *text, const struct cs_account *account
         most = cs_site_reported(facts) > most ? cs_site_reported(facts) : most;
     }
     if (raised > 0)
-        append(text,
-               "%-*s%lld convolution%s more than %s (up to %s): smaller tiles would be too "
-               "slow, or are impossible",
-               LABEL, "limit", (long long)raised, raised == 1 ? " uses" : "s use", limit,
-               cs_log_size_text(size, most));
+        append_format(text,
+                      "%-*s%lld convolution%s more than %s (up to %s): smaller tiles would be too "
+                      "slow, or are impossible",
+                      LABEL, "limit", (long long)raised, raised == 1 ? " uses" : "s use", limit,
+                      cs_log_size_text(size, most));
 }
 
 static void append_refused(struct cs_text *text, int64_t refused)
 {
     if (refused > 0)
-        append(text,
-               "%-*s%lld refused, so that the program takes an engine that fits the limit (option "
-               "untileable)",
-               LABEL, "plans", (long long)refused);
+        append_format(
+            text,
+            "%-*s%lld refused, so that the program takes an engine that fits the limit (option "
+            "untileable)",
+            LABEL, "plans", (long long)refused);
 }
 
 static void append_failures(struct cs_text *text, const struct cs_account *account)
 {
     long long fallbacks = account->fallbacks, failed = account->failed;
     if (fallbacks > 0)
-        append(text, "%-*s%lld call%s ran on the slow fallback plan", LABEL, "fallback plan",
-               fallbacks, plural(fallbacks));
+        append_format(text, "%-*s%lld call%s ran on the slow fallback plan", LABEL, "fallback plan",
+                      fallbacks, plural_of(fallbacks));
     if (failed > 0)
-        append(text, "%-*s%lld call%s ended with an error of cuDNN", LABEL, "failed", failed,
-               plural(failed));
+        append_format(text, "%-*s%lld call%s ended with an error of cuDNN", LABEL, "failed", failed,
+                      plural_of(failed));
 }
 
 /* One line of own scratch, under the first one's label. */
@@ -374,7 +378,7 @@ static void append_bytes(struct cs_text *text, int64_t bytes, const char *what)
     char size[CS_SIZE_TEXT];
     cs_log_size_text(size, bytes);
     if (bytes > 0)
-        append(text, "%-*s%s %s", LABEL, "", size, what);
+        append_format(text, "%-*s%s %s", LABEL, "", size, what);
 }
 
 static void append_own(struct cs_text *text, const struct cs_summary_own *own)
@@ -387,16 +391,17 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
     if (own->allocations > 0)
         snprintf(allocations, sizeof allocations, ", %lld allocation%s",
                  (long long)own->allocations, own->allocations == 1 ? "" : "s");
-    append(text, "%-*s%s held at most (limit %s)%s", LABEL, "own scratch", peak, limit,
-           allocations);
+    append_format(text, "%-*s%s held at most (limit %s)%s", LABEL, "own scratch", peak, limit,
+                  allocations);
     append_bytes(text, own->captured, "in CUDA graphs at the end");
     append_bytes(text, own->lost, "cannot be reused: its last use could not be tracked");
     if (own->handed_over > 0)
-        append(text, "%-*spassed between streams %lld %s", LABEL, "", (long long)own->handed_over,
-               own->handed_over == 1 ? "time" : "times");
+        append_format(text, "%-*spassed between streams %lld %s", LABEL, "",
+                      (long long)own->handed_over, own->handed_over == 1 ? "time" : "times");
     if (own->refused > 0)
-        append(text, "%-*s%lld %s had no scratch available: raise arena or interleave.budget",
-               LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
+        append_format(text,
+                      "%-*s%lld %s had no scratch available: raise arena or interleave.budget",
+                      LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
 static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate)
@@ -406,11 +411,12 @@ static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate
     if (gate->nanoseconds % tenth >= tenth / 2)
         tenths++;
     if (gate->waits > 0)
-        append(text,
-               "%-*sthreads waited %lld times for another's memory peak, %lld.%lld s in all; %lld "
-               "timed out%s",
-               LABEL, "turns", (long long)gate->waits, tenths / 10, tenths % 10,
-               (long long)gate->timed_out, gate->given_up ? ", turn-taking is off now" : "");
+        append_format(
+            text,
+            "%-*sthreads waited %lld times for another's memory peak, %lld.%lld s in all; %lld "
+            "timed out%s",
+            LABEL, "turns", (long long)gate->waits, tenths / 10, tenths % 10,
+            (long long)gate->timed_out, gate->given_up ? ", turn-taking is off now" : "");
 }
 
 static void append_advice(struct cs_text *text, const struct cs_account *account,
@@ -419,7 +425,7 @@ static void append_advice(struct cs_text *text, const struct cs_account *account
     char advice[CS_ADVICE_TEXT];
     const struct cs_advice given = cs_advice_of(account, head);
     (void)cs_advice_text(&given, head->policy, advice, sizeof advice);
-    append(text, "%-*s%s", LABEL, "advice", advice);
+    append_format(text, "%-*s%s", LABEL, "advice", advice);
 }
 
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,

@@ -55,7 +55,7 @@ void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, cons
 }
 
 /* Removes the closing bracket, if it is still the end of the file. */
-static void reopen(int fd)
+static void reopen_file(int fd)
 {
     char end[sizeof closing] = "";
     off_t size = lseek(fd, 0, SEEK_END), at = size - (off_t)strlen(closing);
@@ -75,7 +75,7 @@ static bool write_chunk(const struct cs_trace *trace)
         return false;
     cs_signals_hold(&guard);
     if (trace->closed)
-        reopen(fd);
+        reopen_file(fd);
     bool whole = cs_file_write_all(fd, trace->buffer, trace->used) &&
                  (!trace->closed || cs_file_write_all(fd, closing, strlen(closing)));
     int error = errno;
@@ -86,7 +86,7 @@ static bool write_chunk(const struct cs_trace *trace)
 }
 
 /* Called with the lock held, like the following functions up to cs_trace_flush. */
-static void flush(struct cs_trace *trace)
+static void flush_buffer(struct cs_trace *trace)
 {
     char text[128];
     int error = errno;
@@ -102,10 +102,10 @@ static void flush(struct cs_trace *trace)
     errno = error;
 }
 
-static void put(struct cs_trace *trace, const char *bytes, size_t size)
+static void put_bytes(struct cs_trace *trace, const char *bytes, size_t size)
 {
     if (trace->used + size > sizeof trace->buffer)
-        flush(trace);
+        flush_buffer(trace);
     memcpy(trace->buffer + trace->used, bytes, size);
     trace->used += size;
 }
@@ -118,10 +118,10 @@ static void put_line(struct cs_trace *trace, const char *line)
     size_t at = (size_t)(trace->position % PAGE + (int64_t)trace->used) % PAGE;
     for (size_t rest = at + length > PAGE ? PAGE - at : 0; rest > 0;) {
         size_t some = rest < sizeof blanks - 1 ? rest : sizeof blanks - 1;
-        put(trace, blanks, some);
+        put_bytes(trace, blanks, some);
         rest -= some;
     }
-    put(trace, line, length);
+    put_bytes(trace, line, length);
 }
 
 static void put_name(struct cs_trace *trace, const char *what, int64_t thread, const char *name)
@@ -160,10 +160,10 @@ static void put_last(struct cs_trace *trace)
              (long long)getpid(), (long long)gettid(), now / 1000, now % 1000);
     put_line(trace, line);
     atomic_store(&trace->on, false);
-    flush(trace);
+    flush_buffer(trace);
 }
 
-static bool begin(struct cs_trace *trace)
+static bool begin_file(struct cs_trace *trace)
 {
     cs_lock(&trace->lock);
     if (cs_trace_on(trace) && !trace->path[0])
@@ -171,10 +171,10 @@ static bool begin(struct cs_trace *trace)
     return cs_trace_on(trace);
 }
 
-static void end(struct cs_trace *trace)
+static void end_file(struct cs_trace *trace)
 {
     if (cs_trace_on(trace) && (trace->ended || cs_trace_now() - trace->written_at > MOST_LOST))
-        flush(trace);
+        flush_buffer(trace);
     cs_unlock(&trace->lock);
 }
 
@@ -219,7 +219,7 @@ static int64_t track_of(struct cs_trace *trace, int lane)
 
 void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t from, int64_t to)
 {
-    if (begin(trace)) {
+    if (begin_file(trace)) {
         int64_t track = track_of(trace, lane);
         put_event(trace,
                   ",\n{\"ph\":\"X\",\"cat\":\"tile\",\"name\":\"tile %lld\",\"pid\":%lld,"
@@ -228,7 +228,7 @@ void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t from,
                   (long long)from % 1000, (long long)(to - from) / 1000,
                   (long long)(to - from) % 1000);
     }
-    end(trace);
+    end_file(trace);
 }
 
 static void put_scratch(struct cs_trace *trace, int64_t at, int64_t required, int64_t reported,
@@ -269,7 +269,7 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
     /* Before begin, which takes the trace's lock, because the account's lock comes first in the
      * order. */
     const int64_t reported = describe_site(account, &call.site, name, id);
-    if (begin(trace)) {
+    if (begin_file(trace)) {
         put_scratch(trace, from, call.site.required, reported, own);
         put_event(trace,
                   ",\n{\"ph\":\"X\",\"cat\":\"call\",\"name\":%s,\"pid\":%lld,\"tid\":%lld,"
@@ -281,7 +281,7 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
                   (long long)call.site.required, (long long)reported);
         put_scratch(trace, to, 0, 0, own);
     }
-    end(trace);
+    end_file(trace);
 }
 
 /* Begins or ends a span on the track of a slab, of a place in it, or of a graph. Tracks are
@@ -347,7 +347,7 @@ static void put_held(struct cs_trace *trace, const struct cs_scratch_event *even
 void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *event)
 {
     int64_t at = cs_trace_now();
-    if (begin(trace)) {
+    if (begin_file(trace)) {
         switch (event->what) {
         case CS_SCRATCH_ALLOCATED:
         case CS_SCRATCH_FREED:
@@ -365,7 +365,7 @@ void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *eve
         }
         put_held(trace, event, at);
     }
-    end(trace);
+    end_file(trace);
 }
 
 void cs_trace_flush(struct cs_trace *trace)
@@ -373,7 +373,7 @@ void cs_trace_flush(struct cs_trace *trace)
     if (!cs_trace_on(trace))
         return;
     cs_lock(&trace->lock);
-    flush(trace);
+    flush_buffer(trace);
     trace->written_at = 0; /* later events are written at once */
     cs_unlock(&trace->lock);
 }
@@ -383,7 +383,7 @@ void cs_trace_close(struct cs_trace *trace)
     int error = errno;
     cs_lock(&trace->lock);
     if (cs_trace_on(trace))
-        flush(trace);
+        flush_buffer(trace);
     trace->ended = true;
     /* A trace that is off and was written to has reached its limit. */
     trace->closed =
@@ -419,7 +419,7 @@ static void begin_for_both(struct cs_trace *trace)
     if (cs_trace_on(trace) && !trace->path[0])
         put_head(trace);
     if (cs_trace_on(trace) && trace->position == 0)
-        flush(trace);
+        flush_buffer(trace);
 }
 
 void cs_trace_fork(struct cs_trace *trace, bool before, bool child)

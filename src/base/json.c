@@ -16,7 +16,7 @@ void cs_json_end(struct cs_json *json)
     json->used = 0;
 }
 
-static void put(struct cs_json *json, const char *text)
+static void put_text(struct cs_json *json, const char *text)
 {
     for (; *text; text++) {
         if (json->used == sizeof json->buffer)
@@ -47,7 +47,7 @@ size_t cs_json_utf8_length(const char *from)
 }
 
 /* Escapes one character of a string. Returns the bytes of `text` that it consumed. */
-static size_t escape(const char *text, char out[LONGEST])
+static size_t escape_character(const char *text, char out[LONGEST])
 {
     size_t length = cs_json_utf8_length(text);
     unsigned char first = (unsigned char)text[0];
@@ -66,44 +66,44 @@ static size_t escape(const char *text, char out[LONGEST])
 static void put_string(struct cs_json *json, const char *text)
 {
     char out[LONGEST];
-    put(json, "\"");
+    put_text(json, "\"");
     while (*text) {
-        text += escape(text, out);
-        put(json, out);
+        text += escape_character(text, out);
+        put_text(json, out);
     }
-    put(json, "\"");
+    put_text(json, "\"");
 }
 
-static void begin(struct cs_json *json, const char *key)
+static void begin_value(struct cs_json *json, const char *key)
 {
     if (json->comma)
-        put(json, ",");
+        put_text(json, ",");
     json->comma = true;
     if (!key)
         return;
     put_string(json, key);
-    put(json, ":");
+    put_text(json, ":");
 }
 
 void cs_json_open(struct cs_json *json, const char *key, char bracket)
 {
-    begin(json, key);
-    put(json, (const char[]){bracket, '\0'});
+    begin_value(json, key);
+    put_text(json, (const char[]){bracket, '\0'});
     json->comma = false;
 }
 
 void cs_json_close(struct cs_json *json, char bracket)
 {
-    put(json, (const char[]){bracket, '\0'});
+    put_text(json, (const char[]){bracket, '\0'});
     json->comma = true;
 }
 
 void cs_json_integer(struct cs_json *json, const char *key, int64_t number)
 {
     char text[24];
-    begin(json, key);
+    begin_value(json, key);
     snprintf(text, sizeof text, "%lld", (long long)number);
-    put(json, text);
+    put_text(json, text);
 }
 
 /* Nine digits, with a decimal point in every locale. */
@@ -116,36 +116,36 @@ void cs_json_number(struct cs_json *json, const char *key, double number)
     snprintf(text, sizeof text, "%.*e", BEHIND, number);
     size_t first = strcspn(text, "0123456789"), power = strcspn(text, "e");
     char digit[] = {text[first], '.', '\0'};
-    begin(json, key);
-    put(json, number < 0 ? "-" : "");
-    put(json, digit);
-    put(json, text + power - BEHIND);
+    begin_value(json, key);
+    put_text(json, number < 0 ? "-" : "");
+    put_text(json, digit);
+    put_text(json, text + power - BEHIND);
 }
 
 void cs_json_boolean(struct cs_json *json, const char *key, bool value)
 {
-    begin(json, key);
-    put(json, value ? "true" : "false");
+    begin_value(json, key);
+    put_text(json, value ? "true" : "false");
 }
 
 void cs_json_null(struct cs_json *json, const char *key)
 {
-    begin(json, key);
-    put(json, "null");
+    begin_value(json, key);
+    put_text(json, "null");
 }
 
 void cs_json_string(struct cs_json *json, const char *key, const char *text)
 {
-    begin(json, key);
+    begin_value(json, key);
     put_string(json, text);
 }
 
 void cs_json_line(struct cs_json *json, int indent)
 {
-    put(json, json->comma ? ",\n" : "\n");
+    put_text(json, json->comma ? ",\n" : "\n");
     json->comma = false;
     for (; indent > 0; indent--)
-        put(json, " ");
+        put_text(json, " ");
 }
 
 size_t cs_json_quote(char *out, size_t size, const char *text)
@@ -154,7 +154,7 @@ size_t cs_json_quote(char *out, size_t size, const char *text)
     size_t used = 0;
     out[used++] = '"';
     while (*text) {
-        text += escape(text, piece);
+        text += escape_character(text, piece);
         size_t length = strlen(piece);
         if (used + length + 2 > size)
             break;

@@ -48,7 +48,7 @@ void cs_lock_init(struct cs_lock *lock, enum cs_lock_rank rank)
 
 /* The bit is set before the lock is taken and cleared after it is released. So a signal handler
  * that finds no bit may wait for any lock. */
-static void acquire(struct cs_lock *lock)
+static void acquire_mutex(struct cs_lock *lock)
 {
     cs_locks_held |= 1U << lock->rank;
     atomic_signal_fence(memory_order_seq_cst);
@@ -59,14 +59,14 @@ void cs_lock(struct cs_lock *lock)
 {
     if (cs_locks_held >> lock->rank)
         cs_lock_fault(guards[lock->rank]);
-    acquire(lock);
+    acquire_mutex(lock);
 }
 
 void cs_lock_next(struct cs_lock *lock)
 {
     if (cs_locks_held >> lock->rank >> 1)
         cs_lock_fault(guards[lock->rank]);
-    acquire(lock);
+    acquire_mutex(lock);
 }
 
 void cs_unlock(struct cs_lock *lock)

@@ -51,7 +51,7 @@ static void write_line(int fd, const char *text, size_t length)
     (void)cs_file_write_all(fd, line, at);
 }
 
-static void complain(const char *path, int error)
+static void report_file(const char *path, int error)
 {
     char text[TEXT_BYTES], why[128];
     if (atomic_exchange(&complained, true))
@@ -73,11 +73,11 @@ static struct target open_target(void)
         fd = cs_file_open_append(path, O_WRONLY);
     if (fd >= 0)
         return (struct target){fd, true};
-    complain(log_place.path, errno);
+    report_file(log_place.path, errno);
     return (struct target){STDERR_FILENO, false};
 }
 
-static void emit(const char *text, bool every_line)
+static void emit_text(const char *text, bool every_line)
 {
     int error = errno;
     struct cs_signals guard;
@@ -96,7 +96,7 @@ static void emit(const char *text, bool every_line)
     errno = error;
 }
 
-static bool required(enum cs_level level)
+static bool is_required(enum cs_level level)
 {
     return level > CS_LOG_OFF && level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
@@ -119,14 +119,14 @@ static void format_text(char text[TEXT_BUFFER], const char *format, va_list argu
 
 void cs_log(enum cs_level level, const char *format, ...)
 {
-    if (!required(level))
+    if (!is_required(level))
         return;
     char text[TEXT_BUFFER];
     va_list arguments;
     va_start(arguments, format);
     format_text(text, format, arguments);
     va_end(arguments);
-    emit(text, false);
+    emit_text(text, false);
 }
 
 static void append_last_mark(char text[TEXT_BUFFER])
@@ -142,7 +142,7 @@ static void append_last_mark(char text[TEXT_BUFFER])
 void cs_log_capped(struct cs_log_cap *cap, enum cs_level level, const char *format, ...)
 {
     /* Read before it is counted, because the counter could wrap otherwise. */
-    if (!required(level) || atomic_load_explicit(&cap->lines, memory_order_relaxed) >= CAP_LINES)
+    if (!is_required(level) || atomic_load_explicit(&cap->lines, memory_order_relaxed) >= CAP_LINES)
         return;
     int line = atomic_fetch_add_explicit(&cap->lines, 1, memory_order_relaxed) + 1;
     if (line > CAP_LINES)
@@ -154,12 +154,12 @@ void cs_log_capped(struct cs_log_cap *cap, enum cs_level level, const char *form
     va_end(arguments);
     if (line == CAP_LINES)
         append_last_mark(text);
-    emit(text, false);
+    emit_text(text, false);
 }
 
 void cs_log_text(const char *text)
 {
-    emit(text, true);
+    emit_text(text, true);
 }
 
 int cs_log_level(const char *name)

@@ -59,7 +59,7 @@ bool cs_stack_measure(uintptr_t here)
     return SANITIZED || here - cs_stack_part.from < cs_stack_part.size;
 }
 
-static void release(void *own)
+static void release_stack(void *own)
 {
     thread.own = NULL;
     munmap(own, GUARD + BYTES);
@@ -72,7 +72,7 @@ static bool key_of(pthread_key_t *key_p)
     static _Atomic(unsigned) made; /* the key + 1 */
     unsigned known = atomic_load(&made);
     pthread_key_t key;
-    if (known == 0 && pthread_key_create(&key, release) == 0) {
+    if (known == 0 && pthread_key_create(&key, release_stack) == 0) {
         if (atomic_compare_exchange_strong(&made, &known, key + 1))
             known = key + 1;
         else
@@ -93,7 +93,7 @@ static bool own_stack(void)
     if (own == MAP_FAILED)
         return false;
     if (mprotect(own, GUARD, PROT_NONE) != 0 || pthread_setspecific(key, own) != 0) {
-        release(own);
+        release_stack(own);
         return false;
     }
     thread.own = own;
@@ -109,7 +109,7 @@ struct visit {
 /* makecontext passes only ints, so the argument is passed here. */
 static __thread struct visit *visit __attribute__((tls_model("initial-exec")));
 
-static void begin(void)
+static void make_key(void)
 {
     struct visit *now = visit;
     now->result = now->function(now->arg);
@@ -126,7 +126,7 @@ static int run_on(char *low, size_t bytes, int (*function)(void *arg), void *arg
     there.uc_stack.ss_sp = low;
     there.uc_stack.ss_size = bytes;
     there.uc_link = &here;
-    makecontext(&there, begin, 0);
+    makecontext(&there, make_key, 0);
     visit = &now;
     bool failed = swapcontext(&here, &there) != 0;
     visit = before;

@@ -19,7 +19,7 @@ enum {
     COMMANDS = sizeof commands / sizeof *commands
 };
 
-static int help(int status)
+static int print_help(int status)
 {
     puts("usage: convshim COMMAND [options]\n"
          "       convshim help COMMAND\n"
@@ -32,7 +32,7 @@ static int help(int status)
     return status;
 }
 
-static const struct command *find(const char *name)
+static const struct command *find_command(const char *name)
 {
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
@@ -40,7 +40,7 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
-static int refuse(const char *name)
+static int refuse_command(const char *name)
 {
     const char *names[COMMANDS + 1] = {NULL};
     for (int i = 0; i < COMMANDS; i++)
@@ -61,16 +61,16 @@ static bool asks_for_help(const char *word)
 static int help_of(const char *name)
 {
     if (asks_for_help(name))
-        return help(CS_CLI_OK);
-    const struct command *command = find(name);
+        return print_help(CS_CLI_OK);
+    const struct command *command = find_command(name);
     char *words[] = {(char *)name, "--help", NULL};
-    return command ? command->run(2, words) : refuse(name);
+    return command ? command->run(2, words) : refuse_command(name);
 }
 
-static int dispatch(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    const struct command *command = find(name);
+    const struct command *command = find_command(name);
     if (command)
         return command->run(argc - 1, argv + 1);
     if (strcmp(name, "--version") == 0) {
@@ -80,14 +80,14 @@ static int dispatch(int argc, char **argv)
     if (strcmp(name, "help") == 0 && argc > 2)
         return help_of(argv[2]);
     if (asks_for_help(name))
-        return help(CS_CLI_OK);
-    return argc > 1 ? refuse(name) : help(CS_CLI_USAGE);
+        return print_help(CS_CLI_OK);
+    return argc > 1 ? refuse_command(name) : print_help(CS_CLI_USAGE);
 }
 
 /* If the results could not be written, the command has failed. */
 int main(int argc, char **argv)
 {
-    int status = dispatch(argc, argv);
+    int status = run_command(argc, argv);
     if (fflush(stdout) || ferror(stdout)) {
         cs_cli_complain("standard output: not everything could be written");
         return CS_CLI_NO;

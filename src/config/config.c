@@ -110,7 +110,7 @@ static void load_file(struct cs_load *load, const char *program, const char *scr
 }
 
 /* A budget for all scratch of a process can only be kept if the scratch is the library's. */
-static void settle(struct cs_load *load)
+static void settle_options(struct cs_load *load)
 {
     struct cs_config *config = load->config;
     if (config->interleave_budget == 0)
@@ -197,7 +197,7 @@ void cs_config_load_items(struct cs_config *config, const char *items, const cha
     struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
     cs_config_default(config);
     cs_ini_items(&load, "convshim_configure", items);
-    settle(&load);
+    settle_options(&load);
 }
 
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
@@ -217,7 +217,7 @@ void cs_config_load_script(struct cs_config *config, const char *program, const 
     load_file(&load, program, script);
     load_environment(&load);
     load_overrides(&load);
-    settle(&load);
+    settle_options(&load);
 }
 
 bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
@@ -232,6 +232,6 @@ bool cs_config_load_file(struct cs_config *config, const char *path, const char 
     }
     snprintf(config->source, sizeof config->source, "%s", path);
     config->file_length = strlen(config->source);
-    settle(&load);
+    settle_options(&load);
     return true;
 }

@@ -22,7 +22,7 @@ const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text)
     return shown;
 }
 
-static int place(const struct cs_load *load, char *note, size_t size)
+static int place_text(const struct cs_load *load, char *note, size_t size)
 {
     /* The end of a long path is the informative part. */
     size_t length = strlen(load->source);
@@ -37,7 +37,7 @@ void cs_diagnostics_note(struct cs_load *load, const char *format, ...)
     char note[NOTE_BYTES];
     if (!load->note || load->notes > MAX_NOTES)
         return;
-    int used = place(load, note, sizeof note);
+    int used = place_text(load, note, sizeof note);
     if (load->notes++ == MAX_NOTES) {
         snprintf(note + used, sizeof note - (size_t)used, "further mistakes are not listed");
     } else {

@@ -85,7 +85,7 @@ void cs_ini_set(struct cs_load *load, const char *name, const char *value)
 }
 
 /* The consequence for a line that cannot be read, for a note. */
-static const char *fate(struct lines *lines)
+static const char *describe_fate(struct lines *lines)
 {
     return cs_rules_spoil(lines->load, lines->rule, lines->shown) ? "the rule is dropped"
                                                                   : "ignored";
@@ -103,7 +103,7 @@ static int next_byte(struct lines *lines)
         if (filled < 0)
             cs_diagnostics_note(lines->load, "cannot be read further (errno %d)", errno);
         if (filled < 0)
-            fate(lines);
+            describe_fate(lines);
         lines->at = 0;
         lines->filled = filled > 0 ? (size_t)filled : 0;
     }
@@ -111,7 +111,7 @@ static int next_byte(struct lines *lines)
         return EOF;
     if (lines->total++ == MAX_FILE) {
         cs_diagnostics_note(lines->load, "larger than 1 MiB, the rest is ignored");
-        fate(lines);
+        describe_fate(lines);
         lines->filled = 0;
         return EOF;
     }
@@ -162,7 +162,7 @@ static void note_unanswered(struct lines *lines)
 {
     if (lines->unanswered)
         cs_diagnostics_note(lines->load, "\"%s\" is not an option, %s; allowed: NAME = VALUE",
-                            lines->shown, fate(lines));
+                            lines->shown, describe_fate(lines));
     lines->unanswered = false;
 }
 
@@ -196,7 +196,7 @@ static void note_behind(struct lines *lines, const char *rest)
     if (*rest && *rest != ';' && *rest != '#')
         cs_diagnostics_note(lines->load,
                             "\"%s\" follows a section's name, %s; allowed: a separate line",
-                            cs_diagnostics_show(shown, rest), fate(lines));
+                            cs_diagnostics_show(shown, rest), describe_fate(lines));
 }
 
 /* `text` begins with '['. A line that is not a valid section counts as an unknown section. */
@@ -223,27 +223,27 @@ static void enter_section(struct lines *lines, const char *text)
 
 /* Makes notes about lines that inih does not report: faulty lines, sections, lines that are not
  * options. */
-static void announce(struct lines *lines, enum fault fault, const char *text, int room)
+static void announce_fault(struct lines *lines, enum fault fault, const char *text, int room)
 {
     cs_diagnostics_show(lines->shown, text);
     if (fault == HAS_NUL)
         cs_diagnostics_note(lines->load, "\"%s\" and a NUL byte, %s; allowed: text", lines->shown,
-                            fate(lines));
+                            describe_fate(lines));
     else if (*text == '\0' || *text == ';' || *text == '#')
         return;
     else if (fault == TOO_LONG)
         cs_diagnostics_note(lines->load, "\"%s\" is too long, %s; allowed: %d bytes a line",
-                            lines->shown, fate(lines), room);
+                            lines->shown, describe_fate(lines), room);
     else if (*text == '[')
         enter_section(lines, text);
     else
         lines->unanswered = true;
 }
 
-static int handle(void *user, const char *section, const char *name, const char *value);
+static int handle_setting(void *user, const char *section, const char *name, const char *value);
 
 /* `text` without blanks at its end. */
-static void trim(char *text, size_t length)
+static void trim_end(char *text, size_t length)
 {
     while (length > 0 && is_blank(text[length - 1]))
         length--;
@@ -255,15 +255,15 @@ static void handle_long(struct lines *lines, char *text)
 {
     for (char *mark = text; (mark = strchr(mark, ';')); mark++)
         if (is_blank(mark[-1]))
-            trim(text, (size_t)(mark - text));
+            trim_end(text, (size_t)(mark - text));
     size_t length = strcspn(text, "=:");
     if (!text[length])
         return;
     char *value = text + length + 1;
     while (is_blank(*value))
         value++;
-    trim(text, length);
-    handle(lines, "", text, value);
+    trim_end(text, length);
+    handle_setting(lines, "", text, value);
 }
 
 /* For inih, in the form of fgets. */
@@ -283,7 +283,7 @@ static char *read_line(char *text, int size, void *stream)
             start++;
         memmove(line, start, strlen(start) + 1);
     }
-    announce(lines, fault, line, MAX_LINE);
+    announce_fault(lines, fault, line, MAX_LINE);
     bool fits = fault == NO_FAULT && strlen(line) < (size_t)size - 2;
     snprintf(text, (size_t)size, "%s", fits ? line : "");
     if (!fits && lines->unanswered)
@@ -292,7 +292,7 @@ static char *read_line(char *text, int size, void *stream)
 }
 
 /* For inih: one option. */
-static int handle(void *user, const char *section, const char *name, const char *value)
+static int handle_setting(void *user, const char *section, const char *name, const char *value)
 {
     struct lines *lines = user;
     char full[2 * CS_CONFIG_NAME];
@@ -311,9 +311,9 @@ static int handle(void *user, const char *section, const char *name, const char 
 }
 
 /* Until the end: a build of inih may stop at its first error. */
-static void parse(struct lines *lines)
+static void parse_lines(struct lines *lines)
 {
-    while (!lines->ended && ini_parse_stream(read_line, lines, handle, lines) >= 0)
+    while (!lines->ended && ini_parse_stream(read_line, lines, handle_setting, lines) >= 0)
         continue;
     cs_rules_end(lines->load);
 }
@@ -334,7 +334,7 @@ int cs_ini_file(struct cs_load *load, const char *path)
         cs_ini_begin(load, path);
         load->file = true;
         lines.filled = (size_t)filled;
-        parse(&lines);
+        parse_lines(&lines);
     }
     close(lines.fd);
     return error;
@@ -344,5 +344,5 @@ void cs_ini_items(struct cs_load *load, const char *source, const char *items)
 {
     struct lines lines = {.load = load, .rule = -1, .fd = -1, .rest = items};
     cs_ini_begin(load, source);
-    parse(&lines);
+    parse_lines(&lines);
 }

@@ -66,7 +66,7 @@ static void skip_blanks(const char **at)
     *at += strspn(*at, " \t\r\n");
 }
 
-static bool take(const char **at, char c)
+static bool take_character(const char **at, char c)
 {
     skip_blanks(at);
     bool found = **at == c;
@@ -77,7 +77,7 @@ static bool take(const char **at, char c)
 /* Text without escapes, which names of GPUs do not need. */
 static bool take_text(const char **at, char *text, size_t size)
 {
-    if (!take(at, '"'))
+    if (!take_character(at, '"'))
         return false;
     size_t length = strcspn(*at, "\"\\");
     if ((*at)[length] != '"' || length >= size)
@@ -130,11 +130,11 @@ static int member_of(const char *name)
 static bool take_members(const char **at, char name[CS_PROFILE_NAME], double value[MEMBERS])
 {
     unsigned seen = 0;
-    if (!take(at, '{'))
+    if (!take_character(at, '{'))
         return false;
     do {
         char key[CS_PROFILE_NAME];
-        if (!take_text(at, key, sizeof key) || !take(at, ':'))
+        if (!take_text(at, key, sizeof key) || !take_character(at, ':'))
             return false;
         int member = member_of(key);
         if (member == MEMBERS || seen >> member & 1 ||
@@ -142,8 +142,8 @@ static bool take_members(const char **at, char name[CS_PROFILE_NAME], double val
                             : take_number(at, &value[member])))
             return false;
         seen |= 1u << member;
-    } while (take(at, ','));
-    bool closed = take(at, '}');
+    } while (take_character(at, ','));
+    bool closed = take_character(at, '}');
     skip_blanks(at);
     return closed && !**at && seen == (1u << MEMBERS) - 1;
 }

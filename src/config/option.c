@@ -8,14 +8,14 @@
 #include <string.h>
 
 /* Character tests without the program's locale, which those of the C library depend on. */
-static char lower(char c)
+static char lower_case(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
 static bool same_word(const char *text, const char *word)
 {
-    while (*text && lower(*text) == *word)
+    while (*text && lower_case(*text) == *word)
         text++, word++;
     return *text == *word;
 }
@@ -56,7 +56,7 @@ static bool parse_decimals(const char *text, const char **end_p, int64_t *thousa
 static bool parse_unit(const char *text, int64_t *unit_p)
 {
     static const char letters[] = "kmgt";
-    const char *letter = *text ? strchr(letters, lower(*text)) : NULL;
+    const char *letter = *text ? strchr(letters, lower_case(*text)) : NULL;
     if (letter)
         text++;
     if (!same_word(text, "") && !same_word(text, "b") && !(letter && same_word(text, "ib")))
@@ -331,20 +331,20 @@ const char *cs_option_sections(char text[CS_OPTION_TEXT])
 }
 
 /* The part after the section's name and dot, or the whole name. */
-static const char *bare(const char *name)
+static const char *bare_name(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot ? dot + 1 : name;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static bool swapped(const char *a, const char *b)
+static bool is_swapped(const char *a, const char *b)
 {
-    return lower(a[0]) == lower(b[1]) && lower(a[1]) == lower(b[0]);
+    return lower_case(a[0]) == lower_case(b[1]) && lower_case(a[1]) == lower_case(b[0]);
 }
 
 size_t cs_option_name_distance(const char *a, const char *b)
@@ -356,10 +356,10 @@ size_t cs_option_name_distance(const char *a, const char *b)
         size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= width; j++) {
-            size_t change = above[j - 1] + (lower(a[i - 1]) != lower(b[j - 1]));
-            row[j] = least(change, least(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && swapped(a + i - 2, b + j - 2))
-                row[j] = least(row[j], second[j - 2] + 1);
+            size_t change = above[j - 1] + (lower_case(a[i - 1]) != lower_case(b[j - 1]));
+            row[j] = least_of(change, least_of(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && is_swapped(a + i - 2, b + j - 2))
+                row[j] = least_of(row[j], second[j - 2] + 1);
         }
     }
     return rows[(i + 2) % 3][width];
@@ -378,7 +378,7 @@ const char *cs_option_nearest(const char *name)
         return NULL;
     for (int i = 0; i < CS_OPTIONS; i++) {
         /* A name in the wrong section may still be correct. */
-        bool misplaced = strcmp(bare(name), bare(cs_options[i].name)) == 0;
+        bool misplaced = strcmp(bare_name(name), bare_name(cs_options[i].name)) == 0;
         size_t distance = misplaced ? 0 : cs_option_name_distance(name, cs_options[i].name);
         if (distance < best) {
             best = distance;

@@ -37,7 +37,7 @@ size_t cs_program_arguments(char *words, size_t size)
     return length > 0 ? (size_t)length : 0;
 }
 
-static bool interprets(const char *program)
+static bool is_interpreter(const char *program)
 {
     static const char *const names[] = {"python", "pypy", "julia", "node", "perl", "ruby", "lua"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -76,7 +76,7 @@ char *cs_program_script_of(const char *arguments, int64_t length, char script[CS
     const char *end = arguments + length, *word = NULL;
     bool module = false;
     script[0] = '\0';
-    if (length > 0 && interprets(base_of(arguments, end)))
+    if (length > 0 && is_interpreter(base_of(arguments, end)))
         word = next_word(arguments, end);
     while (word && word[0] == '-' && word[1] && !module) {
         if (strcmp(word, "--check-hash-based-pycs") == 0)

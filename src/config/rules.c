@@ -224,8 +224,8 @@ static const struct cs_option *option_of(enum cs_rule_key key)
     return *keys[key].allowed ? NULL : &cs_options[cs_option_find(cs_rule_key_name(key))];
 }
 
-static bool parse(const struct cs_load *load, enum cs_rule_key key, const char *text,
-                  struct cs_rule *rule)
+static bool parse_value(const struct cs_load *load, enum cs_rule_key key, const char *text,
+                        struct cs_rule *rule)
 {
     void *out = (char *)rule + keys[key].offset;
     const struct cs_option *option = option_of(key);
@@ -254,7 +254,7 @@ static bool is_name(const char *text)
 }
 
 /* The rule of that name in the source being read, or -1. */
-static int find(const struct cs_load *load, const char *name)
+static int find_rule(const struct cs_load *load, const char *name)
 {
     const struct cs_rules *rules = &load->config->rules;
     for (int i = load->first_rule; i < rules->count; i++)
@@ -264,7 +264,7 @@ static int find(const struct cs_load *load, const char *name)
 }
 
 /* Appends a new rule. */
-static int add(struct cs_load *load, const char *name)
+static int add_rule(struct cs_load *load, const char *name)
 {
     struct cs_rules *rules = &load->config->rules;
     if (rules->count == CS_MAX_RULES) {
@@ -303,9 +303,9 @@ int cs_rules_open(struct cs_load *load, const char *name)
         snprintf(trimmed, sizeof trimmed, "%s", name);
     if (!name_allowed(load, trimmed))
         return -1;
-    int earlier = find(load, trimmed);
+    int earlier = find_rule(load, trimmed);
     if (earlier < 0)
-        return add(load, trimmed);
+        return add_rule(load, trimmed);
     cs_diagnostics_note(
         load, "rule %s: the name is used in %s %d, this rule is ignored; allowed: another name",
         trimmed, cs_diagnostics_line_word(load), load->config->rules.rule[earlier].line);
@@ -326,7 +326,7 @@ void cs_rules_set(struct cs_load *load, int index, const char *name, const char 
     else if (key == CS_RULE_KEYS)
         cs_diagnostics_note(load, "rule %s: %s: no such key, the rule is dropped; allowed: %s",
                             rule->name, cs_diagnostics_show(shown, name), names + 2);
-    else if (!parse(load, key, value, rule))
+    else if (!parse_value(load, key, value, rule))
         cs_diagnostics_note(
             load, "rule %s: %s: \"%s\" is not allowed, the rule is dropped; allowed: %s%s",
             rule->name, name, cs_diagnostics_show(shown, value), allowed_of(load, key, allowed),
@@ -351,9 +351,9 @@ bool cs_rules_spoil(struct cs_load *load, int rule, const char *text)
     if (rule < 0 && strncmp(text, prefix, strlen(prefix)) == 0) {
         text += strlen(prefix);
         snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ". "), text);
-        rule = find(load, name);
+        rule = find_rule(load, name);
         if (rule < 0 && is_name(name))
-            rule = add(load, name);
+            rule = add_rule(load, name);
     }
     if (rule >= 0)
         load->rule_faulty[rule] = true;
@@ -371,9 +371,9 @@ bool cs_rules_take(struct cs_load *load, const char *text, const char *value)
     snprintf(name, sizeof name, "%.*s", length, start);
     if (!name_allowed(load, name))
         return true;
-    int rule = find(load, name);
+    int rule = find_rule(load, name);
     if (rule < 0)
-        rule = add(load, name);
+        rule = add_rule(load, name);
     if (rule >= 0)
         cs_rules_set(load, rule, key + 1, value);
     return true;

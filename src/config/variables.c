@@ -66,7 +66,7 @@ static bool is_known(const char *name)
     return is_other(name);
 }
 
-static const char *nearest(const char *name)
+static const char *find_nearest(const char *name)
 {
     size_t best = cs_option_name_too_far(strlen(name));
     const char *found = NULL;
@@ -86,7 +86,7 @@ static const char *nearest(const char *name)
 static void note_unknown(struct cs_load *load, const char *name)
 {
     char shown[CS_SHOWN_BYTES];
-    const char *meant = nearest(name + PREFIX);
+    const char *meant = find_nearest(name + PREFIX);
     cs_diagnostics_show(shown, name);
     if (meant)
         cs_diagnostics_note(load, "%s: no such variable, ignored; did you mean %s%s?", shown,

@@ -98,8 +98,8 @@ static bool not_lost(const struct cs_block *block, const struct taker *taker)
 }
 
 /* True if consecutive blocks that `may` allows are large enough. */
-static bool fits(const struct taker *taker,
-                 bool (*may)(const struct cs_block *block, const struct taker *taker))
+static bool run_fits(const struct taker *taker,
+                     bool (*may)(const struct cs_block *block, const struct taker *taker))
 {
     for (const struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next) {
         int64_t bytes = 0;
@@ -128,7 +128,7 @@ static bool look_from(const struct taker *taker, struct cs_slab *slab, struct cs
     return run->last && run->bytes >= taker->bytes;
 }
 
-static bool better(const struct run *a, const struct run *b)
+static bool run_is_better(const struct run *a, const struct run *b)
 {
     if (a->waits != b->waits)
         return a->waits < b->waits;
@@ -137,13 +137,14 @@ static bool better(const struct run *a, const struct run *b)
     return a->bytes < b->bytes;
 }
 
-static bool look(const struct taker *taker, bool behind, struct run *best)
+static bool search_slab_runs(const struct taker *taker, bool behind, struct run *best)
 {
     struct run run;
     *best = (struct run){.first = NULL};
     for (struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
         for (struct cs_block *block = slab->first; block; block = block->next)
-            if (look_from(taker, slab, block, behind, &run) && (!best->last || better(&run, best)))
+            if (look_from(taker, slab, block, behind, &run) &&
+                (!best->last || run_is_better(&run, best)))
                 *best = run;
     return best->last != NULL;
 }
@@ -200,17 +201,17 @@ static void forget_done(const struct taker *taker)
         cs_pool_leave_mark(taker->pool, asked.mark[i]);
 }
 
-static bool find(const struct taker *taker, bool behind, struct run *run)
+static bool run_find(const struct taker *taker, bool behind, struct run *run)
 {
-    if (look(taker, false, run))
+    if (search_slab_runs(taker, false, run))
         return true;
     forget_done(taker);
-    return look(taker, behind, run);
+    return search_slab_runs(taker, behind, run);
 }
 
 /* The rest of a run's last block stays as it was. If the slab has no spare block for it, it is
  * leased as well. */
-static void cut(struct run *run, int64_t bytes)
+static void run_cut(struct run *run, int64_t bytes)
 {
     struct cs_block *last = run->last, *rest = run->slab->spare;
     int64_t surplus = run->bytes - bytes;
@@ -293,7 +294,7 @@ static bool wait_for(const struct taker *taker, const struct run *run)
 }
 
 /* Makes one block of a leased run. */
-static struct cs_block *merge(const struct run *run)
+static struct cs_block *run_merge(const struct run *run)
 {
     struct cs_block *first = run->first, *next = first->next, *end = run->last->next;
     cs_pool_drop_mark(first);
@@ -368,12 +369,12 @@ static bool make_ready(struct taker *taker)
 }
 
 /* For a taker that is ready. */
-static bool claim(struct taker *taker, struct run *run, struct cs_lease *lease)
+static bool block_claim(struct taker *taker, struct run *run, struct cs_lease *lease)
 {
     struct cs_arena *arena = taker->arena;
     struct cs_owner *owner =
         taker->capture.id ? cs_pool_owner(taker->pool, taker->capture.id) : NULL;
-    cut(run, taker->bytes);
+    run_cut(run, taker->bytes);
     set_use(run, CS_BLOCK_LEASED);
     int waits = count_waits(taker, run);
     if (waits > 0) {
@@ -387,7 +388,7 @@ static bool claim(struct taker *taker, struct run *run, struct cs_lease *lease)
         }
         arena->facts.waits += waits;
     }
-    struct cs_block *block = merge(run);
+    struct cs_block *block = run_merge(run);
     block->end = taker->mark;
     block->end->stream = taker->id;
     taker->mark = NULL;
@@ -407,7 +408,7 @@ static bool wait_given(struct cs_arena *arena, int64_t *until)
 
 /* Allocates. Memory that another thread allocates or frees at that moment is not available until
  * that thread finishes. The caller then tries again. */
-static bool grow(struct taker *taker, bool patient, int64_t *until)
+static bool pool_grow(struct taker *taker, bool patient, int64_t *until)
 {
     enum cs_sacrifice sacrifice = taker->capture.id != 0 ? CS_SPARE_ALL : CS_FREE_DONE;
     if (taker->grown++ == MAX_GROWN)
@@ -416,22 +417,23 @@ static bool grow(struct taker *taker, bool patient, int64_t *until)
            (patient && taker->arena->growing > 0 && wait_given(taker->arena, until));
 }
 
-static bool take(struct taker *taker, bool patient, struct cs_lease *lease)
+static bool block_take(struct taker *taker, bool patient, struct cs_lease *lease)
 {
     int64_t until = 0;
     struct run run;
     for (;;) {
         cs_pool_reclaim(taker->arena, taker->pool);
-        while (!find(taker, patient, &run)) {
-            if (!patient || !fits(taker, when_given) || !wait_given(taker->arena, &until))
+        while (!run_find(taker, patient, &run)) {
+            if (!patient || !run_fits(taker, when_given) || !wait_given(taker->arena, &until))
                 break;
             cs_pool_reclaim(taker->arena, taker->pool);
         }
         if (run.first && is_ready(taker))
-            return claim(taker, &run, lease);
+            return block_claim(taker, &run, lease);
         if (run.first && make_ready(taker))
             continue; /* others have had the lock */
-        if (run.first || (!patient && fits(taker, in_time)) || !grow(taker, patient, &until))
+        if (run.first || (!patient && run_fits(taker, in_time)) ||
+            !pool_grow(taker, patient, &until))
             return false;
     }
 }
@@ -447,7 +449,7 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
     taker.id = context ? device->stream_id(device->ctx, stream) : 0;
     cs_lock(&arena->lock);
     taker.pool = context ? cs_pool_enter(arena, device, context) : NULL;
-    bool taken = taker.pool && is_sound(arena) && take(&taker, patient, lease);
+    bool taken = taker.pool && is_sound(arena) && block_take(&taker, patient, lease);
     if (taker.mark)
         cs_pool_put_mark(taker.pool, taker.mark);
     if (!taken && taker.pool)
@@ -496,7 +498,7 @@ void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, in
     taker.pool = cs_pool_enter(arena, device, context);
     if (taker.pool) {
         cs_pool_reclaim(arena, taker.pool);
-        if (!fits(&taker, not_lost))
+        if (!run_fits(&taker, not_lost))
             (void)cs_pool_grow(arena, taker.pool, device, taker.bytes, CS_FREE_IDLE);
         cs_pool_leave(taker.pool);
     }

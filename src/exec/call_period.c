@@ -25,13 +25,13 @@ void cs_call_period_init(struct cs_call_period *detector)
     detector->patience = LOOK_EVERY;
 }
 
-static uint32_t fold(uint64_t call)
+static uint32_t fold_call(uint64_t call)
 {
     return (uint32_t)(cs_hash_spread(call) >> 32);
 }
 
 /* Keeps the newer half, which is two of the longest periods. */
-static void remember(struct cs_call_period *detector, uint32_t call, int64_t bytes)
+static void remember_call(struct cs_call_period *detector, uint32_t call, int64_t bytes)
 {
     enum {
         HALF = CS_CALL_EXPECTED / 2
@@ -46,7 +46,7 @@ static void remember(struct cs_call_period *detector, uint32_t call, int64_t byt
 }
 
 /* How many of the newest calls equal the one a period before them. */
-static int predicted(const struct cs_call_period *detector, int period)
+static int count_predicted(const struct cs_call_period *detector, int period)
 {
     const uint32_t *call = detector->call;
     int i = detector->calls;
@@ -61,7 +61,7 @@ static int best_period(const struct cs_call_period *detector, int *predicted_p)
     int best = 0, most = 0;
     for (int period = 1; period <= CS_CALL_PERIOD_MAX && detector->calls - period > most;
          period++) {
-        int count = predicted(detector, period);
+        int count = count_predicted(detector, period);
         if (count > most && count >= period && count >= EVIDENCE) {
             most = count;
             best = period;
@@ -71,7 +71,7 @@ static int best_period(const struct cs_call_period *detector, int *predicted_p)
     return best;
 }
 
-static int64_t highest(const struct cs_call_period *detector, int calls)
+static int64_t highest_bytes(const struct cs_call_period *detector, int calls)
 {
     int64_t high = 0;
     if (calls > detector->calls)
@@ -93,7 +93,7 @@ static int64_t low_bytes(const int64_t *bytes, int period, int64_t high, bool *f
 }
 
 /* The length of the stretch of low calls from `first` on, round the period. */
-static int stretch(const bool *low, int period, int first)
+static int low_stretch(const bool *low, int period, int first)
 {
     int length = 0;
     while (length < period && low[(first + length) % period])
@@ -108,7 +108,7 @@ static void place_stages(const bool *low, int period, uint8_t *place)
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < period; i++) {
             int before = (i + period - 1) % period;
-            int length = !low[before] ? stretch(low, period, i) : 0;
+            int length = !low[before] ? low_stretch(low, period, i) : 0;
             if (pass == 0) {
                 longest = length > longest ? length : longest;
             } else if (length > 0 && 2 * length >= longest) {
@@ -125,9 +125,9 @@ static bool find_stages(struct cs_call_period *detector, int period, int count)
 {
     const int64_t *bytes = detector->bytes + detector->calls - period;
     bool low[CS_CALL_PERIOD_MAX], flat, any = false;
-    int64_t high = highest(detector, period);
+    int64_t high = highest_bytes(detector, period);
     int64_t limit = low_bytes(bytes, period, high, &flat);
-    if (period == 1 || highest(detector, period * LOOP_TIMES) / LOW_PART >= high)
+    if (period == 1 || highest_bytes(detector, period * LOOP_TIMES) / LOW_PART >= high)
         return false;
     if (flat && (count < FLAT_TIMES * period || count < FLAT_CALLS))
         return false;
@@ -139,7 +139,7 @@ static bool find_stages(struct cs_call_period *detector, int period, int count)
     return true;
 }
 
-static void look(struct cs_call_period *detector)
+static void search_period(struct cs_call_period *detector)
 {
     int count, period = best_period(detector, &count);
     detector->patience = LOOK_EVERY;
@@ -150,7 +150,7 @@ static void look(struct cs_call_period *detector)
 }
 
 /* The kind of the next call of a learned period. */
-static unsigned follow(struct cs_call_period *detector, uint32_t call)
+static unsigned follow_period(struct cs_call_period *detector, uint32_t call)
 {
     if (call != detector->call[detector->calls - detector->period]) {
         detector->period = 0;
@@ -164,10 +164,10 @@ static unsigned follow(struct cs_call_period *detector, uint32_t call)
 
 unsigned cs_call_period_add(struct cs_call_period *detector, uint64_t call, int64_t bytes)
 {
-    uint32_t number = fold(call);
-    unsigned place = detector->period > 0 ? follow(detector, number) : 0;
-    remember(detector, number, bytes);
+    uint32_t number = fold_call(call);
+    unsigned place = detector->period > 0 ? follow_period(detector, number) : 0;
+    remember_call(detector, number, bytes);
     if (detector->period == 0 && --detector->patience <= 0)
-        look(detector);
+        search_period(detector);
     return place;
 }

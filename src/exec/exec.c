@@ -16,7 +16,7 @@ static bool has_address(const struct cs_problem *problem, const struct cs_addres
     return !tensor->is_virtual && !tensor->by_value && base->tensor[i];
 }
 
-static bool overlap(const char *a, int64_t a_bytes, const char *b, int64_t b_bytes)
+static bool ranges_overlap(const char *a, int64_t a_bytes, const char *b, int64_t b_bytes)
 {
     return (uintptr_t)a < (uintptr_t)b + (uintptr_t)b_bytes &&
            (uintptr_t)b < (uintptr_t)a + (uintptr_t)a_bytes;
@@ -63,8 +63,8 @@ static bool take_turns(const struct cs_tensor *a, const char *at_a, const struct
     return a_bytes <= from && b_bytes <= block - from;
 }
 
-static bool interleaved(const struct cs_tensor *a, const char *at_a, const struct cs_tensor *b,
-                        const char *at_b)
+static bool is_interleaved(const struct cs_tensor *a, const char *at_a, const struct cs_tensor *b,
+                           const char *at_b)
 {
     for (int dim = 0; dim < CS_DIMS; dim++)
         if (a->dims[dim] > 1 && take_turns(a, at_a, b, at_b, a->strides[dim]))
@@ -82,16 +82,16 @@ static enum sharing sharing_of(const struct cs_problem *problem, const struct cs
     if (cs_problem_tensor_span(a, &a_bytes) != CS_OK ||
         cs_problem_tensor_span(b, &b_bytes) != CS_OK)
         return MIXED;
-    if (!overlap(base->tensor[written], a_bytes, base->tensor[other], b_bytes))
+    if (!ranges_overlap(base->tensor[written], a_bytes, base->tensor[other], b_bytes))
         return APART;
-    if (interleaved(a, base->tensor[written], b, base->tensor[other]))
+    if (is_interleaved(a, base->tensor[written], b, base->tensor[other]))
         return APART;
     bool addend =
         !b->written && same_elements(a, b) && base->tensor[written] == base->tensor[other];
     return addend ? IN_PLACE : MIXED;
 }
 
-static enum sharing sharing(const struct cs_problem *problem, const struct cs_addresses *base)
+static enum sharing find_sharing(const struct cs_problem *problem, const struct cs_addresses *base)
 {
     enum sharing most = APART;
     for (int i = 0; i < problem->tensors; i++) {
@@ -107,8 +107,8 @@ static enum sharing sharing(const struct cs_problem *problem, const struct cs_ad
     return most;
 }
 
-static void shift(const struct cs_problem *problem, const struct cs_addresses *base,
-                  const struct cs_tile *tile, struct cs_addresses *out)
+static void shift_addresses(const struct cs_problem *problem, const struct cs_addresses *base,
+                            const struct cs_tile *tile, struct cs_addresses *out)
 {
     for (int i = 0; i < problem->tensors; i++) {
         out->tensor[i] = base->tensor[i];
@@ -246,14 +246,14 @@ static bool is_apart(const struct walk *walk)
     for (int i = 0; i < 2 * walk->lanes.lanes; i++)
         for (int j = i + 1; j < parts; j++)
             if (part[i].bytes > 0 && part[j].bytes > 0 &&
-                overlap(part[i].begin, part[i].bytes, part[j].begin, part[j].bytes))
+                ranges_overlap(part[i].begin, part[i].bytes, part[j].begin, part[j].bytes))
                 return false;
 #endif
     (void)walk;
     return true;
 }
 
-static void *at(char *scratch, int64_t offset)
+static void *scratch_at(char *scratch, int64_t offset)
 {
     return scratch ? scratch + offset : NULL;
 }
@@ -272,10 +272,10 @@ static bool bind_all(struct walk *walk)
         struct cs_addresses addresses;
         const struct cs_lane *lane = &walk->lane[i % walk->lanes.lanes];
         cs_plan_tile(plan, i, &tile);
-        shift(&plan->problem, &walk->call->base, &tile, &addresses);
+        shift_addresses(&plan->problem, &walk->call->base, &tile, &addresses);
         if (plan->shape[tile.shape].staged > 0)
             place_staged(plan, tile.shape, walk->scratch + lane->staged, &addresses);
-        addresses.workspace = at(walk->scratch, lane->workspace);
+        addresses.workspace = scratch_at(walk->scratch, lane->workspace);
         walk->tile[i].shape = tile.shape;
         if (walk->gpu->bind(walk->gpu->ctx, tile.shape, &addresses, &walk->tile[i].launch) != 0)
             return false;
@@ -303,7 +303,7 @@ static bool can_copy(const struct walk *walk)
     return true;
 }
 
-static bool prepare(struct walk *walk)
+static bool bind_tiles(struct walk *walk)
 {
     return can_copy(walk) && take_lanes(walk) && take_scratch(walk) && is_apart(walk) &&
            bind_all(walk);
@@ -323,7 +323,7 @@ static void put_back(struct walk *walk, bool settled)
 
 /* --- after the tiles --- */
 
-static int choose(const struct walk *walk, int from, int to)
+static int choose_lane(const struct walk *walk, int from, int to)
 {
     return from == to ? 0 : walk->gpu->choose(walk->gpu->ctx, walk->lanes.stream[to]);
 }
@@ -379,7 +379,7 @@ static int launch_all(const struct walk *walk, struct start *start, int64_t *lau
     int status = 0, lane = 0;
     for (int64_t i = 0; i < walk->plan->tiles && status == 0; i++) {
         int next = (int)(i % walk->lanes.lanes);
-        status = choose(walk, lane, next);
+        status = choose_lane(walk, lane, next);
         if (status != 0)
             break;
         lane = next;
@@ -387,7 +387,7 @@ static int launch_all(const struct walk *walk, struct start *start, int64_t *lau
         status = launch_tile(walk, i);
         *launches_p += status == 0;
     }
-    int restored = choose(walk, lane, 0);
+    int restored = choose_lane(walk, lane, 0);
     start->on_clients = restored == 0;
     return status != 0 ? status : restored;
 }
@@ -414,7 +414,7 @@ struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu)
     return (struct cs_outcome){vendor == 0 ? CS_RAN_FALLBACK : CS_RAN_NOTHING, vendor, 0, 1};
 }
 
-static struct cs_outcome start(struct walk *walk, bool repeatable)
+static struct cs_outcome launch_tiles(struct walk *walk, bool repeatable)
 {
     struct cs_outcome outcome = {CS_RAN_TILES, 0, 0, walk->lanes.lanes};
     struct start started = start_all(walk, &outcome.launches);
@@ -435,7 +435,7 @@ static struct cs_outcome start(struct walk *walk, bool repeatable)
 struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
                               const struct cs_gpu *gpu, const struct cs_call *call)
 {
-    enum sharing shared = sharing(&plan->problem, &call->base);
+    enum sharing shared = find_sharing(&plan->problem, &call->base);
     struct walk walk; /* not zeroed whole: there is room for many more tiles than most plans have */
     walk.exec = exec;
     walk.plan = plan;
@@ -447,11 +447,11 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
     walk.bound = 0;
     if (plan->tiles == 0 || shared == MIXED)
         return cs_exec_fallback(gpu);
-    if (!prepare(&walk)) {
+    if (!bind_tiles(&walk)) {
         put_back(&walk, true);
         return cs_exec_fallback(gpu);
     }
-    return start(&walk, gpu->only_records || (plan->problem.beta == 0 && shared == APART));
+    return launch_tiles(&walk, gpu->only_records || (plan->problem.beta == 0 && shared == APART));
 }
 
 bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease)

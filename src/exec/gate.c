@@ -38,7 +38,7 @@ struct cs_gate_context {
     bool open;
 };
 
-static int64_t now(void)
+static int64_t clock_now(void)
 {
     return cs_clock(CLOCK_MONOTONIC);
 }
@@ -76,7 +76,7 @@ static void go_inside(struct cs_gate *gate, struct cs_gate_context *context_stat
     context_state->overdue = 0;
     if (!thread)
         return;
-    thread->came = now();
+    thread->came = clock_now();
     gate->facts.stages++;
 }
 
@@ -98,7 +98,7 @@ static void step_out(struct cs_gate_context *context_state, const struct cs_gate
         *link = thread->behind;
 }
 
-static void leave(struct cs_gate *gate, struct cs_gate_thread *thread)
+static void leave_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = context_of(gate, thread->context);
     if (!context_state || context_state->inside != thread)
@@ -130,7 +130,7 @@ static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_s
         int64_t until =
             first && context_state->overdue < deadline ? context_state->overdue : deadline;
         (void)cs_lock_condition_wait(&gate->left, &gate->lock, until);
-        if (context_state->inside == thread || context_state->open || now() < until)
+        if (context_state->inside == thread || context_state->open || clock_now() < until)
             continue;
         step_out(context_state, thread);
         go_inside(gate, context_state, thread);
@@ -139,7 +139,7 @@ static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_s
     return false;
 }
 
-static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
+static void enter_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = own_state(gate, thread);
     if (!context_state || context_state->open || context_state->inside == thread)
@@ -148,10 +148,10 @@ static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
         go_inside(gate, context_state, thread);
         return;
     }
-    int64_t came = now();
+    int64_t came = clock_now();
     gate->facts.waits++;
     bool timed_out = wait_at_gate(gate, context_state, thread, came + gate->timeout);
-    gate->facts.waited += now() - came;
+    gate->facts.waited += clock_now() - came;
     gate->facts.timed_out += timed_out;
     context_state->timed_out = timed_out ? context_state->timed_out + 1 : 0;
     if (context_state->timed_out >= TIMED_OUT_WAITS && !context_state->open)
@@ -163,7 +163,7 @@ static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
 static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = context_of(gate, thread->context);
-    thread->last = now();
+    thread->last = clock_now();
     if (!context_state || context_state->inside != thread)
         return;
     int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
@@ -174,26 +174,26 @@ static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
 
 static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    leave(gate, thread);
+    leave_gate(gate, thread);
     if (thread->last == 0)
         return;
-    int64_t took = now() - thread->last;
+    int64_t took = clock_now() - thread->last;
     if (thread->soon == 0 || took < thread->soon)
         thread->soon = took;
     thread->last = 0;
 }
 
-static void act(struct cs_gate *gate, struct cs_gate_thread *thread, unsigned place)
+static void act_on_place(struct cs_gate *gate, struct cs_gate_thread *thread, unsigned place)
 {
     cs_lock(&gate->lock);
     if (place & CS_CALL_UNEXPECTED) {
-        leave(gate, thread);
+        leave_gate(gate, thread);
         thread->last = thread->soon = 0;
     }
     if (place & CS_CALL_AFTER_FALL)
         begin_low(gate, thread);
     if (place & CS_CALL_BEFORE_RISE)
-        enter(gate, thread);
+        enter_gate(gate, thread);
     if (place & CS_CALL_LAST)
         end_stage(gate, thread);
     cs_unlock(&gate->lock);
@@ -204,7 +204,7 @@ static void thread_ended(void *ended)
     struct cs_gate_thread *thread = ended;
     struct cs_gate *gate = thread->gate;
     cs_lock(&gate->lock);
-    leave(gate, thread);
+    leave_gate(gate, thread);
     struct cs_gate_thread **link = &gate->threads;
     while (*link != thread)
         link = &(*link)->next;
@@ -214,7 +214,7 @@ static void thread_ended(void *ended)
     free(thread);
 }
 
-static struct cs_gate_thread *create(struct cs_gate *gate)
+static struct cs_gate_thread *create_thread(struct cs_gate *gate)
 {
     struct cs_gate_thread *thread = calloc(1, sizeof *thread);
     if (!thread)
@@ -233,9 +233,9 @@ static struct cs_gate_thread *create(struct cs_gate *gate)
 }
 
 /* A thread that goes over to another context begins again there. */
-static void move(struct cs_gate *gate, struct cs_gate_thread *thread, uint64_t context)
+static void move_thread(struct cs_gate *gate, struct cs_gate_thread *thread, uint64_t context)
 {
-    act(gate, thread, CS_CALL_UNEXPECTED);
+    act_on_place(gate, thread, CS_CALL_UNEXPECTED);
     cs_call_period_init(&thread->detector);
     thread->context = context;
     if (!thread->spare)
@@ -258,14 +258,14 @@ void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t
         return;
     struct cs_gate_thread *thread = pthread_getspecific(gate->self);
     if (!thread)
-        thread = create(gate);
+        thread = create_thread(gate);
     if (!thread)
         return;
     if (thread->context != context)
-        move(gate, thread, context);
+        move_thread(gate, thread, context);
     unsigned place = cs_call_period_add(&thread->detector, call, bytes);
     if (place != 0)
-        act(gate, thread, place);
+        act_on_place(gate, thread, place);
 }
 
 struct cs_gate_facts cs_gate_facts(struct cs_gate *gate)

@@ -105,7 +105,7 @@ static struct cs_lane_set *take_idle(struct cs_lanes *lanes, const struct taker 
     return set;
 }
 
-static void destroy(const struct cs_device *device, struct cs_lane_set *set)
+static void destroy_set(const struct cs_device *device, struct cs_lane_set *set)
 {
     for (int i = 0; i < set->sides; i++) {
         device->stream_destroy(device->ctx, set->stream[i]);
@@ -130,10 +130,10 @@ static struct cs_lane_set *take_other(struct cs_lanes *lanes, const struct taker
 }
 
 /* A set of another context; its streams are gone with the context, if that is. */
-static void drop(const struct cs_device *device, struct cs_lane_set *set)
+static void drop_set(const struct cs_device *device, struct cs_lane_set *set)
 {
     if (device->lives(device->ctx, set->handle, set->context))
-        destroy(device, set);
+        destroy_set(device, set);
     else
         free(set);
 }
@@ -157,14 +157,14 @@ static bool make_room(struct cs_lanes *lanes, const struct taker *taker)
         if (!set)
             return false;
         cs_unlock(&lanes->lock);
-        drop(taker->device, set);
+        drop_set(taker->device, set);
         cs_lock(&lanes->lock);
         lanes->sets--;
     }
     return true;
 }
 
-static struct cs_lane_set *create(const struct cs_device *device, uint64_t context)
+static struct cs_lane_set *create_set(const struct cs_device *device, uint64_t context)
 {
     struct cs_lane_set *set = calloc(1, sizeof *set);
     if (!set)
@@ -177,7 +177,7 @@ static struct cs_lane_set *create(const struct cs_device *device, uint64_t conte
     return NULL;
 }
 
-static void grow(const struct cs_device *device, void *like, int sides, struct cs_lane_set *set)
+static void grow_set(const struct cs_device *device, void *like, int sides, struct cs_lane_set *set)
 {
     while (set->sides < sides) {
         void *stream, *joined;
@@ -202,7 +202,7 @@ static struct cs_lane_set *get_set(struct cs_lanes *lanes, struct taker *taker)
     cs_unlock(&lanes->lock);
     if (!room)
         return set;
-    set = create(taker->device, taker->context);
+    set = create_set(taker->device, taker->context);
     if (!set) {
         cs_lock(&lanes->lock);
         lanes->sets--;
@@ -224,7 +224,7 @@ void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void 
     struct cs_lane_set *set = get_set(lanes, &taker);
     if (!set)
         return;
-    grow(device, stream, (required < CS_MAX_LANES ? required : CS_MAX_LANES) - 1, set);
+    grow_set(device, stream, (required < CS_MAX_LANES ? required : CS_MAX_LANES) - 1, set);
     set->home = stream;
     set->home_id = taker.id;
     lease->set = set;
@@ -269,7 +269,7 @@ void cs_lanes_give(struct cs_lanes *lanes, const struct cs_device *device,
     if (lease->forked > 0)
         set->busy = lease->forked;
     if (broken)
-        destroy(device, set);
+        destroy_set(device, set);
     cs_lock(&lanes->lock);
     if (broken)
         lanes->sets--;

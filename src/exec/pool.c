@@ -104,7 +104,7 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
     arena->trash.pools = pool;
 }
 
-static void destroy(struct cs_pool *pool)
+static void pool_destroy(struct cs_pool *pool)
 {
     while (pool->slabs) {
         struct cs_slab *slab = pool->slabs;
@@ -138,7 +138,7 @@ void cs_pool_unlock(struct cs_arena *arena)
     while (pools) {
         struct cs_pool *pool = pools;
         pools = pool->next;
-        destroy(pool);
+        pool_destroy(pool);
     }
     while (slabs) {
         struct cs_slab *slab = slabs;
@@ -207,7 +207,7 @@ static void forget_gone(struct cs_arena *arena, const struct cs_device *device)
             forget_unused(arena, asked[i].context);
 }
 
-static struct cs_pool **find(struct cs_arena *arena, uint64_t context)
+static struct cs_pool **pool_find(struct cs_arena *arena, uint64_t context)
 {
     struct cs_pool **link = &arena->pools;
     while (*link && (*link)->context != context)
@@ -216,8 +216,8 @@ static struct cs_pool **find(struct cs_arena *arena, uint64_t context)
 }
 
 /* In no list. NULL if host memory is exhausted. Releases the lock while it allocates. */
-static struct cs_pool *create(struct cs_arena *arena, const struct cs_device *device,
-                              uint64_t context)
+static struct cs_pool *pool_create(struct cs_arena *arena, const struct cs_device *device,
+                                   uint64_t context)
 {
     cs_unlock(&arena->lock);
     struct cs_pool *pool = calloc(1, sizeof *pool);
@@ -231,12 +231,12 @@ struct cs_pool *cs_pool_enter(struct cs_arena *arena, const struct cs_device *de
                               uint64_t context)
 {
     struct cs_pool *made = NULL;
-    if (!*find(arena, context)) {
+    if (!*pool_find(arena, context)) {
         forget_gone(arena, device);
         forget_oldest(arena);
-        made = create(arena, device, context);
+        made = pool_create(arena, device, context);
     }
-    struct cs_pool **link = find(arena, context), *pool = *link;
+    struct cs_pool **link = pool_find(arena, context), *pool = *link;
     if (pool)
         *link = pool->next;
     if (pool && made)
@@ -325,12 +325,12 @@ void cs_pool_add_owner(struct cs_pool *pool, struct cs_owner *owner)
     pool->owners = owner;
 }
 
-static int64_t room(const struct cs_arena *arena)
+static int64_t pool_room(const struct cs_arena *arena)
 {
     return arena->facts.limit - arena->facts.held - arena->promised;
 }
 
-static void divide(struct cs_slab *slab)
+static void slab_divide(struct cs_slab *slab)
 {
     slab->first = &slab->block[0];
     *slab->first = (struct cs_block){.slab = slab, .bytes = slab->bytes};
@@ -371,7 +371,7 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
         return false;
     slab->pool = pool;
     slab->number = ++arena->slabs;
-    divide(slab);
+    slab_divide(slab);
     slab->next = pool->slabs;
     pool->slabs = slab;
     arena->facts.allocations++;
@@ -388,9 +388,9 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
 static int64_t slab_bytes(const struct cs_arena *arena, int64_t bytes)
 {
     int64_t rounded;
-    if (bytes > room(arena))
+    if (bytes > pool_room(arena))
         return 0;
-    if (!cs_mul(cs_ceil_div(bytes, SLAB_BYTES), SLAB_BYTES, &rounded) || rounded > room(arena))
+    if (!cs_mul(cs_ceil_div(bytes, SLAB_BYTES), SLAB_BYTES, &rounded) || rounded > pool_room(arena))
         return bytes;
     return rounded;
 }
@@ -409,12 +409,12 @@ static struct cs_slab *take_idle(const struct cs_arena *arena, struct cs_pool *p
                                  enum cs_sacrifice sacrifice)
 {
     struct cs_slab *taken = NULL;
-    int64_t freed = room(arena);
+    int64_t freed = pool_room(arena);
     for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next)
         freed += may_free(slab, sacrifice) ? slab->bytes : 0;
     if (freed < bytes)
         return NULL;
-    freed = room(arena);
+    freed = pool_room(arena);
     for (struct cs_slab **link = &pool->slabs; *link && freed < bytes;) {
         struct cs_slab *slab = *link;
         if (!may_free(slab, sacrifice)) {
@@ -456,9 +456,9 @@ bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_
                   int64_t bytes, enum cs_sacrifice sacrifice)
 {
     arena->growing++;
-    if (room(arena) < bytes)
+    if (pool_room(arena) < bytes)
         forget_gone(arena, device);
-    if (room(arena) < bytes)
+    if (pool_room(arena) < bytes)
         make_room(arena, pool, device, bytes, sacrifice);
     int64_t size = slab_bytes(arena, bytes);
     bool grown = size > 0 && add_slab(arena, pool, device, size);

@@ -78,8 +78,9 @@ static bool in_files(const struct cs_data_files *files, const char *file)
     return file[0] != '.' && has_suffix(files, file);
 }
 
-static bool fill(const struct cs_data_files *files, const char *given, cs_data_file_add_fn *add,
-                 struct cs_table *table, char error[CS_DATA_FILE_ERROR])
+static bool fill_table(const struct cs_data_files *files, const char *given,
+                       cs_data_file_add_fn *add, struct cs_table *table,
+                       char error[CS_DATA_FILE_ERROR])
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];
     struct dirent **entry;
@@ -103,7 +104,7 @@ bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
 {
     struct cs_table table;
     cs_table_init(&table, column, columns);
-    bool good = fill(files, folder, add, &table, error);
+    bool good = fill_table(files, folder, add, &table, error);
     if (good && !cs_table_print(&table, format, stdout)) {
         snprintf(error, CS_DATA_FILE_ERROR, "out of memory");
         good = false;

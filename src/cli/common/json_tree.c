@@ -6,7 +6,7 @@
 
 static bool complete;
 
-static void *watched(size_t bytes)
+static void *allocate_watched(size_t bytes)
 {
     void *memory = malloc(bytes);
     complete = complete && memory;
@@ -16,7 +16,7 @@ static void *watched(size_t bytes)
 void cs_json_begin(void)
 {
     complete = true;
-    cJSON_InitHooks(&(cJSON_Hooks){watched, free});
+    cJSON_InitHooks(&(cJSON_Hooks){allocate_watched, free});
 }
 
 void cs_json_add(cJSON *parent, const char *name, cJSON *item)

@@ -92,7 +92,7 @@ static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
     fputs("</span></li>\n", out);
 }
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t larger_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -102,7 +102,7 @@ void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, b
 {
     int64_t most = 0;
     for (size_t i = 0; i < rows; i++)
-        most = larger(most, larger(row[i].before, row[i].after));
+        most = larger_of(most, larger_of(row[i].before, row[i].after));
     if (most == 0)
         return;
     fprintf(out, "<h2>%s</h2>\n", title);
@@ -125,7 +125,7 @@ static double x_of(const struct cs_plot *plot, double column)
     return (double)WIDTH * column / (double)plot->columns;
 }
 
-static size_t highest(const struct cs_plot *plot, int side)
+static size_t find_highest(const struct cs_plot *plot, int side)
 {
     size_t peak = 0;
     for (size_t i = 0; i < plot->columns; i++)
@@ -172,7 +172,7 @@ static void put_lines(const struct cs_plot *plot, int64_t step, double top, FILE
         fprintf(out, "<line class=\"grid\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", WIDTH, y, y);
     }
     for (int side = 0; side < 2 && plot->peaks; side++) {
-        double x = x_of(plot, (double)highest(plot, side) + 0.5);
+        double x = x_of(plot, (double)find_highest(plot, side) + 0.5);
         if (plot->name[side])
             fprintf(out, "<line class=\"peak%s\" x1=\"%.1f\" x2=\"%.1f\" y2=\"%d\"/>\n",
                     side ? " after" : "", x, x, HEIGHT);
@@ -214,8 +214,8 @@ void cs_plot_put(const struct cs_plot *plot, FILE *out)
 {
     int64_t peak[2], most = 1;
     for (int side = 0; side < 2; side++) {
-        peak[side] = plot->bytes[side][highest(plot, side)];
-        most = larger(most, plot->name[side] ? peak[side] : 0);
+        peak[side] = plot->bytes[side][find_highest(plot, side)];
+        most = larger_of(most, plot->name[side] ? peak[side] : 0);
     }
     int64_t step = cs_table_bytes_step(most);
     fprintf(out, "<h2>%s</h2>\n", plot->title);

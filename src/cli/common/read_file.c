@@ -18,7 +18,7 @@ struct buffer {
 };
 
 /* Room for a chunk and an end. */
-static bool grow(struct buffer *buffer)
+static bool grow_buffer(struct buffer *buffer)
 {
     if (buffer->used + CHUNK < buffer->room)
         return true;
@@ -38,7 +38,7 @@ static const char *read_all(FILE *file, struct buffer *buffer)
 {
     errno = 0;
     for (;;) {
-        if (!grow(buffer))
+        if (!grow_buffer(buffer))
             return strerror(ENOMEM);
         size_t some = fread(buffer->bytes + buffer->used, 1, CHUNK, file);
         bool nul = memchr(buffer->bytes + buffer->used, '\0', some) != NULL;
@@ -53,7 +53,7 @@ static const char *read_all(FILE *file, struct buffer *buffer)
     }
 }
 
-static bool begins(const struct buffer *buffer, const char *mark)
+static bool begins_with(const struct buffer *buffer, const char *mark)
 {
     return buffer->used >= strlen(mark) && memcmp(buffer->bytes, mark, strlen(mark)) == 0;
 }
@@ -67,14 +67,14 @@ char *cs_read_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_
     const char *why = file ? read_all(file, &buffer) : strerror(errno);
     if (file && !standard)
         fclose(file);
-    if (!why && (begins(&buffer, "\xFF\xFE") || begins(&buffer, "\xFE\xFF")))
+    if (!why && (begins_with(&buffer, "\xFF\xFE") || begins_with(&buffer, "\xFE\xFF")))
         why = "UTF-16 text. Save it as UTF-8.";
     if (why) {
         snprintf(error, CS_FILE_ERROR, "%s", why);
         free(buffer.bytes);
         return NULL;
     }
-    if (begins(&buffer, bom)) {
+    if (begins_with(&buffer, bom)) {
         buffer.used -= strlen(bom);
         memmove(buffer.bytes, buffer.bytes + strlen(bom), buffer.used + 1);
     }

@@ -77,7 +77,7 @@ void cs_table_fini(struct cs_table *table)
     free(table->value);
 }
 
-static bool grow(struct cs_table *table)
+static bool grow_table(struct cs_table *table)
 {
     size_t room = table->room > 0 ? 2 * table->room : 16;
     struct cs_value *grown =
@@ -91,7 +91,7 @@ static bool grow(struct cs_table *table)
 
 void cs_table_add(struct cs_table *table, const struct cs_value *row)
 {
-    table->broken = table->broken || (table->rows == table->room && !grow(table));
+    table->broken = table->broken || (table->rows == table->room && !grow_table(table));
     if (table->broken)
         return;
     struct cs_value *to = table->value + table->rows++ * (size_t)table->columns;

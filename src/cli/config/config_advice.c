@@ -19,10 +19,10 @@ struct advice {
     void *ctx;
 };
 
-static void say(const struct advice *advice, const char *place, const char *format, ...)
+static void print_advice(const struct advice *advice, const char *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void say(const struct advice *advice, const char *place, const char *format, ...)
+static void print_advice(const struct advice *advice, const char *place, const char *format, ...)
 {
     char line[LINE];
     int used = snprintf(line, sizeof line, "%s: ", place);
@@ -84,8 +84,8 @@ static void advise_options(const struct advice *advice)
         if (rows[i].counts || !is_set(advice, rows[i].option))
             continue;
         cs_option_origin_text(config, rows[i].option, place, sizeof place);
-        say(advice, place, "%s has no effect, because it is used only with %s",
-            cs_options[rows[i].option].name, rows[i].with);
+        print_advice(advice, place, "%s has no effect, because it is used only with %s",
+                     cs_options[rows[i].option].name, rows[i].with);
     }
 }
 
@@ -97,12 +97,12 @@ static void advise_path(const struct advice *advice, int option, const char *pat
     bool quoted = length > 1 && (*path == '"' || *path == '\'') && path[length - 1] == *path;
     cs_option_origin_text(advice->config, option, place, sizeof place);
     if (quoted)
-        say(advice, place, "%s: the quotes become part of the path. Remove them.",
-            cs_options[option].name);
+        print_advice(advice, place, "%s: the quotes become part of the path. Remove them.",
+                     cs_options[option].name);
     else if (*path == '~')
-        say(advice, place,
-            "%s: ~ is not expanded and becomes part of the path. Write the whole path.",
-            cs_options[option].name);
+        print_advice(advice, place,
+                     "%s: ~ is not expanded and becomes part of the path. Write the whole path.",
+                     cs_options[option].name);
 }
 
 static bool always_WORDS(enum cs_rule_key key, const cs_rule_WORDS *words)
@@ -166,20 +166,22 @@ static void advise_rule(const struct advice *advice, int index)
     char place[CS_CONFIG_TEXT + 16];
     snprintf(place, sizeof place, "%s:%d", config->source, rule->line);
     if (behind > 0 && is_for_all(rule))
-        say(advice, place,
+        print_advice(
+            advice, place,
             "rule %s: it matches every convolution, so the rules from %s on have no effect. Move "
             "it to the end.",
             rule->name, rule[1].name);
     if (skips && sets_more_than_skip(rule))
-        say(advice, place, "rule %s: its other settings have no effect, because of skip = yes",
-            rule->name);
+        print_advice(advice, place,
+                     "rule %s: its other settings have no effect, because of skip = yes",
+                     rule->name);
     else if (cs_rule_has(rule, CS_RULE_tiles) && strcmp(policy_of(config, rule), "fixed") != 0)
-        say(advice, place,
-            "rule %s: tiles has no effect, because it is used only with policy = fixed",
-            rule->name);
+        print_advice(advice, place,
+                     "rule %s: tiles has no effect, because it is used only with policy = fixed",
+                     rule->name);
     else if (cs_rule_has(rule, CS_RULE_free) && cs_rule_has(rule, CS_RULE_workspace))
-        say(advice, place, "rule %s: free has no effect, because the rule sets workspace",
-            rule->name);
+        print_advice(advice, place, "rule %s: free has no effect, because the rule sets workspace",
+                     rule->name);
 }
 
 void cs_config_advise(const struct cs_config *config, cs_config_note_fn *note, void *ctx)

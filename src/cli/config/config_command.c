@@ -37,31 +37,31 @@ static const struct cs_column columns[] = {{"option", "option", CS_CELL_TEXT},
                                            {"default", "default", CS_CELL_TEXT},
                                            {"source", "from", CS_CELL_TEXT}};
 
-static void note(void *ctx, const char *line)
+static void count_note(void *ctx, const char *line)
 {
     int *notes = ctx;
     ++*notes;
     cs_cli_complain("%s", line);
 }
 
-static int explain(const struct request *request, const struct cs_config *config)
+static int explain_shape(const struct request *request, const struct cs_config *config)
 {
     return cs_config_explain(config, request->program, request->script, request->explain,
                              request->format);
 }
 
-static int check(const struct request *request)
+static int check_file(const struct request *request)
 {
     static struct cs_config config;
     const char *path = request->check;
     int notes = 0;
-    if (!cs_config_load_file(&config, path, cs_policy_names, note, &notes)) {
+    if (!cs_config_load_file(&config, path, cs_policy_names, count_note, &notes)) {
         cs_cli_complain("%s: cannot be read: %s", path, strerror(errno));
         return CS_CLI_NO;
     }
-    cs_config_advise(&config, note, &notes);
+    cs_config_advise(&config, count_note, &notes);
     if (notes == 0 && request->explain)
-        return explain(request, &config);
+        return explain_shape(request, &config);
     if (notes == 0)
         printf("%s: ok\n", path);
     return notes > 0 ? CS_CLI_NO : CS_CLI_OK;
@@ -93,17 +93,17 @@ static bool print_rules(const struct cs_rules *rules)
     return true;
 }
 
-static int show(const struct request *request)
+static int show_options(const struct request *request)
 {
     static struct cs_config config;
     struct cs_table table;
     int notes = 0;
-    cs_config_load_script(&config, request->program, request->script, cs_policy_names, note,
+    cs_config_load_script(&config, request->program, request->script, cs_policy_names, count_note,
                           &notes);
     if (!config.enabled)
         cs_cli_complain("CONVSHIM=0 switches convshim off, so it reads no options");
     if (request->explain)
-        return explain(request, &config);
+        return explain_shape(request, &config);
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < CS_OPTIONS; i++)
         add_row(&table, &config, i);
@@ -130,5 +130,5 @@ int cs_cli_config(int argc, char **argv)
         return cs_cli_refuse(
             command.name,
             "--explain: \"csv\" is not allowed with it; allowed: --format text, --format json");
-    return request.check ? check(&request) : show(&request);
+    return request.check ? check_file(&request) : show_options(&request);
 }

@@ -53,7 +53,7 @@ static bool refuse_pid(const char *value)
     return false;
 }
 
-static bool take(void *to, int option, const char *value)
+static bool take_pid(void *to, int option, const char *value)
 {
     struct request *request = to;
     (void)option; /* --pid */
@@ -125,7 +125,7 @@ static bool print_table(const struct cs_doctor *doctor, enum cs_format format)
     return printed;
 }
 
-static enum cs_severity worst(const struct cs_doctor *doctor)
+static enum cs_severity worst_severity(const struct cs_doctor *doctor)
 {
     enum cs_severity worst = CS_FINE;
     for (size_t i = 0; i < doctor->findings; i++)
@@ -145,7 +145,7 @@ void cs_doctor_free(struct cs_doctor *doctor)
     memset(doctor, 0, sizeof *doctor);
 }
 
-static int answer(struct cs_doctor *doctor, enum cs_format format)
+static int make_checks(struct cs_doctor *doctor, enum cs_format format)
 {
     static const int status[] = {
         [CS_FINE] = CS_CLI_OK, [CS_NOTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
@@ -160,14 +160,14 @@ static int answer(struct cs_doctor *doctor, enum cs_format format)
         cs_cli_complain("out of memory: some checks are missing");
         return status[CS_FATAL];
     }
-    return status[worst(doctor)];
+    return status[worst_severity(doctor)];
 }
 
 int cs_cli_doctor(int argc, char **argv)
 {
     static struct cs_doctor doctor; /* too large for the stack */
     struct request request = {.format = CS_FORMAT_TEXT};
-    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    int operand, status = cs_cli_parse(&command, argc, argv, take_pid, &request, &operand);
     if (status >= 0)
         return status;
     if (request.capture)
@@ -178,7 +178,7 @@ int cs_cli_doctor(int argc, char **argv)
         return cs_cli_refuse(command.name,
                              "--pid checks a running process: leave out the command, or --pid");
     doctor.command = operand < argc ? argv + operand : NULL;
-    status = answer(&doctor, request.format);
+    status = make_checks(&doctor, request.format);
     cs_doctor_free(&doctor);
     return status;
 }

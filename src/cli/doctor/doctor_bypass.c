@@ -7,18 +7,18 @@
 /* The treatment of a contiguous 16-bit conv3d with a filter larger than 1, as reported by
  * ConvParams::use_cudnn in the wheels 2.8.0 to 2.15.0. PyTorch itself gives cuDNN 9.8 to 9.14 as
  * the versions with wrong results (its issue 163539). */
-static bool doubtful(int cudnn)
+static bool is_doubtful(int cudnn)
 {
     return cudnn >= 90800 && cudnn < 91500;
 }
 
-static bool bypasses(const struct cs_examined *torch, int cudnn)
+static bool is_bypassing(const struct cs_examined *torch, int cudnn)
 {
     int major = 0, minor = 0, patch = 0;
     (void)sscanf(torch->version, "%d.%d.%d", &major, &minor, &patch);
     if (major != 2 || minor != 9)
         return false;
-    return patch == 0 ? cudnn >= 90800 : doubtful(cudnn);
+    return patch == 0 ? cudnn >= 90800 : is_doubtful(cudnn);
 }
 
 static void tell_bypass(struct cs_doctor *doctor, const struct cs_examined *torch,
@@ -27,12 +27,12 @@ static void tell_bypass(struct cs_doctor *doctor, const struct cs_examined *torc
     char name[128], title[64];
     cs_examined_name(torch, name, sizeof name);
     cs_libcudnn_title(client->cudnn, client->version, title, sizeof title);
-    if (bypasses(torch, client->version))
+    if (is_bypassing(torch, client->version))
         cs_doctor_add(doctor, CS_CHECK_bypass, CS_WARNING, name,
                       "with %s PyTorch runs contiguous 16-bit conv3d without cuDNN (vol2col, in "
                       "larger buffers), so convshim cannot tile it",
                       title);
-    else if (doubtful(client->version))
+    else if (is_doubtful(client->version))
         cs_doctor_add(doctor, CS_CHECK_bypass, CS_NOTE, name,
                       "with %s every conv3d runs in cuDNN, which before 9.15 computes some of 16 "
                       "bits wrongly (pytorch issue 163539)",

@@ -20,7 +20,7 @@ static const struct place {
 };
 
 /* The path that the variable names, to be read before the next call; NULL if it names none. */
-static const char *named(const struct place *place, char *path, size_t size)
+static const char *find_path(const struct place *place, char *path, size_t size)
 {
     const char *value = cs_cli_variable(place->variable);
     const char *start = value && place->option ? strstr(value, place->option) : value;
@@ -34,7 +34,7 @@ static const char *named(const struct place *place, char *path, size_t size)
 
 /* True if the cache has content. A path that is no local folder (gs://...) counts as one with
  * content. */
-static bool filled(const char *path)
+static bool is_filled(const char *path)
 {
     struct stat status;
     if (strstr(path, "://"))
@@ -57,10 +57,10 @@ void cs_doctor_cache(struct cs_doctor *doctor)
     char path[PATH_MAX];
     bool found = false;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!named(&places[i], path, sizeof path))
+        if (!find_path(&places[i], path, sizeof path))
             continue;
         found = true;
-        if (filled(path))
+        if (is_filled(path))
             cs_doctor_add(doctor, CS_CHECK_cache, CS_WARNING, places[i].variable,
                           "%s holds compiled programs or tuning results: workspace sizes stored "
                           "with convshim are too small for runs without it",

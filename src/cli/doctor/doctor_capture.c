@@ -25,7 +25,7 @@ static bool date_source(char *text, size_t size)
 }
 
 /* Returns cuDNN's report, with the members that it lacks in front. NULL: not available. */
-static char *complete(const char *json, int bus_width)
+static char *complete_profile(const char *json, int bus_width)
 {
     char source[96];
     cs_json_begin();
@@ -61,7 +61,7 @@ int cs_doctor_capture(const char *cudnn)
         cs_cli_complain("%s", error);
         return CS_CLI_NO;
     }
-    char *text = complete(json, bus_width);
+    char *text = complete_profile(json, bus_width);
     free(json);
     if (!text) {
         cs_cli_complain("%s: the GPU's description from cuDNN cannot be read",

@@ -56,7 +56,7 @@ void cs_doctor_library(struct cs_doctor *doctor)
     cs_elf_close(&elf);
 }
 
-static void ignore(void *ctx, const char *name, const char *path)
+static void ignore_library(void *ctx, const char *name, const char *path)
 {
     (void)ctx, (void)name, (void)path;
 }
@@ -68,7 +68,7 @@ void cs_doctor_glibc(struct cs_doctor *doctor)
     char complaint[LINE], self[PATH_MAX];
     const char *version = gnu_get_libc_version();
     if (!*doctor->library || !realpath("/proc/self/exe", self) ||
-        !cs_loader_list(self, doctor->library, ignore, NULL, complaint, sizeof complaint))
+        !cs_loader_list(self, doctor->library, ignore_library, NULL, complaint, sizeof complaint))
         cs_doctor_add(doctor, CS_CHECK_glibc, CS_NOTE, "glibc",
                       "%s, not checked because the library cannot be loaded", version);
     else if (*complaint)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 /* A file of the subject that gets a cuDNN which the library serves; NULL: there is none. */
-static const struct cs_client *served(const struct cs_examined *subject)
+static const struct cs_client *find_served(const struct cs_examined *subject)
 {
     for (size_t i = 0; i < subject->clients; i++) {
         const struct cs_client *client = &subject->client[i];
@@ -24,7 +24,7 @@ static const struct cs_finding *first_fatal(const struct cs_doctor *doctor)
     return NULL;
 }
 
-static int warnings(const struct cs_doctor *doctor)
+static int count_warnings(const struct cs_doctor *doctor)
 {
     int count = 0;
     for (size_t i = 0; i < doctor->findings; i++)
@@ -39,7 +39,7 @@ static int print_served(const struct cs_doctor *doctor)
     int count = 0;
     for (size_t i = 0; i < doctor->facts.subjects; i++) {
         const struct cs_examined *subject = &doctor->facts.subject[i];
-        const struct cs_client *client = served(subject);
+        const struct cs_client *client = find_served(subject);
         if (client)
             printf("%s%s%s%s with %s", count++ ? ", " : "", subject->title,
                    *subject->version ? " " : "", subject->version,
@@ -51,7 +51,7 @@ static int print_served(const struct cs_doctor *doctor)
 static bool is_any_served(const struct cs_doctor *doctor)
 {
     for (size_t i = 0; i < doctor->facts.subjects; i++)
-        if (served(&doctor->facts.subject[i]))
+        if (find_served(&doctor->facts.subject[i]))
             return true;
     return false;
 }
@@ -59,7 +59,7 @@ static bool is_any_served(const struct cs_doctor *doctor)
 void cs_doctor_verdict(const struct cs_doctor *doctor)
 {
     const struct cs_finding *fatal = first_fatal(doctor);
-    int count = warnings(doctor);
+    int count = count_warnings(doctor);
     if (doctor->pid)
         return; /* the one finding is the verdict */
     putchar('\n');

@@ -62,7 +62,7 @@ static const char *read_profile(struct cs_device_file *profile)
 
 /* Checks values that cuDNN accepts without an error: with them its plans are wrong, or it crashes
  * (it copies the name into 256 bytes). Returns the error as text, or NULL. */
-static const char *unsound(const struct cs_device_file *profile)
+static const char *find_fault(const struct cs_device_file *profile)
 {
     enum {
         LONGEST_NAME = 255,
@@ -96,7 +96,7 @@ static bool load_file(const char *path, struct cs_device_file *profile,
     cs_data_file_name(&devices, path, loaded.name, sizeof loaded.name);
     const char *why = loaded.path ? read_profile(&loaded) : strerror(errno);
     if (!why)
-        why = unsound(&loaded);
+        why = find_fault(&loaded);
     if (why) {
         snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, why);
         cs_device_file_fini(&loaded);

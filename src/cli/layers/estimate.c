@@ -8,7 +8,7 @@ enum {
     CHANNELS = 8 /* that tensor cores take at once */
 };
 
-static int64_t padded(int64_t channels)
+static int64_t pad_channels(int64_t channels)
 {
     return cs_ceil_div(channels, CHANNELS) * CHANNELS;
 }
@@ -29,7 +29,7 @@ static bool copy_bytes(const struct cs_problem *problem, enum cs_operand operand
     if (fits && channels_last(&copy))
         return true;
     if (alone && copy.dims[CS_C] <= INT64_MAX - CHANNELS)
-        copy.dims[CS_C] = padded(copy.dims[CS_C]);
+        copy.dims[CS_C] = pad_channels(copy.dims[CS_C]);
     return cs_problem_tensor_bytes(&copy, bytes_p) == CS_OK;
 }
 
@@ -44,9 +44,9 @@ int64_t cs_estimate_workspace(const struct cs_problem *problem)
 
 static int execution_plan; /* something to point at */
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem,
-                            enum cs_relaxation relaxation, void **execution_plan_p,
-                            int64_t *workspace_p)
+static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
+                                 enum cs_relaxation relaxation, void **execution_plan_p,
+                                 int64_t *workspace_p)
 {
     (void)ctx, (void)relaxation;
     *execution_plan_p = &execution_plan;
@@ -54,8 +54,8 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem,
     return CS_OK;
 }
 
-static enum cs_status fallback(void *ctx, int64_t limit, void **execution_plan_p,
-                               int64_t *workspace_p)
+static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_plan_p,
+                                     int64_t *workspace_p)
 {
     (void)ctx, (void)limit;
     *execution_plan_p = &execution_plan;
@@ -63,7 +63,7 @@ static enum cs_status fallback(void *ctx, int64_t limit, void **execution_plan_p
     return CS_OK;
 }
 
-static void destroy(void *opaque)
+static void destroy_plan(void *opaque)
 {
     (void)opaque;
 }
@@ -71,5 +71,5 @@ static void destroy(void *opaque)
 struct cs_vendor cs_estimate_vendor(void)
 {
     return (struct cs_vendor){
-        .rigid = true, .build = build, .fallback = fallback, .destroy = destroy};
+        .rigid = true, .build = build_plan, .fallback = build_fallback, .destroy = destroy_plan};
 }

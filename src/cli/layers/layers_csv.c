@@ -17,7 +17,7 @@ struct header {
 };
 
 /* Takes the quotes off a cell in place; its end, or NULL if a quote is left open. */
-static char *unquote(char *cell)
+static char *unquote_cell(char *cell)
 {
     char *to = cell;
     for (char *from = cell + 1; *from; from++) {
@@ -32,14 +32,14 @@ static char *unquote(char *cell)
 
 /* Cuts a line into cells in place. Returns how many; -1 if there are too many or a quote is wrong.
  */
-static int split(char *line, char *cell[MAX_COLUMNS])
+static int split_line(char *line, char *cell[MAX_COLUMNS])
 {
     int cells = 0;
     for (char *at = line;; at++) {
         if (cells == MAX_COLUMNS)
             return -1;
         cell[cells++] = at;
-        char *end = *at == '"' ? unquote(at) : at + strcspn(at, ",");
+        char *end = *at == '"' ? unquote_cell(at) : at + strcspn(at, ",");
         if (!end || (*end && *end != ','))
             return -1;
         bool last = *end == '\0';
@@ -55,7 +55,7 @@ static void read_header(struct cs_layer_reader *reading, char *line, int64_t num
 {
     char *cell[MAX_COLUMNS];
     bool seen[CS_FIELDS + 1] = {false};
-    header->columns = split(line, cell);
+    header->columns = split_line(line, cell);
     for (int i = 0; i < header->columns; i++) {
         enum cs_field field = cs_layer_field_find(cell[i]);
         header->field[i] = field;
@@ -80,7 +80,7 @@ static void read_line(struct cs_layer_reader *reading, char *line, int64_t numbe
 {
     char *cell[MAX_COLUMNS];
     struct cs_record record = {{NULL}};
-    int cells = split(line, cell);
+    int cells = split_line(line, cell);
     if (cells < 0) {
         cs_layer_reader_diagnose(reading, number, "too many columns, or a quote is not closed");
         return;

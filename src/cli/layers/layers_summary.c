@@ -14,7 +14,7 @@ enum {
     ALIGNMENT = 16 /* bytes: the allocators of frameworks align to this or more */
 };
 
-static const cJSON *member(const cJSON *object, const char *name)
+static const cJSON *find_member(const cJSON *object, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(object, name);
 }
@@ -47,25 +47,26 @@ static bool read_tensor(const cJSON *object, int operand, struct cs_problem *pro
     tensor->alignment = ALIGNMENT;
     tensor->side = (enum cs_operand)operand;
     tensor->written = operand == (int)cs_result(problem->direction);
-    return read_numbers(member(object, "dims"), tensor->dims, CS_DIMS) &&
-           read_numbers(member(object, "strides"), tensor->strides, CS_DIMS) &&
-           read_dtype(member(object, "dtype"), &tensor->dtype);
+    return read_numbers(find_member(object, "dims"), tensor->dims, CS_DIMS) &&
+           read_numbers(find_member(object, "strides"), tensor->strides, CS_DIMS) &&
+           read_dtype(find_member(object, "dtype"), &tensor->dtype);
 }
 
 static bool read_window(const cJSON *object, struct cs_problem *problem)
 {
-    const cJSON *padding = member(object, "padding");
+    const cJSON *padding = find_member(object, "padding");
     int64_t spatial;
-    if (!read_number(member(object, "spatial"), &spatial) || spatial < 1 || spatial > CS_SPATIAL)
+    if (!read_number(find_member(object, "spatial"), &spatial) || spatial < 1 ||
+        spatial > CS_SPATIAL)
         return false;
     problem->spatial = (int)spatial;
-    problem->flipped = cJSON_IsTrue(member(object, "flipped"));
+    problem->flipped = cJSON_IsTrue(find_member(object, "flipped"));
     return cJSON_GetArraySize(padding) == 2 &&
            read_numbers(cJSON_GetArrayItem(padding, 0), problem->pre, CS_SPATIAL) &&
            read_numbers(cJSON_GetArrayItem(padding, 1), problem->post, CS_SPATIAL) &&
-           read_numbers(member(object, "stride"), problem->stride, CS_SPATIAL) &&
-           read_numbers(member(object, "dilation"), problem->dilation, CS_SPATIAL) &&
-           read_number(member(object, "groups"), &problem->groups);
+           read_numbers(find_member(object, "stride"), problem->stride, CS_SPATIAL) &&
+           read_numbers(find_member(object, "dilation"), problem->dilation, CS_SPATIAL) &&
+           read_number(find_member(object, "groups"), &problem->groups);
 }
 
 /* Reads the problem of a site. Values of the options, for all layers, replace those of the site. */
@@ -73,17 +74,18 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
                          struct cs_problem *problem)
 {
     static const char *const names[CS_OPERANDS] = {"x", "w", "y"};
-    const cJSON *direction = member(object, "direction");
+    const cJSON *direction = find_member(object, "direction");
     *problem = (struct cs_problem){.alpha = 1, .tensors = CS_OPERANDS};
-    problem->beta = cJSON_IsTrue(member(object, "accumulates"));
+    problem->beta = cJSON_IsTrue(find_member(object, "accumulates"));
     if (!cJSON_IsString(direction) ||
         !cs_shape_direction(direction->valuestring, &problem->direction) ||
-        !read_dtype(member(object, "compute"), &problem->compute) || !read_window(object, problem))
+        !read_dtype(find_member(object, "compute"), &problem->compute) ||
+        !read_window(object, problem))
         return false;
     if (rules->direction)
         problem->direction = *rules->direction;
     for (int i = 0; i < CS_OPERANDS; i++) {
-        if (!read_tensor(member(object, names[i]), i, problem))
+        if (!read_tensor(find_member(object, names[i]), i, problem))
             return false;
         if (rules->dtype)
             problem->tensor[i].dtype = *rules->dtype;
@@ -95,7 +97,7 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
 static int64_t calls_of(const cJSON *site)
 {
     int64_t calls;
-    return read_number(member(site, "calls"), &calls) ? calls : 1;
+    return read_number(find_member(site, "calls"), &calls) ? calls : 1;
 }
 
 /* A site without a limit was not decided on. Engines of the legacy API have no number. */
@@ -103,12 +105,12 @@ static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
 {
     int64_t limit, record, beside, engine, required;
     recorded->calls = calls_of(site);
-    if (read_number(member(site, "limit"), &limit) &&
-        read_number(member(site, "record"), &record) &&
-        read_number(member(site, "beside"), &beside))
+    if (read_number(find_member(site, "limit"), &limit) &&
+        read_number(find_member(site, "record"), &record) &&
+        read_number(find_member(site, "beside"), &beside))
         recorded->level = (struct cs_peak_level){record, beside};
-    if (read_number(member(site, "engine"), &engine) &&
-        read_number(member(site, "required"), &required)) {
+    if (read_number(find_member(site, "engine"), &engine) &&
+        read_number(find_member(site, "required"), &required)) {
         recorded->engine = engine;
         recorded->required = required;
     }
@@ -127,9 +129,9 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
      * may run the convolution, as a separate site. */
     if (calls_of(site) == 0)
         return;
-    const cJSON *object = member(site, "problem"), *name = member(site, "name");
+    const cJSON *object = find_member(site, "problem"), *name = find_member(site, "name");
     if (!cJSON_IsString(name) || !*name->valuestring)
-        name = member(object, "text");
+        name = find_member(object, "text");
     if (!cJSON_IsString(name) || !read_problem(object, reading->rules, &problem))
         cs_layer_reader_diagnose(reading, number, "not a convolution in the form of a summary");
     else if (!cs_layers_add(reading->layers, model, name->valuestring, number, &problem))
@@ -141,7 +143,7 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
 /* A summary that was written by hand may have no version. */
 static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summary)
 {
-    const cJSON *version = member(summary, "version");
+    const cJSON *version = find_member(summary, "version");
     if (!version || cJSON_GetNumberValue(version) == (double)CS_SUMMARY_VERSION)
         return true;
     cs_layer_reader_diagnose(reading, 0,
@@ -152,15 +154,15 @@ static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summar
 
 static void read_sites(struct cs_layer_reader *reading, const cJSON *summary)
 {
-    const cJSON *program = member(member(summary, "process"), "program"), *site;
+    const cJSON *program = find_member(find_member(summary, "process"), "program"), *site;
     int64_t number = 0;
     if (!has_our_version(reading, summary))
         return;
-    read_text(member(member(summary, "device"), "name"), reading->layers->device,
+    read_text(find_member(find_member(summary, "device"), "name"), reading->layers->device,
               sizeof reading->layers->device);
-    read_text(member(member(summary, "versions"), "vendor"), reading->layers->vendor,
+    read_text(find_member(find_member(summary, "versions"), "vendor"), reading->layers->vendor,
               sizeof reading->layers->vendor);
-    cJSON_ArrayForEach(site, member(summary, "sites"))
+    cJSON_ArrayForEach(site, find_member(summary, "sites"))
     {
         read_site(reading, cJSON_IsString(program) ? program->valuestring : "", site, ++number);
     }
@@ -196,7 +198,7 @@ static void read_summary(struct cs_layer_reader *reading, const char *text)
     if (!root)
         cs_layer_reader_diagnose(reading, 0, "invalid JSON in line %" PRId64 " on",
                                  find_line(text, end));
-    else if (!cJSON_IsArray(member(root, "sites")))
+    else if (!cJSON_IsArray(find_member(root, "sites")))
         cs_layer_reader_diagnose(reading, 0, "not a summary: there is no array 'sites'");
     else
         read_sites(reading, root);

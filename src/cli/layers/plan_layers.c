@@ -21,7 +21,7 @@ static int64_t sum_of(int64_t a, int64_t b)
 }
 
 /* The operands' bytes; a checked problem's fit 64 bits each, but not always together. */
-static void weigh(const struct cs_problem *problem, struct cs_prediction *prediction)
+static void predict_time(const struct cs_problem *problem, struct cs_prediction *prediction)
 {
     prediction->floor = 0;
     for (int i = 0; i < CS_OPERANDS; i++) {
@@ -32,7 +32,7 @@ static void weigh(const struct cs_problem *problem, struct cs_prediction *predic
 }
 
 /* The tile shapes' workspaces, which the decision did not keep. */
-static bool settle(struct cs_plan *plan, const struct cs_vendor *vendor)
+static bool settle_plan(struct cs_plan *plan, const struct cs_vendor *vendor)
 {
     for (int64_t i = 0; i < plan->shapes; i++) {
         struct cs_problem shape;
@@ -64,7 +64,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
         cs_plan_cut(problem, tiling, &plan) != CS_OK)
         return;
     prediction->halo = plan.halo;
-    if (untiled.seconds > 0 && settle(&plan, vendor)) {
+    if (untiled.seconds > 0 && settle_plan(&plan, vendor)) {
         const struct cs_cost tiled = cs_cost_of(&plan, profile);
         const struct cs_times ratio = cs_cost_ratio(cs_cost_times(&tiled), cs_cost_times(&untiled));
         prediction->time_ratio = ratio.least;
@@ -114,7 +114,8 @@ static enum cs_status choose_recorded(struct asking *asking, const struct cs_rec
     return status;
 }
 
-static enum cs_status choose(struct asking *asking, int skip, struct cs_prediction *prediction)
+static enum cs_status choose_offer(struct asking *asking, int skip,
+                                   struct cs_prediction *prediction)
 {
     cs_engine_chosen_destroy(asking->chosen);
     asking->chosen = NULL;
@@ -139,13 +140,13 @@ static void decide_as_library(struct asking *asking, struct cs_prediction *predi
                   cs_decide_refuses(asking->predictor->untileable, decision, decision->reason,
                                     &offer->engine, &asking->vendor, &rivals);
         if (refused)
-            prediction->status = choose(asking, skip, prediction);
+            prediction->status = choose_offer(asking, skip, prediction);
     }
 }
 
 /* `level`: of the program, raised by this convolution. */
-static void decide(struct asking *asking, struct cs_peak_level *level,
-                   struct cs_prediction *prediction)
+static void decide_layer(struct asking *asking, struct cs_peak_level *level,
+                         struct cs_prediction *prediction)
 {
     struct cs_decision *decision = &prediction->decision;
     decide_as_library(asking, prediction);
@@ -172,9 +173,9 @@ struct place {
     int64_t words[CS_PROBLEM_WORDS];
 };
 
-static void predict(const struct cs_predictor *predictor, struct cs_engine_list *list,
-                    const struct place *place, struct cs_peak_level *level,
-                    struct cs_prediction *prediction)
+static void predict_layer(const struct cs_predictor *predictor, struct cs_engine_list *list,
+                          const struct place *place, struct cs_peak_level *level,
+                          struct cs_prediction *prediction)
 {
     const struct cs_problem *problem = place->problem;
     const struct cs_recorded *recorded = place->recorded;
@@ -185,13 +186,13 @@ static void predict(const struct cs_predictor *predictor, struct cs_engine_list 
                             .vendor = cs_estimate_vendor(),
                             .level = has_level ? recorded->level : *level};
     *prediction = (struct cs_prediction){.status = CS_OK};
-    weigh(problem, prediction);
+    predict_time(problem, prediction);
     if (list && choose_recorded(&asking, recorded, prediction) != CS_OK)
-        prediction->status = choose(&asking, 0, prediction);
+        prediction->status = choose_offer(&asking, 0, prediction);
     else if (!list)
         prediction->offer.workspace = cs_estimate_workspace(problem);
     if (prediction->status == CS_OK)
-        decide(&asking, level, prediction);
+        decide_layer(&asking, level, prediction);
     if (prediction->status == CS_OK)
         weigh_tiles(problem, &asking.vendor, prediction);
     cs_engine_chosen_destroy(asking.chosen);
@@ -206,7 +207,7 @@ static bool predict_all(const struct cs_predictor *predictor, struct cs_engine_l
         struct cs_prediction *current = &prediction[place[i]->index];
         if (i > 0 && place[i]->program != place[i - 1]->program)
             level = (struct cs_peak_level){0, 0};
-        predict(predictor, list, place[i], &level, current);
+        predict_layer(predictor, list, place[i], &level, current);
         if (current->status == CS_NOMEM)
             return false;
         if (predictor->progress)
@@ -231,14 +232,14 @@ static bool same_plan(const struct cs_recorded *a, const struct cs_recorded *b)
     return (!a && !b) || (a && b && a->engine == b->engine && a->required == b->required);
 }
 
-static bool same(const struct place *a, const struct place *b)
+static bool same_place(const struct place *a, const struct place *b)
 {
     return a->program == b->program && same_plan(a->recorded, b->recorded) && a->hash == b->hash &&
            a->used == b->used &&
            memcmp(a->words, b->words, (size_t)a->used * sizeof *a->words) == 0;
 }
 
-static int order(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
@@ -246,16 +247,17 @@ static int order(uint64_t a, uint64_t b)
 static int by_index(const void *left, const void *right)
 {
     const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
-    int programs = order(a->program, b->program);
-    return programs != 0 ? programs : order(a->index, b->index);
+    int programs = compare_numbers(a->program, b->program);
+    return programs != 0 ? programs : compare_numbers(a->index, b->index);
 }
 
 /* Different problems with one hash may then be queried more than once, which only costs time. */
 static int by_problem(const void *left, const void *right)
 {
     const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
-    int programs = order(a->program, b->program), hashes = order(a->hash, b->hash);
-    return programs != 0 ? programs : hashes != 0 ? hashes : order(a->index, b->index);
+    int programs = compare_numbers(a->program, b->program),
+        hashes = compare_numbers(a->hash, b->hash);
+    return programs != 0 ? programs : hashes != 0 ? hashes : compare_numbers(a->index, b->index);
 }
 
 /* Points the places at the first of their equals, and sorts the first ones by index. */
@@ -263,7 +265,7 @@ static size_t find_first(struct place **sorted, size_t count, struct place **fir
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        bool again = i > 0 && same(sorted[i], sorted[i - 1]);
+        bool again = i > 0 && same_place(sorted[i], sorted[i - 1]);
         sorted[i]->first = again ? sorted[i - 1]->first : sorted[i];
         if (!again)
             first[found++] = sorted[i];

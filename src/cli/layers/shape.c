@@ -126,7 +126,7 @@ static bool check_numbers(const struct cs_shape *shape, struct refusal refusal)
 }
 
 /* Dense strides in the order of the layout; 0 in the dimension that a 2-D convolution has not. */
-static bool pack(struct cs_tensor *tensor, const struct cs_shape *shape)
+static bool pack_tensor(struct cs_tensor *tensor, const struct cs_shape *shape)
 {
     static const enum cs_dim orders[][CS_DIMS] = {{CS_W, CS_H, CS_D, CS_C, CS_N},
                                                   {CS_C, CS_W, CS_H, CS_D, CS_N}};
@@ -186,7 +186,7 @@ static bool set_extents(const struct cs_shape *shape, struct cs_problem *problem
 }
 
 /* Refuses the remaining errors, after the checks that have their own error texts. */
-static bool check(const struct cs_problem *problem, char *error, size_t size)
+static bool check_problem(const struct cs_problem *problem, char *error, size_t size)
 {
     enum cs_status status = cs_problem_check(problem);
     if (status != CS_OK)
@@ -218,12 +218,12 @@ bool cs_shape_problem(const struct cs_shape *shape, struct cs_problem *problem, 
     if (!set_extents(shape, &made, error, size))
         return false;
     for (int i = 0; i < CS_OPERANDS; i++) {
-        if (!pack(&made.tensor[i], shape)) {
+        if (!pack_tensor(&made.tensor[i], shape)) {
             snprintf(error, size, "tensors beyond 64 bits");
             return false;
         }
     }
-    if (!check(&made, error, size))
+    if (!check_problem(&made, error, size))
         return false;
     *problem = made;
     return true;

@@ -32,7 +32,7 @@ static bool read_one(const struct cs_predict_options *options, struct cs_layers 
     return false;
 }
 
-static void note(void *ctx, const char *line)
+static void print_note(void *ctx, const char *line)
 {
     (void)ctx;
     cs_cli_complain("%s", line);
@@ -46,8 +46,8 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
                                          .dtype = options->dtype_given ? &options->dtype : NULL};
     if (options->shape)
         return read_one(options, layers);
-    return options->csv ? cs_layers_csv(layers, options->csv, &rules, note, NULL)
-                        : cs_layers_summary(layers, options->summary, &rules, note, NULL);
+    return options->csv ? cs_layers_csv(layers, options->csv, &rules, print_note, NULL)
+                        : cs_layers_summary(layers, options->summary, &rules, print_note, NULL);
 }
 
 static void vendor_text(char *text, size_t size)
@@ -131,7 +131,7 @@ static bool print_one(const struct cs_predict_results *results, const struct cs_
     return good;
 }
 
-static bool answered(const struct cs_predict_results *results)
+static bool all_answered(const struct cs_predict_results *results)
 {
     for (size_t i = 0; i < results->layers->count; i++)
         if (results->prediction[i].status != CS_OK)
@@ -139,13 +139,13 @@ static bool answered(const struct cs_predict_results *results)
     return true;
 }
 
-static int print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
+static int print_results(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
     const bool one = results->options->shape != NULL;
     bool good = one ? print_one(results, fit) : cs_predict_print(results, fit);
     if (!good)
         cs_cli_complain("predict: out of memory");
-    return good && answered(results) && !(fit && fit->after > 0) ? CS_CLI_OK : CS_CLI_NO;
+    return good && all_answered(results) && !(fit && fit->after > 0) ? CS_CLI_OK : CS_CLI_NO;
 }
 
 /* Layers of one model are of one program: the first of them is its number. */
@@ -164,8 +164,9 @@ static bool is_of_the_run(const struct cs_predict_results *results)
            strcmp(results->layers->vendor, results->vendor) == 0;
 }
 
-static int answer(struct cs_predict_results *results, struct cs_prediction *prediction,
-                  const struct cs_problem **problem, size_t *program, struct cs_recorded *recorded)
+static int predict_layers(struct cs_predict_results *results, struct cs_prediction *prediction,
+                          const struct cs_problem **problem, size_t *program,
+                          struct cs_recorded *recorded)
 {
     const struct cs_predict_options *options = results->options;
     struct cs_predictor predictor = predictor_of(options, results->device);
@@ -186,7 +187,7 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
         cs_cli_complain("predict: %s", error);
         return CS_CLI_NO;
     }
-    return print(results, options->fits > 0 ? &fit : NULL);
+    return print_results(results, options->fits > 0 ? &fit : NULL);
 }
 
 /* Creates the engine list of the device. It fails if a profile written by a user lacks properties
@@ -201,7 +202,8 @@ static bool find_device(struct cs_predict_results *results)
     return false;
 }
 
-static int predict(struct cs_predict_options *options, struct cs_predict_results *results)
+static int predict_with_vendor(struct cs_predict_options *options,
+                               struct cs_predict_results *results)
 {
     int status = find_vendor(options, results);
     if (status >= 0)
@@ -216,7 +218,7 @@ static int predict(struct cs_predict_options *options, struct cs_predict_results
     status = CS_CLI_NO;
     results->prediction = prediction;
     if (prediction && problem && program && recorded)
-        status = answer(results, prediction, problem, program, recorded);
+        status = predict_layers(results, prediction, problem, program, recorded);
     else
         cs_cli_complain("predict: out of memory");
     free(recorded);
@@ -235,7 +237,7 @@ static int list_devices(const struct cs_predict_options *options)
     return CS_CLI_USAGE;
 }
 
-static int run(struct cs_predict_options *options)
+static int run_predict(struct cs_predict_options *options)
 {
     char error[CS_DEVICE_FILE_ERROR];
     struct cs_device_file device;
@@ -245,7 +247,8 @@ static int run(struct cs_predict_options *options)
         cs_cli_complain("predict: %s", error);
         return CS_CLI_USAGE;
     }
-    int status = read_layers(options, &layers) ? predict(options, &results) : CS_CLI_USAGE;
+    int status =
+        read_layers(options, &layers) ? predict_with_vendor(options, &results) : CS_CLI_USAGE;
     cs_engine_list_destroy(results.list);
     cs_layers_fini(&layers);
     cs_device_file_fini(&device);
@@ -259,6 +262,6 @@ int cs_cli_predict(int argc, char **argv)
     if (status >= 0)
         return status;
     if (options.other_cudnn)
-        return cs_predict_compare(&options, run);
-    return strcmp(options.device, "list") == 0 ? list_devices(&options) : run(&options);
+        return cs_predict_compare(&options, run_predict);
+    return strcmp(options.device, "list") == 0 ? list_devices(&options) : run_predict(&options);
 }

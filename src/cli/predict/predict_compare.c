@@ -38,8 +38,8 @@ static cJSON *read_answer(FILE *file)
 
 /* Calls `run` with one cuDNN in a separate process. Returns its answer; NULL on errors, after
  * printing a line. */
-static cJSON *ask(struct cs_predict_options *options, const char *cudnn,
-                  int (*run)(struct cs_predict_options *options))
+static cJSON *run_with_cudnn(struct cs_predict_options *options, const char *cudnn,
+                             int (*run)(struct cs_predict_options *options))
 {
     FILE *file = tmpfile();
     if (!file) {
@@ -130,7 +130,7 @@ int cs_predict_compare(struct cs_predict_options *options,
     bool good = true;
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < SIDES && good; i++)
-        good = (answer[i] = ask(options, cudnn[i], run)) != NULL;
+        good = (answer[i] = run_with_cudnn(options, cudnn[i], run)) != NULL;
     const cJSON *a = cJSON_GetObjectItemCaseSensitive(answer[0], "layers"),
                 *b = cJSON_GetObjectItemCaseSensitive(answer[1], "layers");
     a = a ? a->child : NULL;

@@ -37,7 +37,7 @@ static const char *notes_of(const struct cs_ask_offer *offer, char text[NOTES_TE
     return text;
 }
 
-static bool alike(const struct cs_ask_offer *a, const struct cs_ask_offer *b)
+static bool same_offer(const struct cs_ask_offer *a, const struct cs_ask_offer *b)
 {
     char one[NOTES_TEXT], other[NOTES_TEXT];
     return a->engine.index == b->engine.index && a->workspace == b->workspace &&
@@ -51,7 +51,7 @@ static int group_offers(const struct cs_ask_offer *offer, int offers, bool each_
     int groups = 0;
     for (int i = 0; i < offers; i++) {
         int at = each_alone ? groups : 0;
-        while (at < groups && !alike(&group[at].offer, &offer[i]))
+        while (at < groups && !same_offer(&group[at].offer, &offer[i]))
             at++;
         if (at < groups)
             group[at].others++;

@@ -73,7 +73,7 @@ static bool take_shape(struct cs_predict_options *options, int option, const cha
     }
 }
 
-static bool take(void *to, int option, const char *value)
+static bool take_option(void *to, int option, const char *value)
 {
     struct cs_predict_options *options = to;
     switch (option) {
@@ -119,7 +119,7 @@ static int check_options(const struct cs_predict_options *options)
     return -1;
 }
 
-static void note(void *ctx, const char *line)
+static void count_note(void *ctx, const char *line)
 {
     int *notes = ctx;
     ++*notes;
@@ -127,7 +127,7 @@ static void note(void *ctx, const char *line)
 }
 
 /* Prints a note about the options. A note without a line of a file is about the command line. */
-static void advise(void *ctx, const char *line)
+static void print_advice(void *ctx, const char *line)
 {
     static const char here[] = "built-in: ";
     (void)ctx;
@@ -140,7 +140,7 @@ static void advise(void *ctx, const char *line)
 static bool load_file(struct cs_predict_options *options)
 {
     int notes = 0;
-    if (cs_config_load_file(&options->config, options->file, cs_policy_names, note, &notes))
+    if (cs_config_load_file(&options->config, options->file, cs_policy_names, count_note, &notes))
         return notes == 0;
     cs_cli_complain("predict: %s: cannot be read: %s", options->file, strerror(errno));
     return false;
@@ -149,7 +149,7 @@ static bool load_file(struct cs_predict_options *options)
 /* -1: go on; else the status to end with. */
 static int read_options(int argc, char **argv, struct cs_predict_options *options)
 {
-    int operand, status = cs_cli_parse(&command, argc, argv, take, options, &operand);
+    int operand, status = cs_cli_parse(&command, argc, argv, take_option, options, &operand);
     if (status >= 0)
         return status;
     options->shape = operand < argc ? argv[operand++] : NULL;
@@ -175,7 +175,7 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
         options->cudnn = options->other_cudnn = NULL;
         (void)read_options(argc, argv, options);
     }
-    cs_config_advise(&options->config, advise, NULL);
+    cs_config_advise(&options->config, print_advice, NULL);
     cs_limits_rules(&options->config, options->program ? options->program : "",
                     options->script ? options->script : "", &options->rules);
     return strcmp(options->device, "list") == 0 ? -1 : check_options(options);

@@ -214,7 +214,7 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
     return true;
 }
 
-static const char *verb(size_t count)
+static const char *do_or_does(size_t count)
 {
     return count == 1 ? "does" : "do";
 }
@@ -246,7 +246,7 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
     size_t count = results->layers->count;
     cs_table_bytes_text(size, results->options->fits);
     fprintf(out, "\n%s: %zu of %zu %s not fit without convshim, %zu %s not with workspace = %s.\n",
-            size, fit->before, count, verb(fit->before), fit->after, verb(fit->after),
+            size, fit->before, count, do_or_does(fit->before), fit->after, do_or_does(fit->after),
             cs_predict_workspace(results->options, now));
     if (fit->unanswered > 0)
         fprintf(

@@ -10,7 +10,7 @@ enum {
     LEAST_WORKSPACE = 1024 /* that the option of that name takes; answers are whole KiB */
 };
 
-static void raise(int64_t *most, int64_t value)
+static void raise_to(int64_t *most, int64_t value)
 {
     if (value > *most)
         *most = value;
@@ -25,7 +25,8 @@ static struct cs_predict_sum *sum_of(struct cs_predict_sum *sum, size_t *count_p
     return &sum[(*count_p)++];
 }
 
-static void add(struct cs_predict_sum *sum, const struct cs_prediction *prediction, int64_t calls)
+static void add_layer(struct cs_predict_sum *sum, const struct cs_prediction *prediction,
+                      int64_t calls)
 {
     const double seconds = (double)calls * prediction->seconds;
     const double most = (double)calls * prediction->most_seconds;
@@ -36,11 +37,11 @@ static void add(struct cs_predict_sum *sum, const struct cs_prediction *predicti
         return;
     }
     sum->tiled += prediction->decision.reason == CS_REASON_NONE;
-    raise(&sum->workspace, prediction->offer.workspace);
-    raise(&sum->tiled_workspace, prediction->decision.reported);
-    raise(&sum->peak, prediction->peak);
-    raise(&sum->tiled_peak, prediction->tiled_peak);
-    raise(&sum->floor, prediction->floor);
+    raise_to(&sum->workspace, prediction->offer.workspace);
+    raise_to(&sum->tiled_workspace, prediction->decision.reported);
+    raise_to(&sum->peak, prediction->peak);
+    raise_to(&sum->tiled_peak, prediction->tiled_peak);
+    raise_to(&sum->floor, prediction->floor);
     sum->seconds += seconds;
     sum->tiled_seconds += timed ? prediction->time_ratio * seconds : seconds;
     sum->most += most;
@@ -55,8 +56,8 @@ struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results,
     if (!sum)
         return NULL;
     for (size_t i = 0; i < layers->count; i++)
-        add(sum_of(sum, &count, layers->layer[i].model), &results->prediction[i],
-            layers->layer[i].recorded.calls);
+        add_layer(sum_of(sum, &count, layers->layer[i].model), &results->prediction[i],
+                  layers->layer[i].recorded.calls);
     *count_p = count;
     return sum;
 }
@@ -82,8 +83,9 @@ static bool find_workspace(const struct cs_predict_results *results, struct cs_p
     return true;
 }
 
-static bool confirm(const struct cs_predict_results *results, const struct cs_predictor *predictor,
-                    struct cs_predict_fit *fit, char *error, size_t size)
+static bool confirm_fit(const struct cs_predict_results *results,
+                        const struct cs_predictor *predictor, struct cs_predict_fit *fit,
+                        char *error, size_t size)
 {
     size_t count = results->layers->count;
     struct cs_predictor other = *predictor;
@@ -119,7 +121,7 @@ bool cs_predict_fits(const struct cs_predict_results *results, const struct cs_p
     if (fit->before == fit->unanswered)
         return true;
     if (find_workspace(results, fit))
-        return confirm(results, predictor, fit, error, size);
+        return confirm_fit(results, predictor, fit, error, size);
     fit->possible = false;
     return true;
 }

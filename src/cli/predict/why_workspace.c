@@ -17,7 +17,8 @@ struct line {
     size_t used;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct line *line, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void put_format(struct line *line, const char *format,
+                                                             ...)
 {
     va_list list;
     va_start(list, format);
@@ -28,7 +29,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct line *line, const c
         line->used = CS_EXPLAIN_LINE - 1;
 }
 
-static bool near(int64_t a, int64_t b)
+static bool is_near(int64_t a, int64_t b)
 {
     int64_t gap = a > b ? a - b : b - a;
     return gap <= (a > b ? a : b) / NEAR;
@@ -46,8 +47,8 @@ struct change {
 };
 
 /* False if there is none. */
-static bool apply(const struct cs_problem *problem, struct change change,
-                  struct cs_problem *changed)
+static bool apply_change(const struct cs_problem *problem, struct change change,
+                         struct cs_problem *changed)
 {
     static const enum cs_dim orders[][CS_DIMS] = {{CS_W, CS_H, CS_D, CS_C, CS_N},
                                                   {CS_C, CS_W, CS_H, CS_D, CS_N}};
@@ -73,8 +74,8 @@ static bool apply(const struct cs_problem *problem, struct change change,
 /* Returns the workspace that the chosen engine requires for a changed problem. If the engine does
  * not support that problem: the workspace of the engine that cuDNN chooses for it. -1: not known.
  */
-static int64_t ask(struct cs_engine_list *list, const struct cs_prediction *prediction,
-                   const struct cs_problem *changed)
+static int64_t ask_workspace(struct cs_engine_list *list, const struct cs_prediction *prediction,
+                             const struct cs_problem *changed)
 {
     struct cs_ask_offer offer;
     struct cs_chosen_engine *chosen = NULL;
@@ -117,7 +118,7 @@ static struct copies find_copies(const struct cs_problem *problem, int64_t works
                 known = operand_bytes(problem, (enum cs_operand)i, padded, &bytes) &&
                         cs_add(sum, bytes, &sum);
         int64_t gap = sum > workspace ? sum - workspace : workspace - sum;
-        if (known && near(sum, workspace) && (found.set == 0 || gap < found.gap))
+        if (known && is_near(sum, workspace) && (found.set == 0 || gap < found.gap))
             found = (struct copies){set, padded, gap};
     }
     return found;
@@ -132,27 +133,27 @@ static void compare_operands(const struct cs_problem *problem,
     found = find_copies(problem, workspace, false, found);
     found = find_copies(problem, workspace, true, found);
     if (found.set == 0) {
-        put(line, "%.2f times input, filter and output together",
-            (double)workspace / (double)prediction->floor);
+        put_format(line, "%.2f times input, filter and output together",
+                   (double)workspace / (double)prediction->floor);
         return;
     }
-    put(line, "as much as a copy of ");
+    put_format(line, "as much as a copy of ");
     for (int i = 0; i < CS_OPERANDS; i++)
         if (found.set >> i & 1)
-            put(line, "%s%s",
-                (found.set & ((1 << i) - 1)) == 0 ? ""
-                : found.set >> (i + 1)            ? ", "
-                                                  : " and ",
-                names[i]);
+            put_format(line, "%s%s",
+                       (found.set & ((1 << i) - 1)) == 0 ? ""
+                       : found.set >> (i + 1)            ? ", "
+                                                         : " and ",
+                       names[i]);
     if (found.padded)
-        put(line, ", channels padded to a multiple of %d", CHANNELS);
+        put_format(line, ", channels padded to a multiple of %d", CHANNELS);
 }
 
 static void put_share(struct line *line, int64_t share, int64_t left, const char *what)
 {
     char size[CS_BYTES_TEXT], rest[CS_BYTES_TEXT];
-    put(line, "%s%s are for %s (without it: %s)", line->used > 0 ? "; " : "",
-        cs_table_bytes_text(size, share), what, cs_table_bytes_text(rest, left));
+    put_format(line, "%s%s are for %s (without it: %s)", line->used > 0 ? "; " : "",
+               cs_table_bytes_text(size, share), what, cs_table_bytes_text(rest, left));
 }
 
 /* Sums that are split over parts keep each part's result in f32. */
@@ -164,11 +165,11 @@ static bool put_parts(const struct cs_problem *problem, const struct cs_predicti
     int64_t bytes;
     result.dtype = CS_F32;
     if (!prediction->offer.splits || cs_problem_tensor_bytes(&result, &bytes) != CS_OK ||
-        !near(left, (left + bytes / 2) / bytes * bytes) || left < bytes / 2)
+        !is_near(left, (left + bytes / 2) / bytes * bytes) || left < bytes / 2)
         return false;
-    put(line, "%s%s for %" PRId64 " partial sums in f32 of %s each", line->used > 0 ? "; " : "",
-        cs_table_bytes_text(size, left), (left + bytes / 2) / bytes,
-        cs_table_bytes_text(each, bytes));
+    put_format(line, "%s%s for %" PRId64 " partial sums in f32 of %s each",
+               line->used > 0 ? "; " : "", cs_table_bytes_text(size, left),
+               (left + bytes / 2) / bytes, cs_table_bytes_text(each, bytes));
     return true;
 }
 
@@ -181,12 +182,12 @@ static void put_rest(const struct cs_problem *problem, const struct cs_predictio
     char size[CS_BYTES_TEXT], other[CS_BYTES_TEXT];
     if (left <= offer->workspace / NEAR || put_parts(problem, prediction, left, line))
         return;
-    put(line, "%s%s for %s", line->used > 0 ? "; " : "", cs_table_bytes_text(size, left),
-        offer->winograd ? "the Winograd transform"
-        : offer->fft    ? "the Fourier transform"
-                        : "other purposes of the engine");
+    put_format(line, "%s%s for %s", line->used > 0 ? "; " : "", cs_table_bytes_text(size, left),
+               offer->winograd ? "the Winograd transform"
+               : offer->fft    ? "the Fourier transform"
+                               : "other purposes of the engine");
     if (last > left)
-        put(line, " (channels-last tensors: %s)", cs_table_bytes_text(other, last));
+        put_format(line, " (channels-last tensors: %s)", cs_table_bytes_text(other, last));
 }
 
 /* Prints the part of the remaining bytes that the change saves, if it saves any, and subtracts it
@@ -196,7 +197,8 @@ static int64_t put_change(const struct cs_problem *problem, const struct cs_pred
                           int64_t *left_p, struct line *line)
 {
     struct cs_problem changed;
-    int64_t now = apply(problem, change, &changed) ? ask(list, prediction, &changed) : -1;
+    int64_t now =
+        apply_change(problem, change, &changed) ? ask_workspace(list, prediction, &changed) : -1;
     if (now >= 0 && *left_p - now > prediction->offer.workspace / NEAR) {
         put_share(line, *left_p - now, now, what);
         *left_p = now;
@@ -226,7 +228,7 @@ static void ask_again(const struct cs_problem *problem, const struct cs_predicti
     put_rest(problem, prediction, left, last, line);
     /* In 3-D, channels last slows down the normalizations of networks. */
     if (last >= 0 && last < workspace / 2 && problem->spatial == 2)
-        put(line, ". To compare: --layout nhwc");
+        put_format(line, ". To compare: --layout nhwc");
 }
 
 void cs_why_workspace(const struct cs_problem *problem, const struct cs_prediction *prediction,
@@ -236,9 +238,9 @@ void cs_why_workspace(const struct cs_problem *problem, const struct cs_predicti
     struct line lines[] = {{first, 0}, {second, 0}};
     char size[CS_BYTES_TEXT];
     first[0] = second[0] = '\0';
-    put(&lines[0], "The workspace of %s is ",
-        cs_table_bytes_text(size, prediction->offer.workspace));
+    put_format(&lines[0], "The workspace of %s is ",
+               cs_table_bytes_text(size, prediction->offer.workspace));
     compare_operands(problem, prediction, &lines[0]);
-    put(&lines[0], ".");
+    put_format(&lines[0], ".");
     ask_again(problem, prediction, list, &lines[1]);
 }

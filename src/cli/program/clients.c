@@ -61,7 +61,7 @@ static void find_packaged(const struct cs_program_facts *facts, char path[PATH_M
 
 /* A path without the ".." that $ORIGIN leaves in it, and without empty names. The file's own name
  * stays: it is a link. */
-static void tidy(char path[PATH_MAX])
+static void tidy_path(char path[PATH_MAX])
 {
     char folder[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX];
     snprintf(folder, sizeof folder, "%.*s", (int)(cs_path_file(path) - path), path);
@@ -98,7 +98,7 @@ static void find_cudnn(const struct cs_program_facts *facts, const struct cs_elf
     if (!*client->cudnn)
         return;
     client->version = cs_libcudnn_version(client->cudnn, &facts->packages);
-    tidy(client->cudnn);
+    tidy_path(client->cudnn);
 }
 
 /* A file that names no library gets the cuDNN of the file that looks it up for both. */

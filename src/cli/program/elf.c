@@ -25,7 +25,7 @@ int cs_elf_this_machine(void)
 }
 
 /* A part of the file; NULL if it is not all there. */
-static const void *part(const struct cs_elf *elf, Elf64_Off offset, Elf64_Xword size)
+static const void *find_part(const struct cs_elf *elf, Elf64_Off offset, Elf64_Xword size)
 {
     return offset <= elf->size && size <= elf->size - offset ? elf->bytes + offset : NULL;
 }
@@ -38,29 +38,30 @@ static const char *text_at(const struct cs_elf *elf, Elf64_Off offset)
     return (const char *)elf->bytes + offset;
 }
 
-static const Elf64_Ehdr *header(const struct cs_elf *elf)
+static const Elf64_Ehdr *find_header(const struct cs_elf *elf)
 {
     return (const void *)elf->bytes;
 }
 
 /* Tables are read in place, so a file with unaligned tables counts as damaged. */
-static const void *table(const struct cs_elf *elf, Elf64_Off offset, size_t entry, size_t count)
+static const void *find_table(const struct cs_elf *elf, Elf64_Off offset, size_t entry,
+                              size_t count)
 {
-    return offset % _Alignof(Elf64_Ehdr) == 0 ? part(elf, offset, entry * count) : NULL;
+    return offset % _Alignof(Elf64_Ehdr) == 0 ? find_part(elf, offset, entry * count) : NULL;
 }
 
-static const Elf64_Phdr *segments(const struct cs_elf *elf, int *count_p)
+static const Elf64_Phdr *find_segments(const struct cs_elf *elf, int *count_p)
 {
-    const Elf64_Ehdr *h = header(elf);
-    const void *first = table(elf, h->e_phoff, sizeof(Elf64_Phdr), h->e_phnum);
+    const Elf64_Ehdr *h = find_header(elf);
+    const void *first = find_table(elf, h->e_phoff, sizeof(Elf64_Phdr), h->e_phnum);
     *count_p = first && h->e_phentsize == sizeof(Elf64_Phdr) ? h->e_phnum : 0;
     return first;
 }
 
-static const Elf64_Shdr *sections(const struct cs_elf *elf, int *count_p)
+static const Elf64_Shdr *find_sections(const struct cs_elf *elf, int *count_p)
 {
-    const Elf64_Ehdr *h = header(elf);
-    const void *first = table(elf, h->e_shoff, sizeof(Elf64_Shdr), h->e_shnum);
+    const Elf64_Ehdr *h = find_header(elf);
+    const void *first = find_table(elf, h->e_shoff, sizeof(Elf64_Shdr), h->e_shnum);
     *count_p = first && h->e_shentsize == sizeof(Elf64_Shdr) ? h->e_shnum : 0;
     return first;
 }
@@ -69,7 +70,7 @@ static const Elf64_Shdr *sections(const struct cs_elf *elf, int *count_p)
 static Elf64_Off offset_of(const struct cs_elf *elf, Elf64_Addr address)
 {
     int count;
-    const Elf64_Phdr *s = segments(elf, &count);
+    const Elf64_Phdr *s = find_segments(elf, &count);
     for (int i = 0; i < count; i++)
         if (s[i].p_type == PT_LOAD && address >= s[i].p_vaddr &&
             address - s[i].p_vaddr < s[i].p_filesz)
@@ -77,7 +78,7 @@ static Elf64_Off offset_of(const struct cs_elf *elf, Elf64_Addr address)
     return elf->size;
 }
 
-static void note(struct cs_elf *elf, Elf64_Sxword tag, const char *text)
+static void note_entry(struct cs_elf *elf, Elf64_Sxword tag, const char *text)
 {
     if (tag == DT_SONAME)
         elf->soname = text;
@@ -97,20 +98,20 @@ static void read_dynamic(struct cs_elf *elf, const Elf64_Dyn *dynamic, size_t co
             strings = offset_of(elf, dynamic[i].d_un.d_ptr);
     for (size_t i = 0; i < count && dynamic[i].d_tag != DT_NULL; i++)
         if (strings < elf->size && dynamic[i].d_un.d_val < elf->size - strings)
-            note(elf, dynamic[i].d_tag, text_at(elf, strings + dynamic[i].d_un.d_val));
+            note_entry(elf, dynamic[i].d_tag, text_at(elf, strings + dynamic[i].d_un.d_val));
 }
 
 static void read_segments(struct cs_elf *elf)
 {
     int count;
-    const Elf64_Phdr *s = segments(elf, &count);
+    const Elf64_Phdr *s = find_segments(elf, &count);
     for (int i = 0; i < count; i++) {
         size_t entries = s[i].p_filesz / sizeof(Elf64_Dyn);
         if (s[i].p_type == PT_INTERP)
             elf->interpreter = text_at(elf, s[i].p_offset);
         if (s[i].p_type != PT_DYNAMIC)
             continue;
-        const Elf64_Dyn *dynamic = table(elf, s[i].p_offset, sizeof *dynamic, entries);
+        const Elf64_Dyn *dynamic = find_table(elf, s[i].p_offset, sizeof *dynamic, entries);
         elf->dynamic = true;
         if (dynamic)
             read_dynamic(elf, dynamic, entries);
@@ -120,17 +121,17 @@ static void read_segments(struct cs_elf *elf)
 /* NULL if it is such a file. */
 static const char *why_not(const struct cs_elf *elf)
 {
-    const Elf64_Ehdr *h = header(elf);
+    const Elf64_Ehdr *h = find_header(elf);
     if (elf->size < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return "not an ELF file";
     if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB)
         return "not a 64-bit little-endian ELF file";
-    if (h->e_phnum == 0 || !table(elf, h->e_phoff, sizeof(Elf64_Phdr), h->e_phnum))
+    if (h->e_phnum == 0 || !find_table(elf, h->e_phoff, sizeof(Elf64_Phdr), h->e_phnum))
         return "a damaged ELF file";
     return NULL;
 }
 
-static bool map(struct cs_elf *elf, int file)
+static bool map_file(struct cs_elf *elf, int file)
 {
     struct stat status;
     if (fstat(file, &status) != 0)
@@ -151,7 +152,7 @@ bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p)
 {
     *elf = (struct cs_elf){.size = 0};
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    bool mapped = file >= 0 && map(elf, file);
+    bool mapped = file >= 0 && map_file(elf, file);
     const char *why = mapped ? why_not(elf) : strerror(errno);
     if (file >= 0)
         close(file);
@@ -161,7 +162,7 @@ bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p)
         *why_p = why;
         return false;
     }
-    elf->machine = header(elf)->e_machine;
+    elf->machine = find_header(elf)->e_machine;
     read_segments(elf);
     return true;
 }
@@ -176,10 +177,10 @@ void cs_elf_close(struct cs_elf *elf)
 void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx)
 {
     int count;
-    const Elf64_Shdr *s = sections(elf, &count);
+    const Elf64_Shdr *s = find_sections(elf, &count);
     for (int i = 0; i < count; i++) {
         size_t symbols = s[i].sh_size / sizeof(Elf64_Sym);
-        const Elf64_Sym *symbol = table(elf, s[i].sh_offset, sizeof *symbol, symbols);
+        const Elf64_Sym *symbol = find_table(elf, s[i].sh_offset, sizeof *symbol, symbols);
         if (s[i].sh_type != SHT_DYNSYM || !symbol || s[i].sh_link >= (Elf64_Word)count)
             continue;
         const Elf64_Shdr *strings = &s[s[i].sh_link];
@@ -204,10 +205,10 @@ static bool is_constant(const struct cs_elf *elf, const Elf64_Shdr *s, const Elf
 bool cs_elf_holds(const struct cs_elf *elf, const char *bytes, size_t size)
 {
     int count;
-    const Elf64_Shdr *s = sections(elf, &count);
-    int names = header(elf)->e_shstrndx;
+    const Elf64_Shdr *s = find_sections(elf, &count);
+    int names = find_header(elf)->e_shstrndx;
     for (int i = 0; i < count && names < count; i++) {
-        const void *there = part(elf, s[i].sh_offset, s[i].sh_size);
+        const void *there = find_part(elf, s[i].sh_offset, s[i].sh_size);
         if (there && is_constant(elf, &s[i], &s[names]) && memmem(there, s[i].sh_size, bytes, size))
             return true;
     }

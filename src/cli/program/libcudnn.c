@@ -16,7 +16,7 @@ static int number_of(int major, int minor, int patch)
     return major * (major < 9 ? 1000 : 10000) + minor * 100 + patch;
 }
 
-static int parse(const char *text)
+static int parse_version(const char *text)
 {
     int major, minor, patch = 0;
     return sscanf(text, "%d.%d.%d", &major, &minor, &patch) >= 2 && major > 0
@@ -69,7 +69,7 @@ static int version_of_package(const char *library, const struct cs_packages *pac
         size_t length = strlen(package->folder);
         if (strncmp(package->name, name, strlen(name)) == 0 && length > 0 &&
             strncmp(library, package->folder, length) == 0)
-            return parse(package->version);
+            return parse_version(package->version);
     }
     return 0;
 }
@@ -77,7 +77,7 @@ static int version_of_package(const char *library, const struct cs_packages *pac
 int cs_libcudnn_version(const char *path, const struct cs_packages *packages)
 {
     char real[PATH_MAX];
-    int version = realpath(path, real) ? parse(suffix_of(real)) : 0;
+    int version = realpath(path, real) ? parse_version(suffix_of(real)) : 0;
     if (!version)
         version = version_of_header(path);
     return version ? version : version_of_package(path, packages);

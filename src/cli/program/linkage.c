@@ -23,7 +23,7 @@ struct symbols {
     bool imports_entry, defines_entry, defines_rest, imports_lookup;
 };
 
-static bool among(const char *name, const char *const *names, size_t count)
+static bool is_among(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(name, names[i]) == 0)
@@ -31,19 +31,19 @@ static bool among(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-static void note(void *ctx, const char *name, bool defined)
+static void note_symbol(void *ctx, const char *name, bool defined)
 {
     struct symbols *symbols = ctx;
     if (!defined && (strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0))
         symbols->imports_lookup = true;
     if (strncmp(name, "cudnn", strlen("cudnn")) != 0)
         return;
-    bool entry = among(name, entries, sizeof entries / sizeof *entries);
+    bool entry = is_among(name, entries, sizeof entries / sizeof *entries);
     if (!defined)
         symbols->imports_entry |= entry;
     else if (entry)
         symbols->defines_entry = true;
-    else if (among(name, calls, sizeof calls / sizeof *calls))
+    else if (is_among(name, calls, sizeof calls / sizeof *calls))
         symbols->defines_rest = true;
 }
 
@@ -58,7 +58,7 @@ static bool holds_entry(const struct cs_elf *elf)
 enum cs_linkage cs_linkage_of(const struct cs_elf *elf)
 {
     struct symbols symbols = {.imports_entry = false};
-    cs_elf_symbols(elf, note, &symbols);
+    cs_elf_symbols(elf, note_symbol, &symbols);
     bool defines = symbols.defines_entry && symbols.defines_rest;
     if (symbols.imports_entry && !defines)
         return CS_LINKAGE_LINKED;

@@ -29,7 +29,7 @@ static bool own_loader(char *path, size_t size)
 }
 
 /* A line is "NAME => PATH (ADDRESS)", "NAME => not found" or "PATH (ADDRESS)", after a tab. */
-static void tell(char *line, cs_loader_fn *each, void *ctx)
+static void report_line(char *line, cs_loader_fn *each, void *ctx)
 {
     char *name = line + 1, *arrow = strstr(name, " => ");
     char *path = arrow ? arrow + strlen(" => ") : name;
@@ -41,8 +41,8 @@ static void tell(char *line, cs_loader_fn *each, void *ctx)
     each(ctx, name, address ? path : NULL);
 }
 
-static bool ask(const char *const *argv, const char *const *set, cs_loader_fn *each, void *ctx,
-                char *complaint, size_t size)
+static bool run_loader(const char *const *argv, const char *const *set, cs_loader_fn *each,
+                       void *ctx, char *complaint, size_t size)
 {
     char *text, *rest, *line;
     complaint[0] = '\0';
@@ -51,7 +51,7 @@ static bool ask(const char *const *argv, const char *const *set, cs_loader_fn *e
         return false;
     for (rest = text; (line = cs_subprocess_line(&rest));) {
         if (*line == '\t')
-            tell(line, each, ctx);
+            report_line(line, each, ctx);
         else if (!*complaint && *line)
             snprintf(complaint, size, "%s", line);
     }
@@ -68,11 +68,11 @@ bool cs_loader_list(const char *file, const char *preload, cs_loader_fn *each, v
         (size_t)snprintf(variable, sizeof variable, "LD_PRELOAD=%s", preload ? preload : "") >=
             sizeof variable)
         return false;
-    return ask(argv, set, each, ctx, complaint, size);
+    return run_loader(argv, set, each, ctx, complaint, size);
 }
 
 /* Appends a text if the list has room for all of it. */
-static void append(char *list, size_t size, const char *text, size_t length)
+static void append_path(char *list, size_t size, const char *text, size_t length)
 {
     size_t used = strlen(list);
     if (used + length < size)
@@ -86,13 +86,13 @@ static void add_folders(char *list, size_t size, const char *folders, const char
     if (!folders || !*folders)
         return;
     if (list[strlen(list) - 1] != '=')
-        append(list, size, ":", 1);
+        append_path(list, size, ":", 1);
     while (*folders) {
         size_t skip = 0;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             if (strncmp(folders, words[i], strlen(words[i])) == 0)
                 skip = strlen(words[i]);
-        append(list, size, skip ? origin : folders, skip ? strlen(origin) : 1);
+        append_path(list, size, skip ? origin : folders, skip ? strlen(origin) : 1);
         folders += skip ? skip : 1;
     }
 }
@@ -104,7 +104,7 @@ struct required {
     bool found;
 };
 
-static void take(void *ctx, const char *name, const char *path)
+static void take_first(void *ctx, const char *name, const char *path)
 {
     struct required *required = ctx;
     const char *file = cs_path_file(name);
@@ -129,5 +129,6 @@ bool cs_loader_find(const char *name, const char *origin, const char *rpath, con
     add_folders(folders, sizeof folders, runpath ? NULL : rpath, origin);
     add_folders(folders, sizeof folders, cs_cli_variable("LD_LIBRARY_PATH"), origin);
     add_folders(folders, sizeof folders, runpath, origin);
-    return ask(argv, set, take, &required, complaint, sizeof complaint) && required.found;
+    return run_loader(argv, set, take_first, &required, complaint, sizeof complaint) &&
+           required.found;
 }

@@ -30,7 +30,7 @@ static const char script[] =
     "print('end')\n";
 
 /* Cuts the next field off a line. Returns "" if there is none. */
-static const char *field(char **line_p)
+static const char *cut_field(char **line_p)
 {
     char *start = *line_p, *end = strchrnul(start, '\t');
     *line_p = *end ? end + 1 : end;
@@ -39,28 +39,28 @@ static const char *field(char **line_p)
 }
 
 /* One more element of an array; NULL: out of memory. */
-static void *grow(void *array, size_t *count, size_t size)
+static void *grow_array(void *array, size_t *count, size_t size)
 {
     return reallocarray(array, ++*count, size);
 }
 
 static bool add_module(struct cs_packages *p, char *line)
 {
-    struct cs_module *grown = grow(p->module, &p->modules, sizeof *grown);
+    struct cs_module *grown = grow_array(p->module, &p->modules, sizeof *grown);
     if (!grown)
         return false;
     p->module = grown;
-    grown[p->modules - 1] = (struct cs_module){.name = field(&line), .folder = line};
+    grown[p->modules - 1] = (struct cs_module){.name = cut_field(&line), .folder = line};
     return true;
 }
 
 static bool add_package(struct cs_packages *p, char *line)
 {
-    struct cs_package *grown = grow(p->package, &p->packages, sizeof *grown);
+    struct cs_package *grown = grow_array(p->package, &p->packages, sizeof *grown);
     if (!grown)
         return false;
     p->package = grown;
-    const char *name = field(&line), *version = field(&line);
+    const char *name = cut_field(&line), *version = cut_field(&line);
     grown[p->packages - 1] = (struct cs_package){name, version, line};
     return true;
 }
@@ -71,9 +71,9 @@ static bool read_lines(struct cs_packages *p, char *text, char *why, size_t size
 {
     bool ended = false, fits = true;
     for (char *line; fits && (line = cs_subprocess_line(&text));) {
-        const char *kind = field(&line);
+        const char *kind = cut_field(&line);
         if (strcmp(kind, "python") == 0) {
-            p->python = field(&line);
+            p->python = cut_field(&line);
             p->version = line;
         } else if (strcmp(kind, "module") == 0) {
             fits = add_module(p, line);
@@ -112,7 +112,7 @@ void cs_packages_free(struct cs_packages *packages)
     *packages = (struct cs_packages){.text = NULL};
 }
 
-static char plain(char c)
+static char plain_letter(char c)
 {
     if (c == '_' || c == '.')
         return '-';
@@ -122,7 +122,7 @@ static char plain(char c)
 static bool same_name(const char *name, const char *other, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        if (!name[i] || plain(name[i]) != plain(other[i]))
+        if (!name[i] || plain_letter(name[i]) != plain_letter(other[i]))
             return false;
     return name[length] == '\0';
 }

@@ -15,7 +15,7 @@
 static const char separators[] = ": ";
 
 /* Makes `file` absolute. On failure errno is set. */
-static bool settle(const char *file, char *path, size_t size)
+static bool resolve_library(const char *file, char *path, size_t size)
 {
     char real[PATH_MAX];
     if (!realpath(file, real) || access(real, R_OK) != 0)
@@ -24,7 +24,7 @@ static bool settle(const char *file, char *path, size_t size)
     return true;
 }
 
-static bool search(char *path, size_t size)
+static bool search_library(char *path, size_t size)
 {
     char file[PATH_MAX];
     return cs_cli_installed(LIBRARY, file) && (size_t)snprintf(path, size, "%s", file) < size;
@@ -32,11 +32,11 @@ static bool search(char *path, size_t size)
 
 bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size)
 {
-    if (named && !settle(named, path, size)) {
+    if (named && !resolve_library(named, path, size)) {
         snprintf(why, why_size, "%s: %s", named, strerror(errno));
         return false;
     }
-    if (!named && !search(path, size)) {
+    if (!named && !search_library(path, size)) {
         snprintf(
             why, why_size,
             LIBRARY
@@ -105,7 +105,7 @@ char *cs_preload_list(const char *library, const char *now)
 }
 
 /* True if an item of that length sets the option of that name. */
-static bool sets(const char *item, size_t length, const char *name)
+static bool sets_option(const char *item, size_t length, const char *name)
 {
     static const char blanks[] = " \t";
     size_t lead = strspn(item, blanks), size = strlen(name);
@@ -122,7 +122,7 @@ char *cs_preload_items(const char *now, const char *name, const char *value)
     char *items = malloc(size), *end = items;
     for (const char *item = now; items && item && *item;) {
         size_t length = strcspn(item, ";\n");
-        if (length > 0 && !sets(item, length, name))
+        if (length > 0 && !sets_option(item, length, name))
             end += sprintf(end, "%s%.*s", end > items ? ";" : "", (int)length, item);
         item += length + (item[length] != '\0');
     }

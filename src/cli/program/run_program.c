@@ -99,7 +99,7 @@ static bool value_apart(const struct wrapper *wrapper, const char *option)
 }
 
 /* Returns the first word after a wrapper's own words, or the NULL at the end. */
-static char **behind(const struct wrapper *wrapper, char **word)
+static char **skip_wrapper(const struct wrapper *wrapper, char **word)
 {
     for (; *word && **word == '-' && strcmp(*word, "--") != 0; word++)
         if (word[1] && value_apart(wrapper, *word))
@@ -127,7 +127,7 @@ char **cs_wrapper_unwrap(char **command)
         const struct wrapper *wrapper = find_wrapper(command[0]);
         char **inner = command;
         if (wrapper)
-            inner = behind(wrapper, command + 1);
+            inner = skip_wrapper(wrapper, command + 1);
         else if (is_launcher(command[0]))
             inner = first_that_runs(command + 1);
         if (inner == command || !*inner)
@@ -137,7 +137,7 @@ char **cs_wrapper_unwrap(char **command)
 }
 
 /* The words as /proc/self/cmdline has them, as many as are whole. */
-static int64_t join(char **command, char *words, size_t size)
+static int64_t join_words(char **command, char *words, size_t size)
 {
     size_t length = 0;
     for (; *command; command++) {
@@ -158,7 +158,7 @@ void cs_command_config(struct cs_config *config, char **command, cs_config_note_
         command = cs_wrapper_unwrap(command);
         const char *slash = strrchr(*command, '/');
         program = slash ? slash + 1 : *command;
-        cs_program_script_of(words, join(command, words, sizeof words), script);
+        cs_program_script_of(words, join_words(command, words, sizeof words), script);
     }
     cs_config_load_script(config, program, *script ? script : NULL, cs_policy_names, note, ctx);
 }

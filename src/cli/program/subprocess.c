@@ -15,7 +15,7 @@ enum {
 };
 
 /* In the child. */
-static void become(const char *const *argv, const char *const *set, int output)
+static void run_child(const char *const *argv, const char *const *set, int output)
 {
     int input = open("/dev/null", O_RDONLY);
     dup2(input, STDIN_FILENO);
@@ -65,7 +65,7 @@ int cs_subprocess_run(const char *const *argv, const char *const *set, char **te
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        become(argv, set, ends[1]);
+        run_child(argv, set, ends[1]);
     close(ends[1]);
     char *text = pid > 0 ? read_all(ends[0]) : NULL;
     close(ends[0]);

@@ -36,7 +36,7 @@ static const struct cs_cli_command command = {
 const struct cs_cli_command *const cs_cli_command_report = &command;
 
 /* The index of a word in a list that ends with NULL; -1, having said so, if it is not there. */
-static int choose(enum option option, const char *value, const char *const *words)
+static int choose_word(enum option option, const char *value, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
         if (strcmp(value, words[i]) == 0)
@@ -51,7 +51,7 @@ static int choose(enum option option, const char *value, const char *const *word
     return -1;
 }
 
-static bool take(void *to, int option, const char *value)
+static bool take_option(void *to, int option, const char *value)
 {
     static const char *const formats[] = {"text", "json", "csv", "markdown", NULL};
     static const char *const tables[] = {"conclusion", "options", "figures",
@@ -59,10 +59,10 @@ static bool take(void *to, int option, const char *value)
     struct request *request = to;
     int index;
     if (option == OPTION_FORMAT) {
-        index = choose(OPTION_FORMAT, value, formats);
+        index = choose_word(OPTION_FORMAT, value, formats);
         request->format = (enum cs_report_format)(index < 0 ? 0 : index);
     } else {
-        index = choose(OPTION_TABLE, value, tables);
+        index = choose_word(OPTION_TABLE, value, tables);
         request->table = value;
     }
     return index >= 0;
@@ -107,7 +107,7 @@ static bool merge_two(struct cs_report *report)
     return good;
 }
 
-static bool build(struct cs_report *report, const struct request *request)
+static bool build_report(struct cs_report *report, const struct request *request)
 {
     if (request->diff)
         return merge_two(report);
@@ -151,7 +151,7 @@ static bool has_table(const struct cs_report *report, const struct request *requ
     return false;
 }
 
-static int run(const struct request *request, char **paths, size_t count)
+static int run_report(const struct request *request, char **paths, size_t count)
 {
     struct cs_report report = {.runs = 0};
     int status = CS_CLI_USAGE;
@@ -159,7 +159,7 @@ static int run(const struct request *request, char **paths, size_t count)
         free_report(&report);
         return status;
     }
-    if (!build(&report, request))
+    if (!build_report(&report, request))
         cs_cli_complain("report: out of memory, or numbers of 64 bits and more");
     else if (!has_table(&report, request))
         status = CS_CLI_USAGE;
@@ -176,7 +176,7 @@ static int run(const struct request *request, char **paths, size_t count)
 int cs_cli_report(int argc, char **argv)
 {
     struct request request = {.table = "sites"};
-    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    int operand, status = cs_cli_parse(&command, argc, argv, take_option, &request, &operand);
     if (status >= 0)
         return status;
     if (operand == argc)
@@ -187,5 +187,5 @@ int cs_cli_report(int argc, char **argv)
         return cs_cli_refuse(command.name, "--diff needs two summaries");
     if (request.html && !cs_output_check(command.name, "html", request.html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
-    return run(&request, argv + operand, (size_t)(argc - operand));
+    return run_report(&request, argv + operand, (size_t)(argc - operand));
 }

@@ -68,7 +68,7 @@ static void advise_nothing_tiled(const struct cs_run_summary *all, char *text, s
 }
 
 /* Writes the most important advice as one sentence, or "". */
-static void advise(const struct cs_report *report, char *text, size_t size)
+static void write_advice(const struct cs_report *report, char *text, size_t size)
 {
     char more[CS_BYTES_TEXT];
     const struct cs_run_summary *all = &report->all;
@@ -121,7 +121,7 @@ void cs_report_conclude(struct cs_report *report)
     const struct cs_run_summary *all = &report->all;
     char advice[160], peak[96];
     struct cs_section *section = &report->section[report->sections++];
-    advise(report, advice, sizeof advice);
+    write_advice(report, advice, sizeof advice);
     snprintf(report->conclusion, sizeof report->conclusion,
              "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s",
              all->tiled_calls, all->calls, all->extra_launches, *advice ? " " : "", advice);

@@ -69,7 +69,7 @@ static void add_figures(struct cs_report *report, const struct cs_run_summary *a
     }
 }
 
-static const struct cs_summary_site *find(const struct cs_run_summary *run, const char *id)
+static const struct cs_summary_site *find_site(const struct cs_run_summary *run, const char *id)
 {
     for (size_t i = 0; i < run->sites; i++)
         if (strcmp(run->site[i].id, id) == 0)
@@ -77,7 +77,7 @@ static const struct cs_summary_site *find(const struct cs_run_summary *run, cons
     return NULL;
 }
 
-static bool same(const struct cs_summary_site *a, const struct cs_summary_site *b)
+static bool same_site(const struct cs_summary_site *a, const struct cs_summary_site *b)
 {
     return a && b && a->calls == b->calls && a->required == b->required &&
            a->reported == b->reported && !a->reason == !b->reason;
@@ -117,12 +117,12 @@ static void add_sites(struct cs_report *report, const struct cs_run_summary *a,
                                    .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < a->sites; i++) {
-        const struct cs_summary_site *other = find(b, a->site[i].id);
-        if (!same(&a->site[i], other))
+        const struct cs_summary_site *other = find_site(b, a->site[i].id);
+        if (!same_site(&a->site[i], other))
             add_site(&section->table, &a->site[i], other);
     }
     for (size_t i = 0; i < b->sites; i++)
-        if (!find(a, b->site[i].id))
+        if (!find_site(a, b->site[i].id))
             add_site(&section->table, NULL, &b->site[i]);
 }
 

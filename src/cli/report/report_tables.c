@@ -14,9 +14,9 @@ enum {
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
-static struct cs_table *begin(struct cs_report *report, const char *name, const char *title,
-                              const char *note, size_t most, const struct cs_column *column,
-                              int columns)
+static struct cs_table *begin_section(struct cs_report *report, const char *name, const char *title,
+                                      const char *note, size_t most, const struct cs_column *column,
+                                      int columns)
 {
     struct cs_section *section = &report->section[report->sections++];
     *section = (struct cs_section){.name = name, .title = title, .note = note, .most = most};
@@ -33,8 +33,8 @@ static void figure_text(struct cs_table *table, const char *name, const char *ti
     cs_table_add(table, row);
 }
 
-static void figure(struct cs_table *table, const char *name, const char *title, enum cs_cell cell,
-                   int64_t number)
+static void add_number(struct cs_table *table, const char *name, const char *title,
+                       enum cs_cell cell, int64_t number)
 {
     char buffer[CS_CELL_TEXT_BYTES];
     const struct cs_column column = {name, title, cell};
@@ -49,22 +49,22 @@ static void figure(struct cs_table *table, const char *name, const char *title, 
 static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
 {
     char time[CS_BYTES_TEXT];
-    figure(table, "calls", "convolutions", CS_CELL_COUNT, all->calls);
-    figure(table, "tiled", "  tiled", CS_CELL_COUNT, all->tiled_calls);
-    figure(table, "fallback", "  on the fallback plan", CS_CELL_COUNT, all->fallback);
-    figure(table, "failed", "  failed", CS_CELL_COUNT, all->failed);
+    add_number(table, "calls", "convolutions", CS_CELL_COUNT, all->calls);
+    add_number(table, "tiled", "  tiled", CS_CELL_COUNT, all->tiled_calls);
+    add_number(table, "fallback", "  on the fallback plan", CS_CELL_COUNT, all->fallback);
+    add_number(table, "failed", "  failed", CS_CELL_COUNT, all->failed);
     for (size_t i = 0; i < all->passed_count; i++) {
         char title[160], name[96];
         snprintf(title, sizeof title, "  not tiled: %.140s", all->passed[i].text);
         snprintf(name, sizeof name, "not_tiled.%.70s", all->passed[i].id);
-        figure(table, name, title, CS_CELL_COUNT, all->passed[i].calls);
+        add_number(table, name, title, CS_CELL_COUNT, all->passed[i].calls);
     }
-    figure(table, "launches", "tile launches", CS_CELL_COUNT, all->launches);
-    figure(table, "required_max", "largest workspace without convshim", CS_CELL_BYTES,
-           all->required_max);
-    figure(table, "reported_max", "largest workspace with convshim", CS_CELL_BYTES,
-           all->reported_max);
-    figure(table, "own_peak", "peak of convshim's own scratch", CS_CELL_BYTES, all->own_peak);
+    add_number(table, "launches", "tile launches", CS_CELL_COUNT, all->launches);
+    add_number(table, "required_max", "largest workspace without convshim", CS_CELL_BYTES,
+               all->required_max);
+    add_number(table, "reported_max", "largest workspace with convshim", CS_CELL_BYTES,
+               all->reported_max);
+    add_number(table, "own_peak", "peak of convshim's own scratch", CS_CELL_BYTES, all->own_peak);
     const struct cs_value host[] = {{.text = "host_ns"},
                                     {.number = all->host_ns},
                                     {.text = "host time of convshim"},
@@ -132,12 +132,12 @@ static void add_figures(struct cs_report *report)
                                                {"text", "value", CS_CELL_TEXT}};
     const struct cs_run_summary *all = &report->all;
     struct cs_table *table =
-        begin(report, "figures", "Figures", NULL, SIZE_MAX, columns, LENGTH(columns));
+        begin_section(report, "figures", "Figures", NULL, SIZE_MAX, columns, LENGTH(columns));
     figure_text(table, "program", "program", all->program);
     figure_text(table, "device", "device", all->device);
     figure_text(table, "convshim", "convshim", all->convshim);
     figure_text(table, "vendor", "vendor", all->vendor);
-    figure(table, "processes", "processes", CS_CELL_COUNT, all->runs);
+    add_number(table, "processes", "processes", CS_CELL_COUNT, all->runs);
     if (*all->bypass)
         figure_text(table, "bypass", "bypassed by calls of", all->bypass);
     add_run(table, all);
@@ -155,8 +155,8 @@ static void add_processes(struct cs_report *report)
                                                {"reported_max", "reported", CS_CELL_BYTES},
                                                {"file", NULL, CS_CELL_TEXT}};
     struct cs_table *table =
-        begin(report, "processes", "Processes", "Largest workspace of each process.", SIZE_MAX,
-              columns, LENGTH(columns));
+        begin_section(report, "processes", "Processes", "Largest workspace of each process.",
+                      SIZE_MAX, columns, LENGTH(columns));
     for (size_t i = 0; i < report->runs; i++) {
         const struct cs_run_summary *run = &report->run[i];
         const struct cs_value row[] = {{.number = run->rank},         {.number = run->pid},
@@ -246,9 +246,9 @@ static void add_sites(struct cs_report *report)
                                                {"possible", NULL, CS_CELL_BYTES},
                                                {"host_ns", NULL, CS_CELL_COUNT}};
     const struct cs_run_summary *all = &report->all;
-    struct cs_table *table =
-        begin(report, "sites", "Convolutions", "Workspace of each convolution, largest first.",
-              MOST_ROWS, columns, LENGTH(columns));
+    struct cs_table *table = begin_section(report, "sites", "Convolutions",
+                                           "Workspace of each convolution, largest first.",
+                                           MOST_ROWS, columns, LENGTH(columns));
     const struct cs_summary_site **sorted = calloc(all->sites + 1, sizeof *sorted);
     table->broken = !sorted;
     for (size_t i = 0; sorted && i < all->sites; i++)

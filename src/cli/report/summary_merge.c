@@ -9,18 +9,18 @@ struct merger {
     bool broken; /* memory ran out, or a sum left 63 bits */
 };
 
-static void sum(struct merger *merger, int64_t *to, int64_t amount)
+static void add_to_sum(struct merger *merger, int64_t *to, int64_t amount)
 {
     merger->broken = merger->broken || !cs_add(*to, amount, to);
 }
 
-static void most(int64_t *to, int64_t amount)
+static void raise_to(int64_t *to, int64_t amount)
 {
     if (amount > *to)
         *to = amount;
 }
 
-static char *copy(struct merger *merger, const char *text)
+static char *copy_text(struct merger *merger, const char *text)
 {
     char *copied = text ? strdup(text) : NULL;
     merger->broken = merger->broken || (text && !copied);
@@ -28,13 +28,13 @@ static char *copy(struct merger *merger, const char *text)
 }
 
 /* Merges a text of the runs: the text if it is equal in all runs, else "(various)". */
-static void agree(struct merger *merger, char **to, const char *text)
+static void merge_text(struct merger *merger, char **to, const char *text)
 {
     if (*to && strcmp(*to, text) == 0)
         return;
     const char *agreed = *to ? "(various)" : text;
     free(*to);
-    *to = copy(merger, agreed);
+    *to = copy_text(merger, agreed);
 }
 
 static struct cs_summary_site *site_of(struct merger *merger, const struct cs_summary_site *site)
@@ -44,10 +44,10 @@ static struct cs_summary_site *site_of(struct merger *merger, const struct cs_su
         if (merged->site[i].id && strcmp(merged->site[i].id, site->id) == 0)
             return &merged->site[i];
     struct cs_summary_site *added = &merged->site[merged->sites++];
-    *added = (struct cs_summary_site){.id = copy(merger, site->id),
-                                      .name = copy(merger, site->name),
-                                      .text = copy(merger, site->text),
-                                      .reason = copy(merger, site->reason),
+    *added = (struct cs_summary_site){.id = copy_text(merger, site->id),
+                                      .name = copy_text(merger, site->name),
+                                      .text = copy_text(merger, site->text),
+                                      .reason = copy_text(merger, site->reason),
                                       .direction = site->direction};
     return added;
 }
@@ -60,15 +60,15 @@ static void add_site(struct merger *merger, const struct cs_summary_site *site)
         free(to->reason);
         to->reason = NULL;
     }
-    most(&to->required, site->required);
-    most(&to->reported, site->reported);
-    most(&to->possible, site->possible);
-    sum(merger, &to->calls, site->calls);
-    sum(merger, &to->tiled, site->tiled);
-    sum(merger, &to->fallback, site->fallback);
-    sum(merger, &to->failed, site->failed);
-    sum(merger, &to->launches, site->launches);
-    sum(merger, &to->host_ns, site->host_ns);
+    raise_to(&to->required, site->required);
+    raise_to(&to->reported, site->reported);
+    raise_to(&to->possible, site->possible);
+    add_to_sum(merger, &to->calls, site->calls);
+    add_to_sum(merger, &to->tiled, site->tiled);
+    add_to_sum(merger, &to->fallback, site->fallback);
+    add_to_sum(merger, &to->failed, site->failed);
+    add_to_sum(merger, &to->launches, site->launches);
+    add_to_sum(merger, &to->host_ns, site->host_ns);
 }
 
 static void add_passed(struct merger *merger, const struct cs_summary_passed *passed)
@@ -80,8 +80,8 @@ static void add_passed(struct merger *merger, const struct cs_summary_passed *pa
         i++;
     if (i == merged->passed_count)
         merged->passed[merged->passed_count++] = (struct cs_summary_passed){
-            .id = copy(merger, passed->id), .text = copy(merger, passed->text)};
-    sum(merger, &merged->passed[i].calls, passed->calls);
+            .id = copy_text(merger, passed->id), .text = copy_text(merger, passed->text)};
+    add_to_sum(merger, &merged->passed[i].calls, passed->calls);
 }
 
 static void add_option(struct merger *merger, const struct cs_run_option *option)
@@ -92,43 +92,43 @@ static void add_option(struct merger *merger, const struct cs_run_option *option
            strcmp(merged->option[i].name, option->name) != 0)
         i++;
     if (i == merged->options)
-        merged->option[merged->options++].name = copy(merger, option->name);
-    agree(merger, &merged->option[i].value, option->value);
+        merged->option[merged->options++].name = copy_text(merger, option->name);
+    merge_text(merger, &merged->option[i].value, option->value);
 }
 
 static void add_run(struct merger *merger, const struct cs_run_summary *run)
 {
     struct cs_run_summary *to = &merger->merged;
-    agree(merger, &to->program, run->program);
-    agree(merger, &to->convshim, run->convshim);
-    agree(merger, &to->vendor, run->vendor);
-    agree(merger, &to->device, run->device);
-    agree(merger, &to->bypass, run->bypass);
-    agree(merger, &to->framework, run->framework);
-    most(&to->allocated_without, run->allocated_without);
-    most(&to->allocated_with, run->allocated_with);
-    agree(merger, &to->script, run->script);
-    agree(merger, &to->command, run->command);
-    agree(merger, &to->source, run->source);
+    merge_text(merger, &to->program, run->program);
+    merge_text(merger, &to->convshim, run->convshim);
+    merge_text(merger, &to->vendor, run->vendor);
+    merge_text(merger, &to->device, run->device);
+    merge_text(merger, &to->bypass, run->bypass);
+    merge_text(merger, &to->framework, run->framework);
+    raise_to(&to->allocated_without, run->allocated_without);
+    raise_to(&to->allocated_with, run->allocated_with);
+    merge_text(merger, &to->script, run->script);
+    merge_text(merger, &to->command, run->command);
+    merge_text(merger, &to->source, run->source);
     for (size_t i = 0; i < run->options && !merger->broken; i++)
         add_option(merger, &run->option[i]);
     to->start_ms = to->runs == 0 || run->start_ms < to->start_ms ? run->start_ms : to->start_ms;
-    most(&to->end_ms, run->end_ms);
-    most(&to->required_max, run->required_max);
-    most(&to->reported_max, run->reported_max);
-    most(&to->possible_max, run->possible_max);
-    sum(merger, &to->runs, run->runs);
-    sum(merger, &to->calls, run->calls);
-    sum(merger, &to->tiled_calls, run->tiled_calls);
-    sum(merger, &to->fallback, run->fallback);
-    sum(merger, &to->failed, run->failed);
-    sum(merger, &to->launches, run->launches);
-    sum(merger, &to->extra_launches, run->extra_launches);
-    sum(merger, &to->required_sum, run->required_sum);
-    sum(merger, &to->reported_sum, run->reported_sum);
-    sum(merger, &to->own_peak, run->own_peak);
-    sum(merger, &to->host_ns, run->host_ns);
-    sum(merger, &to->folded, run->folded);
+    raise_to(&to->end_ms, run->end_ms);
+    raise_to(&to->required_max, run->required_max);
+    raise_to(&to->reported_max, run->reported_max);
+    raise_to(&to->possible_max, run->possible_max);
+    add_to_sum(merger, &to->runs, run->runs);
+    add_to_sum(merger, &to->calls, run->calls);
+    add_to_sum(merger, &to->tiled_calls, run->tiled_calls);
+    add_to_sum(merger, &to->fallback, run->fallback);
+    add_to_sum(merger, &to->failed, run->failed);
+    add_to_sum(merger, &to->launches, run->launches);
+    add_to_sum(merger, &to->extra_launches, run->extra_launches);
+    add_to_sum(merger, &to->required_sum, run->required_sum);
+    add_to_sum(merger, &to->reported_sum, run->reported_sum);
+    add_to_sum(merger, &to->own_peak, run->own_peak);
+    add_to_sum(merger, &to->host_ns, run->host_ns);
+    add_to_sum(merger, &to->folded, run->folded);
     for (size_t i = 0; i < run->sites && !merger->broken; i++)
         add_site(merger, &run->site[i]);
     for (size_t i = 0; i < run->passed_count && !merger->broken; i++)

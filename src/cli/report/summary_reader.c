@@ -23,8 +23,8 @@ struct reader {
     char place[PLACE_TEXT]; /* "sites[3]." */
 };
 
-__attribute__((format(printf, 2, 3))) static void refuse(struct reader *reader, const char *format,
-                                                         ...)
+__attribute__((format(printf, 2, 3))) static void refuse_member(struct reader *reader,
+                                                                const char *format, ...)
 {
     va_list arguments;
     if (reader->wrong)
@@ -38,12 +38,12 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct reader *reader, 
 }
 
 /* A whole number from `least` to 2^53, so that a double holds it exactly. */
-static int64_t whole(struct reader *reader, const cJSON *item, const char *name, int64_t least)
+static int64_t read_whole(struct reader *reader, const cJSON *item, const char *name, int64_t least)
 {
     double number = cJSON_GetNumberValue(item);
     if (!cJSON_IsNumber(item) || number != floor(number) || number > 0x1p53 ||
         number < (double)least) {
-        refuse(reader, "%s is not a whole number of at least %lld", name, (long long)least);
+        refuse_member(reader, "%s is not a whole number of at least %lld", name, (long long)least);
         return least;
     }
     return (int64_t)number;
@@ -51,7 +51,7 @@ static int64_t whole(struct reader *reader, const cJSON *item, const char *name,
 
 static int64_t count_of(struct reader *reader, const cJSON *object, const char *name)
 {
-    return whole(reader, cJSON_GetObjectItemCaseSensitive(object, name), name, 0);
+    return read_whole(reader, cJSON_GetObjectItemCaseSensitive(object, name), name, 0);
 }
 
 /* The same; `fallback` if the summary is older than the member. */
@@ -67,12 +67,12 @@ static char *text_of(struct reader *reader, const cJSON *object, const char *nam
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     if (!cJSON_IsString(item)) {
-        refuse(reader, "%s: not a text", name);
+        refuse_member(reader, "%s: not a text", name);
         return NULL;
     }
     char *text = strdup(item->valuestring);
     if (!text)
-        refuse(reader, "out of memory");
+        refuse_member(reader, "out of memory");
     for (char *c = text; c && *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';
@@ -83,7 +83,7 @@ static const cJSON *object_of(struct reader *reader, const cJSON *object, const 
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     if (!cJSON_IsObject(item))
-        refuse(reader, "%s is not an object", name);
+        refuse_member(reader, "%s is not an object", name);
     return item;
 }
 
@@ -91,7 +91,7 @@ static const cJSON *array_of(struct reader *reader, const cJSON *object, const c
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     if (!cJSON_IsArray(item))
-        refuse(reader, "%s is not an array", name);
+        refuse_member(reader, "%s is not an array", name);
     return item;
 }
 
@@ -103,7 +103,7 @@ static int read_direction(struct reader *reader, const cJSON *problem)
     for (int i = 0; i < CS_SUMMARY_DIRECTIONS; i++)
         if (text && strcmp(text, cs_summary_directions[i]) == 0)
             return i;
-    refuse(reader, "direction is not forward, dgrad or wgrad");
+    refuse_member(reader, "direction is not forward, dgrad or wgrad");
     return 0;
 }
 
@@ -113,7 +113,7 @@ static void *room_for(struct reader *reader, const cJSON *array, size_t size)
     int count = cJSON_GetArraySize(array);
     void *room = reader->wrong ? NULL : calloc((size_t)count + 1, size);
     if (!room)
-        refuse(reader, "out of memory");
+        refuse_member(reader, "out of memory");
     return room;
 }
 
@@ -167,7 +167,7 @@ static char *younger_text(struct reader *reader, const cJSON *object, const char
         return text_of(reader, object, name);
     char *none = strdup("");
     if (!none)
-        refuse(reader, "out of memory");
+        refuse_member(reader, "out of memory");
     return none;
 }
 
@@ -180,7 +180,7 @@ static char *read_command(struct reader *reader, const cJSON *process)
         strlen(cJSON_IsString(word) ? word->valuestring : "") + 1;
     char *text = calloc(1, size), *end = text;
     if (!text)
-        refuse(reader, "out of memory");
+        refuse_member(reader, "out of memory");
     for (word = text && words ? words->child : NULL; word; word = word->next) {
         const char *from = cJSON_IsString(word) ? word->valuestring : "";
         if (end > text)
@@ -197,7 +197,7 @@ static void read_process(struct reader *reader, const cJSON *root, struct cs_run
     const cJSON *rank = cJSON_GetObjectItemCaseSensitive(process, "rank");
     const cJSON *versions = object_of(reader, root, "versions");
     run->pid = count_of(reader, process, "pid");
-    run->rank = cJSON_IsNull(rank) ? -1 : whole(reader, rank, "rank", 0);
+    run->rank = cJSON_IsNull(rank) ? -1 : read_whole(reader, rank, "rank", 0);
     run->program = text_of(reader, process, "program");
     run->start_ms = count_of(reader, process, "start_ms");
     run->end_ms = count_of(reader, process, "end_ms");
@@ -220,7 +220,7 @@ static void read_options(struct reader *reader, const cJSON *root, struct cs_run
         to->name = strdup(item->string);
         to->value = text_of(reader, options, item->string);
         if (!to->name)
-            refuse(reader, "out of memory");
+            refuse_member(reader, "out of memory");
     }
 }
 
@@ -250,7 +250,7 @@ static void read_framework(struct reader *reader, const cJSON *root, struct cs_r
     const cJSON *framework = cJSON_GetObjectItemCaseSensitive(root, "framework");
     run->framework = framework ? text_of(reader, framework, "name") : strdup("");
     if (!run->framework)
-        refuse(reader, "out of memory");
+        refuse_member(reader, "out of memory");
     if (framework) {
         run->allocated_without = count_of(reader, framework, "allocated_without");
         run->allocated_with = count_of(reader, framework, "allocated_with");
@@ -261,23 +261,23 @@ static void read_root(struct reader *reader, const cJSON *root, struct cs_run_su
 {
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "schema"));
     if (reader->list && (!root || cJSON_IsArray(root))) {
-        refuse(
+        refuse_member(
             reader,
             "this is a trace for Perfetto, not a summary. To write a summary: --summary json:PATH");
         return;
     }
     if (!root) {
-        refuse(reader, "not valid JSON");
+        refuse_member(reader, "not valid JSON");
         return;
     }
     if (!schema || strcmp(schema, "convshim summary") != 0) {
-        refuse(reader, "not a summary of convshim");
+        refuse_member(reader, "not a summary of convshim");
         return;
     }
     int64_t version = count_of(reader, root, "version");
     if (version != CS_SUMMARY_VERSION)
-        refuse(reader, "the summary has version %lld. This convshim reads version %d.",
-               (long long)version, CS_SUMMARY_VERSION);
+        refuse_member(reader, "the summary has version %lld. This convshim reads version %d.",
+                      (long long)version, CS_SUMMARY_VERSION);
     read_process(reader, root, run);
     read_options(reader, root, run);
     read_totals(reader, root, run);
@@ -292,14 +292,14 @@ bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[
     char why[CS_FILE_ERROR];
     char *text = cs_read_file_text(path, why);
     if (!run.path)
-        refuse(&reader, "out of memory");
+        refuse_member(&reader, "out of memory");
     if (text) {
         cJSON *root = cJSON_ParseWithOpts(text, NULL, true);
         reader.list = text[strspn(text, " \t\r\n")] == '[';
         read_root(&reader, root, &run);
         cJSON_Delete(root);
     } else {
-        refuse(&reader, "%s", why);
+        refuse_member(&reader, "%s", why);
     }
     free(text);
     if (reader.wrong)

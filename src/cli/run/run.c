@@ -57,7 +57,7 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_run = &command;
 
-static bool take(void *to, int option, const char *value)
+static bool take_option(void *to, int option, const char *value)
 {
     struct request *request = to;
     if (option == OPTION_EXPANDABLE || option == OPTION_NO_EXPANDABLE)
@@ -86,7 +86,7 @@ static void print_value(const char *value)
 }
 
 /* Sets a variable of the program to come, or removes it (NULL). */
-static bool change(const struct request *request, const char *name, const char *value)
+static bool change_variable(const struct request *request, const char *name, const char *value)
 {
     if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
         return false;
@@ -105,7 +105,7 @@ static bool change(const struct request *request, const char *name, const char *
 static bool listen_to_ranges(const struct request *request, const char *library)
 {
     static const char name[] = "NVTX_INJECTION64_PATH";
-    return cs_cli_variable(name) || change(request, name, library);
+    return cs_cli_variable(name) || change_variable(request, name, library);
 }
 
 static const char older[] = "PYTORCH_CUDA_ALLOC_CONF", newer[] = "PYTORCH_ALLOC_CONF";
@@ -118,12 +118,12 @@ static bool add_setting(const struct request *request, const char *name)
     if (before && strstr(before, "expandable_segments"))
         return true;
     if (!before)
-        return change(request, name, setting);
+        return change_variable(request, name, setting);
     size_t size = strlen(before) + sizeof "," + sizeof setting;
     char *both = malloc(size);
     if (both)
         snprintf(both, size, "%s,%s", before, setting);
-    bool done = both && change(request, name, both);
+    bool done = both && change_variable(request, name, both);
     free(both);
     return done;
 }
@@ -139,7 +139,7 @@ static bool is_wsl(void)
  * process of CONVSHIM_RUN, which a dry run does not set. */
 static bool mark_segments(const struct request *request)
 {
-    return request->dry || change(request, "CONVSHIM_SEGMENTS", "1");
+    return request->dry || change_variable(request, "CONVSHIM_SEGMENTS", "1");
 }
 
 /* Every PyTorch reads the older variable. Where the newer one is set, the versions that have it do
@@ -152,7 +152,7 @@ static bool set_segments(const struct request *request)
                (!cs_cli_variable(newer) || add_setting(request, newer)) && mark_segments(request);
     if (request->segments == UNCHANGED || set || is_wsl() || cs_config_disabled())
         return true;
-    return change(request, older, setting) && mark_segments(request);
+    return change_variable(request, older, setting) && mark_segments(request);
 }
 
 /* Passes this process's id on in CONVSHIM_RUN. The program runs in this process and reports the
@@ -164,25 +164,26 @@ static bool hand_on_pid(const struct request *request)
     cs_session_folder(folder);
     (void)cs_live_noted(folder, getpid()); /* of a run that had this id before */
     snprintf(pid, sizeof pid, "%lld", (long long)getpid());
-    return request->dry || change(request, "CONVSHIM_RUN", pid);
+    return request->dry || change_variable(request, "CONVSHIM_RUN", pid);
 }
 
 /* `preset`: the file of options, NULL if none was asked for. */
-static bool prepare(const struct request *request, const char *library, const char *preset)
+static bool prepare_environment(const struct request *request, const char *library,
+                                const char *preset)
 {
     char *preload = cs_preload_list(library, cs_cli_variable("LD_PRELOAD"));
-    bool done = preload && change(request, "LD_PRELOAD", preload);
+    bool done = preload && change_variable(request, "LD_PRELOAD", preload);
     free(preload);
     if (preset)
-        done = done && change(request, "CONVSHIM_CONFIGFILE", preset);
+        done = done && change_variable(request, "CONVSHIM_CONFIGFILE", preset);
     done = done && listen_to_ranges(request, library);
     done = done && set_segments(request);
     if (request->given.items)
-        done = done && change(request, "CONVSHIM_CONFIG", request->given.items);
+        done = done && change_variable(request, "CONVSHIM_CONFIG", request->given.items);
     for (int i = 0; i < CS_OPTIONS && done; i++) {
         const char *variable = cs_library_options_variable(&request->given, i);
         if (variable)
-            done = change(request, variable, NULL);
+            done = change_variable(request, variable, NULL);
     }
     done = done && hand_on_pid(request);
     if (!done)
@@ -190,7 +191,7 @@ static bool prepare(const struct request *request, const char *library, const ch
     return done;
 }
 
-static void complain(void *ctx, const char *line)
+static void print_note(void *ctx, const char *line)
 {
     (void)ctx;
     cs_cli_complain("%s", line);
@@ -201,10 +202,10 @@ static void complain(void *ctx, const char *line)
 static void say_mistakes(char **argv)
 {
     static struct cs_config config;
-    cs_command_config(&config, argv, complain, NULL);
+    cs_command_config(&config, argv, print_note, NULL);
 }
 
-static int run(char **argv)
+static int run_command(char **argv)
 {
     fflush(NULL);
     execvp(argv[0], argv);
@@ -222,7 +223,7 @@ static int list_presets(void)
     return FAILED;
 }
 
-static int answer(const struct request *request, char **argv)
+static int run_request(const struct request *request, char **argv)
 {
     char library[PATH_MAX], preset[PATH_MAX], why[PATH_MAX + 128];
     if (request->preset && strcmp(request->preset, "list") == 0)
@@ -247,10 +248,10 @@ static int answer(const struct request *request, char **argv)
         cs_cli_complain("CONVSHIM=0 is set, so convshim is off and the program runs unchanged");
     if (request->preset && cs_cli_variable("CONVSHIM_CONFIG"))
         cs_cli_complain("CONVSHIM_CONFIG is set and overrides the preset");
-    if (!prepare(request, library, request->preset ? preset : NULL))
+    if (!prepare_environment(request, library, request->preset ? preset : NULL))
         return FAILED;
     if (!request->dry)
-        return run(argv);
+        return run_command(argv);
     say_mistakes(argv);
     return CS_CLI_OK;
 }
@@ -258,9 +259,9 @@ static int answer(const struct request *request, char **argv)
 int cs_cli_run(int argc, char **argv)
 {
     struct request request = {.library = NULL};
-    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    int operand, status = cs_cli_parse(&command, argc, argv, take_option, &request, &operand);
     if (status < 0)
-        status = answer(&request, argv + operand);
+        status = run_request(&request, argv + operand);
     else if (status != CS_CLI_OK)
         status = FAILED;
     cs_library_options_free(&request.given);

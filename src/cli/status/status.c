@@ -114,7 +114,7 @@ static void add_row(struct cs_table *table, const struct cs_live_page *page)
 }
 
 /* Of one process that counts nothing, why. */
-static void explain(int64_t pid)
+static void explain_absence(int64_t pid)
 {
     static struct cs_process_files files;
     char run[32];
@@ -139,7 +139,7 @@ static void explain(int64_t pid)
 }
 
 /* Adds a row for each process that has counts. Returns the number of these processes. */
-static int gather(const struct request *request, const char *folder, struct cs_table *table)
+static int gather_rows(const struct request *request, const char *folder, struct cs_table *table)
 {
     static int64_t pids[MOST];
     static struct cs_live_page page;
@@ -156,11 +156,11 @@ static int gather(const struct request *request, const char *folder, struct cs_t
 }
 
 /* -1: out of memory. */
-static int show(const struct request *request, const char *folder)
+static int show_table(const struct request *request, const char *folder)
 {
     struct cs_table table;
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    int found = gather(request, folder, &table);
+    int found = gather_rows(request, folder, &table);
     if (request->watch && isatty(STDOUT_FILENO))
         fputs("\033[H\033[J", stdout);
     if (found > 0 || request->format != CS_FORMAT_TEXT)
@@ -169,20 +169,20 @@ static int show(const struct request *request, const char *folder)
     return fflush(stdout) == 0 ? found : -1;
 }
 
-static int answer(const struct request *request)
+static int watch_processes(const struct request *request)
 {
     const struct timespec second = {.tv_sec = 1};
     char folder[CS_SESSION_PATH];
     cs_session_folder(folder);
-    int found = show(request, folder), first = found;
+    int found = show_table(request, folder), first = found;
     while (request->watch && found > 0) {
         nanosleep(&second, NULL);
-        found = show(request, folder);
+        found = show_table(request, folder);
     }
     if (found < 0)
         cs_cli_complain("standard output: not all rows could be written");
     else if (first == 0 && request->pid)
-        explain(request->pid);
+        explain_absence(request->pid);
     else if (first == 0)
         cs_cli_complain("No running process of yours has used convshim yet (looked in %s). To "
                         "start one: convshim run -- COMMAND",
@@ -201,5 +201,5 @@ int cs_cli_status(int argc, char **argv)
     if (operand + 1 < argc)
         return cs_cli_refuse(command.name, "\"%s\": only one process id is allowed",
                              argv[operand + 1]);
-    return answer(&request);
+    return watch_processes(&request);
 }

@@ -14,7 +14,7 @@ const cudnnDataType_t cs_descriptors_dtype[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
 
 /* Converts five dimensions to the application's number of dimensions. */
-static int gather(const int64_t values[CS_DIMS], int spatial, int64_t out[CS_DIMS])
+static int gather_spatial(const int64_t values[CS_DIMS], int spatial, int64_t out[CS_DIMS])
 {
     out[0] = values[CS_N];
     out[1] = values[CS_C];
@@ -28,8 +28,8 @@ static cudnnBackendDescriptor_t make_tensor(struct cs_descriptor_builder *builde
                                             int64_t uid)
 {
     int64_t dims[CS_DIMS], strides[CS_DIMS];
-    int count = gather(tensor->dims, spatial, dims);
-    gather(tensor->strides, spatial, strides);
+    int count = gather_spatial(tensor->dims, spatial, dims);
+    gather_spatial(tensor->strides, spatial, strides);
     cudnnBackendDescriptor_t made = cs_descriptor_make(builder, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
                       &cs_descriptors_dtype[tensor->dtype]);

@@ -71,7 +71,7 @@ static void name_of(const char *json, char name[CS_PROFILE_NAME])
 
 /* Fills in the properties that the text contains. Missing ones stay 0. The keys are cuDNN's, and
  * memoryBusWidth, which only convshim's profiles have (conf/devices). */
-static void parse(const char *json, struct cs_profile *profile)
+static void parse_profile(const char *json, struct cs_profile *profile)
 {
     *profile = (struct cs_profile){
         .capability = number_of(json, "deviceVer"),
@@ -112,7 +112,7 @@ static struct cs_profile read_device(CUdevice device)
     return profile;
 }
 
-static void announce(const struct cs_profile *profile)
+static void announce_profile(const struct cs_profile *profile)
 {
     cs_log(CS_LOG_DEBUG,
            "predictions for %s: capability %lld, %lld multiprocessors at %lld kHz, "
@@ -135,7 +135,7 @@ static struct cs_profile of_device(CUdevice device)
     if (atomic_compare_exchange_strong(&kept[device].state, &unknown, FILLING)) {
         kept[device].profile = profile;
         atomic_store_explicit(&kept[device].state, KNOWN, memory_order_release);
-        announce(&profile);
+        announce_profile(&profile);
     }
     return profile;
 }
@@ -147,8 +147,8 @@ bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *pro
     *profile = (struct cs_profile){.capability = 0};
     if (!target->handle) {
         if (target->device && cs_device_profile_json(target->device, json) > 0) {
-            parse(json, profile);
-            announce(profile);
+            parse_profile(json, profile);
+            announce_profile(profile);
         }
     } else if (CS_CU(cuCtxGetDevice, &device) == CUDA_SUCCESS) {
         *profile = of_device(device);

@@ -14,7 +14,7 @@ enum {
     FALLBACKS = 3 /* examined for a fallback plan: those after engine 0 may have to be compiled */
 };
 
-static bool compiles(const struct cs_engine_choice *choice)
+static bool is_compiled(const struct cs_engine_choice *choice)
 {
     return choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
 }
@@ -24,10 +24,10 @@ static int64_t handle_number_of(const struct cs_engine_choice *choice)
     return choice->handle_number ? choice->handle_number : cs_handle_number(choice->target.handle);
 }
 
-static cudnnBackendDescriptor_t configure(struct cs_descriptor_builder *builder,
-                                          const struct cs_target *target,
-                                          const struct cs_problem *problem,
-                                          const struct cs_engine *engine)
+static cudnnBackendDescriptor_t configure_engine(struct cs_descriptor_builder *builder,
+                                                 const struct cs_target *target,
+                                                 const struct cs_problem *problem,
+                                                 const struct cs_engine *engine)
 {
     cudnnBackendDescriptor_t graph = cs_descriptors_graph(builder, target, problem);
     cudnnBackendDescriptor_t chosen = cs_descriptors_engine(builder, target, graph, engine->index);
@@ -40,7 +40,7 @@ static enum cs_status build_finished(const struct cs_target *target,
                                      int64_t *workspace_p)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t configuration = configure(&builder, target, problem, engine);
+    cudnnBackendDescriptor_t configuration = configure_engine(&builder, target, problem, engine);
     return cs_finished_plan(&builder, target, configuration, execution_plan_p, workspace_p);
 }
 
@@ -49,7 +49,7 @@ static enum cs_status build_late(const struct cs_recipe *recipe, void **executio
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration =
-        configure(&builder, &recipe->target, &recipe->problem, &recipe->engine);
+        configure_engine(&builder, &recipe->target, &recipe->problem, &recipe->engine);
     return cs_late_plan(&builder, recipe, configuration, execution_plan_p, workspace_p);
 }
 
@@ -104,7 +104,8 @@ static enum cs_status build_offered(const struct cs_engine_choice *choice,
     return build_finished(&choice->target, problem, &engine, execution_plan_p, workspace_p);
 }
 
-static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration)
+static bool same_engine(const struct cs_engine_choice *choice,
+                        cudnnBackendDescriptor_t configuration)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
@@ -157,8 +158,9 @@ static enum cs_status build_found(const struct cs_engine_choice *choice,
 }
 
 /* The first one for the tile that computes and behaves like the application's engine. */
-static const struct search first_alike = {CUDNN_HEUR_MODE_A, RESULTS, alike, .limit = INT64_MAX};
-static const struct search least_alike = {CUDNN_HEUR_MODE_A, RESULTS, alike, true, INT64_MAX};
+static const struct search first_alike = {CUDNN_HEUR_MODE_A, RESULTS, same_engine,
+                                          .limit = INT64_MAX};
+static const struct search least_alike = {CUDNN_HEUR_MODE_A, RESULTS, same_engine, true, INT64_MAX};
 
 /* The application's engine with its own knobs. If a smaller problem does not accept them, the
  * engine's defaults. If it does not accept the engine, an engine that computes alike. */
@@ -206,9 +208,9 @@ static bool may_stand_in(const struct cs_engine_choice *choice,
 static const struct search stand_in = {CUDNN_HEUR_MODE_A, RESULTS, may_stand_in,
                                        .limit = INT64_MAX};
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem,
-                            enum cs_relaxation relaxation, void **execution_plan_p,
-                            int64_t *workspace_p)
+static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
+                                 enum cs_relaxation relaxation, void **execution_plan_p,
+                                 int64_t *workspace_p)
 {
     const struct cs_engine_choice *choice = ctx;
     const struct cs_engine plain = {.index = choice->engine.index};
@@ -334,10 +336,10 @@ static bool read_other(const struct cs_engine_choice *choice,
     return true;
 }
 
-static bool others(void *ctx,
-                   bool (*look)(void *to, const struct cs_engine *engine, int64_t required,
-                                const struct cs_vendor *vendor),
-                   void *to)
+static bool list_others(void *ctx,
+                        bool (*look)(void *to, const struct cs_engine *engine, int64_t required,
+                                     const struct cs_vendor *vendor),
+                        void *to)
 {
     const struct cs_engine_choice *choice = ctx;
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
@@ -358,7 +360,7 @@ static bool others(void *ctx,
     return found;
 }
 
-static enum cs_status ready(void *ctx, void *execution_plan)
+static enum cs_status make_ready(void *ctx, void *execution_plan)
 {
     const struct cs_engine_choice *choice = ctx;
     if (!cs_execution_plan_make_ready(execution_plan, choice->target.handle))
@@ -383,13 +385,13 @@ static const struct cs_profile *profile(void *ctx)
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
 {
     return (struct cs_vendor){.ctx = choice,
-                              .compiles = compiles(choice),
-                              .build = build,
-                              .ready = ready,
+                              .compiles = is_compiled(choice),
+                              .build = build_plan,
+                              .ready = make_ready,
                               .fallback = build_fallback,
                               .fallback_later = fallback_later,
                               .many = choice->many,
-                              .others = others,
+                              .others = list_others,
                               .destroy = cs_execution_plan_destroy,
                               .profile = profile};
 }

@@ -28,7 +28,7 @@ static int words_of(const struct cs_target *target, int64_t handle_number,
     return used;
 }
 
-static void destroy(struct cs_kept_engine *engine)
+static void destroy_engine(struct cs_kept_engine *engine)
 {
     if (!engine)
         return;
@@ -36,8 +36,9 @@ static void destroy(struct cs_kept_engine *engine)
     free(engine);
 }
 
-static struct cs_kept_engine *make(const struct cs_target *target, const struct cs_problem *problem,
-                                   int64_t index, const int64_t *word, int words)
+static struct cs_kept_engine *make_engine(const struct cs_target *target,
+                                          const struct cs_problem *problem, int64_t index,
+                                          const int64_t *word, int words)
 {
     struct cs_kept_engine *made = malloc(sizeof *made + (size_t)words * sizeof *word);
     if (!made)
@@ -58,25 +59,25 @@ struct cs_kept_engine *cs_kept_engine_take(const struct cs_target *target, int64
     int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS];
     int words = words_of(target, handle_number, problem, index, word);
     if (!target->handle)
-        return make(target, problem, index, word, 0);
+        return make_engine(target, problem, index, word, 0);
     uint64_t hash = cs_hash_words(0, word, words);
     struct cs_kept_engine *found = atomic_exchange(&kept[hash % PLACES], NULL);
     if (found && found->hash == hash && found->words == words &&
         memcmp(found->word, word, (size_t)words * sizeof *word) == 0)
         return found;
-    destroy(found);
-    return make(target, problem, index, word, words);
+    destroy_engine(found);
+    return make_engine(target, problem, index, word, words);
 }
 
 void cs_kept_engine_give(struct cs_kept_engine *engine)
 {
     if (engine && engine->words > 0 && engine->builder.status == CUDNN_STATUS_SUCCESS)
         engine = atomic_exchange(&kept[engine->hash % PLACES], engine);
-    destroy(engine);
+    destroy_engine(engine);
 }
 
 void cs_kept_engine_forget(void)
 {
     for (int i = 0; i < PLACES; i++)
-        destroy(atomic_exchange(&kept[i], NULL));
+        destroy_engine(atomic_exchange(&kept[i], NULL));
 }

@@ -19,7 +19,7 @@ enum {
     OTHER_WORDS = CS_MAX_TENSORS + 5 + 2 * CS_MAX_KNOBS
 };
 
-static int put(int64_t *word, int used, const int64_t *values, int count)
+static int put_words(int64_t *word, int used, const int64_t *values, int count)
 {
     memcpy(word + used, values, (size_t)count * sizeof *word);
     return used + count;
@@ -27,19 +27,20 @@ static int put(int64_t *word, int used, const int64_t *values, int count)
 
 /* The problem takes a tenth of its struct, which has room for the largest fused graph. The handle
  * is left out. */
-static int pack(const struct cs_recipe *recipe, int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS])
+static int pack_recipe(const struct cs_recipe *recipe, int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS])
 {
     const struct cs_engine_settings *settings = &recipe->target.settings;
     const int64_t scalars[] = {recipe->engine.index, recipe->engine.knobs, settings->sm_count,
                                settings->shared_memory, settings->no_clusters};
-    int used = put(word, 0, scalars, 5);
-    used = put(word, used, recipe->engine.knob_type, recipe->engine.knobs);
-    used = put(word, used, recipe->engine.knob_value, recipe->engine.knobs);
-    used = put(word, used, recipe->target.uid, CS_MAX_TENSORS);
+    int used = put_words(word, 0, scalars, 5);
+    used = put_words(word, used, recipe->engine.knob_type, recipe->engine.knobs);
+    used = put_words(word, used, recipe->engine.knob_value, recipe->engine.knobs);
+    used = put_words(word, used, recipe->target.uid, CS_MAX_TENSORS);
     return used + cs_problem_words(&recipe->problem, word + used);
 }
 
-static bool unpack(const struct cs_late *late, cudnnHandle_t handle, struct cs_recipe *recipe)
+static bool unpack_recipe(const struct cs_late *late, cudnnHandle_t handle,
+                          struct cs_recipe *recipe)
 {
     const int64_t *word = late->word;
     *recipe = (struct cs_recipe){.target.handle = handle,
@@ -88,10 +89,10 @@ void cs_execution_plan_destroy(void *opaque)
 }
 
 /* A finalized plan and its workspace. CS_REFUSED if cuDNN cannot make it. */
-static enum cs_status finalize(struct cs_descriptor_builder *builder,
-                               const struct cs_target *target,
-                               cudnnBackendDescriptor_t configuration,
-                               cudnnBackendDescriptor_t *plan_p, int64_t *workspace_p)
+static enum cs_status finalize_plan(struct cs_descriptor_builder *builder,
+                                    const struct cs_target *target,
+                                    cudnnBackendDescriptor_t configuration,
+                                    cudnnBackendDescriptor_t *plan_p, int64_t *workspace_p)
 {
     *plan_p = cs_descriptors_plan(builder, target, configuration);
     *workspace_p = cs_descriptors_workspace(builder, *plan_p);
@@ -106,7 +107,7 @@ enum cs_status cs_finished_plan(struct cs_descriptor_builder *builder,
 {
     cudnnBackendDescriptor_t plan;
     int64_t workspace;
-    enum cs_status status = finalize(builder, target, configuration, &plan, &workspace);
+    enum cs_status status = finalize_plan(builder, target, configuration, &plan, &workspace);
     struct cs_execution_plan *execution_plan =
         status == CS_OK ? calloc(1, sizeof *execution_plan) : NULL;
     if (status == CS_OK && !execution_plan)
@@ -150,7 +151,7 @@ enum cs_status cs_unasked_plan(const struct cs_recipe *recipe, int64_t most,
                                void **execution_plan_p)
 {
     int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS];
-    int words = pack(recipe, word);
+    int words = pack_recipe(recipe, word);
     struct cs_execution_plan *execution_plan = calloc(1, sizeof *execution_plan);
     struct cs_late *late = malloc(sizeof *late + (size_t)words * sizeof *word);
     if (!execution_plan || !late) {
@@ -175,7 +176,7 @@ static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_
     struct cs_recipe recipe;
     cudnnBackendDescriptor_t plan, made = NULL;
     int64_t workspace;
-    if (!unpack(late, handle, &recipe))
+    if (!unpack_recipe(late, handle, &recipe))
         return NULL;
     cudnnBackendDescriptor_t graph =
         cs_descriptors_graph(&builder, &recipe.target, &recipe.problem);
@@ -183,7 +184,8 @@ static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_
         cs_descriptors_engine(&builder, &recipe.target, graph, recipe.engine.index);
     cudnnBackendDescriptor_t configuration =
         cs_descriptors_configuration(&builder, engine, &recipe.engine);
-    enum cs_status status = finalize(&builder, &recipe.target, configuration, &plan, &workspace);
+    enum cs_status status =
+        finalize_plan(&builder, &recipe.target, configuration, &plan, &workspace);
     if (status == CS_OK && workspace <= late->workspace)
         made = cs_descriptor_take(&builder, plan);
     else if (status != CS_NOMEM && !atomic_exchange(&late->refused, true))
