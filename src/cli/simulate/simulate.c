@@ -5,6 +5,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/preset.h"
 #include "cli/layers/device_files.h"
+#include "cli/simulate/simulate_vary.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -19,10 +20,7 @@ struct answer {
     size_t devices;
 };
 
-/* Prints the end of a failed program's output, which contains the error. A run that is short of
- * memory is a result.
- */
-static void show_output(const struct cs_simulated_pair *pair)
+void cs_simulate_show_output(const struct cs_simulated_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++) {
         const struct cs_simulated_result *result = &pair->result[side];
@@ -90,8 +88,11 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
             .capacity = memory_for(options, &answer->device[i]),
             .context = options->context >= 0 ? options->context : answer->device[i].context,
             .gpus = options->gpus,
-            .history = options->html != NULL,
+            .history = options->html && !options->varies,
+            .explains = !options->varies,
             .chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
+    if (options->varies)
+        return cs_simulate_vary(simulation, options, &answer->pair[0]);
     bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
                (!options->smallest ||
                 cs_simulated_pairs_smallest(simulation, answer->pair, answer->devices));
@@ -108,7 +109,7 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
             cs_simulated_result_add_peaks(&pair->run[CS_WITH], &pair->result[CS_WITHOUT],
                                           &pair->result[CS_WITH]);
         if (printed && i == 0)
-            show_output(&answer->pair[i]);
+            cs_simulate_show_output(&answer->pair[i]);
         const int of_pair = status_of(&answer->pair[i], options->checks);
         status = of_pair > status ? of_pair : status;
         cs_simulated_pair_free(&answer->pair[i]);
@@ -152,12 +153,43 @@ static bool take_names(struct cs_simulation *simulation, const struct cs_simulat
     return false;
 }
 
+/* The command with the first value of --vary, whose libraries all values load. NULL: a line has
+ * said why. */
+static char **first_command(const struct cs_simulate_options *options, char **command)
+{
+    char low[CS_VARY_TEXT];
+    bool uses = true;
+    snprintf(low, sizeof low, "%lld", (long long)options->vary.low);
+    if (!options->varies)
+        return command;
+    char **first = cs_vary_command(command, options->vary.name,
+                                   options->vary.values > 0 ? options->vary.value[0] : low, &uses);
+    if (!first)
+        cs_cli_complain("out of memory");
+    else if (!uses)
+        cs_cli_complain("simulate: --vary %s: no word of the command contains {%s}. Example: "
+                        "convshim simulate --vary px=512,1024 -- python decode.py {px}",
+                        options->vary.name, options->vary.name);
+    if (first && !uses) {
+        cs_vary_free_command(first);
+        return NULL;
+    }
+    return first;
+}
+
+static int answer_for(struct cs_simulation *simulation, const struct cs_simulate_options *options,
+                      char **command, struct answer *answer)
+{
+    simulation->program.command = command;
+    return simulate(simulation, options, answer);
+}
+
 static int answer_question(const struct cs_simulate_options *options, char **command)
 {
     static struct cs_simulation simulation; /* these two are too large for the stack */
     static struct answer answer;
-    const bool many = options->capacity > 0 || options->checks || options->smallest ||
-                      strchr(options->device, ','),
+    const bool many = options->capacity > 0 || options->checks || options->varies ||
+                      options->smallest || strchr(options->device, ','),
                both = options->side[CS_WITHOUT] && options->side[CS_WITH];
     memset(&answer, 0, sizeof answer);
     simulation = (struct cs_simulation){.title = "simulate",
@@ -167,12 +199,14 @@ static int answer_question(const struct cs_simulate_options *options, char **com
                                         .many = many || both,
                                         .shared = both};
     int status = CS_CLI_NONE;
-    if (!take_names(&simulation, options, &answer))
+    char **first = first_command(options, command);
+    if (!first || !take_names(&simulation, options, &answer))
         status = CS_CLI_USAGE;
-    else if (cs_simulated_program_find(&simulation.program, command, options->cudnn,
-                                       options->cuda) &&
+    else if (cs_simulated_program_find(&simulation.program, first, options->cudnn, options->cuda) &&
              cs_simulation_begin(&simulation, options->library, options->keep))
-        status = simulate(&simulation, options, &answer);
+        status = answer_for(&simulation, options, command, &answer);
+    if (options->varies)
+        cs_vary_free_command(first);
     cs_simulation_end(&simulation);
     for (size_t i = 0; i < answer.devices; i++)
         cs_device_file_fini(&answer.device[i]);

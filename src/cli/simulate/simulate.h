@@ -5,13 +5,34 @@
 #include "cli/common/table.h"
 #include "cli/simulate/simulated_pair.h"
 
+struct cJSON;
+
+enum {
+    CS_VARY_NAME = 32,
+    CS_VARY_TEXT = 64, /* of a value */
+    CS_VARY_VALUES = 64
+};
+
+/* "NAME=V1,V2,..." or "NAME=LO..HI". */
+struct cs_vary {
+    char name[CS_VARY_NAME];
+    size_t values; /* 0: a range */
+    char value[CS_VARY_VALUES][CS_VARY_TEXT];
+    int64_t low, high;
+};
+
+/* The reason why `text` is not such a list, or NULL. */
+const char *cs_vary_parse(const char *text, struct cs_vary *vary_p);
+
 struct cs_simulate_options {
     const char *device, *preset, *cudnn, *library, *keep, *html;
     int64_t capacity, fits; /* 0: the profile's */
     int64_t context;        /* -1: the profile's */
     int cuda, jobs, gpus;
     bool smallest, checks; /* does it fit into `fits` */
-    bool side[CS_SIDES];   /* which are chosen */
+    bool varies;
+    struct cs_vary vary;
+    bool side[CS_SIDES]; /* which are chosen */
     enum cs_format format;
     struct cs_library_options given;
 };
@@ -30,6 +51,17 @@ struct cs_figure_text {
 /* The figure of that name in figures.def. False if no chosen run has it. */
 bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
                         struct cs_figure_text *text);
+
+enum {
+    CS_SIMULATE_JSON_VERSION = 1
+};
+
+/* The words of the command as an array. */
+struct cJSON *cs_simulate_command_json(const struct cs_simulation *simulation);
+
+/* Prints the end of a failed program's output, which contains the error. A run that is short of
+ * memory is a result. */
+void cs_simulate_show_output(const struct cs_simulated_pair *pair);
 
 /* Prints the pair, `checks`: and whether it fits; false if memory ran out. */
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,

@@ -1,5 +1,5 @@
 /* The options of `convshim simulate`, its own and those of the library. */
-#include "cli/simulate/simulate.h"
+#include "cli/simulate/simulate_vary.h"
 
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
@@ -55,6 +55,14 @@ static bool take_memory(int option, const char *value, int64_t *bytes_p)
     return true;
 }
 
+static bool take_vary(struct cs_simulate_options *to, const char *value)
+{
+    const char *why = cs_vary_parse(value, &to->vary);
+    if (why)
+        cs_cli_refuse(command.name, "--vary '%s': %s", value, why);
+    return !why;
+}
+
 /* Rejects the options of the library that this command sets itself. */
 static bool take_library(struct cs_simulate_options *to, int index, const char *value)
 {
@@ -104,6 +112,9 @@ static bool take(void *ctx, int option, const char *value)
     case OPTION_FITS:
         to->checks = true;
         return strcmp(value, "card") == 0 || take_memory(option, value, &to->fits);
+    case OPTION_VARY:
+        to->varies = true;
+        return take_vary(to, value);
     case OPTION_GPUS:
         return cs_cli_take_number(&command, option, value, 1, CS_MOST_GPUS, &to->gpus);
     case OPTION_ONLY:
@@ -134,6 +145,11 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     const bool several = strchr(to->device, ',') != NULL;
     if (several && (to->html || to->checks))
         return cs_cli_refuse(command.name, "--html and --fits work with one --device");
+    if (to->varies && (several || to->smallest))
+        return cs_cli_refuse(command.name, "--vary works with one --device, without --smallest");
+    if (to->varies && to->vary.values == 0 && !to->checks)
+        return cs_cli_refuse(command.name, "a range of --vary is searched for the largest value "
+                                           "that fits: add --fits card or --fits SIZE");
     if (to->checks && to->capacity > 0)
         return cs_cli_refuse(command.name, "--fits sets the memory of the GPU: omit --capacity");
     if (to->html &&

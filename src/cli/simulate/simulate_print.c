@@ -637,12 +637,19 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
     return object;
 }
 
+cJSON *cs_simulate_command_json(const struct cs_simulation *simulation)
+{
+    cJSON *command = cJSON_CreateArray();
+    for (char **word = simulation->program.command; command && *word; word++)
+        cs_json_add(command, NULL, cJSON_CreateString(*word));
+    return command;
+}
+
 static bool print_json(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair)
 {
     cs_json_begin();
-    cJSON *root = cJSON_CreateObject(), *command = cJSON_AddArrayToObject(root, "command");
-    for (char **word = simulation->program.command; *word; word++)
-        cs_json_add(command, NULL, cJSON_CreateString(*word));
+    cJSON *root = cJSON_CreateObject();
+    cs_json_add(root, "command", cs_simulate_command_json(simulation));
     cJSON_AddStringToObject(root, "device", pair->device->title);
     cJSON_AddStringToObject(root, "cudnn", simulation->program.folder);
     for (int side = 0; side < CS_SIDES; side++)

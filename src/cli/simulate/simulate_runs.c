@@ -290,7 +290,7 @@ static int say_one(const struct cs_simulated_run *run, char *text, size_t size)
 }
 
 static void say(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
-                size_t runs, bool terminal)
+                size_t runs, double began, bool terminal)
 {
     char line[512] = "";
     size_t length = 0;
@@ -303,7 +303,7 @@ static void say(const struct cs_simulation *simulation, const struct cs_simulate
             length += (size_t)say_one(&run[i], line + length, sizeof line - length);
     }
     if (length == 0)
-        snprintf(line, sizeof line, "the program is loading");
+        snprintf(line, sizeof line, "the program is loading, %.0f s", now() - began);
     fprintf(stderr, terminal ? "\r\033[Kconvshim: %s: %.100s" : "convshim: %s: %.200s\n",
             simulation->title, line);
     fflush(stderr);
@@ -358,7 +358,8 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
     const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
     const bool terminal = isatty(STDERR_FILENO);
     const double every = terminal ? terminal_every : log_every;
-    double said = now();
+    const double began = now();
+    double said = began;
     bool good = true;
     for (;;) {
         size_t running = look(simulation, run, runs);
@@ -372,7 +373,7 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
             break;
         nanosleep(&pause, NULL);
         if (now() - said >= every) {
-            say(simulation, run, runs, terminal);
+            say(simulation, run, runs, began, terminal);
             said = now();
         }
     }

@@ -94,12 +94,15 @@ static void prepare_base(struct cs_simulated_pair *pair, enum cs_side side)
 static bool record(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
 {
     const struct job job = {&pair->recorded_run, &pair->recorded};
-    pair->has_recorded =
-        !pair->history && cs_simulated_pair_compares(pair) && !cs_simulated_pair_gains(pair);
+    pair->has_recorded = pair->explains && !pair->history && cs_simulated_pair_compares(pair) &&
+                         !cs_simulated_pair_gains(pair);
     pair->recorded_run = pair->run[CS_WITH];
     pair->recorded_run.name = "recorded";
     pair->recorded_run.history = true;
     pair->recorded_run.state = CS_RUN_WAITING;
+    if (pair->has_recorded)
+        cs_cli_complain("%s: the peak does not fall. One more run records what holds it.",
+                        simulation->title);
     return !pair->has_recorded || run_and_check(simulation, &job, 1);
 }
 

@@ -19,6 +19,7 @@ struct cs_simulated_pair {
     int64_t context;  /* of it, what a process takes before it allocates */
     int gpus;         /* that the program sees; 0: one */
     bool history;     /* record the held memory over time */
+    bool explains;    /* run once more to find out why nothing is gained */
     bool chosen[CS_SIDES];
 
     /* The following members are results. */
