@@ -89,54 +89,64 @@ static struct cs_limits limits_for(const struct cs_settings *settings, const str
     return limits;
 }
 
-static struct held held_by(const struct cs_decide_call *call, const struct cs_decide_help *help)
+/* The settings of one decision. */
+struct under {
+    const struct cs_rule *rule;
+    const struct cs_policy *policy;
+    struct cs_limits limits;
+    double room; /* scratch that does not raise the peak, by the record or the rule */
+};
+
+static struct under under_rule(const struct cs_settings *settings, const struct cs_rule *rule,
+                               const struct cs_decide_call *call, struct cs_peak_level level)
 {
-    struct held held = {.operands = (double)cs_pass_operands(call->problem)};
-    if (help && help->level)
-        held.level = help->level(help->ctx);
-    return held;
+    const struct held held = {(double)cs_pass_operands(call->problem), level};
+    struct under under = {rule, policy_for(settings, rule),
+                          limits_for(settings, rule, call->provided), room_of(rule, &held)};
+    under.limits.free = free_bytes(&under.limits, rule, &held);
+    return under;
 }
 
-static bool is_exemplary(const struct cs_policy *policy, const struct cs_limits *limits,
-                         const struct cs_decision *decision)
+static bool is_below_peak(const struct under *under, int64_t required)
 {
-    return policy->tiles(limits) == 0 && cs_decide_tiles(decision) && decision->required > 0;
+    const struct cs_limits *limits = &under->limits;
+    return limits->workspace < 0 && under->policy->tiles(limits) == 0 &&
+           required > cs_decide_ignored(limits) && (double)required <= under->room;
 }
 
-static struct cs_decision decide_under(const struct cs_settings *settings,
-                                       const struct cs_rule *rule,
-                                       const struct cs_decide_call *call,
-                                       const struct cs_vendor *vendor,
-                                       const struct cs_decide_help *help)
+static struct cs_decision decide_under(const struct under *under, const struct cs_decide_call *call,
+                                       const struct cs_vendor *vendor)
 {
-    if (skips(rule))
+    if (skips(under->rule))
         return cs_decide_leave(CS_REASON_RULE, call->required);
-    const struct cs_policy *policy = policy_for(settings, rule);
-    struct cs_limits limits = limits_for(settings, rule, call->provided);
-    const struct held held = held_by(call, help);
-    const bool priced = limits.workspace < 0 && policy->tiles(&limits) == 0;
-    limits.free = free_bytes(&limits, rule, &held);
-    struct cs_decision decision;
-    if (priced && call->required > cs_decide_ignored(&limits) &&
-        (double)call->required <= room_of(rule, &held)) {
-        decision = cs_decide_leave(CS_REASON_BELOW_PEAK, call->required);
-    } else {
-        decision = cs_decide(call->problem, call->required, policy, &limits, vendor);
-        decision.exemplary = is_exemplary(policy, &limits, &decision);
-    }
-    decision.limit = limits.free;
-    decision.level = held.level;
+    struct cs_decision decision =
+        is_below_peak(under, call->required)
+            ? cs_decide_leave(CS_REASON_BELOW_PEAK, call->required)
+            : cs_decide(call->problem, call->required, under->policy, &under->limits, vendor);
+    decision.limit = under->limits.free;
     return decision;
 }
 
 struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
                                       const struct cs_decide_call *call,
                                       const struct cs_vendor *vendor,
-                                      const struct cs_decide_help *help)
+                                      const struct cs_peak_level *level)
 {
-    int number = rule_for(settings, call);
+    static const struct cs_peak_level none;
+    const int number = rule_for(settings, call);
     const struct cs_rule *rule = number > 0 ? &settings->rules->rule[number - 1] : NULL;
-    struct cs_decision decision = decide_under(settings, rule, call, vendor, help);
+    const struct under under = under_rule(settings, rule, call, level ? *level : none);
+    const struct under alone = under_rule(settings, rule, call, none);
+    struct cs_decision decision = decide_under(&under, call, vendor);
+    decision.recorded =
+        under.limits.free != alone.limits.free ||
+        is_below_peak(&under, call->required) != is_below_peak(&alone, call->required);
+    if (decision.recorded && cs_decide_tiles(&decision)) {
+        const struct cs_decision least = decide_under(&alone, call, vendor);
+        if (least.reported >= decision.reported)
+            decision = least;
+    }
+    decision.level = level ? *level : none;
     decision.rule = number;
     return decision;
 }

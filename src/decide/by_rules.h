@@ -25,18 +25,15 @@ struct cs_decide_call {
     int64_t provided; /* scratch bytes that the caller has provided; 0: the limits apply */
 };
 
-/* Functions of a running process. A NULL struct or member: not available. */
-struct cs_decide_help {
-    void *ctx;
-    /* The record of earlier calls, and the memory that may be held next to this one. */
-    struct cs_peak_level (*level)(void *ctx);
-};
-
-/* Like cs_decide, with the first rule that matches. `rule` of the decision is its number. */
+/* Like cs_decide, with the first rule that matches. `rule` of the decision is its number.
+ *
+ * Without `level` (NULL) the decision is a function of its arguments and the vendor's answers. With
+ * it, scratch up to the program's record costs nothing. Such a decision never reports less than the
+ * one without it. */
 struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
                                       const struct cs_decide_call *call,
                                       const struct cs_vendor *vendor,
-                                      const struct cs_decide_help *help);
+                                      const struct cs_peak_level *level);
 
 /* True if no call that requires this much is tiled, by the options and every rule, whatever its
  * problem. */

@@ -27,14 +27,11 @@ struct cs_decision {
     int64_t limit;   /* limit in bytes that the user wrote, or the bytes that cost nothing; set by
                         cs_decide_by_rules */
     struct cs_peak_level level; /* by which it was made; set by cs_decide_by_rules */
-    bool raised;    /* `scratch` is above a written workspace, because no tiling needs less */
-    int elsewhere;  /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
-                       not queried; set by cs_decide_refuses */
-    int rule;       /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
-    bool exemplary; /* the decision also applies to the same engine with other knobs, if the vendor
-                       confirms it (decide/example.h); set by cs_decide_by_rules */
-    bool promised;  /* the small size was reported to an application before a plan was built; set by
-                       the flow */
+    bool raised;   /* `scratch` is above a written workspace, because no tiling needs less */
+    int elsewhere; /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
+                      not queried; set by cs_decide_refuses */
+    int rule;      /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
+    bool recorded; /* without the level it could be another decision; set by cs_decide_by_rules */
 };
 
 /* Vendor plans that may be built for one decision. */

@@ -63,11 +63,9 @@ static struct cs_memo_entry *find(struct cs_memo *memo, const struct cs_key *key
 static struct cs_memo_entry *oldest(struct cs_memo *memo, const struct cs_key *key)
 {
     struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS], *least = set;
-    for (int way = 1; way < CS_MEMO_WAYS; way++) {
-        bool kept = set[way].decision.promised, least_kept = least->decision.promised;
-        if (kept == least_kept ? set[way].age < least->age : least_kept)
+    for (int way = 1; way < CS_MEMO_WAYS; way++)
+        if (set[way].age < least->age)
             least = &set[way];
-    }
     return least;
 }
 
@@ -115,35 +113,4 @@ void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
     }
     entry->age = ++memo->clock;
     cs_unlock(&memo->lock);
-}
-
-void cs_memo_promise(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
-{
-    cs_lock(&memo->lock);
-    struct cs_memo_entry *entry = find(memo, key);
-    if (entry && entry->decision.reason == CS_REASON_NONE) {
-        entry->decision.promised = true;
-    } else if (!entry) {
-        entry = make(memo, key);
-        entry->decision = *decision;
-        entry->decision.promised = true;
-    }
-    *decision = entry->decision;
-    entry->age = ++memo->clock;
-    cs_unlock(&memo->lock);
-}
-
-bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
-                   const struct cs_decision *decision)
-{
-    cs_lock(&memo->lock);
-    struct cs_memo_entry *entry = find(memo, key);
-    bool left = !entry || !entry->decision.promised;
-    if (left) {
-        entry = entry ? entry : make(memo, key);
-        entry->decision = *decision;
-        entry->age = ++memo->clock;
-    }
-    cs_unlock(&memo->lock);
-    return left;
 }

@@ -1,6 +1,6 @@
 /* A cache of decisions: a table of fixed size. In each set the least recently used decision is
- * replaced. Thread-safe. Decisions are deterministic, so a lost one only costs time, if the vendor
- * still builds what it built before. */
+ * replaced. Thread-safe. No reported size depends on it: a lost decision is made again, and what
+ * depends on the program's record may then be another one. */
 #ifndef CS_DECIDE_MEMO_H
 #define CS_DECIDE_MEMO_H
 
@@ -49,13 +49,5 @@ bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key,
                  const struct cs_decision *decision);
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
-
-/* `promise` records that the size in *decision was reported to an application, which may provide it
- * later, or replaces *decision if it has changed. `leave` replaces a decision to tile by one not to
- * tile, and returns false if its size was reported already. A decision whose size was reported is
- * the last of its set to be replaced. */
-void cs_memo_promise(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
-bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
-                   const struct cs_decision *decision);
 
 #endif

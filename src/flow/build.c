@@ -4,9 +4,8 @@
 
 #include <stdlib.h>
 
-static enum cs_status make_ready(const struct cs_vendor *vendor, void *execution_plan)
+static enum cs_status make_ready(const struct cs_vendor *vendor, bool later, void *execution_plan)
 {
-    bool later = vendor->compiles || vendor->many;
     return vendor->ready && !later ? vendor->ready(vendor->ctx, execution_plan) : CS_OK;
 }
 
@@ -14,6 +13,7 @@ static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
                                             struct cs_built_plans *built)
 {
     struct cs_plan *plan = &rewrite->plan;
+    const bool later = built->real->compiles || built->real->many;
     for (int64_t i = 0; i < plan->shapes; i++) {
         struct cs_problem shape;
         cs_plan_problem(plan, i, &shape);
@@ -21,7 +21,7 @@ static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
             cs_built_plans_build(built, &shape, plan->shape[i].relaxation,
                                  &rewrite->execution_plan[i], &plan->shape[i].workspace);
         if (status == CS_OK)
-            status = make_ready(built->real, rewrite->execution_plan[i]);
+            status = make_ready(built->real, later, rewrite->execution_plan[i]);
         if (status != CS_OK)
             return status;
     }
@@ -34,7 +34,9 @@ static enum cs_status build_fallback(struct cs_rewrite *rewrite, int64_t reporte
 {
     int64_t bytes;
     enum cs_status status = cs_built_plans_fallback(built, reported, &rewrite->fallback, &bytes);
-    return status == CS_OK && bytes > reported ? CS_INVALID : status;
+    if (status == CS_OK && bytes > reported)
+        return CS_INVALID;
+    return status == CS_OK ? make_ready(built->real, built->real->many, rewrite->fallback) : status;
 }
 
 /* The same for a problem that was decided already: the plan exists then, and few of these plans

@@ -53,8 +53,6 @@ int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
 {
     struct cs_key key;
     struct cs_decision decision = cs_decisions_get(cs, request, vendor, &key);
-    if (decision.reason == CS_REASON_NONE && !decision.promised)
-        cs_memo_promise(&cs->memo, &key, &decision);
     return reported_of(request, &decision, decision.reason);
 }
 
@@ -152,55 +150,6 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                .footprint = footprint(&facts)};
 }
 
-/* True if the application relies on a size smaller than its own plan requires: the caller provided
- * it, or it was reported before. */
-static bool is_held(const struct cs_request *request, const struct cs_decision *decision)
-{
-    return request->limit > 0 ? request->required > request->limit : decision->promised;
-}
-
-/* Records that the problem is not tiled, so that every later query gets the same answer. False if
- * another thread has reported the small size in between. */
-static bool leave(struct cs *cs, const struct cs_request *request, const struct cs_key *key,
-                  struct cs_decision *decision, enum cs_reason reason)
-{
-    struct cs_decision left = cs_decide_leave(reason, request->required);
-    left.rule = decision->rule;
-    left.asked = decision->asked;
-    if (!cs_memo_leave(&cs->memo, key, &left)) {
-        decision->promised = true;
-        return false;
-    }
-    *decision = left;
-    return true;
-}
-
-/* Handles a failed build, or a provided workspace that no tiling fits. If the application relies on
- * the small size, it gets the fallback plan or, without one, a plan that refuses. Otherwise the
- * problem is not tiled. */
-static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
-                                struct cs_built_plans *built, const struct cs_key *key,
-                                struct cs_decision *decision, enum cs_reason reason,
-                                struct cs_rewrite **rewrite_p)
-{
-    static struct cs_log_cap cap; /* programs may query again at every step */
-    int64_t reported = request->limit > 0 ? request->limit : decision->reported;
-    bool held = is_held(request, decision);
-    if (!held && (decision->reason != CS_REASON_NONE || leave(cs, request, key, decision, reason)))
-        return reason;
-    if (cs_build_fallback(reported, built, rewrite_p) == CS_OK) {
-        decision->reported = decision->scratch = reported;
-        return CS_REASON_NONE;
-    }
-    cs_log_capped(&cap, CS_LOG_ERROR,
-                  "A plan is refused, because it cannot run in the workspace that was reported for "
-                  "it (%s). The program has to use another plan.",
-                  cs_account_reason_text(reason));
-    if (request->limit > 0 && decision->reason == CS_REASON_NONE)
-        (void)leave(cs, request, key, decision, reason);
-    return reason;
-}
-
 /* Once, for the summary that names it. */
 static void name_device(struct cs *cs, const struct cs_vendor *vendor)
 {
@@ -214,38 +163,120 @@ static void name_device(struct cs *cs, const struct cs_vendor *vendor)
     cs_unlock(&cs->account.lock);
 }
 
+/* A request on its way from the decision to the verdict. */
+struct preparing {
+    struct cs *cs;
+    const struct cs_request *request;
+    const struct cs_vendor *vendor;
+    struct cs_built_plans built;
+    struct cs_key key;
+    struct cs_decision decision;
+    enum cs_reason reason;
+    struct cs_rewrite *rewrite; /* NULL: not tiled */
+    bool refused;
+};
+
+static void decide(struct preparing *p)
+{
+    p->decision = cs_decisions_get(p->cs, p->request, &p->built.vendor, &p->key);
+    p->reason = p->decision.reason;
+    if (p->reason == CS_REASON_NONE)
+        p->reason =
+            reason_of(cs_build_tiles(&p->request->problem, &p->decision, &p->built, &p->rewrite));
+}
+
+/* Records that the problem is not tiled, so that later requests are answered without a build. */
+static void leave(struct preparing *p)
+{
+    struct cs_decision left = cs_decide_leave(p->reason, p->request->required);
+    left.rule = p->decision.rule;
+    left.asked = p->decision.asked;
+    left.recorded = true;
+    cs_memo_put(&p->cs->memo, &p->key, &left);
+    p->decision = left;
+}
+
+/* The size below the requirement that the application relies on: the caller has provided it, or it
+ * may have been reported in another process. -1: it relies on no size. */
+static int64_t held_size(const struct preparing *p)
+{
+    const struct cs_request *request = p->request;
+    if (request->limit > 0)
+        return request->limit < request->required && p->reason != CS_REASON_RULE ? request->limit
+                                                                                 : -1;
+    return !request->recorded && p->decision.reason == CS_REASON_NONE ? p->decision.reported : -1;
+}
+
+/* Handles a failed build, and a provided workspace that no tiling fits. If the application relies
+ * on a smaller size, it gets the fallback plan or, without one, a plan that refuses. Otherwise the
+ * problem is not tiled. */
+static void fall_back(struct preparing *p)
+{
+    static struct cs_log_cap cap; /* programs may query again at every step */
+    const int64_t held = held_size(p);
+    const bool failed = p->decision.reason == CS_REASON_NONE; /* it was decided to tile */
+    if (p->reason == CS_REASON_NONE)
+        return;
+    if (held >= 0 && cs_build_fallback(held, &p->built, &p->rewrite) == CS_OK) {
+        p->decision.reported = p->decision.scratch = held;
+        p->reason = CS_REASON_NONE;
+        return;
+    }
+    if (held >= 0)
+        cs_log_capped(&cap, CS_LOG_ERROR,
+                      "A plan is refused, because it cannot run in the workspace that was reported "
+                      "for it (%s). The program has to use another plan.",
+                      cs_account_reason_text(p->reason));
+    p->refused = held >= 0 && p->request->limit == 0;
+    if (failed && !p->refused)
+        leave(p);
+}
+
+/* A size may have been reported, but without host memory it is not known. */
+static bool is_unknown(const struct preparing *p)
+{
+    return p->reason == CS_REASON_HOST_MEMORY && !p->request->recorded && p->request->limit == 0;
+}
+
+static void refuse(struct preparing *p)
+{
+    bool due = cs_refusal_is_due(p->cs, p->request, p->vendor, &p->key, &p->decision, p->reason);
+    if (due && p->rewrite) {
+        cs_rewrite_discard(p->rewrite);
+        p->rewrite = NULL;
+        p->reason = CS_REASON_NO_TILING;
+    }
+    p->refused = p->refused || due || is_unknown(p);
+    if (p->refused)
+        cs_account_refused(&p->cs->account);
+}
+
+static struct cs_verdict record(const struct preparing *p, int64_t begin)
+{
+    struct cs *cs = p->cs;
+    struct cs_verdict verdict =
+        verdict_of(cs, p->request, p->vendor, &p->decision, p->reason, p->rewrite);
+    verdict.layer = p->key.hash | 1;
+    verdict.refused = p->refused;
+    verdict.recorded = p->decision.recorded || p->reason == CS_REASON_HOST_MEMORY;
+    name_device(cs, p->vendor);
+    if (p->rewrite && cs->exec.backing == CS_BACKING_OWN)
+        cs_arena_reserve(&cs->exec.arena, cs->exec.device, p->rewrite->plan.workspace);
+    cs_account_prepared(&cs->account, &verdict.site, cs_trace_now() - begin);
+    return verdict;
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
-    struct cs_key key;
-    struct cs_built_plans built;
-    int64_t begin = cs_trace_now();
-    cs_built_plans_init(&built, vendor);
-    struct cs_decision decision = cs_decisions_get(cs, request, &built.vendor, &key);
-    struct cs_rewrite *rewrite = NULL;
-    enum cs_reason reason = decision.reason;
-    if (reason == CS_REASON_NONE)
-        reason = reason_of(cs_build_tiles(&request->problem, &decision, &built, &rewrite));
-    if (reason != CS_REASON_NONE && reason != CS_REASON_RULE &&
-        (request->limit > 0 || reason != decision.reason))
-        reason = fall_back(cs, request, &built, &key, &decision, reason, &rewrite);
-    cs_built_plans_fini(&built);
-    bool due = cs_refusal_is_due(cs, request, vendor, &key, &decision, reason);
-    if (due && rewrite) {
-        cs_rewrite_discard(rewrite);
-        rewrite = NULL;
-        reason = CS_REASON_NO_TILING;
-    }
-    struct cs_verdict verdict = verdict_of(cs, request, vendor, &decision, reason, rewrite);
-    verdict.layer = key.hash | 1;
-    verdict.refused = due || (reason != CS_REASON_NONE && decision.promised);
-    if (verdict.refused)
-        cs_account_refused(&cs->account);
-    name_device(cs, vendor);
-    if (rewrite && cs->exec.backing == CS_BACKING_OWN)
-        cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);
-    cs_account_prepared(&cs->account, &verdict.site, cs_trace_now() - begin);
-    return verdict;
+    const int64_t begin = cs_trace_now();
+    struct preparing p = {.cs = cs, .request = request, .vendor = vendor};
+    cs_built_plans_init(&p.built, vendor);
+    decide(&p);
+    fall_back(&p);
+    cs_built_plans_fini(&p.built);
+    refuse(&p);
+    return record(&p, begin);
 }
 
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,

@@ -18,9 +18,11 @@ struct cs_verdict {
     struct cs_site_ref site; /* the site of its calls; zeros: not counted */
     uint64_t layer;          /* a number for its problem; 0: its calls are not recorded */
     int64_t footprint;       /* bytes that a call takes while it runs, as known before */
-    bool refused; /* no tiling fits the limit, and the application should take another plan; or the
-                     reported size is below the application's requirement and cannot be kept. In
-                     both cases the plan must not run */
+    bool refused;  /* no tiling fits the limit, and the application should take another plan; or the
+                      reported size is below the application's requirement and cannot be kept. In
+                      both cases the plan must not run */
+    bool recorded; /* the answer depends on the program's record of memory, or on a failure: without
+                      them, less may be reported */
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };
 
@@ -54,8 +56,8 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* Records a call that is about to run, tiled or not, with its operands, from which the program's
- * memory is determined. */
+/* Records a call, tiled or not, with its operands, from which the program's memory is determined.
+ * Tiled calls are recorded after their launches. */
 void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
                    const struct cs_problem *problem, const struct cs_addresses *addresses);
 

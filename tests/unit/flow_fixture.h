@@ -120,7 +120,8 @@ static inline struct cs_request ordinary(void)
                                {.dims = {16, 16, 1, 3, 3}, .alignment = 16},
                                {.dims = {2, 16, 1, 64, 64}, .alignment = 16}}},
         .engine = {.index = 7, .knobs = 1, .knob_type = {3}, .knob_value = {5}},
-        .scope = 1};
+        .scope = 1,
+        .recorded = true};
     struct rng unused = {0};
     for (int i = 0; i < CS_OPERANDS; i++)
         random_strides(&unused, CHANNELS_FIRST, 2, &request.problem.tensor[i]);
@@ -172,10 +173,11 @@ struct answer {
     int calls;
 };
 
-static inline struct answer prepare(struct cs *cs, const struct cs_request *request)
+static inline struct answer prepare_by(struct cs *cs, const struct cs_request *request,
+                                       const struct cs_vendor *by)
 {
     fake.calls = 0;
-    struct cs_verdict verdict = cs_flow_prepare(cs, request, &vendor);
+    struct cs_verdict verdict = cs_flow_prepare(cs, request, by);
     struct answer answer = {
         .reason = verdict.reason, .reported = verdict.reported, .calls = fake.calls};
     check_verdict(cs, request, &verdict);
@@ -187,6 +189,11 @@ static inline struct answer prepare(struct cs *cs, const struct cs_request *requ
     cs_rewrite_discard(verdict.rewrite);
     CHECK_INT(kernels, 0);
     return answer;
+}
+
+static inline struct answer prepare(struct cs *cs, const struct cs_request *request)
+{
+    return prepare_by(cs, request, &vendor);
 }
 
 static inline void check_same(struct answer a, struct answer b)

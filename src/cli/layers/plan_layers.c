@@ -83,11 +83,6 @@ struct asking {
     bool ran; /* the program of a run took this plan, so none is refused */
 };
 
-static struct cs_peak_level level_of(void *ctx)
-{
-    return ((const struct asking *)ctx)->level;
-}
-
 static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, int64_t required,
                                     const struct cs_vendor *vendor)
 {
@@ -95,8 +90,7 @@ static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, i
     const struct cs_decide_call call = {.problem = asking->problem,
                                         .required = required,
                                         .engine = asking->list ? engine->index : ENGINE_UNKNOWN};
-    const struct cs_decide_help help = {.ctx = asking, .level = level_of};
-    return cs_decide_by_rules(&asking->predictor->settings, &call, vendor, &help);
+    return cs_decide_by_rules(&asking->predictor->settings, &call, vendor, &asking->level);
 }
 
 /* Of a plan that a run took, only the plan itself counts. */

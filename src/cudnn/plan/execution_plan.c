@@ -248,13 +248,13 @@ static bool may_fall_back(const struct cs_engine_choice *choice,
     return builder.status == CUDNN_STATUS_SUCCESS && computes_alike(choice, notes.numerical);
 }
 
-/* Engine 0 on the whole problem. For the first plan of a graph it is finalized at once. For further
- * plans, most of which never run, only its workspace is queried. */
+/* Engine 0 on the whole problem. Only its workspace is queried, also for the first plan of a graph,
+ * so that all plans of a graph are decided alike. */
 static enum cs_status build_plain(const struct cs_engine_choice *choice, void **execution_plan_p,
                                   int64_t *workspace_p)
 {
     static const struct cs_engine engine = {.index = PLAIN};
-    if (choice->many && choice->target.handle && choice->problem.steps == 0)
+    if (choice->problem.steps == 0)
         return build_engine(choice, &choice->problem, &engine, execution_plan_p, workspace_p);
     return build_finished(&choice->target, &choice->problem, &engine, execution_plan_p,
                           workspace_p);

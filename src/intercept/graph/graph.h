@@ -1,5 +1,5 @@
 /* The facts of an operation graph. They are recorded while the application builds it, because cuDNN
- * has no query for its operations. After the graph is finalized, only `planned` changes. Shared by
+ * has no query for its operations. After the graph is finalized, only the flags change. Shared by
  * all descriptors that are made from it (heuristics, engines, configurations, plans), which may
  * outlive it. */
 #ifndef CS_INTERCEPT_GRAPH_GRAPH_H
@@ -12,6 +12,8 @@
 struct cs_graph {
     atomic_int references;
     atomic_bool planned;   /* a plan of it was finalized */
+    atomic_bool sized;     /* the size of an engine configuration of it was queried */
+    atomic_bool recorded;  /* a plan of it was decided by the program's record */
     bool convolution;      /* false: the graph is neither tiled nor counted */
     enum cs_reason reason; /* CS_REASON_NONE: `problem` holds it */
     struct cs_problem problem;

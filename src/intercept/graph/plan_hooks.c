@@ -19,6 +19,26 @@ static struct cs_request request_of(const struct cs_engine_choice *choice, int64
                                .scope = cs_engine_choice_scope(choice)};
 }
 
+/* A plan from a heuristics list may be decided by the program's record, because the application
+ * relies on the size that the plan reports. But if a configuration of its graph has reported a
+ * size, the application may rely on that. */
+static struct cs_verdict judge_new(struct cs *cs, const struct cs_shadow *plan,
+                                   struct cs_request *request, const struct cs_vendor *vendor)
+{
+    struct cs_graph *graph = plan->graph;
+    request->source = plan->listed ? CS_SOURCE_LISTED : CS_SOURCE_OWN;
+    request->recorded = plan->listed && !atomic_load(&graph->sized);
+    struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
+    if (!verdict.recorded)
+        return verdict;
+    atomic_store(&graph->recorded, true);
+    if (!atomic_load(&graph->sized))
+        return verdict;
+    cs_rewrite_discard(verdict.rewrite); /* another thread has queried a configuration in between */
+    request->recorded = false;
+    return cs_flow_prepare(cs, request, vendor);
+}
+
 /* The reason why a plan cannot be described, or CS_REASON_NONE. */
 static enum cs_reason obstacle(const struct cs_shadow *plan)
 {
@@ -70,9 +90,8 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);
         struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
-        request.source = plan->listed ? CS_SOURCE_LISTED : CS_SOURCE_OWN;
         verdict = plan->plan.held > 0 ? judge_loaded(cs, plan->plan.held, &request, &vendor)
-                                      : cs_flow_prepare(cs, &request, &vendor);
+                                      : judge_new(cs, plan, &request, &vendor);
     } else {
         verdict.reason = CS_REASON_VENDOR;
     }
@@ -90,11 +109,14 @@ void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan)
 int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,
                                int64_t required)
 {
-    const struct cs_graph *graph = configuration->graph;
+    struct cs_graph *graph = configuration->graph;
     int64_t reported = required;
     struct cs_engine_choice choice;
     if (!graph || !graph->convolution || graph->reason != CS_REASON_NONE)
         return reported;
+    atomic_store(&graph->sized, true);
+    if (atomic_load(&graph->recorded)) /* a plan of it may have reported more */
+        return required;
     cs_engine_choice_init(&choice, &graph->problem, graph->uid, graph->handle);
     choice.handle_number = graph->handle_number;
     if (cs_engine_choice_read(&choice, configuration->descriptor)) {
@@ -149,7 +171,8 @@ int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t
     if (understood)
         launcher.provided = call.provided;
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &call.stream);
+    int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
     if (understood)
         cs_flow_watch(cs, &plan->plan.verdict, launcher.problem, &call.base);
-    return cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
+    return status;
 }

@@ -29,7 +29,8 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
                                  .engine = {.index = -1},
                                  .required = required,
                                  .limit = limit,
-                                 .scope = cs_engine_choice_scope(&choice)};
+                                 .scope = cs_engine_choice_scope(&choice),
+                                 .recorded = true};
     struct cs_verdict verdict;
     if ((limit > 0 || !cs_flow_small(cs, required)) &&
         cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute)))
@@ -60,7 +61,8 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
                                  .engine = choice.engine,
                                  .required = *required_p,
                                  .limit = limit,
-                                 .scope = cs_engine_choice_scope(&choice)};
+                                 .scope = cs_engine_choice_scope(&choice),
+                                 .recorded = true};
     struct cs_verdict verdict = cs_flow_runs_ours(cs, &request, &vendor);
     cs_engine_choice_fini(&choice);
     return verdict;
@@ -362,13 +364,14 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     call->math = cs_legacy_call_math(call->conv);
     match(cs, call, &found);
     const struct cs_plan_cache_entry *entry = found.entry;
-    if (entry)
-        cs_flow_watch(cs, &entry->verdict, &found.problem, &found.addresses);
     if (entry && entry->verdict.rewrite &&
         (cs_oversized_tensor_in(call) || !provided_all(call, entry))) {
         *status_p = run(cs, call, &found, true);
+        cs_flow_watch(cs, &entry->verdict, &found.problem, &found.addresses);
         return true;
     }
+    if (entry)
+        cs_flow_watch(cs, &entry->verdict, &found.problem, &found.addresses);
     if (entry && entry->verdict.rewrite)
         found.reason = CS_REASON_PROVIDED;
     cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);

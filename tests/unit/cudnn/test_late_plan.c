@@ -373,7 +373,7 @@ static void launches_make_plans_ready(void)
 }
 
 /* Of an engine that cuDNN compiles; fallback plans are not of that engine. */
-static void fallback_plans_are_finalized_at_once(void)
+static void plans_are_finalized_when_they_are_taken(void)
 {
     start();
     struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -387,6 +387,8 @@ static void fallback_plans_are_finalized_at_once(void)
     CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
     CHECK_INT(plans.fallback(plans.ctx, TOLD, &fallback, &workspace), CS_OK);
     CHECK(!cs_execution_plan_is_ready(tile));
+    CHECK(!cs_execution_plan_is_ready(fallback));
+    CHECK_INT(plans.ready(plans.ctx, fallback), CS_OK);
     CHECK(cs_execution_plan_is_ready(fallback));
     cs_execution_plan_destroy(tile);
     end(fallback);
@@ -578,7 +580,7 @@ int main(void)
     TEST(without_memory);
     TEST(variant_pack_has_the_addresses_of_the_tile);
     TEST(launches_make_plans_ready);
-    TEST(fallback_plans_are_finalized_at_once);
+    TEST(plans_are_finalized_when_they_are_taken);
     TEST(engines_of_many_plans_share_one_graph);
     TEST(fallback_sizes_are_queried_without_a_plan);
     TEST(graphs_are_kept_for_their_handle);

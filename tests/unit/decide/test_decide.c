@@ -184,14 +184,6 @@ static void tiles_of_whole_images_are_found_if_parts_cost_more(void)
 
 /* --- the record ------------------------------------------------------------------------------- */
 
-static struct cs_peak_level level_now;
-
-static struct cs_peak_level level_of(void *ctx)
-{
-    (void)ctx;
-    return level_now;
-}
-
 static struct cs_decision decide_ruled(struct fake *fake, const struct cs_problem *problem,
                                        const struct cs_rules *rules, int64_t record, int64_t beside,
                                        const char *policy)
@@ -209,10 +201,9 @@ static struct cs_decision decide_ruled(struct fake *fake, const struct cs_proble
                                          .most = INT64_MAX};
     const struct cs_decide_call call = {
         .problem = problem, .required = formula(fake, problem), .engine = 1};
-    const struct cs_decide_help help = {.level = level_of};
-    level_now = (struct cs_peak_level){record, beside};
+    const struct cs_peak_level level = {record, beside};
     fake->calls = 0;
-    return cs_decide_by_rules(&settings, &call, &vendor, &help);
+    return cs_decide_by_rules(&settings, &call, &vendor, &level);
 }
 
 static struct cs_decision decide_at(struct fake *fake, const struct cs_problem *problem,
@@ -245,6 +236,28 @@ static void tiles_use_the_memory_below_the_record(void)
     struct cs_decision first = decide_at(&fake, &problem, 0, 0, "fit");
     struct cs_decision later = decide_at(&fake, &problem, operands + required / 2, 0, "fit");
     CHECK(later.tiles < first.tiles);
+}
+
+/* A size that is reported by the record is enough for a plan that is decided without it. */
+static void record_never_lowers_a_reported_size(void)
+{
+    struct rng rng = {SEED};
+    int raised = 0;
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct fake fake = random_fake(&rng);
+        struct cs_problem problem = large(&rng);
+        const int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
+        struct cs_decision alone = decide_at(&fake, &problem, 0, 0, "fit");
+        CHECK(!alone.recorded);
+        for (int part = 1; part <= 8; part++) {
+            int64_t record = operands + required / 8 * part;
+            struct cs_decision decision = decide_at(&fake, &problem, record, 0, "fit");
+            CHECK(decision.reported >= alone.reported);
+            CHECK(decision.recorded || decision.reported == alone.reported);
+            raised += decision.reported > alone.reported;
+        }
+    }
+    CHECK(raised > 0);
 }
 
 /* The size replaces the record: above 3 % of the operands, a record that leaves it free gives the
@@ -330,6 +343,7 @@ int main(void)
     TEST(tiles_of_whole_images_are_found_if_parts_cost_more);
     TEST(convolution_below_the_record_stays_untiled);
     TEST(tiles_use_the_memory_below_the_record);
+    TEST(record_never_lowers_a_reported_size);
     TEST(free_size_of_a_rule_replaces_the_record);
     TEST(off_decides_as_fit);
     TEST(memory_that_runs_out_is_a_reason);

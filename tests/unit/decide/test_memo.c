@@ -215,38 +215,6 @@ static void hashes_spread(void)
     CHECK(empty < CS_MEMO_SETS / 10);
 }
 
-/* A reported size is not replaced by a decision to leave the problem alone. It is evicted after
- * decisions that were not reported. */
-static void reported_sizes_stay(void)
-{
-    struct cs_memo *memo = memo_new();
-    struct cs_key key, told;
-    struct cs_problem problem = numbered(1);
-    struct cs_decision decision = decision_of(1), left = decision_of(2);
-    cs_memo_key_make(&problem, &plain, 1, 0, 0, &told);
-    decision.reason = CS_REASON_NONE;
-    left.reason = CS_REASON_VENDOR;
-    CHECK(cs_memo_leave(memo, &told, &left)); /* it was not reported yet */
-    struct cs_decision seen = decision;
-    cs_memo_promise(memo, &told, &seen);
-    CHECK_INT(seen.reason, CS_REASON_VENDOR); /* too late: it was left alone before */
-    CHECK(!seen.promised);
-    cs_memo_put(memo, &told, &decision);
-    cs_memo_promise(memo, &told, &seen);
-    CHECK_INT(seen.reported, decision.reported);
-    CHECK(seen.promised);
-    CHECK(!cs_memo_leave(memo, &told, &left));
-    for (int i = 0; i < 8 * CS_MEMO_WAYS; i++) {
-        cs_memo_key_make(&problem, &plain, 2 + i, 0, 0, &key);
-        key.hash = told.hash; /* the same set */
-        cs_memo_put(memo, &key, &left);
-    }
-    CHECK(cs_memo_get(memo, &told, &seen));
-    CHECK_INT(seen.reported, decision.reported);
-    CHECK(seen.promised);
-    free(memo);
-}
-
 struct worker {
     struct cs_memo *memo;
     uint64_t seed;
@@ -303,7 +271,6 @@ int main(void)
     TEST(least_recently_used_is_replaced);
     TEST(equal_hashes);
     TEST(hashes_spread);
-    TEST(reported_sizes_stay);
     TEST(threads_agree);
     return REPORT();
 }
