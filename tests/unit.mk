@@ -25,8 +25,6 @@ $(unit): $(B)/libconvshim-parts.a
 $(B)/unit/test_exec_debug: $(B)/obj/tests/unit/debug_exec.o
 $(B)/obj/tests/unit/debug_exec.o: src/exec/exec.c $(B)/flags
 	$(call say,CC)$(CC) $(CFLAGS) $(PURE) -DCS_DEBUG -MMD -MP -c -o $@ $<
-# With the policies of tests/policies.
-$(B)/unit/test_nonsense: $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))
 # Commands search for conf relative to the program's folder, which is one level deeper there.
 ifneq ($(SAN),)
 $(unit): | build/conf

@@ -23,8 +23,8 @@ done | sort -u | xargs ls -d 2>&1 >/dev/null)
 printf '%s\n' "$links" | sed '/^$/d' | sed 's/^/# /'
 [ -z "$links" ]
 check 4 "what the documents link to exists" $?
-# Those need NVIDIA's cudnn-frontend, Chromium, a million calls.
-slow=$(grep -L '^# bats test_tags=quick' tests/system/*.bats | grep -vE '/(cudnn_frontend|frameworks|report_page|soak)\.bats$')
+# Those need NVIDIA's cudnn-frontend, a million calls.
+slow=$(grep -L '^# bats test_tags=quick' tests/system/*.bats | grep -vE '/(cudnn_frontend|frameworks|soak)\.bats$')
 printf '%s\n' "$slow" | sed '/^$/d' | sed 's/^/# /'
 [ -z "$slow" ]
 check 5 "every bats suite has a test for the short run" $?

@@ -1,5 +1,5 @@
 """Checks a page of `convshim report --html`: elements nest, nothing refers to elsewhere, a policy forbids requests,
-both colour schemes exist. tests/page checks its layout and behaviour."""
+both colour schemes exist."""
 import re
 import sys
 from html.parser import HTMLParser
