@@ -1,19 +1,13 @@
-# Programs of the GPU suite (scripts/gpu-suite).
+# The GPU suite (scripts/gpu-suite): the command and the library for a machine without their dependencies, and the predictions for
+# scripts/fit-cost.
 
-gpumain  := gpu_facts gpu_ballast
-gpu      := $(addprefix $(B)/gpu/,$(gpumain))
-gpushare := $(call objects,$(filter-out $(patsubst %,tests/gpu/%.c,$(gpumain)),$(wildcard tests/gpu/*.c)))
-
-$(call objects,$(wildcard tests/gpu/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(gpushare) $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
-
-# The predictions of the cost model, without a GPU.
-gpu += $(B)/gpu/predict
+gpu := $(addprefix $(B)/gpu/,convshim libconvshim.so predict)
+$(B)/gpu/convshim $(B)/gpu/libconvshim.so: $(B)/gpu/%: $(B)/portable/%
+	$(call say,CP)mkdir -p $(@D); cp $< $@
 $(B)/obj/tests/gpu/predict/predict.o: INCLUDES := $(PURE) -Itests/unit
 $(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) $(INIH) -lm
 
-#: gpu          programs that scripts/gpu-suite runs on a GPU
+#: gpu          files that scripts/gpu-suite needs on a machine with a GPU, in build/gpu
 .PHONY: gpu
-gpu: lib $(simdev) $(gpu)
+gpu: $(gpu)

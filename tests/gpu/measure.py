@@ -1,23 +1,22 @@
 """Measures a PyTorch program: memory, time, results; one JSON line on stdout for each case.
 
-A program gives a `build(case, dtype, device, tiny)` that returns a Step. It is an ordinary PyTorch program: nothing here
-knows of convshim.
+A program gives a `build(case, dtype, device, tiny)` that returns an Inference or a Training. It is an ordinary PyTorch
+program, which does not depend on convshim.
 """
 
 import argparse
+import ctypes
 import hashlib
 import json
-import os
 import statistics
 import sys
 import threading
 import time
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
-MODES = ("eager", "benchmark", "graph", "compile", "floor")
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+MODES = ("eager", "graph")
 
 
 class Inference:
@@ -63,53 +62,14 @@ class Training:
         return result
 
 
-class NoConvolutions(TorchDispatchMode):
-    """Convolutions return tensors of the right shape without computing them, so the program allocates only its own
-    tensors and no workspace. The numbers in them are arbitrary."""
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if func is torch.ops.aten.convolution.default:
-            return _empty_output(*args)
-        if func is torch.ops.aten.convolution_backward.default:
-            grad, x, weight, bias_sizes = args[:4]
-            mask = args[-1]
-            bias = grad.new_empty(bias_sizes) if mask[2] else None
-            return (
-                torch.empty_like(x) if mask[0] else None,
-                torch.empty_like(weight) if mask[1] else None,
-                bias,
-            )
-        return func(*args, **(kwargs or {}))
-
-
-def _empty_output(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    def per_axis(values, axis):
-        return values[axis] if len(values) > 1 else values[0]
-
-    shape = [x.shape[0], weight.shape[1] * groups if transposed else weight.shape[0]]
-    for axis in range(x.dim() - 2):
-        s, p, d = per_axis(stride, axis), per_axis(padding, axis), per_axis(dilation, axis)
-        reach = d * (weight.shape[axis + 2] - 1) + 1
-        if transposed:
-            shape.append((x.shape[axis + 2] - 1) * s - 2 * p + reach + per_axis(output_padding, axis))
-        else:
-            shape.append((x.shape[axis + 2] + 2 * p - reach) // s + 1)
-    last = torch.channels_last if x.dim() == 4 else torch.channels_last_3d
-    form = (
-        last
-        if x.dim() > 3 and x.is_contiguous(memory_format=last) and not x.is_contiguous()
-        else torch.contiguous_format
-    )
-    return torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=form)
-
-
 class DevicePeak:
-    """Samples the bytes in use on the device while it is entered; .bytes is the most it saw, all processes counted."""
+    """Samples the bytes in use on the device while it is entered. `bytes` is the largest sample, of all processes. No
+    sample is taken in a graph's capture, which other CUDA calls would end."""
 
-    def __init__(self, device):
+    def __init__(self, sampled):
         self.bytes = None
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True) if device == "cuda" else None
+        self._thread = threading.Thread(target=self._sample, daemon=True) if sampled else None
 
     @staticmethod
     def used():
@@ -122,8 +82,8 @@ class DevicePeak:
             time.sleep(0.002)
 
     def __enter__(self):
+        self.bytes = self.used()
         if self._thread:
-            self.bytes = self.used()
             self._thread.start()
         return self
 
@@ -131,19 +91,16 @@ class DevicePeak:
         if self._thread:
             self._stop.set()
             self._thread.join()
-            self.bytes = max(self.bytes, self.used())
-
-
-def tensors_on_host(result):
-    return {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in result.items()}
+        self.bytes = max(self.bytes, self.used())
 
 
 def digest(result):
     """16 hex digits of all bits, in the order of the names."""
     hasher = hashlib.sha256()
     for name in sorted(result):
-        hasher.update(f"{name} {result[name].dtype} {tuple(result[name].shape)}".encode())
-        hasher.update(result[name].reshape(-1).view(torch.uint8).numpy().data)
+        tensor = result[name].detach().to("cpu").contiguous()
+        hasher.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        hasher.update(ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()))
     return hasher.hexdigest()[:16]
 
 
@@ -168,153 +125,80 @@ def captured(step):
     return Replay()
 
 
-def times_ms(step, iterations, device):
-    """The time of each call, by events on the device, by the clock without one."""
-    times = []
+def times_ms(step, iterations):
+    """The time of each call, by events on the device; and of the host for one call, without waiting."""
+    times, host = [], []
     for _ in range(iterations):
-        if device == "cuda":
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            begin.record()
-            step.run(update=True)
-            end.record()
-            end.synchronize()
-            times.append(begin.elapsed_time(end))
-        else:
-            begin = time.perf_counter()
-            step.run(update=True)
-            times.append((time.perf_counter() - begin) * 1000)
-    return times
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start = time.perf_counter()
+        begin.record()
+        step.run(update=True)
+        end.record()
+        host.append((time.perf_counter() - start) * 1000)
+        end.synchronize()
+        times.append(begin.elapsed_time(end))
+    return times, host
 
 
 def measure_case(record, build, options):
     """Fills the record. The first call counts for the peaks, with its searches and compilations."""
-    cuda = options.device == "cuda"
-    mode = record["mode"]
-    torch.backends.cudnn.benchmark = mode == "benchmark"
     torch.manual_seed(0)
-    dtype = DTYPES[record["dtype"]]
-    rounded = DTYPES[options.round] if options.round else dtype
-    step = build(record["case"], rounded, options.device, options.tiny)
-    if rounded is not dtype:
-        step.model = step.model.to(dtype)
-        step.inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in step.inputs)
-    if options.channels_last:
-        step.model = step.model.to(memory_format=torch.channels_last)
-        step.inputs = tuple(
-            x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in step.inputs
-        )
-    if mode == "compile":
-        step.model = torch.compile(step.model)
-    if cuda:
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-        record["device_base"] = DevicePeak.used()
-    if mode == "floor":
-        with NoConvolutions():
-            step.run(update=False)
-            step.run(update=True)
-        _memory(record, cuda)
-        return
-    with DevicePeak(options.device) if mode != "graph" else _Unsampled(cuda) as peak:
-        if mode == "graph":
+    step = build(record["case"], DTYPES[record["dtype"]], "cuda", options.tiny)
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    record["device_base"] = DevicePeak.used()
+    with DevicePeak(record["mode"] == "eager") as peak:
+        if record["mode"] == "graph":
             step = captured(step)
-        first = tensors_on_host(step.run(update=False))
+        start = time.perf_counter()
+        first = step.run(update=False)
+        torch.cuda.synchronize()
+        record["ms_first"] = (time.perf_counter() - start) * 1000
         record["checksum"] = digest(first)
-        record["repeatable"] = record["checksum"] == digest(tensors_on_host(step.run(update=False)))
-        for _ in range(options.warmup):
+        del first
+        record["repeatable"] = record["checksum"] == digest(step.run(update=False))
+        start = time.perf_counter()
+        for i in range(100):  # an idle GPU has low clocks
+            if i >= options.warmup and time.perf_counter() > start + 0.2:
+                break
             step.run(update=True)
-        if cuda:
             torch.cuda.synchronize()
-    _memory(record, cuda)
-    if cuda:
-        record["device_peak"] = peak.bytes
-        torch.cuda.reset_peak_memory_stats()
-    times = times_ms(step, options.iterations, options.device)
-    if cuda:
-        record["steady_memory_allocated"] = torch.cuda.max_memory_allocated()
-    record["ms_per_iteration"] = statistics.median(times)
-    record["iterations"] = len(times)
-    record["ms_fastest"], record["ms_slowest"] = min(times), max(times)
-    if options.save:
-        record["saved"] = os.path.join(
-            options.save, "-".join((record["program"], record["case"], record["dtype"], mode)) + ".pt"
-        )
-        torch.save(first, record["saved"])
-
-
-class _Unsampled:
-    """Memory is queried at both ends only: no other CUDA call is allowed while a graph is captured."""
-
-    def __init__(self, cuda):
-        self.bytes = DevicePeak.used() if cuda else None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.bytes is not None:
-            self.bytes = max(self.bytes, DevicePeak.used())
-
-
-def _memory(record, cuda):
-    if cuda:
-        record["max_memory_allocated"] = torch.cuda.max_memory_allocated()
-        record["max_memory_reserved"] = torch.cuda.max_memory_reserved()
-
-
-def arguments(description, cases):
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--case", default=",".join(cases), help=f"comma list (default: {','.join(cases)})")
-    parser.add_argument("--dtype", default="f16", help=f"comma list of {', '.join(DTYPES)}")
-    parser.add_argument(
-        "--mode", default="eager", help=f"comma list of {', '.join(MODES)}; floor: without convolutions"
-    )
-    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    parser.add_argument("--iterations", type=int, default=5)
-    parser.add_argument("--warmup", type=int, default=2)
-    parser.add_argument("--channels-last", action="store_true")
-    parser.add_argument("--tiny", action="store_true", help="a small model, to try the program out")
-    parser.add_argument("--round", choices=DTYPES, help="round weights and inputs to this dtype first")
-    parser.add_argument("--save", metavar="DIR", help="write results there")
-    options = parser.parse_args()
-    for name, known in (("dtype", DTYPES), ("mode", MODES)):
-        for word in getattr(options, name).split(","):
-            if word not in known:
-                parser.error(f"--{name}: unknown '{word}'")
-    return options
-
-
-def no_device(options):
-    """Ends the program with status 77 if there is no GPU for it."""
-    if options.device == "cuda" and not torch.cuda.is_available():
-        print("no CUDA device", file=sys.stderr)
-        sys.exit(77)
+    record["allocated"] = torch.cuda.max_memory_allocated()
+    record["reserved"] = torch.cuda.max_memory_reserved()
+    record["device"] = peak.bytes - record["device_base"]
+    times, host = times_ms(step, options.iterations)
+    record["ms"], record["ms_host"] = statistics.median(times), statistics.median(host)
+    record["ms_fastest"], record["ms_slowest"], record["iterations"] = min(times), max(times), len(times)
 
 
 def main(program, description, cases, build):
-    """Runs all cases, dtypes and modes. A case that runs out of memory is a result; status 1 if one fails otherwise."""
-    options = arguments(description, cases)
-    no_device(options)
+    """Runs all cases, dtypes and modes. A case that runs out of memory is a result; status 1 if one fails otherwise, 77
+    without a GPU."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--case", default=",".join(cases), help=f"comma list (default: {','.join(cases)})")
+    parser.add_argument("--dtype", default="f16", help=f"comma list of {', '.join(DTYPES)}")
+    parser.add_argument("--mode", default="eager", choices=MODES)
+    parser.add_argument("--iterations", type=int, default=5)
+    parser.add_argument("--warmup", type=int, default=2)
+    parser.add_argument("--tiny", action="store_true", help="a small model, to try the program out")
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("no CUDA device", file=sys.stderr)
+        sys.exit(77)
     failed = False
     for case in options.case.split(","):
         for dtype in options.dtype.split(","):
-            for mode in options.mode.split(","):
-                record = {"program": program, "case": case, "dtype": dtype, "mode": mode, "status": "ok"}
-                try:
-                    measure_case(record, build, options)
-                except torch.OutOfMemoryError as error:
-                    record["status"] = "out of memory"
-                    print(f"{program} {case} {dtype} {mode}: {error}", file=sys.stderr)
-                except Exception as error:  # one case must not take the others along
-                    failed = True
-                    record["status"] = "error"
-                    print(
-                        f"{program} {case} {dtype} {mode}: {type(error).__name__}: {error}", file=sys.stderr
-                    )
-                print(json.dumps(record), flush=True)
-                if options.device == "cuda":
-                    torch.cuda.empty_cache()
-                if mode == "compile":
-                    torch.compiler.reset()
+            record = {"program": program, "case": case, "dtype": dtype, "mode": options.mode, "status": "ok"}
+            try:
+                measure_case(record, build, options)
+            except torch.OutOfMemoryError as error:
+                record["status"] = "out of memory"
+                print(f"{program} {case} {dtype}: {error}", file=sys.stderr)
+            except Exception as error:  # the other cases still run
+                failed = True
+                record["status"] = "error"
+                print(f"{program} {case} {dtype}: {type(error).__name__}: {error}", file=sys.stderr)
+            print(json.dumps(record), flush=True)
+            torch.cuda.empty_cache()
     sys.exit(1 if failed else 0)
