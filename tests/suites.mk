@@ -18,8 +18,7 @@ short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.s
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev $(if $(findstring cuda12,$t),--cuda 12) -- $t') accounts='tests/sweeps/accounts.py $(B)' \
             $(foreach f,$(fuzzseeds),seeds_$(notdir $f)='$f $(filter %/$(notdir $f),$(fuzzdirs))') \
             described_plans='SIMDEV_PLANNING=described scripts/with-simdev -- $(B)/simdev/selftest_cudnn'
-long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
-            gpu_compare='PYTHONPATH=$(FRONTEND) tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
+long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') fit_cost='tests/gpu/test_fit_cost.py $(B)' \
             gpu_suite='$(if $(SAN),echo "1..0 $(hash) SKIP preloads into programs without a sanitizer",tests/gpu/test_suite.py $(B))' \
             $(if $(WHOLE),faults='tests/faults/run.py $(B) --stacks' fuzzers='tests/fuzz/run.sh $(B)/fuzz 60')
 bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2) $t')

@@ -20,7 +20,10 @@ static const char USAGE[] =
     "L2\n"
     "  fwd|dgrad|wgrad f32|f16|bf16 nchw|nhwc\n"
     "  N C D H W K KD KH KW SD SH SW PD PH PW GROUPS\n"
-    "  AXIS TILES LANES WORKSPACE (- 1 1 for the untiled call; of all lanes)\n"
+    "  AXIS TILES LANES WORKSPACE STEP STEP (- 1 1 W 0 0 for the untiled call; W of all lanes)\n"
+    "AXIS has one or two letters, as in H or ND. A step is the extent of a tile on its axis. 0: "
+    "from\n"
+    "the number of tiles, for one axis.\n"
     "nan: it cannot be cut that way.\n"
     "Status: 0; 1 if a line is not understood; 2 on usage.\n";
 
@@ -52,9 +55,12 @@ static const char *dtype_name(int i)
     return cs_problem_dtype_name((enum cs_dtype)i);
 }
 
-static const char *axis_name(int i)
+static enum cs_axis axis_of(char letter)
 {
-    return cs_axis_name((enum cs_axis)i);
+    for (int i = CS_AXIS_NONE; i < CS_AXES; i++)
+        if (cs_axis_name((enum cs_axis)i)[0] == letter)
+            return (enum cs_axis)i;
+    return CS_AXIS_NONE;
 }
 
 static const char *direction_name(int i)
@@ -145,22 +151,25 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static bool cut(const struct cs_problem *problem, const char *word, int64_t tiles, int lanes,
-                int64_t workspace, struct point *point)
+static bool cut(const struct cs_problem *problem, const char *axes, const int64_t numbers[5],
+                struct point *point)
 {
-    int axis = place_of(word, axis_name, CS_AXES);
-    struct cs_tiling tiling = {.step = {1, 1}, .lanes = lanes};
-    if (axis < 0 || tiles < 1 || lanes < 1 || lanes > CS_MAX_LANES)
+    int64_t tiles = numbers[0], lanes = numbers[1];
+    struct cs_tiling tiling = {.step = {1, 1}, .lanes = (int)lanes};
+    if (tiles < 1 || lanes < 1 || lanes > CS_MAX_LANES || strlen(axes) > 2)
         return false;
-    if (axis != CS_AXIS_NONE) {
-        int64_t unit = cs_axis_unit(problem, (enum cs_axis)axis);
-        int64_t units = ceil_div(cs_axis_extent(problem, (enum cs_axis)axis), unit);
-        tiling.axis[0] = (enum cs_axis)axis;
-        tiling.step[0] = ceil_div(units, tiles) * unit;
+    for (int i = 0; axes[i] && strcmp(axes, "-") != 0; i++) {
+        enum cs_axis axis = axis_of(axes[i]);
+        int64_t unit = cs_axis_unit(problem, axis);
+        int64_t units = ceil_div(cs_axis_extent(problem, axis), unit);
+        if (axis == CS_AXIS_NONE || (axes[1] && numbers[3 + i] == 0))
+            return false;
+        tiling.axis[i] = axis;
+        tiling.step[i] = numbers[3 + i] > 0 ? numbers[3 + i] : ceil_div(units, tiles) * unit;
     }
     point->cut = cs_plan_cut(problem, &tiling, &point->plan) == CS_OK && point->plan.tiles == tiles;
     if (point->cut)
-        share_workspace(&point->plan, workspace);
+        share_workspace(&point->plan, numbers[2]);
     return true;
 }
 
@@ -199,7 +208,7 @@ static bool read_profile(const char **line, struct cs_profile *profile)
 static bool read_point(const char *line, struct point *point)
 {
     char dir[WORD], dtype[WORD], layout[WORD], axis[WORD];
-    int64_t shape[SHAPE], tiles, lanes, workspace;
+    int64_t shape[SHAPE], numbers[5];
     struct cs_problem problem;
     if (!read_profile(&line, &point->profile) || !word_of(&line, dir) || !word_of(&line, dtype) ||
         !word_of(&line, layout))
@@ -207,9 +216,12 @@ static bool read_point(const char *line, struct point *point)
     for (int i = 0; i < SHAPE; i++)
         if (!number_of(&line, &shape[i]))
             return false;
-    return word_of(&line, axis) && number_of(&line, &tiles) && number_of(&line, &lanes) &&
-           number_of(&line, &workspace) && make_problem(dir, dtype, layout, shape, &problem) &&
-           cut(&problem, axis, tiles, (int)lanes, workspace, point);
+    if (!word_of(&line, axis) || !make_problem(dir, dtype, layout, shape, &problem))
+        return false;
+    for (int i = 0; i < 5; i++)
+        if (!number_of(&line, &numbers[i]))
+            return false;
+    return cut(&problem, axis, numbers, point);
 }
 
 static bool read_points(FILE *file)
