@@ -119,7 +119,7 @@ def every_part_ends_with_figures():
         results = machine.results()
     assert results["complete"] and results["facts"]["simulated"], err
     same(status, 0)
-    same(table(results, "convshim verify")[0][-1], "equal")
+    assert "equal" in [row[-1] for row in table(results, "convshim verify")], results["tables"]
     assert table(results, "Ladder")[0][0] > 0, "the ladder has no time of a kernel"
     same(table(results, "Ladder")[0][2:], [50, 0])
     for title in ("layers f16 nchw", "layers f32 nchw", "gradients f16 nchw", "layers f16 nhwc"):

@@ -95,3 +95,38 @@ print(eval(sys.argv[1]))' "$1"
     expect_empty verify.out
     expect_line verify.err '^convshim: verify: no GPU: .*convshim simulate -- COMMAND$'
 }
+
+# bats test_tags=quick
+@test "verify --once: errors against float64 have the size of the type, forward only" {
+    write_list
+    verify --once --csv list.csv --layers small --dtype f16 --float64 100 --iterations 1
+    expect_status 0
+    expect_equal "samples" "$(grep -o '"samples":[0-9]*' verify.out)" '"samples":100'
+    python3 - <<'PY' || fail "error"
+import json
+rows = [json.loads(line) for line in open("verify.out") if line.startswith("{")]
+assert 5e-5 < rows[0]["max_rel_error"] < 1e-3, rows[0]
+PY
+}
+
+# bats test_tags=quick
+@test "verify: tiles that fit where the untiled call does not, not run and not unsafe" {
+    write_list
+    verify --csv list.csv --layers small/conv2d "${TILED[@]}" --out result.json
+    local peak
+    peak=$(result 'rows["conv2d"]["untiled"]["device_peak"]')
+    SIMDEV_CAPACITY=$((peak - 65536)) verify --csv list.csv --layers small/conv2d "${TILED[@]}" --out result.json
+    expect_status 1
+    expect_line verify.out '^No result: no convolution could be compared\. 1 was not run: memory\.$'
+}
+
+# bats test_tags=quick
+@test "verify --out: no path, no name of the user, the commit, the date and simulated" {
+    write_list
+    verify --csv list.csv --layers small/conv2d "${TILED[@]}" --out result.json
+    ! grep -qE '/(home|root|tmp|usr|work|lib)' result.json || fail "a path"
+    expect_equal "simulated" "$(result 'r["gpu"]["simulated"]')" True
+    expect_equal "date" "$(result 'r["date"]')" "$(date -u +%Y-%m-%d)"
+    expect_equal "options" "$(result '"workspace=256KiB" in r["options"]')" True
+    expect_equal "third run" "$(result 'rows["conv2d"]["untiled_again"]["checksum"] == rows["conv2d"]["untiled"]["checksum"]')" True
+}

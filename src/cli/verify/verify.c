@@ -21,9 +21,11 @@ static int verify(const struct cs_verify_options *options, struct cs_verificatio
         cs_cli_complain("verify: out of memory");
         return CS_CLI_NO;
     }
-    if (!cs_verify_measure(verification, options->seconds - (cs_verify_seconds() - start)))
+    bool ladder = !options->csv && !options->summary && !options->command;
+    double share = ladder ? 0.75 : 1, left = options->seconds - (cs_verify_seconds() - start);
+    if (!cs_verify_measure(verification, share * left))
         return CS_CLI_NO;
-    if (!options->csv && !options->summary && !options->command)
+    if (ladder)
         cs_verify_ladder(verification, start + options->seconds);
     verification->seconds = cs_verify_seconds() - start;
     return cs_verify_conclude(verification);
