@@ -18,8 +18,8 @@ enum {
 };
 
 struct cs_verify_options {
-    const char *summary, *csv, *layers, *out, *cudnn;
-    char **command; /* NULL-ended, or NULL: none */
+    const char *summary, *csv, *layers, *out, *cudnn, *file; /* file: of the library */
+    char **command;                                          /* NULL-ended, or NULL: none */
     enum cs_dtype dtype;
     enum cs_order layout;
     bool dtype_given, once;

@@ -67,7 +67,6 @@ static void put_measured(struct cs_json *json, const struct session *session,
 {
     cs_json_integer(json, "allocated_bytes", result->allocated);
     cs_json_integer(json, "taken_bytes", result->taken);
-    cs_json_integer(json, "kept_bytes", result->kept);
     cs_json_integer(json, "device_peak", result->allocated + result->taken);
     cs_json_integer(json, "iterations", result->calls);
     cs_json_integer(json, "warmup", session->settings.warmup);

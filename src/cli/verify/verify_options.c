@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CS_CLI_TARGET struct cs_verify_options
 #define CS_CLI_OPTIONS "cli/verify/verify_options.def"
 #include "cli/common/command_options.def"
 
@@ -25,11 +26,6 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_verify = &command;
 
-struct reading {
-    struct cs_verify_options *options;
-    const char *library;
-};
-
 static bool take_dtype(struct cs_verify_options *options, const char *value)
 {
     options->dtype_given = true;
@@ -44,65 +40,21 @@ static bool take_library_option(struct cs_verify_options *options, int option, c
     return cs_library_options_take(&options->given, command.name, index, value);
 }
 
-static bool take_number(int option, const char *value, int least, int most, int *number_p)
-{
-    return cs_cli_take_number(&command, option, value, least, most, number_p);
-}
-
 static bool take(void *to, int option, const char *value)
 {
-    enum {
-        DAY = 86400,
-        MOST = 1000000
-    };
-    struct reading *reading = to;
-    struct cs_verify_options *options = reading->options;
+    struct cs_verify_options *options = to;
     switch (option) {
-    case OPTION_SUMMARY:
-        options->summary = value;
-        return true;
-    case OPTION_CSV:
-        options->csv = value;
-        return true;
-    case OPTION_LAYERS:
-        options->layers = value;
-        return true;
     case OPTION_DTYPE:
         return take_dtype(options, value);
     case OPTION_LAYOUT:
         return cs_shape_layout(value, &options->layout) ||
                cs_cli_refuse_value(&command, option, value, "nchw, nhwc");
-    case OPTION_TIME:
-        return take_number(option, value, 1, DAY, &options->seconds);
-    case OPTION_MEMORY:
-        return (cs_cli_size(value, &options->memory) && options->memory > 0) ||
-               cs_cli_refuse_value(&command, option, value, "a size such as 6GiB");
-    case OPTION_OUT:
-        options->out = value;
-        return true;
-    case OPTION_CUDNN:
-        options->cudnn = value;
-        return true;
-    case OPTION_LIBRARY:
-        reading->library = value;
-        return true;
-    case OPTION_ONCE:
-        options->once = true;
-        return true;
-    case OPTION_ITERATIONS:
-        return take_number(option, value, 1, MOST, &options->iterations);
-    case OPTION_WARMUP:
-        return take_number(option, value, 0, MOST, &options->warmup);
-    case OPTION_REPEATS:
-        return take_number(option, value, 1, MOST, &options->repeats);
-    case OPTION_FLOAT64:
-        return take_number(option, value, 0, MOST, &options->samples);
     default:
         return take_library_option(options, option, value);
     }
 }
 
-static int check(struct cs_verify_options *options, const char *library)
+static int check(struct cs_verify_options *options)
 {
     char why[PATH_MAX + 128];
     if ((options->summary != NULL) + (options->csv != NULL) + (options->command != NULL) > 1)
@@ -113,10 +65,10 @@ static int check(struct cs_verify_options *options, const char *library)
     if (options->once && options->command)
         return cs_cli_refuse(command.name, "--once needs a list and excludes a command");
     if (options->out && !options->once &&
-        !cs_output_check(command.name, rows[OPTION_OUT].name, options->out, CS_VERIFY_BEGINS))
+        !cs_output_check(command.name, "out", options->out, CS_VERIFY_BEGINS))
         return CS_CLI_USAGE;
-    if (options->once ||
-        cs_preload_library(library, options->library, sizeof options->library, why, sizeof why))
+    if (options->once || cs_preload_library(options->file, options->library,
+                                            sizeof options->library, why, sizeof why))
         return -1;
     cs_cli_complain("verify: %s", why);
     return CS_CLI_NO;
@@ -124,16 +76,15 @@ static int check(struct cs_verify_options *options, const char *library)
 
 int cs_verify_options(int argc, char **argv, struct cs_verify_options *options)
 {
-    struct reading reading = {.options = options};
     int operand;
     *options = (struct cs_verify_options){
         .layout = CS_CHANNELS_FIRST, .seconds = 60, .iterations = 20, .warmup = 3, .repeats = 1};
-    int status = cs_cli_parse(&command, argc, argv, take, &reading, &operand);
+    int status = cs_cli_parse(&command, argc, argv, take, options, &operand);
     if (status >= 0)
         return status;
     if (operand < argc)
         options->command = argv + operand;
-    return check(options, reading.library);
+    return check(options);
 }
 
 bool cs_verify_environment(const struct cs_verify_options *options)

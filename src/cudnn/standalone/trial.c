@@ -370,13 +370,9 @@ static enum cs_trial_status plan_and_measure(struct run *run)
 static void settle(struct run *run)
 {
     struct cs_trial_result *result = run->result;
-    int64_t missing = run->free_before - cs_trial_free_memory(run->trial);
     int64_t taken = run->free_before - run->least - run->peak;
     result->allocated = run->peak;
     result->taken = taken > 0 ? taken : 0;
-    result->kept = missing < result->taken ? missing : result->taken;
-    if (result->kept < 0)
-        result->kept = 0;
 }
 
 void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,

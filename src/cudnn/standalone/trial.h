@@ -66,8 +66,6 @@ struct cs_trial_result {
     int64_t allocated; /* bytes, by this program at most: operands and workspace */
     int64_t taken; /* bytes of the device that went beyond those, from before the plan until after
                       the last call */
-    int64_t kept;  /* of those, bytes that were not free again at the end: kernels, memory that is
-                      held back */
     int64_t calls; /* that were timed */
     double median_us, p10_us, p90_us; /* of single calls, by events on the stream */
     double first_us;   /* of the first call by the host's clock, which loads and compiles kernels */

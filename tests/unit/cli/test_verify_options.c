@@ -7,7 +7,7 @@ static void refusals(void)
         {"verify --dtype f64", 2, "f32, f16, bf16"},
         {"verify --layout abcd", 2, "nchw, nhwc"},
         {"verify --time 0", 2, "--time"},
-        {"verify --memory lots", 2, "a size such as 6GiB"},
+        {"verify --memory lots", 2, "a size such as 8GiB"},
         {"verify --iterations 0", 2, "--iterations"},
         {"verify --workspace lots", 2, "--workspace"},
         {"verify --csv a.csv --summary b.json", 2, "one of them"},
