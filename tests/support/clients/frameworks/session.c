@@ -16,7 +16,7 @@ enum role result_of(enum direction direction)
 
 /* --- operands --- */
 
-static void shape(const struct layer *layer, struct operands *operands)
+void operands_shape(const struct layer *layer, struct operands *operands)
 {
     struct tensor *tensor = operands->tensor;
     operands->layer = *layer;
@@ -60,7 +60,7 @@ fail:
 bool operands_open(const struct layer *layer, uint64_t seed, struct operands *operands)
 {
     memset(operands, 0, sizeof *operands);
-    shape(layer, operands);
+    operands_shape(layer, operands);
     bool good =
         fill(&operands->bias_tensor, rng_of(seed, ROLES), 3, &operands->host_bias, &operands->bias);
     for (int role = 0; role < ROLES && good; role++)

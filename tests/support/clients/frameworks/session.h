@@ -69,6 +69,9 @@ struct operands {
     void *host_bias, *bias;
 };
 
+/* The tensors alone, without memory. */
+void operands_shape(const struct layer *layer, struct operands *operands);
+
 /* Operands of the same seed are equal. operands_close is due also after false. */
 bool operands_open(const struct layer *layer, uint64_t seed, struct operands *operands);
 void operands_close(struct operands *operands);

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a separate process
+# A program keeps an engine, its knobs and a workspace size longer than their plan. A plan that is built from them later, in
+# any process, needs no more than that size (tests/support/clients/frameworks/stored.c).
+load helper
+
+# Each row: what is different when the plan is built again | the steps of each process, one after the other.
+rows="another handle | plan others handle rebuild
+another record on the same handle | plan others rebuild
+a record before the plan | others plan handle rebuild
+the size of an engine configuration | config others handle rebuild
+the size of a configuration whose plan exists | others late handle rebuild
+another device of the same model | plan others device others rebuild
+another process | plan others save kept | load kept rebuild
+a process with other calls before | plan save kept | others load kept rebuild
+a process with fewer calls before | others plan save kept | load kept rebuild
+a forked process | plan save kept | fork others load kept rebuild
+a plan through JSON | plan others json"
+
+# stored CONFIG: every row, under these options.
+stored()
+{
+    local row what steps process
+    while IFS= read -r row; do
+        what=${row%%|*} steps=${row#*|}
+        rm -f kept
+        while [ -n "$steps" ]; do
+            process=${steps%%|*}
+            case $steps in *"|"*) steps=${steps#*|} ;; *) steps= ;; esac
+            # shellcheck disable=SC2086 # words
+            SIMDEV_MODE=account SIMDEV_DEVICES=2 CONVSHIM_CONFIG=$1 shimmed "$CLIENTS/frameworks/stored" $process
+            planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
+            [ "$status" = 0 ] || fail "$what, options \"$1\": $(tail -n 3 shimmed.out shimmed.err)"
+            expect_no_violation shimmed
+        done
+    done <<<"$rows"
+    grep -q '^\(rebuilt\|loaded\): ' shimmed.out || fail "nothing was built again"
+}
+
+# bats test_tags=quick
+@test "a stored size is enough for its engine and knobs: handles, records, devices, processes, forks, JSON" {
+    stored ""
+}
+
+@test "a stored size is enough with price, max_slowdown and a limit" {
+    stored "price=100"
+    stored "max_slowdown=1.5"
+    stored "workspace=24MiB"
+}
+
+@test "a stored size is enough with rules of an ini file" {
+    cat >rules.ini <<'INI'
+price = 20
+max_slowdown = 1.5
+[rule stored]
+c = 256
+lanes = 1
+[rule others]
+c = 64
+n = 32
+free = 64MiB
+INI
+    export CONVSHIM_CONFIGFILE=$PWD/rules.ini
+    stored ""
+}
+
+@test "a stored size is enough after more shapes than the library remembers" {
+    rows="forgotten | plan others shapes rebuild"
+    stored ""
+}
