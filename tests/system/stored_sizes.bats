@@ -6,14 +6,10 @@ load helper
 
 # Each row: what is different when the plan is built again | the steps of each process, one after the other.
 rows="another handle | plan others handle rebuild
-another record on the same handle | plan others rebuild
-a record before the plan | others plan handle rebuild
 the size of an engine configuration | config others handle rebuild
-the size of a configuration whose plan exists | others late handle rebuild
+the size of a configuration whose plan exists | others late rebuild
 another device of the same model | plan others device others rebuild
-another process | plan others save kept | load kept rebuild
-a process with other calls before | plan save kept | others load kept rebuild
-a process with fewer calls before | others plan save kept | load kept rebuild
+another process, with other calls before | plan save kept | others load kept rebuild
 a forked process | plan save kept | fork others load kept rebuild
 a plan through JSON | plan others json"
 

@@ -3,7 +3,7 @@
  *
  *     plan        plans a convolution from the heuristics' list; keeps engine, knobs and the plan's size
  *     config      the same, with the size of the engine configuration, queried before the plan is made
- *     late        the same, queried after the plan was made
+ *     late        the same, queried after the plan was made, which must fit
  *     others      runs other convolutions, which raise the program's record of memory
  *     shapes      plans more shapes than the library remembers
  *     handle      goes on with another handle, without destroying the first one
@@ -96,12 +96,22 @@ close:
     return done;
 }
 
+static bool compare(const char *what, int64_t bytes)
+{
+    printf("%s: %lld bytes%s\n", what, (long long)bytes, bytes > kept ? ", more than kept" : "");
+    return bytes <= kept;
+}
+
 static bool keep(enum when when)
 {
     plan_close(kept_plan);
     kept_plan = NULL;
     bool done = plan(&kept_operands, when, &algorithm, &kept, &kept_plan);
     printf("kept: engine %lld, %lld bytes\n", (long long)algorithm.engine, (long long)kept);
+    if (done && when == AFTER_PLAN) {
+        int64_t bytes;
+        done = plan_size(kept_plan, &bytes) == CUDNN_STATUS_SUCCESS && compare("plan", bytes);
+    }
     return done;
 }
 
@@ -163,12 +173,6 @@ static bool go_on_in_child(void)
     if (child < 0 || waitpid(child, &status, 0) != child)
         return false;
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
-}
-
-static bool compare(const char *what, int64_t bytes)
-{
-    printf("%s: %lld bytes%s\n", what, (long long)bytes, bytes > kept ? ", more than kept" : "");
-    return bytes <= kept;
 }
 
 static bool rebuild(void)
