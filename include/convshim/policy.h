@@ -5,7 +5,6 @@
 #define CONVSHIM_POLICY_H
 
 #include "convshim/plan.h"
-#include "convshim/profile.h"
 
 /* Whether tiles may use packed copies of tensors that a cut leaves non-contiguous. See plan.h. */
 enum cs_staging {
@@ -39,7 +38,7 @@ struct cs_limits {
 
     /* Computed for each call. */
     int64_t free; /* bytes of scratch that cost nothing, because they do not raise the peak */
-    struct cs_ladder ladder; /* of the device; unknown if decisions must not depend on it */
+    bool builtin; /* the device's measured constants (struct cs_ladder) do not count */
     double byte_seconds;     /* seconds for each byte beyond `free`, on the device */
 };
 
@@ -81,5 +80,8 @@ extern const char *const cs_policy_names[];
 
 /* The policy of that name or NULL. */
 const struct cs_policy *cs_policy_find(const char *name);
+
+/* True if the policy of that name tries the number of tiles in option tiles. */
+bool cs_policy_counts(const char *name);
 
 #endif

@@ -58,7 +58,7 @@ static const char *option_of(const struct cs_site_facts *facts, const struct cs_
 {
     switch (facts->reason) {
     case CS_REASON_NONE:
-        if (strcmp(head->policy, "fixed") == 0)
+        if (head->counts)
             return "tiles";
         return head->workspace < 0 ? "price" : "workspace";
     case CS_REASON_SMALL:

@@ -1,6 +1,8 @@
 /* `convshim`: finds the command and hands over to it. */
 #include "base/version.h"
 #include "cli/common/cli.h"
+#include "cli/layers/measured.h"
+#include "cudnn/standalone/engine_list.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +89,7 @@ static int run_command(int argc, char **argv)
 /* If the results could not be written, the command has failed. */
 int main(int argc, char **argv)
 {
+    cs_engine_list_measured(cs_cli_measured);
     int status = run_command(argc, argv);
     if (fflush(stdout) || ferror(stdout)) {
         cs_cli_complain("standard output: not everything could be written");

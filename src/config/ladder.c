@@ -2,9 +2,11 @@
 #include "config/ladder.h"
 
 #include "base/json.h"
+#include "base/log.h"
 #include "config/variables.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -244,4 +246,66 @@ bool cs_ladder_read(const char *gpu, struct cs_ladder *ladder, cs_config_note_fn
     }
     errno = error;
     return ladder->known;
+}
+
+const char *cs_ladder_name(const struct cs_ladder *ladder, const char *gpu,
+                           char text[CS_LADDER_NAMED])
+{
+    char path[CS_LADDER_PATH] = "";
+    int64_t tenths = (int64_t)(ladder->kernel_us * 10 + 0.5);
+    (void)cs_ladder_path(gpu, path);
+    snprintf(text, CS_LADDER_NAMED,
+             "Measured on %s: a kernel takes %lld.%d us, and lanes gain %d %% of what they could "
+             "(%s).",
+             gpu, (long long)(tenths / 10), (int)(tenths % 10),
+             (int)(ladder->lane_gain * 100 + 0.5), path);
+    return text;
+}
+
+/* --- once in a process --------------------------------------------------------------------------
+ */
+
+enum {
+    MODELS = 8, /* GPU models; further ones count as not measured */
+    EMPTY = 0,
+    TAKEN, /* by a thread that reads the file */
+    READY
+};
+
+static struct {
+    _Atomic int state;
+    char gpu[CS_PROFILE_NAME];
+    struct cs_ladder ladder;
+} slots[MODELS];
+
+static void log_note(void *ctx, const char *line)
+{
+    (void)ctx;
+    cs_log(CS_LOG_WARN, "%s", line);
+}
+
+static struct cs_ladder read_logged(const char *gpu)
+{
+    struct cs_ladder ladder;
+    char text[CS_LADDER_NAMED];
+    if (cs_ladder_read(gpu, &ladder, log_note, NULL))
+        cs_log(CS_LOG_INFO, "%s", cs_ladder_name(&ladder, gpu, text));
+    return ladder;
+}
+
+/* Threads that read the same file at once fill two slots with the same values. */
+struct cs_ladder cs_ladder_of(const char *gpu)
+{
+    for (int i = 0; i < MODELS; i++) {
+        int state = EMPTY;
+        if (atomic_compare_exchange_strong(&slots[i].state, &state, TAKEN)) {
+            snprintf(slots[i].gpu, sizeof slots[i].gpu, "%s", gpu);
+            slots[i].ladder = read_logged(gpu);
+            atomic_store(&slots[i].state, READY);
+            return slots[i].ladder;
+        }
+        if (state == READY && strcmp(slots[i].gpu, gpu) == 0)
+            return slots[i].ladder;
+    }
+    return (struct cs_ladder){.known = false};
 }

@@ -18,7 +18,8 @@
 
 enum {
     CS_LADDER_PATH = 4096,
-    CS_LADDER_TEXT = 512 /* bytes of a file, NUL included; longer ones are damaged */
+    CS_LADDER_TEXT = 512, /* bytes of a file, NUL included; longer ones are damaged */
+    CS_LADDER_NAMED = CS_LADDER_PATH + 160
 };
 
 /* The path of the file for a GPU. False if the environment names no folder, or the path is too
@@ -34,5 +35,13 @@ const char *cs_ladder_parse(const char *text, const char *gpu, struct cs_ladder 
 /* Reads the file for this GPU. False if no file exists, or if it is ignored. Then `note` (may be
  * NULL) gets one line, and ladder->known is false. errno is kept. */
 bool cs_ladder_read(const char *gpu, struct cs_ladder *ladder, cs_config_note_fn *note, void *ctx);
+
+/* The same, for each of the first few GPU models once in a process. The log names the file, or the
+ * reason why it is ignored. Thread-safe, without a lock. */
+struct cs_ladder cs_ladder_of(const char *gpu);
+
+/* Names a known ladder in one sentence, with its file. Returns text. */
+const char *cs_ladder_name(const struct cs_ladder *ladder, const char *gpu,
+                           char text[CS_LADDER_NAMED]);
 
 #endif

@@ -98,12 +98,14 @@ struct under {
 };
 
 static struct under under_rule(const struct cs_settings *settings, const struct cs_rule *rule,
-                               const struct cs_decide_call *call, struct cs_peak_level level)
+                               const struct cs_decide_call *call, const struct cs_peak_level *level)
 {
-    const struct held held = {(double)cs_pass_operands(call->problem), level};
+    const struct held held = {(double)cs_pass_operands(call->problem),
+                              level ? *level : (struct cs_peak_level){0, 0}};
     struct under under = {rule, policy_for(settings, rule),
                           limits_for(settings, rule, call->provided), room_of(rule, &held)};
     under.limits.free = free_bytes(&under.limits, rule, &held);
+    under.limits.builtin = !level;
     return under;
 }
 
@@ -127,26 +129,33 @@ static struct cs_decision decide_under(const struct under *under, const struct c
     return decision;
 }
 
+/* True if a file of the user's changes predictions. */
+static bool is_measured(const struct cs_vendor *vendor)
+{
+    const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
+    return profile && profile->ladder.known;
+}
+
 struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
                                       const struct cs_decide_call *call,
                                       const struct cs_vendor *vendor,
                                       const struct cs_peak_level *level)
 {
-    static const struct cs_peak_level none;
     const int number = rule_for(settings, call);
     const struct cs_rule *rule = number > 0 ? &settings->rules->rule[number - 1] : NULL;
-    const struct under under = under_rule(settings, rule, call, level ? *level : none);
-    const struct under alone = under_rule(settings, rule, call, none);
+    const struct under under = under_rule(settings, rule, call, level);
+    const struct under alone = under_rule(settings, rule, call, NULL);
     struct cs_decision decision = decide_under(&under, call, vendor);
     decision.recorded =
-        under.limits.free != alone.limits.free ||
+        (level && is_measured(vendor)) || under.limits.free != alone.limits.free ||
         is_below_peak(&under, call->required) != is_below_peak(&alone, call->required);
     if (decision.recorded && cs_decide_tiles(&decision)) {
         const struct cs_decision least = decide_under(&alone, call, vendor);
         if (least.reported >= decision.reported)
             decision = least;
     }
-    decision.level = level ? *level : none;
+    if (level)
+        decision.level = *level;
     decision.rule = number;
     return decision;
 }

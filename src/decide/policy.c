@@ -10,3 +10,10 @@ const struct cs_policy *cs_policy_find(const char *name)
     }
     return NULL;
 }
+
+bool cs_policy_counts(const char *name)
+{
+    static const struct cs_limits limits = {.workspace = -1, .tiles = 2};
+    const struct cs_policy *policy = cs_policy_find(name);
+    return policy && policy->tiles(&limits) == limits.tiles;
+}

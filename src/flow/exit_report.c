@@ -119,6 +119,7 @@ static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const c
     return (struct cs_summary_head){.version = CS_VERSION,
                                     .vendor = vendor,
                                     .policy = cs->policy->name,
+                                    .counts = cs_policy_counts(cs->policy->name),
                                     .config = cs->config.source,
                                     .bypass = bypass,
                                     .workspace = cs->limits.workspace,

@@ -4,6 +4,7 @@
 #define CS_FLOW_HOST_H
 
 #include "convshim/gpu.h"
+#include "convshim/profile.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,6 +23,9 @@ struct cs_host {
 
     /* The file of another, inactive copy of this library, later in the loader's list, or NULL. */
     const char *(*second_copy)(void);
+
+    /* Makes measured constants of GPUs a part of their profiles. NULL: none are. */
+    void (*measured)(struct cs_ladder (*ladder_of)(const char *gpu));
 
     /* Locks the entries' tables before a fork, and unlocks them after it. */
     void (*fork)(bool before);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stack.h"
+#include "config/ladder.h"
 #include "config/limits.h"
 #include "config/program.h"
 #include "flow/exit_report.h"
@@ -242,6 +243,8 @@ __attribute__((noinline)) static enum state start(const struct cs_host *host)
         if (usable) {
             provide(mine.cs);
             instance = mine.cs;
+            if (host->measured)
+                host->measured(cs_ladder_of);
             mine.cs = NULL;
         } else if (mine.cs) {
             cs_log_open((enum cs_level)mine.cs->config.log, mine.cs->config.log_file.text);

@@ -3,6 +3,7 @@
 
 #include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/real.h"
+#include "cudnn/plan/device_profile.h"
 #include "cudnn/plan/handle_number.h"
 #include "cudnn/run/device_cuda.h"
 #include "intercept/graph/shadow.h"
@@ -86,5 +87,6 @@ const struct cs_host cs_host = {.device = &cs_device_cuda,
                                 .file = file_text,
                                 .supported = supported,
                                 .second_copy = second_copy,
+                                .measured = cs_device_profile_measured,
                                 .fork = fork_locks,
                                 .bypassed = cs_bypass_find};

@@ -35,7 +35,15 @@ same_picture()
     expect_true "policies" "$policies >= 3"
 }
 
-@test "the example, copied as policies/README.md describes: it builds, and the option accepts it" {
+# The layers of a list that a policy of tree/ tiles, on lines.
+tiled_by()
+{
+    tree/build/convshim predict --csv "$ROOT/tests/data/conv_layers.csv" --device rtx4090 --policy "$1" --format csv >"$1.csv" 2>"$1.err" ||
+        [ $? = 1 ] || fail "$(cat "$1.err")"
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next } $column["tiles"] > 1 { print $1, $2 }' "$1.csv" | sort
+}
+
+@test "the example, copied as policies/README.md describes: it builds, the option accepts it, and it tiles nearly all layers that fit tiles" {
     [ -z "$SAN_RT" ] || cannot_run "the build with sanitizers is another one"
     local part
     mkdir -p tree/build
@@ -46,8 +54,13 @@ same_picture()
     make -s -C tree build/flags # they name the folder, which is no reason to compile all of it again
     find tree/build -type f ! -name flags -exec touch {} +
     sed s/example/even/g "$ROOT/tests/policies/example.c" >tree/policies/even.c
-    make -s -C tree lib >make.out 2>&1 || fail "make failed"
+    make -s -C tree lib build/convshim >make.out 2>&1 || fail "make failed"
     CONVSHIM_CONFIG="policy=even;log=info" PRELOAD=$PWD/tree/build/libconvshim.so shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
     expect_status 0
     expect_line shimmed.err 'is loaded: policy even,'
+    local fit both
+    fit=$(tiled_by fit | wc -l)
+    both=$(comm -12 <(tiled_by fit) <(tiled_by even) | wc -l)
+    expect_true "layers that fit tiles" "$fit >= 40"
+    expect_true "$both of $fit layers" "10 * $both >= 9 * $fit"
 }

@@ -136,6 +136,23 @@ END
     expect_line predict.err "--max-slowdown '0.5': .*1 to 1000"
 }
 
+@test "constants measured on a GPU, from a file in the cache: named on standard error, a slow kernel gives fewer tiles" {
+    local file=$PWD/cache/convshim/NVIDIA-H200.json tiles
+    export XDG_CACHE_HOME=$PWD/cache
+    mkdir -p cache/convshim
+    expect_predicted 0 "${SPIKE[@]}" --device h200 --format csv
+    tiles=$(column tiles)
+    echo '{"convshim_ladder": 1, "gpu": "NVIDIA H200", "kernel_us": 20, "lane_gain": 0}' >"$file"
+    expect_predicted 0 "${SPIKE[@]}" --device h200 --format csv
+    expect_line predict.err "^convshim: Measured on NVIDIA H200: a kernel takes 20\.0 us, .*$file"
+    expect_true "tiles" "$(column tiles) < $tiles"
+    expect_equal "one time, no range" "$(column predicted_slowdown_most)" "$(column predicted_slowdown)"
+    echo '{"convshim_ladder": 1}' >"$file"
+    expect_predicted 0 "${SPIKE[@]}" --device h200 --format csv
+    expect_line predict.err "$file: it is damaged, so the built-in constants apply"
+    expect_equal "tiles" "$(column tiles)" "$tiles"
+}
+
 @test "a limit that no tiling reaches: the tiling of least scratch" {
     expect_predicted 0 "${SPIKE[@]}" --workspace 1MiB --format csv
     expect_equal "raised" "$(column limit_raised)" yes

@@ -45,22 +45,13 @@ static const char *policy_of(const struct cs_config *config, const struct cs_rul
     return cs_rule_has(rule, CS_RULE_policy) ? rule->policy.text : config->policy.text;
 }
 
-/* Somewhere, in the options or by a rule. */
-static bool has_policy(const struct cs_config *config, const char *policy)
+/* True if the tiles of some convolution are (`counts`) or are not a fixed number. */
+static bool has_policy(const struct cs_config *config, bool counts)
 {
-    bool has = strcmp(config->policy.text, policy) == 0;
+    bool has = cs_policy_counts(config->policy.text) == counts;
     for (int i = 0; !has && i < config->rules.count; i++)
-        has = strcmp(policy_of(config, &config->rules.rule[i]), policy) == 0;
+        has = cs_policy_counts(policy_of(config, &config->rules.rule[i])) == counts;
     return has;
-}
-
-/* True if some convolution's tiles are not a fixed count. */
-static bool has_limit(const struct cs_config *config)
-{
-    for (const char *const *name = cs_policy_names; *name; name++)
-        if (strcmp(*name, "fixed") != 0 && has_policy(config, *name))
-            return true;
-    return false;
 }
 
 static void advise_options(const struct advice *advice)
@@ -71,9 +62,9 @@ static void advise_options(const struct advice *advice)
         bool counts;
         const char *with;
     } rows[] = {
-        {CS_OPTION_tiles, has_policy(config, "fixed"), "policy = fixed"},
-        {CS_OPTION_price, has_limit(config), "a policy other than fixed"},
-        {CS_OPTION_max_slowdown, has_limit(config), "a policy other than fixed"},
+        {CS_OPTION_tiles, has_policy(config, true), "policy = fixed"},
+        {CS_OPTION_price, has_policy(config, false), "a policy other than fixed"},
+        {CS_OPTION_max_slowdown, has_policy(config, false), "a policy other than fixed"},
         {CS_OPTION_interleave_timeout, config->interleave == CS_INTERLEAVE_STAGE,
          "interleave = stage"},
         {CS_OPTION_trace_limit, config->trace.text[0] != '\0', "trace"},
@@ -175,7 +166,7 @@ static void advise_rule(const struct advice *advice, int index)
         print_advice(advice, place,
                      "rule %s: its other settings have no effect, because of skip = yes",
                      rule->name);
-    else if (cs_rule_has(rule, CS_RULE_tiles) && strcmp(policy_of(config, rule), "fixed") != 0)
+    else if (cs_rule_has(rule, CS_RULE_tiles) && !cs_policy_counts(policy_of(config, rule)))
         print_advice(advice, place,
                      "rule %s: tiles has no effect, because it is used only with policy = fixed",
                      rule->name);

@@ -6,6 +6,7 @@
 #include "cli/common/preset.h"
 #include "cli/layers/device_files.h"
 #include "cli/simulate/simulate_vary.h"
+#include "cli/layers/measured.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -133,7 +134,7 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
             cs_cli_complain("%s", error);
             return false;
         }
-        answer->devices++;
+        (void)cs_cli_measured(answer->device[answer->devices++].title); /* names them */
     }
     if (answer->devices == 0)
         cs_cli_complain("simulate: --device: the name is empty. To list all: convshim simulate "

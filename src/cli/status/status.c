@@ -5,6 +5,7 @@
 #include "cli/common/table.h"
 #include "cli/program/process_files.h"
 #include "config/session.h"
+#include "convshim/policy.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +79,8 @@ static int64_t seconds_since(int64_t then)
 static const char *reported_text(char text[64], const struct cs_live_page *page)
 {
     char reported[CS_BYTES_TEXT], possible[CS_BYTES_TEXT];
-    if (strcmp(page->policy, "off") != 0 || page->tiled > 0 ||
+    const struct cs_policy *policy = cs_policy_find(page->policy);
+    if (!policy || !policy->report_only || page->tiled > 0 ||
         page->possible_max >= page->reported_max)
         return NULL;
     snprintf(text, 64, "%s (%s possible)", cs_table_bytes_text(reported, page->reported_max),

@@ -23,6 +23,20 @@ static struct {
     struct cs_profile profile; /* constant after it is known */
 } kept[KEPT];
 
+static struct cs_ladder (*_Atomic measured)(const char *gpu); /* NULL: no GPU is */
+
+void cs_device_profile_measured(struct cs_ladder (*ladder_of)(const char *gpu))
+{
+    atomic_store(&measured, ladder_of);
+}
+
+static void add_ladder(struct cs_profile *profile)
+{
+    struct cs_ladder (*ladder_of)(const char *gpu) = atomic_load(&measured);
+    if (ladder_of && profile->name[0])
+        profile->ladder = ladder_of(profile->name);
+}
+
 size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON])
 {
     int64_t length = 0;
@@ -132,6 +146,7 @@ static struct cs_profile of_device(CUdevice device)
     if (atomic_load_explicit(&kept[device].state, memory_order_acquire) == KNOWN)
         return kept[device].profile;
     struct cs_profile profile = read_device(device);
+    add_ladder(&profile);
     if (atomic_compare_exchange_strong(&kept[device].state, &unknown, FILLING)) {
         kept[device].profile = profile;
         atomic_store_explicit(&kept[device].state, KNOWN, memory_order_release);
@@ -148,6 +163,7 @@ bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *pro
     if (!target->handle) {
         if (target->device && cs_device_profile_json(target->device, json) > 0) {
             parse_profile(json, profile);
+            add_ladder(profile);
             announce_profile(profile);
         }
     } else if (CS_CU(cuCtxGetDevice, &device) == CUDA_SUCCESS) {

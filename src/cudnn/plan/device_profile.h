@@ -19,4 +19,8 @@ size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVI
  * the driver once, because clock queries may be slow. */
 bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *profile);
 
+/* From now on, profiles contain the measured constants that this function returns for a GPU's name.
+ */
+void cs_device_profile_measured(struct cs_ladder (*ladder_of)(const char *gpu));
+
 #endif

@@ -2,6 +2,7 @@
  * one like a framework. */
 #include "cudnn/standalone/engine_list.h"
 
+#include "cudnn/plan/device_profile.h"
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/standalone/open_stand_ins.h"
 #include <stdio.h>
@@ -25,6 +26,11 @@ static const cudnnBackendHeurMode_t modes[CS_ASK_MODES] = {[CS_ASK_A] = CUDNN_HE
                                                            [CS_ASK_B] = CUDNN_HEUR_MODE_B,
                                                            [CS_ASK_FALLBACK] =
                                                                CUDNN_HEUR_MODE_FALLBACK};
+
+void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu))
+{
+    cs_device_profile_measured(ladder_of);
+}
 
 bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p, char *error,
                            size_t size)

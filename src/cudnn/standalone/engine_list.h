@@ -35,6 +35,9 @@ enum {
     CS_ASK_OFFERS = 96
 };
 
+/* From now on, devices have the measured constants that this function returns for a GPU's name. */
+void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu));
+
 /* Called after cs_standalone_open. `profile` is a device's JSON (conf/devices). False, with a line
  * in `error`, if cuDNN does not accept it. */
 bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p, char *error,

@@ -119,6 +119,9 @@ static void only_a_safe_file_is_read(void)
         check_read(H200, false, 1);
         CHECK(chown(path_of(name), 0, 0) == 0);
     }
+    CHECK(cs_ladder_of("NVIDIA A100").known == false);
+    CHECK(chmod(path_of(name), 0600) == 0);
+    CHECK(cs_ladder_of(H200).kernel_us == 4.1 && cs_ladder_of(H200).lane_gain == 0.3);
     write_file(name, TEXT "\0", sizeof TEXT);
     check_read(H200, false, 1);
     char large[CS_LADDER_TEXT];
@@ -130,6 +133,7 @@ static void only_a_safe_file_is_read(void)
     check_read(H200, true, 0);
     CHECK(unlink(path_of(name)) == 0 && mkdir(path_of(name), 0700) == 0);
     check_read(H200, false, 1);
+    CHECK(cs_ladder_of(H200).known); /* read once */
     CHECK(rmdir(path_of(name)) == 0 && rmdir(path_of("convshim")) == 0);
 }
 

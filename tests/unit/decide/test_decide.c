@@ -184,6 +184,8 @@ static void tiles_of_whole_images_are_found_if_parts_cost_more(void)
 
 /* --- the record ------------------------------------------------------------------------------- */
 
+static bool without_level;
+
 static struct cs_decision decide_ruled(struct fake *fake, const struct cs_problem *problem,
                                        const struct cs_rules *rules, int64_t record, int64_t beside,
                                        const char *policy)
@@ -203,7 +205,7 @@ static struct cs_decision decide_ruled(struct fake *fake, const struct cs_proble
         .problem = problem, .required = formula(fake, problem), .engine = 1};
     const struct cs_peak_level level = {record, beside};
     fake->calls = 0;
-    return cs_decide_by_rules(&settings, &call, &vendor, &level);
+    return cs_decide_by_rules(&settings, &call, &vendor, without_level ? NULL : &level);
 }
 
 static struct cs_decision decide_at(struct fake *fake, const struct cs_problem *problem,
@@ -282,6 +284,26 @@ static void free_size_of_a_rule_replaces_the_record(void)
     }
 }
 
+/* Decisions without a level are the same in every process, and those with one do not report less.
+ */
+static void measured_constants_count_only_with_a_level(void)
+{
+    struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
+    struct cs_profile slow = h200, fast = h200;
+    slow.ladder = (struct cs_ladder){.known = true, .kernel_us = 50};
+    fast.ladder = (struct cs_ladder){.known = true, .kernel_us = 0.1, .lane_gain = 1};
+    struct fake fake = {.per_byte = 1, .profile = &h200};
+    struct fake slower = {.per_byte = 1, .profile = &slow};
+    struct fake faster = {.per_byte = 1, .profile = &fast};
+    int64_t reported = decide_at(&fake, &problem, 0, 0, "fit").reported;
+    CHECK(decide_at(&slower, &problem, 0, 0, "fit").reported > reported);
+    CHECK(decide_at(&faster, &problem, 0, 0, "fit").reported >= reported);
+    without_level = true;
+    CHECK_INT(decide_at(&slower, &problem, 0, 0, "fit").reported, reported);
+    CHECK_INT(decide_at(&faster, &problem, 0, 0, "fit").reported, reported);
+    without_level = false;
+}
+
 static void off_decides_as_fit(void)
 {
     struct rng rng = {SEED};
@@ -345,6 +367,7 @@ int main(void)
     TEST(tiles_use_the_memory_below_the_record);
     TEST(record_never_lowers_a_reported_size);
     TEST(free_size_of_a_rule_replaces_the_record);
+    TEST(measured_constants_count_only_with_a_level);
     TEST(off_decides_as_fit);
     TEST(memory_that_runs_out_is_a_reason);
     TEST(few_plans_are_queried);

@@ -1,0 +1,26 @@
+/* Reads measured constants for the command. */
+#include "cli/layers/measured.h"
+
+#include "cli/common/cli.h"
+#include "config/ladder.h"
+#include <stdio.h>
+#include <string.h>
+
+static void write_note(void *ctx, const char *line)
+{
+    (void)ctx;
+    cs_cli_complain("%s", line);
+}
+
+struct cs_ladder cs_cli_measured(const char *gpu)
+{
+    static char last[CS_PROFILE_NAME];
+    static struct cs_ladder ladder;
+    char text[CS_LADDER_NAMED];
+    if (strcmp(last, gpu) == 0)
+        return ladder;
+    snprintf(last, sizeof last, "%s", gpu);
+    if (cs_ladder_read(gpu, &ladder, write_note, NULL))
+        cs_cli_complain("%s", cs_ladder_name(&ladder, gpu, text));
+    return ladder;
+}
