@@ -20,9 +20,14 @@ static struct cs_times times_factor(struct cs_times times, double factor)
     return (struct cs_times){times.least * factor, times.most * factor};
 }
 
-static struct cs_times times_within(const struct cs_tune *tune)
+static double middle(struct cs_times times)
 {
-    return times_factor(tune->untiled.times, 1 + tune->options->within / 100);
+    return (times.least + times.most) / 2;
+}
+
+static bool is_within(const struct cs_tune *tune, struct cs_times times)
+{
+    return middle(times) <= middle(tune->untiled.times) * (1 + tune->options->within / 100);
 }
 
 /* The shortest time in that memory. If no point fits, the lowest peak is tried. */
@@ -34,12 +39,13 @@ static int choose_for_memory(const struct cs_tune *tune)
     return point >= 0 || tune->frontier.points == 0 ? point : 0;
 }
 
-/* The lowest peak: a price of a second for each byte. */
+/* The lowest peak. */
 static int choose_within_time(const struct cs_tune *tune)
 {
-    const struct cs_frontier_goal goal = {
-        .peak = INT64_MAX, .times = times_within(tune), .price = 1};
-    return cs_frontier_find(&tune->frontier, &goal);
+    for (size_t i = 0; i < tune->frontier.points; i++)
+        if (is_within(tune, tune->frontier.point[i].times))
+            return (int)i;
+    return -1;
 }
 
 static double cost_of(const struct cs_tune *tune, int point)
@@ -86,12 +92,10 @@ static bool is_no_worse(const struct cs_tune_run *file, const struct cs_tune_run
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune)
 {
     const struct cs_tune_run *file = &tune->file;
-    const struct cs_times within = times_within(tune);
     bool good = is_no_worse(file, &tune->defaults);
     if (tune->options->fits > 0)
         good = file->fits;
     else if (tune->options->within >= 0)
-        good = file->times.least <= within.least && file->times.most <= within.most &&
-               file->peak <= tune->frontier.point[tune->point].peak;
+        good = is_within(tune, file->times) && file->peak <= tune->frontier.point[tune->point].peak;
     return file->ran && good ? CS_TUNE_FILE : CS_TUNE_MISSED;
 }
