@@ -186,6 +186,13 @@ bool cs_called_read(const struct cs_simulated_run *run, const struct cs_simulate
     struct cs_timeline timeline;
     if (!cs_timeline_read(run, result, &timeline))
         return false;
+    if (result->allocated >= 0 && !timeline.of_framework) {
+        cs_cli_complain("tune: %s allocates its memory as one block, so the memory held at a "
+                        "convolution is unknown. Run the program without a file.",
+                        result->framework);
+        cs_timeline_fini(&timeline);
+        return false;
+    }
     if (!timeline.matched)
         cs_cli_complain("tune: some convolutions bypass convshim. They stay untiled. To find out "
                         "why: convshim doctor -- COMMAND");

@@ -83,16 +83,18 @@ int cs_tune_choose(const struct cs_tune *tune)
     return tune->options->within >= 0 ? choose_within_time(tune) : choose_by_price(tune);
 }
 
-static bool is_no_worse(const struct cs_tune_run *file, const struct cs_tune_run *than)
+/* Not worse in either figure, and better in one. */
+static bool is_better(const struct cs_tune_run *file, const struct cs_tune_run *than)
 {
     return !than->ran || (file->peak <= than->peak && file->times.least <= than->times.least &&
-                          file->times.most <= than->times.most);
+                          file->times.most <= than->times.most &&
+                          (file->peak < than->peak || file->times.most < than->times.most));
 }
 
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune)
 {
     const struct cs_tune_run *file = &tune->file;
-    bool good = is_no_worse(file, &tune->defaults);
+    bool good = is_better(file, &tune->defaults);
     if (tune->options->fits > 0)
         good = file->fits;
     else if (tune->options->within >= 0)

@@ -16,7 +16,9 @@ enum {
     ERROR_BYTES = 256
 };
 
-static const int64_t plenty = (int64_t)1 << 44;
+/* Memory to spare. JAX takes three quarters of it at once, so it is not much more than GPUs have.
+ */
+static const int64_t plenty = (int64_t)256 << 30;
 
 static const double NANO = 1e-9;
 

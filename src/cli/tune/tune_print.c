@@ -44,29 +44,24 @@ static void put_date(FILE *out)
     fprintf(out, "# Written by convshim tune %s on %s, by simulation.\n", CS_VERSION, date);
 }
 
-static void put_run(const char *title, int64_t peak, struct cs_times times, int64_t tiled,
-                    int64_t calls, int64_t launches, FILE *out)
+static void put_run(const char *title, const struct cs_tune_run *run, FILE *out)
 {
     char bytes[CS_BYTES_TEXT], time[2 * CS_BYTES_TEXT + 8], of[48];
-    snprintf(of, sizeof of, "%" PRId64 " of %" PRId64, tiled, calls);
+    snprintf(of, sizeof of, "%" PRId64 " of %" PRId64, run->tiled, run->calls);
     fprintf(out, "# %-26s %12s  %-20s %12s %15" PRId64 "\n", title,
-            cs_table_bytes_text(bytes, peak), cs_tune_times_text(time, sizeof time, times), of,
-            launches);
+            cs_table_bytes_text(bytes, run->peak),
+            cs_tune_times_text(time, sizeof time, run->times), of, run->launches);
 }
 
 static void put_runs(const struct cs_tune *tune, FILE *out)
 {
-    const struct cs_tune_run *untiled = &tune->untiled, *defaults = &tune->defaults;
-    const struct cs_frontier_point *point = &tune->frontier.point[tune->point];
     fprintf(out, "#\n# %-26s %12s  %-20s %12s %15s\n", "",
             tune->allocated ? "allocated" : "device peak", "predicted time", "calls tiled",
             "extra launches");
-    put_run("untiled", untiled->peak, untiled->times, 0, untiled->calls, 0, out);
-    if (defaults->ran)
-        put_run("defaults, without a file", defaults->peak, defaults->times, defaults->tiled,
-                defaults->calls, defaults->launches, out);
-    put_run("with this file", point->peak, point->times, point->tiled, untiled->calls,
-            point->launches, out);
+    put_run("untiled", &tune->untiled, out);
+    if (tune->defaults.ran)
+        put_run("defaults, without a file", &tune->defaults, out);
+    put_run("with this file", &tune->file, out);
 }
 
 static void put_head(const struct cs_tune *tune, FILE *out)
