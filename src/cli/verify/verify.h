@@ -61,8 +61,9 @@ int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify
 struct cs_trial;
 struct cs_trial_gpu;
 
-/* Opens the GPU and cuDNN: that of --cudnn, else that of python3's packages, which PyTorch loads,
- * else that of the loader. The status: CS_CLI_OK, or as of cs_verify_describe. */
+/* Opens the GPU and cuDNN: that of --cudnn, else of LD_LIBRARY_PATH, else of python3's packages,
+ * which PyTorch loads, else that of the loader. The status: CS_CLI_OK, or as of cs_verify_describe.
+ */
 int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
                    struct cs_trial_gpu *gpu);
 

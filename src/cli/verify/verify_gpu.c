@@ -1,6 +1,7 @@
 /* Opens and describes the GPU and the cuDNN of `convshim verify`. */
 #include "base/json.h"
 #include "cli/common/cli.h"
+#include "cli/common/environment.h"
 #include "cli/common/read_file.h"
 #include "cli/layers/find_cudnn.h"
 #include "cli/verify/verify.h"
@@ -18,6 +19,21 @@ enum {
     ERROR_BYTES = 512
 };
 
+/* LD_LIBRARY_PATH has a cuDNN. It comes before the folders of any library, so Python's cuDNN would
+ * load parts of it. */
+static bool in_library_path(void)
+{
+    char file[PATH_MAX];
+    for (const char *folder = cs_cli_variable("LD_LIBRARY_PATH"); folder;) {
+        int length = (int)strcspn(folder, ":");
+        snprintf(file, sizeof file, "%.*s/libcudnn.so.9", length, folder);
+        if (length > 0 && access(file, R_OK) == 0)
+            return true;
+        folder = folder[length] ? folder + length + 1 : NULL;
+    }
+    return false;
+}
+
 int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
                    struct cs_trial_gpu *gpu)
 {
@@ -27,7 +43,7 @@ int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **tr
         return CS_VERIFY_NO_GPU;
     }
     /* A simulated GPU runs only the simulated cuDNN, which is the loader's. */
-    bool python = !options->cudnn && !gpu->simulated;
+    bool python = !options->cudnn && !gpu->simulated && !in_library_path();
     if (!(python && cs_find_cudnn_of_python(error, sizeof error)) &&
         !cs_find_cudnn(options->cudnn, error, sizeof error)) {
         cs_cli_complain("verify: no cuDNN found: %s", error);
