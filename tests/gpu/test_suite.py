@@ -204,4 +204,6 @@ def without_a_gpu_the_status_is_77():
 
 if __name__ == "__main__":
     BUILD = os.path.abspath(sys.argv[1])
+    if BUILD == os.path.join(ROOT, "build"):
+        subprocess.run(["make", "-C", ROOT, "--no-print-directory", "-s", "gpu"], check=True, stdout=sys.stderr)
     sys.exit(main())
