@@ -37,6 +37,18 @@ static void wrappers_are_skipped_to_the_program(void)
     expect_inner(WORDS("env", "A=1"), "env");
 }
 
+/* Their options are skipped with their values, because no file has such a name. */
+static void launchers_are_skipped_to_the_first_word_that_can_be_run(void)
+{
+    static const char *const names[] = {"srun", "/opt/mpirun", "mpiexec",
+                                        "nsys", "ncu",         "xvfb-run"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        expect_inner(WORDS(names[i], "-n", "2", "sh", "-c", "true"), "sh");
+        expect_inner(WORDS(names[i], "--no-such-word"), names[i]);
+    }
+    expect_inner(WORDS("other", "-n", "2", "sh"), "other");
+}
+
 /* By its version if that is known, otherwise by its name. */
 static void cudnn_files_have_a_title_and_a_status(void)
 {
@@ -370,6 +382,7 @@ int main(void)
 {
     descriptors_begin();
     TEST(wrappers_are_skipped_to_the_program);
+    TEST(launchers_are_skipped_to_the_first_word_that_can_be_run);
     TEST(cudnn_files_have_a_title_and_a_status);
     TEST(packages_by_their_names);
     TEST(elf_properties_are_read);
