@@ -41,7 +41,6 @@ static const struct listed listed_problem[] = {
      .post = {0, 1, 1}, STRIDE(1, 2, 2)},
     {"patches", CS_BF16, CHANNELS_FIRST, 16, 3, 768, IN(1, 1024, 1024), KERNEL(1, 16, 16),
      STRIDE(1, 16, 16)},
-    {"pointwise", CS_F16, CHANNELS_LAST, 4, 1024, 256, IN(1, 128, 128), KERNEL(1, 1, 1)},
     {"batch", CS_F16, CHANNELS_FIRST, 256, 64, 64, IN(1, 56, 56), SQUARE3},
     {"12 groups", CS_F16, CHANNELS_FIRST, 8, 96, 96, 12, IN(1, 256, 256), KERNEL(1, 5, 5),
      PAD(0, 2, 2)},
@@ -53,8 +52,6 @@ static const struct listed listed_problem[] = {
      PAD(0, 4, 4), DILATION(1, 4, 4)},
     {"dilated by 3 and 5", CS_F16, CHANNELS_FIRST, 3, 96, 96, IN(1, 200, 300), KERNEL(1, 3, 3),
      PAD(0, 3, 5), DILATION(1, 3, 5)},
-    {"dilated columns", CS_F16, CHANNELS_LAST, 1, 256, 512, IN(1, 2, 8192), KERNEL(1, 1, 5),
-     PAD(0, 0, 12), DILATION(1, 1, 6)},
     {"volume", CS_F16, CHANNELS_FIRST, 1, 64, 64, .spatial = 3, IN(32, 128, 128), KERNEL(3, 3, 3),
      PAD(1, 1, 1)},
     {"video downsample", CS_BF16, CHANNELS_FIRST, 1, 128, 256, .spatial = 3, IN(17, 240, 416),
@@ -72,8 +69,6 @@ static const struct listed listed_problem[] = {
     {"residual", CS_BF16, CHANNELS_FIRST, 4, 128, 128, IN(1, 256, 256), SQUARE3,
      .fusion = RESIDUAL},
     {"scaled", CS_F16, CHANNELS_LAST, 2, 256, 128, IN(1, 256, 256), SQUARE3, .fusion = SCALED},
-    {"small", CS_F16, CHANNELS_FIRST, 2, 16, 16, IN(1, 32, 32), SQUARE3},
-    {"huge", CS_F16, CHANNELS_FIRST, 3, 64, 96, IN(1, 4096, 4096), SQUARE3},
 };
 
 enum {

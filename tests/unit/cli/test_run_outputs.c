@@ -102,20 +102,23 @@ int uname(struct utsname *system)
 }
 
 #define DRY "run --dry-run --library lib.so"
+/* Without the variables that every run sets. */
+#define BARE "NVTX_INJECTION64_PATH=/tool.so"
+#define BARE_DRY DRY " --no-expandable-segments"
 
 static void environments(void)
 {
     static const struct state rows[] = {
         {"", DRY " -- bin/program x"},
         {"", "run --dry-run"},
-        {"LD_PRELOAD=", DRY},
-        {"LD_PRELOAD=:/x.so : /y.so:", DRY},
-        {"LD_PRELOAD=/l/libasan.so.8:/y.so", DRY},
-        {"LD_PRELOAD=/y.so:/l/libtsan.so /z.so", DRY},
-        {"LD_PRELOAD=libubsan.so.1", DRY},
-        {"LD_PRELOAD=/l/libclang_rt.asan.so:/a.so", DRY},
-        {"LD_PRELOAD=/libasan/y.so:libasa.so", DRY},
-        {"LD_PRELOAD=it's", DRY},
+        {BARE "|LD_PRELOAD=", BARE_DRY},
+        {BARE "|LD_PRELOAD=:/x.so : /y.so:", BARE_DRY},
+        {BARE "|LD_PRELOAD=/l/libasan.so.8:/y.so", BARE_DRY},
+        {BARE "|LD_PRELOAD=/y.so:/l/libtsan.so /z.so", BARE_DRY},
+        {BARE "|LD_PRELOAD=libubsan.so.1", BARE_DRY},
+        {BARE "|LD_PRELOAD=/l/libclang_rt.asan.so:/a.so", BARE_DRY},
+        {BARE "|LD_PRELOAD=/libasan/y.so:libasa.so", BARE_DRY},
+        {BARE "|LD_PRELOAD=it's", BARE_DRY},
         {"NVTX_INJECTION64_PATH=/tool.so", DRY},
         {"", DRY " --no-expandable-segments"},
         {"PYTORCH_CUDA_ALLOC_CONF=a:1", DRY},
@@ -123,11 +126,12 @@ static void environments(void)
         {"PYTORCH_CUDA_ALLOC_CONF=a:1|PYTORCH_ALLOC_CONF=b:2", DRY " --expandable-segments"},
         {"PYTORCH_ALLOC_CONF=expandable_segments:False", DRY " --expandable-segments"},
         {"", DRY " --workspace=1MiB --lanes 2 --workspace 2MiB"},
-        {"CONVSHIM_CONFIG= workspace \t= 4MiB ;;lanes=3\npolicy=fit", DRY " --workspace 1MiB"},
-        {"CONVSHIM_WORKSPACE=2MiB|CONVSHIM_LANES=3", DRY " --workspace 1MiB"},
-        {"CONVSHIM_LOG=info", DRY " --trace 'a b.json'"},
+        {BARE "|CONVSHIM_CONFIG= workspace \t= 4MiB ;;lanes=3\npolicy=fit",
+         BARE_DRY " --workspace 1MiB"},
+        {BARE "|CONVSHIM_WORKSPACE=2MiB|CONVSHIM_LANES=3", BARE_DRY " --workspace 1MiB"},
+        {BARE "|CONVSHIM_LOG=info", BARE_DRY " --trace 'a b.json'"},
         {"CONVSHIM=0", DRY},
-        {"CONVSHIM_CONFIG=lanes=3", DRY " --preset small --workspace 2MiB"},
+        {BARE "|CONVSHIM_CONFIG=lanes=3", BARE_DRY " --preset small --workspace 2MiB"},
         {"", "run --preset list"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -24,15 +24,31 @@ static bool is_of_an_option(const char *name)
     return false;
 }
 
+static char first[64][300]; /* the lines of the first run; later runs print others alone */
+static size_t firsts;
+
+static bool was_shown(const char *item, bool is_first)
+{
+    for (size_t i = 0; i < firsts && !is_first; i++)
+        if (strcmp(first[i], item) == 0)
+            return true;
+    if (is_first && firsts < 64)
+        snprintf(first[firsts++], sizeof *first, "%s", item);
+    return false;
+}
+
 static int show(void *run)
 {
     struct cs_child_variables variables = {.items = 0};
+    const bool is_first =
+        !((const struct cs_simulated_run *)run)->with && simulation.program.cuda == 13;
     int options = 0;
     cs_simulation_variables(&simulation, run, &variables);
+    firsts = is_first ? 0 : firsts;
     for (size_t i = 0; i < variables.items; i++)
         if (is_of_an_option(variables.item[i]))
             options++;
-        else
+        else if (!was_shown(variables.item[i], is_first))
             printf("%s\n", variables.item[i]);
     if (options > 1)
         CHECK_INT(options, CS_OPTIONS - 1); /* but for the summary's */
