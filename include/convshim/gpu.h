@@ -11,7 +11,8 @@
 
 /* Device addresses for one launch. */
 struct cs_addresses {
-    void *tensor[CS_MAX_TENSORS]; /* of virtual tensors: NULL; of those by value: host addresses */
+    void *tensor[CS_MAX_TENSORS]; /* NULL for virtual tensors, a host address for tensors passed by
+                                     value */
     void *workspace;
 };
 

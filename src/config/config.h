@@ -27,7 +27,7 @@
 enum {
     CS_CONFIG_TEXT = 4096, /* bytes of a path, NUL included */
     CS_CONFIG_NAME = 32,
-    CS_CONFIG_AUTO = -1 /* of a SIZE, COUNT or RATIO written as auto; off is 0 */
+    CS_CONFIG_AUTO = -1 /* value of `auto` (SIZE, COUNT, RATIO); `off` is 0 */
 };
 
 /* Bits: one form, or both. */

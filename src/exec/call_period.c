@@ -11,7 +11,7 @@
 enum {
     LOW_PART = 5,   /* of the highest; sizes go in steps of two: a half or a quarter would be in the
                        balance */
-    LOOK_EVERY = 8, /* looking costs a microsecond or two */
+    LOOK_EVERY = 8, /* one search takes 1 to 2 us */
     EVIDENCE = 16,  /* calls that a period must have predicted, however short it is */
     FLAT_TIMES = 3, /* a period of like calls may as well be a loop inside a high stage: it must */
     FLAT_CALLS = 32, /* calls that were predicted correctly in a row */

@@ -296,7 +296,8 @@ static struct cs_gate_thread *forget_others(struct cs_gate *gate)
     gate->threads = self;
     if (self)
         self->next = NULL;
-    /* Its waiters are gone, but it would still count on them. */
+    /* The child has no waiters, but the condition still counts the parent's. Initialise it again.
+     */
     cs_lock_condition_init(&gate->left);
     memset(&gate->facts, 0, sizeof gate->facts);
     return others;

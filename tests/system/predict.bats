@@ -340,7 +340,7 @@ profile()
     done
     predict_as predict "${one[@]}" --fits 1MiB
     expect_status 1
-    expect_line predict.out '^1 MiB: 1 of 1 .*, 1 .*workspace = auto\.$'
+    expect_line predict.out '^1 MiB: 0 of 1 fit .*, 0 with workspace = auto\.$'
     expect_line predict.out '^No setting of workspace '
 }
 

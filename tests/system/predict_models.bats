@@ -270,8 +270,8 @@ END
     grep -E '^model|bf16' "$LAYERS" >bf16.csv
     expect_predicted 1 --csv bf16.csv --device t4
     expect_predicted 1 --csv bf16.csv --device t4 --fits 1GiB
-    expect_line predict.out '^1024 MiB: 35 of 35 .*, 35 .*workspace = auto\.$'
-    expect_line predict.out '^35 of them count as not fitting, because cuDNN has no engine for them on this GPU\.$'
+    expect_line predict.out '^1024 MiB: 0 of 35 fit .*, 0 with workspace = auto\.$'
+    expect_line predict.out '^35 do not fit because cuDNN has no engine for them on this GPU\.$'
     grep -E '^model|bf16|sd15-vae-512,' "$LAYERS" >some.csv
     expect_predicted 1 --csv some.csv --device t4 --fits 100GiB
     expect_line predict.out '^Everything else '

@@ -15,7 +15,8 @@
 
 enum {
     MAX_OPTIONS = 48,
-    HELP_AT = 26, /* column in which an option's help begins */
+    HELP_AT = 26,         /* column in which an option's help begins */
+    LEAST_BARE = 1 << 20, /* a smaller size has lost its unit: nvidia-smi prints MiB without one */
     COLUMNS = 80
 };
 
@@ -238,6 +239,9 @@ static bool read_size(const struct cs_cli_command *command, int option, const ch
     int64_t bytes;
     if (!cs_cli_size(value, &bytes) || bytes == 0)
         return cs_cli_refuse_value(command, option, value, "a size such as 8GiB");
+    if (bytes < LEAST_BARE && !value[strspn(value, "0123456789")])
+        return cs_cli_refuse_value(command, option, value,
+                                   "a size with a unit, such as 8192MiB or 8GiB");
     *bytes_p = bytes;
     return true;
 }

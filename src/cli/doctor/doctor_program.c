@@ -2,57 +2,23 @@
  */
 #include "cli/doctor/doctor.h"
 #include "cli/program/run_program.h"
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 static const char check_its_program[] = "If it starts a Python program, check that: convshim "
                                         "doctor -- venv/bin/python main.py. Or check "
                                         "it while it runs: convshim doctor --pid PID.";
 
-/* True if the file's privileges make the loader ignore LD_PRELOAD. */
-static bool is_privileged(const char *path)
-{
-    struct stat status;
-    if (geteuid() == 0 || stat(path, &status) != 0)
-        return false;
-    return ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
-           ((status.st_mode & S_ISGID) && status.st_gid != getegid()) ||
-           getxattr(path, "security.capability", NULL, 0) > 0;
-}
-
-/* NULL if a library can be preloaded into that program. */
-static const char *find_obstacle(const struct cs_elf *elf, const char *path)
-{
-    if (elf->machine != cs_elf_this_machine())
-        return "built for another processor";
-    if (!elf->interpreter)
-        return "linked statically, so LD_PRELOAD has no effect";
-    if (strstr(elf->interpreter, "ld-musl"))
-        return "built for musl, but convshim needs glibc";
-    if (is_privileged(path))
-        return "has setuid, setgid or capabilities, so the loader ignores LD_PRELOAD";
-    return NULL;
-}
-
 static void judge_program(struct cs_doctor *doctor, const char *subject)
 {
-    struct cs_elf elf;
-    const char *why;
-    if (!cs_elf_open(&elf, doctor->facts.program, &why)) {
-        cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", doctor->facts.program,
-                      why);
-        doctor->facts.program[0] = '\0';
-        return;
-    }
-    why = find_obstacle(&elf, doctor->facts.program);
+    char *program = doctor->facts.program;
+    bool readable;
+    const char *why = cs_program_obstacle(program, &readable);
     if (why)
-        cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", doctor->facts.program,
-                      why);
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", program, why);
     else
-        cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, subject, "runs %s", doctor->facts.program);
-    cs_elf_close(&elf);
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, subject, "runs %s", program);
+    if (!readable)
+        program[0] = '\0';
 }
 
 static void judge_file(struct cs_doctor *doctor)

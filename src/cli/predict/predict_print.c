@@ -214,11 +214,6 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
     return true;
 }
 
-static const char *do_or_does(size_t count)
-{
-    return count == 1 ? "does" : "do";
-}
-
 /* Only layers for which cuDNN has an engine. */
 static void print_remedy(const struct cs_predict_results *results, const struct cs_predict_fit *fit,
                          FILE *out)
@@ -243,16 +238,13 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out)
 {
     char size[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
-    size_t count = results->layers->count;
-    cs_table_bytes_text(size, results->options->fits);
-    fprintf(out, "\n%s: %zu of %zu %s not fit without convshim, %zu %s not with workspace = %s.\n",
-            size, fit->before, count, do_or_does(fit->before), fit->after, do_or_does(fit->after),
-            cs_predict_workspace(results->options, now));
+    const size_t count = results->layers->count;
+    fprintf(out, "\n%s: %zu of %zu fit without convshim, %zu with workspace = %s.\n",
+            cs_table_bytes_text(size, results->options->fits), count - fit->before, count,
+            count - fit->after, cs_predict_workspace(results->options, now));
     if (fit->unanswered > 0)
-        fprintf(
-            out,
-            "%zu of them count as not fitting, because cuDNN has no engine for them on this GPU.\n",
-            fit->unanswered);
+        fprintf(out, "%zu do not fit because cuDNN has no engine for them on this GPU.\n",
+                fit->unanswered);
     if (fit->unanswered < count)
         print_remedy(results, fit, out);
 }

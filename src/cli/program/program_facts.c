@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 enum {
     DEEPEST = 5, /* scripts that the kernel follows, each the next one's interpreter */
@@ -88,6 +91,42 @@ bool cs_program_find(struct cs_program_facts *facts, char **command)
     if (facts->shell && !cs_search_path("python3", facts->python, sizeof facts->python))
         facts->python[0] = '\0';
     return found;
+}
+
+/* True if the file's privileges make the loader ignore LD_PRELOAD. */
+static bool is_privileged(const char *path)
+{
+    struct stat status;
+    if (geteuid() == 0 || stat(path, &status) != 0)
+        return false;
+    return ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+           ((status.st_mode & S_ISGID) && status.st_gid != getegid()) ||
+           getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static const char *find_obstacle(const struct cs_elf *elf, const char *path)
+{
+    if (elf->machine != cs_elf_this_machine())
+        return "built for another processor";
+    if (!elf->interpreter)
+        return "linked statically, so LD_PRELOAD has no effect";
+    if (strstr(elf->interpreter, "ld-musl"))
+        return "built for musl, but convshim needs glibc";
+    if (is_privileged(path))
+        return "has setuid, setgid or capabilities, so the loader ignores LD_PRELOAD";
+    return NULL;
+}
+
+const char *cs_program_obstacle(const char *path, bool *readable_p)
+{
+    struct cs_elf elf;
+    const char *why;
+    *readable_p = cs_elf_open(&elf, path, &why);
+    if (!*readable_p)
+        return why;
+    why = find_obstacle(&elf, path);
+    cs_elf_close(&elf);
+    return why;
 }
 
 /* The modules in the rows of frameworks.def: the part of a pattern before the slash, each once. */

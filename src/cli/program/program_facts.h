@@ -44,6 +44,10 @@ struct cs_program_facts {
  * False if its program cannot be run. */
 bool cs_program_find(struct cs_program_facts *facts, char **command);
 
+/* Why no library can be preloaded into the program at `path`. NULL if one can. Also the reason why
+ * it cannot be read; then *readable_p is false. */
+const char *cs_program_obstacle(const char *path, bool *readable_p);
+
 /* Lists the packages of `python`. False if it does not report them. Then `why` has the reason. */
 bool cs_program_packages(struct cs_program_facts *facts, char *why, size_t size);
 

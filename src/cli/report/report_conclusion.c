@@ -116,8 +116,8 @@ void cs_report_conclude(struct cs_report *report)
                                                {"title", "what", CS_CELL_TEXT},
                                                {"saved", "saved", CS_CELL_BYTES},
                                                {"percent", "percent", CS_CELL_COUNT},
-                                               {"before", "without convshim", CS_CELL_BYTES},
-                                               {"after", "with convshim", CS_CELL_BYTES}};
+                                               {"without", "without convshim", CS_CELL_BYTES},
+                                               {"with", "with convshim", CS_CELL_BYTES}};
     const struct cs_run_summary *all = &report->all;
     char advice[160], peak[96];
     struct cs_section *section = &report->section[report->sections++];

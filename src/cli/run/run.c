@@ -6,6 +6,7 @@
 #include "cli/common/library_options.h"
 #include "cli/common/preset.h"
 #include "cli/program/preload.h"
+#include "cli/program/program_facts.h"
 #include "cli/program/run_program.h"
 #include "config/session.h"
 #include <errno.h>
@@ -205,12 +206,31 @@ static void say_mistakes(char **argv)
     cs_command_config(&config, argv, print_note, NULL);
 }
 
+/* Explains why a program cannot be run, where the system's own text misleads. */
+static const char *explain_error(const char *name, int error)
+{
+    const char *end = strrchr(name, '.');
+    if (end &&
+        (strcmp(end, ".onnx") == 0 || strcmp(end, ".pt") == 0 || strcmp(end, ".safetensors") == 0))
+        return "this is a model. Give the program that runs it, such as python app.py";
+    if (error == ENOENT && access(name, X_OK) == 0)
+        return "its interpreter is missing. Of a script, check the line after #!";
+    return strerror(error);
+}
+
 static int run_command(char **argv)
 {
+    struct cs_program_facts facts = {.shell = false};
+    bool readable = false;
+    const char *obstacle = cs_program_find(&facts, cs_wrapper_unwrap(argv))
+                               ? cs_program_obstacle(facts.program, &readable)
+                               : NULL;
+    if (obstacle && readable)
+        cs_cli_complain("%s: %s. It runs without convshim.", facts.program, obstacle);
     fflush(NULL);
     execvp(argv[0], argv);
     int error = errno;
-    cs_cli_complain("%s: %s", argv[0], strerror(error));
+    cs_cli_complain("%s: %s", argv[0], explain_error(argv[0], error));
     return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_EXECUTABLE;
 }
 

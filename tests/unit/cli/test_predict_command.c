@@ -65,7 +65,7 @@ static void a_list_by_models(void)
          "      271.8 MiB  268 MiB   2.05 ",
          "\na           1      0          0            9.1 KiB        9.1 KiB      18.3 KiB"
          "       18.3 KiB  9.1 KiB   1.00 ",
-         "\n40 MiB: 2 of 4 do not fit without convshim, 2 do not with workspace = 4 MiB.\n"
+         "\n40 MiB: 2 of 4 fit without convshim, 2 with workspace = 4 MiB.\n"
          "No setting of workspace makes everything fit: b, wide does not.\n");
 }
 

@@ -127,9 +127,9 @@ static void convolutions_that_fit_are_counted(void)
         bool possible;
         const char *phrase;
     } rows[] = {{0, 0, 0, true, "fits without convshim"},
-                {1, 0, 0, true, "1 of 3 do"},
+                {1, 0, 0, true, "2 of 3 fit without convshim, 3 with"},
                 {2, 1, 0, true, "3073KiB"},
-                {2, 2, 1, false, "2 of 3 do"}};
+                {2, 2, 1, false, "1 of 3 fit without convshim, 1 with"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         begin();
         for (int j = 0; j < 3; j++)
