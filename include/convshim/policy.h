@@ -39,7 +39,7 @@ struct cs_limits {
     /* Computed for each call. */
     int64_t free; /* bytes of scratch that cost nothing, because they do not raise the peak */
     bool builtin; /* the device's measured constants (struct cs_ladder) do not count */
-    double byte_seconds;     /* seconds for each byte beyond `free`, on the device */
+    double byte_seconds; /* seconds for each byte beyond `free`, on the device */
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. The search also

@@ -200,7 +200,7 @@ struct cs_summary_head {
     const char *version; /* convshim's */
     const char *vendor;  /* "cuDNN 9.19.0" or "" */
     const char *policy;
-    bool counts; /* by option tiles */
+    bool counts;        /* by option tiles */
     const char *config; /* the file read, "" for built-in defaults */
     const char
         *bypass; /* objects whose convolutions are not intercepted, separated by ", ", or "" */

@@ -5,8 +5,8 @@
 #include "cli/common/cli.h"
 #include "cli/common/preset.h"
 #include "cli/layers/device_files.h"
-#include "cli/simulate/simulate_vary.h"
 #include "cli/layers/measured.h"
+#include "cli/simulate/simulate_vary.h"
 #include <stdio.h>
 #include <string.h>
 

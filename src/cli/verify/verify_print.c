@@ -159,18 +159,20 @@ static bool print_table(const struct cs_verification *verification)
     return good;
 }
 
+/* Processes see nothing of each other's simulated devices, so there is no peak of another one. */
 static void print_program(const struct cs_verification *verification)
 {
     static const char *const names[] = {"without convshim", "with convshim"};
     for (int side = 0; side < 2 && verification->program[0].ran; side++) {
         const struct cs_verify_program *program = &verification->program[side];
         char peak[CS_BYTES_TEXT], simulated[CS_BYTES_TEXT];
-        printf("%sThe program %s: %.1f s, device peak %s measured%s%s.\n", side == 0 ? "\n" : "",
-               names[side], program->seconds, cs_table_bytes_text(peak, program->peak),
-               program->simulated_peak < 0 ? "" : ", without its CUDA context simulated ",
-               program->simulated_peak < 0
-                   ? ""
-                   : cs_table_bytes_text(simulated, program->simulated_peak));
+        printf("%sThe program %s: %.1f s", side == 0 ? "\n" : "", names[side], program->seconds);
+        if (!verification->gpu.simulated)
+            printf(", device peak %s measured", cs_table_bytes_text(peak, program->peak));
+        if (program->simulated_peak >= 0)
+            printf(", %s simulated without its CUDA context",
+                   cs_table_bytes_text(simulated, program->simulated_peak));
+        puts(".");
     }
 }
 

@@ -1,12 +1,11 @@
-/* A program that keeps an engine, its knobs and a workspace size longer than their plan, as XLA does
- * in its compilation cache. Its arguments are steps, done in this order:
+/* A program that keeps an engine, its knobs and a workspace size longer than their plan, as XLA
+ * does in its compilation cache. Its arguments are steps, done in this order:
  *
- *     plan        plans a convolution from the heuristics' list; keeps engine, knobs and the plan's size
- *     config      the same, with the size of the engine configuration, queried before the plan is made
- *     late        the same, queried after the plan was made, which must fit
- *     others      runs other convolutions, which raise the program's record of memory
- *     shapes      plans more shapes than the library remembers
- *     handle      goes on with another handle, without destroying the first one
+ *     plan        plans a convolution from the heuristics' list; keeps engine, knobs and the plan's
+ * size config      the same, with the size of the engine configuration, queried before the plan is
+ * made late        the same, queried after the plan was made, which must fit others      runs other
+ * convolutions, which raise the program's record of memory shapes      plans more shapes than the
+ * library remembers handle      goes on with another handle, without destroying the first one
  *     device      goes on with a handle of the next device
  *     fork        goes on in a child process; only before the other steps, because CUDA does not
  *                 survive a fork
@@ -78,8 +77,7 @@ static bool plan(const struct operands *operands, enum when when, struct algorit
     TRY_CUDNN(graph_open(session.handle, operands, &forward, &graph), close);
     TRY_CUDNN(configs_ask(&graph, CUDNN_HEUR_MODE_A, &configs), close);
     for (int i = 0; i < configs.count && !done; i++) {
-        if (when == BEFORE_PLAN &&
-            config_size(configs.config[i], size_p) != CUDNN_STATUS_SUCCESS)
+        if (when == BEFORE_PLAN && config_size(configs.config[i], size_p) != CUDNN_STATUS_SUCCESS)
             continue;
         if (plan_open(configs.config[i], session.handle, plan_p) != CUDNN_STATUS_SUCCESS)
             continue;
