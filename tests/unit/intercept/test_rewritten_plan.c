@@ -319,7 +319,7 @@ static void null_arguments_reach_cudnn(void)
 
 static void every_failure_of_planning_leaves_the_size_kept_or_the_plan_refused(void)
 {
-    for (int at = 1; at < 400; at++) {
+    for (int at = 1; at < 20000; at += 1 + at / 16) {
         CASE("call %d fails", at);
         start(1000 + at);
         cudnnBackendDescriptor_t made = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
@@ -339,7 +339,7 @@ static void every_failure_of_planning_leaves_the_size_kept_or_the_plan_refused(v
         if (!failed)
             return;
     }
-    CHECK(!"planning makes hundreds of calls");
+    CHECK(!"planning ends");
 }
 
 int main(void)
