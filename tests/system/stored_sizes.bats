@@ -4,6 +4,8 @@
 # any process, needs no more than that size (tests/support/clients/frameworks/stored.c).
 load helper
 
+PYTHON=${CONVSHIM_JAX_PYTHON:-$ROOT/build/frameworks/jax-0.10/venv/bin/python}
+
 # Each row: what is different when the plan is built again | the steps of each process, one after the other.
 rows="another handle | plan others handle rebuild
 the size of an engine configuration | config others handle rebuild
@@ -63,4 +65,23 @@ INI
 @test "a stored size is enough after more shapes than the library remembers" {
     rows="forgotten | plan others shapes rebuild"
     stored ""
+}
+
+# jax_run ORDER...: one process of JAX with the cache of this test.
+jax_run()
+{
+    SIMDEV_MODE=account XLA_PYTHON_CLIENT_PREALLOCATE=false JAX_PLATFORMS=cuda \
+        XLA_FLAGS=--xla_gpu_force_conv_nchw=true JAX_COMPILATION_CACHE_DIR=$PWD/cache TF_CPP_MIN_LOG_LEVEL=1 \
+        shimmed "$PYTHON" "$ROOT/tests/support/clients/jax_cache.py" "$@"
+    expect_status 0
+    sort shimmed.out
+}
+
+@test "JAX's compilation cache: a second process calls the same functions in another order" {
+    "$PYTHON" -c 'import importlib.util as i; exit(not i.find_spec("jax"))' || cannot_run "no JAX: scripts/frameworks jax-0.10 installs it, or set CONVSHIM_JAX_PYTHON"
+    jax_run f1 f2 f3 f4 >first
+    planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
+    expect_true "cached programs" "$(find cache -name '*cache' | wc -l) > 3"
+    jax_run f2 f3 f4 f1 >second
+    diff first second || fail "the second process planned other sizes"
 }

@@ -1,5 +1,6 @@
-/* Check of XLA's caches: compiled programs and tuning results hold workspace sizes. One written
- * with the library and used without it would run a whole convolution in a tile's workspace. */
+/* Check of XLA's caches: compiled programs and tuning results contain workspace sizes. One that was
+ * written with the library and is used without it would run a whole convolution in a tile's
+ * workspace. `convshim run` gives folders of caches a part for each version and set of options. */
 #include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
 #include <dirent.h>
@@ -10,13 +11,14 @@
 /* A variable that names a cache, or an option in its value that does. */
 static const struct place {
     const char *variable, *option; /* NULL: the variable is the path */
+    bool separated;                /* by convshim run (cli/run/xla_cache.h) */
 } places[] = {
-    {"JAX_COMPILATION_CACHE_DIR", NULL},
-    {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory="},
-    {"XLA_FLAGS", "--xla_gpu_per_fusion_autotune_cache_dir="},
-    {"XLA_FLAGS", "--xla_gpu_kernel_cache_file="},
-    {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to="},
-    {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from="},
+    {"JAX_COMPILATION_CACHE_DIR", NULL, true},
+    {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=", true},
+    {"XLA_FLAGS", "--xla_gpu_per_fusion_autotune_cache_dir=", true},
+    {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=", false},
+    {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to=", false},
+    {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from=", false},
 };
 
 /* The path that the variable names, to be read before the next call; NULL if it names none. */
@@ -60,7 +62,13 @@ void cs_doctor_cache(struct cs_doctor *doctor)
         if (!find_path(&places[i], path, sizeof path))
             continue;
         found = true;
-        if (is_filled(path))
+        if (places[i].separated)
+            cs_doctor_add(
+                doctor, CS_CHECK_cache, CS_NOTE, places[i].variable,
+                "convshim run uses a folder below %s for each version and set of "
+                "options. With LD_PRELOAD alone, use another folder than without convshim",
+                path);
+        else if (is_filled(path))
             cs_doctor_add(doctor, CS_CHECK_cache, CS_WARNING, places[i].variable,
                           "%s holds compiled programs or tuning results: workspace sizes stored "
                           "with convshim are too small for runs without it",

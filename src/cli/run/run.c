@@ -8,6 +8,7 @@
 #include "cli/program/preload.h"
 #include "cli/program/program_facts.h"
 #include "cli/program/run_program.h"
+#include "cli/run/xla_cache.h"
 #include "config/session.h"
 #include <errno.h>
 #include <limits.h>
@@ -192,6 +193,25 @@ static bool prepare_environment(const struct request *request, const char *libra
     return done;
 }
 
+/* Workspace sizes in XLA's caches are valid for these options. */
+static bool separate_caches(const struct request *request, char **argv)
+{
+    static struct cs_config config;
+    char name[CS_XLA_CACHE_NAME];
+    bool done = true;
+    if (cs_config_disabled())
+        return true;
+    cs_command_config(&config, argv, NULL, NULL);
+    cs_xla_cache_name(&config, name);
+    for (int i = 0; i < CS_XLA_CACHES && done; i++) {
+        const char *variable = cs_xla_cache_variable(i);
+        char *value = cs_xla_cache_value(i, cs_cli_variable(variable), name);
+        done = !value || change_variable(request, variable, value);
+        free(value);
+    }
+    return done;
+}
+
 static void print_note(void *ctx, const char *line)
 {
     (void)ctx;
@@ -268,7 +288,8 @@ static int run_request(const struct request *request, char **argv)
         cs_cli_complain("CONVSHIM=0 is set, so convshim is off and the program runs unchanged");
     if (request->preset && cs_cli_variable("CONVSHIM_CONFIG"))
         cs_cli_complain("CONVSHIM_CONFIG is set and overrides the preset");
-    if (!prepare_environment(request, library, request->preset ? preset : NULL))
+    if (!prepare_environment(request, library, request->preset ? preset : NULL) ||
+        !separate_caches(request, argv))
         return FAILED;
     if (!request->dry)
         return run_command(argv);

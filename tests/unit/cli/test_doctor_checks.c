@@ -447,17 +447,18 @@ static void caches(void)
     } rows[] = {
         {"JAX_COMPILATION_CACHE_DIR", "", "ok", "XLA's caches"},
         {"JAX_COMPILATION_CACHE_DIR", "cache", "note", NULL},
-        {"JAX_COMPILATION_CACHE_DIR", "full", "warning", NULL},
+        {"JAX_COMPILATION_CACHE_DIR", "full", "note", NULL},
         {"JAX_COMPILATION_CACHE_DIR", "nowhere", "note", NULL},
-        {"JAX_COMPILATION_CACHE_DIR", "gs://x", "warning", NULL},
-        {"JAX_COMPILATION_CACHE_DIR", "full/file", "warning", NULL},
-        {"JAX_COMPILATION_CACHE_DIR", "empty", "note", NULL},
+        {"JAX_COMPILATION_CACHE_DIR", "gs://x", "note", NULL},
         {"TF_XLA_FLAGS", "--other=full", "ok", "XLA's caches"},
         {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=full/file --x=y", "warning", NULL},
-        {"XLA_FLAGS", "--a --xla_gpu_per_fusion_autotune_cache_dir=full\t--x=y", "warning", NULL},
+        {"XLA_FLAGS", "--a --xla_gpu_per_fusion_autotune_cache_dir=full\t--x=y", "note", NULL},
+        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=nowhere", "note", NULL},
+        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=gs://x", "warning", NULL},
+        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=empty", "note", NULL},
         {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to=full\n", "warning", NULL},
         {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from= full", "ok", "XLA's caches"},
-        {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=full --b", "warning", NULL},
+        {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=full --b", "note", NULL},
     };
     char phrase[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

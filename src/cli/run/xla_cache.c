@@ -1,0 +1,107 @@
+/* Gives XLA's caches a folder for each version of the library and set of options. */
+#include "cli/run/xla_cache.h"
+
+#include "base/hash.h"
+#include "base/version.h"
+#include "config/ladder.h"
+#include "config/option_text.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Variables, and the option in their value that names a folder (NULL: the value is the folder). */
+static const struct {
+    const char *variable, *option;
+} places[CS_XLA_CACHES] = {
+    {"JAX_COMPILATION_CACHE_DIR", NULL},
+    {"XLA_FLAGS", "--xla_gpu_per_fusion_autotune_cache_dir="},
+    {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory="},
+};
+
+static uint64_t add_text(uint64_t hash, const char *text)
+{
+    return cs_hash_bytes(hash, text, strlen(text) + 1);
+}
+
+/* Options that only affect output. */
+static bool is_output(int option)
+{
+    return option == CS_OPTION_log || option == CS_OPTION_log_file || option == CS_OPTION_summary ||
+           option == CS_OPTION_trace || option == CS_OPTION_trace_limit;
+}
+
+static uint64_t add_options(uint64_t hash, const struct cs_config *config)
+{
+    char text[CS_OPTION_VALUE];
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        if (is_output(i))
+            continue;
+        cs_option_text(config, i, text, sizeof text);
+        hash = add_text(hash, text);
+    }
+    for (int i = 0; i < config->rules.count; i++) {
+        cs_explain_rule(&config->rules.rule[i], text, sizeof text);
+        hash = add_text(hash, text);
+    }
+    return hash;
+}
+
+static uint64_t hash_file(const char *folder, const char *name)
+{
+    char path[CS_LADDER_PATH + 256], text[CS_LADDER_TEXT];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file)
+        fclose(file);
+    return cs_hash_bytes(add_text(CS_HASH_START, name), text, length);
+}
+
+/* Of the files for all GPUs, because the program's GPU is not known. In any order. */
+static uint64_t hash_ladders(void)
+{
+    char path[CS_LADDER_PATH];
+    uint64_t sum = 0;
+    if (!cs_ladder_path("any", path))
+        return 0;
+    *strrchr(path, '/') = '\0';
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.')
+            sum += hash_file(path, entry->d_name);
+    if (folder)
+        closedir(folder);
+    return sum;
+}
+
+void cs_xla_cache_name(const struct cs_config *config, char name[CS_XLA_CACHE_NAME])
+{
+    uint64_t hash = cs_hash_word(add_options(CS_HASH_START, config), hash_ladders());
+    snprintf(name, CS_XLA_CACHE_NAME, "convshim-%s-%016llx", CS_VERSION, (unsigned long long)hash);
+}
+
+const char *cs_xla_cache_variable(int index)
+{
+    return places[index].variable;
+}
+
+char *cs_xla_cache_value(int index, const char *value, const char *name)
+{
+    const char *option = places[index].option, *folder = value;
+    if (value && option) {
+        folder = strstr(value, option);
+        folder = folder ? folder + strlen(option) : NULL;
+    }
+    size_t length = !folder ? 0 : option ? strcspn(folder, " \t\n") : strlen(folder);
+    const char *end = folder + length;
+    const size_t added = strlen(name);
+    if (length == 0 || (length > added && memcmp(end - added, name, added) == 0))
+        return NULL;
+    size_t size = strlen(value) + added + 2;
+    char *changed = malloc(size);
+    if (changed)
+        snprintf(changed, size, "%.*s%s%s%s", (int)(end - value), value, end[-1] == '/' ? "" : "/",
+                 name, end);
+    return changed;
+}
