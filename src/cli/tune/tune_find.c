@@ -8,6 +8,7 @@
 #include "cli/common/cli.h"
 #include "cli/layers/find_cudnn.h"
 #include "cli/tune/tune.h"
+#include "cudnn/standalone/open_stand_ins.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,15 @@ static bool make_first_runs(struct cs_tune *tune)
     return good;
 }
 
+/* cuDNN offers the engines that call cuBLASLt only to programs that have it. */
+static bool has_cublas(const struct cs_simulated_program *program)
+{
+    for (size_t i = 0; i < program->libraries; i++)
+        if (strstr(program->library[i], "libcublasLt.so"))
+            return true;
+    return false;
+}
+
 static bool find_frontier(struct cs_tune *tune)
 {
     char error[ERROR_BYTES];
@@ -151,6 +161,8 @@ static bool find_frontier(struct cs_tune *tune)
         cs_cli_complain("tune: no usable cuDNN: %s", error);
         return false;
     }
+    if (has_cublas(&tune->simulation->program))
+        cs_standalone_open_cublas();
     return cs_decide_ways(&tune->called, tune->device->text, targets,
                           sizeof targets / sizeof *targets, &tune->frontier);
 }

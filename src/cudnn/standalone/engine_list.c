@@ -4,7 +4,6 @@
 
 #include "cudnn/plan/device_profile.h"
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/standalone/open_stand_ins.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,6 @@ bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p,
         snprintf(error, size, "out of memory");
         return false;
     }
-    cs_standalone_open_cublas();
     cudnnBackendDescriptor_t device =
         cs_descriptor_make(&list->builder, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
     cs_descriptor_set(&list->builder, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,

@@ -38,8 +38,9 @@ enum {
 /* From now on, devices have the measured constants that this function returns for a GPU's name. */
 void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu));
 
-/* Called after cs_standalone_open. `profile` is a device's JSON (conf/devices). False, with a line
- * in `error`, if cuDNN does not accept it. */
+/* Called after cs_standalone_open and, if programs have cuBLASLt, cs_standalone_open_cublas.
+ * `profile` is a device's JSON (conf/devices). False, with a line in `error`, if cuDNN does not
+ * accept it. */
 bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p, char *error,
                            size_t size);
 void cs_engine_list_destroy(struct cs_engine_list *list);
