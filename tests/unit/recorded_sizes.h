@@ -2,6 +2,7 @@
 #ifndef RECORDED_SIZES_H
 #define RECORDED_SIZES_H
 
+#include "flow/instance.h"
 #include "recorded_cudnn.h"
 
 enum {
@@ -63,6 +64,25 @@ static inline int64_t sized(const struct recorded *plan)
 static inline bool is_untiled(const struct recorded *plan)
 {
     return pixels_of(plan) == N * EXTENT * EXTENT && index_of(plan) != 0;
+}
+
+/* Checks the calls and the tiled ones that were counted since the last time, or since
+ * counted_start. */
+static int64_t counted_calls, counted_tiled;
+
+static inline void counted_start(void)
+{
+    const struct cs *cs = cs_instance_made();
+    counted_calls = cs ? cs->account.calls : 0;
+    counted_tiled = cs ? cs->account.tiled_calls : 0;
+}
+
+static inline void check_counted(int calls, int tiled)
+{
+    const struct cs_account *account = &cs_instance_made()->account;
+    CHECK_INT(account->calls - counted_calls, calls);
+    CHECK_INT(account->tiled_calls - counted_tiled, tiled);
+    counted_start();
 }
 
 #endif

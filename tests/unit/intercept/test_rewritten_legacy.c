@@ -199,6 +199,7 @@ static void start(void)
     cudnn.offer[0][cudnn.offers[0]++] = (struct offer){.engine.index = 34, .workspace = WHOLE};
     cudnn.offer[2][cudnn.offers[2]++] = (struct offer){.workspace = 0}; /* engine 0 */
     executed = untiled_calls = calls = fails_at = blocks = elapsed = asked = 0;
+    counted_start();
 }
 
 /* What a handle keeps is destroyed with it. */
@@ -231,7 +232,9 @@ static void size_of_the_tiles_is_reported_and_is_enough(void)
     start();
     CHECK_INT(reported(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM), 0);
     CHECK_INT(reported(LARGE), WHOLE / TILES);
+    check_counted(0, 0);
     CHECK_INT(run(PLACE(3), WHOLE / TILES), CUDNN_STATUS_SUCCESS);
+    check_counted(1, 1);
     CHECK_INT(executed, TILES);
     CHECK_INT(untiled_calls, 0);
     finish();
@@ -242,6 +245,7 @@ static void whole_workspace_runs_the_whole(void)
     start();
     CHECK_INT(reported(LARGE), WHOLE / TILES);
     CHECK_INT(run(PLACE(3), WHOLE), CUDNN_STATUS_SUCCESS);
+    check_counted(1, 0);
     CHECK_INT(executed, 0);
     CHECK_INT(untiled_calls, 1);
     finish();
@@ -252,6 +256,7 @@ static void output_over_an_input_runs_on_the_plain_engine(void)
     start();
     CHECK_INT(reported(LARGE), WHOLE / TILES);
     CHECK_INT(run(PLACE(1), WHOLE / TILES), CUDNN_STATUS_SUCCESS);
+    check_counted(1, 0);
     CHECK_INT(executed, 1);
     CHECK_INT(untiled_calls, 0);
     finish();
@@ -299,6 +304,7 @@ static void search_times_tiles_in_the_reported_size(void)
               CUDNN_STATUS_SUCCESS);
     CHECK_INT(result[0].algo, 0);
     CHECK_INT(result[1].status, CUDNN_STATUS_ALLOC_FAILED); /* a byte too little for tiles */
+    check_counted(0, 0);                                    /* no call of the program */
     finish();
 }
 

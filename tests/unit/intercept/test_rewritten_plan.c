@@ -155,6 +155,7 @@ static void start(int64_t index)
     cudnn.tells_workspace = true;
     executed = fails_at = 0;
     untiled = false;
+    counted_start();
 }
 
 static void reported_size_is_that_of_the_tiles(void)
@@ -173,6 +174,7 @@ static void execution_runs_every_tile_and_never_the_whole(void)
     CHECK_INT(cudnnBackendExecute((cudnnHandle_t)(void *)handle, tiled, data),
               CUDNN_STATUS_SUCCESS);
     CHECK_INT(executed, TILES);
+    check_counted(1, 1);
     CHECK(!untiled);
     CHECK_INT(cudnn.alive, alive); /* the tiles' packs are destroyed */
     finish();
@@ -278,6 +280,7 @@ static void population_adds_one_child_with_every_tile(void)
     set_runtime(true);
     CHECK_INT(populate_tiled(), CUDNN_STATUS_SUCCESS);
     CHECK_INT(populated, TILES);
+    check_counted(1, 1);
     CHECK_INT(children, 1);
     CHECK(!plain);
     start(38);
