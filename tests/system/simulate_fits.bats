@@ -135,3 +135,26 @@ END
     expect_status 1
     expect_line simulate.out ': none: 40 does not fit$'
 }
+
+# bats test_tags=quick
+@test "--baseline: status 1 and the layer whose workspace grew, 0 within the tolerance, 2 for another file" {
+    simulate --format json --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    cp simulate.out base.json
+    simulate --baseline base.json --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_line simulate.out '^No peak has grown by more than 1 %\.$'
+    simulate --baseline base.json --tolerance 2% --workspace 1GiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 1
+    expect_line simulate.out '^  device peak    [0-9.]+ MiB -> [0-9.]+ MiB, \+[0-9.]+ %: GROWN$'
+    grep -qE '^    \+[0-9.]+ [KM]iB +workspace of .*k3x3' simulate.out || fail "no layer: $(tail -20 simulate.out)"
+    simulate --baseline base.json --workspace 1GiB --format json -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 1
+    python3 -c 'import json; assert json.load(open("simulate.out"))["baseline"]["grown"] is True' || fail "not in the JSON"
+    simulate --baseline base.json -- true
+    expect_status 3
+    echo '{}' >other.json
+    simulate --baseline other.json -- true
+    expect_status 2
+    expect_line simulate.err 'other.json: no JSON of version 1'
+}

@@ -3,10 +3,13 @@
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/preset.h"
 #include "cli/layers/device_files.h"
 #include "cli/layers/measured.h"
+#include "cli/simulate/simulate_baseline.h"
 #include "cli/simulate/simulate_vary.h"
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +22,7 @@ struct answer {
     struct cs_device_file device[MOST_DEVICES];
     struct cs_simulated_pair pair[MOST_DEVICES];
     size_t devices;
+    struct cs_baseline baseline;
 };
 
 void cs_simulate_show_output(const struct cs_simulated_pair *pair)
@@ -58,13 +62,35 @@ static int status_of(const struct cs_simulated_pair *pair, bool checks)
     return worst;
 }
 
-static bool print(const struct cs_simulation *simulation, const struct cs_simulate_options *options,
-                  const struct answer *answer)
+/* Prints the whole. Returns the status of the comparison, CS_CLI_OK without one. */
+static int print(const struct cs_simulation *simulation, const struct cs_simulate_options *options,
+                 const struct answer *answer)
 {
+    const struct cs_simulated_pair *pair = &answer->pair[0];
+    const struct cs_baseline *baseline = options->baseline ? &answer->baseline : NULL;
+    const bool json = options->format == CS_FORMAT_JSON;
+    int status = CS_CLI_OK;
+    bool good;
     if (answer->devices > 1)
-        return cs_simulate_print_devices(simulation, answer->pair, answer->devices,
-                                         options->format);
-    return cs_simulate_print(simulation, &answer->pair[0], options->checks, options->format);
+        good = cs_simulate_print_devices(simulation, pair, answer->devices, options->format);
+    else if (!json)
+        good = cs_simulate_print(simulation, pair, options->checks, options->format);
+    else
+        good = true;
+    if (answer->devices == 1 && (json || baseline)) {
+        cs_json_begin();
+        struct cJSON *now = cs_simulate_json(simulation, pair);
+        if (baseline)
+            status = json ? cs_baseline_add(baseline, now)
+                          : cs_baseline_print(baseline, now,
+                                              options->format == CS_FORMAT_CSV ? stderr : stdout);
+        good = good && (json ? cs_json_print(now, stdout) : cs_json_complete());
+        if (!json)
+            cJSON_Delete(now);
+    }
+    if (!good)
+        cs_cli_complain("out of memory");
+    return good ? status : CS_CLI_NONE;
 }
 
 /* The memory of the simulated GPU: of --fits, at most the card's. 0: the card's. */
@@ -80,6 +106,13 @@ static int64_t memory_for(const struct cs_simulate_options *options,
     return 0;
 }
 
+/* The contents of the peaks are on the page and in the JSON. */
+static bool needs_history(const struct cs_simulate_options *options)
+{
+    return !options->varies &&
+           (options->html || options->baseline || options->format == CS_FORMAT_JSON);
+}
+
 static int simulate(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                     struct answer *answer)
 {
@@ -89,7 +122,7 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
             .capacity = memory_for(options, &answer->device[i]),
             .context = options->context >= 0 ? options->context : answer->device[i].context,
             .gpus = options->gpus,
-            .history = options->html && !options->varies,
+            .history = answer->devices == 1 && needs_history(options),
             .explains = !options->varies,
             .chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
     if (options->varies)
@@ -97,19 +130,15 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
     bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
                (!options->smallest ||
                 cs_simulated_pairs_smallest(simulation, answer->pair, answer->devices));
-    bool printed = ran && print(simulation, options, answer);
-    if (ran && !printed)
-        cs_cli_complain("out of memory");
-    int status = CS_CLI_NONE;
-    if (printed &&
-        (!options->html || cs_simulate_html(simulation, &answer->pair[0], options->html)))
-        status = CS_CLI_OK;
+    int status = ran ? print(simulation, options, answer) : CS_CLI_NONE;
+    if (ran && options->html && !cs_simulate_html(simulation, &answer->pair[0], options->html))
+        status = CS_CLI_NONE;
     for (size_t i = 0; i < answer->devices; i++) {
         struct cs_simulated_pair *pair = &answer->pair[i];
         if (options->keep && options->side[CS_WITHOUT] && options->side[CS_WITH])
             cs_simulated_result_add_peaks(&pair->run[CS_WITH], &pair->result[CS_WITHOUT],
                                           &pair->result[CS_WITH]);
-        if (printed && i == 0)
+        if (ran && i == 0)
             cs_simulate_show_output(&answer->pair[i]);
         const int of_pair = status_of(&answer->pair[i], options->checks);
         status = of_pair > status ? of_pair : status;
@@ -201,7 +230,9 @@ static int answer_question(const struct cs_simulate_options *options, char **com
                                         .shared = both};
     int status = CS_CLI_NONE;
     char **first = first_command(options, command);
-    if (!first || !take_names(&simulation, options, &answer))
+    if (!first || !take_names(&simulation, options, &answer) ||
+        (options->baseline &&
+         !cs_baseline_read(&answer.baseline, options->baseline, options->tolerance)))
         status = CS_CLI_USAGE;
     else if (cs_simulated_program_find(&simulation.program, first, options->cudnn, options->cuda) &&
              cs_simulation_begin(&simulation, options->library, options->keep))
@@ -209,6 +240,7 @@ static int answer_question(const struct cs_simulate_options *options, char **com
     if (options->varies)
         cs_vary_free_command(first);
     cs_simulation_end(&simulation);
+    cs_baseline_free(&answer.baseline);
     for (size_t i = 0; i < answer.devices; i++)
         cs_device_file_fini(&answer.device[i]);
     return status;

@@ -25,7 +25,8 @@ struct cs_vary {
 const char *cs_vary_parse(const char *text, struct cs_vary *vary_p);
 
 struct cs_simulate_options {
-    const char *device, *preset, *cudnn, *library, *keep, *html;
+    const char *device, *preset, *cudnn, *library, *keep, *html, *baseline;
+    double tolerance;       /* of `baseline`, in percent */
     int64_t capacity, fits; /* 0: the profile's */
     int64_t context;        /* -1: the profile's */
     int cuda, jobs, gpus;
@@ -63,7 +64,17 @@ struct cJSON *cs_simulate_command_json(const struct cs_simulation *simulation);
  * memory is a result. */
 void cs_simulate_show_output(const struct cs_simulated_pair *pair);
 
-/* Prints the pair, `checks`: and whether it fits; false if memory ran out. */
+/* The memory of a pair's GPU. */
+int64_t cs_simulate_memory(const struct cs_simulated_pair *pair);
+
+/* Adds the figures of figures.def that are known as members. */
+void cs_simulate_figures_json(const struct cs_simulated_result *result, struct cJSON *object);
+
+/* The pair as JSON, between cs_json_begin and cs_json_print. */
+struct cJSON *cs_simulate_json(const struct cs_simulation *simulation,
+                               const struct cs_simulated_pair *pair);
+
+/* Prints the pair as text or CSV, `checks`: and whether it fits; false if memory ran out. */
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                        bool checks, enum cs_format format);
 

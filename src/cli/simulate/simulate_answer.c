@@ -73,7 +73,7 @@ enum cs_answer cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_si
                                 size_t size)
 {
     const struct cs_simulated_result *result = &pair->result[side];
-    const int64_t memory = pair->capacity > 0 ? pair->capacity : pair->device->memory;
+    const int64_t memory = cs_simulate_memory(pair);
     const char *none = no_answer(result);
     char line[LINE], there[LINE], bytes[CS_BYTES_TEXT];
     if (none) {

@@ -4,6 +4,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,14 @@ static bool take_memory(int option, const char *value, int64_t *bytes_p)
     return true;
 }
 
+static bool take_percent(struct cs_simulate_options *to, const char *value)
+{
+    char *end;
+    to->tolerance = strtod(value, &end);
+    return (isdigit((unsigned char)*value) && (*end == '\0' || strcmp(end, "%") == 0)) ||
+           cs_cli_refuse_value(&command, OPTION_TOLERANCE, value, "a percentage such as 2 or 2%");
+}
+
 static bool take_vary(struct cs_simulate_options *to, const char *value)
 {
     const char *why = cs_vary_parse(value, &to->vary);
@@ -89,6 +98,8 @@ static const char **text_of(struct cs_simulate_options *to, int option)
         return &to->library;
     case OPTION_HTML:
         return &to->html;
+    case OPTION_BASELINE:
+        return &to->baseline;
     case OPTION_KEEP:
         return &to->keep;
     default:
@@ -115,6 +126,8 @@ static bool take(void *ctx, int option, const char *value)
     case OPTION_VARY:
         to->varies = true;
         return take_vary(to, value);
+    case OPTION_TOLERANCE:
+        return take_percent(to, value);
     case OPTION_GPUS:
         return cs_cli_take_number(&command, option, value, 1, CS_MOST_GPUS, &to->gpus);
     case OPTION_ONLY:
@@ -134,8 +147,12 @@ static bool take(void *ctx, int option, const char *value)
 
 int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, int *operand_p)
 {
-    *to = (struct cs_simulate_options){
-        .device = "h200", .context = -1, .gpus = 1, .jobs = 2, .side = {true, true}};
+    *to = (struct cs_simulate_options){.device = "h200",
+                                       .context = -1,
+                                       .tolerance = 1,
+                                       .gpus = 1,
+                                       .jobs = 2,
+                                       .side = {true, true}};
     int status = cs_cli_parse(&command, argc, argv, take, to, operand_p);
     if (status >= 0)
         return status;
@@ -145,8 +162,11 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     const bool several = strchr(to->device, ',') != NULL;
     if (several && (to->html || to->checks))
         return cs_cli_refuse(command.name, "--html and --fits work with one --device");
-    if (to->varies && (several || to->smallest))
-        return cs_cli_refuse(command.name, "--vary works with one --device, without --smallest");
+    if (to->varies && (several || to->smallest || to->baseline))
+        return cs_cli_refuse(command.name,
+                             "--vary works with one --device, without --smallest and --baseline");
+    if (to->baseline && several)
+        return cs_cli_refuse(command.name, "--baseline works with one --device");
     if (to->varies && to->vary.values == 0 && !to->checks)
         return cs_cli_refuse(command.name, "a range of --vary is searched for the largest value "
                                            "that fits: add --fits card or --fits SIZE");

@@ -4,7 +4,6 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/common/json_tree.h"
 #include "cli/simulate/written_files.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -84,6 +83,15 @@ static bool is_shown(const struct figure *figure, const struct cs_simulated_pair
     if (is(figure, "allocation_retries") || is(figure, "failed_allocations"))
         return value[CS_WITHOUT] > 0 || value[CS_WITH] > 0;
     return any;
+}
+
+void cs_simulate_figures_json(const struct cs_simulated_result *result, struct cJSON *object)
+{
+    int64_t value[FIGURES];
+    read_figures(result, value);
+    for (int i = 0; i < FIGURES && result->used; i++)
+        if (value[i] >= 0)
+            cJSON_AddNumberToObject(object, figures[i].name, (double)value[i]);
 }
 
 static void figure_values(const struct cs_simulated_pair *pair, int64_t value[FIGURES][CS_SIDES])
@@ -169,7 +177,7 @@ static void print_figures(const struct cs_simulated_pair *pair)
     }
 }
 
-static int64_t memory_of(const struct cs_simulated_pair *pair)
+int64_t cs_simulate_memory(const struct cs_simulated_pair *pair)
 {
     return pair->capacity > 0 ? pair->capacity : pair->device->memory;
 }
@@ -402,7 +410,7 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_s
         snprintf(gpus, sizeof gpus, "%d times ", pair->gpus);
     print_command(program);
     printf("device      %s%s with %s, simulated\n", gpus, pair->device->title,
-           cs_table_bytes_text(bytes, memory_of(pair)));
+           cs_table_bytes_text(bytes, cs_simulate_memory(pair)));
     const char *framework = *result->framework ? result->framework : program->framework;
     const char by[] = "cudnn "; /* not there where no convolution was planned */
     if (result->used && strncmp(result->planning, by, strlen(by)) == 0)
@@ -505,7 +513,7 @@ static void print_verdicts(const struct cs_simulation *simulation,
 static void print_fits(const struct cs_simulated_pair *pair)
 {
     char bytes[CS_BYTES_TEXT], text[MOST_TEXT];
-    printf("\ndoes it fit in %s?\n", cs_table_bytes_text(bytes, memory_of(pair)));
+    printf("\ndoes it fit in %s?\n", cs_table_bytes_text(bytes, cs_simulate_memory(pair)));
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side]) {
             (void)cs_simulate_fits(pair, (enum cs_side)side, text, sizeof text);
@@ -573,103 +581,9 @@ static bool print_csv(const struct cs_simulated_pair *pair)
     return printed;
 }
 
-static cJSON *processes_json(const struct cs_simulated_result *result)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++) {
-        cJSON *one = cJSON_CreateObject();
-        cJSON_AddNumberToObject(one, "pid", (double)result->process[i].pid);
-        cJSON_AddNumberToObject(one, "device_peak", (double)result->process[i].device_peak);
-        cJSON_AddNumberToObject(one, "launches", (double)result->process[i].launches);
-        cJSON_AddBoolToObject(one, "reported", result->process[i].reported);
-        cs_json_add(list, NULL, one);
-    }
-    return list;
-}
-
-/* "fits": true, false, or null without an answer. */
-static void add_fits(cJSON *object, enum cs_answer answer)
-{
-    if (answer == CS_ANSWER_NONE)
-        cJSON_AddNullToObject(object, "fits");
-    else
-        cJSON_AddBoolToObject(object, "fits", answer != CS_ANSWER_NO);
-    cJSON_AddStringToObject(object, "answer", cs_answer_names[answer]);
-}
-
-static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
-{
-    const struct cs_simulated_result *result = &pair->result[side];
-    char text[MOST_TEXT];
-    cJSON *object = cJSON_CreateObject();
-    int64_t value[FIGURES][CS_SIDES];
-    figure_values(pair, value);
-    cs_simulate_verdict(pair, side, text, sizeof text);
-    cJSON_AddBoolToObject(object, "ran", cs_simulated_result_ran(result));
-    cJSON_AddNumberToObject(object, "status", result->status);
-    cJSON_AddStringToObject(object, "verdict", text);
-    cJSON_AddStringToObject(object, "planning", result->planning);
-    cJSON_AddStringToObject(object, "framework", result->framework);
-    add_fits(object, cs_simulate_fits(pair, side, text, sizeof text));
-    cJSON_AddStringToObject(object, "fits_why", text);
-    cJSON_AddNumberToObject(object, "capacity", (double)result->capacity);
-    if (result->processes > 1)
-        cs_json_add(object, "processes", processes_json(result));
-    cJSON_AddNumberToObject(object, "seconds", result->seconds);
-    for (int i = 0; i < FIGURES; i++)
-        if (value[i][side] >= 0)
-            cJSON_AddNumberToObject(object, figures[i].name, (double)value[i][side]);
-    if (pair->has_base[side]) {
-        const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
-        cJSON_AddNumberToObject(object, "other_engines", (double)others.engines);
-        cJSON_AddNumberToObject(object, "other_work", (double)others.work);
-    }
-    if (pair->smallest[side].runs > 0) {
-        cJSON_AddNumberToObject(object, "smallest_capacity", (double)pair->smallest[side].runs);
-        cJSON_AddNumberToObject(object, "smallest_capacity_same_engines",
-                                (double)pair->smallest[side].engines);
-    }
-    const cJSON *unknown = cJSON_GetObjectItemCaseSensitive(result->framework_peaks, "unknown");
-    if (unknown)
-        cs_json_add(object, "unknown", cJSON_Duplicate(unknown, true));
-    if (result->report)
-        cs_json_add(object, "report", cJSON_Duplicate(result->report, true));
-    return object;
-}
-
-cJSON *cs_simulate_command_json(const struct cs_simulation *simulation)
-{
-    cJSON *command = cJSON_CreateArray();
-    for (char **word = simulation->program.command; command && *word; word++)
-        cs_json_add(command, NULL, cJSON_CreateString(*word));
-    return command;
-}
-
-static bool print_json(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair)
-{
-    cs_json_begin();
-    cJSON *root = cJSON_CreateObject();
-    cs_json_add(root, "command", cs_simulate_command_json(simulation));
-    cJSON_AddStringToObject(root, "device", pair->device->title);
-    cJSON_AddStringToObject(root, "cudnn", simulation->program.folder);
-    for (int side = 0; side < CS_SIDES; side++)
-        if (pair->chosen[side])
-            cs_json_add(root, cs_side_names[side], side_json(pair, (enum cs_side)side));
-    const char *advice = cs_simulate_advice(&simulation->program, pair);
-    if (advice)
-        cJSON_AddStringToObject(root, "advice", advice);
-    char why[2 * MOST_TEXT];
-    if (cs_simulate_why(pair, why, sizeof why))
-        cJSON_AddStringToObject(root, "no_gain", why);
-    cs_json_add(root, "files", cs_written_json(&simulation->layers));
-    return cs_json_print(root, stdout);
-}
-
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                        bool checks, enum cs_format format)
 {
-    if (format == CS_FORMAT_JSON)
-        return print_json(simulation, pair);
     if (format == CS_FORMAT_CSV)
         return print_csv(pair);
     print_head(simulation, pair);

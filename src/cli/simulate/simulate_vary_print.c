@@ -101,11 +101,6 @@ static void say_largest(const struct cs_vary_result *result, enum cs_side side, 
                  result->largest[side] == result->vary->high ? ", the end of the range" : "");
 }
 
-static int64_t memory_of(const struct cs_vary_result *result)
-{
-    return result->pair->capacity > 0 ? result->pair->capacity : result->pair->device->memory;
-}
-
 /* The slopes of both kinds if the rows do not tell them apart, and the largest values. */
 static void print_text(const struct cs_vary_result *result)
 {
@@ -122,7 +117,8 @@ static void print_text(const struct cs_vary_result *result)
         if (result->vary->values == 0 && result->pair->chosen[side]) {
             say_largest(result, (enum cs_side)side, text);
             printf("largest %s that fits in %s %s: %s\n", result->vary->name,
-                   cs_table_bytes_text(bytes, memory_of(result)), cs_side_names[side], text);
+                   cs_table_bytes_text(bytes, cs_simulate_memory(result->pair)),
+                   cs_side_names[side], text);
         }
 }
 
@@ -149,7 +145,7 @@ static bool print_json(const struct cs_simulation *simulation, const struct cs_v
     cJSON_AddNumberToObject(root, "version", CS_SIMULATE_JSON_VERSION);
     cJSON_AddStringToObject(root, "vary", result->vary->name);
     cJSON_AddStringToObject(root, "device", result->pair->device->title);
-    cJSON_AddNumberToObject(root, "memory", (double)memory_of(result));
+    cJSON_AddNumberToObject(root, "memory", (double)cs_simulate_memory(result->pair));
     cs_json_add(root, "command", cs_simulate_command_json(simulation));
     cs_json_add(root, "rows", rows);
     for (int side = 0; side < CS_SIDES; side++)

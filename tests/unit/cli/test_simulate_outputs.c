@@ -1,6 +1,7 @@
 /* The outputs of `convshim simulate` and `convshim tune` for given runs: results, timelines,
  * workspaces next to the held memory, each form of a pair and of several devices, the page, the ini
  * file. The files of the runs are written here. All memory must be freed. */
+#include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
@@ -365,6 +366,13 @@ static int show_pair(void *state)
         good = page != NULL;
         free(page);
         return !good;
+    }
+    if (view->pairs == 1 && view->format == CS_FORMAT_JSON) {
+        cs_json_begin();
+        bool whole = cs_json_print(cs_simulate_json(&simulation, pair), stdout);
+        if (!whole)
+            cs_cli_complain("out of memory");
+        return !whole;
     }
     bool good = view->pairs == 1 ? cs_simulate_print(&simulation, pair, false, view->format)
                                  : cs_simulate_print_devices(&simulation, pair, (size_t)view->pairs,
