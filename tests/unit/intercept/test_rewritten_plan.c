@@ -290,6 +290,75 @@ static void population_adds_one_child_with_every_tile(void)
     CHECK(plain);
 }
 
+/* A graph as population leaves it: a child, which is the chain of tiles. Node numbers are 1 + turn.
+ */
+static int updated;
+
+static cudaError_t get_roots(cudaGraph_t of, cudaGraphNode_t *root, size_t *count)
+{
+    root[0] = of == (cudaGraph_t)(void *)application_graph
+                  ? (cudaGraphNode_t)(void *)application_graph
+                  : (cudaGraphNode_t)(void *)nodes;
+    *count = 1;
+    return cudaSuccess;
+}
+
+static cudaError_t get_type(cudaGraphNode_t node, enum cudaGraphNodeType *type)
+{
+    *type = node ? cudaGraphNodeTypeGraph : cudaGraphNodeTypeKernel;
+    return cudaSuccess;
+}
+
+static cudaError_t get_child(cudaGraphNode_t node, cudaGraph_t *child)
+{
+    *child = (cudaGraph_t)(void *)((char *)node + 1);
+    return cudaSuccess;
+}
+
+static cudaError_t get_next(cudaGraphNode_t node, cudaGraphNode_t *next, cudaGraphEdgeData *edge,
+                            size_t *count)
+{
+    char *at = (char *)(void *)node;
+    (void)edge;
+    *count = at + 1 < nodes + TILES;
+    next[0] = (cudaGraphNode_t)(void *)(at + 1);
+    return cudaSuccess;
+}
+
+static cudaError_t get_version(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+static cudnnStatus_t update(cudnnHandle_t of, cudnnBackendDescriptor_t from,
+                            cudnnBackendDescriptor_t data, cudaGraph_t to)
+{
+    (void)of, (void)data;
+    CHECK(!is_untiled(recorded_at(from)) && index_of(recorded_at(from)) != 0);
+    CHECK((char *)(void *)to == nodes + updated + 1);
+    updated++;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static void update_changes_every_tile_in_its_order(void)
+{
+    start(40);
+    set_runtime(true);
+    entry_runtime.cudaGraphGetRootNodes = get_roots;
+    entry_runtime.cudaGraphNodeGetType = get_type;
+    entry_runtime.cudaGraphChildGraphNodeGetGraph = get_child;
+    entry_runtime.cudaGraphNodeGetDependentNodes = get_next;
+    entry_runtime.cudaRuntimeGetVersion = get_version;
+    vendor.cudnnBackendUpdateCudaGraph = update;
+    updated = 0;
+    CHECK_INT(cudnnBackendUpdateCudaGraph((cudnnHandle_t)(void *)handle, plan(), pack(PLACE(4)),
+                                          (cudaGraph_t)(void *)application_graph),
+              CUDNN_STATUS_SUCCESS);
+    CHECK_INT(updated, TILES);
+    finish();
+}
+
 static void failed_population_changes_nothing_or_adds_the_plain_engine(void)
 {
     set_runtime(true);
@@ -355,6 +424,7 @@ int main(void)
     TEST(output_over_an_input_runs_on_the_plain_engine);
     TEST(null_arguments_reach_cudnn);
     TEST(population_adds_one_child_with_every_tile);
+    TEST(update_changes_every_tile_in_its_order);
     TEST(failed_population_changes_nothing_or_adds_the_plain_engine);
     TEST(every_failure_of_planning_leaves_the_size_kept_or_the_plan_refused);
     return REPORT();
