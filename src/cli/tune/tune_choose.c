@@ -15,11 +15,6 @@ int64_t cs_tune_overhead(const struct cs_tune *tune)
     return tune->device->context + (tune->allocated ? MAPPED : 0);
 }
 
-static struct cs_times times_factor(struct cs_times times, double factor)
-{
-    return (struct cs_times){times.least * factor, times.most * factor};
-}
-
 static double middle(struct cs_times times)
 {
     return (times.least + times.most) / 2;
@@ -55,7 +50,7 @@ static double cost_of(const struct cs_tune *tune, int point)
 }
 
 /* The least time plus price of the points that are not worse than the defaults in either figure,
- * and better in one. */
+ * and better in one. A time is better if its upper end is. */
 static int choose_by_price(const struct cs_tune *tune)
 {
     struct cs_frontier_goal lower = {.peak = INT64_MAX,
@@ -68,7 +63,7 @@ static int choose_by_price(const struct cs_tune *tune)
     lower.times = tune->defaults.times;
     faster = lower;
     lower.peak = (int64_t)((1 - LEAST_GAIN) * (double)lower.peak);
-    faster.times = times_factor(faster.times, 1 - LEAST_GAIN);
+    faster.times.most *= 1 - LEAST_GAIN;
     const int a = cs_frontier_find(&tune->frontier, &lower),
               b = cs_frontier_find(&tune->frontier, &faster);
     if (a < 0 || b < 0)
