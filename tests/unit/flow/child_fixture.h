@@ -49,8 +49,13 @@ static const char *second_copy(void)
     return NULL;
 }
 
-static const struct cs_host host = {&device,     version,   file,    supported,
-                                    second_copy, fork_host, bypassed};
+static const struct cs_host host = {.device = &device,
+                                    .version = version,
+                                    .file = file,
+                                    .supported = supported,
+                                    .second_copy = second_copy,
+                                    .fork = fork_host,
+                                    .bypassed = bypassed};
 
 /* The child's status as wait reports it. `output` gets the child's standard error, without the
  * prefix of each line. */

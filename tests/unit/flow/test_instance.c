@@ -49,8 +49,13 @@ static const char *second_copy(void)
     return NULL;
 }
 
-static const struct cs_host host = {&device,     version,   no_text, supported,
-                                    second_copy, fork_host, bypassed};
+static const struct cs_host host = {.device = &device,
+                                    .version = version,
+                                    .file = no_text,
+                                    .supported = supported,
+                                    .second_copy = second_copy,
+                                    .fork = fork_host,
+                                    .bypassed = bypassed};
 
 /* Runs `check` in a child. Returns the child's status, 0 if all checks hold. */
 static int status_of_child(int (*check)(void))
