@@ -62,12 +62,12 @@ static int push_w(const void *message)
     return cs_range_push("");
 }
 
-static int pop(void)
+static int pop_range(void)
 {
     return cs_range_pop();
 }
 
-static void set(function ***table, unsigned count, unsigned place, function *to)
+static void set_function(function ***table, unsigned count, unsigned place, function *to)
 {
     if (place < count && table[place])
         *table[place] = to;
@@ -86,9 +86,9 @@ CS_EXPORT int InitializeInjectionNvtx2(tables *get)
     if (cs_config_disabled() || !callbacks || callbacks->size < sizeof *callbacks ||
         !callbacks->functions(MODULE_CORE, &table, &count) || !table)
         return 0;
-    set(table, count, PUSH_EX, (function *)push_ex);
-    set(table, count, PUSH_A, (function *)push_a);
-    set(table, count, PUSH_W, (function *)push_w);
-    set(table, count, POP, (function *)pop);
+    set_function(table, count, PUSH_EX, (function *)push_ex);
+    set_function(table, count, PUSH_A, (function *)push_a);
+    set_function(table, count, PUSH_W, (function *)push_w);
+    set_function(table, count, POP, (function *)pop_range);
     return 1;
 }

@@ -67,7 +67,7 @@ bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis)
            axis != CS_AXIS_C;
 }
 
-static bool spatial(enum cs_axis axis)
+static bool is_spatial(enum cs_axis axis)
 {
     return axis >= CS_AXIS_D && axis <= CS_AXIS_W;
 }
@@ -124,7 +124,7 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis)
 {
     if (axis == CS_AXIS_K || axis == CS_AXIS_C)
         return divided_extent(problem, axis) > CHANNELS ? CHANNELS : 1;
-    if (problem->direction == CS_BACKWARD_DATA && spatial(axis))
+    if (problem->direction == CS_BACKWARD_DATA && is_spatial(axis))
         return problem->stride[axis - CS_AXIS_D];
     return 1;
 }
@@ -134,7 +134,7 @@ enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axi
 {
     struct cs_axis_map made = {.stride = 1, .reach = 1};
     made.tiled_extent = made.other_extent = divided_extent(problem, axis);
-    if (spatial(axis)) {
+    if (is_spatial(axis)) {
         enum cs_dim dim = cs_axis_dim(axis, CS_X);
         int64_t taps = problem->tensor[CS_FILTER].dims[dim];
         made.transposed = problem->direction == CS_BACKWARD_DATA;
@@ -149,7 +149,7 @@ enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axi
     return CS_OK;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t least_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -164,8 +164,8 @@ static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64
         return CS_OVERFLOW;
     int64_t begin =
         low < axis_map->reach ? 0 : cs_ceil_div(low - axis_map->reach + 1, axis_map->stride);
-    begin = least(begin, least(low / axis_map->stride, axis_map->other_extent - 1));
-    int64_t last = least(high / axis_map->stride, axis_map->other_extent - 1);
+    begin = least_of(begin, least_of(low / axis_map->stride, axis_map->other_extent - 1));
+    int64_t last = least_of(high / axis_map->stride, axis_map->other_extent - 1);
     if (!cs_mul(begin, -axis_map->stride, &pre) || !cs_add(low, pre, &pre) ||
         !cs_mul(last - begin, axis_map->stride, &length) ||
         !cs_add(length, axis_map->reach, &length))
@@ -188,7 +188,7 @@ enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t fir
         return CS_OVERFLOW;
 
     int64_t in_first = low > 0 ? low : 0;
-    int64_t in_end = least(high, axis_map->other_extent);
+    int64_t in_end = least_of(high, axis_map->other_extent);
     *range = (struct cs_range){.first = first,
                                .count = count,
                                .in_first = in_first,

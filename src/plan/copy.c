@@ -16,7 +16,7 @@ struct levels {
 };
 
 /* True if the last level's steps together are one step of `next`, on both sides. */
-static bool continues(const struct level *last, const struct level *next)
+static bool is_continued(const struct level *last, const struct level *next)
 {
     for (int side = 0; side < CS_COPY_SIDES; side++) {
         int64_t end;
@@ -29,7 +29,7 @@ static bool continues(const struct level *last, const struct level *next)
 static enum cs_status add_level(struct levels *levels, const struct level *next)
 {
     struct level *last = &levels->level[levels->count - 1];
-    if (!continues(last, next)) {
+    if (!is_continued(last, next)) {
         levels->level[levels->count++] = *next;
         return CS_OK;
     }
@@ -93,7 +93,7 @@ struct boxed {
 static const struct level one_level = {1, {0, 0}};
 
 /* With one level as boxes, or none (NULL), and the others as rows and planes in their order. */
-static struct boxed box(const struct levels *levels, const struct level *boxes)
+static struct boxed box_levels(const struct levels *levels, const struct level *boxes)
 {
     struct boxed made = {&one_level, &one_level, boxes ? boxes : &one_level};
     int64_t width = levels->level[0].count;
@@ -121,7 +121,7 @@ enum cs_status cs_copy_between(const struct cs_tensor *view, const struct cs_ten
         return status;
     struct boxed best = {.boxes = NULL};
     for (int boxed = 0; boxed < levels.count; boxed++) {
-        struct boxed one = box(&levels, boxed > 0 ? &levels.level[boxed] : NULL);
+        struct boxed one = box_levels(&levels, boxed > 0 ? &levels.level[boxed] : NULL);
         if (one.boxes && (!best.boxes || one.boxes->count < best.boxes->count))
             best = one;
     }

@@ -37,7 +37,7 @@ struct progress {
     int64_t held;  /* elements of tiles in the padding alone, for the next tile to take along */
 };
 
-static enum cs_status append(struct cs_cut *cut, const struct cs_run *run)
+static enum cs_status append_run(struct cs_cut *cut, const struct cs_run *run)
 {
     struct cs_run *last = cut->runs > 0 ? &cut->run[cut->runs - 1] : NULL;
     if (run->tiles == 0)
@@ -82,9 +82,10 @@ static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t 
         return CS_OVERFLOW;
     int64_t first = progress->held > 0;
     progress->held = 0;
-    enum cs_status status = append(cut, &(struct cs_run){span, first, run->relaxation});
-    return status != CS_OK ? status
-                           : append(cut, &(struct cs_run){step, tiles - first, run->relaxation});
+    enum cs_status status = append_run(cut, &(struct cs_run){span, first, run->relaxation});
+    return status != CS_OK
+               ? status
+               : append_run(cut, &(struct cs_run){step, tiles - first, run->relaxation});
 }
 
 static enum cs_status lay_out(const struct cs_axis_map *axis_map, const struct cs_run *run,
@@ -142,7 +143,7 @@ static enum cs_status offset_along(const struct cs_problem *problem, enum cs_axi
     return CS_OK;
 }
 
-static bool alike(const struct cs_slice *a, const struct cs_slice *b)
+static bool same_slice(const struct cs_slice *a, const struct cs_slice *b)
 {
     return a->count == b->count && a->in_count == b->in_count && a->pre == b->pre &&
            a->post == b->post && a->spare_before == b->spare_before &&
@@ -155,7 +156,7 @@ static enum cs_status slice_for(const struct cs_problem *problem, const struct c
                                 struct cs_cut *cut, int64_t *index_p)
 {
     int64_t index = 0;
-    while (index < cut->slices && !alike(&cut->slice[index], required))
+    while (index < cut->slices && !same_slice(&cut->slice[index], required))
         index++;
     if (index == CS_MAX_TILE_SHAPES)
         return CS_ILLEGAL;
@@ -299,7 +300,7 @@ static enum cs_status cut_in_phases(const struct cs_problem *problem, int index,
         return CS_ILLEGAL;
     *step = cs_phases_step(problem, cut->axis, *step);
     cut->every = dilation / *step;
-    return append(cut, &(struct cs_run){*step, cut->every, tiling->relaxation});
+    return append_run(cut, &(struct cs_run){*step, cut->every, tiling->relaxation});
 }
 
 static enum cs_status cut_axis(const struct cs_problem *problem, int index,
@@ -318,7 +319,7 @@ static enum cs_status cut_axis(const struct cs_problem *problem, int index,
 }
 
 /* Slices of two cuts meet as often as each of them does. */
-static enum cs_status multiply(struct cs_plan *plan)
+static enum cs_status multiply_runs(struct cs_plan *plan)
 {
     int64_t met[CS_MAX_CUTS][CS_MAX_TILE_SHAPES] = {{1}, {1}};
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
@@ -426,7 +427,7 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
             return status;
         plan->cuts++;
     }
-    enum cs_status status = multiply(plan);
+    enum cs_status status = multiply_runs(plan);
     if (status == CS_OK)
         status = add_halo(other_extent, plan);
     if (status == CS_OK)

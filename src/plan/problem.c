@@ -310,7 +310,7 @@ struct reader {
     int used, count;
 };
 
-static int64_t next(struct reader *reader)
+static int64_t next_word(struct reader *reader)
 {
     int64_t word = reader->used < reader->count ? reader->words[reader->used] : 0;
     reader->used++;
@@ -320,12 +320,12 @@ static int64_t next(struct reader *reader)
 static void next_words(struct reader *reader, int64_t *values, int count)
 {
     for (int i = 0; i < count; i++)
-        values[i] = next(reader);
+        values[i] = next_word(reader);
 }
 
 static double next_double(struct reader *reader)
 {
-    int64_t word = next(reader);
+    int64_t word = next_word(reader);
     double value;
     memcpy(&value, &word, sizeof value);
     return value;
@@ -335,10 +335,10 @@ static void read_tensor(struct reader *reader, struct cs_tensor *tensor)
 {
     next_words(reader, tensor->dims, CS_DIMS);
     next_words(reader, tensor->strides, CS_DIMS);
-    tensor->alignment = next(reader);
-    tensor->dtype = (enum cs_dtype)next(reader);
-    tensor->side = (enum cs_operand)next(reader);
-    int64_t flags = next(reader);
+    tensor->alignment = next_word(reader);
+    tensor->dtype = (enum cs_dtype)next_word(reader);
+    tensor->side = (enum cs_operand)next_word(reader);
+    int64_t flags = next_word(reader);
     tensor->is_virtual = flags & 1;
     tensor->by_value = flags >> 1 & 1;
     tensor->written = flags >> 2 & 1;
@@ -346,16 +346,16 @@ static void read_tensor(struct reader *reader, struct cs_tensor *tensor)
 
 static void read_scalars(struct reader *reader, struct cs_problem *problem)
 {
-    problem->direction = (enum cs_direction)next(reader);
-    problem->compute = (enum cs_dtype)next(reader);
-    problem->spatial = (int)next(reader);
-    problem->flipped = next(reader) & 1;
-    problem->groups = next(reader);
+    problem->direction = (enum cs_direction)next_word(reader);
+    problem->compute = (enum cs_dtype)next_word(reader);
+    problem->spatial = (int)next_word(reader);
+    problem->flipped = next_word(reader) & 1;
+    problem->groups = next_word(reader);
     problem->alpha = next_double(reader);
     problem->beta = next_double(reader);
-    problem->tensors = (int)next(reader);
-    problem->steps = (int)next(reader);
-    problem->steps_before = (int)next(reader);
+    problem->tensors = (int)next_word(reader);
+    problem->steps = (int)next_word(reader);
+    problem->steps_before = (int)next_word(reader);
     next_words(reader, problem->pre, CS_SPATIAL);
     next_words(reader, problem->post, CS_SPATIAL);
     next_words(reader, problem->stride, CS_SPATIAL);
@@ -374,7 +374,7 @@ bool cs_problem_of_words(const int64_t *words, int count, struct cs_problem *pro
     for (int i = 0; i < problem->tensors; i++)
         read_tensor(&reader, &problem->tensor[i]);
     for (int i = 0; i < problem->steps; i++) {
-        problem->step[i].words = (int)next(&reader);
+        problem->step[i].words = (int)next_word(&reader);
         if (problem->step[i].words < 0 || problem->step[i].words > CS_STEP_WORDS)
             return false;
         next_words(&reader, problem->step[i].word, problem->step[i].words);

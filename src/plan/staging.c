@@ -31,7 +31,7 @@ static bool is_whole_piece(const struct cs_tensor *view)
 }
 
 /* Tile shapes are views as long as nothing is staged. */
-static void choose(struct cs_plan *plan, bool required)
+static void choose_staging(struct cs_plan *plan, bool required)
 {
     bool chosen[CS_MAX_TENSORS] = {false};
     struct cs_problem shape;
@@ -180,7 +180,7 @@ static bool fits_virtual(const struct cs_plan *plan, int64_t k)
 
 enum cs_status cs_plan_stage(struct cs_plan *plan, bool required)
 {
-    choose(plan, required);
+    choose_staging(plan, required);
     for (int i = 0; i < plan->problem.tensors; i++) {
         bool some = false;
         for (int64_t k = 0; k < plan->shapes; k++)

@@ -31,7 +31,7 @@ static void take_slice(const struct cs_problem *untiled, const struct cs_cut *cu
 }
 
 /* The order of dimensions stays; of equal strides the later dimension is the inner one. */
-static void pack(const struct cs_tensor *untiled, int spatial, struct cs_tensor *packed)
+static void pack_tensor(const struct cs_tensor *untiled, int spatial, struct cs_tensor *packed)
 {
     bool done[CS_DIMS] = {false};
     int64_t stride = 1;
@@ -55,7 +55,7 @@ static void pack(const struct cs_tensor *untiled, int spatial, struct cs_tensor 
 /* One image has no next one: its stride says nothing, but cuDNN judges tensors by it. As far as the
  * tile's own images reach a slice of channels is packed, and shorter than 2^31 elements where the
  * whole is not. */
-static void shorten(struct cs_tensor *tensor)
+static void shorten_tensor(struct cs_tensor *tensor)
 {
     int64_t reach = 1, bytes;
     if (tensor->dims[CS_N] != 1)
@@ -80,10 +80,10 @@ void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_proble
     }
     for (int i = 0; i < problem->tensors; i++) {
         if (!cs_plan_is_staged(plan, shape, i)) {
-            shorten(&problem->tensor[i]);
+            shorten_tensor(&problem->tensor[i]);
             continue;
         }
-        pack(&plan->problem.tensor[i], problem->spatial, &problem->tensor[i]);
+        pack_tensor(&plan->problem.tensor[i], problem->spatial, &problem->tensor[i]);
         problem->tensor[i].alignment = CS_STAGED_ALIGNMENT;
     }
 }

@@ -233,7 +233,8 @@ END
     expect_predicted 0 "${SPIKE[@]}" --policy off --format csv
     expect_equal "reason" "$(column reason)" "$(reason_text REPORT_ONLY)"
     expect_equal "workspace" "$(column tiled_workspace_bytes)" "$(column workspace_bytes)"
-    expect_predicted 0 "${SPIKE[@]}" --policy fixed --tiles 8 --format csv
+    echo 'tiles = 8' >tiles.ini
+    expect_predicted 0 "${SPIKE[@]}" --policy fixed --config tiles.ini --format csv
     expect_equal "tiles" "$(column tiles)" 8
     expect_predicted 0 "${SPIKE[@]}" --workspace 1GiB --format csv
     expect_equal "reason" "$(column reason)" "$(reason_text SMALL)"
@@ -328,10 +329,11 @@ profile()
 # bats test_tags=quick
 @test "options without effect are reported; - and _ are equal; one convolution that does not fit" {
     local one=(--estimate '1x64x256x256 -> 64 k3x3')
-    predict_as predict "${one[@]}" --tiles 2
+    echo 'tiles = 2' >tiles.ini
+    predict_as predict "${one[@]}" --config tiles.ini
     expect_status 0
-    expect_line predict.err '^convshim: predict: tiles .*policy = fixed$'
-    predict_as predict "${one[@]}" --tiles 2 --policy fixed
+    expect_line predict.err '^convshim: predict: tiles.ini:1: tiles .*policy = fixed$'
+    predict_as predict "${one[@]}" --config tiles.ini --policy fixed
     expect_empty predict.err
     for name in max-slowdown max_slowdown; do
         predict_as predict "${one[@]}" --policy fixed --$name 2

@@ -68,13 +68,16 @@ same_bytes()
     predicted rtx4090 tiled_workspace_bytes --workspace 8MiB
     same_bytes shimmed
     CONVSHIM_CONFIG="policy=fixed;tiles=3;lanes=2" planned shimmed a100 --direction filter
-    predicted a100 tiled_workspace_bytes --dir wgrad --policy fixed --tiles 3 --lanes 2
+    printf 'tiles = 3\nlanes = 2\n' >fixed.ini
+    predicted a100 tiled_workspace_bytes --dir wgrad --policy fixed --config "$PWD/fixed.ini"
     same_bytes shimmed
     CONVSHIM_CONFIG="workspace=32MiB;threshold=48MiB" planned shimmed t4 --direction data
-    predicted t4 tiled_workspace_bytes --dir dgrad --workspace 32MiB --threshold 48MiB
+    echo 'threshold = 48MiB' >threshold.ini
+    predicted t4 tiled_workspace_bytes --dir dgrad --workspace 32MiB --config "$PWD/threshold.ini"
     same_bytes shimmed
     CONVSHIM_CONFIG="workspace=16MiB;threshold=256MiB" planned shimmed h200
-    predicted h200 tiled_workspace_bytes --workspace 16MiB --threshold 256MiB
+    echo 'threshold = 256MiB' >threshold.ini
+    predicted h200 tiled_workspace_bytes --workspace 16MiB --config "$PWD/threshold.ini"
     same_bytes shimmed
 }
 
@@ -259,7 +262,8 @@ END
     expect_predicted 0 --csv smaller.csv --fits ${budget}MiB --workspace "$workspace" --format csv
     expect_equal "layers that do not fit" "$(column fits | grep -cx no)" 0
     expect_true "layers that fit with convshim alone" "$(column fits | grep -cx 'with convshim') > 0"
-    expect_predicted 1 --csv smaller.csv --fits ${budget}MiB --workspace $((workspace * 2)) --policy fixed --tiles 2
+    echo "tiles = 2" >tiles.ini
+    expect_predicted 1 --csv smaller.csv --fits ${budget}MiB --workspace $((workspace * 2)) --policy fixed --config "$PWD/tiles.ini"
     expect_predicted 0 --csv smaller.csv --fits 100GiB
     expect_line predict.out '^Everything '
     expect_predicted 1 --csv "$LAYERS" --fits 1MiB

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Converts the application's dimensions (N C [[D] H] W) to five. */
-static void spread(const struct cs_tensor_attributes *attributes, struct cs_tensor *tensor)
+static void spread_strides(const struct cs_tensor_attributes *attributes, struct cs_tensor *tensor)
 {
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1},
                                  .alignment = attributes->alignment,
@@ -98,7 +98,7 @@ static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attri
         return CS_REASON_NONE;
     if (attributes->dims != problem->spatial + CS_D || attributes->uid == CS_NO_UID)
         return CS_REASON_ATTRIBUTE;
-    spread(attributes, &tensor);
+    spread_strides(attributes, &tensor);
     for (int i = 0; i < problem->tensors; i++) {
         if (draft->uid[i] != attributes->uid)
             continue;
@@ -153,7 +153,7 @@ static enum cs_reason add_step(struct draft *draft, const struct cs_operation_at
     return CS_REASON_NONE;
 }
 
-static bool single(const struct cs_tensor *tensor)
+static bool is_single(const struct cs_tensor *tensor)
 {
     for (int i = 0; i < CS_DIMS; i++)
         if (tensor->dims[i] != 1)
@@ -171,7 +171,7 @@ static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwis
     int from = -1;
     for (int i = 0; i < CS_PW_OPERANDS; i++) {
         int at = (int)pointwise->operand[i];
-        if (at >= 0 && draft->sided[at] && (from < 0 || !single(&problem->tensor[at])))
+        if (at >= 0 && draft->sided[at] && (from < 0 || !is_single(&problem->tensor[at])))
             from = at;
     }
     for (int i = 0; from >= 0 && i < CS_PW_OPERANDS; i++) {
@@ -182,7 +182,7 @@ static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwis
             problem->tensor[at].side = problem->tensor[from].side;
             draft->sided[at] = learnt = true;
         } else if (problem->tensor[at].side != problem->tensor[from].side &&
-                   !single(&problem->tensor[at])) {
+                   !is_single(&problem->tensor[at])) {
             *clash = true;
         }
     }

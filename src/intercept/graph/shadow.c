@@ -83,7 +83,7 @@ static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
 
 /* cuDNN's defaults of attributes. The JSON of plans made without a mode contains true convolution
  * (cuDNN 9.19). */
-static void defaults(struct cs_shadow *shadow)
+static void set_defaults(struct cs_shadow *shadow)
 {
     enum cs_direction direction;
     if (shadow->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) {
@@ -100,7 +100,7 @@ static void defaults(struct cs_shadow *shadow)
 }
 
 /* The whole rewriting, without cancellation: cuDNN may contain cancellation points. */
-static void discard(struct cs_rewrite *rewrite)
+static void discard_rewrite(struct cs_rewrite *rewrite)
 {
     int cancel;
     if (!rewrite)
@@ -111,12 +111,12 @@ static void discard(struct cs_rewrite *rewrite)
 }
 
 /* Never under a shard's lock, because destroying a plan's tiles calls cuDNN. */
-static void destroy(struct cs_shadow *shadow)
+static void destroy_shadow(struct cs_shadow *shadow)
 {
     if (!shadow)
         return;
     if (shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
-        discard(shadow->plan.verdict.rewrite);
+        discard_rewrite(shadow->plan.verdict.rewrite);
     cs_graph_drop(shadow->graph);
     free(shadow);
 }
@@ -142,7 +142,7 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
         shadow->listed = false;
         shadow->graph = NULL;
         memset((char *)shadow + HEAD, 0, zeroed_bytes_of(type) - HEAD);
-        defaults(shadow);
+        set_defaults(shadow);
     }
     cs_lock(&shard->lock);
     /* cuDNN returned this address again: the earlier descriptor was destroyed by a call that did
@@ -154,7 +154,7 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
         *bucket = shadow;
     }
     cs_unlock(&shard->lock);
-    destroy(stale);
+    destroy_shadow(stale);
 }
 
 /* The lock protects the table, not the shadow. cuDNN forbids using a descriptor while another
@@ -176,7 +176,7 @@ void cs_shadow_remove(cudnnBackendDescriptor_t descriptor)
     cs_lock(&shard->lock);
     struct cs_shadow *shadow = unlink_locked(shard, descriptor);
     cs_unlock(&shard->lock);
-    destroy(shadow);
+    destroy_shadow(shadow);
 }
 
 void cs_shadow_origin(struct cs_shadow *shadow, struct cs_graph *graph)

@@ -10,7 +10,7 @@ enum {
     ALIGNMENT = 16 /* the largest alignment that tensor-core engines need; cudaMalloc gives more */
 };
 
-static void spread(const int *values, int count, int64_t out[CS_DIMS])
+static void spread_values(const int *values, int count, int64_t out[CS_DIMS])
 {
     for (int i = 0; i < count; i++)
         out[i < CS_D ? i : i + CS_DIMS - count] = values[i];
@@ -22,7 +22,7 @@ static enum cs_reason describe_oversized(const struct cs_oversized_tensor *large
 {
     *dims_p = large->rank;
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
-    spread(large->extent, large->rank, tensor->dims);
+    spread_values(large->extent, large->rank, tensor->dims);
     for (int i = 0; i < large->rank; i++)
         tensor->strides[i < CS_D ? i : i + CS_DIMS - large->rank] = large->stride[i];
     return cs_attribute_dtype(large->type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
@@ -42,13 +42,14 @@ static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct
     if (*dims_p < CS_D + 1 || *dims_p > CS_DIMS)
         return CS_REASON_ATTRIBUTE;
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
-    spread(extent, *dims_p, tensor->dims);
-    spread(stride, *dims_p, tensor->strides);
+    spread_values(extent, *dims_p, tensor->dims);
+    spread_values(stride, *dims_p, tensor->strides);
     return cs_attribute_dtype(type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
 /* Filters are always packed. The innermost dimension comes first in `order`. */
-static enum cs_reason pack(struct cs_tensor *tensor, const enum cs_dim order[CS_DIMS], int spatial)
+static enum cs_reason pack_tensor(struct cs_tensor *tensor, const enum cs_dim order[CS_DIMS],
+                                  int spatial)
 {
     int64_t stride = 1;
     for (int i = 0; i < CS_DIMS; i++) {
@@ -75,14 +76,14 @@ static enum cs_reason describe_filter(cudnnFilterDescriptor_t descriptor, struct
     if (*dims_p < CS_D + 1 || *dims_p > CS_DIMS)
         return CS_REASON_ATTRIBUTE;
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
-    spread(extent, *dims_p, tensor->dims);
+    spread_values(extent, *dims_p, tensor->dims);
     if (!cs_attribute_dtype(type, &tensor->dtype))
         return CS_REASON_DTYPE;
     switch (format) {
     case CUDNN_TENSOR_NCHW:
-        return pack(tensor, nchw, *dims_p - 2);
+        return pack_tensor(tensor, nchw, *dims_p - 2);
     case CUDNN_TENSOR_NHWC:
-        return pack(tensor, nhwc, *dims_p - 2);
+        return pack_tensor(tensor, nhwc, *dims_p - 2);
     default:
         return CS_REASON_TENSOR;
     }

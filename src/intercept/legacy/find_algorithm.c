@@ -51,7 +51,8 @@ static bool required_of(const struct cs_legacy_call *call, const cs_legacy_resul
 }
 
 /* Replaces the time and memory of an algorithm that convshim rewrites by those of its tiles. */
-static void retime(struct cs *cs, const struct cs_legacy_call *call, cs_legacy_result *result)
+static void retime_algorithm(struct cs *cs, const struct cs_legacy_call *call,
+                             cs_legacy_result *result)
 {
     struct cs_legacy_call chosen = *call;
     size_t required;
@@ -94,7 +95,7 @@ int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
     if (status != CUDNN_STATUS_SUCCESS)
         return (int)status;
     for (int i = 0; i < returned; i++)
-        retime(cs, call, &result[i]);
+        retime_algorithm(cs, call, &result[i]);
     qsort(result, (size_t)returned, sizeof *result, compare);
     *to->returned = returned < required ? returned : required;
     for (int i = 0; i < *to->returned; i++)
@@ -124,7 +125,7 @@ static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, siz
 
 /* Allocates through the driver, because an error of the runtime would become the program's last
  * error. */
-static bool memory(size_t bytes, void **address_p)
+static bool allocate_memory(size_t bytes, void **address_p)
 {
     CUdeviceptr address;
     if (CS_CU(cuMemAlloc_v2, &address, bytes) != CUDA_SUCCESS)
@@ -134,7 +135,7 @@ static bool memory(size_t bytes, void **address_p)
 }
 
 /* Memory for a search: operands and workspace. */
-static bool allocate(struct cs_legacy_call *call)
+static bool allocate_tensors(struct cs_legacy_call *call)
 {
     struct cs_problem problem;
     struct cs_addresses none;
@@ -143,14 +144,14 @@ static bool allocate(struct cs_legacy_call *call)
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t bytes;
         if (cs_problem_tensor_span(&problem.tensor[i], &bytes) != CS_OK ||
-            !memory((size_t)bytes, &call->execution.data[i]))
+            !allocate_memory((size_t)bytes, &call->execution.data[i]))
             return false;
     }
     return call->execution.provided == 0 ||
-           memory(call->execution.provided, &call->execution.workspace);
+           allocate_memory(call->execution.provided, &call->execution.workspace);
 }
 
-static void deallocate(const struct cs_legacy_call *call)
+static void free_tensors(const struct cs_legacy_call *call)
 {
     for (int i = 0; i < CS_OPERANDS; i++)
         if (call->execution.data[i])
@@ -165,13 +166,13 @@ int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
     struct cs_legacy_call own = *call;
     if (!plan_workspace(cs, call, &own.execution.provided))
         return (int)cs_legacy_call_find(call, to);
-    if (allocate(&own)) {
+    if (allocate_tensors(&own)) {
         int status = cs_find_algorithm_ex(cs, &own, to);
-        deallocate(&own);
+        free_tensors(&own);
         return status;
     }
     /* If the memory was not enough, the vendor's search runs. */
-    deallocate(&own);
+    free_tensors(&own);
     int status = (int)cs_legacy_call_find(call, to);
     if (status == CUDNN_STATUS_SUCCESS)
         cs_legacy_report_results(cs, call, to);

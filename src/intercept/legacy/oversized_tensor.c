@@ -45,7 +45,7 @@ void cs_oversized_tensor_drop(cudnnTensorDescriptor_t descriptor)
     free(found);
 }
 
-static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_oversized_tensor *large)
+static bool add_tensor(cudnnTensorDescriptor_t descriptor, const struct cs_oversized_tensor *large)
 {
     struct note *note = malloc(sizeof *note);
     if (!note)
@@ -90,7 +90,7 @@ bool cs_oversized_tensor_in(const struct cs_legacy_call *call)
 }
 
 /* Packed strides. False for a format without them, or if 64 bits are too few. */
-static bool pack(cudnnTensorFormat_t format, struct cs_oversized_tensor *large)
+static bool pack_tensor(cudnnTensorFormat_t format, struct cs_oversized_tensor *large)
 {
     int64_t next = 1;
     bool last = format == CUDNN_TENSOR_NHWC;
@@ -110,7 +110,8 @@ static bool pack(cudnnTensorFormat_t format, struct cs_oversized_tensor *large)
     return true;
 }
 
-static bool describe(const struct cs_oversized_tensor_set *set, struct cs_oversized_tensor *large)
+static bool describe_set(const struct cs_oversized_tensor_set *set,
+                         struct cs_oversized_tensor *large)
 {
     if (!set->extent || set->rank < CS_D + 1 || set->rank > CS_DIMS)
         return false;
@@ -121,7 +122,7 @@ static bool describe(const struct cs_oversized_tensor_set *set, struct cs_oversi
         if (set->extent[i] < 1 || (set->stride && set->stride[i] < 1))
             return false;
     }
-    return set->stride || pack(set->format, large);
+    return set->stride || pack_tensor(set->format, large);
 }
 
 /* True if cuDNN accepts the type with small extents, so that only the extents were refused. */
@@ -135,7 +136,7 @@ static bool takes_small(const struct cs_oversized_tensor_set *set)
 /* Sets the descriptor to a tensor that no function accepts: of bytes, with more dimensions than any
  * function accepts. cuDNN (9.19) accepts neither 64-bit integers, booleans nor 8-bit floats in
  * legacy descriptors. */
-static bool disarm(cudnnTensorDescriptor_t descriptor)
+static bool disarm_tensor(cudnnTensorDescriptor_t descriptor)
 {
     const int ones[SENTINEL_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
     return CS_REAL(cudnnSetTensorNdDescriptor, descriptor, CUDNN_DATA_UINT8, SENTINEL_RANK, ones,
@@ -147,10 +148,11 @@ int cs_oversized_tensor_settle(const struct cs_oversized_tensor_set *set, int st
     struct cs_oversized_tensor large;
     if (status == CUDNN_STATUS_SUCCESS)
         cs_oversized_tensor_drop(set->descriptor);
-    if (status != CUDNN_STATUS_NOT_SUPPORTED || !describe(set, &large))
+    if (status != CUDNN_STATUS_NOT_SUPPORTED || !describe_set(set, &large))
         return status;
     cs_oversized_tensor_drop(set->descriptor);
-    bool carried = takes_small(set) && disarm(set->descriptor) && add(set->descriptor, &large);
+    bool carried =
+        takes_small(set) && disarm_tensor(set->descriptor) && add_tensor(set->descriptor, &large);
     return carried ? CUDNN_STATUS_SUCCESS : status;
 }
 
@@ -182,7 +184,7 @@ bool cs_oversized_tensor_bytes(const struct cs_oversized_tensor *large, size_t *
 }
 
 /* One spatial extent. 0 if the window does not fit. */
-static int64_t slide(int64_t x, int64_t w, int64_t pad, int64_t stride, int64_t dilation)
+static int64_t slide_window(int64_t x, int64_t w, int64_t pad, int64_t stride, int64_t dilation)
 {
     int64_t room = x + 2 * pad - (w - 1) * dilation - 1; /* of ints, so 64 bits suffice */
     return room < 0 ? 0 : room / stride + 1;
@@ -212,7 +214,8 @@ int cs_oversized_tensor_output(const struct cs_oversized_tensor *x,
     extent[0] = x->extent[0];
     extent[1] = filter[0];
     for (int i = 0; i < spatial; i++) {
-        int64_t out = slide(x->extent[CS_D + i], filter[CS_D + i], pad[i], stride[i], dilation[i]);
+        int64_t out =
+            slide_window(x->extent[CS_D + i], filter[CS_D + i], pad[i], stride[i], dilation[i]);
         if (out < 1 || out > INT_MAX)
             return CUDNN_STATUS_BAD_PARAM;
         extent[CS_D + i] = (int)out;

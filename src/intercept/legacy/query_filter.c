@@ -20,7 +20,7 @@ static unsigned algorithm_bit(const struct cs_legacy_call *call)
     return 1u << ((unsigned)call->algorithm % 32);
 }
 
-static uint64_t mix(uint64_t hash, int high, int low)
+static uint64_t mix_hash(uint64_t hash, int high, int low)
 {
     return cs_hash_word(hash, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
@@ -34,9 +34,9 @@ static bool hash_input(const struct cs_legacy_call *call, uint64_t *hash_p)
             CUDNN_STATUS_SUCCESS ||
         rank < 0 || rank > CUDNN_DIM_MAX)
         return false;
-    uint64_t hash = mix((uint64_t)call->direction, call->algorithm, (int)type);
+    uint64_t hash = mix_hash((uint64_t)call->direction, call->algorithm, (int)type);
     for (int i = 0; i < rank; i++)
-        hash = mix(hash, extent[i], stride[i]);
+        hash = mix_hash(hash, extent[i], stride[i]);
     *hash_p = hash;
     return true;
 }

@@ -137,7 +137,7 @@ static bool binds_past(const struct search *search, const struct tables *t,
 
 /* The table has the number of buckets, the first symbol, the words of the filter and the shift,
  * followed by the filter, the buckets and the chains. An odd hash ends a chain. */
-static bool defines(const struct tables *t, const char *name)
+static bool defines_symbol(const struct tables *t, const char *name)
 {
     if (!t->hash || t->hash[0] == 0)
         return false;
@@ -169,7 +169,7 @@ static bool defines_all(const struct tables *t)
     bool entries = false, rest = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         bool entry = cs_entries_find(names[i]);
-        if (!(entry ? entries : rest) && defines(t, names[i]))
+        if (!(entry ? entries : rest) && defines_symbol(t, names[i]))
             *(entry ? &entries : &rest) = true;
     }
     return entries && rest;
@@ -201,7 +201,7 @@ static bool has_inside(const struct tables *t, struct cs_object_range range)
            !cs_dlsym_answered(range.from, range.to);
 }
 
-static void add(struct search *search, const char *path)
+static void add_path(struct search *search, const char *path)
 {
     search->found++;
     if (search->full)
@@ -236,7 +236,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *argument)
     if (t.symbols && t.strings &&
         (binds_past(search, &t, &t.calls) || binds_past(search, &t, &t.rest) ||
          has_inside(&t, range)))
-        add(search, path);
+        add_path(search, path);
     return 0;
 }
 

@@ -46,7 +46,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *opaque)
     return 0;
 }
 
-static void remember(const struct search *found, bool cudnn)
+static void remember_caller(const struct search *found, bool cudnn)
 {
     for (int i = 0; i < MAX_RANGES; i++) {
         uintptr_t none = 0;
@@ -58,7 +58,7 @@ static void remember(const struct search *found, bool cudnn)
     }
 }
 
-__attribute__((noinline)) static bool find(uintptr_t address)
+__attribute__((noinline)) static bool find_caller(uintptr_t address)
 {
     uintptr_t block = address / GENERATED * GENERATED;
     struct search search;
@@ -68,7 +68,7 @@ __attribute__((noinline)) static bool find(uintptr_t address)
     search.path[0] = '\0';
     (void)dl_iterate_phdr(look_at, &search);
     bool cudnn = cs_real_owns(search.path); /* not within the loader's list */
-    remember(&search, cudnn);
+    remember_caller(&search, cudnn);
     return cudnn;
 }
 
@@ -82,5 +82,5 @@ bool cs_caller_is_cudnn(const void *address)
         if (at < to && at >= atomic_load_explicit(&known[i].from, memory_order_relaxed))
             return atomic_load_explicit(&known[i].cudnn, memory_order_relaxed);
     }
-    return find(at);
+    return find_caller(at);
 }

@@ -36,11 +36,8 @@ static const struct {
     {"--engines", NULL, FLAG, AT(engines), 0},
     {"--fits", "3MiB", BYTES, AT(fits), 3 << 20},
     {"--workspace", "5MiB", BYTES, AT(config.workspace), 5 << 20},
-    {"--threshold", "6MiB", BYTES, AT(config.threshold), 6 << 20},
     {"--price", "7", BYTES, AT(config.price), 7000},
     {"--max-slowdown", "1.5", BYTES, AT(config.max_slowdown), 1500},
-    {"--tiles", "9", BYTES, AT(config.tiles), 9},
-    {"--lanes", "3", BYTES, AT(config.lanes), 3},
     {"--huge", "77", BYTES, AT(config.huge), 77},
 };
 
@@ -112,9 +109,9 @@ static void omitted_options_have_defaults(void)
 static void wrong_values_are_refused(void)
 {
     static const char *const wrong[][2] = {
-        {"--mode", "c"},      {"--dtype", "f8"},  {"--dir", "up"},     {"--layout", "hwcn"},
-        {"--fits", "0"},      {"--fits", "much"}, {"--format", "xml"}, {"--lanes", "0"},
-        {"--policy", "fitt"}, {"--tiles", "0"},   {"--nothing", NULL}};
+        {"--mode", "c"},      {"--dtype", "f8"},    {"--dir", "up"},
+        {"--layout", "hwcn"}, {"--fits", "0"},      {"--fits", "much"},
+        {"--format", "xml"},  {"--policy", "fitt"}, {"--nothing", NULL}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct cs_predict_options options;
         CHECK_INT(taken(wrong[i][0], wrong[i][1], &options), CS_CLI_USAGE);

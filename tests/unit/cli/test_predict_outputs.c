@@ -32,6 +32,8 @@ static void write_files(void)
     write_file("one.ini", "workspace = 8MiB\n[rule first]\nkernel = 5x5\nskip = yes\n"
                           "[rule wide]\nkernel = 3x5\nworkspace = 2MiB\n[rule named]\n"
                           "program = prog\nskip = yes\n");
+    write_file("large.ini", "threshold = 1GiB\n");
+    write_file("tiles.ini", "tiles = 7\n");
     write_file("named.ini", "[rule named]\nprogram = prog\nskip = yes\n");
 }
 
@@ -75,9 +77,9 @@ static void options_of_the_library(void)
     const struct golden_answer rows[] = {
         {PREDICT LAYER "--workspace 1MiB --policy off", 0,
          cs_account_reason_text(CS_REASON_REPORT_ONLY)},
-        {PREDICT LAYER "--workspace 1MiB --threshold 1GiB", 0,
+        {PREDICT LAYER "--workspace 1MiB --config large.ini", 0,
          cs_account_reason_text(CS_REASON_SMALL)},
-        {PREDICT LAYER "--workspace 1MiB --tiles 7", 0, "policy = fixed"},
+        {PREDICT LAYER "--config tiles.ini", 0, "policy = fixed"},
         {PREDICT LAYER "--workspace 1TiB", 0, cs_account_reason_text(CS_REASON_SMALL)},
         {PREDICT LAYER "--config one.ini --format csv", 0, ",2097152,"},
         {PREDICT LAYER "--config one.ini --workspace 3MiB --format csv", 0, ",2097152,"},
