@@ -1,5 +1,4 @@
-/* Access between devices and between processes: the supported queries. All devices of a process
- * share one address space. Memory and events of another process cannot be opened. */
+/* Access between devices: the supported queries. All devices of a process share one address space. */
 #include "cudart_context.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -108,42 +107,4 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *id)
     if (error == cudaSuccess)
         *device = (int)bus - 1;
     return simdev_leave(error);
-}
-
-/* --- other processes --- */
-
-static cudaError_t refuse(const char *function)
-{
-    const cudaError_t error = simdev_enter(function);
-    return simdev_leave(error != cudaSuccess ? error : cudaErrorNotSupported);
-}
-
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *memory)
-{
-    (void)handle, (void)memory;
-    return refuse(__func__);
-}
-
-cudaError_t cudaIpcOpenMemHandle(void **memory, cudaIpcMemHandle_t handle, unsigned flags)
-{
-    (void)memory, (void)handle, (void)flags;
-    return refuse(__func__);
-}
-
-cudaError_t cudaIpcCloseMemHandle(void *memory)
-{
-    (void)memory;
-    return refuse(__func__);
-}
-
-cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
-{
-    (void)handle, (void)event;
-    return refuse(__func__);
-}
-
-cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle)
-{
-    (void)event, (void)handle;
-    return refuse(__func__);
 }

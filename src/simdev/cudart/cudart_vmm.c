@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ struct piece {
     off_t place;
     size_t bytes;
     int device;
+    bool is_imported;    /* it counts in another process */
     unsigned references; /* of the program */
     unsigned maps;
 };
@@ -163,11 +165,12 @@ static void drop_unused(struct piece *piece)
     *link = piece->next;
     (void)fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, piece->place,
                     (off_t)piece->bytes);
-    simdev_mem_uncount(piece->device, piece->bytes, true);
+    if (!piece->is_imported)
+        simdev_mem_uncount(piece->device, piece->bytes, true);
     free(piece);
 }
 
-static cudaError_t add_piece(uint64_t *handle, size_t bytes, int device)
+static cudaError_t add_piece(uint64_t *handle, size_t bytes, int device, bool is_imported)
 {
     struct piece *piece = calloc(1, sizeof(*piece));
     const off_t place = piece ? extend_file(bytes) : -1;
@@ -180,6 +183,7 @@ static cudaError_t add_piece(uint64_t *handle, size_t bytes, int device)
                             .place = place,
                             .bytes = bytes,
                             .device = device,
+                            .is_imported = is_imported,
                             .references = 1};
     pieces = piece;
     *handle = piece->handle;
@@ -198,7 +202,7 @@ cudaError_t simdev_vmm_create(uint64_t *handle, size_t bytes, int device)
     if (error != cudaSuccess)
         return error;
     pthread_mutex_lock(&lock);
-    error = add_piece(handle, bytes, device);
+    error = add_piece(handle, bytes, device, false);
     pthread_mutex_unlock(&lock);
     if (error != cudaSuccess)
         simdev_mem_uncount(device, bytes, false);
@@ -216,6 +220,54 @@ cudaError_t simdev_vmm_release(uint64_t handle)
         piece->references--;
         drop_unused(piece);
     }
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+/* --- in other processes --- */
+
+/* The contents of an exported descriptor. */
+struct exported {
+    char mark[8];
+    uint64_t bytes;
+    int device;
+};
+
+static const char export_mark[8] = "simdevx";
+
+cudaError_t simdev_vmm_export(uint64_t handle, int *descriptor)
+{
+    struct exported exported = {.bytes = 0};
+    size_t bytes = 0;
+    cudaError_t error = simdev_vmm_describe(handle, &bytes, &exported.device);
+    if (error != cudaSuccess)
+        return error;
+    exported.bytes = bytes;
+    memcpy(exported.mark, export_mark, sizeof export_mark);
+    const int made = memfd_create("simdev-shared", MFD_CLOEXEC);
+    if (made < 0 || pwrite(made, &exported, sizeof exported, 0) != (ssize_t)sizeof exported) {
+        if (made >= 0)
+            close(made);
+        return cudaErrorOperatingSystem;
+    }
+    *descriptor = made;
+    return cudaSuccess;
+}
+
+cudaError_t simdev_vmm_import(uint64_t *handle, int descriptor)
+{
+    struct exported exported;
+    cudaError_t error = simdev_begin(simdev_driver_call());
+    if (error == cudaSuccess &&
+        (pread(descriptor, &exported, sizeof exported, 0) != (ssize_t)sizeof exported ||
+         memcmp(exported.mark, export_mark, sizeof export_mark) != 0))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && exported.device >= simdev_device_count())
+        error = cudaErrorInvalidDevice;
+    if (error != cudaSuccess)
+        return error;
+    pthread_mutex_lock(&lock);
+    error = add_piece(handle, exported.bytes, exported.device, true);
     pthread_mutex_unlock(&lock);
     return error;
 }

@@ -23,6 +23,10 @@ cudaError_t simdev_vmm_retain(uint64_t *handle, uintptr_t address);
 cudaError_t simdev_vmm_describe(uint64_t handle, size_t *bytes, int *device);
 cudaError_t simdev_vmm_map(uintptr_t address, size_t bytes, size_t offset, uint64_t handle);
 cudaError_t simdev_vmm_unmap(uintptr_t address, size_t bytes);
+/* Memory for another process, as a file descriptor that the caller closes. It counts in the process
+ * that created it. */
+cudaError_t simdev_vmm_export(uint64_t handle, int *descriptor);
+cudaError_t simdev_vmm_import(uint64_t *handle, int descriptor);
 /* Returns an error unless the whole range is mapped. */
 cudaError_t simdev_vmm_check(uintptr_t address, size_t bytes);
 

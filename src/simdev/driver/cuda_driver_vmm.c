@@ -1,6 +1,7 @@
 /* The driver's virtual memory: addresses, memory, and mapping. */
 #include "cuda_driver.h"
 #include "cudart_vmm.h"
+#include <string.h>
 
 CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t alignment,
                              CUdeviceptr wanted, unsigned long long flags)
@@ -19,11 +20,12 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
     return CUDA_DRIVER_CALL(simdev_vmm_free((uintptr_t)address, bytes));
 }
 
-/* Host memory, compressed memory and exported memory are not simulated. */
+/* Host memory, compressed memory and memory for other machines are not simulated. */
 static bool is_simulated(const CUmemAllocationProp *prop)
 {
     return prop->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
-           prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+           prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+           !(prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC);
 }
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
@@ -104,4 +106,64 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
     *prop = (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                   .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
     return result;
+}
+
+/* --- other processes --- */
+
+CUresult cuMemExportToShareableHandle(void *shared, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags)
+{
+    if (!shared || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return CUDA_DRIVER_CALL(simdev_vmm_export(handle, shared));
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *shared,
+                                        CUmemAllocationHandleType type)
+{
+    uint64_t made = 0;
+    if (!handle)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = CUDA_DRIVER_CALL(simdev_vmm_import(&made, (int)(intptr_t)shared));
+    *handle = made;
+    return result;
+}
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr memory)
+{
+    return CUDA_DRIVER_CALL(
+        cudaIpcGetMemHandle((cudaIpcMemHandle_t *)handle, (void *)(uintptr_t)memory));
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *memory, CUipcMemHandle handle, unsigned flags)
+{
+    cudaIpcMemHandle_t same;
+    void *opened = NULL;
+    memcpy(&same, &handle, sizeof same);
+    const CUresult result =
+        CUDA_DRIVER_CALL(cudaIpcOpenMemHandle(memory ? &opened : NULL, same, flags));
+    if (memory)
+        *memory = (CUdeviceptr)(uintptr_t)opened;
+    return result;
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr memory)
+{
+    return CUDA_DRIVER_CALL(cudaIpcCloseMemHandle((void *)(uintptr_t)memory));
+}
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+    return CUDA_DRIVER_CALL(cudaIpcGetEventHandle((cudaIpcEventHandle_t *)handle, event));
+}
+
+CUresult cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
+{
+    cudaIpcEventHandle_t same;
+    memcpy(&same, &handle, sizeof same);
+    return CUDA_DRIVER_CALL(cudaIpcOpenEventHandle(event, same));
 }
