@@ -146,6 +146,8 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 
 # Python code that `convshim simulate` loads into a program.
 $(B)/gen/simulate_hook.h: src/cli/simulate/simulate_hook.py Makefile
+$(B)/gen/nvidia_smi.h: src/cli/simulate/nvidia_smi.sh Makefile
+$(B)/gen/simulate_hook.h $(B)/gen/nvidia_smi.h:
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 # Stand-ins of the driver and of cuBLASLt inside the command, to plan without a device. They are not installed as files.
@@ -183,7 +185,7 @@ $(man): $(B)/gen-man
 $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
 $(call objects,src/cli/run/run.c src/cli/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
-$(call objects,src/cli/simulate/simulation.c): $(B)/gen/simulate_hook.h
+$(call objects,src/cli/simulate/simulation.c): $(addprefix $(B)/gen/,simulate_hook.h nvidia_smi.h)
 $(call objects,src/cli/common/page.c): $(addprefix $(B)/gen/page_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)

@@ -149,3 +149,30 @@ END_PROGRAM
     expect_equal "ranks" "$(sort program.out)" "0 [3.0, 10.0] ['r', 'rr'] 6.0 True True
 1 [3.0, 10.0] ['r', 'rr'] 20.0 True True"
 }
+
+@test "a tensor in another process: CUDA IPC with both kinds of segments, counted once" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch, torch.multiprocessing as mp
+def child(given, answers):
+    tensor = given.get()
+    answers.put((tensor.numel(), torch.cuda.mem_get_info()[0]))
+if __name__ == "__main__":
+    mp.set_start_method("spawn")
+    given, answers = mp.Queue(), mp.Queue()
+    process = mp.Process(target=child, args=(given, answers))
+    process.start()
+    tensor = torch.ones(64 << 20, device="cuda")
+    given.put(tensor)
+    elements, free = answers.get(timeout=500)
+    process.join()
+    print(elements, torch.cuda.mem_get_info()[0] - free < 1 << 30, process.exitcode)
+END_PROGRAM
+    local segments
+    for segments in True False; do
+        rm -rf kept
+        PYTORCH_CUDA_ALLOC_CONF=expandable_segments:$segments simulate program.py
+        expect_line program.out '^67108864 True 0$'
+        expect_line simulate.out '^  (device peak|all processes) .* (256|258|274|276) MiB'
+    done
+}

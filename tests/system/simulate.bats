@@ -542,3 +542,19 @@ END
     expect_status 2
     [ ! -e it-ran ] || fail "refused after the program"
 }
+
+@test "nvidia-smi answers the queries of programs that choose a GPU by it" {
+    cat >asks.sh <<'END'
+nvidia-smi --query-gpu=memory.free --format=csv,noheader,nounits
+nvidia-smi --query-gpu=index,name,memory.used,compute_cap --format=csv -i 0
+nvidia-smi -L
+nvidia-smi --no-such-option; echo $?
+END
+    simulate --only without --cuda 13 --device rtx4090 --keep kept -- sh asks.sh
+    expect_equal "answers" "$(cat kept/without-*/output)" "24156
+index, name, memory.used [MiB], compute_cap
+0, NVIDIA GeForce RTX 4090, 0 MiB, 8.9
+GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-00000000-0000-0000-0000-000000000000)
+nvidia-smi of the simulated GPU: option --no-such-option is not supported
+2"
+}

@@ -19,6 +19,9 @@
 static const char hook[] =
 #include "simulate_hook.h" /* made from simulate_hook.py */
     ;
+static const char nvidia_smi[] =
+#include "nvidia_smi.h" /* made from nvidia_smi.sh */
+    ;
 
 enum {
     LIST = 16384 /* LD_PRELOAD */
@@ -45,14 +48,16 @@ static bool find_device(struct cs_simulation *simulation)
     return false;
 }
 
-static bool write_hook(const struct cs_simulation *simulation)
+/* Writes a text that this program contains to FOLDER/NAME of the simulation. */
+static bool write_file(const struct cs_simulation *simulation, const char *folder, const char *name,
+                       const char *text, mode_t mode)
 {
     char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/python", simulation->work);
+    snprintf(path, sizeof path, "%s/%s", simulation->work, folder);
     bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
-    snprintf(path, sizeof path, "%s/python/sitecustomize.py", simulation->work);
+    snprintf(path, sizeof path, "%s/%s/%s", simulation->work, folder, name);
     FILE *file = made ? fopen(path, "we") : NULL;
-    bool good = file && fputs(hook, file) >= 0;
+    bool good = file && fputs(text, file) >= 0 && fchmod(fileno(file), mode) == 0;
     if (file)
         good = fclose(file) == 0 && good;
     if (!good)
@@ -149,7 +154,9 @@ bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, 
         return false;
     if (!cs_layers_begin(&simulation->layers, simulation->program.command, simulation->work))
         warn_of_writing(simulation);
-    return write_hook(simulation) && write_stand_ins(simulation);
+    return write_file(simulation, "python", "sitecustomize.py", hook, 0600) &&
+           write_file(simulation, "bin", "nvidia-smi", nvidia_smi, 0700) &&
+           write_stand_ins(simulation);
 }
 
 void cs_simulation_end(struct cs_simulation *simulation)
@@ -308,7 +315,7 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
                              struct cs_child_variables *variables)
 {
     char device[PATH_MAX + 16];
-    const char *python = cs_cli_variable("PYTHONPATH");
+    const char *python = cs_cli_variable("PYTHONPATH"), *path = cs_cli_variable("PATH");
     snprintf(device, sizeof device, "%s%s", simulation->device,
              simulation->program.cuda == 12 ? "/cuda12" : "");
     set_preload(simulation, run, device, variables);
@@ -316,6 +323,8 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
     set_segments(variables);
     if (run->with)
         set_library(simulation, run, variables);
+    cs_child_variables_set(variables, "PATH", "%s/bin%s%s", simulation->work, path ? ":" : "",
+                           path ? path : "");
     cs_child_variables_set(variables, "PYTHONPATH", "%s/python%s%s", simulation->work,
                            python && *python ? ":" : "", python ? python : "");
     cs_child_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);

@@ -40,7 +40,8 @@ static cudaError_t create(const char *function, cudaEvent_t *out, unsigned flags
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && (!out || (flags & ~known)))
         error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && (flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming))
+    if (error == cudaSuccess && (flags & cudaEventInterprocess) &&
+        !(flags & cudaEventDisableTiming))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess && !(event = calloc(1, sizeof(*event))))
         error = cudaErrorMemoryAllocation;

@@ -82,9 +82,8 @@ cudaError_t cudaIpcOpenMemHandle(void **memory, cudaIpcMemHandle_t handle, unsig
     struct shared shared;
     cudaError_t error = simdev_enter(__func__);
     memcpy(&shared, &handle, sizeof shared);
-    if (error == cudaSuccess &&
-        (!memory || flags != cudaIpcMemLazyEnablePeerAccess ||
-         memcmp(shared.mark, memory_mark, sizeof memory_mark) != 0))
+    if (error == cudaSuccess && (!memory || flags != cudaIpcMemLazyEnablePeerAccess ||
+                                 memcmp(shared.mark, memory_mark, sizeof memory_mark) != 0))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess && shared.process == getpid())
         error = cudaErrorDeviceUninitialized; /* as on a GPU */
