@@ -105,6 +105,9 @@ void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
 /* Records the source of workspace sizes for the report: "cudnn 9.19.0" or "rule of thumb". */
 void simdev_note_planning(const char *text);
 
+/* A program or library with its own CUDA runtime, which cannot run here, for the report. */
+void simdev_note_linked_runtime(const char *path);
+
 /* True after exit() has begun. A library of the device that is unloaded then must not free its
  * resources, because other threads may still use it. */
 bool simdev_is_exiting(void);

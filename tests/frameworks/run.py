@@ -75,7 +75,10 @@ def published_sd(rows):
 
 def measure_published(vae, row, dtype):
     px = int(row["px"])
-    if row["operation"] == "decode":
+    operation, _, tiled = row["operation"].partition("_")
+    vae.use_tiling = bool(tiled)
+    vae.tile_sample_min_size, vae.tile_latent_min_size = 512, 64
+    if operation == "decode":
         given = programs.data(1, 4, px // 8, px // 8, dtype=dtype)
         call = lambda: vae.decode(given / vae.config.scaling_factor, return_dict=False)[0]
     else:

@@ -2,6 +2,7 @@
  * qualify the figures. */
 #include "cli/simulate/simulate.h"
 
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/simulate/written_files.h"
@@ -232,6 +233,11 @@ static void say_failed(const struct cs_simulated_result *result, char *text, siz
             text, size,
             "Out of memory: the last failed allocation was short by %s. The figures end there.",
             cs_table_bytes_text(bytes, result->missing_bytes));
+    else if (*result->linked_runtime)
+        snprintf(text, size,
+                 "Cannot be simulated: %s contains its own CUDA runtime, which does not run on the "
+                 "simulated GPU.",
+                 cs_path_file(result->linked_runtime));
     else if (result->status > 128)
         snprintf(text, size, "Failed: signal %d ended the program.", result->status - 128);
     else
@@ -329,7 +335,7 @@ static void note_left_out(const struct cs_simulated_result *result)
     if (cs_simulated_result_names(result, "missing", names, sizeof names) > 0)
         note("The program called functions that are not simulated. They did nothing: %s.", names);
     /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
-    if (!cs_simulated_result_ran(result) &&
+    if (!cs_simulated_result_ran(result) && !*result->linked_runtime &&
         cs_simulated_result_names(result, "looked_up", names, sizeof names) > 0)
         note(
             "The program looked up driver functions that are not simulated, and may need them: %s.",

@@ -185,6 +185,7 @@ static void take_report(struct cs_simulated_result *result)
     const cJSON *report = result->report;
     result->used = report != NULL;
     text(report, "planning", result->planning, sizeof result->planning);
+    text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
     text(report, "device_name", result->device, sizeof result->device);
     result->capacity = number(report, "capacity_bytes");
     result->device_peak = number(report, "peak_bytes");

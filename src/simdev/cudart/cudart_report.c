@@ -32,7 +32,7 @@ static struct {
     struct {
         double tensor_bytes, workspace_bytes, nanoseconds;
     } traffic; /* of convolutions, summed */
-    char *planning;
+    char *planning, *linked_runtime;
 } noted; /* under lock */
 static atomic_ullong counters[SIMDEV_COUNTERS];
 static atomic_ullong streams;
@@ -114,15 +114,25 @@ void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
     pthread_mutex_unlock(&lock);
 }
 
-void simdev_note_planning(const char *text)
+static void note_text(char **noted_text, const char *text)
 {
     char *copy = strdup(text);
-    simdev_record_planning(text);
     pthread_mutex_lock(&lock);
-    char *old = noted.planning;
-    noted.planning = copy;
+    char *old = *noted_text;
+    *noted_text = copy;
     pthread_mutex_unlock(&lock);
     free(old);
+}
+
+void simdev_note_planning(const char *text)
+{
+    simdev_record_planning(text);
+    note_text(&noted.planning, text);
+}
+
+void simdev_note_linked_runtime(const char *path)
+{
+    note_text(&noted.linked_runtime, path);
 }
 
 /* Parses one "function:n" of SIMDEV_FAIL and changes `text`. */
@@ -320,6 +330,8 @@ static char *render(struct simdev_mem_totals memory, cJSON *devices)
     cJSON_AddStringToObject(report, "device_name", simdev_device_name());
     cJSON_AddStringToObject(report, "profile", simdev_device_profile());
     cJSON_AddStringToObject(report, "planning", noted.planning ? noted.planning : "none");
+    if (noted.linked_runtime)
+        cJSON_AddStringToObject(report, "linked_runtime", noted.linked_runtime);
     add_number(report, "capacity_bytes", simdev_device_capacity());
     add_memory(report, &memory);
     if (devices)

@@ -78,11 +78,13 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
         return CUDA_ERROR_NOT_FOUND;
     (void)_dl_find_object((void *)(uintptr_t)caller, &found);
     const char *path = found.dlfo_link_map ? found.dlfo_link_map->l_name : "";
+    path = *path ? path : "the program";
+    simdev_note_linked_runtime(path);
     fprintf(
         stderr,
-        "simdev: %s has CUDA's runtime linked in (nvcc's default), which cannot run here: build it "
-        "with -cudart shared\n",
-        *path ? path : "the program");
+        "simdev: %s contains its own CUDA runtime (nvcc's default), which cannot run here. Build "
+        "it with -cudart shared.\n",
+        path);
     return CUDA_ERROR_NOT_FOUND;
 }
 
