@@ -105,6 +105,8 @@ def models(build):
     """For each published time: its name, the time, the predictions for convolutions and for the rest, and the bounds
     of their ratio."""
     for row in rows(MODELS):
+        if row["model"] != "SD1.5" or row["operation"].endswith("tiled"):
+            continue
         px, dtype = int(row["px"]), row["dtype"]
         layers = {"decode": decoder, "encode": encoder}[row["operation"]](px)
         yield (f"{row['operation']} {px} px, {dtype}", float(row["seconds"]), convolutions(build, layers, dtype),
