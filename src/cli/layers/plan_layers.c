@@ -4,7 +4,6 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "cli/layers/estimate.h"
-#include "cudnn/standalone/open_stand_ins.h"
 #include "decide/cost.h"
 #include "decide/pass.h"
 #include <stdio.h>
@@ -287,9 +286,8 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *c
                 size_t count, struct cs_prediction *prediction, char *error, size_t size)
 {
     struct cs_engine_list *list = NULL;
-    if (!predictor->estimate)
-        cs_standalone_open_cublas();
-    if (!predictor->estimate && !cs_engine_list_create(predictor->profile, &list, error, size))
+    if (!predictor->estimate &&
+        !cs_engine_list_create(predictor->profile, true, &list, error, size))
         return false;
     struct place *place = calloc(count + 1, sizeof *place);
     struct place **sorted = calloc(2 * count + 1, sizeof(struct place *));

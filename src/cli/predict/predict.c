@@ -4,7 +4,6 @@
 #include "cli/common/cli.h"
 #include "cli/layers/find_cudnn.h"
 #include "config/limits.h"
-#include "cudnn/standalone/open_stand_ins.h"
 #include "cudnn/standalone/standalone.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -196,10 +195,8 @@ static int predict_layers(struct cs_predict_results *results, struct cs_predicti
 static bool find_device(struct cs_predict_results *results)
 {
     char error[ERROR_BYTES];
-    if (!results->options->estimate)
-        cs_standalone_open_cublas();
     if (results->options->estimate ||
-        cs_engine_list_create(results->device->text, &results->list, error, sizeof error))
+        cs_engine_list_create(results->device->text, true, &results->list, error, sizeof error))
         return true;
     cs_cli_complain("predict: %s: %s", results->device->name, error);
     return false;

@@ -221,14 +221,14 @@ static void begin(struct deciders *deciders, const struct cs_called_list *list)
                                               .most = INT64_MAX};
 }
 
-bool cs_decide_ways(const struct cs_called_list *list, const char *profile, const int64_t *targets,
-                    size_t count, struct cs_frontier *frontier)
+bool cs_decide_ways(const struct cs_called_list *list, const char *profile, bool cublas,
+                    const int64_t *targets, size_t count, struct cs_frontier *frontier)
 {
     static struct deciders deciders; /* likewise */
     struct cs_engine_list *engines;
     char error[ERROR_BYTES];
     *frontier = (struct cs_frontier){.level = 0};
-    if (!cs_engine_list_create(profile, &engines, error, sizeof error)) {
+    if (!cs_engine_list_create(profile, cublas, &engines, error, sizeof error)) {
         cs_cli_complain("tune: %s", error);
         return false;
     }

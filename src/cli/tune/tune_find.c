@@ -8,7 +8,6 @@
 #include "cli/common/cli.h"
 #include "cli/layers/find_cudnn.h"
 #include "cli/tune/tune.h"
-#include "cudnn/standalone/open_stand_ins.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,10 +160,8 @@ static bool find_frontier(struct cs_tune *tune)
         cs_cli_complain("tune: no usable cuDNN: %s", error);
         return false;
     }
-    if (has_cublas(&tune->simulation->program))
-        cs_standalone_open_cublas();
-    return cs_decide_ways(&tune->called, tune->device->text, targets,
-                          sizeof targets / sizeof *targets, &tune->frontier);
+    return cs_decide_ways(&tune->called, tune->device->text, has_cublas(&tune->simulation->program),
+                          targets, sizeof targets / sizeof *targets, &tune->frontier);
 }
 
 /* --- the last run --- */

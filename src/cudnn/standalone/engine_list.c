@@ -4,6 +4,7 @@
 
 #include "cudnn/plan/device_profile.h"
 #include "cudnn/plan/execution_plan.h"
+#include "cudnn/standalone/open_stand_ins.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +32,16 @@ void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu))
     cs_device_profile_measured(ladder_of);
 }
 
-bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p, char *error,
-                           size_t size)
+bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **asker_p,
+                           char *error, size_t size)
 {
     struct cs_engine_list *list = calloc(1, sizeof *list);
     if (!list) {
         snprintf(error, size, "out of memory");
         return false;
     }
+    if (cublas)
+        cs_standalone_open_cublas();
     cudnnBackendDescriptor_t device =
         cs_descriptor_make(&list->builder, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
     cs_descriptor_set(&list->builder, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,

@@ -38,11 +38,11 @@ enum {
 /* From now on, devices have the measured constants that this function returns for a GPU's name. */
 void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu));
 
-/* Called after cs_standalone_open and, if programs have cuBLASLt, cs_standalone_open_cublas.
- * `profile` is a device's JSON (conf/devices). False, with a line in `error`, if cuDNN does not
- * accept it. */
-bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p, char *error,
-                           size_t size);
+/* Called after cs_standalone_open. cuDNN offers the engines that call cuBLASLt only to programs
+ * that have it: `cublas`. `profile` is a device's JSON (conf/devices). False, with a line in
+ * `error`, if cuDNN does not accept it. */
+bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **asker_p,
+                           char *error, size_t size);
 void cs_engine_list_destroy(struct cs_engine_list *list);
 
 /* All offers of the heuristics of one mode for a checked problem, best first. Returns how many. */

@@ -28,7 +28,7 @@ static const char USAGE[] =
     "--precompiled passes over those that are compiled at run time, graph API only. Through the "
     "graph API "
     "the workspace\n"
-    "is asked of the engine config and of the plan; a difference is an error.\n"
+    "is asked of the engine config, except with --all, and of the plan; a difference is an error.\n"
     "Status: 0, 1 on an error or a difference, 2 on usage.\n";
 
 static bool parse_mode(const char *name, cudnnBackendHeurMode_t *mode)
@@ -122,8 +122,10 @@ static enum outcome plan_answer(cudnnHandle_t handle, const struct options *opti
 {
     static const char *const words[] = {"ok", "refused", "error"};
     const struct row row = {options, layer};
-    const struct conv_settings settings = {
-        .mode = options->mode, .no_fallback = true, .ask_config = true, .ask_notes = options->all};
+    const struct conv_settings settings = {.mode = options->mode,
+                                           .no_fallback = true,
+                                           .ask_config = !options->all,
+                                           .ask_notes = options->all};
     struct conv_plan plan = {.engine = -1, .workspace = -1};
     enum outcome outcome =
         conv_plan_create(handle, options->api, problem, &settings, *first, &plan);
@@ -132,7 +134,7 @@ static enum outcome plan_answer(cudnnHandle_t handle, const struct options *opti
     if (outcome != OUTCOME_OK)
         return outcome;
     *first = plan.choice + 1;
-    if (options->api == CONV_GRAPH && plan.config_workspace < 0)
+    if (options->api == CONV_GRAPH && settings.ask_config && plan.config_workspace < 0)
         ++*unasked;
     bool same = plan.config_workspace < 0 || plan.config_workspace == plan.workspace;
     if (!same)

@@ -91,10 +91,15 @@ static void the_folder_of_the_program(void)
 }
 
 static const struct cs_cli_option options[] = {
-    {"device", "NAME", "Where", "The GPU, one of a list, or a path."},
-    {"sweep_from", "SIZE", "Where",
-     "A word without a blank that is longer than a whole line of help has room for, x"},
-    {"quiet", NULL, "How", "No line."},
+    {.name = "device",
+     .argument = "NAME",
+     .group = "Where",
+     .help = "The GPU, one of a list, or a path."},
+    {.name = "sweep_from",
+     .argument = "SIZE",
+     .group = "Where",
+     .help = "A word without a blank that is longer than a whole line of help has room for, x"},
+    {.name = "quiet", .group = "How", .help = "No line."},
 };
 static const struct cs_cli_command command = {.name = "try",
                                               .usage = "convshim try [options]",

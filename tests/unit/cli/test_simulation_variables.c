@@ -48,6 +48,8 @@ static int show(void *run)
     for (size_t i = 0; i < variables.items; i++)
         if (is_of_an_option(variables.item[i]))
             options++;
+        else if (strncmp(variables.item[i], "PATH=work/bin:", 14) == 0)
+            printf("PATH=work/bin:...\n"); /* and this process's */
         else if (!was_shown(variables.item[i], is_first))
             printf("%s\n", variables.item[i]);
     if (options > 1)

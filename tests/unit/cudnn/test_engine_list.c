@@ -22,7 +22,7 @@ static void start(void)
     taken = heap_taken;
     recorded_start();
     problem = rows(CS_FORWARD, 1);
-    CHECK(cs_engine_list_create("{\"deviceVer\":900}", &list, error, sizeof error));
+    CHECK(cs_engine_list_create("{\"deviceVer\":900}", true, &list, error, sizeof error));
 }
 
 /* The device's description is all that is left of a question. */
@@ -66,7 +66,7 @@ static void unaccepted_profile_is_named(void)
         list = NULL;
         cudnn.fails_at = at;
         cudnn.failure = CUDNN_STATUS_BAD_PARAM;
-        CHECK(!cs_engine_list_create("{}", &list, error, sizeof error));
+        CHECK(!cs_engine_list_create("{}", true, &list, error, sizeof error));
         snprintf(wanted, sizeof wanted,
                  "cuDNN cannot plan for this device profile (status %d). Try another --cudnn or "
                  "--device.",
@@ -300,7 +300,7 @@ static void without_memory(void)
     recorded_start();
     list = NULL;
     heap_left = 0;
-    CHECK(!cs_engine_list_create("{}", &list, error, sizeof error));
+    CHECK(!cs_engine_list_create("{}", true, &list, error, sizeof error));
     heap_left = -1;
     CHECK_STR(error, "out of memory");
     CHECK(list == NULL);
