@@ -1,6 +1,6 @@
 """Programs that influenced no default, rule or price: tried once after all of these were fixed (--programs other).
 
-Each entry as in programs.py. Their results are in docs/results/frameworks-other.md. A program that was used for a choice
+Each entry as in programs.py. A program that was used for a choice
 moves to programs.py.
 """
 import torch

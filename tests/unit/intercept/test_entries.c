@@ -134,7 +134,7 @@ static void refused_calls_return_cudnns_status(void)
     check_passed_on(false);
 }
 
-/* --- what is recorded --- */
+/* --- records --- */
 
 static char object[64];
 static cudnnStatus_t status;
@@ -199,7 +199,7 @@ static void refused_attribute_is_not_recorded(void)
     CHECK(!cs_shadow_find(object)); /* the address may be used again at once */
 }
 
-/* Of the graph, the plan and the pack, only what cuDNN has finalized. */
+/* Of the graph, the plan and the pack, the finalized ones alone. */
 static void refused_finalization_is_not_recorded(void)
 {
     cudnnBackendDescriptor_t made;
@@ -235,7 +235,7 @@ static cudnnStatus_t get_size(const cudnnBackendDescriptor_t descriptor,
     return take_one((cudnnBackendDescriptor_t)descriptor);
 }
 
-/* Whatever the descriptor is, without a convolution the size is cuDNN's. */
+/* Without a convolution the size of any descriptor is cuDNN's. */
 static void sizes_without_a_convolution_are_cudnns(void)
 {
     static const struct {

@@ -10,7 +10,7 @@
 /* The algorithm that requires WHOLE. */
 #define LARGE CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM
 
-/* Addresses that nobody uses, far apart. */
+/* Unused addresses, far apart. */
 #define PLACE(i) ((void *)((uintptr_t)(i) << 30))
 
 static cudnnHandle_t handle = (cudnnHandle_t)PLACE(9);
@@ -202,7 +202,7 @@ static void start(void)
     counted_start();
 }
 
-/* What a handle keeps is destroyed with it. */
+/* The objects that a handle keeps are destroyed with it. */
 static void finish(void)
 {
     vendor.cudnnDestroy = NULL;

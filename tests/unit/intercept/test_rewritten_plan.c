@@ -6,7 +6,7 @@
 #include "entry_fixture.h"
 #include "recorded_sizes.h"
 
-/* Addresses that nobody uses, far apart. */
+/* Unused addresses, far apart. */
 #define PLACE(i) ((void *)((uintptr_t)(i) << 30))
 
 static char handle[16];
