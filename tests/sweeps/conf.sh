@@ -2,7 +2,7 @@
 # Generated files that are checked in equal the generators' output, and names in texts exist. TAP.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-echo 1..5
+echo 1..6
 check() { # N NAME STATUS
     if [ "$3" = 0 ]; then echo "ok $1 - $2"; else echo "not ok $1 - $2"; fi
 }
@@ -28,3 +28,9 @@ slow=$(grep -L '^# bats test_tags=quick' tests/system/*.bats | grep -vE '/(cudnn
 printf '%s\n' "$slow" | sed '/^$/d' | sed 's/^/# /'
 [ -z "$slow" ]
 check 5 "every bats suite has a test for the short run" $?
+unexplained=$(sed -n 's/^CS_REASON([A-Z_]*, "\(.*\)")$/\1/p' include/convshim/reasons.def | while read -r reason; do
+    grep -qF "$reason" docs/reading-the-summary.md || echo "$reason"
+done)
+printf '%s\n' "$unexplained" | sed '/^$/d' | sed 's/^/# /'
+[ -z "$unexplained" ]
+check 6 "docs/reading-the-summary.md explains every reason" $?
