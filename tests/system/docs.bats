@@ -29,11 +29,10 @@ run_docs()
     run_docs "${pages[@]}"
 }
 
-@test "pictures of README.md and how-it-works.md: as make pictures draws them" {
+@test "picture of how-it-works.md: as make pictures draws it" {
     [ -z "$SAN_RT" ] || cannot_run "runs programs without a sanitizer"
     grep -q '^CUDNN_LIB := .' "$ROOT/build/config.mk" || cannot_run "no cuDNN that could be asked"
     env -u SIMDEV_PLANNING "$ROOT/scripts/pictures" --build "$BUILD" --out .
-    cmp decoder-memory.svg "$ROOT/docs/decoder-memory.svg"
     cmp how-it-works.svg "$ROOT/docs/how-it-works.svg"
 }
 
