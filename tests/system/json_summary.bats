@@ -301,8 +301,10 @@ END
 
 # predict's sizes equal those of the run, required and reported. A limit that is a number needs no record of the run, and no plan
 # is refused, because predict takes cuDNN's first one.
+# cuDNN offers the engines of cuBLASLt to programs that have it. predict assumes that.
 predicts_the_run() {
-    local cudnn
+    local cudnn CUBLAS=$BUILD/stand_ins/libcublasLt.so.13
+    local SAN_RT=${SAN_RT:+$SAN_RT:}$CUBLAS PRELOAD=$PRELOAD:$CUBLAS
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
     SIMDEV_MODE=account CONVSHIM_CONFIG="workspace=1MiB;untileable=run" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
         --csv "$ROOT/tests/data/conv_layers.csv" --px 96 "$@"
@@ -337,6 +339,8 @@ END
 }
 
 @test "predict with the ini file of a run: the same rules, tilings and sizes" {
+    local CUBLAS=$BUILD/stand_ins/libcublasLt.so.13
+    local SAN_RT=${SAN_RT:+$SAN_RT:}$CUBLAS PRELOAD=$PRELOAD:$CUBLAS
     local cudnn
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
     cat >run.ini <<'END'
