@@ -124,8 +124,8 @@ EOF
     python3 "$ROOT/tests/support/clients/check_page.py" page.html >page.out || fail "the page"
 }
 
-@test "a page that cannot be written: status 1" {
-    report 1 --html /nonexistent/page.html "$SUMMARY"
+@test "a page that cannot be written: status 2, before anything is read" {
+    report 2 --html /nonexistent/page.html "$SUMMARY"
     grep -q /nonexistent/page.html report.err || fail "not named"
 }
 
