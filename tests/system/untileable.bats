@@ -20,9 +20,8 @@ END
     planned_by_cudnn shimmed || cannot_run "$no_cudnn"
     engine=$(awk -F, 'NR > 1 { print $5 }' shimmed.out)
     workspace=$(awk -F, 'NR > 1 { print $7 }' shimmed.out)
-    local options
-    read -ra options <<<"--$(sed 's/;/ --/g; s/=/ /g' <<<"$1")"
-    expect_predicted 0 --csv grouped.csv --device h200 --format csv "${options[@]}"
+    tr ';' '\n' <<<"$1" >options.ini
+    expect_predicted 0 --csv grouped.csv --device h200 --format csv --config "$PWD/options.ini"
     expect_equal "predicted engine and workspace" "$(column engine) $(column tiled_workspace_bytes)" "$engine $workspace"
 }
 
