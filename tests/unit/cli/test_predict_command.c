@@ -34,7 +34,7 @@ static void three_extents_and_groups(void)
     RUN("64x8x16 -> 16 k3 g2", "--format", "csv");
     CHECK_INT(captured_status, CS_CLI_OK);
     SAYS("\n,convolution,fwd,h100,estimate,16384,384,28672,45440,90880,-,1,45440,90880,needs "
-         "no more than the limit,0,");
+         "no more than the threshold,0,");
     RUN("64x8x16 -> 16 k3", "--format", "csv");
     SAYS("\n,convolution,fwd,h100,estimate,16384,768,28672,45824,91648,-,1,");
     RUN("64x8x1x16 -> 16 k1x3 s1 p0 f16 nhwc", "--format", "csv");
