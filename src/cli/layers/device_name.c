@@ -1,3 +1,4 @@
+/* Turns the written name of a GPU into the name of its profile, or gives the reason against it. */
 #include "cli/layers/device_name.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Compares a simulation with an earlier one: the peaks that grew, and the memory that makes them grow. */
 #include "cli/simulate/simulate_baseline.h"
 
 #include "cli/common/cli.h"

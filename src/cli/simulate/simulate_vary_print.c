@@ -1,3 +1,4 @@
+/* Prints the results of --vary: a row for each value, the slopes, the largest values, JSON and a picture. */
 #include "cli/simulate/simulate_vary_print.h"
 
 #include "cli/common/cli.h"
