@@ -50,6 +50,7 @@ struct turns {
     struct cs_tiling tiling[MOST_TURNS]; /* queried already */
     unsigned seen;                       /* one bit for each form of one axis that was queried */
     bool contradicted;                   /* some answer was not as guessed */
+    int64_t parts; /* the fewest tiles in which an axis is queried to learn from it */
 };
 
 static bool is_new(const struct turns *turns, const struct cs_tiling *tiling)
@@ -100,7 +101,8 @@ static bool take_turn(struct turns *turns, enum cs_status *status_p)
     double answered, cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
     search->slow = cost < __builtin_inf() ? guess.seconds > turns->guesser.seconds
                                           : search->question->slowest < __builtin_inf();
-    if (turns->asked >= turns->most || !(cost < search->least) || !is_new(turns, &guess.tiling))
+    const int most = turns->most < MOST_TURNS ? turns->most : MOST_TURNS;
+    if (turns->asked >= most || !(cost < search->least) || !is_new(turns, &guess.tiling))
         return false;
     *status_p = confirm(turns, form, &guess, &answered);
     return *status_p == CS_OK && (answered > HELD * cost || !cs_question_fits(cost));
@@ -118,7 +120,8 @@ static bool proportional(struct turns *turns, int form, struct cs_guess *guess)
     int64_t count = cs_ceil_div(question->required, free);
     if (units < 2 || cs_phases_of(axis) != CS_AXIS_NONE)
         return false;
-    count = count < 2 ? 2 : count < most ? count : most;
+    count = count < turns->parts ? turns->parts : count;
+    count = count < most ? count : most;
     struct cs_tiling tiling = {.axis = {axis},
                                .step = {cs_ceil_div(units, count) * unit, 1},
                                .lanes = 1,
@@ -127,13 +130,26 @@ static bool proportional(struct turns *turns, int form, struct cs_guess *guess)
     return cs_guess_tiles(&turns->guesser, &tiling, guess) && is_new(turns, &guess->tiling);
 }
 
+/* Engines refuse tiles of huge tensors above a size that cuDNN does not report. Then each axis is
+ * queried again, in more tiles. */
+static bool refine(struct turns *turns)
+{
+    if (turns->forms.relaxation != CS_TILE_HEURISTICS || turns->search->purse.answered > 0 ||
+        turns->parts >= CS_MAX_TILES)
+        return false;
+    turns->parts *= 2;
+    turns->seen = 0;
+    turns->forms.skipped = 0;
+    return true;
+}
+
 /* Queries the vendor about an axis from which no answer is known, so that guesses learn it. At
  * last, phases whose elements are scattered are allowed. False if no axis is left. */
 static bool learn_axis(struct turns *turns, enum cs_status *status_p)
 {
     double cost;
     struct cs_guess guess;
-    for (int form = 0; form < CS_SINGLE_FORMS; form++) {
+    for (int form = 0; form < CS_SINGLE_FORMS && turns->asked < MOST_TURNS; form++) {
         if ((turns->seen | turns->forms.skipped) >> form & 1 || !proportional(turns, form, &guess))
             continue;
         turns->most += MOST_LEARNED;
@@ -142,7 +158,7 @@ static bool learn_axis(struct turns *turns, enum cs_status *status_p)
     }
     bool more = !turns->forms.scattered;
     turns->forms.scattered = true;
-    return more;
+    return more || refine(turns);
 }
 
 static double no_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
@@ -184,7 +200,8 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
                           .forms = {.lanes = compiles ? 1 : mode.lanes,
                                     .staged = mode.staged,
                                     .relaxation = mode.relaxation},
-                          .most = MOST_GUESSES};
+                          .most = MOST_GUESSES,
+                          .parts = 2};
     enum cs_status status = CS_OK;
     begin(search, asks);
     cs_guess_start(&turns.guesser, search->question);

@@ -1,4 +1,5 @@
-/* Compares a simulation with an earlier one: the peaks that grew, and the memory that makes them grow. */
+/* Compares a simulation with an earlier one: the peaks that grew, and the memory that makes them
+ * grow. */
 #include "cli/simulate/simulate_baseline.h"
 
 #include "cli/common/cli.h"

@@ -1,4 +1,5 @@
-/* Prints the results of --vary: a row for each value, the slopes, the largest values, JSON and a picture. */
+/* Prints the results of --vary: a row for each value, the slopes, the largest values, JSON and a
+ * picture. */
 #include "cli/simulate/simulate_vary_print.h"
 
 #include "cli/common/cli.h"
