@@ -200,7 +200,7 @@ own_scratch()
 }
 
 # expect_no_violation NAME...: the device reports no violation. Two runs leave the same memory, a run alone leaves none,
-# except for scratch of the library, which it keeps until the process ends. With KEEPS_SCRATCH=1 the run lends scratch that no summary counts.
+# except for scratch of the library, which it keeps until the process ends.
 expect_no_violation()
 {
     local name left=0 live
@@ -209,7 +209,7 @@ expect_no_violation()
         expect_equal "violations of the $name run" "$(device "$name" violations)" 0
         live=$(device "$name" live_bytes)
         [ "$live" = "$left" ] || [[ $name == shimmed && $live -le $((left + $(own_scratch))) ]] ||
-            [ -n "${KEEPS_SCRATCH:-}" ] || fail "the $name run leaves $live bytes, not $left"
+            fail "the $name run leaves $live bytes, not $left"
     done
 }
 

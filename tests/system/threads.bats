@@ -25,7 +25,6 @@ threads()
 # small_stack CONFIG [API]: plans and runs in a thread with a stack of 64 KiB; cuDNN alone takes 48.
 small_stack()
 {
-    local KEEPS_SCRATCH=1
     [ -z "$SAN_RT" ] || cannot_run "sanitizers take more than a small stack"
     SIMDEV_PLANNING=rule CONVSHIM_CONFIG="$1;workspace=60KiB" shimmed "$CLIENTS/small_stack" 64 ${2:+"$2"}
     expect_status 0

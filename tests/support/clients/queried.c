@@ -103,6 +103,9 @@ static void finish(struct program *p)
         cudnnDestroyTensorDescriptor(p->bias);
     if (p->relu)
         cudnnDestroyActivationDescriptor(p->relu);
+    void *const memory[] = {p->x, p->w, p->y, p->bias_data, p->workspace};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        cudaFree(memory[i]);
     if (p->planned)
         conv_plan_destroy(&p->plan);
     problem_release(&p->data);

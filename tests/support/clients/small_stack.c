@@ -61,5 +61,8 @@ int main(int argc, char **argv)
     cudaMemcpy(result, y, bytes, cudaMemcpyDeviceToHost);
     printf("stack %zu KiB: told %lld rc %ld %s\n", stack / 1024, (long long)plan.workspace,
            (long)rc, layer_equal(&p, result, expected) ? "right" : "WRONG");
+    void *const memory[] = {x, w, y, ws};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        cudaFree(memory[i]);
     return 0;
 }

@@ -105,6 +105,9 @@ int main(int argc, char **argv)
     struct program p = {.handle = NULL};
     destroys = argc > 1 && strcmp(argv[1], "destroy") == 0;
     int status = ask(&p);
+    void *const memory[] = {p.x, p.w, p.y, p.workspace};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        cudaFree(memory[i]);
     if (p.planned)
         conv_plan_destroy(&p.plan);
     problem_release(&p.data);
