@@ -81,6 +81,7 @@ static enum cs_status confirm(struct turns *turns, int form, struct cs_guess *gu
     turns->contradicted |= probed != CS_FITS;
     if (probed == CS_FITS) {
         *cost_p = cs_question_cost(search->question, &answer);
+        turns->contradicted |= !cs_question_fits(*cost_p);
         cs_guess_learn(&turns->guesser, &answer);
     } else if (probed == CS_OVER) {
         cs_guess_learn_tile(&turns->guesser, guess,

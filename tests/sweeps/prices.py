@@ -4,7 +4,7 @@
     tests/sweeps/prices.py BUILD [--csv LIST | --random SEED] [--markdown]
 
 By default, the largest peak of each model must not be higher with the library, and for each GPU the median over models, layouts and
-directions of the peak divided by the floor must stay within its bound. With a limit of 64 MiB, at most four forward convolutions or data gradients of a list
+directions of the peak divided by the floor must stay within its bound. With a limit of 64 MiB, at most one forward convolution or data gradient of a list
 may stay over it. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md); --random takes layers of no model.
 """
 import argparse
@@ -144,7 +144,7 @@ def judge(options):
             results.append((gpu, layout, direction, result))
             lines.append("| " + " | ".join(cells(gpu, layout, direction, result)) + " |")
             good = (all(after <= before for before, after, _ in result["models"]) if workspace == "auto" else
-                    direction == "wgrad" or result["left"] <= 4)
+                    direction == "wgrad" or result["left"] <= 1)
             tests += 1
             failed += not good
             if not options.markdown:

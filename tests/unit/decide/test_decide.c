@@ -82,7 +82,7 @@ static void no_decision_costs_more_than_the_untiled_call(void)
         CHECK(cost_of(&fake, &problem, &decision.tiling, decision.scratch, limits.free) <=
               cost_of(&fake, &problem, &untiled, required, limits.free) * (1 + 1e-9));
     }
-    CHECK(tiled > PROBLEMS / 8);
+    CHECK(tiled > PROBLEMS / 4);
 }
 
 /* A number for workspace is kept, unless no tiling can. */
