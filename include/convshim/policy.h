@@ -68,7 +68,7 @@ struct cs_policy {
     /* The cost of a candidate, of less than 1e100. The least one wins. Infinite or NaN: the
      * candidate is vetoed. A decision asks for thousands of costs. It skips guesses by assuming
      * that a cost does not fall if scratch or seconds rise. A candidate above a workspace that the
-     * user wrote is never chosen if another one is below it, whatever its cost. */
+     * user wrote is never chosen if another one is below it, for any cost. */
     double (*cost)(const struct cs_candidate *candidate, const struct cs_limits *limits);
 };
 

@@ -169,7 +169,7 @@ static double no_cost(const struct cs_candidate *candidate, const struct cs_limi
     return 0;
 }
 
-/* True if a guess fits, whatever the policy and its time. */
+/* True if a guess fits, for any policy and time. */
 static bool is_possible(struct turns *turns)
 {
     static const struct cs_policy any = {.cost = no_cost};

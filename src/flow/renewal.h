@@ -25,7 +25,7 @@ bool cs_renewal_due(void);
  * the calling thread blocks the signal, whichever thread receives it will write the summary. */
 void cs_renewal_killed(int signal, bool blocked);
 
-/* Called when the process is about to end by _exit: writes what was not written yet. May be called
+/* Called when the process is about to end by _exit: writes the pending output. May be called
  * at any time, in a signal handler, in the child of a vfork, without an instance. At _exit it opens
  * only files that the options name. */
 void cs_renewal_exit(void);

@@ -189,7 +189,7 @@ device()
         fail "$1.json does not tell $2"
 }
 
-# The most scratch of its own that the library held in the last run, which it keeps until the process ends: of a JSON summary,
+# The most scratch that the library itself held in the last run, which it keeps until the process ends: of a JSON summary,
 # or of the text, which rounds it.
 own_scratch()
 {

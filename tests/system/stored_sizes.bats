@@ -6,7 +6,7 @@ load helper
 
 PYTHON=${CONVSHIM_JAX_PYTHON:-$ROOT/build/frameworks/jax-0.10/venv/bin/python}
 
-# Each row: what is different when the plan is built again | the steps of each process, one after the other.
+# Each row: the difference when the plan is built again | the steps of each process, one after the other.
 rows="another handle | plan others handle rebuild
 the size of an engine configuration | config others handle rebuild
 the size of a configuration whose plan exists | others late rebuild

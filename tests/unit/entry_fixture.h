@@ -1,4 +1,4 @@
-/* What the exported functions need in addition to vendor_fixture.h. No caller is cuDNN. */
+/* The needs of the exported functions in addition to vendor_fixture.h. No caller is cuDNN. */
 #ifndef ENTRY_FIXTURE_H
 #define ENTRY_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* Outputs of commands, each written beside its place and then renamed. */
+/* Outputs of commands, each written next to its place and then renamed. */
 #include "cli/common/output.h"
 
 #include "base/path.h"

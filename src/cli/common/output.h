@@ -11,7 +11,7 @@
  * are allowed. */
 bool cs_output_check(const char *command, const char *option, const char *path, const char *begins);
 
-/* Writes a file beside `path` and renames it, so that the earlier file remains if writing fails. A
+/* Writes a file next to `path` and renames it, so that the earlier file remains if writing fails. A
  * link keeps pointing to the file. Devices and pipes are written directly, "-" is standard output.
  * False, with errno, if that fails or if `write` returns false. */
 typedef bool cs_output_fn(const void *state, FILE *out);

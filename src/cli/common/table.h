@@ -55,6 +55,11 @@ struct cs_value {
     double ratio;
 };
 
+static inline struct cs_value cs_value_number(int64_t number)
+{
+    return (struct cs_value){.number = number};
+}
+
 /* Rows of values, owned by the table. Out of memory makes it `broken`: then nothing is printed. */
 struct cs_table {
     const struct cs_column *column;

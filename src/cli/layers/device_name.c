@@ -17,7 +17,7 @@ static bool is_word(const char *word, const char *const *words, size_t count)
     return false;
 }
 
-/* Words that tell no GPU from another one. The H100 for PCIe has fewer multiprocessors. */
+/* Words that all names of GPUs may have. The H100 for PCIe has fewer multiprocessors. */
 static bool is_left_out(const char *before, const char *word)
 {
     static const char *const words[] = {
@@ -46,7 +46,7 @@ static bool is_size(const char *word)
     return digits > 0 && (strcmp(word + digits, "gb") == 0 || strcmp(word + digits, "g") == 0);
 }
 
-/* What a card of that name has without a size, or with this one. */
+/* The memory of a card of that name, without a size or with this one. */
 static bool is_usual_size(const char *name, const char *size)
 {
     static const char *const usual[] = {
@@ -93,7 +93,8 @@ const char *cs_device_name_refusal(const char *written)
                    "estimate, simulate the whole GPU with the memory of the part: --device a100 "
                    "--fits 9.5GiB";
         if (is_word(word, shared, sizeof shared / sizeof *shared))
-            return "this GPU shares its memory with the CPU, so what fits depends on all programs. "
+            return "this GPU shares its memory with the CPU, so the free memory depends on all "
+                   "programs. "
                    "It is not simulated";
         if (strcmp(word, "laptop") == 0 || strcmp(word, "mobile") == 0)
             return "a laptop's GPU has other units than the GPU of its name. Write its profile on "

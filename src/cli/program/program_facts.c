@@ -1,4 +1,4 @@
-/* Finds the program that a command runs, its Python, and what that Python would import. */
+/* Finds the program that a command runs, its Python, and the imports of that Python. */
 #include "cli/program/program_facts.h"
 
 #include "base/path.h"

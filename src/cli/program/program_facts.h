@@ -1,5 +1,5 @@
-/* What a command line would run and load, from files alone: its program, its Python, and the files
- * that use cuDNN. One thread. */
+/* The programs and libraries of a command line, from files alone: its program, its Python, and the
+ * files that use cuDNN. One thread. */
 #ifndef CS_CLI_PROGRAM_PROGRAM_FACTS_H
 #define CS_CLI_PROGRAM_PROGRAM_FACTS_H
 

@@ -83,7 +83,7 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
                                const struct cs_simulated_pair *pair, size_t pairs,
                                enum cs_format format);
 
-/* Writes the page of a pair whose runs were recorded, in place of the file's contents. False: a
+/* Writes the page of a pair whose runs were recorded, which replaces the file's contents. False: a
  * line has said why. */
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const char *path);

@@ -102,7 +102,7 @@ static struct cs_growth *find(struct list *list, size_t from, const char *what, 
     return NULL;
 }
 
-/* Rows of the same place are one: their order in a file does not tell them apart. */
+/* Rows of the same place are one: their order in a file has no meaning. */
 static void add_contents(struct list *list, size_t from, enum cs_side side, const cJSON *rows,
                          bool is_now)
 {

@@ -34,11 +34,6 @@ static const char *in_short(const struct cs_simulated_pair *pair, enum cs_side s
     return text;
 }
 
-static struct cs_value value_of(int64_t number)
-{
-    return (struct cs_value){.number = number};
-}
-
 static const char *time_of(const struct cs_simulated_result *result, bool chosen,
                            char text[CS_BYTES_TEXT])
 {
@@ -91,23 +86,23 @@ static void add_row(struct cs_table *table, const struct cs_simulated_pair *pair
         smallest[side] = pair->smallest[side].runs > 0 ? pair->smallest[side].runs : -1;
     const struct cs_value row[COLUMNS] = {
         {.text = pair->device->name},
-        value_of(pair->capacity > 0 ? pair->capacity : pair->device->memory),
-        value_of(a->allocated),
-        value_of(b->allocated),
-        value_of(a->reserved),
-        value_of(b->reserved),
-        value_of(a->device_peak),
-        value_of(b->device_peak),
-        value_of(a->largest_workspace),
-        value_of(b->largest_workspace),
-        value_of(smallest[CS_WITHOUT]),
-        value_of(smallest[CS_WITH]),
-        value_of(b->tiled),
+        cs_value_number(pair->capacity > 0 ? pair->capacity : pair->device->memory),
+        cs_value_number(a->allocated),
+        cs_value_number(b->allocated),
+        cs_value_number(a->reserved),
+        cs_value_number(b->reserved),
+        cs_value_number(a->device_peak),
+        cs_value_number(b->device_peak),
+        cs_value_number(a->largest_workspace),
+        cs_value_number(b->largest_workspace),
+        cs_value_number(smallest[CS_WITHOUT]),
+        cs_value_number(smallest[CS_WITH]),
+        cs_value_number(b->tiled),
         {.number = a->predicted_ns,
          .shown = time_of(a, pair->chosen[CS_WITHOUT], time[CS_WITHOUT])},
         {.number = b->predicted_ns, .shown = time_of(b, pair->chosen[CS_WITH], time[CS_WITH])},
-        value_of(a->status),
-        value_of(b->status),
+        cs_value_number(a->status),
+        cs_value_number(b->status),
         {.text = in_short(pair, CS_WITHOUT, verdict[CS_WITHOUT])},
         {.text = in_short(pair, CS_WITH, verdict[CS_WITH])}};
     cs_table_add(table, row);

@@ -342,7 +342,7 @@ class Values:
         return value if name in self.ONE_VALUE or self.torch.Tag.pointwise in operation.tags else None
 
     def key(self, arguments, named, unread, places, of_many):
-        """The arguments, with the first element in place of each tensor."""
+        """The arguments, with the first element instead of each tensor."""
         return tuple(self.key_of(value, place not in unread, of_many) for place, value in enumerate(arguments)) + \
             tuple((name, self.key_of(value, places[name] not in unread, of_many)) for name, value in named.items())
 
@@ -369,7 +369,7 @@ class Values:
                 for one, result in zip(computed, results)]
 
     OF_MANY = {"sum", "nansum", "linalg_vector_norm", "_softmax", "_log_softmax"}
-    FIRST = object()  # in place of `assumes`: of each tensor only the first element, in a tensor with as many dimensions
+    FIRST = object()  # instead of `assumes`: of each tensor only the first element, in a tensor with as many dimensions
 
     def of_many(self, base, value, arguments, result):
         """The value, computed for one element, for the elements that each element of the result depends on."""

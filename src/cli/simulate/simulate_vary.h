@@ -1,5 +1,5 @@
-/* Several values of an argument: what the program needs with each, how that grows, and the largest
- * value that fits. One thread. */
+/* Several values of an argument: the memory that the program needs with each, its growth, and the
+ * largest value that fits. One thread. */
 #ifndef CS_CLI_SIMULATE_SIMULATE_VARY_H
 #define CS_CLI_SIMULATE_SIMULATE_VARY_H
 

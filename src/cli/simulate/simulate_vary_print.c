@@ -30,11 +30,6 @@ static const struct cs_column columns[COLUMNS] = {
     {"answer_without", "fits", CS_CELL_TEXT},
     {"answer_with", "with", CS_CELL_TEXT}};
 
-static struct cs_value number(int64_t value)
-{
-    return (struct cs_value){.number = value};
-}
-
 static struct cs_value answer(const struct cs_vary_result *result, const struct cs_vary_row *row,
                               enum cs_side side)
 {
@@ -49,14 +44,14 @@ static void make_table(const struct cs_vary_result *result, struct cs_table *tab
         const struct cs_vary_row *row = &result->row[i];
         const struct cs_vary_peaks *a = &row->side[CS_WITHOUT], *b = &row->side[CS_WITH];
         cs_table_add(table, (const struct cs_value[]){{.text = row->value},
-                                                      number(a->allocated),
-                                                      number(b->allocated),
-                                                      number(a->reserved),
-                                                      number(b->reserved),
-                                                      number(a->device_peak),
-                                                      number(b->device_peak),
-                                                      number(a->needed),
-                                                      number(b->needed),
+                                                      cs_value_number(a->allocated),
+                                                      cs_value_number(b->allocated),
+                                                      cs_value_number(a->reserved),
+                                                      cs_value_number(b->reserved),
+                                                      cs_value_number(a->device_peak),
+                                                      cs_value_number(b->device_peak),
+                                                      cs_value_number(a->needed),
+                                                      cs_value_number(b->needed),
                                                       answer(result, row, CS_WITHOUT),
                                                       answer(result, row, CS_WITH)});
     }
@@ -103,7 +98,7 @@ static void say_largest(const struct cs_vary_result *result, enum cs_side side, 
                  result->largest[side] == result->vary->high ? ", the end of the range" : "");
 }
 
-/* The slopes of both kinds if the rows do not tell them apart, and the largest values. */
+/* The slope, of both kinds if there are two rows, and the largest values. */
 static void print_text(const struct cs_vary_result *result)
 {
     char text[LINE], bytes[CS_BYTES_TEXT];

@@ -16,7 +16,7 @@ extern const char *const cs_side_names[CS_SIDES]; /* "without", "with" */
 struct cs_simulated_pair {
     const struct cs_device_file *device;
     int64_t capacity; /* 0: the device's */
-    int64_t context;  /* of it, what a process takes before it allocates */
+    int64_t context;  /* of it, bytes that a process takes before it allocates */
     int gpus;         /* that the program sees; 0: one */
     bool history;     /* record the held memory over time */
     bool explains;    /* run once more to find out why nothing is gained */

@@ -43,7 +43,7 @@ struct cs_simulated_run {
     const char *name;    /* for people, and of its folder: "without" */
     const char *profile; /* the file of the device's profile */
     int64_t capacity;    /* 0: the profile's */
-    int64_t context;     /* of it, what a process takes before it allocates; 0: nothing */
+    int64_t context;     /* of it, bytes that a process takes before it allocates */
     int gpus;            /* that the program sees; 0: one */
     bool with;           /* the library */
     const char *file; /* an ini file that alone has its options; NULL: as this process has them */

@@ -142,7 +142,7 @@ static struct cs_way way_of(struct deciders *deciders, size_t shape, int64_t fre
     return way;
 }
 
-/* A way for a target: what is free below it. */
+/* A way for a target: the bytes that are free below it. */
 static void add_target(struct deciders *deciders, size_t shape, int64_t target,
                        struct cs_shape_ways *ways)
 {

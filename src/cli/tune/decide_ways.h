@@ -11,7 +11,7 @@
 #define CS_TUNED_OPTIONS "price = 100000\n"
 
 /* Fills a frontier with the shapes of the list in their order, and sweeps it. `profile`: the
- * device's JSON. `targets`: peaks for which each shape gets a way of its own, in addition to
+ * device's JSON. `targets`: peaks for which each shape gets a separate way, in addition to
  * `TARGETS` peaks from the level to the untiled peak. False: a line with the reason was printed. */
 bool cs_decide_ways(const struct cs_called_list *list, const char *profile, bool cublas,
                     const int64_t *targets, size_t count, struct cs_frontier *frontier);

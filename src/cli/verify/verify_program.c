@@ -22,7 +22,7 @@ static void note(void *ctx, const char *line)
     cs_cli_complain("%s", line);
 }
 
-/* --- memory of the device, sampled by a process that runs beside the program --- */
+/* --- memory of the device, sampled by a process next to the program --- */
 
 /* In memory that both processes see. */
 struct samples {

@@ -24,7 +24,8 @@ const char *nccl_ranks_name(const struct nccl_ranks *ranks);
 
 /* Gives the other ranks at most NCCL_MOST_BYTES and waits for theirs. False if a rank has ended. */
 bool nccl_ranks_give(struct nccl_ranks *ranks, const void *values, size_t bytes);
-/* What a rank gave. Valid until nccl_ranks_take_no_more, which each rank calls once for each give.
+/* The bytes that a rank gave. Valid until nccl_ranks_take_no_more, which each rank calls once for
+ * each give.
  */
 const void *nccl_ranks_given(const struct nccl_ranks *ranks, int rank);
 void nccl_ranks_take_no_more(struct nccl_ranks *ranks);
