@@ -3,12 +3,12 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
+#include "cli/program/child.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -36,33 +36,36 @@ static cJSON *read_answer(FILE *file)
     return root;
 }
 
+struct prediction {
+    struct cs_predict_options options;
+    int (*run)(struct cs_predict_options *options);
+    FILE *file; /* takes the answer */
+};
+
+/* In the child. */
+static int run_prediction(void *ctx)
+{
+    struct prediction *prediction = ctx;
+    dup2(fileno(prediction->file), STDOUT_FILENO);
+    return prediction->run(&prediction->options);
+}
+
 /* Calls `run` with one cuDNN in a separate process. Returns its answer; NULL on errors, after
  * printing a line. */
-static cJSON *run_with_cudnn(struct cs_predict_options *options, const char *cudnn,
+static cJSON *run_with_cudnn(const struct cs_predict_options *options, const char *cudnn,
                              int (*run)(struct cs_predict_options *options))
 {
-    FILE *file = tmpfile();
-    if (!file) {
+    struct prediction prediction = {*options, run, tmpfile()};
+    cJSON *answer = NULL;
+    prediction.options.cudnn = cudnn;
+    prediction.options.other_cudnn = NULL;
+    prediction.options.format = CS_FORMAT_JSON;
+    if (prediction.file && cs_child_run(run_prediction, &prediction) >= 0)
+        answer = read_answer(prediction.file);
+    else
         cs_cli_complain("predict: %s", strerror(errno));
-        return NULL;
-    }
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        dup2(fileno(file), STDOUT_FILENO);
-        options->cudnn = cudnn;
-        options->other_cudnn = NULL;
-        options->format = CS_FORMAT_JSON;
-        int status = run(options);
-        fflush(NULL);
-        _exit(status);
-    }
-    if (pid < 0)
-        cs_cli_complain("predict: %s", strerror(errno));
-    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    cJSON *answer = pid > 0 ? read_answer(file) : NULL;
-    fclose(file);
+    if (prediction.file)
+        fclose(prediction.file);
     return answer;
 }
 

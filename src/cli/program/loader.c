@@ -3,8 +3,8 @@
 
 #include "base/path.h"
 #include "cli/common/environment.h"
+#include "cli/program/child.h"
 #include "cli/program/elf.h"
-#include "cli/program/subprocess.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,10 +46,10 @@ static bool run_loader(const char *const *argv, const char *const *set, cs_loade
 {
     char *text, *rest, *line;
     complaint[0] = '\0';
-    int status = cs_subprocess_run(argv, set, &text);
+    int status = cs_child_output(argv, set, &text);
     if (status < 0)
         return false;
-    for (rest = text; (line = cs_subprocess_line(&rest));) {
+    for (rest = text; (line = cs_child_line(&rest));) {
         if (*line == '\t')
             report_line(line, each, ctx);
         else if (!*complaint && *line)

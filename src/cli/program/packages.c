@@ -1,7 +1,7 @@
 /* Asks a Python interpreter which packages it would import, without importing them. */
 #include "cli/program/packages.h"
 
-#include "cli/program/subprocess.h"
+#include "cli/program/child.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static bool add_package(struct cs_packages *p, char *line)
 static bool read_lines(struct cs_packages *p, char *text, char *why, size_t size)
 {
     bool ended = false, fits = true;
-    for (char *line; fits && (line = cs_subprocess_line(&text));) {
+    for (char *line; fits && (line = cs_child_line(&text));) {
         const char *kind = cut_field(&line);
         if (strcmp(kind, "python") == 0) {
             p->python = cut_field(&line);
@@ -96,7 +96,7 @@ bool cs_packages_read(struct cs_packages *packages, const char *python, const ch
     for (int i = 0; i < MAX_MODULES && modules[i]; i++)
         argv[3 + i] = modules[i];
     snprintf(why, size, "it cannot be run");
-    if (cs_subprocess_run(argv, NULL, &packages->text) < 0)
+    if (cs_child_output(argv, NULL, &packages->text) < 0)
         return false;
     if (read_lines(packages, packages->text, why, size))
         return true;

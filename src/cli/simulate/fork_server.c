@@ -1,7 +1,6 @@
 /* Talks to a simulated program that waits to be forked. */
 #include "cli/simulate/fork_server.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,8 +59,7 @@ static void look_at_process(struct cs_fork_server *server)
 {
     if (server->state == CS_FORK_ENDED || server->state == CS_FORK_NONE)
         return;
-    pid_t ended = waitpid(server->pid, &server->status, WNOHANG);
-    if (ended == server->pid || (ended < 0 && errno != EINTR))
+    if (cs_child_ended(server->pid, &server->status))
         server->state = CS_FORK_ENDED;
 }
 
@@ -79,7 +76,7 @@ static struct cs_fork_news take(struct cs_fork_server *server, const char *messa
     } else {
         news.what = strcmp(message, "started") == 0 ? CS_FORK_STARTED : CS_FORK_RUN_ENDED;
         news.pid = (pid_t)atol(first);
-        news.status = atoi(second);
+        news.status = cs_child_status(atoi(second));
     }
     return news;
 }
@@ -135,17 +132,15 @@ bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
 static void end_process(pid_t pid)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
-    pid_t ended = 0;
+    int status;
     kill(pid, SIGTERM);
-    for (int i = 0; i < PATIENCE && ended == 0; i++) {
-        ended = waitpid(pid, NULL, WNOHANG);
-        if (ended == 0)
-            nanosleep(&pause, NULL);
+    for (int i = 0; i < PATIENCE; i++) {
+        if (cs_child_ended(pid, &status))
+            return;
+        nanosleep(&pause, NULL);
     }
-    if (ended == 0)
-        kill(pid, SIGKILL);
-    while (ended == 0 || (ended < 0 && errno == EINTR))
-        ended = waitpid(pid, NULL, 0);
+    kill(pid, SIGKILL);
+    (void)cs_child_wait(pid);
 }
 
 void cs_fork_server_close(struct cs_fork_server *server)

@@ -5,7 +5,7 @@
 #ifndef CS_CLI_SIMULATE_FORK_SERVER_H
 #define CS_CLI_SIMULATE_FORK_SERVER_H
 
-#include "cli/simulate/child_variables.h"
+#include "cli/program/child.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -25,7 +25,7 @@ struct cs_fork_server {
     int listening, connection;  /* -1: none */
     char name[64], reason[128]; /* of the socket ("": there is none); why it is single */
     char folder[PATH_MAX];      /* where its output is; the caller's */
-    int status;                 /* as waitpid has it */
+    int status;                 /* of cs_child_status */
 };
 
 /* A message of a server. */

@@ -3,7 +3,7 @@
 #include "cli/simulate/private_layer.h"
 
 #include "cli/common/environment.h"
-#include "cli/program/subprocess.h"
+#include "cli/program/child.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -291,20 +290,10 @@ int cs_layers_enter(const struct cs_private_layers *layers, const char *name)
 
 /* --- the folders of the layers --- */
 
-/* Enters the layers in a child process, which then exits. Returns 0 or the errno value of the
- * failure. */
-static int try_out(const struct cs_private_layers *layers)
+/* Enters the layers in a child process, which exits with 0 or the errno value of the failure. */
+static int try_layers(void *layers)
 {
-    int status = 0;
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(cs_layers_enter(layers, "try"));
-    if (pid < 0)
-        return errno;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : EINVAL;
+    return cs_layers_enter(layers, "try");
 }
 
 /* A layer cannot be in the folder that it covers, nor on another overlay. */
@@ -314,10 +303,11 @@ static bool find_area(struct cs_private_layers *layers)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!cs_temporary_folder_make(&layers->area, places[i], "files"))
             continue;
-        int error = try_out(layers);
+        int error = cs_child_run(try_layers, layers);
         if (error == 0)
             return true;
-        layers->error = layers->error ? layers->error : error;
+        if (layers->error == 0)
+            layers->error = error > 0 ? error : errno;
         cs_temporary_folder_remove(&layers->area);
     }
     return false;
@@ -347,7 +337,7 @@ void cs_layers_end(struct cs_private_layers *layers, const char *keep)
     if (*layers->area.path && keep) {
         snprintf(to, sizeof to, "%s/layers", keep);
         const char *argv[] = {"cp", "-a", "--", layers->area.path, to, NULL};
-        (void)cs_subprocess_run(argv, NULL, &said);
+        (void)cs_child_output(argv, NULL, &said);
         free(said);
     }
     cs_temporary_folder_remove(&layers->area);

@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,11 +31,20 @@ static double now(void)
     return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
 }
 
+/* A run in its process, of a fork server of this name or (NULL) by itself. */
+struct start {
+    const struct cs_simulation *simulation;
+    const struct cs_simulated_run *run;
+    const char *server;
+};
+
 /* Executes the program; called in the child. The program's output is kept in a file for the case
  * that it fails. */
-static void become(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
-                   const char *server)
+static int become_program(void *ctx)
 {
+    const struct start *start = ctx;
+    const struct cs_simulation *simulation = start->simulation;
+    const struct cs_simulated_run *run = start->run;
     struct cs_child_variables variables = {.item = NULL};
     char path[PATH_MAX + 16];
     int error = cs_layers_enter(&simulation->layers, cs_path_file(run->folder));
@@ -45,12 +53,12 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     int input = open("/dev/null", O_RDONLY),
         output = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     cs_simulation_variables(simulation, run, &variables);
-    if (server) {
-        cs_simulation_variables_to_fork(server, &variables);
+    if (start->server) {
+        cs_simulation_variables_to_fork(start->server, &variables);
         cs_child_variables_set(&variables, "SIMDEV_FORK_PID", "%ld", (long)getpid());
     }
     if (input < 0 || output < 0 || !cs_child_variables_apply(&variables))
-        _exit(NOT_FOUND);
+        return NOT_FOUND;
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
@@ -59,11 +67,11 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     char **command = simulation->program.command;
     if (error != 0) {
         fprintf(stderr, "convshim: %s: %s\n", simulation->layers.folder[0], strerror(error));
-        _exit(NOT_FOUND);
+        return NOT_FOUND;
     }
     execvp(command[0], command);
     fprintf(stderr, "convshim: %s: %s\n", command[0], strerror(errno));
-    _exit(NOT_FOUND);
+    return NOT_FOUND;
 }
 
 /* Creates the folder for the files that a process leaves: "with-rtx3060-7800MiB-3", from `kind`,
@@ -87,10 +95,7 @@ static bool make_folder(struct cs_simulation *simulation, const char *kind,
 static pid_t start_process(const struct cs_simulation *simulation,
                            const struct cs_simulated_run *run, const char *server)
 {
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0)
-        become(simulation, run, server);
+    pid_t pid = cs_child_start(become_program, &(struct start){simulation, run, server});
     if (pid < 0)
         cs_cli_complain("cannot start a process: %s", strerror(errno));
     return pid;
@@ -100,7 +105,7 @@ static void end_run(struct cs_simulated_run *run, int status)
 {
     run->state = CS_RUN_ENDED;
     run->seconds = now() - run->seconds;
-    run->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    run->status = status;
 }
 
 /* --- a process for each run --- */
@@ -117,11 +122,8 @@ static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_ru
 
 static void look_plain(struct cs_simulated_run *run)
 {
-    int status = NOT_FOUND << 8;
-    if (run->state != CS_RUN_RUNNING)
-        return;
-    pid_t ended = waitpid(run->pid, &status, WNOHANG);
-    if (ended == run->pid || (ended < 0 && errno != EINTR))
+    int status;
+    if (run->state == CS_RUN_RUNNING && cs_child_ended(run->pid, &status))
         end_run(run, status);
 }
 
@@ -350,7 +352,7 @@ static void end_all(struct cs_simulated_run *run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
         if (run[i].state == CS_RUN_RUNNING && kill(run[i].pid, SIGTERM) == 0)
-            (void)waitpid(run[i].pid, NULL, 0);
+            (void)cs_child_wait(run[i].pid);
 }
 
 bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs)

@@ -5,8 +5,8 @@
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
+#include "cli/program/child.h"
 #include "cli/program/preload.h"
-#include "cli/program/subprocess.h"
 #include "config/config.h"
 #include <dirent.h>
 #include <errno.h>
@@ -85,7 +85,7 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     argv[4] = program->cuda == 12 ? "12" : "13";
     for (size_t i = 0; i < program->libraries; i++)
         argv[5 + i] = program->library[i];
-    int status = cs_subprocess_run(argv, NULL, &said);
+    int status = cs_child_output(argv, NULL, &said);
     if (status != 0)
         cs_cli_complain("%s: %.*s", tool, (int)strcspn(said ? said : "", "\n"),
                         said ? said : "cannot be run");

@@ -5,7 +5,7 @@
 
 #include "cli/common/library_options.h"
 #include "cli/layers/device_files.h"
-#include "cli/simulate/child_variables.h"
+#include "cli/program/child.h"
 #include "cli/simulate/fork_server.h"
 #include "cli/simulate/private_layer.h"
 #include "cli/simulate/simulated_program.h"

@@ -1,8 +1,7 @@
 /* Runs a program without and with the library: its peaks, its time, and its convolutions. */
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/program/subprocess.h"
-#include "cli/simulate/child_variables.h"
+#include "cli/program/child.h"
 #include "cli/verify/verify.h"
 #include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>
@@ -162,7 +161,7 @@ static void simulate(struct cs_verification *verification, const char *folder)
     fputs(verification->gpu.profile, file);
     fclose(file);
     char *text = NULL;
-    (void)cs_subprocess_run(argv, NULL, &text);
+    (void)cs_child_output(argv, NULL, &text);
     const char *begin = text ? strstr(text, "{\n") : NULL;
     cJSON *json = begin ? cJSON_Parse(begin) : NULL;
     static const char *const names[] = {"without", "with"};

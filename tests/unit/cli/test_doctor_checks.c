@@ -3,8 +3,8 @@
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"
+#include "cli/program/child.h"
 #include "cli/program/loader.h"
-#include "cli/program/subprocess.h"
 #include "elf_image.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
@@ -100,7 +100,7 @@ static int answer_of(const char *const *argv, const char *const *set, char **tex
 }
 
 /* In place of starting a program. */
-WRAPPED(int, cs_subprocess_run, const char *const *argv, const char *const *set, char **text_p)
+WRAPPED(int, cs_child_output, const char *const *argv, const char *const *set, char **text_p)
 {
     long long left = atomic_exchange(&heap_left, -1);
     int status = answer_of(argv, set, text_p);

@@ -171,7 +171,7 @@ static void each_message_has_its_news(void)
                           "256");
     CHECK_INT(news.what, CS_FORK_RUN_ENDED);
     CHECK_INT(news.pid, 4711);
-    CHECK_INT(news.status, 256);
+    CHECK_INT(news.status, 1);
     CHECK_INT(talking.state, CS_FORK_READY);
     CHECK_STR(talking.reason, "");
     close_joined(program);
@@ -362,7 +362,7 @@ static void end_of_a_process_is_reported_once(void)
     CHECK_INT(talking.state, CS_FORK_READY);
     CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
     CHECK_INT(talking.state, CS_FORK_ENDED);
-    CHECK_INT(talking.status, 9 << 8);
+    CHECK_INT(talking.status, 9);
     gone(talking.pid);
     talking.status = 5;
     CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
@@ -389,7 +389,7 @@ static void silent_process_is_starting_until_its_end(void)
     CHECK_INT(waitid(P_PID, (id_t)talking.pid, &ended, WEXITED | WNOWAIT), 0);
     cs_fork_server_look(&talking);
     CHECK_INT(talking.state, CS_FORK_ENDED);
-    CHECK_INT(talking.status, SIGKILL);
+    CHECK_INT(talking.status, 128 + SIGKILL);
     talking.state = CS_FORK_RUNNING;
     cs_fork_server_look(&talking);
     CHECK_INT(talking.state, CS_FORK_ENDED);

@@ -1,5 +1,5 @@
 /* A program that doctor runs: its whole output and its status, for each behaviour. */
-#include "cli/program/subprocess.h"
+#include "cli/program/child.h"
 
 #include "check.h"
 #include "descriptors.h"
@@ -15,7 +15,7 @@ static int sh(const char *script, const char *const *set, char **text_p)
 {
     const char *const argv[] = {"sh", "-c", script, NULL};
     *text_p = NULL;
-    return cs_subprocess_run(argv, set, text_p);
+    return cs_child_output(argv, set, text_p);
 }
 
 static void expect(const char *script, const char *const *set, int status, const char *said)
@@ -43,7 +43,7 @@ static void missing_program_gives_127(void)
 {
     static const char *const argv[] = {"no-such-program-of-convshim", NULL};
     char *text = NULL;
-    CHECK_INT(cs_subprocess_run(argv, NULL, &text), 127);
+    CHECK_INT(cs_child_output(argv, NULL, &text), 127);
     CHECK_STR(text, "");
     free(text);
 }
@@ -99,11 +99,11 @@ static void long_output_is_cut_at_its_end(void)
 static void lines_are_cut_off_one_by_one(void)
 {
     char text[] = "one\n\ntwo", *rest = text, *none = NULL;
-    CHECK_STR(cs_subprocess_line(&rest), "one");
-    CHECK_STR(cs_subprocess_line(&rest), "");
-    CHECK_STR(cs_subprocess_line(&rest), "two");
-    CHECK(cs_subprocess_line(&rest) == NULL);
-    CHECK(cs_subprocess_line(&none) == NULL);
+    CHECK_STR(cs_child_line(&rest), "one");
+    CHECK_STR(cs_child_line(&rest), "");
+    CHECK_STR(cs_child_line(&rest), "two");
+    CHECK(cs_child_line(&rest) == NULL);
+    CHECK(cs_child_line(&none) == NULL);
 }
 
 int main(void)

@@ -1,0 +1,184 @@
+/* Starts child processes, waits for them, and reads their output. */
+#include "cli/program/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    MOST = 4 << 20,
+    NOT_FOUND = 127
+};
+
+pid_t cs_child_start(int (*body)(void *ctx), void *ctx)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    int status = body(ctx);
+    fflush(NULL);
+    _exit(status);
+}
+
+int cs_child_status(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int cs_child_wait(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return cs_child_status(status);
+}
+
+bool cs_child_ended(pid_t pid, int *status_p)
+{
+    int status = NOT_FOUND << 8;
+    pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended != pid && (ended == 0 || errno == EINTR))
+        return false;
+    *status_p = cs_child_status(status);
+    return true;
+}
+
+int cs_child_run(int (*body)(void *ctx), void *ctx)
+{
+    pid_t pid = cs_child_start(body, ctx);
+    return pid > 0 ? cs_child_wait(pid) : -1;
+}
+
+/* --- a program whose output is read --- */
+
+struct program {
+    const char *const *argv, *const *set;
+    int output;
+};
+
+static int become_program(void *ctx)
+{
+    const struct program *program = ctx;
+    int input = open("/dev/null", O_RDONLY);
+    dup2(input, STDIN_FILENO);
+    dup2(program->output, STDOUT_FILENO);
+    dup2(program->output, STDERR_FILENO);
+    unsetenv("LD_PRELOAD");
+    for (const char *const *set = program->set; set && *set; set++)
+        putenv((char *)*set);
+    execvp(program->argv[0], (char *const *)program->argv);
+    return NOT_FOUND;
+}
+
+/* Returns the output up to its end. Bytes beyond MOST are read and dropped. */
+static char *read_all(int input)
+{
+    char *text = malloc(MOST + 1), dropped[4096];
+    size_t length = 0;
+    for (;;) {
+        bool room = text && length < MOST;
+        ssize_t got =
+            room ? read(input, text + length, MOST - length) : read(input, dropped, sizeof dropped);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        length += room ? (size_t)got : 0;
+    }
+    if (text)
+        text[length] = '\0';
+    return text;
+}
+
+int cs_child_output(const char *const *argv, const char *const *set, char **text_p)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    pid_t pid = cs_child_start(become_program, &(struct program){argv, set, ends[1]});
+    close(ends[1]);
+    char *text = pid > 0 ? read_all(ends[0]) : NULL;
+    close(ends[0]);
+    int status = pid > 0 ? cs_child_wait(pid) : -1;
+    if (!text || status < 0) {
+        free(text);
+        return -1;
+    }
+    *text_p = text;
+    return status;
+}
+
+char *cs_child_line(char **text_p)
+{
+    char *line = *text_p;
+    if (!line || !*line)
+        return NULL;
+    char *end = strchrnul(line, '\n');
+    *text_p = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}
+
+/* --- variables --- */
+
+/* Takes over `item`. */
+static void add(struct cs_child_variables *variables, char *item)
+{
+    char **grown = item ? reallocarray(variables->item, variables->items + 1, sizeof *grown) : NULL;
+    if (!grown) {
+        free(item);
+        variables->broken = true;
+        return;
+    }
+    grown[variables->items++] = item;
+    variables->item = grown;
+}
+
+void cs_child_variables_set(struct cs_child_variables *variables, const char *name,
+                            const char *format, ...)
+{
+    char *value = NULL, *item = NULL;
+    va_list list;
+    va_start(list, format);
+    if (vasprintf(&value, format, list) < 0)
+        value = NULL;
+    va_end(list);
+    if (!value || asprintf(&item, "%s=%s", name, value) < 0)
+        item = NULL;
+    free(value);
+    add(variables, item);
+}
+
+void cs_child_variables_remove(struct cs_child_variables *variables, const char *name)
+{
+    add(variables, strdup(name));
+}
+
+bool cs_child_variables_apply(const struct cs_child_variables *variables)
+{
+    for (size_t i = 0; i < variables->items; i++) {
+        const char *item = variables->item[i];
+        if (!strchr(item, '=')) {
+            unsetenv(item);
+            continue;
+        }
+        if (putenv(variables->item[i]) != 0)
+            return false;
+    }
+    return !variables->broken;
+}
+
+void cs_child_variables_free(struct cs_child_variables *variables)
+{
+    for (size_t i = 0; i < variables->items; i++)
+        free(variables->item[i]);
+    free(variables->item);
+    *variables = (struct cs_child_variables){.item = NULL};
+}

@@ -1,0 +1,53 @@
+/* Child processes: their variables, their start and end, their output. Children are started before
+ * any thread, because a child continues with the locks that other threads held. */
+#ifndef CS_CLI_PROGRAM_CHILD_H
+#define CS_CLI_PROGRAM_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Runs `body` in a child, which exits with its result unless it executes a program. Returns the
+ * child's id, or -1 with errno. */
+pid_t cs_child_start(int (*body)(void *ctx), void *ctx);
+
+/* A status of waitpid as shells show it: the exit status, or 128 + the signal that ended it. */
+int cs_child_status(int status);
+
+/* Waits for its end. Returns that status, or -1 with errno. */
+int cs_child_wait(pid_t pid);
+
+/* True and its status if it has ended. 127 if it is no child of this process. */
+bool cs_child_ended(pid_t pid, int *status_p);
+
+/* Starts and waits. -1 with errno if there was no child. */
+int cs_child_run(int (*body)(void *ctx), void *ctx);
+
+/* Runs argv[0], which is searched for in PATH, with empty standard input. Its environment is that
+ * of this process, changed by `set` ("NAME=VALUE", NULL-ended, may be NULL). LD_PRELOAD is removed
+ * unless `set` contains it. *text_p gets the text of its standard output and error, at most 4 MiB
+ * and a NUL byte. The caller frees it. Returns the status as cs_child_wait, 127 if there is no such
+ * program, or -1 if no process could be created or memory ran out. */
+int cs_child_output(const char *const *argv, const char *const *set, char **text_p);
+
+/* Cuts the next line off *text_p and returns it without its end; NULL if there is none. */
+char *cs_child_line(char **text_p);
+
+/* Variables that override those of this process. */
+struct cs_child_variables {
+    char **item; /* "NAME=VALUE", or "NAME": it is removed; owned */
+    size_t items;
+    bool broken; /* out of memory */
+};
+
+/* Adds one; a later one of the same name wins. */
+void cs_child_variables_set(struct cs_child_variables *variables, const char *name,
+                            const char *format, ...) __attribute__((format(printf, 3, 4)));
+void cs_child_variables_remove(struct cs_child_variables *variables, const char *name);
+
+/* Makes them this process's own. False if memory is short. */
+bool cs_child_variables_apply(const struct cs_child_variables *variables);
+
+void cs_child_variables_free(struct cs_child_variables *variables);
+
+#endif
