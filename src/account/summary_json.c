@@ -175,7 +175,8 @@ static void put_sums(struct cs_json *json, const struct cs_account *account)
     cs_json_integer(json, "host_ns", host);
 }
 
-static void put_totals(struct cs_json *json, const struct cs_account *account)
+static void put_totals(struct cs_json *json, const struct cs_account *account,
+                       const struct cs_summary_head *head)
 {
     cs_json_line(json, 1);
     cs_json_open(json, "totals", '{');
@@ -188,6 +189,8 @@ static void put_totals(struct cs_json *json, const struct cs_account *account)
     cs_json_integer(json, "launches", account->launches);
     cs_json_integer(json, "extra_launches", account->launches - account->tiled_calls);
     cs_json_integer(json, "lanes", account->lanes);
+    cs_json_integer(json, "peak_without", head->peak_without);
+    cs_json_integer(json, "peak_with", head->peak_with);
     cs_json_integer(json, "required_max", account->required_max);
     cs_json_integer(json, "reported_max", account->reported_max);
     cs_json_integer(json, "possible_max", account->possible_max);
@@ -412,7 +415,7 @@ void cs_summary_json(struct cs_json *json, const struct cs_account *account,
     cs_json_integer(json, "version", CS_SUMMARY_VERSION);
     put_process(json, process);
     put_setting(json, head, process);
-    put_totals(json, account);
+    put_totals(json, account, head);
     put_own(json, &head->own);
     put_gate(json, &head->gate);
     put_rules(json, account, head->rules);

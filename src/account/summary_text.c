@@ -1,5 +1,6 @@
-/* The summary that people read on standard error: the result in one line, settings, reasons, the
- * largest workspaces that remain, the convolutions that save most, own scratch, advice. */
+/* The summary that people read on standard error: the peak, the result in one line, settings,
+ * reasons, the largest workspaces that remain, the convolutions that save most, own scratch,
+ * advice. */
 #include "account/account.h"
 
 #include "account/advice.h"
@@ -225,6 +226,18 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
 /* --- the lines above and below -----------------------------------------------------------------
  */
 
+/* The peak, as far as calls of convolutions show it. Other operations may hold more. */
+static void append_peak(struct cs_text *text, const struct cs_account *account,
+                        const struct cs_summary_head *head)
+{
+    char without[CS_SIZE_TEXT], with[CS_SIZE_TEXT];
+    if (head->peak_without > 0)
+        append_format(text, "peak during convolutions %s without convshim, %s %s",
+                      cs_log_size_text(without, head->peak_without),
+                      cs_log_size_text(with, head->peak_with),
+                      only_reports(account) ? "if policy fit is used" : "with");
+}
+
 /* The result, for people. */
 static void append_result(struct cs_text *text, const struct cs_account *account)
 {
@@ -436,6 +449,7 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
         text[0] = '\0';
     if (account->calls == 0)
         return 0;
+    append_peak(&out, account, head);
     append_result(&out, account);
     append_head(&out, head);
     append_passed(&out, account, head);

@@ -61,11 +61,19 @@ static int smallest(const struct cs_pass *pass)
     return least;
 }
 
-static void raise(struct cs_pass *pass, int call, int64_t bytes)
+static void raise_to(int64_t *most, int64_t bytes)
 {
-    pass->held[call] = plus(pass->held[call], bytes);
-    if (pass->held[call] > pass->record)
-        pass->record = pass->held[call];
+    if (bytes > *most)
+        *most = bytes;
+}
+
+static void add_tensors(struct cs_pass *pass, int at, int64_t bytes)
+{
+    struct cs_pass_call *call = &pass->call[at];
+    call->tensors = plus(call->tensors, bytes);
+    raise_to(&pass->record, plus(call->tensors, call->workspace.reported));
+    raise_to(&pass->peak_without, plus(call->tensors, call->workspace.without));
+    raise_to(&pass->peak_with, plus(call->tensors, call->workspace.with));
 }
 
 /* A range that is read unchanged after an earlier use was held during all calls in between. */
@@ -78,7 +86,7 @@ static void note_range(struct cs_pass *pass, const struct cs_pass_range *range, 
         bool same = known->begin == range->begin && known->end == range->end;
         for (int call = known->call + 1; same && !written && known->call >= 0 && call < pass->calls;
              call++)
-            raise(pass, call, size_of(range));
+            add_tensors(pass, call, size_of(range));
         forget(pass, i);
     }
     if (pass->ranges == CS_PASS_RANGES)
@@ -96,19 +104,19 @@ static void begin(struct cs_pass *pass)
 static bool is_again(const struct cs_pass *pass, uint64_t layer)
 {
     for (int i = 0; i < pass->calls; i++)
-        if (pass->layer[i] == layer)
+        if (pass->call[i].layer == layer)
             return true;
     return false;
 }
 
-void cs_pass_note(struct cs_pass *pass, uint64_t layer, int64_t reported,
+void cs_pass_note(struct cs_pass *pass, uint64_t layer, const struct cs_pass_workspace *workspace,
                   const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
     layer = cs_hash_word(layer, (uintptr_t)addresses->tensor[CS_FILTER]);
     if (pass->calls == CS_PASS_CALLS || is_again(pass, layer))
         begin(pass);
     int call = pass->calls;
-    int64_t own = reported;
+    int64_t own = 0;
     for (int i = 0; i < problem->tensors; i++) {
         const uint64_t at = (uint64_t)(uintptr_t)addresses->tensor[i];
         int64_t bytes = counted(problem, i);
@@ -124,9 +132,8 @@ void cs_pass_note(struct cs_pass *pass, uint64_t layer, int64_t reported,
         note_range(pass, &range, written);
         own = plus(own, bytes);
     }
-    pass->layer[call] = layer;
-    pass->held[call] = 0;
-    raise(pass, call, own);
+    pass->call[call] = (struct cs_pass_call){.layer = layer, .workspace = *workspace};
+    add_tensors(pass, call, own);
     pass->calls++;
 }
 

@@ -16,18 +16,30 @@ struct cs_pass_range {
     int call; /* of this pass, its last user; < 0: of an earlier pass */
 };
 
+/* Bytes of the workspaces of a call. */
+struct cs_pass_workspace {
+    int64_t reported;
+    int64_t without, with; /* that it needs without convshim, and with it: the reported workspace or
+                              the library's scratch */
+};
+
 struct cs_pass {
-    int64_t record;
+    int64_t record; /* the most that a call held with its reported workspace, and the operands of
+                       planned problems */
+    int64_t peak_without, peak_with; /* the most that a call held without convshim, and with it */
     int calls;
-    uint64_t layer[CS_PASS_CALLS]; /* a number for a problem and its filter's address */
-    int64_t held[CS_PASS_CALLS];   /* the certain part, workspace included */
+    struct cs_pass_call {
+        uint64_t layer;  /* a number for a problem and its filter's address */
+        int64_t tensors; /* bytes known to be held during the call, without its workspace */
+        struct cs_pass_workspace workspace;
+    } call[CS_PASS_CALLS];
     int ranges;
     struct cs_pass_range range[CS_PASS_RANGES]; /* that do not overlap */
 };
 
-/* Records a call that is about to run, of a convolution with this reported size. `layer`: a number
- * for its problem. Tensors without an address or a size are left out. */
-void cs_pass_note(struct cs_pass *pass, uint64_t layer, int64_t reported,
+/* Records a call. `layer`: a number for its problem. Tensors without an address or a size are left
+ * out. */
+void cs_pass_note(struct cs_pass *pass, uint64_t layer, const struct cs_pass_workspace *workspace,
                   const struct cs_problem *problem, const struct cs_addresses *addresses);
 
 /* Bytes of the operands, without a filter that is only read. INT64_MAX if they leave 64 bits. */

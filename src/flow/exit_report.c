@@ -116,17 +116,19 @@ static void write_json(struct cs *cs, const struct cs_summary_head *head)
 /* All members except the rules' names, which need the lock. */
 static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const char *bypass)
 {
-    return (struct cs_summary_head){.version = CS_VERSION,
-                                    .vendor = vendor,
-                                    .policy = cs->policy->name,
-                                    .counts = cs_policy_counts(cs->policy->name),
-                                    .config = cs->config.source,
-                                    .bypass = bypass,
-                                    .workspace = cs->limits.workspace,
-                                    .threshold =
-                                        cs->rules.count == 0 ? cs_decide_ignored(&cs->limits) : 0,
-                                    .own = own_of(cs),
-                                    .gate = turns_of(cs)};
+    struct cs_summary_head head = {.version = CS_VERSION,
+                                   .vendor = vendor,
+                                   .policy = cs->policy->name,
+                                   .counts = cs_policy_counts(cs->policy->name),
+                                   .config = cs->config.source,
+                                   .bypass = bypass,
+                                   .workspace = cs->limits.workspace,
+                                   .threshold =
+                                       cs->rules.count == 0 ? cs_decide_ignored(&cs->limits) : 0,
+                                   .own = own_of(cs),
+                                   .gate = turns_of(cs)};
+    cs_peak_read(&cs->peak, &head.peak_without, &head.peak_with);
+    return head;
 }
 
 /* Only if the file can be replaced, because more calls may follow. The account's lock is held. */

@@ -354,12 +354,16 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
     return outcome.vendor;
 }
 
-void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
+void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason,
                    const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
+    const struct cs_pass_workspace workspace = {
+        .reported = verdict->reportable,
+        .without = verdict->site.required,
+        .with = reason == CS_REASON_PROVIDED ? verdict->site.required : verdict->site.possible};
     if (verdict->layer != 0)
-        cs_peak_note(&cs->peak, cs_instance_context(cs), verdict->layer, verdict->reportable,
-                     problem, addresses);
+        cs_peak_note(&cs->peak, cs_instance_context(cs), verdict->layer, &workspace, problem,
+                     addresses);
 }
 
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)

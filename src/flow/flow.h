@@ -57,8 +57,8 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
 /* Records a call, tiled or not, with its operands, from which the program's memory is determined.
- * Tiled calls are recorded after their launches. */
-void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
+ * `reason`: why the call is not tiled. Tiled calls are recorded after their launches. */
+void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason,
                    const struct cs_problem *problem, const struct cs_addresses *addresses);
 
 /* Counts a call that is about to be passed on unchanged. `verdict` NULL: no decision was made. */

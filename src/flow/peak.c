@@ -56,12 +56,26 @@ struct cs_peak_level cs_peak_level(struct cs_peak *peak, uint64_t context,
     return level;
 }
 
-void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer, int64_t reported,
-                  const struct cs_problem *problem, const struct cs_addresses *addresses)
+void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer,
+                  const struct cs_pass_workspace *workspace, const struct cs_problem *problem,
+                  const struct cs_addresses *addresses)
 {
     cs_lock(&peak->lock);
     struct cs_pass *pass = pass_of(peak, context);
-    if (pass)
-        cs_pass_note(pass, layer, reported, problem, addresses);
+    if (pass) {
+        cs_pass_note(pass, layer, workspace, problem, addresses);
+        if (pass->peak_without > peak->without)
+            peak->without = pass->peak_without;
+        if (pass->peak_with > peak->with)
+            peak->with = pass->peak_with;
+    }
+    cs_unlock(&peak->lock);
+}
+
+void cs_peak_read(struct cs_peak *peak, int64_t *without_p, int64_t *with_p)
+{
+    cs_lock(&peak->lock);
+    *without_p = peak->without;
+    *with_p = peak->with;
     cs_unlock(&peak->lock);
 }

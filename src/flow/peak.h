@@ -14,6 +14,7 @@ enum {
 
 struct cs_peak {
     struct cs_lock lock;
+    int64_t without, with; /* bytes that the calls of a context held at most, see cs_peak_read */
     uint64_t turns;
     struct cs_peak_device {
         uint64_t context; /* of the device */
@@ -29,8 +30,14 @@ void cs_peak_init(struct cs_peak *peak);
 struct cs_peak_level cs_peak_level(struct cs_peak *peak, uint64_t context,
                                    const struct cs_problem *problem);
 
-/* Records a call that is about to run, of a convolution with this reported size. */
-void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer, int64_t reported,
-                  const struct cs_problem *problem, const struct cs_addresses *addresses);
+/* Records a call. */
+void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer,
+                  const struct cs_pass_workspace *workspace, const struct cs_problem *problem,
+                  const struct cs_addresses *addresses);
+
+/* The peaks of all contexts: bytes of a call's workspace, of its tensors, and of tensors of other
+ * calls that are known to be held at that time. Filters that are only read do not count. 0 if no
+ * call was recorded. */
+void cs_peak_read(struct cs_peak *peak, int64_t *without_p, int64_t *with_p);
 
 #endif

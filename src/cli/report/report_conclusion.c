@@ -128,14 +128,19 @@ void cs_report_conclude(struct cs_report *report)
     *section = (struct cs_section){
         .name = "conclusion", .title = "Conclusion", .note = report->conclusion, .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
-    add_saved(&section->table, "workspace", "largest workspace", all->required_max,
-              all->reported_max);
-    if (only_reports(all))
-        add_saved(&section->table, "possible", "largest workspace if policy = fit",
-                  all->required_max, all->possible_max);
     if (all->allocated_without > 0) {
         snprintf(peak, sizeof peak, "allocated peak, by %.60s", all->framework);
         add_saved(&section->table, "allocated_peak", peak, all->allocated_without,
                   all->allocated_with);
     }
+    if (all->peak_without > 0)
+        add_saved(&section->table, "peak",
+                  only_reports(all) ? "peak during convolutions if policy = fit"
+                                    : "peak during convolutions",
+                  all->peak_without, all->peak_with);
+    add_saved(&section->table, "workspace", "largest workspace", all->required_max,
+              all->reported_max);
+    if (only_reports(all))
+        add_saved(&section->table, "possible", "largest workspace if policy = fit",
+                  all->required_max, all->possible_max);
 }

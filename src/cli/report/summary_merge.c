@@ -114,6 +114,8 @@ static void add_run(struct merger *merger, const struct cs_run_summary *run)
         add_option(merger, &run->option[i]);
     to->start_ms = to->runs == 0 || run->start_ms < to->start_ms ? run->start_ms : to->start_ms;
     raise_to(&to->end_ms, run->end_ms);
+    raise_to(&to->peak_without, run->peak_without);
+    raise_to(&to->peak_with, run->peak_with);
     raise_to(&to->required_max, run->required_max);
     raise_to(&to->reported_max, run->reported_max);
     raise_to(&to->possible_max, run->possible_max);

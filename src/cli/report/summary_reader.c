@@ -233,6 +233,8 @@ static void read_totals(struct reader *reader, const cJSON *root, struct cs_run_
     run->failed = count_of(reader, totals, "failed");
     run->launches = count_of(reader, totals, "launches");
     run->extra_launches = count_of(reader, totals, "extra_launches");
+    run->peak_without = younger_count(reader, totals, "peak_without", 0);
+    run->peak_with = younger_count(reader, totals, "peak_with", 0);
     run->required_max = count_of(reader, totals, "required_max");
     run->reported_max = count_of(reader, totals, "reported_max");
     run->possible_max = younger_count(reader, totals, "possible_max", run->reported_max);

@@ -51,8 +51,9 @@ struct cs_run_summary {
     int64_t start_ms, end_ms;
     int64_t runs;                                                           /* merged: how many */
     int64_t calls, tiled_calls, fallback, failed, launches, extra_launches; /* sums */
-    int64_t required_max, reported_max, possible_max;                       /* bytes */
-    int64_t required_sum, reported_sum, own_peak, host_ns;                  /* sums */
+    int64_t peak_without, peak_with; /* bytes during convolutions; 0: the summary is older */
+    int64_t required_max, reported_max, possible_max;      /* bytes */
+    int64_t required_sum, reported_sum, own_peak, host_ns; /* sums */
     struct cs_summary_passed *passed;
     size_t passed_count;
     struct cs_summary_site *site;

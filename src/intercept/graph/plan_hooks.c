@@ -158,7 +158,7 @@ void cs_plan_hooks_pass(struct cs *cs, const struct cs_shadow *plan, cudnnBacken
     struct cs_addresses addresses;
     const struct cs_shadow *noted = plan->graph ? cs_shadow_find(pack) : NULL;
     if (noted && cs_describe_pack(noted, plan->graph, &addresses))
-        cs_flow_watch(cs, verdict, &plan->graph->problem, &addresses);
+        cs_flow_watch(cs, verdict, verdict->reason, &plan->graph->problem, &addresses);
     cs_flow_pass(cs, verdict, verdict->reason);
 }
 
@@ -173,6 +173,6 @@ int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &call.stream);
     int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
     if (understood)
-        cs_flow_watch(cs, &plan->plan.verdict, launcher.problem, &call.base);
+        cs_flow_watch(cs, &plan->plan.verdict, CS_REASON_NONE, launcher.problem, &call.base);
     return status;
 }

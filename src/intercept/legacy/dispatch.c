@@ -367,13 +367,13 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     if (entry && entry->verdict.rewrite &&
         (cs_oversized_tensor_in(call) || !provided_all(call, entry))) {
         *status_p = run(cs, call, &found, true);
-        cs_flow_watch(cs, &entry->verdict, &found.problem, &found.addresses);
+        cs_flow_watch(cs, &entry->verdict, CS_REASON_NONE, &found.problem, &found.addresses);
         return true;
     }
-    if (entry)
-        cs_flow_watch(cs, &entry->verdict, &found.problem, &found.addresses);
     if (entry && entry->verdict.rewrite)
         found.reason = CS_REASON_PROVIDED;
+    if (entry)
+        cs_flow_watch(cs, &entry->verdict, found.reason, &found.problem, &found.addresses);
     cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
     return run_lent(cs, call, &found, status_p);
 }

@@ -13,6 +13,8 @@ static const struct cs_summary_head head = {.version = "0.1.0",
                                             .policy = "fit",
                                             .config = "",
                                             .bypass = "",
+                                            .peak_without = 1570LL << 20,
+                                            .peak_with = 1111LL << 20,
                                             .workspace = 64 << 20,
                                             .threshold = 64 << 20};
 static char text[1 << 14];

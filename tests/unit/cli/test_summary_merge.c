@@ -66,6 +66,8 @@ static void make(struct job *job)
                                               .calls = 4,
                                               .tiled_calls = 2,
                                               .launches = 10,
+                                              .peak_without = 500 - i,
+                                              .peak_with = 400 + i,
                                               .required_max = 100 + i,
                                               .reported_max = 25,
                                               .passed = job->passed[i],
@@ -88,6 +90,8 @@ static void runs_of_a_job(void)
     CHECK_INT(all.calls, 8);
     CHECK_INT(all.start_ms, 1999);
     CHECK_INT(all.end_ms, 3000);
+    CHECK_INT(all.peak_without, 500);
+    CHECK_INT(all.peak_with, 401);
     CHECK_INT(all.required_max, 101);
     CHECK_INT((int64_t)all.options, 3);
     CHECK_STR(cs_report_option(&all, "lanes"), "(various)");

@@ -12,7 +12,9 @@ static void call(int64_t mib, int x, int y, int filter, int64_t reported)
     struct cs_addresses addresses = {.tensor = {(void *)((uintptr_t)x << 20),
                                                 (void *)((uintptr_t)filter),
                                                 (void *)((uintptr_t)y << 20)}};
-    cs_pass_note(&pass, (uint64_t)mib, reported, &problem, &addresses);
+    const struct cs_pass_workspace workspace = {
+        .reported = reported, .without = 3 * reported, .with = 2 * reported};
+    cs_pass_note(&pass, (uint64_t)mib, &workspace, &problem, &addresses);
 }
 
 static int64_t beside(int64_t mib)
@@ -31,6 +33,21 @@ static void the_record_is_operands_and_workspace(void)
     CHECK_INT(pass.record, 21 * MIB);
     call(8, 3000, 4000, 3, 6 * MIB);
     CHECK_INT(pass.record, 22 * MIB);
+}
+
+static void peaks_are_those_of_the_calls_that_hold_most(void)
+{
+    pass = (struct cs_pass){0};
+    call(8, 1000, 2000, 1, 0);
+    call(8, 3000, 4000, 2, 5 * MIB);
+    CHECK_INT(pass.peak_without, (16 + 15) * MIB);
+    CHECK_INT(pass.peak_with, (16 + 10) * MIB);
+    call(12, 5000, 6000, 3, MIB);
+    CHECK_INT(pass.peak_without, (16 + 15) * MIB);
+    CHECK_INT(pass.peak_with, (24 + 2) * MIB);
+    call(8, 2000, 7000, 4, 0); /* 2000 was held during both calls */
+    CHECK_INT(pass.peak_without, (24 + 15) * MIB);
+    CHECK_INT(pass.peak_with, (32 + 2) * MIB);
 }
 
 /* Weights are held anyway, so their gradient alone counts. */
@@ -101,6 +118,7 @@ static void many_tensors_and_long_passes_are_bounded(void)
 int main(void)
 {
     TEST(the_record_is_operands_and_workspace);
+    TEST(peaks_are_those_of_the_calls_that_hold_most);
     TEST(operands_include_a_gradient_of_the_filter);
     TEST(tensor_read_later_was_held_in_between);
     TEST(tensor_written_again_was_not_held);

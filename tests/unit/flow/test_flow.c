@@ -486,7 +486,7 @@ static void off_reports_the_sizes_of_fit_after_calls(void)
         each[i]->limits.workspace = -1;
         each[i]->limits.price = 100000000;
         struct cs_verdict verdict = cs_flow_prepare(each[i], &first, &vendor);
-        cs_flow_watch(each[i], &verdict, &first.problem, &addresses);
+        cs_flow_watch(each[i], &verdict, CS_REASON_NONE, &first.problem, &addresses);
         cs_rewrite_discard(verdict.rewrite);
         verdict = cs_flow_prepare(each[i], &second, &vendor);
         CHECK(cs_account_facts(&each[i]->account, &verdict.site, &facts[i]));
@@ -632,7 +632,7 @@ static void handles_of_a_context_share_its_record(void)
     struct cs_request first = image_of(1), second = image_of(2), third = image_of(3);
     context_now = 1;
     CHECK_INT(reason_for(cs, &first), CS_REASON_NONE);
-    cs_flow_watch(cs, &large, &first.problem, &unknown);
+    cs_flow_watch(cs, &large, CS_REASON_NONE, &first.problem, &unknown);
     CHECK_INT(reason_for(cs, &second), CS_REASON_BELOW_PEAK);
     context_now = 2;
     CHECK_INT(reason_for(cs, &third), CS_REASON_NONE);
