@@ -116,7 +116,7 @@ def every_part_ends_with_figures():
     parts = ["facts", "verify", "layers"] + (["programs", "graph"] if has("torch") else []) + (["jax"] if has("jax") else [])
     with Machine() as machine:
         # The simulated device is slower than a GPU.
-        machine.edit('["--float64", "64"], 60, 100)', '["--float64", "64"], 200, 300)')
+        machine.edit('suite.verify("verify", [], 60, 100)', 'suite.verify("verify", [], 200, 300)')
         status, _, err = machine.run("--quick", "--minutes", "20", "--only", ",".join(parts))
         results = machine.results()
     assert results["complete"] and results["facts"]["simulated"], err

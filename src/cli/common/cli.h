@@ -28,6 +28,9 @@ void cs_cli_put(const char *text, FILE *out);
 /* One line on standard error: "convshim: ...", by cs_cli_put. */
 void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same for functions that pass lines to a callback. `ctx` is not used. */
+void cs_cli_note(void *ctx, const char *line);
+
 /* Who takes the value of an option: the command, or the parser, which writes it to a member of the
  * command's struct. */
 enum cs_cli_kind {
@@ -36,7 +39,8 @@ enum cs_cli_kind {
     CS_CLI_SETS_FLAG,
     CS_CLI_READS_SIZE,   /* at least 1 */
     CS_CLI_READS_NUMBER, /* from `least` to `most` */
-    CS_CLI_READS_FORMAT
+    CS_CLI_READS_FORMAT,
+    CS_CLI_SETS_LIBRARY /* an option of the library, in a struct cs_library_options */
 };
 
 /* An option of a command: a row of its table, from which parser, --help and manual page come
@@ -88,6 +92,10 @@ bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const
 /* A whole number from `least` to `most`; false, refused, for everything else. */
 bool cs_cli_take_number(const struct cs_cli_command *command, int option, const char *value,
                         int least, int most, int *number_p);
+
+/* A size of at least 1 byte, which needs a unit below 1 MiB; the same. */
+bool cs_cli_take_size(const struct cs_cli_command *command, int option, const char *value,
+                      const char *allowed, int64_t *bytes_p);
 
 /* The name of an option as it is typed: - for _. Returns `spelling`. */
 enum {

@@ -2,6 +2,7 @@
  * usage errors. */
 #include "cli/common/cli.h"
 
+#include "cli/common/library_options.h"
 #include "cli/common/table.h"
 #include "config/diagnostics.h"
 #include "config/option.h"
@@ -51,6 +52,12 @@ void cs_cli_complain(const char *format, ...)
     put_formatted(format, list);
     fputc('\n', stderr);
     va_end(list);
+}
+
+void cs_cli_note(void *ctx, const char *line)
+{
+    (void)ctx;
+    cs_cli_complain("%s", line);
 }
 
 int cs_cli_refuse(const char *command, const char *format, ...)
@@ -233,12 +240,12 @@ static void list_options(const struct cs_cli_command *command, struct known *kno
     *to = (struct option){NULL, 0, NULL, 0};
 }
 
-static bool read_size(const struct cs_cli_command *command, int option, const char *value,
-                      int64_t *bytes_p)
+bool cs_cli_take_size(const struct cs_cli_command *command, int option, const char *value,
+                      const char *allowed, int64_t *bytes_p)
 {
     int64_t bytes;
     if (!cs_cli_size(value, &bytes) || bytes == 0)
-        return cs_cli_refuse_value(command, option, value, "a size such as 8GiB");
+        return cs_cli_refuse_value(command, option, value, allowed);
     if (bytes < LEAST_BARE && !value[strspn(value, "0123456789")])
         return cs_cli_refuse_value(command, option, value,
                                    "a size with a unit, such as 8192MiB or 8GiB");
@@ -260,11 +267,13 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
     case CS_CLI_SETS_FLAG:
         return *(bool *)member = true;
     case CS_CLI_READS_SIZE:
-        return read_size(command, index, value, member);
+        return cs_cli_take_size(command, index, value, "a size such as 8GiB", member);
     case CS_CLI_READS_NUMBER:
         return cs_cli_take_number(command, index, value, option->least, option->most, member);
     case CS_CLI_READS_FORMAT:
         return cs_table_format_take(command->name, value, member);
+    case CS_CLI_SETS_LIBRARY:
+        return cs_library_options_take(member, command->name, cs_option_find(option->name), value);
     }
     return false;
 }

@@ -33,14 +33,24 @@ bool cs_json_complete(void)
     return complete;
 }
 
-bool cs_json_print(cJSON *root, FILE *out)
+static bool print_tree(cJSON *root, char *text, FILE *out)
 {
-    char *text = root && complete ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
     if (text)
         fprintf(out, "%s\n", text);
     cJSON_free(text);
     return text != NULL;
+}
+
+bool cs_json_print(cJSON *root, FILE *out)
+{
+    return print_tree(root, root && complete ? cJSON_Print(root) : NULL, out);
+}
+
+bool cs_json_print_line(cJSON *root, FILE *out)
+{
+    return print_tree(root, root && complete ? cJSON_PrintUnformatted(root) : NULL, out) &&
+           fflush(out) == 0;
 }
 
 int64_t cs_json_whole(const cJSON *item, int64_t otherwise)

@@ -31,6 +31,9 @@ bool cs_json_complete(void);
  */
 bool cs_json_print(struct cJSON *root, FILE *out);
 
+/* The same on one line, which a reader at the other end of a pipe gets at once. */
+bool cs_json_print_line(struct cJSON *root, FILE *out);
+
 /* The number without its fraction, of JSON that another program wrote. Returns `otherwise` if
  * `item` is NULL, is not a number, is negative, or is 2^53 or more. A double cannot represent every
  * integer from 2^53 on. */

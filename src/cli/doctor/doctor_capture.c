@@ -3,7 +3,6 @@
 #include "cli/common/json_tree.h"
 #include "cli/doctor/doctor.h"
 #include "cli/layers/find_cudnn.h"
-#include "cudnn/standalone/capture_profile.h"
 #include "cudnn/standalone/standalone.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>

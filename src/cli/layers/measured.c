@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void write_note(void *ctx, const char *line)
-{
-    (void)ctx;
-    cs_cli_complain("%s", line);
-}
-
 struct cs_ladder cs_cli_measured(const char *gpu)
 {
     static char last[CS_PROFILE_NAME];
@@ -20,7 +14,7 @@ struct cs_ladder cs_cli_measured(const char *gpu)
     if (strcmp(last, gpu) == 0)
         return ladder;
     snprintf(last, sizeof last, "%s", gpu);
-    if (cs_ladder_read(gpu, &ladder, write_note, NULL))
+    if (cs_ladder_read(gpu, &ladder, cs_cli_note, NULL))
         cs_cli_complain("%s", cs_ladder_name(&ladder, gpu, text));
     return ladder;
 }

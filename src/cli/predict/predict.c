@@ -32,12 +32,6 @@ static bool read_one(const struct cs_predict_options *options, struct cs_layers 
     return false;
 }
 
-static void print_note(void *ctx, const char *line)
-{
-    (void)ctx;
-    cs_cli_complain("%s", line);
-}
-
 static bool read_layers(const struct cs_predict_options *options, struct cs_layers *layers)
 {
     const struct cs_layer_rules rules = {.layout = options->layout,
@@ -46,8 +40,8 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
                                          .dtype = options->dtype_given ? &options->dtype : NULL};
     if (options->shape)
         return read_one(options, layers);
-    return options->csv ? cs_layers_csv(layers, options->csv, &rules, print_note, NULL)
-                        : cs_layers_summary(layers, options->summary, &rules, print_note, NULL);
+    return options->csv ? cs_layers_csv(layers, options->csv, &rules, cs_cli_note, NULL)
+                        : cs_layers_summary(layers, options->summary, &rules, cs_cli_note, NULL);
 }
 
 static void vendor_text(char *text, size_t size)

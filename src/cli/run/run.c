@@ -62,10 +62,8 @@ const struct cs_cli_command *const cs_cli_command_run = &command;
 static bool take_option(void *to, int option, const char *value)
 {
     struct request *request = to;
-    if (option == OPTION_EXPANDABLE || option == OPTION_NO_EXPANDABLE)
-        request->segments = option == OPTION_EXPANDABLE ? EXPANDABLE : UNCHANGED;
-    else
-        return cs_library_options_take(&request->given, command.name, option - OWN_OPTIONS, value);
+    (void)value;
+    request->segments = option == OPTION_EXPANDABLE ? EXPANDABLE : UNCHANGED;
     return true;
 }
 
@@ -212,18 +210,12 @@ static bool separate_caches(const struct request *request, char **argv)
     return done;
 }
 
-static void print_note(void *ctx, const char *line)
-{
-    (void)ctx;
-    cs_cli_complain("%s", line);
-}
-
 /* Prints mistakes in the options of the new environment. In a real run the library prints them with
  * the first convolution. */
 static void say_mistakes(char **argv)
 {
     static struct cs_config config;
-    cs_command_config(&config, argv, print_note, NULL);
+    cs_command_config(&config, argv, cs_cli_note, NULL);
 }
 
 /* Explains why a program cannot be run, where the system's own text misleads. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CS_CLI_TARGET struct cs_simulate_options
 #define CS_CLI_LIBRARY
 #define CS_CLI_OPTIONS "cli/simulate/simulate_options.def"
 #include "cli/common/command_options.def"
@@ -41,19 +42,11 @@ static bool take_only(struct cs_simulate_options *to, const char *value)
     return without || with || cs_cli_refuse_value(&command, OPTION_ONLY, value, "without or with");
 }
 
-/* A size of a GPU's memory. A small number has lost its unit: nvidia-smi prints MiB without one. */
-static bool take_memory(int option, const char *value, int64_t *bytes_p)
+/* A context may be empty. */
+static bool take_context(struct cs_simulate_options *to, const char *value)
 {
-    const int64_t least = (int64_t)1 << 20;
-    const bool bare = value[strspn(value, "0123456789")] == '\0';
-    if (!cs_cli_size(value, bytes_p) || *bytes_p < (option == OPTION_CONTEXT ? 0 : 1))
-        return cs_cli_refuse_value(&command, option, value,
-                                   option == OPTION_FITS ? "card or a size such as 8GiB"
-                                                         : "a size such as 8GiB");
-    if (bare && *bytes_p > 0 && *bytes_p < least)
-        return cs_cli_refuse_value(&command, option, value,
-                                   "a size with a unit, such as 8192MiB or 8GiB");
-    return true;
+    return (cs_cli_size(value, &to->context) && to->context == 0) ||
+           cs_cli_take_size(&command, OPTION_CONTEXT, value, "a size such as 8GiB", &to->context);
 }
 
 static bool take_percent(struct cs_simulate_options *to, const char *value)
@@ -72,76 +65,23 @@ static bool take_vary(struct cs_simulate_options *to, const char *value)
     return !why;
 }
 
-/* Rejects the options of the library that this command sets itself. */
-static bool take_library(struct cs_simulate_options *to, int index, const char *value)
-{
-    if (strcmp(cs_options[index].name, "summary") == 0) {
-        cs_cli_refuse(
-            command.name,
-            "--summary: simulate sets this option itself. To keep the summaries: --keep DIR");
-        return false;
-    }
-    return cs_library_options_take(&to->given, command.name, index, value);
-}
-
-/* Where the text of an option is kept that is only looked at later; NULL for others. */
-static const char **text_of(struct cs_simulate_options *to, int option)
-{
-    switch (option) {
-    case OPTION_DEVICE:
-        return &to->device;
-    case OPTION_PRESET:
-        return &to->preset;
-    case OPTION_CUDNN:
-        return &to->cudnn;
-    case OPTION_LIBRARY:
-        return &to->library;
-    case OPTION_HTML:
-        return &to->html;
-    case OPTION_BASELINE:
-        return &to->baseline;
-    case OPTION_KEEP:
-        return &to->keep;
-    default:
-        return NULL;
-    }
-}
-
 static bool take(void *ctx, int option, const char *value)
 {
     struct cs_simulate_options *to = ctx;
-    const char **text = text_of(to, option);
-    if (text) {
-        *text = value;
-        return true;
-    }
     switch (option) {
-    case OPTION_CAPACITY:
-        return take_memory(option, value, &to->capacity);
     case OPTION_CONTEXT:
-        return take_memory(option, value, &to->context);
+        return take_context(to, value);
     case OPTION_FITS:
         to->checks = true;
-        return strcmp(value, "card") == 0 || take_memory(option, value, &to->fits);
+        return strcmp(value, "card") == 0 ||
+               cs_cli_take_size(&command, option, value, "card or a size such as 8GiB", &to->fits);
     case OPTION_VARY:
         to->varies = true;
         return take_vary(to, value);
     case OPTION_TOLERANCE:
         return take_percent(to, value);
-    case OPTION_GPUS:
-        return cs_cli_take_number(&command, option, value, 1, CS_MOST_GPUS, &to->gpus);
-    case OPTION_ONLY:
-        return take_only(to, value);
-    case OPTION_SMALLEST:
-        return to->smallest = true;
-    case OPTION_JOBS:
-        return cs_cli_take_number(&command, option, value, 1, 8, &to->jobs);
-    case OPTION_CUDA:
-        return cs_cli_take_number(&command, option, value, 12, 13, &to->cuda);
-    case OPTION_FORMAT:
-        return cs_table_format_take(command.name, value, &to->format);
     default:
-        return take_library(to, option - OWN_OPTIONS, value);
+        return take_only(to, value);
     }
 }
 
@@ -156,6 +96,10 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     int status = cs_cli_parse(&command, argc, argv, take, to, operand_p);
     if (status >= 0)
         return status;
+    if (to->given.given[cs_option_find("summary")])
+        return cs_cli_refuse(
+            command.name,
+            "--summary: simulate sets this option itself. To keep the summaries: --keep DIR");
     if (*operand_p == argc && strcmp(to->device, "list") != 0)
         return cs_cli_refuse(command.name,
                              "no program given. Example: convshim simulate -- python app.py");
@@ -172,8 +116,7 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
                                            "that fits: add --fits card or --fits SIZE");
     if (to->checks && to->capacity > 0)
         return cs_cli_refuse(command.name, "--fits sets the memory of the GPU: omit --capacity");
-    if (to->html &&
-        !cs_output_check(command.name, rows[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
+    if (to->html && !cs_output_check(command.name, "html", to->html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
     return -1;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CS_CLI_TARGET struct cs_tune_options
 #define CS_CLI_OPTIONS "cli/tune/tune_options.def"
 #include "cli/common/command_options.def"
 
@@ -27,44 +28,20 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_tune = &command;
 
-static bool take_percent(const char *value, double *percent)
-{
-    char *end;
-    *percent = strtod(value, &end);
-    return (end != value && !*end && *percent >= 0 && *percent <= 1000) ||
-           cs_cli_refuse_value(&command, OPTION_WITHIN, value, "0 to 1000");
-}
-
-static bool take(void *ctx, int option, const char *value)
+/* --within, the only option that is taken here. */
+static bool take_percent(void *ctx, int option, const char *value)
 {
     struct cs_tune_options *to = ctx;
-    switch (option) {
-    case OPTION_DEVICE:
-        return (to->device = value);
-    case OPTION_HTML:
-        return (to->html = value);
-    case OPTION_CUDNN:
-        return (to->cudnn = value);
-    case OPTION_LIBRARY:
-        return (to->library = value);
-    case OPTION_KEEP:
-        return (to->keep = value);
-    case OPTION_FITS:
-        return (cs_cli_size(value, &to->fits) && to->fits > 0) ||
-               cs_cli_refuse_value(&command, option, value, "a size such as 8GiB");
-    case OPTION_WITHIN:
-        return take_percent(value, &to->within);
-    case OPTION_JOBS:
-        return cs_cli_take_number(&command, option, value, 1, 8, &to->jobs);
-    default:
-        return cs_cli_take_number(&command, option, value, 12, 13, &to->cuda);
-    }
+    char *end;
+    to->within = strtod(value, &end);
+    return (end != value && !*end && to->within >= 0 && to->within <= 1000) ||
+           cs_cli_refuse_value(&command, option, value, "0 to 1000");
 }
 
 int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *operand_p)
 {
     *to = (struct cs_tune_options){.device = "h200", .jobs = 2, .within = -1};
-    int status = cs_cli_parse(&command, argc, argv, take, to, operand_p);
+    int status = cs_cli_parse(&command, argc, argv, take_percent, to, operand_p);
     if (status >= 0)
         return status;
     if (strcmp(to->device, "list") == 0)
@@ -75,8 +52,7 @@ int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *oper
             "no program given. Example: convshim tune -- python app.py > convshim.ini");
     if (to->fits > 0 && to->within >= 0)
         return cs_cli_refuse(command.name, "--fits and --within exclude each other");
-    if (to->html &&
-        !cs_output_check(command.name, rows[OPTION_HTML].name, to->html, CS_PAGE_BEGINS))
+    if (to->html && !cs_output_check(command.name, "html", to->html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
     return -1;
 }

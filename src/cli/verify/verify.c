@@ -3,9 +3,122 @@
 #include "cli/verify/verify.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/output.h"
+#include "cli/program/preload.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CS_CLI_TARGET struct cs_verify_options
+#define CS_CLI_OPTIONS "cli/verify/verify_options.def"
+#include "cli/common/command_options.def"
+
+static const struct cs_cli_command command = {
+    .name = "verify",
+    .usage = "convshim verify [options] [-- COMMAND [ARGUMENT...]]",
+    .about = "Runs convolutions on this machine's GPU, without and with convshim, compares the\n"
+             "results bit for bit, and times both. The convolutions come from a summary, a\n"
+             "list, or a program (COMMAND is run without and with convshim, and on the\n"
+             "simulated GPU). The default is a list of about ten. The last line is the result:\n"
+             "safe and the slowdown, or the convolution that differs.\n\n"
+             "Status: 0 if all are equal; 1 if one differs or failed, or if none was compared;\n"
+             "2 without a GPU.",
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
+    .stops = true,
+};
+const struct cs_cli_command *const cs_cli_command_verify = &command;
+
+/* --- the options --- */
+
+static int check_options(struct cs_verify_options *options)
+{
+    char why[PATH_MAX + 128];
+    if (options->type && !cs_shape_dtype(options->type, &options->dtype))
+        return cs_cli_refuse(command.name, "--dtype '%s': not f32, f16, bf16", options->type);
+    if (options->type)
+        options->rules.dtype = &options->dtype;
+    if (options->order && !cs_shape_layout(options->order, &options->rules.layout))
+        return cs_cli_refuse(command.name, "--layout '%s': not nchw, nhwc", options->order);
+    if ((options->summary != NULL) + (options->csv != NULL) + (options->command != NULL) > 1)
+        return cs_cli_refuse(command.name,
+                             "--summary, --csv and a command exclude each other: use one of them");
+    if (options->once && options->command)
+        return cs_cli_refuse(command.name, "--once needs a list and excludes a command");
+    if (options->out && !options->once &&
+        !cs_output_check(command.name, "out", options->out, CS_VERIFY_BEGINS))
+        return CS_CLI_USAGE;
+    if (options->once || cs_preload_library(options->file, options->library,
+                                            sizeof options->library, why, sizeof why))
+        return -1;
+    cs_cli_complain("verify: %s", why);
+    return CS_CLI_NO;
+}
+
+int cs_verify_options(int argc, char **argv, struct cs_verify_options *options)
+{
+    int operand;
+    *options = (struct cs_verify_options){
+        .rules.layout = CS_CHANNELS_FIRST, .seconds = 60, .iterations = 20, .repeats = 1};
+    int status = cs_cli_parse(&command, argc, argv, NULL, options, &operand);
+    if (status >= 0)
+        return status;
+    if (operand < argc)
+        options->command = argv + operand;
+    return check_options(options);
+}
+
+bool cs_verify_environment(const struct cs_verify_options *options)
+{
+    const struct cs_library_options *given = &options->given;
+    if (given->items && setenv("CONVSHIM_CONFIG", given->items, 1) != 0)
+        return false;
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        const char *variable = cs_library_options_variable(given, i);
+        if (variable)
+            unsetenv(variable);
+    }
+    return true;
+}
+
+/* --- the convolutions --- */
+
+bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
+                   struct cs_layers *layers)
+{
+    char error[256] = "out of memory";
+    struct cs_shape shape = {.layout = CS_CHANNELS_FIRST};
+    struct cs_problem problem;
+    if (cs_shape_text(text, &shape, error, sizeof error)) {
+        shape.dtype = dtype ? *dtype : shape.dtype;
+        if (cs_shape_problem(&shape, &problem, error, sizeof error) &&
+            cs_layers_add(layers, "", name, 0, &problem))
+            return true;
+    }
+    cs_cli_complain("verify: %s: %s", name, error);
+    return false;
+}
+
+static bool add_defaults(const struct cs_verify_options *options, struct cs_layers *layers)
+{
+#define CS_LAYER(name, text)                                                                       \
+    if (!cs_verify_add(name, text, options->rules.dtype, layers))                                  \
+        return false;
+#include "cli/verify/default_layers.def"
+#undef CS_LAYER
+    return true;
+}
+
+bool cs_verify_list(const struct cs_verify_options *options, struct cs_layers *layers)
+{
+    if (options->csv)
+        return cs_layers_csv(layers, options->csv, &options->rules, cs_cli_note, NULL);
+    if (options->summary)
+        return cs_layers_summary(layers, options->summary, &options->rules, cs_cli_note, NULL);
+    return add_defaults(options, layers);
+}
+
+/* --- all of it --- */
 
 static int verify(const struct cs_verify_options *options, struct cs_verification *verification,
                   struct cs_layers *layers)
@@ -31,7 +144,7 @@ static int verify(const struct cs_verify_options *options, struct cs_verificatio
     return cs_verify_conclude(verification);
 }
 
-static int run(const struct cs_verify_options *options)
+static int run_command(const struct cs_verify_options *options)
 {
     struct cs_layers layers = {.count = 0};
     struct cs_verification verification = {.options = options};
@@ -54,7 +167,7 @@ int cs_cli_verify(int argc, char **argv)
     static struct cs_verify_options options;
     int status = cs_verify_options(argc, argv, &options);
     if (status < 0)
-        status = run(&options);
+        status = run_command(&options);
     cs_library_options_free(&options.given);
     return status;
 }

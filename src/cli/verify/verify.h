@@ -1,4 +1,4 @@
-/* `convshim verify` as its parts see it. */
+/* `convshim verify` as its parts see it. One thread. */
 #ifndef CS_CLI_VERIFY_VERIFY_H
 #define CS_CLI_VERIFY_VERIFY_H
 
@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 struct cJSON;
+struct cs_trial;
+struct cs_trial_gpu;
 
 /* The first characters of the file of --out. */
 #define CS_VERIFY_BEGINS "{\n\t\"version\":"
@@ -18,12 +20,12 @@ enum {
 };
 
 struct cs_verify_options {
-    const char *summary, *csv, *layers, *out, *cudnn, *file; /* file: of the library */
-    char **command;                                          /* NULL-ended, or NULL: none */
+    const char *summary, *csv, *type, *order, *out, *cudnn, *file; /* file: of the library */
+    char **command;                                                /* NULL-ended, or NULL: none */
+    struct cs_layer_rules rules;                                   /* of `type` and `order` */
     enum cs_dtype dtype;
-    enum cs_order layout;
-    bool dtype_given, once;
-    int seconds, iterations, warmup, repeats, samples;
+    bool once;
+    int seconds, iterations, repeats;
     int64_t memory; /* bytes; 0: not given */
     char library[PATH_MAX];
     struct cs_library_options given;
@@ -32,15 +34,29 @@ struct cs_verify_options {
 /* Reads the command line; the caller frees `given`. -1: go on; else the status to end with. */
 int cs_verify_options(int argc, char **argv, struct cs_verify_options *options);
 
+/* Makes the library's options those of the environment. False if memory is out. */
+bool cs_verify_environment(const struct cs_verify_options *options);
+
 /* Reads the list that the options name, or the default one. False: a line has said why. */
 bool cs_verify_list(const struct cs_verify_options *options, struct cs_layers *layers);
 
-/* Appends a convolution of a text (cs_shape_text). False: a line has said why. */
-bool cs_verify_add(const struct cs_verify_options *options, const char *name, const char *text,
+/* Appends a convolution of a text (cs_shape_text), of this type if it is not NULL. False: a line
+ * has said why. */
+bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
                    struct cs_layers *layers);
+
+/* --- the process that runs the convolutions --- */
+
+/* Opens the GPU and cuDNN: that of --cudnn, else of LD_LIBRARY_PATH, else of python3's packages,
+ * which PyTorch loads, else that of the loader. The status: CS_CLI_OK; CS_VERIFY_NO_GPU or
+ * CS_CLI_NO after a line. */
+int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
+                   struct cs_trial_gpu *gpu);
 
 /* `convshim verify --once`; the status. */
 int cs_verify_once(const struct cs_verify_options *options, const struct cs_layers *layers);
+
+/* --- the process that starts and compares them --- */
 
 /* The GPU and the cuDNN that are used. Texts are owned by `json`, which is part of the file of
  * --out: it has no path and no name of this machine. */
@@ -50,22 +66,12 @@ struct cs_verify_gpu {
         *other,          /* the version of another cuDNN that the loader finds; NULL: none */
         *profile;        /* NULL if cuDNN does not describe the GPU */
     char file[PATH_MAX]; /* of cuDNN */
-    int64_t free;
     bool simulated;
 };
 
-/* Describes the GPU in a separate process, which ends before the measurements. The status:
- * CS_CLI_OK; CS_VERIFY_NO_GPU or CS_CLI_NO after a line. */
+/* Describes the GPU in a separate process, which ends before the measurements. The status as of
+ * cs_verify_open. */
 int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu);
-
-struct cs_trial;
-struct cs_trial_gpu;
-
-/* Opens the GPU and cuDNN: that of --cudnn, else of LD_LIBRARY_PATH, else of python3's packages,
- * which PyTorch loads, else that of the loader. The status: CS_CLI_OK, or as of cs_verify_describe.
- */
-int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
-                   struct cs_trial_gpu *gpu);
 
 /* The runs of a convolution, in this order. A difference between the first and the last is not an
  * effect of the library. */
@@ -85,6 +91,7 @@ enum cs_verified_as {
     CS_VERDICT_NOT_RUN, /* for lack of memory or time, or untiled, too */
     CS_VERDICTS
 };
+extern const char *const cs_verdict_names[CS_VERDICTS];
 
 /* Of the numbers of two results. */
 struct cs_difference {
@@ -114,7 +121,7 @@ struct cs_verify_ladder {
 /* A run of the program of `-- COMMAND`. */
 struct cs_verify_program {
     bool ran;
-    int status;             /* of the program, 128 + the signal that ended it */
+    int status;             /* of cs_child_wait */
     double seconds;         /* from start to end */
     int64_t peak;           /* bytes of the device above those in use before the start */
     int64_t simulated_peak; /* by convshim simulate, which counts no CUDA context; -1: not known */
@@ -138,9 +145,6 @@ bool cs_verify_program(struct cs_verification *verification, struct cs_layers *l
 /* Predicts all layers and chooses those to run. False if memory is out. */
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers);
 
-/* Seconds of the monotonic clock. */
-double cs_verify_seconds(void);
-
 /* One process of verify --once. */
 struct cs_verify_job {
     const struct cs_verification *verification;
@@ -152,6 +156,9 @@ struct cs_verify_job {
     FILE *results; /* takes the bytes of all results, which then are not timed; NULL: none */
     struct cJSON **measured; /* gets the line of each layer, by its index; the caller owns them */
 };
+
+/* Seconds of the monotonic clock. */
+double cs_verify_seconds(void);
 
 /* Runs it until `end` (cs_verify_seconds) at most; *in_time_p: it ended by itself. False: a line
  * has said why there is no process. */
@@ -168,22 +175,20 @@ enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_shor
 /* Measures the ladder until `end` at most, and keeps it for the library. */
 void cs_verify_ladder(struct cs_verification *verification, double end);
 
-/* A number of a line of --once; 0 if there is none. */
+/* A member of a line of --once; 0 or NULL if there is none. */
 double cs_verify_number(const struct cJSON *measured, const char *name);
 const char *cs_verify_text(const struct cJSON *measured, const char *name);
 
 /* Microseconds of a call, without the library the mean of both runs; 0: not measured. */
 double cs_verify_time(const struct cs_verified *row, enum cs_verify_side side);
 
+/* Time with convshim, in times of the untiled one; 0: not measured. */
+double cs_verify_ratio(const struct cs_verified *row);
+
 /* Prints the table and the last line, writes --out; the status. */
 int cs_verify_conclude(const struct cs_verification *verification);
 
 /* Writes --out with the last line. False: a line has said why. */
 bool cs_verify_write(const struct cs_verification *verification, const char *answer);
-
-extern const char *const cs_verdict_names[CS_VERDICTS];
-
-/* Makes the library's options those of the environment. False if memory is out. */
-bool cs_verify_environment(const struct cs_verify_options *options);
 
 #endif

@@ -45,13 +45,11 @@ static cJSON *row_json(const struct cs_verified *row)
 {
     static const char *const names[CS_VERIFY_SIDES] = {"untiled", "with_convshim", "untiled_again"};
     cJSON *object = cJSON_CreateObject();
-    double untiled = cs_verify_time(row, CS_VERIFY_UNTILED),
-           tiled = cs_verify_time(row, CS_VERIFY_TILED);
     cJSON_AddStringToObject(object, "name", row->layer->name);
     cJSON_AddStringToObject(object, "result", cs_verdict_names[row->verdict]);
     cJSON_AddBoolToObject(object, "tiled", row->tiled);
-    if (untiled > 0 && tiled > 0)
-        cJSON_AddNumberToObject(object, "time_ratio", tiled / untiled);
+    if (cs_verify_ratio(row) > 0)
+        cJSON_AddNumberToObject(object, "time_ratio", cs_verify_ratio(row));
     if (row->difference.known)
         cs_json_add(object, "difference", difference_json(&row->difference));
     cs_json_add(object, "predicted", predicted_json(&row->prediction));

@@ -18,14 +18,14 @@ enum {
     REPEATS = 50
 };
 
-/* The line of one convolution, run as `tiles` tiles of H on `lanes` lanes. The caller owns it.
- * NULL: it did not run as such tiles. */
-static cJSON *run(const struct cs_verification *verification, const struct cs_layer *layer,
-                  int tiles, int lanes, int repeats, double end)
+/* Microseconds of a call of the convolution as `tiles` tiles of H on `lanes` lanes. 0: it did not
+ * run as such tiles. *differing_p: repeats with other bits. */
+static double run_tiles(const struct cs_verification *verification, const struct cs_layer *layer,
+                        int tiles, int lanes, int repeats, double end, int64_t *differing_p)
 {
     char config[128];
     cJSON *measured = NULL;
-    bool in_time = false;
+    bool in_time;
     snprintf(config, sizeof config,
              "policy=fixed;tiles=%d;lanes=%d;workspace=1MiB;threshold=0;max_slowdown=off", tiles,
              lanes);
@@ -36,29 +36,25 @@ static cJSON *run(const struct cs_verification *verification, const struct cs_la
                                       .config = config,
                                       .repeats = repeats,
                                       .measured = &measured};
-    const char *axis = NULL;
-    if (end > cs_verify_seconds() && cs_verify_run(&job, end, &in_time))
-        axis = cs_verify_text(measured, "axis");
-    if (axis && strcmp(axis, "H") == 0 && (int)cs_verify_number(measured, "tiles") == tiles &&
-        (int)cs_verify_number(measured, "lanes") == lanes &&
-        cs_verify_number(measured, "median_us") > 0)
-        return measured;
+    if (end > cs_verify_seconds())
+        (void)cs_verify_run(&job, end, &in_time);
+    const char *axis = cs_verify_text(measured, "axis");
+    bool as_asked = axis && strcmp(axis, "H") == 0 &&
+                    (int)cs_verify_number(measured, "tiles") == tiles &&
+                    (int)cs_verify_number(measured, "lanes") == lanes;
+    double us = as_asked ? cs_verify_number(measured, "median_us") : 0;
+    *differing_p = (int64_t)cs_verify_number(measured, "differing");
     cJSON_Delete(measured);
-    return NULL;
+    return us;
 }
 
-static double time_of(const cJSON *measured)
-{
-    return cs_verify_number(measured, "median_us");
-}
-
-static bool put(const void *text, FILE *out)
+static bool put_text(const void *text, FILE *out)
 {
     return fputs(text, out) >= 0;
 }
 
 /* In the user's cache, where the library and the other commands read it. */
-static void keep(const struct cs_verification *verification, const struct cs_ladder *ladder)
+static void keep_ladder(const struct cs_verification *verification, const struct cs_ladder *ladder)
 {
     char path[CS_LADDER_PATH], text[CS_LADDER_TEXT];
     struct cs_ladder parsed;
@@ -71,7 +67,7 @@ static void keep(const struct cs_verification *verification, const struct cs_lad
         (void)mkdir(path, 0700);
         *slash = '/';
     }
-    if (!cs_output_write(path, put, text))
+    if (!cs_output_write(path, put_text, text))
         cs_cli_complain("verify: the measured constants are not kept: %s: %s", path,
                         strerror(errno));
 }
@@ -80,31 +76,29 @@ void cs_verify_ladder(struct cs_verification *verification, double end)
 {
     struct cs_verify_ladder *ladder = &verification->ladder;
     struct cs_layers layers = {.count = 0};
-    struct cs_verify_options options = *verification->options;
-    options.dtype_given = false;
-    if (!cs_verify_add(&options, "ladder", "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", &layers) ||
-        !cs_verify_add(&options, "repeats", "1x256x256x256 -> 256 k3x3 s1 p1 f16 nchw", &layers)) {
+    if (!cs_verify_add("ladder", "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", NULL, &layers) ||
+        !cs_verify_add("repeats", "1x256x256x256 -> 256 k3x3 s1 p1 f16 nchw", NULL, &layers)) {
         cs_layers_fini(&layers);
         return;
     }
-    cJSON *few = run(verification, &layers.layer[0], FEW, 1, 1, end);
-    cJSON *many = few ? run(verification, &layers.layer[0], MANY, 1, 1, end) : NULL;
-    cJSON *two_lanes = many ? run(verification, &layers.layer[0], MANY, 2, 1, end) : NULL;
-    cJSON *repeated = run(verification, &layers.layer[1], FEW, 2, REPEATS, end);
-    double added = time_of(many) - time_of(few); /* by MANY - FEW tiles */
-    ladder->known = two_lanes && added > 0;
+    const struct cs_layer *layer = layers.layer;
+    int64_t differing;
+    double few = run_tiles(verification, &layer[0], FEW, 1, 1, end, &differing), many = 0, two = 0;
+    if (few > 0)
+        many = run_tiles(verification, &layer[0], MANY, 1, 1, end, &differing);
+    if (many > 0)
+        two = run_tiles(verification, &layer[0], MANY, 2, 1, end, &differing);
+    double each = (many - few) / (MANY - FEW); /* added by a tile */
+    ladder->known = two > 0 && each > 0;
     if (ladder->known) {
-        ladder->kernel_us = added / (MANY - FEW) / KERNELS;
-        double hidden = (time_of(many) - time_of(two_lanes)) / (added / (MANY - FEW) * MANY);
-        ladder->lane_gain = fmin(fmax(hidden, 0), 1);
+        ladder->kernel_us = each / KERNELS;
+        ladder->lane_gain = fmin(fmax((many - two) / (each * MANY), 0), 1);
     }
-    ladder->repeats = repeated ? REPEATS : 0;
-    ladder->differing = (int64_t)cs_verify_number(repeated, "differing");
+    if (run_tiles(verification, &layer[1], FEW, 2, REPEATS, end, &differing) > 0) {
+        ladder->repeats = REPEATS;
+        ladder->differing = differing;
+    }
     if (ladder->known && !verification->gpu.simulated)
-        keep(verification, &(struct cs_ladder){true, ladder->kernel_us, ladder->lane_gain});
-    cJSON_Delete(few);
-    cJSON_Delete(many);
-    cJSON_Delete(two_lanes);
-    cJSON_Delete(repeated);
+        keep_ladder(verification, &(struct cs_ladder){true, ladder->kernel_us, ladder->lane_gain});
     cs_layers_fini(&layers);
 }

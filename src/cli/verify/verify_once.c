@@ -2,90 +2,93 @@
  * JSON for each. */
 #include "account/account.h"
 #include "account/outcome.h"
-#include "base/json.h"
 #include "cli/common/cli.h"
+#include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
+#include "cli/layers/find_cudnn.h"
 #include "cli/verify/verify.h"
 #include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum {
+    ERROR_BYTES = 512
+};
+
+/* LD_LIBRARY_PATH has a cuDNN. It comes before the folders of any library, so Python's cuDNN would
+ * load parts of it. */
+static bool is_in_library_path(void)
+{
+    char file[PATH_MAX];
+    for (const char *folder = cs_cli_variable("LD_LIBRARY_PATH"); folder;) {
+        int length = (int)strcspn(folder, ":");
+        snprintf(file, sizeof file, "%.*s/libcudnn.so.9", length, folder);
+        if (length > 0 && access(file, R_OK) == 0)
+            return true;
+        folder = folder[length] ? folder + length + 1 : NULL;
+    }
+    return false;
+}
+
+int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
+                   struct cs_trial_gpu *gpu)
+{
+    char error[ERROR_BYTES];
+    if (!cs_trial_find_gpu(trial_p, gpu, error, sizeof error)) {
+        cs_cli_complain("verify: no GPU: %s. To simulate one: convshim simulate -- COMMAND", error);
+        return CS_VERIFY_NO_GPU;
+    }
+    /* A simulated GPU runs only the simulated cuDNN, which is the loader's. */
+    bool python = !options->cudnn && !gpu->simulated && !is_in_library_path();
+    if (!(python && cs_find_cudnn_of_python(error, sizeof error)) &&
+        !cs_find_cudnn(options->cudnn, error, sizeof error)) {
+        cs_cli_complain("verify: no cuDNN found: %s", error);
+        cs_cli_complain("%s", cs_find_cudnn_hint);
+        return CS_CLI_NO;
+    }
+    if (cs_trial_open(*trial_p, error, sizeof error))
+        return CS_CLI_OK;
+    cs_cli_complain("verify: %s", error);
+    return CS_CLI_NO;
+}
 
 struct session {
-    const struct cs_verify_options *options;
+    const struct cs_layers *layers;
     struct cs_trial *trial;
-    struct cs_trial_gpu gpu;
     struct cs_trial_settings settings;
     double end; /* of the time, by the monotonic clock */
 };
 
-static void write_out(void *ctx, const char *bytes, size_t size)
-{
-    (void)fwrite(bytes, 1, size, ctx);
-}
-
-static void end_line(struct cs_json *json)
-{
-    cs_json_close(json, '}');
-    cs_json_end(json);
-    putchar('\n');
-    fflush(stdout);
-}
-
-static void put_bytes(struct cs_json *json, const struct cs_trial_result *result)
-{
-    cs_json_integer(json, "input_bytes", result->operand[CS_X]);
-    cs_json_integer(json, "filter_bytes", result->operand[CS_FILTER]);
-    cs_json_integer(json, "output_bytes", result->operand[CS_Y]);
-    if (!result->planned)
-        return;
-    cs_json_integer(json, "engine", result->engine);
-    cs_json_integer(json, "choice", result->choice);
-    cs_json_integer(json, "workspace", result->workspace);
-}
-
-static void put_finite(struct cs_json *json, const char *name, double number)
-{
-    if (isfinite(number))
-        cs_json_number(json, name, number);
-    else
-        cs_json_null(json, name);
-}
-
-static void put_checksum(struct cs_json *json, const char *name, uint64_t checksum)
+static void add_checksum(cJSON *line, const char *name, uint64_t checksum)
 {
     char text[24];
     snprintf(text, sizeof text, "%016" PRIx64, checksum);
-    cs_json_string(json, name, text);
+    cJSON_AddStringToObject(line, name, text);
 }
 
-static void put_measured(struct cs_json *json, const struct session *session,
+static void add_whole(cJSON *object, const char *name, int64_t number)
+{
+    cJSON_AddNumberToObject(object, name, (double)number);
+}
+
+static void add_measured(cJSON *line, const struct session *session,
                          const struct cs_trial_result *result)
 {
-    cs_json_integer(json, "allocated_bytes", result->allocated);
-    cs_json_integer(json, "taken_bytes", result->taken);
-    cs_json_integer(json, "device_peak", result->allocated + result->taken);
-    cs_json_integer(json, "iterations", result->calls);
-    cs_json_integer(json, "warmup", session->settings.warmup);
-    put_finite(json, "median_us", result->median_us);
-    put_finite(json, "p10_us", result->p10_us);
-    put_finite(json, "p90_us", result->p90_us);
-    put_finite(json, "first_us", result->first_us);
-    put_finite(json, "host_us", result->host_us);
-    put_finite(json, "wall_us", result->wall_us);
-    put_checksum(json, "checksum", result->checksum);
-    put_checksum(json, "repeated", result->repeated);
-    cs_json_integer(json, "repeats", session->settings.repeats);
-    cs_json_integer(json, "differing", result->differing);
-    if (result->samples == 0)
-        return;
-    cs_json_integer(json, "samples", result->samples);
-    cs_json_integer(json, "samples_not_finite", result->not_finite);
-    put_finite(json, "max_abs_error", result->max_abs);
-    put_finite(json, "max_rel_error", result->max_rel);
+    add_whole(line, "device_peak", result->device_peak);
+    add_whole(line, "iterations", result->calls);
+    cJSON_AddNumberToObject(line, "median_us", result->median_us);
+    cJSON_AddNumberToObject(line, "p10_us", result->p10_us);
+    cJSON_AddNumberToObject(line, "p90_us", result->p90_us);
+    cJSON_AddNumberToObject(line, "first_us", result->first_us);
+    cJSON_AddNumberToObject(line, "host_us", result->host_us);
+    add_checksum(line, "checksum", result->checksum);
+    add_checksum(line, "repeated", result->repeated);
+    add_whole(line, "repeats", session->settings.repeats);
+    add_whole(line, "differing", result->differing);
 }
 
 /* Sites stand in the order of their first calls, behind them those without. */
@@ -101,109 +104,106 @@ static const cJSON *last_site(const cJSON *summary)
 }
 
 /* The library's decision about the convolution that ran last, of its summary. */
-static void put_decision(struct cs_json *json, const struct cs_trial *trial)
+static void add_decision(cJSON *line, const struct cs_trial *trial)
 {
-    size_t size = cs_trial_summary(trial, NULL, 0);
-    char *text = size ? malloc(size + 1) : NULL;
-    if (!text || cs_trial_summary(trial, text, size + 1) > size) {
-        free(text);
-        return;
-    }
-    cJSON *summary = cJSON_Parse(text);
+    char *text = cs_trial_summary(trial);
+    cJSON *summary = text ? cJSON_Parse(text) : NULL;
     const cJSON *site = last_site(summary);
     const cJSON *decision = cJSON_GetObjectItemCaseSensitive(site, "decision");
     const char *axis = cs_verify_text(decision, "axis"), *reason = cs_verify_text(site, "reason");
     bool tiled = cs_verify_number(site, "tiled") > 0;
-    cs_json_boolean(json, "tiled", tiled);
+    free(text);
+    if (summary)
+        cJSON_AddBoolToObject(line, "tiled", tiled);
     if (tiled && axis) {
-        cs_json_string(json, "axis", axis);
-        const cJSON *step;
-        cs_json_open(json, "step", '[');
-        cJSON_ArrayForEach(step, cJSON_GetObjectItemCaseSensitive(decision, "step"))
-            cs_json_integer(json, NULL, cs_json_whole(step, 1));
-        cs_json_close(json, ']');
-        cs_json_integer(json, "tiles", (int64_t)cs_verify_number(decision, "tiles"));
-        cs_json_integer(json, "lanes", (int64_t)cs_verify_number(decision, "lanes"));
+        cJSON_AddStringToObject(line, "axis", axis);
+        cs_json_add(line, "step",
+                    cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(decision, "step"), true));
+        cJSON_AddNumberToObject(line, "tiles", cs_verify_number(decision, "tiles"));
+        cJSON_AddNumberToObject(line, "lanes", cs_verify_number(decision, "lanes"));
     }
     if (!tiled && reason)
-        cs_json_string(json, "reason", reason);
+        cJSON_AddStringToObject(line, "reason", reason);
     cJSON_Delete(summary);
-    free(text);
 }
 
-static void put_layer(struct cs_json *json, const struct cs_layer *layer, size_t index)
+static void add_result(cJSON *line, const struct session *session,
+                       const struct cs_trial_result *result)
+{
+    cJSON_AddStringToObject(line, "status", cs_trial_status_name(result->status));
+    if (result->status != CS_TRIAL_OK)
+        cJSON_AddStringToObject(line, "error", result->error);
+    add_whole(line, "result_bytes", result->bytes);
+    if (result->planned) {
+        add_whole(line, "engine", result->engine);
+        add_whole(line, "workspace", result->workspace);
+    }
+    if (result->status == CS_TRIAL_OK) {
+        add_measured(line, session, result);
+        add_decision(line, session->trial);
+    }
+}
+
+static cJSON *begin_line(const struct cs_layer *layer, size_t index)
 {
     char text[CS_PROBLEM_TEXT];
     cs_site_problem_text(&layer->problem, text, sizeof text);
-    cs_json_open(json, NULL, '{');
-    cs_json_integer(json, "index", (int64_t)index);
-    cs_json_string(json, "model", layer->model);
-    cs_json_string(json, "layer", layer->name);
-    cs_json_string(json, "text", text);
-    cs_json_string(json, "dir", cs_shape_direction_name(layer->problem.direction));
-    cs_json_string(json, "dtype", cs_problem_dtype_name(layer->problem.tensor[CS_X].dtype));
-    cs_json_string(json, "layout", cs_problem_layout(&layer->problem));
+    cs_json_begin();
+    cJSON *line = cJSON_CreateObject();
+    add_whole(line, "index", (int64_t)index);
+    cJSON_AddStringToObject(line, "model", layer->model);
+    cJSON_AddStringToObject(line, "layer", layer->name);
+    cJSON_AddStringToObject(line, "text", text);
+    return line;
 }
 
 /* True if it ran, or cuDNN cannot run it. */
-static bool run_layer(struct session *session, const struct cs_layers *layers, size_t index)
+static bool run_layer(struct session *session, size_t index)
 {
-    const struct cs_layer *layer = &layers->layer[index];
-    struct cs_json json = {.write = write_out, .ctx = stdout};
+    const struct cs_layer *layer = &session->layers->layer[index];
     struct cs_trial_result result = {.status = CS_TRIAL_OK};
     double left = session->end - cs_verify_seconds();
-    put_layer(&json, layer, index);
-    if (left <= 0) {
-        cs_json_string(&json, "status", "no time");
-        end_line(&json);
-        return false;
+    cJSON *line = begin_line(layer, index);
+    if (left > 0) {
+        session->settings.seconds = left / 2 / (double)(session->layers->count - index);
+        cs_trial_run(session->trial, &layer->problem, &session->settings, &result);
+        add_result(line, session, &result);
+    } else {
+        cJSON_AddStringToObject(line, "status", "no time");
     }
-    session->settings.seconds = left / 2 / (double)(layers->count - index);
-    cs_trial_run(session->trial, &layer->problem, &session->settings, &result);
-    cs_json_string(&json, "status", cs_trial_status_name(result.status));
-    if (result.status != CS_TRIAL_OK)
-        cs_json_string(&json, "error", result.error);
-    put_bytes(&json, &result);
-    if (result.status == CS_TRIAL_OK)
-        put_measured(&json, session, &result);
-    if (result.status == CS_TRIAL_OK)
-        put_decision(&json, session->trial);
-    end_line(&json);
-    return result.status == CS_TRIAL_OK || result.status == CS_TRIAL_REFUSED;
+    bool printed = cs_json_print_line(line, stdout);
+    return printed && left > 0 &&
+           (result.status == CS_TRIAL_OK || result.status == CS_TRIAL_REFUSED);
 }
 
-static int run_layers(struct session *session, const struct cs_layers *layers)
+static int run_layers(struct session *session, const char *out)
 {
-    bool good = true;
-    for (size_t i = 0; i < layers->count; i++)
-        good = run_layer(session, layers, i) && good;
-    if (session->settings.dump &&
-        (fflush(session->settings.dump) != 0 || ferror(session->settings.dump))) {
-        cs_cli_complain("verify: %s: %s", session->options->out, strerror(errno));
-        good = false;
+    FILE *dump = out ? fopen(out, "wbe") : NULL;
+    bool written = dump || !out, good = true;
+    session->settings.dump = dump;
+    for (size_t i = 0; written && i < session->layers->count; i++)
+        good = run_layer(session, i) && good;
+    if (dump) {
+        written = !ferror(dump);
+        written = fclose(dump) == 0 && written;
     }
-    return good ? CS_CLI_OK : CS_CLI_NO;
+    if (!written)
+        cs_cli_complain("verify: %s: %s", out, strerror(errno));
+    return good && written ? CS_CLI_OK : CS_CLI_NO;
 }
 
 int cs_verify_once(const struct cs_verify_options *options, const struct cs_layers *layers)
 {
-    struct session session = {.options = options,
-                              .settings = {.warmup = options->warmup,
-                                           .iterations = options->iterations,
-                                           .repeats = options->repeats,
-                                           .memory = options->memory,
-                                           .samples = options->samples},
-                              .end = cs_verify_seconds() + options->seconds};
-    int status = cs_verify_open(options, &session.trial, &session.gpu);
-    if (status == CS_CLI_OK && options->out &&
-        !(session.settings.dump = fopen(options->out, "wbe"))) {
-        cs_cli_complain("verify: %s: %s", options->out, strerror(errno));
-        status = CS_CLI_NO;
-    }
-    if (status == CS_CLI_OK)
-        status = run_layers(&session, layers);
-    if (session.settings.dump)
-        (void)fclose(session.settings.dump);
+    struct cs_trial_gpu gpu;
+    struct session session = {
+        .layers = layers,
+        .settings = {.iterations = options->iterations, .repeats = options->repeats},
+        .end = cs_verify_seconds() + options->seconds};
+    int status = cs_verify_open(options, &session.trial, &gpu);
+    if (status != CS_CLI_OK)
+        return status;
+    session.settings.memory = options->memory ? options->memory : gpu.free / 10 * 9;
+    status = run_layers(&session, options->out);
     cs_trial_close(session.trial);
     return status;
 }

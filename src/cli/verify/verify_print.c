@@ -1,6 +1,7 @@
 /* Prints the results of `convshim verify`: the table, the program, the ladder, the answer. */
 #include "account/account.h"
 #include "account/outcome.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
@@ -11,8 +12,7 @@
 #include <string.h>
 
 enum {
-    RATIO_TEXT = 16,
-    SENTENCE = 160
+    RATIO_TEXT = 16
 };
 
 const char *const cs_verdict_names[CS_VERDICTS] = {"equal",   "last bits differ",
@@ -27,12 +27,6 @@ struct sums {
                          ratio; below 0: not all are predicted */
 };
 
-static double ratio_of(const struct cs_verified *row)
-{
-    double untiled = cs_verify_time(row, CS_VERIFY_UNTILED);
-    return untiled > 0 ? cs_verify_time(row, CS_VERIFY_TILED) / untiled : 0;
-}
-
 static struct sums add_up(const struct cs_verification *verification)
 {
     struct sums sums = {.tiled = 0};
@@ -40,7 +34,7 @@ static struct sums add_up(const struct cs_verification *verification)
         const struct cs_verified *row = &verification->row[i];
         double predicted = row->prediction.time_ratio, us = cs_verify_time(row, CS_VERIFY_UNTILED);
         sums.count[row->verdict]++;
-        if (!row->tiled || ratio_of(row) <= 0)
+        if (!row->tiled || cs_verify_ratio(row) <= 0)
             continue;
         sums.tiled++;
         sums.us[0] += us;
@@ -88,7 +82,7 @@ static const char *spread_text(const struct cs_verified *row, char text[RATIO_TE
                 fmax(most, (cs_verify_number(line, "p90_us") - cs_verify_number(line, "p10_us")) /
                                median);
     }
-    snprintf(text, RATIO_TEXT, ratio_of(row) > 0 ? "%.0f %%" : "-", most * 100);
+    snprintf(text, RATIO_TEXT, cs_verify_ratio(row) > 0 ? "%.0f %%" : "-", most * 100);
     return text;
 }
 
@@ -129,7 +123,7 @@ static void add_row(struct cs_table *table, const struct cs_verified *row)
                             {.text = tiles_text(row, tiles)},
                             {.text = time_text(row, CS_VERIFY_UNTILED, untiled)},
                             {.text = time_text(row, CS_VERIFY_TILED, with)},
-                            {.ratio = ratio_of(row)},
+                            {.ratio = cs_verify_ratio(row)},
                             {.ratio = row->prediction.time_ratio},
                             {.text = spread_text(row, spread)},
                             {.text = result},
@@ -193,14 +187,13 @@ static void print_ladder(const struct cs_verification *verification)
 /* --- the answer --- */
 
 /* "12 % slower" */
-static const char *slower_text(double with, double without, char text[RATIO_TEXT])
+static void put_slower(struct cs_text *text, double with, double without)
 {
     double percent = without > 0 ? (with / without - 1) * 100 : 0;
     if (fabs(percent) < 0.5)
-        snprintf(text, RATIO_TEXT, "as fast");
+        cs_text_put(text, "as fast");
     else
-        snprintf(text, RATIO_TEXT, "%.0f %% %s", fabs(percent), percent > 0 ? "slower" : "faster");
-    return text;
+        cs_text_put(text, "%.0f %% %s", fabs(percent), percent > 0 ? "slower" : "faster");
 }
 
 static const struct cs_verified *first_of(const struct cs_verification *verification,
@@ -212,103 +205,102 @@ static const struct cs_verified *first_of(const struct cs_verification *verifica
     return NULL;
 }
 
-static void say_unsafe(const struct cs_verification *verification, const struct sums *sums,
-                       const struct cs_verified *row, char *text, size_t size)
+static void put_unsafe(struct cs_text *text, const struct cs_verification *verification,
+                       const struct sums *sums, const struct cs_verified *row)
 {
-    char how[128] = "it fails only with convshim";
     const struct cs_difference *difference = &row->difference;
-    if (row->verdict == CS_VERDICT_DIFFERS && difference->known)
-        snprintf(how, sizeof how,
-                 "%" PRId64 " of %" PRId64
-                 " numbers differ with convshim, by up to %.2g (largest number %.2g)",
-                 difference->differing, difference->elements, difference->largest,
-                 difference->value);
-    else if (row->verdict == CS_VERDICT_DIFFERS)
-        snprintf(how, sizeof how, "some bits of the result differ with convshim");
-    snprintf(text, size,
-             "Not safe: %s: %s. This affects %zu of %zu convolutions. Please report it with the "
-             "file of --out.",
-             row->layer->name, how,
-             sums->count[CS_VERDICT_DIFFERS] + sums->count[CS_VERDICT_FAILED], verification->rows);
+    cs_text_put(text, "Not safe: %s: ", row->layer->name);
+    if (row->verdict != CS_VERDICT_DIFFERS)
+        cs_text_put(text, "it fails only with convshim");
+    else if (difference->known)
+        cs_text_put(text,
+                    "%" PRId64 " of %" PRId64
+                    " numbers differ with convshim, by up to %.2g (largest number %.2g)",
+                    difference->differing, difference->elements, difference->largest,
+                    difference->value);
+    else
+        cs_text_put(text, "some bits of the result differ with convshim");
+    cs_text_put(
+        text, ". This affects %zu of %zu convolutions. Please report it with the file of --out.",
+        sums->count[CS_VERDICT_DIFFERS] + sums->count[CS_VERDICT_FAILED], verification->rows);
 }
 
 /* " 6 were not run: memory, time." */
-static const char *missing_text(const struct cs_verification *verification, const struct sums *sums,
-                                char text[SENTENCE])
+static void put_missing(struct cs_text *text, const struct cs_verification *verification,
+                        const struct sums *sums)
 {
-    bool memory = false, time = false, other = false;
+    static const char *const names[] = {"memory", "time", "not supported"};
     size_t missing = sums->count[CS_VERDICT_NOT_RUN], varies = sums->count[CS_VERDICT_VARIES];
+    bool why[3] = {false}, first = true;
     for (size_t i = 0; i < verification->rows; i++) {
         if (verification->row[i].verdict != CS_VERDICT_NOT_RUN)
             continue;
         const char *status = status_of(&verification->row[i]);
         bool large = strcmp(status, "out of memory") == 0 || strcmp(status, "too large") == 0;
-        bool late = strcmp(status, "no time") == 0;
-        memory = memory || large;
-        time = time || late;
-        other = other || !(large || late);
+        why[large ? 0 : strcmp(status, "no time") == 0 ? 1 : 2] = true;
     }
-    *text = '\0';
     if (missing > 0)
-        snprintf(text, SENTENCE, " %zu %s not run:%s%s%s.", missing, missing == 1 ? "was" : "were",
-                 memory ? " memory" : "", time ? (memory ? ", time" : " time") : "",
-                 other ? (memory || time ? ", not supported" : " not supported") : "");
-    if (varies > 0) {
-        size_t length = strlen(text);
-        snprintf(text + length, SENTENCE - length,
-                 " %zu without a result: the untiled runs differ.", varies);
+        cs_text_put(text, " %zu %s not run:", missing, missing == 1 ? "was" : "were");
+    for (int i = 0; i < 3; i++) {
+        if (why[i])
+            cs_text_put(text, "%s %s", first ? "" : ",", names[i]);
+        first = first && !why[i];
     }
-    return text;
+    if (missing > 0)
+        cs_text_put(text, ".");
+    if (varies > 0)
+        cs_text_put(text, " %zu without a result: the untiled runs differ.", varies);
 }
 
-static void say_safe(const struct cs_verification *verification, const struct sums *sums,
-                     char *text, size_t size)
+static void put_safe(struct cs_text *text, const struct cs_verification *verification,
+                     const struct sums *sums)
 {
-    char slower[RATIO_TEXT], predicted[RATIO_TEXT], expected[48] = "", times[SENTENCE] = "";
-    char results[SENTENCE], missing[SENTENCE];
     size_t equal = sums->count[CS_VERDICT_EQUAL], rounded = sums->count[CS_VERDICT_ROUNDED];
-    if (rounded == 0)
-        snprintf(results, sizeof results,
-                 equal == 1 ? "the result is equal" : "all %zu results equal", equal);
+    cs_text_put(text, "Safe%s: ", verification->gpu.simulated ? " on the simulated device" : "");
+    if (rounded > 0)
+        cs_text_put(text, "%zu of %zu results equal, %zu %s in the last bits.", equal,
+                    equal + rounded, rounded, rounded == 1 ? "differs" : "differ");
+    else if (equal == 1)
+        cs_text_put(text, "the result is equal.");
     else
-        snprintf(results, sizeof results, "%zu of %zu results equal, %zu %s in the last bits",
-                 equal, equal + rounded, rounded, rounded == 1 ? "differs" : "differ");
-    if (sums->predicted > 0)
-        snprintf(expected, sizeof expected, " (predicted: %s)",
-                 slower_text(sums->predicted, sums->us[0], predicted));
-    if (!verification->gpu.simulated)
-        snprintf(times, sizeof times, " The %zu tiled convolutions together are %s%s.", sums->tiled,
-                 slower_text(sums->us[1], sums->us[0], slower), expected);
-    snprintf(text, size, "Safe%s: %s.%s%s",
-             verification->gpu.simulated ? " on the simulated device" : "", results,
-             missing_text(verification, sums, missing), times);
+        cs_text_put(text, "all %zu results equal.", equal);
+    put_missing(text, verification, sums);
+    if (verification->gpu.simulated)
+        return;
+    cs_text_put(text, " The %zu tiled convolutions together are ", sums->tiled);
+    put_slower(text, sums->us[1], sums->us[0]);
+    if (sums->predicted > 0) {
+        cs_text_put(text, " (predicted: ");
+        put_slower(text, sums->predicted, sums->us[0]);
+        cs_text_put(text, ")");
+    }
+    cs_text_put(text, ".");
 }
 
 /* True if it is safe. */
-static bool answer_in_words(const struct cs_verification *verification, char *text, size_t size)
+static bool put_answer(struct cs_text *text, const struct cs_verification *verification)
 {
     const struct sums sums = add_up(verification);
     const struct cs_verified *row = first_of(verification, CS_VERDICT_DIFFERS);
-    char missing[SENTENCE];
     if (!row)
         row = first_of(verification, CS_VERDICT_FAILED);
     if (row) {
-        say_unsafe(verification, &sums, row, text, size);
+        put_unsafe(text, verification, &sums, row);
     } else if (verification->ladder.differing > 0) {
-        snprintf(text, size,
-                 "Not safe: %" PRId64 " of %" PRId64 " repeats on two lanes differ. Use --lanes 1, "
-                 "and please report it with the file of --out.",
-                 verification->ladder.differing, verification->ladder.repeats);
+        cs_text_put(text,
+                    "Not safe: %" PRId64 " of %" PRId64
+                    " repeats on two lanes differ. Use --lanes 1, and please report it with the "
+                    "file of --out.",
+                    verification->ladder.differing, verification->ladder.repeats);
     } else if (sums.count[CS_VERDICT_EQUAL] + sums.count[CS_VERDICT_ROUNDED] == 0) {
-        snprintf(text, size, "No result: no convolution could be compared.%s",
-                 missing_text(verification, &sums, missing));
+        cs_text_put(text, "No result: no convolution could be compared.");
+        put_missing(text, verification, &sums);
     } else if (sums.tiled == 0) {
-        snprintf(text, size,
-                 "No result: convshim tiled none of these convolutions.%s To tile those above 64 "
-                 "MiB: --workspace 64MiB",
-                 missing_text(verification, &sums, missing));
+        cs_text_put(text, "No result: convshim tiled none of these convolutions.");
+        put_missing(text, verification, &sums);
+        cs_text_put(text, " To tile those above 64 MiB: --workspace 64MiB");
     } else {
-        say_safe(verification, &sums, text, size);
+        put_safe(text, verification, &sums);
         return true;
     }
     return false;
@@ -317,7 +309,7 @@ static bool answer_in_words(const struct cs_verification *verification, char *te
 int cs_verify_conclude(const struct cs_verification *verification)
 {
     char answer[512];
-    bool safe = answer_in_words(verification, answer, sizeof answer);
+    bool safe = put_answer(&(struct cs_text){answer, sizeof answer, 0}, verification);
     if (!print_table(verification)) {
         cs_cli_complain("verify: out of memory");
         return CS_CLI_NO;

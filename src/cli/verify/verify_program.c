@@ -1,7 +1,7 @@
 /* Runs a program without and with the library: its peaks, its time, and its convolutions. */
 #include "cli/common/cli.h"
-#include "cli/common/environment.h"
 #include "cli/program/child.h"
+#include "cli/simulate/temporary_folder.h"
 #include "cli/verify/verify.h"
 #include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>
@@ -11,15 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static void note(void *ctx, const char *line)
-{
-    (void)ctx;
-    cs_cli_complain("%s", line);
-}
 
 /* --- memory of the device, sampled by a process next to the program --- */
 
@@ -28,9 +21,11 @@ struct samples {
     volatile int64_t base, most; /* bytes in use at the start, -1 before it; and at most */
 };
 
-static void sample(struct samples *samples)
+/* In the child, which is ended by a signal. */
+static int take_samples(void *ctx)
 {
     static const struct timespec pause = {.tv_nsec = 2000000};
+    struct samples *samples = ctx;
     char error[256];
     struct cs_trial *trial;
     struct cs_trial_gpu gpu;
@@ -42,16 +37,13 @@ static void sample(struct samples *samples)
             samples->most = used;
         (void)nanosleep(&pause, NULL);
     }
-    _exit(0);
+    return 0;
 }
 
-static pid_t start_sampling(struct samples *samples)
+static pid_t start_samples(struct samples *samples)
 {
     samples->base = -1;
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0)
-        sample(samples);
+    pid_t pid = cs_child_start(take_samples, samples);
     for (int i = 0; i < 500 && pid > 0 && samples->base < 0; i++)
         (void)usleep(10000);
     return pid;
@@ -59,57 +51,55 @@ static pid_t start_sampling(struct samples *samples)
 
 /* --- the program --- */
 
+struct run {
+    const struct cs_verify_options *options;
+    enum cs_verify_side side;
+    const char *folder;
+};
+
 /* In the child: convshim run, which gives the program the same allocator with and without the
  * library. With it, each process writes a summary. */
-static void become(const struct cs_verify_options *options, enum cs_verify_side side,
-                   const char *folder)
+static int become_program(void *ctx)
 {
-    size_t words = 0;
-    while (options->command[words])
-        words++;
-    char **argv = calloc(words + 7, sizeof *argv);
+    const struct run *run = ctx;
+    const struct cs_verify_options *options = run->options;
+    const char *const first[] = {
+        "convshim", "run", "--library", options->library, "--no-expandable-segments", "--"};
+    const size_t words = sizeof first / sizeof *first;
+    size_t count = 0;
+    while (options->command[count])
+        count++;
+    const char **argv = calloc(words + count + 1, sizeof *argv);
     struct cs_child_variables variables = {.items = 0};
-    if (side == CS_VERIFY_UNTILED) {
+    if (run->side == CS_VERIFY_UNTILED) {
         cs_child_variables_set(&variables, "CONVSHIM", "0");
     } else {
-        cs_child_variables_set(&variables, "CONVSHIM_SUMMARY", "json:%s/%%p.json", folder);
+        cs_child_variables_set(&variables, "CONVSHIM_SUMMARY", "json:%s/%%p.json", run->folder);
         cs_child_variables_remove(&variables, "CONVSHIM");
     }
     if (argv && cs_verify_environment(options) && cs_child_variables_apply(&variables)) {
-        argv[0] = (char *)"convshim";
-        argv[1] = (char *)"run";
-        argv[2] = (char *)"--library";
-        argv[3] = (char *)options->library;
-        argv[4] = (char *)"--no-expandable-segments";
-        argv[5] = (char *)"--";
-        memcpy(argv + 6, options->command, words * sizeof *argv);
-        execv("/proc/self/exe", argv);
+        memcpy(argv, first, sizeof first);
+        memcpy(argv + words, options->command, count * sizeof *argv);
+        execv("/proc/self/exe", (char *const *)argv);
     }
     cs_cli_complain("verify: cannot start convshim run: %s", strerror(errno));
-    _exit(CS_CLI_NO);
+    return CS_CLI_NO;
 }
 
 /* A program that fails may have run convolutions before. */
 static void run_program(const struct cs_verify_options *options, enum cs_verify_side side,
                         const char *folder, struct samples *samples, struct cs_verify_program *ran)
 {
-    int status = 0;
-    pid_t sampling = start_sampling(samples);
+    pid_t sampling = start_samples(samples);
     double start = cs_verify_seconds();
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0)
-        become(options, side, folder);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    *ran = (struct cs_verify_program){.ran = pid > 0,
-                                      .status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-                                                                    : WEXITSTATUS(status),
+    int status = cs_child_run(become_program, &(struct run){options, side, folder});
+    *ran = (struct cs_verify_program){.ran = status >= 0,
+                                      .status = status,
                                       .seconds = cs_verify_seconds() - start,
                                       .simulated_peak = -1};
     if (sampling > 0) {
         (void)kill(sampling, SIGKILL);
-        (void)waitpid(sampling, NULL, 0);
+        (void)cs_child_wait(sampling);
     }
     ran->peak = samples->most - samples->base;
     if (ran->status != 0)
@@ -120,7 +110,6 @@ static void run_program(const struct cs_verify_options *options, enum cs_verify_
 static bool read_summaries(const struct cs_verify_options *options, const char *folder,
                            struct cs_layers *layers)
 {
-    const struct cs_layer_rules rules = {.layout = options->layout};
     char pattern[PATH_MAX + 16];
     glob_t found;
     snprintf(pattern, sizeof pattern, "%s/*.json", folder);
@@ -131,10 +120,8 @@ static bool read_summaries(const struct cs_verify_options *options, const char *
         return false;
     }
     bool good = true;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        good = good && cs_layers_summary(layers, found.gl_pathv[i], &rules, note, NULL);
-        (void)unlink(found.gl_pathv[i]);
-    }
+    for (size_t i = 0; i < found.gl_pathc && good; i++)
+        good = cs_layers_summary(layers, found.gl_pathv[i], &options->rules, cs_cli_note, NULL);
     globfree(&found);
     return good;
 }
@@ -142,7 +129,7 @@ static bool read_summaries(const struct cs_verify_options *options, const char *
 /* --- the simulated peaks --- */
 
 /* Without a simulated device here, or for programs that it cannot run, there are none. */
-static void simulate(struct cs_verification *verification, const char *folder)
+static void simulate_program(struct cs_verification *verification, const char *folder)
 {
     char **command = verification->options->command, path[PATH_MAX + 16], program[PATH_MAX];
     const char *argv[64] = {
@@ -173,27 +160,25 @@ static void simulate(struct cs_verification *verification, const char *folder)
     }
     cJSON_Delete(json);
     free(text);
-    (void)unlink(path);
 }
 
 bool cs_verify_program(struct cs_verification *verification, struct cs_layers *layers)
 {
     const struct cs_verify_options *options = verification->options;
-    char folder[PATH_MAX];
-    const char *temporary = cs_cli_variable("TMPDIR");
+    struct cs_temporary_folder folder;
     struct samples *samples =
         mmap(NULL, sizeof *samples, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    snprintf(folder, sizeof folder, "%s/convshim-verify-XXXXXX", temporary ? temporary : "/tmp");
-    if (samples == MAP_FAILED || !mkdtemp(folder)) {
-        cs_cli_complain("verify: %s: %s", folder, strerror(errno));
+    if (samples == MAP_FAILED ||
+        !cs_temporary_folder_make(&folder, cs_temporary_place(), "verify")) {
+        cs_cli_complain("verify: %s: %s", cs_temporary_place(), strerror(errno));
         return false;
     }
     for (enum cs_verify_side side = CS_VERIFY_UNTILED; side < CS_VERIFY_AGAIN; side++)
-        run_program(options, side, folder, samples, &verification->program[side]);
-    bool good = read_summaries(options, folder, layers);
+        run_program(options, side, folder.path, samples, &verification->program[side]);
+    bool good = read_summaries(options, folder.path, layers);
     if (good && !verification->gpu.simulated)
-        simulate(verification, folder);
-    (void)rmdir(folder);
+        simulate_program(verification, folder.path);
+    cs_temporary_folder_remove(&folder);
     (void)munmap(samples, sizeof *samples);
     return good;
 }

@@ -1,11 +1,17 @@
-/* Runs convolutions in a process of this program (verify --once), without or with the library. */
+/* The processes that use the GPU: one describes it, others run convolutions (verify --once) without
+ * or with the library. Each prints lines of JSON, which are read here. */
 #include "account/summary_json.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
+#include "cli/common/json_tree.h"
+#include "cli/common/read_file.h"
+#include "cli/program/child.h"
 #include "cli/program/preload.h"
 #include "cli/verify/verify.h"
+#include "cudnn/standalone/standalone.h"
+#include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +19,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -37,32 +41,190 @@ const char *cs_verify_text(const cJSON *measured, const char *name)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(measured, name));
 }
 
-struct child {
-    pid_t pid;
-    int output;
+/* --- a process that prints lines --- */
+
+struct process {
+    int (*body)(void *ctx);               /* runs in the process and prints */
+    void (*take)(void *ctx, cJSON *line); /* owns the line */
+    void *ctx;
+    int output[2];
     char line[LINE_BYTES];
     size_t length;
 };
 
-static void write_to(void *ctx, const char *bytes, size_t size)
+static int run_body(void *ctx)
 {
-    int *file = ctx;
-    while (*file >= 0 && size > 0) {
-        ssize_t written = write(*file, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            *file = -1;
-        bytes += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
+    struct process *process = ctx;
+    dup2(process->output[1], STDOUT_FILENO);
+    return process->body(process->ctx);
 }
 
-/* The rows as a list of sites in memory; -1: there is none. */
-static int write_list(const struct cs_verify_job *job)
+/* Takes the lines that are complete. False at the end of the output. */
+static bool take_output(struct process *process)
 {
-    int file = memfd_create("convolutions", MFD_CLOEXEC), good = file;
-    struct cs_json json = {.write = write_to, .ctx = &good};
+    ssize_t got = read(process->output[0], process->line + process->length,
+                       sizeof process->line - 1 - process->length);
+    if (got < 0 && errno == EINTR)
+        return true;
+    if (got <= 0)
+        return false;
+    process->length += (size_t)got;
+    process->line[process->length] = '\0';
+    char *line = process->line, *end;
+    while ((end = strchr(line, '\n'))) {
+        *end = '\0';
+        process->take(process->ctx, cJSON_Parse(line));
+        line = end + 1;
+    }
+    process->length -= (size_t)(line - process->line);
+    memmove(process->line, line, process->length);
+    return process->length < sizeof process->line - 1;
+}
+
+/* Runs the process until its end, or kills it at the time `end`. Returns its status
+ * (cs_child_wait), or -1 after a line if it could not be started. */
+static int run_process(struct process *process, double end, bool *in_time_p)
+{
+    bool more = true;
+    process->length = 0;
+    *in_time_p = true;
+    pid_t pid = pipe2(process->output, O_CLOEXEC) == 0 ? cs_child_start(run_body, process) : -1;
+    if (pid < 0) {
+        cs_cli_complain("verify: %s", strerror(errno));
+        return -1;
+    }
+    close(process->output[1]);
+    struct pollfd output = {.fd = process->output[0], .events = POLLIN};
+    while (more && *in_time_p) {
+        double left = end - cs_verify_seconds();
+        int ready = left > 0 ? poll(&output, 1, (int)(left * 1e3) + 1) : 0;
+        *in_time_p = left > 0;
+        if (ready > 0)
+            more = take_output(process);
+    }
+    if (!*in_time_p)
+        kill(pid, SIGKILL);
+    close(process->output[0]);
+    return cs_child_wait(pid);
+}
+
+/* --- the GPU --- */
+
+static void add_driver(cJSON *line)
+{
+    char error[CS_FILE_ERROR];
+    size_t length = 0;
+    char *text = cs_read_file_bytes("/sys/module/nvidia/version", &length, error);
+    if (text) {
+        text[strcspn(text, "\n")] = '\0';
+        cJSON_AddStringToObject(line, "driver", text);
+    }
+    free(text);
+}
+
+/* cuDNN's description with the width of the memory bus, which NVIDIA's does not have. */
+static void add_profile(cJSON *line)
+{
+    char error[256], *json = NULL;
+    int bus_width = 0;
+    if (!cs_standalone_capture(&json, &bus_width, error, sizeof error))
+        return;
+    cJSON *profile = cJSON_Parse(json);
+    if (bus_width > 0 && !cJSON_HasObjectItem(profile, "memoryBusWidth"))
+        cJSON_AddNumberToObject(profile, "memoryBusWidth", bus_width);
+    char *text = cJSON_PrintUnformatted(profile);
+    if (text)
+        cJSON_AddStringToObject(line, "profile", text);
+    cJSON_free(text);
+    cJSON_Delete(profile);
+    free(json);
+}
+
+struct description {
+    const struct cs_verify_options *options;
+    cJSON *json;
+};
+
+/* The GPU as a line, in the child. The loader's cuDNN is looked up first, because only one is in
+ * this process later. */
+static int print_gpu(void *ctx)
+{
+    const struct description *description = ctx;
+    struct cs_trial *trial = NULL;
+    struct cs_trial_gpu gpu;
+    char loader[PATH_MAX] = "", opened[PATH_MAX], version[32];
+    (void)cs_standalone_loader_file(loader, sizeof loader);
+    int status = setenv("CONVSHIM", "0", 1) == 0
+                     ? cs_verify_open(description->options, &trial, &gpu)
+                     : CS_CLI_NO;
+    if (status != CS_CLI_OK)
+        return status;
+    size_t cudnn = cs_standalone_version();
+    snprintf(version, sizeof version, "%zu.%zu.%zu", cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
+    cs_json_begin();
+    cJSON *line = cJSON_CreateObject();
+    cJSON_AddStringToObject(line, "name", gpu.name);
+    cJSON_AddNumberToObject(line, "memory_bytes", (double)gpu.memory);
+    cJSON_AddNumberToObject(line, "free_bytes", (double)gpu.free);
+    cJSON_AddNumberToObject(line, "driver_cuda", gpu.driver);
+    cJSON_AddBoolToObject(line, "simulated", gpu.simulated);
+    add_driver(line);
+    cJSON_AddStringToObject(line, "cudnn", version);
+    const char *number = strstr(loader, ".so.");
+    if (number && realpath(cs_standalone_file(), opened) && strcmp(loader, opened) != 0)
+        cJSON_AddStringToObject(line, "other_cudnn", number + strlen(".so."));
+    cJSON_AddStringToObject(line, "cudnn_file", cs_standalone_file());
+    add_profile(line);
+    bool printed = cs_json_print_line(line, stdout);
+    cs_trial_close(trial);
+    return printed ? CS_CLI_OK : CS_CLI_NO;
+}
+
+static void keep_description(void *ctx, cJSON *line)
+{
+    struct description *description = ctx;
+    cJSON_Delete(description->json);
+    description->json = line;
+}
+
+int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu)
+{
+    const double most = 600; /* seconds */
+    static struct process process;
+    struct description description = {.options = options};
+    bool in_time;
+    process = (struct process){print_gpu, keep_description, .ctx = &description};
+    int status = run_process(&process, cs_verify_seconds() + most, &in_time);
+    cJSON *json = gpu->json = description.json;
+    gpu->name = cs_verify_text(json, "name");
+    gpu->cudnn = cs_verify_text(json, "cudnn");
+    gpu->profile = cs_verify_text(json, "profile");
+    gpu->other = cs_verify_text(json, "other_cudnn");
+    gpu->simulated = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "simulated"));
+    const char *path = cs_verify_text(json, "cudnn_file");
+    snprintf(gpu->file, sizeof gpu->file, "%s", path ? path : "");
+    cJSON_DeleteItemFromObjectCaseSensitive(json, "cudnn_file");
+    if (status == CS_CLI_OK && gpu->name && gpu->cudnn)
+        return CS_CLI_OK;
+    if (status >= 128)
+        cs_cli_complain("verify: the process that queries the GPU ended abnormally");
+    return status == CS_VERIFY_NO_GPU ? CS_VERIFY_NO_GPU : CS_CLI_NO;
+}
+
+/* --- the convolutions --- */
+
+static void write_file(void *ctx, const char *bytes, size_t size)
+{
+    (void)fwrite(bytes, 1, size, ctx);
+}
+
+/* The layers as a summary that contains only sites. NULL with errno. */
+static FILE *write_list(const struct cs_verify_job *job)
+{
+    FILE *file = tmpfile();
+    struct cs_json json = {.write = write_file, .ctx = file};
+    if (!file)
+        return NULL;
     cs_json_open(&json, NULL, '{');
     cs_json_open(&json, "sites", '[');
     for (size_t i = 0; i < job->count; i++) {
@@ -75,156 +237,94 @@ static int write_list(const struct cs_verify_job *job)
     cs_json_close(&json, ']');
     cs_json_close(&json, '}');
     cs_json_end(&json);
-    if (good >= 0 && lseek(file, 0, SEEK_SET) == 0)
+    if (fflush(file) == 0 && !ferror(file) && lseek(fileno(file), 0, SEEK_SET) == 0)
         return file;
-    if (file >= 0)
-        close(file);
-    return -1;
+    fclose(file);
+    return NULL;
 }
+
+struct run {
+    const struct cs_verify_job *job;
+    FILE *list;
+    double seconds;
+};
 
 /* In the child. */
 static bool set_library(const struct cs_verify_job *job)
 {
     const struct cs_verify_options *options = job->verification->options;
-    if (job->side != CS_VERIFY_TILED)
-        return setenv("CONVSHIM", "0", 1) == 0;
-    if (job->config && setenv("CONVSHIM_CONFIG", job->config, 1) != 0)
-        return false;
+    struct cs_child_variables variables = {.items = 0};
+    if (job->side != CS_VERIFY_TILED) {
+        cs_child_variables_set(&variables, "CONVSHIM", "0");
+        return cs_child_variables_apply(&variables);
+    }
+    if (job->config)
+        cs_child_variables_set(&variables, "CONVSHIM_CONFIG", "%s", job->config);
     char *list = cs_preload_list(options->library, cs_cli_variable("LD_PRELOAD"));
-    bool set = list && setenv("LD_PRELOAD", list, 1) == 0 &&
-               setenv("CONVSHIM_SUMMARY", "off", 1) == 0 && unsetenv("CONVSHIM") == 0 &&
-               unsetenv("CONVSHIM_RUN") == 0;
-    free(list);
-    return set;
+    cs_child_variables_set(&variables, "LD_PRELOAD", "%s", list ? list : "");
+    cs_child_variables_set(&variables, "CONVSHIM_SUMMARY", "off");
+    cs_child_variables_remove(&variables, "CONVSHIM");
+    cs_child_variables_remove(&variables, "CONVSHIM_RUN");
+    return list && cs_child_variables_apply(&variables);
 }
 
-static void become(const struct cs_verify_job *job, double seconds, int list, int output)
+/* Becomes verify --once. Options that are not given have their defaults there, too. */
+static int become_once(void *ctx)
 {
+    const struct run *run = ctx;
+    const struct cs_verify_job *job = run->job;
     const struct cs_verify_options *options = job->verification->options;
-    const struct cs_verify_gpu *gpu = &job->verification->gpu;
-    int64_t bytes = options->memory ? options->memory : gpu->free / 10 * 9;
-    char time[16], memory[32], iterations[32], warmup[32], repeats[32], samples[32], results[48];
-    char *argv[] = {(char *)"convshim",
-                    (char *)"verify",
-                    (char *)"--once",
-                    (char *)"--summary",
-                    (char *)"-",
-                    (char *)"--cudnn",
-                    (char *)gpu->file,
-                    time,
-                    memory,
-                    iterations,
-                    warmup,
-                    repeats,
-                    samples,
-                    job->results ? results : NULL,
-                    NULL};
-    snprintf(time, sizeof time, "--time=%d", seconds < 1 ? 1 : (int)seconds);
-    snprintf(memory, sizeof memory, "--memory=%lldKiB", (long long)bytes / 1024 + 1);
+    char time[32], iterations[32], repeats[32], memory[48], results[48];
+    const char *argv[] = {
+        "convshim", "verify",   "--once", "--summary", "-",  "--cudnn", job->verification->gpu.file,
+        time,       iterations, repeats,  NULL,        NULL, NULL};
+    size_t words = 10;
+    snprintf(time, sizeof time, "--time=%d", run->seconds < 1 ? 1 : (int)run->seconds);
     snprintf(iterations, sizeof iterations, "--iterations=%d",
              job->results ? 1 : options->iterations);
-    snprintf(warmup, sizeof warmup, "--warmup=%d", job->results ? 0 : options->warmup);
     snprintf(repeats, sizeof repeats, "--repeats=%d", job->repeats ? job->repeats : 1);
-    snprintf(samples, sizeof samples, "--float64=%d", job->results ? 0 : options->samples);
+    if (options->memory > 0) {
+        snprintf(memory, sizeof memory, "--memory=%lldKiB", (long long)options->memory / 1024 + 1);
+        argv[words++] = memory;
+    }
     if (job->results) {
         (void)fcntl(fileno(job->results), F_SETFD, 0);
         snprintf(results, sizeof results, "--out=/proc/self/fd/%d", fileno(job->results));
+        argv[words++] = results;
     }
-    dup2(list, STDIN_FILENO);
-    dup2(output, STDOUT_FILENO);
+    dup2(fileno(run->list), STDIN_FILENO);
     if (set_library(job))
-        execv("/proc/self/exe", argv);
+        execv("/proc/self/exe", (char *const *)argv);
     cs_cli_complain("verify: %s", strerror(errno));
-    _exit(CS_CLI_NO);
+    return CS_CLI_NO;
 }
 
-static bool start(const struct cs_verify_job *job, double seconds, struct child *child)
+static void keep_line(void *ctx, cJSON *line)
 {
-    int ends[2], list = write_list(job);
-    if (list < 0 || pipe2(ends, O_CLOEXEC) != 0) {
-        cs_cli_complain("verify: %s", strerror(errno));
-        if (list >= 0)
-            close(list);
-        return false;
-    }
-    fflush(NULL);
-    child->length = 0;
-    child->output = ends[0];
-    child->pid = fork();
-    if (child->pid == 0)
-        become(job, seconds, list, ends[1]);
-    close(ends[1]);
-    close(list);
-    if (child->pid > 0)
-        return true;
-    cs_cli_complain("verify: %s", strerror(errno));
-    close(ends[0]);
-    return false;
-}
-
-static void take_line(const struct cs_verify_job *job, const char *line)
-{
-    cJSON *measured = cJSON_Parse(line);
-    const cJSON *index = cJSON_GetObjectItemCaseSensitive(measured, "index");
+    const struct cs_verify_job *job = ((const struct run *)ctx)->job;
+    const cJSON *index = cJSON_GetObjectItemCaseSensitive(line, "index");
     if (cJSON_IsNumber(index) && index->valuedouble >= 0 &&
         index->valuedouble < (double)job->count) {
         cJSON **place = &job->measured[(size_t)index->valuedouble];
         cJSON_Delete(*place);
-        *place = measured;
+        *place = line;
     } else {
-        cJSON_Delete(measured);
+        cJSON_Delete(line);
     }
-}
-
-/* Takes the lines that are complete. False at the end of the output. */
-static bool take_output(const struct cs_verify_job *job, struct child *child)
-{
-    ssize_t got =
-        read(child->output, child->line + child->length, sizeof child->line - 1 - child->length);
-    if (got < 0 && errno == EINTR)
-        return true;
-    if (got <= 0)
-        return false;
-    child->length += (size_t)got;
-    child->line[child->length] = '\0';
-    char *line = child->line, *end;
-    while ((end = strchr(line, '\n'))) {
-        *end = '\0';
-        take_line(job, line);
-        line = end + 1;
-    }
-    child->length -= (size_t)(line - child->line);
-    memmove(child->line, line, child->length);
-    return child->length < sizeof child->line - 1;
-}
-
-/* Returns true if the process ended before the time `end`. Otherwise kills it. */
-static bool collect(const struct cs_verify_job *job, struct child *child, double end)
-{
-    struct pollfd output = {.fd = child->output, .events = POLLIN};
-    bool more = true, in_time = true;
-    while (more && in_time) {
-        double left = end - cs_verify_seconds();
-        int ready = left > 0 ? poll(&output, 1, (int)(left * 1e3) + 1) : 0;
-        in_time = left > 0;
-        if (ready > 0)
-            more = take_output(job, child);
-    }
-    if (!in_time)
-        kill(child->pid, SIGKILL);
-    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    close(child->output);
-    return in_time;
 }
 
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p)
 {
-    static struct child child;
+    static struct process process;
     /* The process plans with this part of its time, so that a call that runs then can end. */
     const double planned = 0.85;
-    if (!start(job, (end - cs_verify_seconds()) * planned, &child))
+    struct run run = {job, write_list(job), (end - cs_verify_seconds()) * planned};
+    if (!run.list) {
+        cs_cli_complain("verify: %s", strerror(errno));
         return false;
-    *in_time_p = collect(job, &child, end);
-    return true;
+    }
+    process = (struct process){become_once, keep_line, .ctx = &run};
+    bool started = run_process(&process, end, in_time_p) >= 0;
+    fclose(run.list);
+    return started;
 }

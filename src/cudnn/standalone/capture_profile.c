@@ -1,8 +1,7 @@
 /* Reads the profile of the GPU that is present (`doctor --capture-device`). */
-#include "cudnn/standalone/capture_profile.h"
+#include "cudnn/standalone/standalone.h"
 
 #include "cudnn/bind/real.h"
-#include "cudnn/standalone/standalone.h"
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "cudnn/plan/device_profile.h"
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/standalone/open_stand_ins.h"
+#include "cudnn/standalone/standalone.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "cudnn/bind/real.h"
 
 #include "cudnn/bind/driver.h"
-#include "cudnn/standalone/open_stand_ins.h"
 #include "cudnn/standalone/standalone.h"
 #include <dlfcn.h>
 #include <limits.h>

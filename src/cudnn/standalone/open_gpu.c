@@ -1,5 +1,5 @@
 /* Opens the driver and the first GPU for `convshim verify`. */
-#include "cudnn/standalone/open_gpu.h"
+#include "cudnn/standalone/trial_gpu.h"
 
 #include "cudnn/standalone/standalone.h"
 #include <dlfcn.h>
@@ -148,7 +148,12 @@ void cs_trial_close(struct cs_trial *trial)
     free(trial);
 }
 
-size_t cs_trial_summary(const struct cs_trial *trial, char *json, size_t size)
+char *cs_trial_summary(const struct cs_trial *trial)
 {
-    return trial->summary ? trial->summary(json, size) : 0;
+    size_t size = trial->summary ? trial->summary(NULL, 0) : 0;
+    char *json = size > 0 ? malloc(size + 1) : NULL;
+    if (json && trial->summary(json, size + 1) <= size)
+        return json;
+    free(json);
+    return NULL;
 }

@@ -1,5 +1,5 @@
 /* Loads the stand-ins from memory. */
-#include "cudnn/standalone/open_stand_ins.h"
+#include "cudnn/standalone/standalone.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

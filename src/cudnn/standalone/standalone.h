@@ -22,4 +22,23 @@ const char *cs_standalone_file(void);
  * none. */
 bool cs_standalone_loader_file(char *file, size_t size);
 
+/* Libraries that cuDNN needs to plan without a device: the CUDA driver and cuBLASLt, or their
+ * stand-ins (src/cudnn/standalone/stand_ins). They stay loaded until the process ends.
+ *
+ * Loads libcuda.so.1, or its stand-in if no driver is installed. Without either, cuDNN offers no
+ * engine that it compiles at run time, and from 9.27 on no engine at all. One thread, before any
+ * plan; cs_standalone_open calls it. */
+void cs_standalone_open_driver(void);
+
+/* Loads the stand-in of cuBLASLt, for processes that run no plan. Without it, cuDNN does not offer
+ * the engines that call cuBLASLt, which programs get for 1x1 windows. Any thread, before its first
+ * plan. */
+void cs_standalone_open_cublas(void);
+
+/* Called after cs_standalone_open. Returns the properties of device 0 (CUDA_VISIBLE_DEVICES
+ * chooses) as JSON, by which cuDNN can plan for it on another machine. The caller frees them.
+ * *bus_width_p becomes the bits of its memory bus, 0 if the driver does not report them. False,
+ * with a line in `error`, without a GPU or without properties. */
+bool cs_standalone_capture(char **json_p, int *bus_width_p, char *error, size_t size);
+
 #endif

@@ -3,24 +3,30 @@
 
 #include "base/checked.h"
 #include "base/clock.h"
-#include "cudnn/standalone/trial_data.h"
-#include "cudnn/standalone/trial_plan.h"
+#include "cudnn/plan/descriptors.h"
+#include "cudnn/standalone/trial_gpu.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WARM_CALLS = 1000,
+    OFFERS = 96, /* of one heuristic mode, as many as are looked at */
+    WARM_UP = 3,
+    CLOCK_CALLS = 1000,
     NAN_BYTE = 0xff /* four of them are a NaN, two of them one of either 16-bit type */
 };
 
+/* A run. Functions that return bool record the first failure as the status of the result. The
+ * struct is not moved: descriptors contain addresses of `target`. */
 struct run {
     struct cs_trial *trial;
     const struct cs_problem *problem;
     const struct cs_trial_settings *settings;
     struct cs_trial_result *result;
-    struct cs_trial_plan plan;
+    struct cs_target target;
+    cudnnBackendDescriptor_t plan, pack;
     struct cs_pattern pattern[CS_OPERANDS];
+    int64_t bytes[CS_OPERANDS];
     CUdeviceptr operand[CS_OPERANDS], workspace;
     int64_t held, peak;         /* bytes allocated now and at most */
     int64_t free_before, least; /* free device memory before the plan, and at the least */
@@ -32,27 +38,31 @@ const char *cs_trial_status_name(enum cs_trial_status status)
     return names[status];
 }
 
-static enum cs_trial_status fail(struct run *run, enum cs_trial_status status, const char *what)
+static bool fail(struct run *run, enum cs_trial_status status, const char *text)
 {
-    snprintf(run->result->error, sizeof run->result->error, "%s", what);
-    return status;
+    struct cs_trial_result *result = run->result;
+    if (result->status == CS_TRIAL_OK) {
+        result->status = status;
+        snprintf(result->error, sizeof result->error, "%s", text);
+    }
+    return false;
 }
 
-/* A call of the driver. */
-static enum cs_trial_status check(struct run *run, CUresult result, const char *call)
+static bool check_driver(struct run *run, CUresult result, const char *call)
 {
-    if (result == CUDA_SUCCESS)
-        return CS_TRIAL_OK;
-    cs_gpu_error(result, call, run->result->error, sizeof run->result->error);
-    return result == CUDA_ERROR_OUT_OF_MEMORY ? CS_TRIAL_OUT_OF_MEMORY : CS_TRIAL_ERROR;
-}
-
-/* A call of cuDNN. */
-static enum cs_trial_status judge(struct run *run, cudnnStatus_t status, const char *call)
-{
-    if (status == CUDNN_STATUS_SUCCESS)
-        return CS_TRIAL_OK;
     char text[CS_TRIAL_TEXT];
+    if (result == CUDA_SUCCESS)
+        return true;
+    cs_gpu_error(result, call, text, sizeof text);
+    return fail(run, result == CUDA_ERROR_OUT_OF_MEMORY ? CS_TRIAL_OUT_OF_MEMORY : CS_TRIAL_ERROR,
+                text);
+}
+
+static bool check_cudnn(struct run *run, cudnnStatus_t status, const char *call)
+{
+    char text[CS_TRIAL_TEXT];
+    if (status == CUDNN_STATUS_SUCCESS)
+        return true;
     snprintf(text, sizeof text, "%s: cuDNN returned status %d", call, (int)status);
     return fail(run, status / 1000 == 3 ? CS_TRIAL_REFUSED : CS_TRIAL_ERROR, text);
 }
@@ -71,22 +81,21 @@ static void note_memory(struct run *run)
         run->least = available;
 }
 
-static enum cs_trial_status allocate(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
+static bool allocate_memory(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
 {
-    enum cs_trial_status status =
-        check(run, run->trial->calls.cuMemAlloc_v2(memory_p, (size_t)bytes), "cuMemAlloc");
-    if (status != CS_TRIAL_OK) {
+    if (!check_driver(run, run->trial->calls.cuMemAlloc_v2(memory_p, (size_t)bytes),
+                      "cuMemAlloc")) {
         *memory_p = 0;
-        return status;
+        return false;
     }
     run->held += bytes;
     if (run->held > run->peak)
         run->peak = run->held;
     note_memory(run);
-    return CS_TRIAL_OK;
+    return true;
 }
 
-static void release(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
+static void free_memory(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
 {
     if (!*memory_p)
         return;
@@ -97,34 +106,64 @@ static void release(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
 
 /* --- the plan --- */
 
-static void drop_plan(struct run *run)
+static bool try_configuration(struct run *run, cudnnBackendDescriptor_t configuration)
 {
-    cs_trial_plan_drop(&run->plan);
-    release(run, run->plan.required, &run->workspace);
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
+    cudnnBackendDescriptor_t plan = cs_descriptors_plan(&builder, &run->target, configuration);
+    run->result->workspace = cs_descriptors_workspace(&builder, plan);
+    run->result->engine = cs_descriptors_index(&builder, configuration);
+    run->result->planned = builder.status == CUDNN_STATUS_SUCCESS;
+    if (run->result->planned)
+        run->plan = cs_descriptor_take(&builder, plan);
+    cs_descriptor_builder_clear(&builder);
+    return run->result->planned;
 }
 
-static enum cs_trial_status make_plan(struct run *run)
+/* Makes a plan of the first answer of cuDNN that becomes one. The fallback engines come last, as
+ * frameworks try them. */
+static bool make_plan(struct run *run)
 {
-    return cs_trial_plan_make(run->trial, run->problem, &run->plan)
-               ? CS_TRIAL_OK
-               : fail(run, CS_TRIAL_REFUSED, "cuDNN has no engine for this convolution");
+    static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
+    run->target.handle = run->trial->handle;
+    for (int i = 0; i < CS_OPERANDS; i++)
+        run->target.uid[i] = i + 1;
+    for (size_t mode = 0; mode < sizeof modes / sizeof *modes && !run->plan; mode++) {
+        struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
+        cudnnBackendDescriptor_t configuration[OFFERS];
+        int offers = cs_descriptors_heuristics(&builder, &run->target, run->problem, modes[mode],
+                                               configuration, OFFERS);
+        for (int i = 0; i < offers && !run->plan; i++)
+            (void)try_configuration(run, configuration[i]);
+        cs_descriptor_builder_clear(&builder);
+    }
+    return run->plan || fail(run, CS_TRIAL_REFUSED, "cuDNN has no engine for this convolution");
 }
 
-/* The workspace of the plan, and all addresses. */
-static enum cs_trial_status bind(struct run *run)
+/* Allocates the workspace, and sets all addresses. */
+static bool bind_memory(struct run *run)
 {
-    enum cs_trial_status status = CS_TRIAL_OK;
-    if (run->plan.required > 0)
-        status = allocate(run, run->plan.required, &run->workspace);
-    return status == CS_TRIAL_OK
-               ? judge(run, cs_trial_plan_bind(&run->plan, run->operand, run->workspace),
-                       "variant pack")
-               : status;
+    void *pointer[CS_OPERANDS];
+    int64_t required = run->result->workspace;
+    if (required > 0 && !allocate_memory(run, required, &run->workspace))
+        return false;
+    for (int i = 0; i < CS_OPERANDS; i++)
+        pointer[i] = (void *)(uintptr_t)run->operand[i];
+    return check_cudnn(run,
+                       cs_descriptors_pack(CS_OPERANDS, pointer, run->target.uid,
+                                           (void *)(uintptr_t)run->workspace, &run->pack),
+                       "variant pack");
 }
 
-static enum cs_trial_status call(struct run *run)
+static bool call_plan(struct run *run)
 {
-    return judge(run, cs_trial_plan_run(run->trial, &run->plan), "the convolution");
+    return check_cudnn(run, CS_REAL(cudnnBackendExecute, run->trial->handle, run->plan, run->pack),
+                       "the convolution");
+}
+
+static bool synchronize(struct run *run)
+{
+    return check_driver(run, run->trial->calls.cuStreamSynchronize(run->trial->stream),
+                        "cuStreamSynchronize");
 }
 
 static double seconds_now(void)
@@ -132,123 +171,100 @@ static double seconds_now(void)
     return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
 }
 
-static enum cs_trial_status synchronize(struct run *run)
-{
-    return check(run, run->trial->calls.cuStreamSynchronize(run->trial->stream),
-                 "cuStreamSynchronize");
-}
-
-static enum cs_trial_status warm_up(struct run *run, int64_t calls)
-{
-    enum cs_trial_status status = CS_TRIAL_OK;
-    for (int64_t i = 0; i < calls && status == CS_TRIAL_OK; i++)
-        status = call(run);
-    return status == CS_TRIAL_OK ? synchronize(run) : status;
-}
-
 /* --- the data --- */
 
-static enum cs_trial_status fill(struct run *run, int operand)
+static bool fill_operand(struct run *run, int operand)
 {
-    return check(run,
-                 cs_pattern_spread(run->trial, &run->pattern[operand], run->operand[operand],
-                                   run->result->operand[operand]),
-                 "filling a tensor");
+    return check_driver(run,
+                        cs_pattern_spread(run->trial, &run->pattern[operand], run->operand[operand],
+                                          run->bytes[operand]),
+                        "filling a tensor");
 }
 
-/* The result begins as NaNs, which stay where no launch writes; if it is read, as numbers. */
-static enum cs_trial_status reset_result(struct run *run)
+static bool make_operands(struct run *run)
 {
-    int written = (int)cs_result(run->problem->direction);
-    if (run->problem->beta < 0 || run->problem->beta > 0)
-        return fill(run, written);
-    return check(run,
-                 run->trial->calls.cuMemsetD8Async(run->operand[written], NAN_BYTE,
-                                                   (size_t)run->result->operand[written],
-                                                   run->trial->stream),
-                 "cuMemsetD8Async");
-}
-
-static enum cs_trial_status make_operands(struct run *run)
-{
-    enum cs_trial_status status = CS_TRIAL_OK;
-    for (int i = 0; i < CS_OPERANDS && status == CS_TRIAL_OK; i++)
-        status = allocate(run, run->result->operand[i], &run->operand[i]);
-    for (int i = 0; i < CS_OPERANDS && status == CS_TRIAL_OK; i++) {
+    for (int i = 0; i < CS_OPERANDS; i++)
+        if (!allocate_memory(run, run->bytes[i], &run->operand[i]))
+            return false;
+    for (int i = 0; i < CS_OPERANDS; i++) {
         if (!cs_pattern_make(run->problem->tensor[i].dtype, (uint64_t)'w' + (uint64_t)i,
                              &run->pattern[i]))
             return fail(run, CS_TRIAL_ERROR, "out of host memory");
-        status = fill(run, i);
+        if (!fill_operand(run, i))
+            return false;
     }
-    return status;
+    return true;
+}
+
+/* The result begins as NaNs, which stay where no launch writes; if it is read, as numbers. */
+static bool reset_result(struct run *run, int written)
+{
+    if (run->problem->beta < 0 || run->problem->beta > 0)
+        return fill_operand(run, written);
+    return check_driver(run,
+                        run->trial->calls.cuMemsetD8Async(run->operand[written], NAN_BYTE,
+                                                          (size_t)run->bytes[written],
+                                                          run->trial->stream),
+                        "cuMemsetD8Async");
 }
 
 /* A call on a fresh result, and the checksum of what it wrote. */
-static enum cs_trial_status sum_up(struct run *run, FILE *dump, uint64_t *checksum_p)
+static bool check_result(struct run *run, FILE *dump, uint64_t *checksum_p)
 {
     int written = (int)cs_result(run->problem->direction);
-    enum cs_trial_status status = reset_result(run);
+    if (!reset_result(run, written))
+        return false;
     double start = seconds_now();
-    if (status == CS_TRIAL_OK)
-        status = warm_up(run, 1);
+    if (!call_plan(run) || !synchronize(run))
+        return false;
     if (run->result->first_us <= 0)
         run->result->first_us = (seconds_now() - start) * 1e6;
-    if (status == CS_TRIAL_OK)
-        status = check(run,
-                       cs_buffer_checksum(run->trial, run->operand[written],
-                                          run->result->operand[written], dump, checksum_p),
-                       "reading the result");
     note_memory(run);
-    return status;
+    return check_driver(run,
+                        cs_buffer_checksum(run->trial, run->operand[written], run->bytes[written],
+                                           dump, checksum_p),
+                        "reading the result");
 }
 
 /* --- time --- */
 
-static enum cs_trial_status record(struct run *run, CUevent event)
+static bool record_event(struct run *run, CUevent event)
 {
-    return check(run, run->trial->calls.cuEventRecord(event, run->trial->stream), "cuEventRecord");
+    return check_driver(run, run->trial->calls.cuEventRecord(event, run->trial->stream),
+                        "cuEventRecord");
 }
 
 /* Queues all calls without waiting between them. */
-static enum cs_trial_status queue_calls(struct run *run, int64_t calls, CUevent *event)
+static bool queue_calls(struct run *run, int64_t calls, const CUevent *event)
 {
-    enum cs_trial_status status = CS_TRIAL_OK;
+    bool good = true;
     double start = seconds_now();
-    for (int64_t i = 0; i < calls && status == CS_TRIAL_OK; i++) {
-        status = record(run, event[2 * i]);
-        if (status == CS_TRIAL_OK)
-            status = call(run);
-        if (status == CS_TRIAL_OK)
-            status = record(run, event[2 * i + 1]);
-    }
+    for (int64_t i = 0; i < calls && good; i++)
+        good = record_event(run, event[2 * i]) && call_plan(run) &&
+               record_event(run, event[2 * i + 1]);
     run->result->host_us = (seconds_now() - start) * 1e6 / (double)calls;
-    enum cs_trial_status over = synchronize(run);
-    return status == CS_TRIAL_OK ? over : status;
+    return synchronize(run) && good;
 }
 
 /* The microseconds of each of `calls` calls. */
-static enum cs_trial_status time_calls(struct run *run, int64_t calls, double *us)
+static bool time_calls(struct run *run, int64_t calls, CUevent *event, double *us)
 {
     const struct cs_gpu_calls *gpu = &run->trial->calls;
-    CUevent *event = calloc((size_t)calls * 2, sizeof *event);
-    if (!event)
-        return fail(run, CS_TRIAL_ERROR, "out of host memory");
-    enum cs_trial_status status = CS_TRIAL_OK;
     int64_t made = 0;
-    for (; made < calls * 2 && status == CS_TRIAL_OK; made += status == CS_TRIAL_OK)
-        status = check(run, gpu->cuEventCreate(&event[made], CU_EVENT_DEFAULT), "cuEventCreate");
-    if (status == CS_TRIAL_OK)
-        status = queue_calls(run, calls, event);
-    for (int64_t i = 0; i < calls && status == CS_TRIAL_OK; i++) {
+    while (made < calls * 2 &&
+           check_driver(run, gpu->cuEventCreate(&event[made], CU_EVENT_DEFAULT), "cuEventCreate"))
+        made++;
+    bool good = made == calls * 2 && queue_calls(run, calls, event);
+    for (int64_t i = 0; i < calls && good; i++) {
         float milliseconds = 0;
-        status = check(run, gpu->cuEventElapsedTime(&milliseconds, event[2 * i], event[2 * i + 1]),
-                       "cuEventElapsedTime");
+        good = check_driver(run,
+                            gpu->cuEventElapsedTime(&milliseconds, event[2 * i], event[2 * i + 1]),
+                            "cuEventElapsedTime");
         us[i] = (double)milliseconds * 1e3;
     }
     while (made > 0)
         (void)gpu->cuEventDestroy_v2(event[--made]);
-    free(event);
-    return status;
+    return good;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -264,142 +280,106 @@ static double quantile(const double *sorted, int64_t count, double share)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-/* An idle GPU has low clocks: a process calls for 0.2 s before it times its first convolution. */
-static enum cs_trial_status raise_clocks(struct run *run)
+/* Calls without times. An idle GPU has low clocks, so a process calls for 0.2 s before it times its
+ * first convolution. *seconds_p: of the last call. */
+static bool warm_up(struct run *run, double *seconds_p)
 {
-    enum cs_trial_status status = CS_TRIAL_OK;
+    const int64_t most = run->settings->iterations < WARM_UP ? run->settings->iterations : WARM_UP;
+    bool raise = most == WARM_UP && !run->trial->simulated && !run->trial->warm;
     double end = seconds_now() + 0.2;
-    for (int i = 0; i < WARM_CALLS && !run->trial->warm && seconds_now() < end; i++)
-        if (status == CS_TRIAL_OK)
-            status = warm_up(run, 1);
-    run->trial->warm = true;
-    return status;
+    for (int64_t i = 0; i < (raise ? CLOCK_CALLS : most); i++) {
+        double start = seconds_now();
+        if (i >= most && start >= end)
+            break;
+        if (!call_plan(run) || !synchronize(run))
+            return false;
+        *seconds_p = seconds_now() - start;
+    }
+    run->trial->warm = run->trial->warm || raise;
+    return true;
 }
 
-/* As many calls as the settings have, fewer if they would take too long; the warm-up shows how long
- * one takes. */
-static enum cs_trial_status count_calls(struct run *run, int64_t *calls_p)
-{
-    const struct cs_trial_settings *settings = run->settings;
-    enum cs_trial_status status =
-        settings->warmup > 1 && !run->trial->simulated ? raise_clocks(run) : CS_TRIAL_OK;
-    if (status == CS_TRIAL_OK)
-        status = warm_up(run, settings->warmup > 1 ? settings->warmup - 1 : 0);
-    double start = seconds_now();
-    if (status == CS_TRIAL_OK && settings->warmup > 0)
-        status = warm_up(run, 1);
-    double took = seconds_now() - start;
-    *calls_p = settings->iterations;
-    if (settings->seconds > 0 && settings->warmup > 0 &&
-        took * (double)settings->iterations > settings->seconds)
-        *calls_p = (int64_t)fmax(1, settings->seconds / took);
-    return status;
-}
-
-static enum cs_trial_status time_plan(struct run *run)
+static bool time_plan(struct run *run)
 {
     struct cs_trial_result *result = run->result;
-    int64_t calls;
-    enum cs_trial_status status = count_calls(run, &calls);
-    double *us = malloc((size_t)calls * sizeof *us);
-    if (!us)
-        return fail(run, CS_TRIAL_ERROR, "out of host memory");
-    double start = seconds_now();
-    if (status == CS_TRIAL_OK)
-        status = time_calls(run, calls, us);
-    if (status == CS_TRIAL_OK) {
-        result->wall_us = (seconds_now() - start) * 1e6 / (double)calls;
+    const double most = run->settings->seconds;
+    int64_t calls = run->settings->iterations;
+    double call = 0;
+    if (!warm_up(run, &call))
+        return false;
+    if (most > 0 && call * (double)calls > most)
+        calls = (int64_t)fmax(1, most / call);
+    double *us = calloc((size_t)calls, sizeof *us);
+    CUevent *event = calloc((size_t)calls * 2, sizeof *event);
+    bool good = us && event ? time_calls(run, calls, event, us)
+                            : fail(run, CS_TRIAL_ERROR, "out of host memory");
+    if (good) {
         qsort(us, (size_t)calls, sizeof *us, compare_numbers);
         result->calls = calls;
         result->median_us = quantile(us, calls, 0.5);
         result->p10_us = quantile(us, calls, 0.1);
         result->p90_us = quantile(us, calls, 0.9);
     }
+    free(event);
     free(us);
     note_memory(run);
-    return status;
+    return good;
 }
 
 /* --- all of it --- */
 
-static enum cs_trial_status measure(struct run *run)
+static bool measure_plan(struct run *run)
 {
     struct cs_trial_result *result = run->result;
-    enum cs_trial_status status = sum_up(run, run->settings->dump, &result->checksum);
-    if (status == CS_TRIAL_OK && run->settings->samples > 0 &&
-        run->problem->direction == CS_FORWARD)
-        status = check(run,
-                       cs_buffer_compare(run->trial, run->problem, run->pattern, run->operand[CS_Y],
-                                         run->settings->samples, result),
-                       "reading elements");
-    if (status == CS_TRIAL_OK)
-        status = time_plan(run);
-    for (int64_t i = 0; i < run->settings->repeats && status == CS_TRIAL_OK; i++) {
-        status = sum_up(run, NULL, &result->repeated);
+    bool good = check_result(run, run->settings->dump, &result->checksum) && time_plan(run);
+    for (int64_t i = 0; i < run->settings->repeats && good; i++) {
+        good = check_result(run, NULL, &result->repeated);
         result->differing += result->repeated != result->checksum;
     }
-    return status;
+    return good;
 }
 
-/* True if operands and workspace fit the limit, if there is one. */
-static bool fits(struct run *run)
+/* False if operands and workspace exceed the limit, if there is one. */
+static bool check_memory(struct run *run, const char *text)
 {
-    int64_t bytes = run->plan.required;
+    int64_t bytes = run->result->workspace;
     bool known = true;
     for (int i = 0; i < CS_OPERANDS; i++)
-        known = known && cs_add(bytes, run->result->operand[i], &bytes);
-    return known && (run->settings->memory == 0 || bytes <= run->settings->memory);
+        known = known && cs_add(bytes, run->bytes[i], &bytes);
+    return (known && (run->settings->memory == 0 || bytes <= run->settings->memory)) ||
+           fail(run, CS_TRIAL_TOO_LARGE, text);
 }
 
-static enum cs_trial_status plan_and_measure(struct run *run)
+static void free_all(struct run *run)
 {
-    enum cs_trial_status status = make_plan(run);
-    if (status != CS_TRIAL_OK)
-        return status;
-    run->result->planned = true;
-    run->result->engine = run->plan.engine;
-    run->result->choice = run->plan.choice;
-    run->result->workspace = run->plan.required;
-    if (!fits(run))
-        return fail(run, CS_TRIAL_TOO_LARGE, "its tensors and its workspace exceed --memory");
-    status = bind(run);
-    return status == CS_TRIAL_OK ? measure(run) : status;
-}
-
-/* Reckons up when all is freed. */
-static void settle(struct run *run)
-{
-    struct cs_trial_result *result = run->result;
-    int64_t taken = run->free_before - run->least - run->peak;
-    result->allocated = run->peak;
-    result->taken = taken > 0 ? taken : 0;
+    if (run->pack)
+        (void)CS_REAL(cudnnBackendDestroyDescriptor, run->pack);
+    if (run->plan)
+        (void)CS_REAL(cudnnBackendDestroyDescriptor, run->plan);
+    free_memory(run, run->result->workspace, &run->workspace);
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        free_memory(run, run->bytes[i], &run->operand[i]);
+        free(run->pattern[i].value);
+    }
 }
 
 void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
                   const struct cs_trial_settings *settings, struct cs_trial_result *result)
 {
     struct run run = {.trial = trial, .problem = problem, .settings = settings, .result = result};
-    *result = (struct cs_trial_result){.status = CS_TRIAL_ERROR};
+    *result = (struct cs_trial_result){.status = CS_TRIAL_OK};
     run.free_before = run.least = cs_trial_free_memory(trial);
-    bool known = true;
-    for (int i = 0; i < CS_OPERANDS; i++)
-        known = known && cs_problem_tensor_span(&problem->tensor[i], &result->operand[i]) == CS_OK;
-    if (!known) {
-        snprintf(result->error, sizeof result->error, "its tensors exceed 64 bits");
-        return;
-    }
-    if (!fits(&run))
-        result->status = fail(&run, CS_TRIAL_TOO_LARGE, "its tensors exceed --memory");
-    else
-        result->status = make_operands(&run);
-    if (result->status == CS_TRIAL_OK)
-        result->status = plan_and_measure(&run);
-    if (result->status == CS_TRIAL_OK)
-        result->error[0] = '\0';
-    drop_plan(&run);
     for (int i = 0; i < CS_OPERANDS; i++) {
-        release(&run, result->operand[i], &run.operand[i]);
-        free(run.pattern[i].value);
+        if (cs_problem_tensor_span(&problem->tensor[i], &run.bytes[i]) != CS_OK) {
+            (void)fail(&run, CS_TRIAL_ERROR, "its tensors exceed 64 bits");
+            return;
+        }
     }
-    settle(&run);
+    result->bytes = run.bytes[cs_result(problem->direction)];
+    (void)(check_memory(&run, "its tensors exceed --memory") && make_operands(&run) &&
+           make_plan(&run) && check_memory(&run, "its tensors and its workspace exceed --memory") &&
+           bind_memory(&run) && measure_plan(&run));
+    free_all(&run);
+    int64_t taken = run.free_before - run.least;
+    result->device_peak = taken > run.peak ? taken : run.peak;
 }

@@ -36,17 +36,16 @@ int64_t cs_trial_free_memory(const struct cs_trial *trial);
 /* NULL is allowed. */
 void cs_trial_close(struct cs_trial *trial);
 
-/* The library's summary so far, as convshim_summary of convshim.h. 0: the process does not have the
- * library. */
-size_t cs_trial_summary(const struct cs_trial *trial, char *json, size_t size);
+/* The library's summary so far, as convshim_summary of convshim.h. The caller frees it. NULL: the
+ * process does not have the library, or memory is out. */
+char *cs_trial_summary(const struct cs_trial *trial);
 
 struct cs_trial_settings {
-    int64_t warmup, iterations;
-    int64_t repeats; /* results to compare with the first, after the timed calls; 1 at least */
-    double seconds; /* for the timed calls: fewer are made if they would take longer; 0: any time */
-    int64_t memory; /* bytes that operands and workspace may take together; 0: any */
-    int64_t samples; /* elements of a forward result compared with sums in double; 0: none */
-    FILE *dump;      /* takes the result's bytes; may be NULL */
+    int64_t iterations; /* timed calls, after up to 3 others */
+    int64_t repeats;    /* results to compare with the first, after the timed calls; 1 at least */
+    double seconds;     /* for the timed calls: fewer are made if they would take longer; 0: any */
+    int64_t memory;     /* bytes that operands and workspace may take together; 0: any */
+    FILE *dump;         /* takes the result's bytes; may be NULL */
 };
 
 enum cs_trial_status {
@@ -59,23 +58,19 @@ enum cs_trial_status {
 
 struct cs_trial_result {
     enum cs_trial_status status;
-    char error[CS_TRIAL_TEXT];    /* "" with CS_TRIAL_OK */
-    int64_t operand[CS_OPERANDS]; /* bytes */
-    bool planned;                 /* engine, choice and workspace are known */
-    int64_t engine, choice, workspace;
-    int64_t allocated; /* bytes, by this program at most: operands and workspace */
-    int64_t taken; /* bytes of the device that went beyond those, from before the plan until after
-                      the last call */
-    int64_t calls; /* that were timed */
+    char error[CS_TRIAL_TEXT]; /* "" with CS_TRIAL_OK */
+    bool planned;              /* engine and workspace are known */
+    int64_t engine, workspace; /* global index; bytes */
+    int64_t bytes;             /* of the result */
+    int64_t device_peak;       /* bytes of the device, from before the plan until after the last
+                                  call: operands, workspace, and all that others took */
+    int64_t calls;             /* that were timed */
     double median_us, p10_us, p90_us; /* of single calls, by events on the stream */
     double first_us;   /* of the first call by the host's clock, which loads and compiles kernels */
     double host_us;    /* the host's time of a timed call, without waiting for the device */
-    double wall_us;    /* of a call, by the host's clock, on average */
     uint64_t checksum; /* of the whole result after the first call */
     uint64_t repeated; /* the same after the last repeat */
     int64_t differing; /* repeats whose result differs from the first */
-    int64_t samples, not_finite; /* compared elements, and those that are not finite numbers */
-    double max_abs, max_rel; /* largest difference from the sum, and divided by the largest sum */
 };
 
 /* "ok", "refused", "out of memory", "too large", "error" */

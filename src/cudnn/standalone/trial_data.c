@@ -1,6 +1,5 @@
-/* Fills device buffers with reproducible numbers, sums results up, and computes single elements on
- * the host. */
-#include "cudnn/standalone/trial_data.h"
+/* Fills device buffers with reproducible numbers, and sums results up. */
+#include "cudnn/standalone/trial_gpu.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -147,93 +146,4 @@ CUresult cs_buffer_checksum(const struct cs_trial *trial, CUdeviceptr buffer, in
     free(chunk);
     *checksum_p = hash;
     return result;
-}
-
-static int64_t offset_of(const struct cs_tensor *tensor, const int64_t at[CS_DIMS])
-{
-    int64_t offset = 0;
-    for (int i = 0; i < CS_DIMS; i++)
-        offset += at[i] * tensor->strides[i];
-    return offset;
-}
-
-static double pattern_at(const struct cs_pattern *pattern, int64_t index)
-{
-    return cs_trial_number(pattern->dtype, pattern->value, (size_t)(index % CS_PATTERN));
-}
-
-/* Steps to the next tap of the filter; false behind the last. */
-static bool next_tap(const struct cs_tensor *filter, int64_t tap[CS_DIMS])
-{
-    for (int i = CS_DIMS - 1; i >= CS_C; i--) {
-        if (++tap[i] < filter->dims[i])
-            return true;
-        tap[i] = 0;
-    }
-    return false;
-}
-
-/* The element of the result at these coordinates. */
-static double sum_of(const struct cs_problem *problem, const struct cs_pattern pattern[CS_OPERANDS],
-                     const int64_t out[CS_DIMS])
-{
-    const struct cs_tensor *x = &problem->tensor[CS_X], *w = &problem->tensor[CS_FILTER];
-    int64_t tap[CS_DIMS] = {[CS_N] = out[CS_C]}, in[CS_DIMS] = {[CS_N] = out[CS_N]};
-    int64_t first = out[CS_C] / (w->dims[CS_N] / problem->groups) * w->dims[CS_C];
-    double sum = 0;
-    do {
-        bool inside = true;
-        in[CS_C] = first + tap[CS_C];
-        for (int i = 0; i < CS_SPATIAL; i++) {
-            int64_t reach =
-                problem->flipped ? w->dims[CS_D + i] - 1 - tap[CS_D + i] : tap[CS_D + i];
-            in[CS_D + i] =
-                out[CS_D + i] * problem->stride[i] - problem->pre[i] + reach * problem->dilation[i];
-            inside = inside && in[CS_D + i] >= 0 && in[CS_D + i] < x->dims[CS_D + i];
-        }
-        if (inside)
-            sum += pattern_at(&pattern[CS_X], offset_of(x, in)) *
-                   pattern_at(&pattern[CS_FILTER], offset_of(w, tap));
-    } while (next_tap(w, tap));
-    return sum;
-}
-
-static void choose(const struct cs_tensor *tensor, int64_t sample, uint64_t *state,
-                   int64_t at[CS_DIMS])
-{
-    for (int i = 0; i < CS_DIMS; i++) {
-        int64_t last = tensor->dims[i] - 1;
-        at[i] = sample == 0   ? 0
-                : sample == 1 ? last
-                              : (int64_t)(next(state) % (uint64_t)(last + 1));
-    }
-}
-
-CUresult cs_buffer_compare(const struct cs_trial *trial, const struct cs_problem *problem,
-                           const struct cs_pattern pattern[CS_OPERANDS], CUdeviceptr result_buffer,
-                           int64_t samples, struct cs_trial_result *result)
-{
-    const struct cs_tensor *y = &problem->tensor[CS_Y];
-    int64_t size = cs_problem_dtype_size(y->dtype);
-    uint64_t state = 0;
-    double largest = 0;
-    for (int64_t sample = 0; sample < samples; sample++) {
-        int64_t at[CS_DIMS];
-        float element = 0;
-        choose(y, sample, &state, at);
-        CUresult error = trial->calls.cuMemcpyDtoH_v2(
-            &element, result_buffer + (CUdeviceptr)(offset_of(y, at) * size), (size_t)size);
-        if (error != CUDA_SUCCESS)
-            return error;
-        double is = cs_trial_number(y->dtype, &element, 0),
-               should_be = sum_of(problem, pattern, at);
-        largest = fmax(largest, fabs(should_be));
-        if (isfinite(is))
-            result->max_abs = fmax(result->max_abs, fabs(is - should_be));
-        else
-            result->not_finite++;
-    }
-    result->samples = samples;
-    result->max_rel = largest > 0 ? result->max_abs / largest : result->max_abs;
-    return CUDA_SUCCESS;
 }

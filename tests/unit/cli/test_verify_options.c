@@ -11,7 +11,6 @@ static void refusals(void)
         {"verify --iterations 0", 2, "--iterations"},
         {"verify --workspace lots", 2, "--workspace"},
         {"verify --csv a.csv --summary b.json", 2, "one of them"},
-        {"verify --layers a", 2, "--csv or --summary"},
         {"verify --once -- true", 2, "--once needs a list and excludes a command"},
         {"verify --repeats 0", 2, "--repeats"},
         {"verify --once --csv nowhere.csv", 2, "nowhere.csv"},

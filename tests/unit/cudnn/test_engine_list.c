@@ -2,7 +2,7 @@
 #include "cudnn/standalone/engine_list.h"
 
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/standalone/open_stand_ins.h"
+#include "cudnn/standalone/standalone.h"
 #include "heap.h"
 #include "recorded_cudnn.h"
 #include "sample_problem.h"

@@ -1,5 +1,5 @@
 /* A libcublasLt for the command, because the real one does not start without a GPU
- * (open_stand_ins.h). Some engines of cuDNN call cuBLASLt. cuDNN offers them only if cuBLASLt has
+ * (standalone.h). Some engines of cuDNN call cuBLASLt. cuDNN offers them only if cuBLASLt has
  * an algorithm for their product. Here every product has one, without workspace.
  *
  * Types and names are those of cublasLt.h. Most functions ignore their arguments. */

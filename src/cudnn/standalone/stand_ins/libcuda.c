@@ -1,4 +1,4 @@
-/* A libcuda.so.1 for the command on a machine that has none (open_stand_ins.h). cuDNN loads the
+/* A libcuda.so.1 for the command on a machine that has none (standalone.h). cuDNN loads the
  * library before it plans engines that it compiles at run time. From 9.27 on these engines are
  * linked against it, and cuDNN plans no engine without it.
  *
