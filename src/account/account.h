@@ -208,7 +208,7 @@ struct cs_summary_head {
         workspace; /* the limit in force, bytes; < 0: auto, a separate one for each convolution */
     int64_t
         threshold; /* convolutions that require no more bytes are not tiled; <= 0: rules differ */
-    int64_t peak_without, peak_with; /* the most bytes that convolutions held, see cs_peak_read */
+    int64_t peak_without, peak_with; /* of convolutions, see cs_peak_read */
     const char *const *rules;        /* names by index, NULL after the last; NULL: no rules */
     struct cs_summary_own own;
     struct cs_summary_gate gate;

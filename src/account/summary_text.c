@@ -232,10 +232,10 @@ static void append_peak(struct cs_text *text, const struct cs_account *account,
 {
     char without[CS_SIZE_TEXT], with[CS_SIZE_TEXT];
     if (head->peak_without > 0)
-        append_format(text, "peak during convolutions %s without convshim, %s %s",
-                      cs_log_size_text(without, head->peak_without),
-                      cs_log_size_text(with, head->peak_with),
-                      only_reports(account) ? "if policy fit is used" : "with");
+        append_format(
+            text, "peak of convolutions %s without convshim, %s %s; other operations may hold more",
+            cs_log_size_text(without, head->peak_without), cs_log_size_text(with, head->peak_with),
+            only_reports(account) ? "if policy fit is used" : "with");
 }
 
 /* The result, for people. */

@@ -30,7 +30,7 @@ struct cs_pass {
     int calls;
     struct cs_pass_call {
         uint64_t layer;  /* a number for a problem and its filter's address */
-        int64_t tensors; /* bytes known to be held during the call, without its workspace */
+        int64_t tensors; /* bytes held during the call by its addresses, without its workspace */
         struct cs_pass_workspace workspace;
     } call[CS_PASS_CALLS];
     int ranges;

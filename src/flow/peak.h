@@ -35,9 +35,9 @@ void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer,
                   const struct cs_pass_workspace *workspace, const struct cs_problem *problem,
                   const struct cs_addresses *addresses);
 
-/* The peaks of all contexts: bytes of a call's workspace, of its tensors, and of tensors of other
- * calls that are known to be held at that time. Filters that are only read do not count. 0 if no
- * call was recorded. */
+/* The peaks of all contexts, as far as convolutions show them: bytes of a call's workspace, of its
+ * tensors, and of tensors of other calls that a later call reads. Filters that are only read do not
+ * count. 0 if no call was recorded. */
 void cs_peak_read(struct cs_peak *peak, int64_t *without_p, int64_t *with_p);
 
 #endif

@@ -135,8 +135,8 @@ void cs_report_conclude(struct cs_report *report)
     }
     if (all->peak_without > 0)
         add_saved(&section->table, "peak",
-                  only_reports(all) ? "peak during convolutions if policy = fit"
-                                    : "peak during convolutions",
+                  only_reports(all) ? "peak of convolutions if policy = fit"
+                                    : "peak of convolutions",
                   all->peak_without, all->peak_with);
     add_saved(&section->table, "workspace", "largest workspace", all->required_max,
               all->reported_max);

@@ -61,9 +61,9 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
     }
     add_number(table, "launches", "tile launches", CS_CELL_COUNT, all->launches);
     if (all->peak_without > 0) {
-        add_number(table, "peak_without", "peak during convolutions without convshim",
-                   CS_CELL_BYTES, all->peak_without);
-        add_number(table, "peak_with", "peak during convolutions with convshim", CS_CELL_BYTES,
+        add_number(table, "peak_without", "peak of convolutions without convshim", CS_CELL_BYTES,
+                   all->peak_without);
+        add_number(table, "peak_with", "peak of convolutions with convshim", CS_CELL_BYTES,
                    all->peak_with);
     }
     add_number(table, "required_max", "largest workspace without convshim", CS_CELL_BYTES,
