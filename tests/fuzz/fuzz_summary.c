@@ -2,7 +2,7 @@
  * itself. */
 #include "memory_file.h"
 
-#include "cli/report/summary_reader.h"
+#include "cli/report/summary.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

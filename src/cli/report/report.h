@@ -3,7 +3,7 @@
 #define CS_CLI_REPORT_REPORT_H
 
 #include "cli/common/table.h"
-#include "cli/report/summary_reader.h"
+#include "cli/report/summary.h"
 
 enum {
     CS_REPORT_SECTIONS = 4

@@ -1,7 +1,7 @@
 /* Reports of `convshim simulate` and `convshim tune` about runs, here made by hand. */
 #include "capture.h"
 #include "cli/common/read_file.h"
-#include "cli/report/summary_reader.h"
+#include "cli/report/summary.h"
 #include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
 #include "cli/tune/rule_keys.h"

@@ -2,8 +2,8 @@
  * one. Members that are not known are passed over.
  *
  * Not pure: reads files. Thread-safe on distinct objects. */
-#ifndef CS_CLI_REPORT_SUMMARY_READER_H
-#define CS_CLI_REPORT_SUMMARY_READER_H
+#ifndef CS_CLI_REPORT_SUMMARY_H
+#define CS_CLI_REPORT_SUMMARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
