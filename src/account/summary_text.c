@@ -65,7 +65,7 @@ static const char *option_of(const struct cs_site_facts *facts, const struct cs_
     case CS_REASON_SMALL:
         return "threshold";
     case CS_REASON_RULE:
-        return "its rule";
+        return "skip";
     case CS_REASON_REPORT_ONLY:
         return "policy";
     case CS_REASON_DEAR:
@@ -80,6 +80,17 @@ static const char *option_of(const struct cs_site_facts *facts, const struct cs_
     default:
         return "";
     }
+}
+
+/* The same, or the rule that may set this option. */
+static void option_text(char *text, const struct cs_site_facts *facts,
+                        const struct cs_summary_head *head)
+{
+    const char *option = option_of(facts, head);
+    if (facts->rule > 0 && head->rules && *option)
+        snprintf(text, CELL_BYTES, "rule %s", head->rules[facts->rule - 1]);
+    else
+        snprintf(text, CELL_BYTES, "%s", option);
 }
 
 /* --- the tables of convolutions ----------------------------------------------------------------
@@ -166,7 +177,7 @@ static void fill_row(struct row *row, const struct cs_account *account,
     snprintf(row->cell[REPORTED], CELL_BYTES, "%s",
              cs_log_size_text(size, cs_site_reported(facts)));
     snprintf(row->cell[OUTCOME], CELL_BYTES, "%s", outcome.tiles);
-    snprintf(row->cell[OPTION], CELL_BYTES, "%s", option_of(facts, head));
+    option_text(row->cell[OPTION], facts, head);
     snprintf(row->cell[CALLS], CELL_BYTES, "%lld",
              (long long)cs_account_site_count(&account->site[row->site], CS_COUNT_CALLS));
 }

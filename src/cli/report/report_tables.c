@@ -203,20 +203,25 @@ static const char *reason_text(const char *id)
     return id;
 }
 
-/* NULL: tiled. "policy only reports, possible: 8 MiB" */
-static const char *state_text(const struct cs_summary_site *site, char text[128])
+enum {
+    STATE_TEXT = 256
+};
+
+/* "tiled, rule vae", "policy only reports, possible: 8 MiB" */
+static const char *state_text(const struct cs_summary_site *site, char text[STATE_TEXT])
 {
     char size[CS_BYTES_TEXT];
-    if (!site->reason || site->possible >= site->reported)
-        return site->reason ? reason_text(site->reason) : NULL;
-    snprintf(text, 128, "%.80s, possible: %s", reason_text(site->reason),
-             cs_table_bytes_text(size, site->possible));
+    const bool possible = site->reason && site->possible < site->reported;
+    snprintf(text, STATE_TEXT, "%.80s%s%s%s%.64s",
+             site->reason ? reason_text(site->reason) : "tiled", possible ? ", possible: " : "",
+             possible ? cs_table_bytes_text(size, site->possible) : "", site->rule ? ", rule " : "",
+             site->rule ? site->rule : "");
     return text;
 }
 
 static void add_site(struct cs_table *table, const struct cs_summary_site *site)
 {
-    char state[128];
+    char state[STATE_TEXT];
     const struct cs_value row[] = {
         {.text = site->id},
         {.text = *site->name ? site->name : NULL},
@@ -231,7 +236,8 @@ static void add_site(struct cs_table *table, const struct cs_summary_site *site)
         {.number = site->required},
         {.number = site->reported},
         {.number = site->possible},
-        {.number = site->host_ns}};
+        {.number = site->host_ns},
+        {.text = site->rule}};
     cs_table_add(table, row);
 }
 
@@ -250,7 +256,8 @@ static void add_sites(struct cs_report *report)
                                                {"required", "required", CS_CELL_BYTES},
                                                {"reported", "reported", CS_CELL_BYTES},
                                                {"possible", NULL, CS_CELL_BYTES},
-                                               {"host_ns", NULL, CS_CELL_COUNT}};
+                                               {"host_ns", NULL, CS_CELL_COUNT},
+                                               {"rule", NULL, CS_CELL_TEXT}};
     const struct cs_run_summary *all = &report->all;
     struct cs_table *table = begin_section(report, "sites", "Convolutions",
                                            "Workspace of each convolution, largest first.",

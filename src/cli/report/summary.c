@@ -234,6 +234,8 @@ static void read_site(struct reader *reader, const cJSON *from, struct cs_summar
     if (site->possible < 0)
         site->possible = site->reported;
     site->reason = cJSON_IsNull(reason) ? NULL : text_of(reader, from, "reason");
+    if (cJSON_IsString(cJSON_GetObjectItemCaseSensitive(from, "rule")))
+        site->rule = text_of(reader, from, "rule");
     site->direction = read_direction(reader, cJSON_GetObjectItemCaseSensitive(from, "problem"));
 }
 
@@ -364,6 +366,7 @@ void cs_summary_fini(struct cs_run_summary *run)
         if (is_text(member))
             free(*text_at(member, &run->site[i]));
         free(run->site[i].reason);
+        free(run->site[i].rule);
     }
     for (size_t i = 0; i < run->passed_count; i++) {
         free(run->passed[i].id);
@@ -440,6 +443,7 @@ static struct cs_summary_site *site_of(struct merger *merger, const struct cs_su
             return &merged->site[i];
     struct cs_summary_site *added = &merged->site[merged->sites++];
     *added = (struct cs_summary_site){.reason = copy_text(merger, site->reason),
+                                      .rule = copy_text(merger, site->rule),
                                       .direction = site->direction};
     return added;
 }

@@ -17,6 +17,7 @@ enum {
 struct cs_summary_site {
     char *id, *name, *text; /* owned */
     char *reason;           /* owned; NULL: tiled */
+    char *rule;             /* owned; that it follows; NULL: none */
     int direction;          /* index of cs_summary_directions */
     int64_t required, reported;
     int64_t possible; /* `reported`, or the size with the tiling that is only reported */

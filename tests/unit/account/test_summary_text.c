@@ -184,8 +184,9 @@ static void keep_lines(void)
     struct cs_site_facts facts = facts_of(&problem, 900 * mib, 120 * mib, 11);
     facts.raised = true;
     facts.tiling.lanes = 2;
+    facts.rule = 2;
     run(account, &facts, 1);
-    summarise(account, &head);
+    summarise(account, &ruled);
     keep_line("limit");
     keep_line("  1x128x1024x1024");
     free(account);
