@@ -1,10 +1,10 @@
-/* Files that come with the program and are named without a folder and suffix: device profiles,
- * presets.
- */
+/* Files that come with the program: device profiles and presets, which are named without a folder
+ * and suffix, and libraries. */
 #ifndef CS_CLI_COMMON_DATA_FILES_H
 #define CS_CLI_COMMON_DATA_FILES_H
 
 #include "cli/common/table.h"
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -41,5 +41,22 @@ bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
 /* The name of a path: its last part without the suffix, cut to `size`. */
 void cs_data_file_name(const struct cs_data_files *files, const char *path, char *name,
                        size_t size);
+
+/* --- presets: ini files for common needs (conf/presets), whose first line is their purpose --- */
+
+/* The absolute path of a preset, or of an ini file that is named by its path. False, with a line in
+ * `error`. */
+bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DATA_FILE_ERROR]);
+
+/* Prints all presets with their purpose. On failure returns false, with a line in `error`. */
+bool cs_preset_list(char error[CS_DATA_FILE_ERROR]);
+
+/* --- libraries --- */
+
+/* Finds the absolute path of a library or of another file under LIBDIR. `name` is relative to
+ * LIBDIR of the installation ("libconvshim.so", "convshim/simdev/libcudart.so.13") or, in a build,
+ * to this program's folder. The search starts at the program's folder, because an installation may
+ * be moved as a whole. Returns false, with errno, if there is no readable file. */
+bool cs_cli_installed(const char *name, char path[PATH_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /* Finds libraries that were installed or built together with the command. */
-#include "cli/common/installed.h"
+#include "cli/common/data_files.h"
 
 #include "cli/common/cli.h"
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* `convshim config`: the options in force, and mistakes in their text. */
+#include "cli/config/config_command.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
-#include "cli/config/config_advice.h"
-#include "cli/config/config_explain.h"
 #include "config/option.h"
 #include "config/option_text.h"
 #include "convshim/policy.h"

@@ -1,12 +1,12 @@
 /* `convshim config --explain`: reads a convolution from text and prints which rule applies to
  * it, and why. */
-#include "cli/config/config_explain.h"
+#include "cli/config/config_command.h"
 
 #include "base/log.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/layers/estimate.h"
-#include "cli/layers/shape.h"
+#include "cli/layers/layers.h"
+#include "cli/layers/plan_layers.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

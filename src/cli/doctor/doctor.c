@@ -3,7 +3,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
-#include "cli/program/process_files.h"
+#include "cli/program/program.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

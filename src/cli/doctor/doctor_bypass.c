@@ -1,6 +1,6 @@
 /* Check of the PyTorch that leaves cuDNN by itself for some convolutions. */
 #include "cli/doctor/doctor.h"
-#include "cli/program/libcudnn.h"
+#include "cli/program/program.h"
 #include <stdio.h>
 #include <string.h>
 

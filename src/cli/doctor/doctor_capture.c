@@ -2,7 +2,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/doctor/doctor.h"
-#include "cli/layers/find_cudnn.h"
+#include "cli/layers/plan_layers.h"
 #include "cudnn/standalone/standalone.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>

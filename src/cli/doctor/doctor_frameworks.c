@@ -2,7 +2,7 @@
  * load. */
 #include "base/path.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/libcudnn.h"
+#include "cli/program/program.h"
 
 static void report_client(struct cs_doctor *doctor, const char *name, const char *asked,
                           const struct cs_client *client)

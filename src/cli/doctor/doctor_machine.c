@@ -3,10 +3,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/libcudnn.h"
-#include "cli/program/loader.h"
-#include "cli/program/preload.h"
-#include "cli/program/run_program.h"
+#include "cli/program/program.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>

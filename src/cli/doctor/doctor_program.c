@@ -1,7 +1,7 @@
 /* Checks of the command: the program that would run, and the Python that would import frameworks.
  */
 #include "cli/doctor/doctor.h"
-#include "cli/program/run_program.h"
+#include "cli/program/program.h"
 #include <unistd.h>
 
 static const char check_its_program[] = "If it starts a Python program, check that: convshim "

@@ -4,7 +4,6 @@
 
 #include "base/checked.h"
 #include "cli/common/read_file.h"
-#include "cli/layers/device_name.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>

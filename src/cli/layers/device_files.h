@@ -1,9 +1,11 @@
 /* Device profiles: the properties of a GPU that cuDNN needs to plan for it, as JSON files
- * (conf/devices, with their sources). */
+ * (conf/devices, with their sources), and names of GPUs as people and nvidia-smi write them. */
 #ifndef CS_CLI_LAYERS_DEVICE_FILES_H
 #define CS_CLI_LAYERS_DEVICE_FILES_H
 
 #include "cli/common/data_files.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 enum {
     CS_DEVICE_FILE_NAME = 64,
@@ -22,7 +24,7 @@ struct cs_device_file {
 };
 
 /* Loads a profile. `device` is a name in a folder of profiles, also as people write it
- * (device_name.h), or a file if it ends with ".json" or contains a slash. `folder` NULL: the
+ * (cs_device_name), or a file if it ends with ".json" or contains a slash. `folder` NULL: the
  * profiles installed with the program. Returns false on errors, with a line in `error`. */
 bool cs_device_file_load(const char *device, const char *folder, struct cs_device_file *profile,
                          char error[CS_DEVICE_FILE_ERROR]);
@@ -31,5 +33,14 @@ void cs_device_file_fini(struct cs_device_file *profile);
 /* Prints the profiles of a folder by name. False, with a line in `error`. */
 bool cs_device_files_list(const char *folder, enum cs_format format,
                           char error[CS_DEVICE_FILE_ERROR]);
+
+/* The name of a profile for a written name: "rtx4060" for "NVIDIA GeForce RTX 4060", "RTX4060" and
+ * "4060". A size behind the name is kept ("a100-40gb"), a form is not ("SXM4", "PCIe"). `name` gets
+ * the written name if it is not like one of a GPU. */
+void cs_device_name(const char *written, char *name, size_t size);
+
+/* Why no profile can stand for this GPU: a part of a GPU (MIG), memory shared with the CPU, or a
+ * laptop's GPU, which has other units than the one of its name. NULL: no such reason is known. */
+const char *cs_device_name_refusal(const char *written);
 
 #endif

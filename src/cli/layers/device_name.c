@@ -1,5 +1,5 @@
 /* Turns the written name of a GPU into the name of its profile, or gives the reason against it. */
-#include "cli/layers/device_name.h"
+#include "cli/layers/device_files.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Estimates the workspace of a convolution if no cuDNN is installed: converted and padded copies of
  * its tensors. */
-#include "cli/layers/estimate.h"
+#include "cli/layers/plan_layers.h"
 
 #include "base/checked.h"
 

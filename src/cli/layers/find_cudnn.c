@@ -1,6 +1,6 @@
 /* Finds the cuDNN to plan with: a given path, the loader's, that of the python3 on PATH, else the
  * one of the source tree. */
-#include "cli/layers/find_cudnn.h"
+#include "cli/layers/plan_layers.h"
 
 #include "cli/common/cli.h"
 #include "cudnn/standalone/standalone.h"

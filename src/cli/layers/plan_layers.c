@@ -1,9 +1,9 @@
 /* Plans a list of layers: cuDNN's own answer for each, and the decision the library would make. */
 #include "cli/layers/plan_layers.h"
-
 #include "base/checked.h"
 #include "base/hash.h"
-#include "cli/layers/estimate.h"
+#include "cli/common/cli.h"
+#include "config/ladder.h"
 #include "decide/cost.h"
 #include "decide/pass.h"
 #include <stdio.h>
@@ -307,4 +307,19 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *c
     free(place);
     cs_engine_list_destroy(list);
     return good;
+}
+
+/* --- measured constants --- */
+
+struct cs_ladder cs_cli_measured(const char *gpu)
+{
+    static char last[CS_PROFILE_NAME];
+    static struct cs_ladder ladder;
+    char text[CS_LADDER_NAMED];
+    if (strcmp(last, gpu) == 0)
+        return ladder;
+    snprintf(last, sizeof last, "%s", gpu);
+    if (cs_ladder_read(gpu, &ladder, cs_cli_note, NULL))
+        cs_cli_complain("%s", cs_ladder_name(&ladder, gpu, text));
+    return ladder;
 }

@@ -7,10 +7,14 @@
 
 #include "cli/layers/layers.h"
 #include "convshim/policy.h"
+#include "convshim/profile.h"
+#include "convshim/vendor.h"
 #include "cudnn/standalone/engine_list.h"
 #include "decide/by_rules.h"
 #include "decide/decide.h"
 #include "decide/untileable.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 /* The inputs of predictions other than the problem. */
 struct cs_predictor {
@@ -18,7 +22,7 @@ struct cs_predictor {
     enum cs_ask_mode mode;
     struct cs_settings settings; /* under which the library would decide */
     enum cs_untileable untileable;
-    bool estimate;         /* by the rule of thumb (estimate.h) instead of cuDNN */
+    bool estimate;         /* by the rule of thumb (cs_estimate_vendor) instead of cuDNN */
     const size_t *program; /* by index, a number for the program of each problem; NULL: one */
     const struct cs_recorded *recorded; /* by index: the plan and the memory of a run, instead of
                                            the first plan and the earlier problems; NULL: none */
@@ -50,5 +54,38 @@ struct cs_prediction {
  * if the device cannot be planned for or memory runs out. */
 bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
                 size_t count, struct cs_prediction *prediction, char *error, size_t size);
+
+/* --- the cuDNN that plans --- */
+
+/* Opens the cuDNN of `path`, a file or a folder. `path` NULL: the cuDNN that the loader finds, else
+ * that of the python3 on PATH (nvidia/cudnn/lib), else that which scripts/bootstrap found for the
+ * source tree of this program. Returns false, with a line in `error`, if there is none. Runs
+ * python3. */
+bool cs_find_cudnn(const char *path, char *error, size_t size);
+
+/* Opens the cuDNN of the python3 on PATH alone. */
+bool cs_find_cudnn_of_python(char *error, size_t size);
+
+/* How to get one: a line for people. */
+extern const char cs_find_cudnn_hint[];
+
+/* --- measured constants of GPUs --- */
+
+/* The constants of a GPU. The first time, a line on standard error names them, or the reason why
+ * their file is ignored. For one thread. */
+struct cs_ladder cs_cli_measured(const char *gpu);
+
+/* --- without cuDNN ---
+ *
+ * An estimate of the workspace: tensor-core engines convert channels-first tensors to channels-last
+ * copies, and pad channels to a multiple of eight, in the workspace. The workspace that cuDNN
+ * requires may be smaller (engines without workspace) or several times larger (sums split over
+ * parts). */
+
+/* Bytes; INT64_MAX beyond 64 bits. */
+int64_t cs_estimate_workspace(const struct cs_problem *problem);
+
+/* The rule as a vendor, so that the library's decision works with it. No resources. */
+struct cs_vendor cs_estimate_vendor(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* Parses and prints a convolution as people write it, and turns it into a problem. */
-#include "cli/layers/shape.h"
+#include "cli/layers/layers.h"
 
 #include "base/checked.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* A convolution as the summary writes it: "1x512x64x64 -> 512 k3x3 s1 p1 d2 g4 f16 nchw dgrad
  * fused". */
-#include "cli/layers/shape.h"
+#include "cli/layers/layers.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"
-#include "cli/layers/find_cudnn.h"
+#include "cli/layers/plan_layers.h"
 #include "config/limits.h"
 #include "cudnn/standalone/standalone.h"
 #include <inttypes.h>

@@ -1,10 +1,8 @@
 /* Finds the files that come to cuDNN: those of a Python's frameworks, or of the command and its
  * libraries. */
-#include "cli/program/program_facts.h"
+#include "cli/program/program.h"
 
 #include "base/path.h"
-#include "cli/program/libcudnn.h"
-#include "cli/program/loader.h"
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Finds the version of a libcudnn file without loading it. */
-#include "cli/program/libcudnn.h"
+#include "cli/program/program.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Finds libconvshim.so and builds the environment that preloads it. The previous content of
  * LD_PRELOAD is kept. */
-#include "cli/program/preload.h"
+#include "cli/program/program.h"
 
-#include "cli/common/installed.h"
+#include "cli/common/data_files.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* Reads /proc/PID/maps, comm and environ. */
-#include "cli/program/process_files.h"
+#include "cli/program/program.h"
 
-#include "cli/program/preload.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* Finds the program that a command runs, its Python, and the imports of that Python. */
-#include "cli/program/program_facts.h"
+#include "cli/program/program.h"
 
 #include "base/path.h"
-#include "cli/program/run_program.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

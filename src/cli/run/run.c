@@ -2,12 +2,10 @@
  * program. */
 #include "account/live.h"
 #include "cli/common/cli.h"
+#include "cli/common/data_files.h"
 #include "cli/common/environment.h"
 #include "cli/common/library_options.h"
-#include "cli/common/preset.h"
-#include "cli/program/preload.h"
-#include "cli/program/program_facts.h"
-#include "cli/program/run_program.h"
+#include "cli/program/program.h"
 #include "cli/run/xla_cache.h"
 #include "config/session.h"
 #include <errno.h>

@@ -3,10 +3,10 @@
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/data_files.h"
 #include "cli/common/json_tree.h"
-#include "cli/common/preset.h"
 #include "cli/layers/device_files.h"
-#include "cli/layers/measured.h"
+#include "cli/layers/plan_layers.h"
 #include "cli/simulate/simulate_baseline.h"
 #include "cli/simulate/simulate_vary.h"
 #include <cjson/cJSON.h>

@@ -4,10 +4,7 @@
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/program/elf.h"
-#include "cli/program/libcudnn.h"
-#include "cli/program/loader.h"
-#include "cli/program/program_facts.h"
-#include "cli/program/run_program.h"
+#include "cli/program/program.h"
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

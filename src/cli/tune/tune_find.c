@@ -6,7 +6,7 @@
  *
  * docs/tune.md explains the choice. */
 #include "cli/common/cli.h"
-#include "cli/layers/find_cudnn.h"
+#include "cli/layers/plan_layers.h"
 #include "cli/tune/tune.h"
 #include <errno.h>
 #include <stdlib.h>

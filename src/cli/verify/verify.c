@@ -4,7 +4,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
-#include "cli/program/preload.h"
+#include "cli/program/program.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Chooses the convolutions to run, measures them without and with the library, and compares their
  * results: the checksums, and where these differ the numbers. */
 #include "cli/common/cli.h"
-#include "cli/program/run_program.h"
+#include "cli/program/program.h"
 #include "cli/verify/verify.h"
 #include "config/limits.h"
 #include "cudnn/standalone/standalone.h"

@@ -5,7 +5,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
-#include "cli/layers/find_cudnn.h"
+#include "cli/layers/plan_layers.h"
 #include "cli/verify/verify.h"
 #include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>

@@ -2,8 +2,7 @@
  * properties of a file, the conclusion of a check. */
 #include "capture.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/libcudnn.h"
-#include "cli/program/run_program.h"
+#include "cli/program/program.h"
 #include "descriptors.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

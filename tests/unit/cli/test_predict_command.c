@@ -2,7 +2,7 @@
  * they fit. And the rule itself. */
 #include "capture.h"
 #include "cli/layers/device_files.h"
-#include "cli/layers/estimate.h"
+#include "cli/layers/plan_layers.h"
 #include "cli/predict/predict.h"
 #include <limits.h>
 

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "cli/layers/shape.h"
+#include "cli/layers/layers.h"
 
 #include "account/account.h"
 

@@ -1,7 +1,6 @@
 /* The answer of `convshim simulate --fits`, and names of GPUs. */
 #include "check.h"
 #include "cli/layers/device_files.h"
-#include "cli/layers/device_name.h"
 #include "cli/simulate/simulate.h"
 #include <string.h>
 
