@@ -171,6 +171,10 @@ static void put_lines(const struct cs_plot *plot, int64_t step, double top, FILE
         double y = HEIGHT * (1 - (double)i * (double)step / top);
         fprintf(out, "<line class=\"grid\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", WIDTH, y, y);
     }
+    if (plot->limit > 0 && (double)plot->limit <= top) {
+        double y = HEIGHT * (1 - (double)plot->limit / top);
+        fprintf(out, "<line class=\"limit\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", WIDTH, y, y);
+    }
     for (int side = 0; side < 2 && plot->peaks; side++) {
         double x = x_of(plot, (double)find_highest(plot, side) + 0.5);
         if (plot->name[side])
@@ -217,6 +221,9 @@ void cs_plot_put(const struct cs_plot *plot, FILE *out)
         peak[side] = plot->bytes[side][find_highest(plot, side)];
         most = larger_of(most, plot->name[side] ? peak[side] : 0);
     }
+    const bool limit = plot->limit > 0 && plot->limit / 2 <= most;
+    if (limit)
+        most = larger_of(most, plot->limit);
     int64_t step = cs_table_bytes_step(most);
     fprintf(out, "<h2>%s</h2>\n", plot->title);
     if (plot->note)
@@ -225,6 +232,8 @@ void cs_plot_put(const struct cs_plot *plot, FILE *out)
     for (int side = 0; side < 2; side++)
         if (plot->name[side])
             put_key(side ? "after" : "before", plot->name[side], peak[side], out);
+    if (limit)
+        put_key("limit", "memory of the GPU, less the context", plot->limit, out);
     fputs("</ul>\n<div class=\"plot\">", out);
     put_shapes(plot, step, (double)step * ceil((double)most / (double)step), out);
     fputs("</div>\n", out);

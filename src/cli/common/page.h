@@ -45,6 +45,7 @@ struct cs_plot {
     size_t columns;                    /* at least 1 */
     int64_t bytes[2][CS_PLOT_COLUMNS]; /* most of each column */
     bool peaks;                        /* marks the highest column of each curve */
+    int64_t limit;                     /* bytes, drawn as a line if the curves come near; 0: none */
     const char *tick[3];               /* under the begin, the middle and the end; NULL: none */
     /* Writes the tooltip of a column. */
     void (*tooltip)(const void *state, size_t column, FILE *out);

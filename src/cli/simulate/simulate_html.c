@@ -98,20 +98,26 @@ static void put_plot(const struct page *page, FILE *out)
         {"without, device peak", "with convshim, device peak"},
         {"without, requested peak", "with convshim, requested peak"}};
     const bool framework = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].of_framework;
-    char middle[64];
+    const bool calls = by_calls(page);
+    char note[320], tick[2][32];
     struct cs_plot plot = page->plot;
-    snprintf(middle, sizeof middle, "by convolution calls, of %zu", calls_of(page));
+    snprintf(note, sizeof note, "%s%s Dashed lines mark the peaks.",
+             framework ? "Memory that the framework requested for tensors and workspaces. Its "
+                         "allocator rounds sizes up, so the allocated peak is a little higher."
+                       : "Memory that the program holds from the driver.",
+             calls ? " The horizontal axis counts calls of convolutions." : "");
+    snprintf(tick[0], sizeof tick[0], "call %zu", (calls_of(page) + 1) / 2);
+    snprintf(tick[1], sizeof tick[1], "call %zu", calls_of(page));
     plot.title = "Memory over the run";
-    plot.note = framework ? "Memory that the framework requested for tensors and workspaces. Its "
-                            "allocator rounds sizes up, so the allocated peak is a little higher."
-                          : "Memory that the program holds from the driver.";
+    plot.note = note;
+    plot.limit = cs_simulate_memory(page->pair) - page->pair->context;
     for (int side = 0; side < CS_SIDES; side++)
         plot.name[side] = page->has[side] ? names[framework][side] : NULL;
     plot.columns = COLUMNS;
     plot.peaks = true;
     plot.tick[0] = "begin";
-    plot.tick[1] = by_calls(page) ? middle : NULL;
-    plot.tick[2] = "end";
+    plot.tick[1] = calls ? tick[0] : NULL;
+    plot.tick[2] = calls ? tick[1] : "end";
     plot.tooltip = put_tooltip;
     plot.state = page;
     cs_plot_put(&plot, out);
@@ -152,23 +158,42 @@ static void put_card(const struct cs_simulated_pair *pair, const char *name, FIL
     fprintf(out, "<small>%s</small></dd></div>\n", text.change);
 }
 
+static void put_line(const char *label, const char *text, FILE *out)
+{
+    fprintf(out, "<p class=\"conclusion\">%s ", label);
+    cs_table_html_text(text, out);
+    fputs("</p>\n", out);
+}
+
+/* Whether each run fits and how it ran, and the lines "no gain" and "advice". */
+static void put_answers(const struct page *page, FILE *out)
+{
+    const struct cs_simulated_pair *pair = page->pair;
+    char fits[512], verdict[512], text[1280];
+    for (int side = 0; side < CS_SIDES; side++) {
+        if (!pair->chosen[side])
+            continue;
+        (void)cs_simulate_fits(pair, (enum cs_side)side, fits, sizeof fits);
+        cs_simulate_verdict(pair, (enum cs_side)side, verdict, sizeof verdict);
+        snprintf(text, sizeof text, "%s %s", fits, verdict);
+        put_line(side == CS_WITH ? "Does it fit with convshim?" : "Does it fit without convshim?",
+                 text, out);
+    }
+    if (cs_simulate_why(pair, text, sizeof text))
+        put_line("No gain:", text, out);
+    const char *advice = cs_simulate_advice(&page->simulation->program, pair);
+    if (advice)
+        put_line("Advice:", advice, out);
+}
+
 static void put_figures(const struct cs_simulated_pair *pair, FILE *out)
 {
     static const char *const cards[] = {"allocated_peak", "device_peak", "largest_workspace",
                                         "predicted_ns"};
-    char text[768];
     fputs("<dl class=\"cards\">\n", out);
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
         put_card(pair, cards[i], out);
     fputs("</dl>\n", out);
-    for (int side = 0; side < CS_SIDES; side++) {
-        if (!pair->chosen[side])
-            continue;
-        cs_simulate_verdict(pair, (enum cs_side)side, text, sizeof text);
-        fprintf(out, "<p class=\"conclusion\">%s: ", side == CS_WITH ? "With convshim" : "Without");
-        cs_table_html_text(text, out);
-        fputs("</p>\n", out);
-    }
 }
 
 /* The call of a side whose workspace is in that block, of which the run with the library has the
@@ -201,6 +226,7 @@ static bool put_page(const void *state, FILE *out)
     cs_page_begin("convshim simulate", page->simulation->program.command[0], out);
     put_source(page, out);
     put_figures(page->pair, out);
+    put_answers(page, out);
     put_plot(page, out);
     bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
     char bytes[CS_BYTES_TEXT];
