@@ -140,9 +140,9 @@ bool cs_config_disabled(void);
 void cs_config_default(struct cs_config *config);
 
 /* Converts "64MiB", "64M", "1.5g", "512KiB", "4096" to bytes and "auto" to CS_CONFIG_AUTO. False if
- * the text has no such form or leaves 64 bits. K, M, G, T are powers of 1024, with or without iB or
- * B, in either case, after optional blanks. A number with a unit may have up to three decimals.
- * Fractions of a byte are rounded down. */
+ * the text has no such form or leaves 64 bits. K, M, G, T, also with iB, are powers of 1024.
+ * kB, MB, GB, TB are powers of 1000. All in either case, after optional blanks. A number with a
+ * unit may have up to three decimals. Fractions of a byte are rounded down. */
 bool cs_config_size(const char *text, int64_t *bytes_p);
 
 #endif

@@ -59,9 +59,12 @@ static bool parse_unit(const char *text, int64_t *unit_p)
     const char *letter = *text ? strchr(letters, lower_case(*text)) : NULL;
     if (letter)
         text++;
-    if (!same_word(text, "") && !same_word(text, "b") && !(letter && same_word(text, "ib")))
+    const bool decimal = same_word(text, "b");
+    if (!same_word(text, "") && !decimal && !(letter && same_word(text, "ib")))
         return false;
-    *unit_p = letter ? (int64_t)1 << (10 * (letter - letters + 1)) : 1;
+    *unit_p = 1;
+    for (int i = letter ? (int)(letter - letters) : -1; i >= 0; i--)
+        *unit_p *= decimal ? 1000 : 1024;
     return true;
 }
 

@@ -29,7 +29,7 @@ static void accepted(void)
          "a, -, b, d, -, capacity 0, 0 fits 0, context -1, 1 GPUs"},
         {"simulate --device a,b --preset train --format csv p", 0, "a,b, train"},
         {"simulate --fits card --gpus 16 p", 0, "1 fits 0, context -1, 16 GPUs"},
-        {"simulate --fits 8GB --context 0 p", 0, "1 fits 8589934592, context 0"},
+        {"simulate --fits 8GB --context 0 p", 0, "1 fits 8000000000, context 0"},
         {"simulate --fits 1048576 --context 300MiB p", 0, "fits 1048576, context 314572800"},
         {"simulate --html x --smallest --format json p", 0, ", x, "},
         {"simulate --jobs 1 --cuda 12 --capacity 7MiB p", 0,
