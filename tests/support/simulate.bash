@@ -33,7 +33,7 @@ figure()
 # written NAME: the contents of that file in the working folder of the runs, kept by --keep.
 written()
 {
-    cat kept/layers/*/0/files/"$1" 2>layers.err || cat "$1"
+    cat kept/layers/*/*/files/"$1" 2>layers.err || cat "$1"
 }
 
 decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)

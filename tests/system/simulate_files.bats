@@ -84,3 +84,13 @@ END
     expect_equal "afterwards" "$(tail -2 simulate.out | paste -sd' ')" "old hello"
     expect_line simulate.out '^  \* .*data/new$'
 }
+
+@test "files in folders that no argument names are not written" {
+    unshare --mount true 2>/dev/null || cannot_run "no permission to mount"
+    [ -d /mnt ] || cannot_run "no /mnt"
+    unshare --mount sh -c "mount -t tmpfs none /mnt && echo precious >/mnt/model.pt && '$COMMAND' simulate --only without --cuda 13 -- \
+        python3 -c 'open(\"/mnt\" + \"/model.pt\", \"w\").write(\"zeros\")'; cat /mnt/model.pt" >simulate.out 2>simulate.err
+    ! grep -q 'no private layer is possible' simulate.err || cannot_run "no private layer in a chroot"
+    expect_equal "afterwards" "$(tail -1 simulate.out)" precious
+    expect_line simulate.out '^  \* /mnt/model.pt$'
+}

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_SHARED = 5,
+    MOST_SHARED = 6,
     MOST_NAMES = 1000,
     MOST_VISITS = 200000 /* of files without layers */
 };
@@ -34,9 +34,9 @@ static bool is_in(const char *path, const char *folder)
 /* Shared by design, or no place for a program's results. */
 static bool is_left_out(const char *folder)
 {
-    static const char *const exactly[] = {"/", "/tmp", "/var/tmp"};
-    static const char *const within[] = {"/dev", "/proc", "/sys", "/run", "/usr",
-                                         "/bin", "/lib",  "/etc", "/boot"};
+    static const char *const exactly[] = {"/", "/tmp", "/var/tmp", "/lost+found"};
+    static const char *const within[] = {"/dev", "/proc", "/sys",  "/run",  "/usr", "/bin",
+                                         "/lib", "/etc",  "/boot", "/sbin", "/snap"};
     for (size_t i = 0; i < sizeof exactly / sizeof *exactly; i++)
         if (strcmp(folder, exactly[i]) == 0)
             return true;
@@ -46,13 +46,36 @@ static bool is_left_out(const char *folder)
     return false;
 }
 
-static void add_folder(struct cs_private_layers *layers, const char *folder)
+static bool add_folder(struct cs_private_layers *layers, const char *folder)
 {
     for (size_t i = 0; i < layers->folders; i++)
         if (is_in(folder, layers->folder[i]))
-            return;
-    if (layers->folders < CS_LAYERS && access(folder, W_OK) == 0)
+            return true;
+    const bool writable = layers->folders < CS_LAYERS && access(folder, W_OK) == 0;
+    if (writable)
         snprintf(layers->folder[layers->folders++], PATH_MAX, "%s", folder);
+    return writable;
+}
+
+/* Every folder that the user can write, in `/` or one level below, such as /data or /home/NAME. */
+static void add_others(struct cs_private_layers *layers, const char *parent, int levels)
+{
+    struct dirent **entry;
+    char folder[PATH_MAX];
+    struct stat facts;
+    const int found = scandir(parent, &entry, NULL, alphasort);
+    for (int i = 0; i < found; i++) {
+        snprintf(folder, sizeof folder, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent,
+                 entry[i]->d_name);
+        const bool kept = entry[i]->d_name[0] != '.' && strcmp(folder, "/var") != 0 &&
+                          !is_left_out(folder) && lstat(folder, &facts) == 0 &&
+                          S_ISDIR(facts.st_mode);
+        if (kept && !add_folder(layers, folder) && levels > 1)
+            add_others(layers, folder, levels - 1);
+        free(entry[i]);
+    }
+    if (found >= 0)
+        free(entry);
 }
 
 /* An argument that is a path outside of the working folder, or has one behind its `=`: that folder,
@@ -72,7 +95,7 @@ static void add_argument(struct cs_private_layers *layers, const char *argument)
             return;
     }
     if (!is_left_out(real))
-        add_folder(layers, real);
+        (void)add_folder(layers, real);
 }
 
 /* A field of /proc/self/mountinfo, in which blanks are \040. */
@@ -96,12 +119,10 @@ static int compare_folders(const void *left, const void *right)
     return strcmp(left, right);
 }
 
-/* A layer shows no file systems that are mounted below its folder, so each of them gets its own. A
- * folder sorts before those below it. */
+/* A layer shows no file systems that are mounted below its folder, so each of them gets its own. */
 static void add_mounts(struct cs_private_layers *layers)
 {
     FILE *list = fopen("/proc/self/mountinfo", "re");
-    const size_t folders = layers->folders;
     char *line = NULL, place[PATH_MAX];
     size_t size = 0;
     struct stat facts;
@@ -109,31 +130,36 @@ static void add_mounts(struct cs_private_layers *layers)
         if (sscanf(line, "%*s %*s %*s %*s %4095s", place) != 1)
             continue;
         unescape(place);
-        for (size_t i = 0; i < folders; i++) {
-            if (!is_in(place, layers->folder[i]) || strcmp(place, layers->folder[i]) == 0 ||
-                stat(place, &facts) != 0 || !S_ISDIR(facts.st_mode))
-                continue;
-            if (layers->folders == CS_LAYERS)
-                layers->error = E2BIG;
-            else
-                snprintf(layers->folder[layers->folders++], PATH_MAX, "%s", place);
-            break;
+        bool below = false, listed = false;
+        for (size_t i = 0; i < layers->folders; i++) {
+            below = below || is_in(place, layers->folder[i]);
+            listed = listed || strcmp(place, layers->folder[i]) == 0;
         }
+        if (!below || listed || stat(place, &facts) != 0 || !S_ISDIR(facts.st_mode))
+            continue;
+        if (layers->folders == CS_LAYERS)
+            layers->error = E2BIG;
+        else
+            snprintf(layers->folder[layers->folders++], PATH_MAX, "%s", place);
     }
     free(line);
     if (list)
         fclose(list);
-    qsort(layers->folder[folders], layers->folders - folders, PATH_MAX, compare_folders);
 }
 
+/* In an order in which a folder is before those below it. */
 static void find_folders(struct cs_private_layers *layers, char *const *command)
 {
-    char here[PATH_MAX];
-    if (getcwd(here, sizeof here))
-        add_folder(layers, here);
+    layers->folders = 0;
+    layers->error = 0;
+    if (getcwd(layers->here, sizeof layers->here))
+        (void)add_folder(layers, layers->here);
     for (char *const *argument = command; *argument && *++argument;)
         add_argument(layers, *argument);
+    if (layers->whole)
+        add_others(layers, "/", 2);
     add_mounts(layers);
+    qsort(layers->folder, layers->folders, PATH_MAX, compare_folders);
 }
 
 /* --- in the process that gets them --- */
@@ -240,9 +266,10 @@ static void open_shared(const struct cs_private_layers *layers, struct shared sh
     const char *home = cs_cli_variable("HOME");
     snprintf(shared[0].path, PATH_MAX, "%s", layers->shared);
     snprintf(shared[1].path, PATH_MAX, "%s/.cache", home ? home : "");
+    snprintf(shared[2].path, PATH_MAX, "%s/.triton", home ? home : "");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *value = cs_cli_variable(variables[i]);
-        snprintf(shared[2 + i].path, PATH_MAX, "%s", value ? value : "");
+        snprintf(shared[3 + i].path, PATH_MAX, "%s", value ? value : "");
     }
     for (size_t i = 0; i < MOST_SHARED; i++)
         shared[i].file = open(shared[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -299,13 +326,17 @@ static int try_layers(void *layers)
 /* A layer cannot be in the folder that it covers, nor on another overlay. */
 static bool find_area(struct cs_private_layers *layers)
 {
+    if (layers->error)
+        return false;
     const char *const places[] = {cs_temporary_place(), "/var/tmp", "/tmp", "/dev/shm"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!cs_temporary_folder_make(&layers->area, places[i], "files"))
             continue;
         int error = cs_child_run(try_layers, layers);
-        if (error == 0)
+        if (error == 0) {
+            layers->error = 0;
             return true;
+        }
         if (layers->error == 0)
             layers->error = error > 0 ? error : errno;
         cs_temporary_folder_remove(&layers->area);
@@ -313,21 +344,27 @@ static bool find_area(struct cs_private_layers *layers)
     return false;
 }
 
-bool cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared)
+static bool is_root(const struct cs_private_layers *layers)
 {
-    *layers = (struct cs_private_layers){.folders = 0};
+    return layers->folders > 0 && strcmp(layers->folder[0], "/") == 0;
+}
+
+void cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared)
+{
+    *layers = (struct cs_private_layers){.whole = true};
     snprintf(layers->shared, sizeof layers->shared, "%s", shared);
     clock_gettime(CLOCK_REALTIME_COARSE, &layers->begun);
     find_folders(layers, command);
-    if (layers->folders == 0)
-        return true;
-    if (layers->error)
-        return false; /* more mounts than layers */
-    if (strcmp(layers->folder[0], "/") == 0) {
+    if (is_root(layers))
         layers->error = EBUSY; /* a process is not moved behind a mount over its root */
-        return false;
-    }
-    return find_area(layers);
+    if (find_area(layers))
+        return;
+    const int error = layers->error;
+    layers->whole = false;
+    find_folders(layers, command);
+    if (layers->folders > 0 && !is_root(layers))
+        (void)find_area(layers);
+    layers->error = error;
 }
 
 void cs_layers_end(struct cs_private_layers *layers, const char *keep)
@@ -409,11 +446,12 @@ static void walk_folder(size_t which, const char *layer)
 {
     char path[PATH_MAX + 300], prefix[PATH_MAX + 1] = "";
     const char *folder = walk.layers->folder[which];
+    const bool here = strcmp(folder, walk.layers->here) == 0;
     if (layer)
         snprintf(path, sizeof path, "%s/%.255s/%zu/files", walk.layers->area.path, layer, which);
     else
         snprintf(path, sizeof path, "%s", folder);
-    if (which > 0)
+    if (!here)
         snprintf(prefix, sizeof prefix, "%s/", folder);
     walk.prefix = prefix;
     walk.base = strlen(path) + 1;

@@ -10,22 +10,25 @@
 #include <time.h>
 
 enum {
-    CS_LAYERS = 32
+    CS_LAYERS = 64
 };
 
 struct cs_private_layers {
-    char folder[CS_LAYERS][PATH_MAX]; /* that get a layer; the first is the working folder */
+    char folder[CS_LAYERS][PATH_MAX]; /* that get a layer, sorted */
     size_t folders;
+    bool whole;          /* also folders that neither the user's place nor the command names */
+    char here[PATH_MAX]; /* the working folder */
     struct cs_temporary_folder area; /* of the layers; none if the system does not allow layers */
     char shared[PATH_MAX]; /* a folder without a layer, wherever it is: the simulation's own */
-    int error;             /* why there are none */
+    int error;             /* why there are none, or not the whole; 0: the whole */
     struct timespec begun;
 };
 
-/* Finds the folders, which are the working folder, those of paths in the command's arguments, and
- * the file systems mounted below them, and tries out a layer over each. False: they are not
- * possible, see `error`; the program would write to the folders themselves. */
-bool cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared);
+/* Finds the folders, which are the working folder, those of paths in the command's arguments, all
+ * others that the user can write except /tmp, caches and the system's, and the file systems mounted
+ * below them, and tries out a layer over each, else over those of the first two kinds. `error`: the
+ * program writes to the other folders, or to all, themselves. */
+void cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared);
 
 /* Removes the layers; `keep`: copies them to that folder before. */
 void cs_layers_end(struct cs_private_layers *layers, const char *keep);

@@ -135,10 +135,15 @@ static bool make_folder(struct cs_simulation *simulation, const char *keep)
 static void warn_of_writing(const struct cs_simulation *simulation)
 {
     const struct cs_private_layers *layers = &simulation->layers;
-    cs_cli_complain("%s: the program really writes to %s, because no private layer is possible "
-                    "over it (%s). Nothing is computed, so files that it saves there hold zeros "
-                    "and replace yours. To prevent that, run it in a copy of the folder.",
-                    simulation->title, layers->folder[0], strerror(layers->error));
+    const bool some = *layers->area.path != '\0';
+    cs_cli_complain(
+        "%s: the program really writes to %s, because no private layer is possible "
+        "over %s (%s). Nothing is computed, so files that it saves there hold zeros "
+        "and replace yours. To prevent that, %s.",
+        simulation->title,
+        some ? "folders other than the working folder and those in its arguments" : layers->here,
+        some ? "them" : "it", strerror(layers->error),
+        some ? "name its output folders in its arguments" : "run it in a copy of the folder");
 }
 
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep)
@@ -152,7 +157,8 @@ bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, 
     cs_interrupts_begin();
     if (!find_device(simulation) || !make_folder(simulation, keep))
         return false;
-    if (!cs_layers_begin(&simulation->layers, simulation->program.command, simulation->work))
+    cs_layers_begin(&simulation->layers, simulation->program.command, simulation->work);
+    if (simulation->layers.error)
         warn_of_writing(simulation);
     return write_file(simulation, "python", "sitecustomize.py", hook, 0600) &&
            write_file(simulation, "bin", "nvidia-smi", nvidia_smi, 0700) &&
