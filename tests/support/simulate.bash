@@ -20,7 +20,7 @@ simulate()
 # is possible, and a line reports it.
 expect_no_word()
 {
-    sed -Ei '/^convshim: simulate: (with(out)? [0-9]+ s: |the program is loading, [0-9]+ s$|the peak does not fall\. |.* no private layer is possible )/d' simulate.err
+    sed -Ei '/^convshim: simulate: (with(out)? [0-9]+ s: |the program is loading, [0-9]+ s$|the peak does not fall\. |memory is short\. |.* no private layer is possible )/d' simulate.err
     expect_empty simulate.err
 }
 

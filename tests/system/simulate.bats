@@ -41,7 +41,7 @@ load helper
     expect_line simulate.out '^without     Runs without '
     expect_line simulate.out '^with        Runs without '
     expect_line simulate.out '^  with the context +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
-    expect_line simulate.out 'The context counts as 130.4 MiB for each process'
+    expect_line simulate.out 'context takes 130.4 MiB of'
     expect_line simulate.out 'read 1 result .*: vae_decoder 1\.'
     expect_no_word
 }
@@ -94,7 +94,7 @@ END
     peak=$(figure device_peak without)
     simulate --capacity $((peak - 1)) --context 0 --only without -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
-    expect_line simulate.out '^without     Runs under memory pressure: 0 allocation retries, [1-9][0-9]* failed allocations and [1-9][0-9]* convolutions? on other engines'
+    expect_line simulate.out '^without     Runs under memory pressure: [1-9][0-9]* failed allocations, [1-9][0-9]* convolutions? on (an)?other engines?\.'
 }
 
 @test "nothing is gained: the tensors at the peak and the reasons of the convolutions" {
@@ -310,7 +310,7 @@ END
     expect_line simulate.out '^  allocated peak +3 MiB$'
     expect_line simulate.out '^  reserved peak +3 MiB$'
     expect_line simulate.out '^  allocation retries +2$'
-    expect_line simulate.out '^without     Runs under memory pressure: 2 allocation retries, 1 failed allocation and 0 convolutions'
+    expect_line simulate.out '^without     Runs under memory pressure: 2 allocation retries, 1 failed allocation\.$'
     expect_equal "the user's sitecustomize" "$(written own)" ran
 }
 
@@ -468,7 +468,7 @@ END
         simulate --only $side --capacity $((smallest - 4 * 1048576 - smallest / 50)) -- "$APPS/vae_decoder" "${decoder[@]}"
         expect_status 1
         simulate --only $side --capacity "$engines" -- "$APPS/vae_decoder" "${decoder[@]}"
-        expect_true "engines, $side" "$(grep -c 'and 0 convolutions on other engines\|without memory pressure' simulate.out) == 1"
+        expect_true "engines, $side" "$(grep -c '^with.* Runs .*memory pressure' simulate.out) == 1 && $(grep -c 'on other engines\|on another engine' simulate.out) == 0"
         cp smallest.csv simulate.out
     done
 }

@@ -27,6 +27,16 @@ char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds)
     return text;
 }
 
+char *cs_table_change_text(char text[CS_BYTES_TEXT], double least, double most)
+{
+    char first[CS_BYTES_TEXT / 2], last[CS_BYTES_TEXT / 2];
+    snprintf(first, sizeof first, "%+.1f", 100 * (least - 1));
+    snprintf(last, sizeof last, "%+.1f", 100 * (most - 1));
+    const bool alike = strcmp(first, last) == 0;
+    snprintf(text, CS_BYTES_TEXT, "%.8s%s%.8s %%", first, alike ? "" : " to ", alike ? "" : last);
+    return text;
+}
+
 char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
 {
     const double mebi = 1 << 20, gibi = 1 << 30;

@@ -22,6 +22,10 @@ char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
 /* Time for people, from nanoseconds: "38.4 ms"; returns text. */
 char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds);
 
+/* The change of a figure whose ratio is from `least` to `most`: "+5.1 to +11.1 %", or one number if
+ * both are shown alike; returns text. */
+char *cs_table_change_text(char text[CS_BYTES_TEXT], double least, double most);
+
 /* The distance of ticks on an axis from 0 to `most` bytes: a power of two, so that labels are
  * short. At least 1. */
 int64_t cs_table_bytes_step(int64_t most);

@@ -236,8 +236,11 @@ int cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *no
     struct cs_growth *growth = cs_baseline_compare(baseline, now, &growths, &grown);
     if (!growth)
         return CS_CLI_NONE;
-    fprintf(out, "\nbaseline    %s, of %s on %s\n", baseline->path,
-            text_of(baseline->earlier, "planning"), text_of(baseline->earlier, "device"));
+    const char *planning = text_of(baseline->earlier, "planning");
+    const char by[] = "cudnn ";
+    const bool real = strncmp(planning, by, strlen(by)) == 0;
+    fprintf(out, "\nbaseline    %s, by %s%s on %s\n", baseline->path, real ? "cuDNN " : "",
+            planning + (real ? strlen(by) : 0), text_of(baseline->earlier, "device"));
     if (growths == 0)
         fputs("  No answer: a program did not run, or no side is in both.\n", out);
     for (size_t i = 0; i < growths; i++) {

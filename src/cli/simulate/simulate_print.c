@@ -129,10 +129,9 @@ static void set_time_change(const struct cs_simulated_pair *pair, char text[CS_B
     const struct cs_simulated_result *a = &pair->result[CS_WITHOUT], *b = &pair->result[CS_WITH];
     if (a->predicted_ns <= 0 || b->predicted_ns <= 0 || a->predicted_most_ns <= 0)
         return;
-    double least = 100 * ((double)b->predicted_ns / (double)a->predicted_ns - 1),
-           most = 100 * ((double)b->predicted_most_ns / (double)a->predicted_most_ns - 1);
-    snprintf(text, CS_BYTES_TEXT, "%+.1f to %+.1f %%", least < most ? least : most,
-             least < most ? most : least);
+    const double ratio[] = {(double)b->predicted_ns / (double)a->predicted_ns,
+                            (double)b->predicted_most_ns / (double)a->predicted_most_ns};
+    cs_table_change_text(text, ratio[ratio[0] > ratio[1]], ratio[ratio[0] <= ratio[1]]);
 }
 
 bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
@@ -244,6 +243,15 @@ static void say_failed(const struct cs_simulated_result *result, char *text, siz
         snprintf(text, size, "Failed with status %d, but not for lack of memory.", result->status);
 }
 
+/* Appends "3 retries" to a list, unless there are none. */
+static void add_count(char *text, size_t size, int64_t count, const char *one, const char *several)
+{
+    const size_t length = strlen(text);
+    if (count > 0)
+        snprintf(text + length, size - length, "%s%" PRId64 " %s", length > 0 ? ", " : "", count,
+                 count == 1 ? one : several);
+}
+
 /* How memory was, of a run that ended well or was stopped. */
 static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
                          size_t size)
@@ -258,23 +266,21 @@ static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side
         return;
     }
     const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
-    int64_t retries = result->retries > 0 ? result->retries : 0;
-    int64_t failed = result->failed >= 0 ? result->failed : result->refused;
-    if (retries == 0 && failed <= 0 && others.engines == 0) {
-        snprintf(text, size, "Runs without memory pressure.");
-        return;
-    }
-    int length = snprintf(text, size,
-                          "Runs under memory pressure: %" PRId64 " allocation %s, %" PRId64
-                          " failed %s and %" PRId64 " %s on other engines.",
-                          retries, retries == 1 ? "retry" : "retries", failed > 0 ? failed : 0,
-                          failed == 1 ? "allocation" : "allocations", others.engines,
-                          others.engines == 1 ? "convolution" : "convolutions");
-    if (others.work > 0 && length > 0 && (size_t)length < size)
-        snprintf(text + length, size - (size_t)length,
-                 " The program did other work than with enough memory: %" PRId64
+    char signs[256] = "", other[128] = "";
+    add_count(signs, sizeof signs, result->retries, "allocation retry", "allocation retries");
+    add_count(signs, sizeof signs, cs_simulated_result_failures(result), "failed allocation",
+              "failed allocations");
+    add_count(signs, sizeof signs, others.engines, "convolution on another engine",
+              "convolutions on other engines");
+    if (others.work > 0)
+        snprintf(other, sizeof other,
+                 " With enough memory the program does other work: %" PRId64
                  " of its convolutions have other sizes.",
                  others.work);
+    if (*signs)
+        snprintf(text, size, "Runs under memory pressure: %s.%s", signs, other);
+    else
+        snprintf(text, size, "Runs without memory pressure.");
 }
 
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
@@ -315,21 +321,24 @@ static void note(const char *format, ...)
 static void note_left_out(const struct cs_simulated_result *result)
 {
     char names[MOST_TEXT], bytes[CS_BYTES_TEXT], calls[64] = "";
-    if (result->library_calls >= 0)
-        snprintf(calls, sizeof calls, " and %" PRId64 " calls of other libraries",
-                 result->library_calls);
-    note("The simulation computes no values. It counted %" PRId64 " kernels%s.", result->kernels,
-         calls);
+    add_count(calls, sizeof calls, result->kernels, "kernel", "kernels");
+    add_count(calls, sizeof calls, result->library_calls, "call of another library",
+              "calls of other libraries");
+    if (*calls)
+        note("Large operations were counted, not computed: %s. What the program saves is not "
+             "usable.",
+             calls);
     if (result->reads > 0) {
-        bool one = result->reads == 1;
         (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
-        note("The program read %" PRId64 " %s that the simulation does not compute (%s, read as "
-             "zeros). If it decides by %s, a real run may differ: %s.",
-             result->reads, one ? "result" : "results",
-             cs_table_bytes_text(bytes, result->read_bytes), one ? "it" : "them", names);
+        note("The program read %" PRId64 " result%s that were not computed (%s), and got zeros. "
+             "So it may decide otherwise on a GPU. Calls: %s.",
+             result->reads, result->reads == 1 ? "" : "s",
+             cs_table_bytes_text(bytes, result->read_bytes), names);
     }
     if (cs_simulated_result_unknown(result, names, sizeof names) > 0)
-        note("The program still depends on values that were never computed: %s.", names);
+        note("These lines of the program use values that were not computed, so they may decide "
+             "otherwise on a GPU: %s.",
+             names);
     if (cs_simulated_result_names(result, "estimated", names, sizeof names) > 0)
         note("These sizes are estimates, because only a GPU reports them: %s.", names);
     if (cs_simulated_result_names(result, "missing", names, sizeof names) > 0)
@@ -337,13 +346,13 @@ static void note_left_out(const struct cs_simulated_result *result)
     /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
     if (!cs_simulated_result_ran(result) && !*result->linked_runtime &&
         cs_simulated_result_names(result, "looked_up", names, sizeof names) > 0)
-        note(
-            "The program looked up driver functions that are not simulated, and may need them: %s.",
-            names);
+        note("The program looked for driver functions that are not simulated, and may need them: "
+             "%s.",
+             names);
     if (result->times_asked > 0)
-        note("The program read GPU times %" PRId64
-             " times, for autotuning for example. They are simulated, so it may choose otherwise "
-             "on a GPU.",
+        note("The program measured the time of GPU work %" PRId64
+             " times, for example to find the fastest algorithm. The simulated GPU has no real "
+             "times, so the program may choose otherwise on a GPU.",
              result->times_asked);
 }
 
@@ -372,27 +381,27 @@ static void print_notes(const struct cs_simulation *simulation,
     const struct cs_simulated_result *result = any_result(pair);
     char bytes[CS_BYTES_TEXT];
     puts("\nnotes");
-    note("The context counts as %s for each process. To set it: --context SIZE",
+    note("CUDA's context takes %s of the GPU's memory for each process. To set it: --context SIZE",
          cs_table_bytes_text(bytes, pair->context));
     note_parallel(simulation, pair);
     if (!result->used)
         return;
     note_left_out(result);
     if (was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]))
-        note("Memory was short, so the peaks depend on the capacity and are not compared. "
-             "Compare retries, failed allocations and other engines instead.");
+        note("Memory was short, so the peaks depend on the memory of the GPU. Compare retries, "
+             "failed allocations and other engines instead.");
     if (strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 &&
         !cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF") && !cs_cli_variable("PYTORCH_ALLOC_CONF"))
-        note(
-            "All runs used PyTorch's expandable segments, which convshim run sets. To simulate its "
-            "default allocator, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False.");
+        note("All runs used PyTorch's expandable segments, which convshim run switches on. They "
+             "usually save memory. To simulate without them: "
+             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False");
     if (strncmp(result->framework, "JAX ", strlen("JAX ")) == 0 &&
         !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
-        note(
-            "JAX reserves three quarters of the GPU when it starts, so the reserved and the device "
-            "peak show no need. XLA_PYTHON_CLIENT_PREALLOCATE=false switches that off.");
+        note("JAX takes three quarters of the GPU's memory when it starts, so the reserved and the "
+             "device peak do not show what the program needs. To switch that off: "
+             "XLA_PYTHON_CLIENT_PREALLOCATE=false");
     if (!*result->framework)
-        note("Allocated and reserved peaks, because no framework reported any.");
+        note("Allocated and reserved peaks are unknown, because no framework reported them.");
 }
 
 /* --- the whole --- */

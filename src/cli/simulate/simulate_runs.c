@@ -285,8 +285,8 @@ static int say_one(const struct cs_simulated_run *run, char *text, size_t size)
     char bytes[CS_BYTES_TEXT];
     int length = snprintf(text, size, "%s %.0f s", run->name, now() - run->seconds);
     if (cs_simulated_progress_read(run, &progress) && length > 0 && (size_t)length < size)
-        length += snprintf(text + length, size - (size_t)length, ": %llu convolutions, %s",
-                           progress.convolutions,
+        length += snprintf(text + length, size - (size_t)length, ": %llu convolution%s, %s",
+                           progress.convolutions, progress.convolutions == 1 ? "" : "s",
                            cs_table_bytes_text(bytes, (int64_t)progress.peak_bytes));
     return length;
 }

@@ -101,7 +101,7 @@ static bool record(struct cs_simulation *simulation, struct cs_simulated_pair *p
     pair->recorded_run.history = true;
     pair->recorded_run.state = CS_RUN_WAITING;
     if (pair->has_recorded)
-        cs_cli_complain("%s: the peak does not fall. One more run records what holds it.",
+        cs_cli_complain("%s: the peak does not fall. One more run to find out what holds it.",
                         simulation->title);
     return !pair->has_recorded || run_and_check(simulation, &job, 1);
 }
@@ -158,6 +158,9 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
         if (p->has_base[side])
             job[jobs++] = (struct job){&p->base_run[side], &p->base[side]};
     }
+    if (jobs > 0)
+        cs_cli_complain("%s: memory is short. %s with enough memory for comparison.",
+                        simulation->title, jobs == 1 ? "One more run" : "More runs");
     good = good && run_and_check(simulation, job, jobs);
     for (size_t i = 0; good && i < pairs; i++)
         good = choose_process(&pair[i]);

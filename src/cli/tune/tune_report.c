@@ -43,28 +43,15 @@ static const struct cs_column columns[COLUMNS] = {
     [NOTE] = {"note", "", CS_CELL_TEXT},
 };
 
-/* "+5.1 to +11.1 %", or one number if both are shown alike. */
-static void change_text(struct cs_times times, struct cs_times untiled, char *text, size_t size)
-{
-    const struct cs_times ratio = cs_cost_ratio(times, untiled);
-    char least[CS_BYTES_TEXT / 2], most[CS_BYTES_TEXT / 2];
-    snprintf(least, sizeof least, "%+.1f", 100 * (ratio.least - 1));
-    snprintf(most, sizeof most, "%+.1f", 100 * (ratio.most - 1));
-    if (strcmp(least, most) == 0)
-        snprintf(text, size, "%s %%", least);
-    else
-        snprintf(text, size, "%s to %s %%", least, most);
-}
-
 static void put_row(const struct cs_tune *tune, const struct cs_frontier_point *point,
                     const char *note, struct cs_table *table)
 {
-    char text[64], change[64];
-    change_text(point->times, tune->untiled.times, change, sizeof change);
+    char text[64], change[CS_BYTES_TEXT];
+    const struct cs_times ratio = cs_cost_ratio(point->times, tune->untiled.times);
     const struct cs_value row[COLUMNS] = {
         [PEAK] = {.number = point->peak},
         [TIME] = {.text = cs_tune_times_text(text, sizeof text, point->times)},
-        [CHANGE] = {.text = change},
+        [CHANGE] = {.text = cs_table_change_text(change, ratio.least, ratio.most)},
         [TILED] = {.number = point->tiled},
         [LAUNCHES] = {.number = point->launches},
         [NOTE] = {.text = note}};

@@ -382,6 +382,22 @@ static int show_pair(void *state)
     return !good;
 }
 
+/* Checks that `text` has each member of the tree in backticks, except those below "internals". */
+static void check_documented(const cJSON *item, const char *text)
+{
+    char quoted[80];
+    for (; item; item = item->next) {
+        if (item->string) {
+            snprintf(quoted, sizeof quoted, "`%s`", item->string);
+            if (!strstr(text, quoted))
+                printf("# docs/simulate.md has no %s\n", quoted);
+            CHECK(strstr(text, quoted));
+        }
+        if (!item->string || strcmp(item->string, "internals") != 0)
+            check_documented(item->child, text);
+    }
+}
+
 static void free_pair(struct cs_simulated_pair *of)
 {
     for (int side = 0; side < CS_SIDES; side++) {
@@ -416,6 +432,28 @@ static void every_format(void)
     for (int i = 0; i < 3; i++)
         free_pair(&pair[i]);
     golden_check(root, "simulate.txt");
+}
+
+static void members_are_documented(void)
+{
+    char path[PATH_MAX + 32], error[CS_FILE_ERROR];
+    snprintf(path, sizeof path, "%s/docs/simulate.md", root);
+    char *page = cs_read_file_text(path, error);
+    CHECK(page);
+    make_pair(pair, 6);
+    pair->gpus = 2;
+    for (int side = 0; side < CS_SIDES; side++) {
+        pair->result[side].gpus = 2;
+        cJSON_Delete(pair->result[side].framework_peaks);
+        pair->result[side].framework_peaks =
+            cJSON_Parse("{\"unknown\":[{\"operation\":\"item\",\"line\":\"a.py:1\",\"count\":2}]}");
+    }
+    pair->result[CS_WITH].predicted_most_ns = 1;
+    cJSON *tree = cs_simulate_json(&simulation, pair);
+    check_documented(tree, page);
+    cJSON_Delete(tree);
+    free(page);
+    free_pair(pair);
 }
 
 /* The page of every pair that has a history. */
@@ -535,6 +573,7 @@ int main(void)
     TEST(files_of_runs_are_read);
     TEST(output_of_failed_programs);
     TEST(every_format);
+    TEST(members_are_documented);
     TEST(pages);
     TEST(memory_that_runs_short);
     TEST(how_a_program_ended);
