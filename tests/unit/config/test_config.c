@@ -106,9 +106,12 @@ static void sizes_survive_writing_and_reading(void)
         char text[64];
         snprintf(text, sizeof text, "%lld%s%s%s", (long long)number, random_below(2) ? " " : "",
                  units[unit], ends[end]);
-        bool fits = number <= INT64_MAX >> (10 * unit);
+        int64_t each = 1;
+        for (unsigned j = 0; j < unit; j++)
+            each *= ends[end][0] && !ends[end][1] ? 1000 : 1024; /* MB and MiB */
+        bool fits = number <= INT64_MAX / each;
         CHECK(cs_config_size(text, &bytes) == fits);
-        CHECK_INT(bytes, fits ? number << (10 * unit) : -7);
+        CHECK_INT(bytes, fits ? number * each : -7);
     }
 }
 
