@@ -1,5 +1,5 @@
 /* Talks to a simulated program that waits to be forked. */
-#include "cli/simulate/fork_server.h"
+#include "cli/simulate/simulation.h"
 
 #include <signal.h>
 #include <stddef.h>

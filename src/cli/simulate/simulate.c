@@ -7,8 +7,6 @@
 #include "cli/common/json_tree.h"
 #include "cli/layers/device_files.h"
 #include "cli/layers/plan_layers.h"
-#include "cli/simulate/simulate_baseline.h"
-#include "cli/simulate/simulate_vary.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>

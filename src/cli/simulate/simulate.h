@@ -1,11 +1,14 @@
-/* `convshim simulate`: its options, its results, and their presentation. One thread. */
+/* `convshim simulate`: its options, its answers, and their presentation. One thread. */
 #ifndef CS_CLI_SIMULATE_SIMULATE_H
 #define CS_CLI_SIMULATE_SIMULATE_H
 
 #include "cli/common/table.h"
-#include "cli/simulate/simulated_pair.h"
+#include "cli/simulate/simulation.h"
+#include <stdio.h>
 
 struct cJSON;
+
+/* `convshim simulate`: its options, its results, and their presentation. */
 
 enum {
     CS_VARY_NAME = 32,
@@ -117,5 +120,105 @@ enum cs_answer cs_simulate_answer(const struct cs_simulated_pair *pair);
 /* One line: how the program ran on that side. */
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
                          size_t size);
+
+/* A table of the memory that a run held at its peak. */
+
+/* Workspaces one by one, with the convolution: that of the same call of `names`, the timeline of
+ * the run whose summary is given (both NULL: not known). Everything else by who asked for it.
+ * False: memory is short, and nothing is owned. */
+bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline *names,
+                   const struct cJSON *summary, struct cs_table *table_p);
+
+/* Shows the files that the programs of a simulation wrote. */
+
+/* A heading and a line each; nothing where none were written. */
+void cs_written_print(const struct cs_private_layers *layers, FILE *out);
+
+/* {"private": whether they were written to layers, "names": [...]}; NULL: memory is short. */
+struct cJSON *cs_written_json(const struct cs_private_layers *layers);
+
+/* Several values of an argument: the memory that the program needs with each, its growth, and the
+ * largest value that fits. */
+
+/* The command with "{NAME}" replaced in each word; cs_vary_free_command frees it. NULL: memory is
+ * short. `*uses_p`: whether any word has it. */
+char **cs_vary_command(char *const *command, const char *name, const char *value, bool *uses_p);
+void cs_vary_free_command(char **command);
+
+/* Of one value and side; -1: not known. */
+struct cs_vary_peaks {
+    int64_t allocated, reserved, device_peak, needed;
+    enum cs_answer answer;
+};
+
+struct cs_vary_row {
+    char value[CS_VARY_TEXT];
+    double number; /* of the value; NAN: it is none */
+    struct cs_vary_peaks side[CS_SIDES];
+};
+
+/* Growth of the allocated peak, or of the device peak if no framework reports any, between the rows
+ * of the smallest and the largest number, for each unit of the value or of its square, and the
+ * largest distance of another row from that line; NAN: not known. */
+struct cs_slope {
+    double each, distance;
+};
+struct cs_slope cs_vary_slope(const struct cs_vary_row *row, size_t rows, enum cs_side side,
+                              bool square);
+
+/* Runs the program with the values, and prints the rows. `pair` has the device and the options of
+ * all runs. Returns the status of the command. */
+int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_options *options,
+                     const struct cs_simulated_pair *pair);
+
+/* Shows the rows of `convshim simulate --vary`. */
+
+struct cs_vary_result {
+    const struct cs_vary *vary;
+    const struct cs_simulated_pair *pair; /* the device and the chosen sides */
+    const struct cs_vary_row *row;        /* of a range in order of numbers */
+    size_t rows;
+    int64_t largest[CS_SIDES]; /* of a range, that fits; below it: none does; -2: no answer */
+};
+
+/* Prints the rows, the slopes and the largest values; false if memory ran out. */
+bool cs_vary_print(const struct cs_simulation *simulation, const struct cs_vary_result *result,
+                   enum cs_format format);
+
+/* Writes a page with the same and a picture. False: a line has said why. */
+bool cs_vary_html(const struct cs_simulation *simulation, const struct cs_vary_result *result,
+                  const char *path);
+
+/* Compares a simulation with the JSON of an earlier one. */
+
+struct cs_baseline {
+    const char *path;
+    double tolerance; /* in percent: a peak that grows more has grown */
+    struct cJSON *earlier;
+};
+
+/* Reads the file before the program starts. False: a line has said why. */
+bool cs_baseline_read(struct cs_baseline *baseline, const char *path, double tolerance);
+void cs_baseline_free(struct cs_baseline *baseline);
+
+/* A peak of the run on one side, or memory that one layer or line of the program holds at it. */
+struct cs_growth {
+    enum cs_side side;
+    char what[32]; /* "allocated peak", "workspace", "tensors" */
+    char of[256];  /* the layer and the line; "": of a peak */
+    int64_t before, after;
+    bool grown; /* of a peak: by more than the tolerance */
+};
+
+/* Compares `now`, the JSON of this simulation (cs_simulate_json), in order: for each side, its
+ * peaks, and the contents of the peak that changed, largest first. The caller frees them. NULL:
+ * memory is short. `*grown_p`: a peak has grown. */
+struct cs_growth *cs_baseline_compare(const struct cs_baseline *baseline, const struct cJSON *now,
+                                      size_t *growths_p, bool *grown_p);
+
+/* Shows the comparison as text, or as a member "baseline" of `now`. Returns the status: 0, 1 if a
+ * peak has grown, 3 if no side can be compared. */
+int cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *now, FILE *out);
+int cs_baseline_add(const struct cs_baseline *baseline, struct cJSON *now);
 
 #endif

@@ -1,6 +1,6 @@
 /* Compares a simulation with an earlier one: the peaks that grew, and the memory that makes them
  * grow. */
-#include "cli/simulate/simulate_baseline.h"
+#include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"

@@ -4,7 +4,6 @@
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
-#include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
 #include <errno.h>
 #include <inttypes.h>

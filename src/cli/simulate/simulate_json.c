@@ -1,9 +1,7 @@
 /* The JSON of a simulation; docs/simulate.md lists its members. */
-#include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/json_tree.h"
-#include "cli/simulate/written_files.h"
 #include <cjson/cJSON.h>
 
 enum {

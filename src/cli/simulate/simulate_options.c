@@ -1,5 +1,5 @@
 /* The options of `convshim simulate`, its own and those of the library. */
-#include "cli/simulate/simulate_vary.h"
+#include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
 #include "cli/common/output.h"

@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/simulate/written_files.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdarg.h>

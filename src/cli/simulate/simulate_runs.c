@@ -3,8 +3,7 @@
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
-#include "cli/simulate/simulated_progress.h"
-#include "cli/simulate/temporary_folder.h"
+#include "cli/simulate/simulation.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,9 +1,8 @@
 /* Reads --vary, runs the program with each value, and searches a range for the largest that fits.
  */
-#include "cli/simulate/simulate_vary.h"
+#include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
-#include "cli/simulate/simulate_vary_print.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Prints the results of --vary: a row for each value, the slopes, the largest values, JSON and a
  * picture. */
-#include "cli/simulate/simulate_vary_print.h"
+#include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"

@@ -1,5 +1,5 @@
 /* The output of a failed program: finds the error in it and whether memory was short. */
-#include "cli/simulate/simulated_result.h"
+#include "cli/simulate/simulation.h"
 
 #include "cli/common/cli.h"
 #include "cli/common/read_file.h"

@@ -1,5 +1,5 @@
 /* Runs pairs of a program without and with the library. */
-#include "cli/simulate/simulated_pair.h"
+#include "cli/simulate/simulation.h"
 
 #include "cli/common/cli.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Finds the libraries that a program would load. */
-#include "cli/simulate/simulated_program.h"
+#include "cli/simulate/simulation.h"
 
 #include "base/path.h"
 #include "cli/common/cli.h"

@@ -1,17 +1,30 @@
 /* Reads the files that a run left in its folder. */
-#include "cli/simulate/simulated_result.h"
-
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
-#include "cli/simulate/simulated_progress.h"
+#include "cli/simulate/simulation.h"
 #include <cjson/cJSON.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+bool cs_simulated_progress_read(const struct cs_simulated_run *run,
+                                struct cs_simulated_progress *progress)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/progress", run->folder);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = file >= 0 && read(file, progress, sizeof *progress) == sizeof *progress;
+    if (file >= 0)
+        close(file);
+    return good;
+}
 
 /* A member by its way, as "convolutions.tensor_bytes"; NULL: there is none. */
 static const cJSON *member(const cJSON *object, const char *way)

@@ -1,17 +1,159 @@
-/* A simulation: where the device is, how programs get it, and one run of a program on it. One
- * thread. */
+/* Simulated runs of a program: its place, its processes, what they leave, and pairs of runs without
+ * and with the library. One thread. */
 #ifndef CS_CLI_SIMULATE_SIMULATION_H
 #define CS_CLI_SIMULATE_SIMULATION_H
 
 #include "cli/common/library_options.h"
 #include "cli/layers/device_files.h"
 #include "cli/program/child.h"
-#include "cli/simulate/fork_server.h"
-#include "cli/simulate/private_layer.h"
-#include "cli/simulate/simulated_program.h"
-#include "cli/simulate/temporary_folder.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
+
+struct cJSON;
+
+/* Temporary folders of a simulation, which SIGINT, SIGTERM and SIGHUP also remove. */
+
+struct cs_temporary_folder {
+    char path[PATH_MAX]; /* "": there is none */
+    int lock;            /* held while the owner lives */
+};
+
+/* TMPDIR. Otherwise /tmp, or /var/tmp if /tmp is in memory. */
+const char *cs_temporary_place(void);
+
+/* Makes `place`/convshim-`kind`-XXXXXX, and removes the folders of that kind there whose owner has
+ * ended. False with errno. */
+bool cs_temporary_folder_make(struct cs_temporary_folder *folder, const char *place,
+                              const char *kind);
+void cs_temporary_folder_remove(struct cs_temporary_folder *folder);
+
+/* True if less than 1 MiB is free where the folder is. */
+bool cs_temporary_is_full(const char *folder);
+
+/* From here on the first SIGINT, SIGTERM or SIGHUP only sets a flag. A second one ends the process.
+ */
+void cs_interrupts_begin(void);
+bool cs_interrupted(void);
+/* Ends the process by the signal if there was one. */
+void cs_interrupts_end(void);
+
+/* Private layers over the folders that a simulated program writes to. Results are never computed,
+ * so the files that a program saves hold zeros: they must not replace the user's. */
+
+enum {
+    CS_LAYERS = 64
+};
+
+struct cs_private_layers {
+    char folder[CS_LAYERS][PATH_MAX]; /* that get a layer, sorted */
+    size_t folders;
+    bool whole;          /* also folders that neither the user's place nor the command names */
+    char here[PATH_MAX]; /* the working folder */
+    struct cs_temporary_folder area; /* of the layers; none if the system does not allow layers */
+    char shared[PATH_MAX]; /* a folder without a layer, wherever it is: the simulation's own */
+    int error;             /* why there are none, or not the whole; 0: the whole */
+    struct timespec begun;
+};
+
+/* Finds the folders, which are the working folder, those of paths in the command's arguments, all
+ * others that the user can write except /tmp, caches and the system's, and the file systems mounted
+ * below them, and tries out a layer over each, else over those of the first two kinds. `error`: the
+ * program writes to the other folders, or to all, themselves. */
+void cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared);
+
+/* Removes the layers; `keep`: copies them to that folder before. */
+void cs_layers_end(struct cs_private_layers *layers, const char *keep);
+
+/* Moves this process behind private layers with that name, if they are possible. The process must
+ * have one thread. Returns 0 or the errno value of the failure. */
+int cs_layers_enter(const struct cs_private_layers *layers, const char *name);
+
+/* The files that programs wrote or removed, sorted; the caller frees them. In the working folder by
+ * their paths in it. Without layers, files that have changed since the beginning. */
+struct cs_written {
+    char **name;
+    size_t count;
+    bool more; /* than were looked at */
+};
+void cs_layers_written(const struct cs_private_layers *layers, struct cs_written *written);
+void cs_written_free(struct cs_written *written);
+
+/* A fork server: a process of the program that waits at its first use of the simulated device. Runs
+ * are forked from it, so that the steps before that point (mainly Python's imports) are executed
+ * once. The device's side is src/simdev/cudart/cudart_fork.c. A program that cannot be forked in
+ * its state continues as a single run. */
+
+enum cs_fork_state {
+    CS_FORK_NONE,     /* no process: start one */
+    CS_FORK_STARTING, /* it has not yet used the device */
+    CS_FORK_READY,    /* runs can be asked for */
+    CS_FORK_SINGLE,   /* one run can be asked for */
+    CS_FORK_RUNNING,  /* and was: the process is that run */
+    CS_FORK_ENDED     /* the process has ended, `status` is how */
+};
+
+struct cs_fork_server {
+    enum cs_fork_state state;
+    pid_t pid;                  /* of the process */
+    int listening, connection;  /* -1: none */
+    char name[64], reason[128]; /* of the socket ("": there is none); why it is single */
+    char folder[PATH_MAX];      /* where its output is; the caller's */
+    int status;                 /* of cs_child_status */
+};
+
+/* A message of a server. */
+struct cs_fork_news {
+    enum {
+        CS_FORK_QUIET,
+        CS_FORK_STARTED,
+        CS_FORK_RUN_ENDED
+    } what;
+    pid_t pid;
+    int status;
+};
+
+/* Opens the socket, whose name is passed to the program in SIMDEV_FORK. The caller starts the
+ * process and stores its pid. */
+bool cs_fork_server_open(struct cs_fork_server *server);
+
+/* Returns the server's next message, or CS_FORK_QUIET, without waiting. Updates the server's state.
+ */
+struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server);
+
+/* Requests a run with its output in this file. Returns false if the server has ended. */
+bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
+                        const struct cs_child_variables *variables);
+
+/* Ends the process, unless it has ended, and closes everything. */
+void cs_fork_server_close(struct cs_fork_server *server);
+
+/* The program that is to be simulated: which cuDNN it would load, which CUDA it was built for, and
+ * which of NVIDIA's other libraries it would bring along. Files are read; nothing of it is run but
+ * the Python that is asked for its packages. */
+
+struct cs_simulated_program {
+    char **command;        /* NULL-ended, the caller's */
+    char folder[PATH_MAX]; /* of the cuDNN; "": none was found */
+    char cudnn[32];        /* "cuDNN 9.26.0"; "" */
+    char framework[96];    /* "PyTorch 2.15.0"; "": none, or not the one that the cuDNN is of */
+    int cuda;              /* 12 or 13 */
+    char **library;        /* files of NVIDIA's libraries that need a GPU to start; owned */
+    size_t libraries;
+};
+
+/* `cudnn` and `cuda` are the user's values, which override the detected ones; NULL and 0: not
+ * given. False if there is no such program or memory is short; the reason was printed. */
+bool cs_simulated_program_find(struct cs_simulated_program *program, char **command,
+                               const char *cudnn, int cuda);
+void cs_simulated_program_free(struct cs_simulated_program *program);
+
+/* A simulation: where the device is, how programs get it, and one run of a program on it. One
+ * thread. */
 
 /* The state that all runs share. */
 struct cs_simulation {
@@ -78,5 +220,309 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
 /* The additional variables of a process from which runs are forked. They set one thread, unless the
  * program sets the number itself. */
 void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables);
+
+/* The progress of a simulated run, which the device keeps in a mapped file. The file also outlives
+ * a process that is killed. */
+
+enum {
+    CS_MOST_PROCESSES = 64,
+    CS_MOST_GPUS = 16
+};
+
+/* As src/simdev/cudart/cudart_record.h has it. */
+struct cs_process_progress {
+    unsigned long long pid; /* 0: unused */
+    unsigned long long convolutions, kernels, live_bytes, peak_bytes;
+    unsigned long long largest_workspace, tensor_bytes;
+    unsigned long long refused, last_refused_bytes, last_refused_live;
+    char planning[32]; /* the planner of its sizes; empty: nothing was planned */
+    unsigned long long live_on[CS_MOST_GPUS], context_on[CS_MOST_GPUS];
+};
+
+struct cs_gpu_progress {
+    unsigned long long live_bytes, peak_bytes, context_bytes, needed_bytes;
+};
+
+struct cs_simulated_progress {
+    char magic[8];
+    unsigned long long convolutions, kernels, live_bytes, peak_bytes; /* of all processes */
+    unsigned long long unlisted;
+    struct cs_gpu_progress gpu[CS_MOST_GPUS];
+    struct cs_process_progress process[CS_MOST_PROCESSES];
+};
+
+/* False: no process of that run has used the device yet. */
+bool cs_simulated_progress_read(const struct cs_simulated_run *run,
+                                struct cs_simulated_progress *progress);
+
+/* The files that a run left: the device's report, the library's summary, the framework's report. */
+
+/* The peaks of all processes on one GPU; -1: not reported. */
+struct cs_gpu_peaks {
+    int64_t allocated, reserved, device_peak, needed;
+};
+
+struct cs_simulated_process {
+    pid_t pid;
+    int64_t device_peak, launches;
+    bool reported; /* it left a report: it was not killed, nor did it call _exit */
+};
+
+/* Numbers are -1 where nothing reported them. Of several processes that used the device, those of
+ * the one that held most. */
+struct cs_simulated_result {
+    int status;     /* of the program: see cs_simulated_run */
+    double seconds; /* that it took here */
+    bool used;      /* a process used the device; if not, all following members are empty */
+    bool cut_short; /* the one that held most left no report: the device's record is used */
+    int processes;  /* how many did */
+    struct cs_simulated_process process[CS_MOST_PROCESSES];
+    bool sum_is_exact; /* device_peak is the peak of their sum; else the sum of their peaks */
+    int gpus;          /* that the program saw */
+    struct cs_gpu_peaks gpu[CS_MOST_GPUS];
+    pid_t pid;
+    int number;   /* of that process, as in cs_simulated_run; 0: not known */
+    bool planned; /* by a real cuDNN, or there was nothing to plan */
+    char planning[64], device[64];
+    char linked_runtime[256]; /* a file whose own CUDA runtime cannot run on the simulated GPU */
+    int64_t capacity, largest_workspace;
+    int64_t device_peak, needed;    /* on the GPU that needs most; `needed` with the contexts */
+    int64_t launches, tensor_bytes; /* of convolutions */
+    int64_t refused, missing_bytes; /* allocations; bytes that the last one was short of */
+    bool limited;      /* the program failed because its own memory limit was reached: */
+    char refusal[160]; /* the line in which it says so */
+    int64_t kernels, library_calls; /* not executed */
+    int64_t reads, read_bytes;      /* of memory that was never written */
+    int64_t times_asked;            /* questions for times, which are the model's */
+    char framework[64];             /* "PyTorch 2.15.0"; "": none reported any */
+    int64_t allocated, reserved, retries,
+        failed;       /* its peaks; allocations that it tried again, that failed */
+    int64_t reported; /* to the program, at most: the size of its workspace */
+    int64_t calls, tiled, extra_launches; /* of the library's summary */
+    int64_t untiled_ns, predicted_ns; /* of it: predicted times of all calls, untiled and as run */
+    int64_t untiled_most_ns, predicted_most_ns;       /* the other ends of these */
+    struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
+};
+
+/* False if memory is short or a file is damaged: a line has said so. */
+bool cs_simulated_result_read(const struct cs_simulated_run *run,
+                              struct cs_simulated_result *result);
+void cs_simulated_result_free(struct cs_simulated_result *result);
+
+/* Adds the framework's peaks in both runs to the library's summary in the folder of `run`, the one
+ * with it, for `convshim report`. Without both peaks, nothing is added. */
+void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
+                                   const struct cs_simulated_result *without,
+                                   const struct cs_simulated_result *with);
+
+/* The program ended well, or was stopped. */
+bool cs_simulated_result_ran(const struct cs_simulated_result *result);
+/* It used the device and was ended by SIGTERM or SIGINT, as servers are. */
+bool cs_simulated_result_stopped(const struct cs_simulated_result *result);
+/* It did not run, and an allocation had been refused, by the device or by the framework's own
+ * limit.
+ */
+bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result);
+
+/* Its kernels, convolutions or memory were on the GPU. */
+bool cs_simulated_result_used_gpu(const struct cs_simulated_result *result);
+/* It ran, and no allocation failed; one that a framework made after it had emptied its cache did
+ * not.
+ */
+bool cs_simulated_result_fits(const struct cs_simulated_result *result);
+/* Number of failed allocations: from the framework's report, else from the device's refusals. */
+int64_t cs_simulated_result_failures(const struct cs_simulated_result *result);
+
+/* Convolutions that differ from those of `base`, the same program with memory to spare. */
+struct cs_other_plans {
+    int64_t engines; /* the same convolution on another engine */
+    int64_t work;    /* a convolution that `base` does not have: the program did other work */
+};
+struct cs_other_plans cs_simulated_result_other_plans(const struct cs_simulated_result *result,
+                                                      const struct cs_simulated_result *base);
+
+/* Reads one table of the report that counts by name, as "missing" or "reads_of_nothing_written.by".
+ * Returns its number of names; `text` gets the first ones as "name 3, other 1". */
+int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
+                                  char *text, size_t size);
+
+/* The reads of values that were never computed, as PyTorch's hook reports them. Returns their
+ * number; `text` lists "operation at file:line function count". */
+int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, char *text,
+                                    size_t size);
+
+/* Shows the end of Python's last traceback and the last lines behind it, or the last lines that the
+ * program printed; false: nothing was printed. */
+bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out);
+
+/* The line in which a framework says that an allocation failed; false: none does. */
+bool cs_simulated_result_refusal(const struct cs_simulated_run *run, char *text, size_t size);
+
+/* A program without and with the library on one device, and the smallest devices on which it runs.
+ * */
+
+enum cs_side {
+    CS_WITHOUT,
+    CS_WITH,
+    CS_SIDES
+};
+
+extern const char *const cs_side_names[CS_SIDES]; /* "without", "with" */
+
+struct cs_simulated_pair {
+    const struct cs_device_file *device;
+    int64_t capacity; /* 0: the device's */
+    int64_t context;  /* of it, bytes that a process takes before it allocates */
+    int gpus;         /* that the program sees; 0: one */
+    bool history;     /* record the held memory over time */
+    bool explains;    /* run once more to find out why nothing is gained */
+    bool chosen[CS_SIDES];
+
+    /* The following members are results. */
+    struct cs_simulated_run run[CS_SIDES];
+    struct cs_simulated_result result[CS_SIDES];
+    /* A run with memory to spare, if the run above was short of it: the reference for its plans. */
+    bool has_base[CS_SIDES];
+    struct cs_simulated_run base_run[CS_SIDES];
+    struct cs_simulated_result base[CS_SIDES];
+    /* The run with the library, repeated with a history if it gains nothing and had no history: it
+     * shows the reason. */
+    bool has_recorded;
+    struct cs_simulated_run recorded_run;
+    struct cs_simulated_result recorded;
+    /* The smallest capacities, of cs_simulated_pairs_smallest; 0: not looked for, or it runs with
+     * none. */
+    struct cs_smallest {
+        int64_t runs; /* on which the program runs, with its context */
+        int64_t
+            engines; /* and every convolution runs on the engine that it has with memory to spare */
+    } smallest[CS_SIDES];
+};
+
+/* Runs all of them as cs_simulation_run does and reads their results into result[i], whose old
+ * contents are overwritten. False: a line with the reason was printed. */
+bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run *run,
+                       struct cs_simulated_result *result, size_t runs);
+
+/* Runs all pairs, and again with memory to spare those that were short of it. False: a line has
+ * said why. */
+bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
+                            size_t pairs);
+
+/* Finds the smallest capacities of pairs that were run, by bisection: to 1 %, or to 4 MiB where
+ * that is more. */
+bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
+                                 size_t pairs);
+
+void cs_simulated_pair_free(struct cs_simulated_pair *pair);
+
+/* Both sides ran convolutions with memory to spare; and the peak is lower with the library. */
+bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair);
+bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair);
+
+/* The convolutions of a side that differ from those with memory to spare; zeros if it had that. */
+struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *pair,
+                                               enum cs_side side);
+
+/* The reference for a run's plans: `base`, or the run itself if it had memory to spare. */
+const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulated_pair *pair,
+                                                         enum cs_side side);
+
+/* The device's record as read from its file, and blocks that are held by their addresses: parts of
+ * timeline.c. */
+
+/* A convolution as it was called: one tile, or all of it. */
+struct cs_launch {
+    uint64_t workspace; /* its address */
+    int64_t workspace_bytes, tensor_bytes;
+    char plan[40];
+    long block;    /* found later; else -1 */
+    size_t moment; /* likewise */
+};
+
+struct cs_record_event {
+    char what;        /* m, a, f, c */
+    uint64_t address; /* a, f */
+    int64_t bytes;    /* m: held; a: of it; c: the index of its launch */
+};
+
+struct cs_launches {
+    struct cs_launch *item;
+    struct cs_record_event *event;
+    size_t count, events;
+};
+
+/* The record of a process of that run. False: there is none, or memory is short; a line says so. */
+bool cs_launches_read(const struct cs_simulated_run *run, pid_t pid, struct cs_launches *launches);
+void cs_launches_fini(struct cs_launches *launches);
+
+/* A whole number of an object; 0: it has none. */
+int64_t cs_timeline_number(const struct cJSON *object, const char *name);
+
+/* A set of blocks that do not overlap. False: memory is short. */
+bool cs_held_add(void **held, uint64_t address, int64_t bytes, size_t index);
+/* The index of the block that begins there, which is taken out, or -1. */
+long cs_held_take(void **held, uint64_t address);
+/* The index of the block around an address, or -1. */
+long cs_held_find(void *held, uint64_t address);
+void cs_held_free(void *held);
+
+/* The memory of a simulated run over time: the held blocks, the convolutions whose workspace they
+ * were, and the program lines that requested the others. If the framework recorded its blocks
+ * (PyTorch), these are counted, else its allocations from the driver. */
+
+enum {
+    CS_NO_BLOCK = -1,
+    CS_NO_SITE = -1,
+    CS_NO_STACK = -1
+};
+
+struct cs_timeline_block {
+    uint64_t address;
+    int64_t bytes;
+    size_t from, until; /* moments: it is held at those of [from, until) */
+    int stack;          /* who asked for it, or CS_NO_STACK */
+    int64_t workspace;  /* the most that a convolution used of it as workspace; 0: it is none */
+    int site;           /* of that convolution, or CS_NO_SITE */
+};
+
+/* A call of a convolution, which is the launches of all its tiles. */
+struct cs_timeline_call {
+    int site; /* index into the summary's; CS_NO_SITE: not in the summary */
+    size_t moment;
+    long block;       /* that its workspace is in, or CS_NO_BLOCK */
+    uint64_t address; /* of its workspace */
+    int64_t workspace, tensor_bytes, launches;
+    char plan[40];
+};
+
+struct cs_timeline {
+    bool of_framework;
+    int64_t *live; /* bytes held from each moment on */
+    size_t moments;
+    struct cs_timeline_block *block;
+    size_t blocks;
+    struct cs_timeline_call *call;
+    size_t calls;
+    const struct cJSON *stacks; /* of the result; NULL: none were recorded */
+    bool matched;               /* the summary's calls are those of the record, one for one */
+};
+
+/* Of a run with `history`, as `result` was read of it, which must stay. False, with nothing owned,
+ * if there is no record or memory is short: a line has said so. */
+bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
+                      struct cs_timeline *timeline_p);
+void cs_timeline_fini(struct cs_timeline *timeline);
+
+/* The moment at which most was held. */
+size_t cs_timeline_peak(const struct cs_timeline *timeline);
+
+/* The memory held at each moment, without workspaces; the caller frees it. NULL: memory is short.
+ */
+int64_t *cs_timeline_rest(const struct cs_timeline *timeline);
+
+/* The line that requested a block, as "vae.py:312 forward": the innermost that is not PyTorch's
+ * own, or else the innermost. False: the line is not known. */
+bool cs_timeline_line(const struct cs_timeline *timeline, int stack, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* An owner holds a lock on its folder. The lock ends with the process, so it shows whether the
  * owner of a folder lives, also in another namespace of process ids. */
-#include "cli/simulate/temporary_folder.h"
+#include "cli/simulate/simulation.h"
 
 #include "cli/common/environment.h"
 #include <dirent.h>

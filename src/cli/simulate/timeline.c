@@ -1,16 +1,168 @@
-/* Builds the timeline of a run's memory from the events of the framework's allocator, or of the
- * device's, and from the device's record of convolutions (cudart_record.c), whose workspaces are
- * found by address.
- */
-#include "cli/simulate/timeline.h"
-
+/* The memory of a run over time: its timeline from the events of the framework's allocator, or of
+ * the device's, and from the device's record of convolutions (cudart_record.c describes its lines),
+ * whose workspaces are found by address. */
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/simulate/timeline_record.h"
+#include "cli/simulate/simulate.h"
+#include "cli/simulate/simulation.h"
 #include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- blocks --- */
+
+struct held {
+    uint64_t begin, end;
+    size_t index;
+};
+
+/* Blocks that share an address are equal, so that an address finds the block around it. */
+static int compare(const void *left, const void *right)
+{
+    const struct held *a = left, *b = right;
+    if (a->end <= b->begin)
+        return -1;
+    return b->end <= a->begin;
+}
+
+static struct held **find(void *const *held, uint64_t address)
+{
+    const struct held key = {.begin = address, .end = address + 1};
+    return (struct held **)tfind(&key, held, compare);
+}
+
+bool cs_held_add(void **held, uint64_t address, int64_t bytes, size_t index)
+{
+    struct held *one = malloc(sizeof *one);
+    if (!one)
+        return false;
+    *one = (struct held){address, address + (uint64_t)(bytes > 0 ? bytes : 1), index};
+    struct held **node = (struct held **)tsearch(one, held, compare);
+    if (!node || *node != one)
+        free(one); /* there is one already: its end was not recorded */
+    return node != NULL;
+}
+
+long cs_held_take(void **held, uint64_t address)
+{
+    struct held **node = find(held, address), *one = node ? *node : NULL;
+    if (!one || one->begin != address)
+        return -1;
+    long index = (long)one->index;
+    tdelete(one, held, compare);
+    free(one);
+    return index;
+}
+
+long cs_held_find(void *held, uint64_t address)
+{
+    struct held **node = address > 0 ? find(&held, address) : NULL;
+    return node ? (long)(*node)->index : -1;
+}
+
+void cs_held_free(void *held)
+{
+    while (held) {
+        struct held *one = *(struct held **)held;
+        tdelete(one, &held, compare);
+        free(one);
+    }
+}
+
+/* --- lines --- */
+
+int64_t cs_timeline_number(const struct cJSON *object, const char *name)
+{
+    return cs_json_whole(cJSON_GetObjectItemCaseSensitive(object, name), 0);
+}
+
+struct reader {
+    struct cs_launches *to;
+    size_t launch_room, event_room;
+};
+
+static bool make_room(void **items, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return true;
+    size_t more = *room > 0 ? 2 * *room : 1024;
+    void *grown = reallocarray(*items, more, size);
+    if (grown) {
+        *items = grown;
+        *room = more;
+    }
+    return grown != NULL;
+}
+
+static bool take_launch(struct reader *reader, const char *line, struct cs_record_event *event)
+{
+    struct cs_launches *to = reader->to;
+    struct cs_launch launch = {.block = -1};
+    if (sscanf(line, "c %" SCNx64 " %" SCNd64 " %" SCNd64 " %*d %*d %39s", &launch.workspace,
+               &launch.workspace_bytes, &launch.tensor_bytes, launch.plan) < 3)
+        return false;
+    event->bytes = (int64_t)to->count;
+    if (!make_room((void **)&to->item, to->count, &reader->launch_room, sizeof *to->item))
+        return false;
+    to->item[to->count++] = launch;
+    return true;
+}
+
+static bool take_line(struct reader *reader, const char *line)
+{
+    struct cs_launches *to = reader->to;
+    struct cs_record_event event = {.what = *line};
+    bool good = true;
+    if (event.what == 'm')
+        good = sscanf(line, "m %" SCNd64, &event.bytes) == 1;
+    else if (event.what == 'a')
+        good = sscanf(line, "a %" SCNx64 " %" SCNd64, &event.address, &event.bytes) == 2;
+    else if (event.what == 'f')
+        good = sscanf(line, "f %" SCNx64, &event.address) == 1;
+    else
+        good = take_launch(reader, line, &event);
+    good =
+        good && make_room((void **)&to->event, to->events, &reader->event_room, sizeof *to->event);
+    if (good)
+        to->event[to->events++] = event;
+    return good;
+}
+
+bool cs_launches_read(const struct cs_simulated_run *run, pid_t pid, struct cs_launches *launches)
+{
+    char path[PATH_MAX + 64], line[256];
+    struct reader reader = {.to = launches};
+    *launches = (struct cs_launches){.count = 0};
+    snprintf(path, sizeof path, "%s/record.%ld", run->folder, (long)pid);
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        cs_cli_complain("%s: %s", path, strerror(errno));
+        return false;
+    }
+    bool good = true;
+    while (good && fgets(line, sizeof line, file))
+        good = take_line(&reader, line);
+    fclose(file);
+    if (!good) {
+        cs_cli_complain("%s: damaged, or out of memory", path);
+        cs_launches_fini(launches);
+    }
+    return good;
+}
+
+void cs_launches_fini(struct cs_launches *launches)
+{
+    free(launches->item);
+    free(launches->event);
+    *launches = (struct cs_launches){.count = 0};
+}
+
+/* --- the timeline --- */
 
 enum {
     ROUND = 512 /* bytes, of PyTorch's allocator */
@@ -348,5 +500,117 @@ bool cs_timeline_line(const struct cs_timeline *timeline, int stack, char *text,
         return false;
     const char *folder = strrchr(shown->valuestring, '/');
     snprintf(text, size, "%s", folder ? folder + 1 : shown->valuestring);
+    return true;
+}
+
+/* --- the peak --- */
+
+static const struct cs_column columns[] = {{"what", "what", CS_CELL_TEXT},
+                                           {"of", "of", CS_CELL_TEXT},
+                                           {"bytes", "size", CS_CELL_BYTES},
+                                           {"blocks", "blocks", CS_CELL_COUNT}};
+
+enum {
+    COLUMNS = sizeof columns / sizeof *columns,
+    TEXT = 256
+};
+
+/* Blocks that one line of the program allocated. */
+struct group {
+    char line[TEXT];
+    bool workspace;
+    int64_t bytes, blocks;
+};
+
+/* The text of the convolution of that call; "": not known. */
+static const char *text_of_call(const struct cs_timeline *names, const cJSON *summary, size_t call)
+{
+    int index = names && call < names->calls ? names->call[call].site : CS_NO_SITE;
+    const cJSON *sites = cJSON_GetObjectItemCaseSensitive(summary, "sites"),
+                *site = index >= 0 ? cJSON_GetArrayItem(sites, index) : NULL,
+                *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text"));
+    return text ? text : "";
+}
+
+/* The first call, at or after this moment, whose workspace is in the block. */
+static size_t call_of(const struct cs_timeline *timeline, long block, size_t moment)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < timeline->calls; i++)
+        if (timeline->call[i].block == block) {
+            found = i;
+            if (timeline->call[i].moment >= moment)
+                break;
+        }
+    return found;
+}
+
+static void describe(const struct cs_timeline *timeline, const struct cs_timeline *names,
+                     const cJSON *summary, size_t index, size_t moment, struct group *to)
+{
+    const struct cs_timeline_block *block = &timeline->block[index];
+    char line[TEXT / 2] = "";
+    *to = (struct group){.workspace = block->workspace > 0, .bytes = block->bytes, .blocks = 1};
+    (void)cs_timeline_line(timeline, block->stack, line, sizeof line);
+    if (!to->workspace) {
+        snprintf(to->line, sizeof to->line, "%s", line);
+        return;
+    }
+    const char *text = text_of_call(names, summary, call_of(timeline, (long)index, moment));
+    snprintf(to->line, sizeof to->line, "%.120s%s%s", text, *text && *line ? ", " : "", line);
+}
+
+static int larger_first(const void *left, const void *right)
+{
+    const struct group *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return strcmp(a->line, b->line);
+}
+
+/* Adds to the group of the same line, or a new one. */
+static size_t add(struct group *group, size_t groups, const struct group *one)
+{
+    for (size_t i = 0; i < groups; i++)
+        if (group[i].workspace == one->workspace && strcmp(group[i].line, one->line) == 0) {
+            group[i].bytes += one->bytes;
+            group[i].blocks += one->blocks;
+            return groups;
+        }
+    group[groups] = *one;
+    return groups + 1;
+}
+
+bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline *names,
+                   const struct cJSON *summary, struct cs_table *table_p)
+{
+    const size_t peak = cs_timeline_peak(timeline);
+    struct group *group = calloc(timeline->blocks + 2, sizeof *group), one;
+    size_t groups = 0;
+    int64_t rest = timeline->moments > 0 ? timeline->live[peak] : 0;
+    if (!group)
+        return false;
+    for (size_t i = 0; i < timeline->blocks; i++) {
+        const struct cs_timeline_block *block = &timeline->block[i];
+        if (block->from > peak || block->until <= peak)
+            continue;
+        describe(timeline, names, summary, i, peak, &one);
+        groups = add(group, groups, &one);
+        rest -= block->bytes;
+    }
+    if (rest > 0)
+        group[groups++] = (struct group){.line = "mapped memory or memory pools", .bytes = rest};
+    qsort(group, groups, sizeof *group, larger_first);
+    cs_table_init(table_p, columns, COLUMNS);
+    for (size_t i = 0; i < groups; i++) {
+        const struct cs_value row[COLUMNS] = {
+            {.text = group[i].workspace ? "workspace" : "tensors"},
+            {.text = *group[i].line ? group[i].line : "-"},
+            {.number = group[i].bytes},
+            {.number = group[i].blocks}};
+        cs_table_add(table_p, row);
+    }
+    free(group);
     return true;
 }

@@ -1,5 +1,5 @@
 /* Decides on each convolution as the library would with a rule that states `free`. */
-#include "cli/tune/decide_ways.h"
+#include "cli/tune/tune.h"
 
 #include "cli/common/cli.h"
 #include "config/limits.h"

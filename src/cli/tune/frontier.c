@@ -1,5 +1,5 @@
 /* Sweeps the target peak: the fastest way of each shape, and the sums. */
-#include "cli/tune/frontier.h"
+#include "cli/tune/tune.h"
 
 #include <stdlib.h>
 

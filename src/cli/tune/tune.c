@@ -3,7 +3,7 @@
 #include "cli/tune/tune.h"
 
 #include "cli/common/cli.h"
-#include "cli/simulate/written_files.h"
+#include "cli/simulate/simulate.h"
 #include <string.h>
 
 static int find(struct cs_tune *tune)

@@ -1,11 +1,189 @@
-/* Writes the ini file of the chosen point. */
+/* Prints the frontier and the outcome for people, and the ini file of the chosen point. */
 #include "base/version.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/tune/tune.h"
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
+
+/* --- the table --- */
+
+enum {
+    MOST_ROWS = 12 /* of the frontier, except marked points */
+};
+
+const char *cs_tune_times_text(char *text, size_t size, struct cs_times times)
+{
+    char least[CS_BYTES_TEXT], most[CS_BYTES_TEXT];
+    (void)cs_table_time_text(least, (int64_t)llround(times.least * 1e9));
+    (void)cs_table_time_text(most, (int64_t)llround(times.most * 1e9));
+    if (strcmp(least, most) == 0)
+        snprintf(text, size, "%s", least);
+    else
+        snprintf(text, size, "%s to %s", least, most);
+    return text;
+}
+
+/* --- the table --- */
+
+enum {
+    PEAK,
+    TIME,
+    CHANGE,
+    TILED,
+    LAUNCHES,
+    NOTE,
+    COLUMNS
+};
+
+static const struct cs_column columns[COLUMNS] = {
+    [PEAK] = {"peak_bytes", "peak", CS_CELL_BYTES},
+    [TIME] = {"predicted", "predicted time", CS_CELL_TEXT},
+    [CHANGE] = {"of_untiled", "to untiled", CS_CELL_TEXT},
+    [TILED] = {"tiled_calls", "calls tiled", CS_CELL_COUNT},
+    [LAUNCHES] = {"extra_launches", "extra launches", CS_CELL_COUNT},
+    [NOTE] = {"note", "", CS_CELL_TEXT},
+};
+
+static void put_row(const struct cs_tune *tune, const struct cs_frontier_point *point,
+                    const char *note, struct cs_table *table)
+{
+    char text[64], change[CS_BYTES_TEXT];
+    const struct cs_times ratio = cs_cost_ratio(point->times, tune->untiled.times);
+    const struct cs_value row[COLUMNS] = {
+        [PEAK] = {.number = point->peak},
+        [TIME] = {.text = cs_tune_times_text(text, sizeof text, point->times)},
+        [CHANGE] = {.text = cs_table_change_text(change, ratio.least, ratio.most)},
+        [TILED] = {.number = point->tiled},
+        [LAUNCHES] = {.number = point->launches},
+        [NOTE] = {.text = note}};
+    cs_table_add(table, row);
+}
+
+static struct cs_frontier_point point_of(const struct cs_tune_run *run)
+{
+    return (struct cs_frontier_point){
+        .peak = run->peak, .tiled = run->tiled, .launches = run->launches, .times = run->times};
+}
+
+/* Points at about equal distances, with the first, the last and the chosen one. */
+static void put_points(const struct cs_tune *tune, struct cs_table *table)
+{
+    const struct cs_frontier *frontier = &tune->frontier;
+    const size_t last = frontier->points - 1;
+    const int64_t step = (frontier->point[last].peak - frontier->point[0].peak) / MOST_ROWS;
+    int64_t next = 0;
+    for (size_t i = 0; i <= last; i++) {
+        const struct cs_frontier_point *point = &frontier->point[i];
+        bool chosen = (int)i == tune->point;
+        if (!chosen && i < last && point->peak < next)
+            continue;
+        put_row(tune, point, chosen ? "chosen" : "", table);
+        next = point->peak + step;
+    }
+}
+
+void cs_tune_table(const struct cs_tune *tune, struct cs_table *table)
+{
+    const struct cs_frontier_point untiled = cs_frontier_untiled(&tune->frontier),
+                                   defaults = point_of(&tune->defaults);
+    cs_table_init(table, columns, COLUMNS);
+    put_points(tune, table);
+    put_row(tune, &untiled, "untiled", table);
+    if (tune->defaults.ran)
+        put_row(tune, &defaults, "defaults", table);
+}
+
+static bool put_table(const struct cs_tune *tune, FILE *out)
+{
+    struct cs_table table;
+    cs_tune_table(tune, &table);
+    bool good = cs_table_print(&table, CS_FORMAT_TEXT, out);
+    cs_table_fini(&table);
+    return good;
+}
+
+/* --- the outcome --- */
+
+static void put_failure(const struct cs_tune *tune, const struct cs_tune_run *run, FILE *out)
+{
+    char bytes[CS_BYTES_TEXT];
+    if (run->ran)
+        fprintf(out, "it runs in %s, but allocations fail",
+                cs_table_bytes_text(bytes, tune->options->fits));
+    else if (run->missing_bytes > 0)
+        fprintf(out, "out of memory, short by %s", cs_table_bytes_text(bytes, run->missing_bytes));
+    else
+        fputs("it fails", out);
+}
+
+static void put_missed(const struct cs_tune *tune, FILE *out)
+{
+    char bytes[CS_BYTES_TEXT], time[64];
+    if (tune->options->fits == 0) {
+        fprintf(out,
+                "No file is written, because a run with it misses the goal. It has a peak of %s "
+                "and a predicted time of %s.\n",
+                cs_table_bytes_text(bytes, tune->file.peak),
+                cs_tune_times_text(time, sizeof time, tune->file.times));
+        return;
+    }
+    fprintf(out, "No file is written, because the program does not fit into %s. With rules: ",
+            cs_table_bytes_text(bytes, tune->options->fits));
+    put_failure(tune, &tune->file, out);
+    fputs(". With the defaults: ", out);
+    if (tune->defaults.fits)
+        fputs("it fits", out);
+    else
+        put_failure(tune, &tune->defaults, out);
+    fprintf(out, ". The lowest peak with rules is %s.\n",
+            cs_table_bytes_text(bytes, tune->frontier.point[0].peak));
+}
+
+static void put_outcome(const struct cs_tune *tune, enum cs_tune_outcome outcome, FILE *out)
+{
+    char bytes[CS_BYTES_TEXT], time[64];
+    switch (outcome) {
+    case CS_TUNE_FILE:
+        fprintf(out, "A run with the file has a peak of %s and a predicted time of %s.\n",
+                cs_table_bytes_text(bytes, tune->file.peak),
+                cs_tune_times_text(time, sizeof time, tune->file.times));
+        break;
+    case CS_TUNE_UNTILED:
+        fprintf(out, "No file is needed: the program runs in %s without convshim.\n",
+                cs_table_bytes_text(bytes, tune->options->fits));
+        break;
+    case CS_TUNE_DEFAULTS:
+        fprintf(out,
+                "No file is written, because no rules are better than the defaults. Tensors hold "
+                "%s without any workspace. For another point: --within or --fits\n",
+                cs_table_bytes_text(bytes, tune->frontier.level));
+        break;
+    case CS_TUNE_NO_POINT:
+        fprintf(out, "No file is written, because no point has a predicted time within %g %%.\n",
+                tune->options->within);
+        break;
+    case CS_TUNE_MISSED:
+        put_missed(tune, out);
+        break;
+    case CS_TUNE_FAILED:
+        break;
+    }
+}
+
+void cs_tune_report(const struct cs_tune *tune, enum cs_tune_outcome outcome, FILE *out)
+{
+    if (outcome == CS_TUNE_FAILED)
+        return;
+    if (tune->frontier.points > 0 && !put_table(tune, out))
+        cs_cli_complain("tune: out of memory");
+    fputs("convshim: tune: ", out);
+    put_outcome(tune, outcome, out);
+}
+
+/* --- the ini file --- */
 
 enum {
     KIB = 1 << 10,

@@ -1,7 +1,7 @@
 /* Runs a program without and with the library: its peaks, its time, and its convolutions. */
 #include "cli/common/cli.h"
 #include "cli/program/child.h"
-#include "cli/simulate/temporary_folder.h"
+#include "cli/simulate/simulation.h"
 #include "cli/verify/verify.h"
 #include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>

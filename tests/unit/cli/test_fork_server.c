@@ -1,6 +1,6 @@
 /* A server's messages from and to its process. The process ends with the simulation, also if it
  * ignores the request. The test plays the process's end of the connection. */
-#include "cli/simulate/fork_server.h"
+#include "cli/simulate/simulation.h"
 
 #include "check.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* --baseline: peaks and contents that changed, and the status. */
 #include "check.h"
-#include "cli/simulate/simulate_baseline.h"
+#include "cli/simulate/simulate.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,8 @@
  * file. The files of the runs are written here. All memory must be freed. */
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
-#include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
-#include "cli/tune/rule_keys.h"
+#include "cli/tune/tune.h"
 #include "golden.h"
 #include "markup.h"
 #include <cjson/cJSON.h>

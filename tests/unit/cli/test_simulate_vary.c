@@ -1,6 +1,6 @@
 /* --vary: its values, the words of the command, and slopes. */
 #include "check.h"
-#include "cli/simulate/simulate_vary.h"
+#include "cli/simulate/simulate.h"
 #include <math.h>
 #include <string.h>
 

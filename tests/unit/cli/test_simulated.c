@@ -2,9 +2,7 @@
 #include "capture.h"
 #include "cli/common/read_file.h"
 #include "cli/report/summary.h"
-#include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
-#include "cli/tune/rule_keys.h"
 #include "cli/tune/tune.h"
 #include "heap.h"
 #include <cjson/cJSON.h>

@@ -1,8 +1,8 @@
 /* Timelines are made from the records of the device and of PyTorch's allocator, here written by
  * hand: addresses are reused, and sizes are rounded as by the allocator. */
 #include "check.h"
-#include "cli/simulate/timeline.h"
-#include "cli/tune/called.h"
+#include "cli/simulate/simulation.h"
+#include "cli/tune/tune.h"
 #include "heap.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
