@@ -26,7 +26,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 FENCE = re.compile(r"^( *)```(\S*)\s*$")
 COMMENT = re.compile(r"^ *<!-- (printed by|not run): (.*\S) -->\s*$")
-STAND_INS = "python python3 pip docker srun sbatch systemctl systemd-run sudo bash cat ssh loginctl".split()
+STAND_INS = "python python3 pip docker apptainer module srun sbatch systemctl systemd-run sudo bash cat ssh loginctl".split()
 # A clone is a folder.
 GIT = '#!/bin/sh\n[ "$1" != clone ] || mkdir -p "$3"\n'
 # Its targets are those that `make help` names.
