@@ -349,8 +349,8 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     cs_json_integer(json, "required", facts->required);
     cs_json_integer(json, "reported", cs_site_reported(facts));
     cs_json_integer(json, "possible", facts->possible);
-    put_integer_or_null(json, "limit", facts->limit);
-    cs_json_boolean(json, "limit_raised", facts->raised);
+    put_integer_or_null(json, "free", facts->free);
+    cs_json_boolean(json, "raised", facts->raised);
     cs_json_integer(json, "record", facts->record);
     cs_json_integer(json, "beside", facts->beside);
     put_integer_or_null(json, "untiled_ns", facts->untiled_ns);

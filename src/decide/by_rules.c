@@ -125,7 +125,7 @@ static struct cs_decision decide_under(const struct under *under, const struct c
         is_below_peak(under, call->required)
             ? cs_decide_leave(CS_REASON_BELOW_PEAK, call->required)
             : cs_decide(call->problem, call->required, under->policy, &under->limits, vendor);
-    decision.limit = under->limits.free;
+    decision.free = under->limits.free;
     return decision;
 }
 

@@ -31,7 +31,7 @@ static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t requ
 static bool is_had_elsewhere(struct cs_decision *decision, const struct cs_engine *engine,
                              const struct cs_vendor *vendor, const struct cs_rivals *rivals)
 {
-    struct search search = {rivals, engine, decision->required, decision->limit, 0};
+    struct search search = {rivals, engine, decision->required, decision->free, 0};
     if (decision->elsewhere == 0)
         decision->elsewhere =
             vendor->others && vendor->others(vendor->ctx, look_at_rival, &search) ? 1 : -1;
@@ -46,7 +46,7 @@ bool cs_decide_refuses(enum cs_untileable option, struct cs_decision *decision,
     bool raised = reason == CS_REASON_NONE && decision->raised;
     bool untileable = reason == CS_REASON_NO_TILING || reason == CS_REASON_NO_FALLBACK ||
                       reason == CS_REASON_VENDOR || raised;
-    if (decision->required <= decision->limit)
+    if (decision->required <= decision->free)
         return false;
     if (option == CS_UNTILEABLE_REFUSE)
         return untileable || dear;

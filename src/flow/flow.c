@@ -135,7 +135,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
         .required = request->required,
         .possible = possible,
         .asked = decision->asked,
-        .limit = decision->limit,
+        .free = decision->free,
         .record = decision->level.record,
         .beside = decision->level.beside,
         .raised = decision->raised && (reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY),

@@ -62,7 +62,7 @@ def judged(rows):
     over = [row for row in rows if int(row["workspace_bytes"]) > LIMIT]
     tiled = [row for row in over if row["tiled_axis"] != "-"]
     slow = [float(row["predicted_slowdown"]) for row in tiled if row["predicted_slowdown"]]
-    return {"over": len(over), "untiled": len(over) - len(tiled), "raised": sum(row["limit_raised"] == "yes" for row in tiled),
+    return {"over": len(over), "untiled": len(over) - len(tiled), "raised": sum(row["raised"] == "yes" for row in tiled),
             "left": sum(int(row["tiled_workspace_bytes"]) > LIMIT for row in over), "slowest": max(slow, default=1.0),
             "models": of_models(rows), "slow": slow}
 

@@ -121,7 +121,7 @@ END
 @test "less time allows more workspace; a price of nothing tiles only for speed" {
     local wide=('8x64x512x512 -> 64 k3x3 p1' --dtype f32 --device b200)
     expect_predicted 0 "${wide[@]}" --format csv
-    expect_equal "no limit" "$(column limit_raised)" no
+    expect_equal "no limit" "$(column raised)" no
     tiled=$(column tiled_workspace_bytes)
     expect_true "workspace" "$tiled < $(column workspace_bytes)"
     expect_predicted 0 "${wide[@]}" --format json
@@ -155,7 +155,7 @@ END
 
 @test "a limit that no tiling reaches: the tiling of least scratch" {
     expect_predicted 0 "${SPIKE[@]}" --workspace 1MiB --format csv
-    expect_equal "raised" "$(column limit_raised)" yes
+    expect_equal "raised" "$(column raised)" yes
     expect_true "more than the limit, far less than the untiled workspace" \
         "$(column tiled_workspace_bytes) > 1 << 20 && $(column tiled_workspace_bytes) < 8 << 20"
     least=$(column tiled_workspace_bytes)

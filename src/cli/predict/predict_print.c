@@ -42,8 +42,8 @@ static const struct {
     {{"fits", "fits", CS_CELL_TEXT}, ASKED},
     {{"read_again_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
     {{"predicted_slowdown", NULL, CS_CELL_RATIO}, ALWAYS},
-    {{"limit_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
-    {{"limit_raised", "limit raised", CS_CELL_TEXT}, ALWAYS},
+    {{"free_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"raised", "raised", CS_CELL_TEXT}, ALWAYS},
     {{"predicted_slowdown_most", NULL, CS_CELL_RATIO}, ALWAYS},
 };
 
@@ -110,7 +110,7 @@ static void fill_answer(const struct cs_predict_options *options,
         {.text = fits_text(options, prediction)},
         {.number = prediction->halo},
         {.ratio = prediction->time_ratio},
-        {.number = decision->limit},
+        {.number = decision->free},
         {.text = decision->raised ? "yes" : "no"},
         {.ratio = prediction->most_ratio},
     };

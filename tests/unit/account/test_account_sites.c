@@ -77,7 +77,7 @@ static void every_fact_counts(void)
             CHECK_INT(account->sites, pass ? VARIANTS : i + 1);
         }
     facts[0].asked = 5; /* no part of it */
-    facts[0].limit = 6;
+    facts[0].free = 6;
     facts[0].raised = true;
     facts[0].tiling.lanes = 1; /* as 0 */
     CHECK_INT(site_of(account, &facts[0]).place, 1);

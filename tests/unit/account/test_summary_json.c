@@ -181,7 +181,7 @@ static struct cs_account *rich(void)
     problem.steps = 1;
     struct cs_site_facts facts = facts_of(&problem, 300 * mib, 60 * mib, 11);
     facts.tiling.lanes = 2;
-    facts.limit = 50 * mib;
+    facts.free = 50 * mib;
     facts.raised = true;
     facts.tiling.runs = 1;
     facts.tiling.run[0] = (struct cs_run){.step = 9, .tiles = 2, .relaxation = CS_SIMILAR_ENGINE};

@@ -35,7 +35,7 @@ static struct cs_prediction *add(const char *model, const char *name)
                   .workspace = 64 * MIB,
                   .tensor_cores = i % 2 == 0},
         .peak = 70 * MIB,
-        .decision = {.reason = CS_REASON_SMALL, .tiles = 1, .reported = 64 * MIB, .limit = MIB},
+        .decision = {.reason = CS_REASON_SMALL, .tiles = 1, .reported = 64 * MIB, .free = MIB},
         .tiled_peak = 70 * MIB,
         .seconds = 0.25};
     return &prediction[i];

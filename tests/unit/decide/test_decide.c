@@ -278,7 +278,7 @@ static void free_size_of_a_rule_replaces_the_record(void)
             struct cs_decision ruled = decide_ruled(&fake, &problem, &rules, record, 0, "fit");
             CHECK_INT(ruled.reason, known.reason);
             CHECK_INT(ruled.reported, known.reported);
-            CHECK_INT(ruled.limit, sizes[i]);
+            CHECK_INT(ruled.free, sizes[i]);
             CHECK(cs_cut_tiling_equal(&ruled.tiling, &known.tiling));
         }
     }

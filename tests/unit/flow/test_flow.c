@@ -154,7 +154,7 @@ static void another_engine_may_be_tiled(void)
     /* The engine's own tiles are refused until the rival is examined. */
     struct cs_decision left = cs_decide_leave(CS_REASON_NO_TILING, request.required);
     struct cs_key key;
-    left.limit = LIMIT;
+    left.free = LIMIT;
     cs_memo_key_make(&request.problem, &request.engine, request.required, 0, request.scope, &key);
     cs_memo_put(&cs->memo, &key, &left);
     fake.fault = NO_FAULT;
@@ -256,7 +256,7 @@ static void unbuildable_tiles_are_tried_once(void)
             CHECK(fake.fallbacks >= 1 && fake.calls >= fake.fallbacks);
             CHECK_INT(fake.calls > fake.fallbacks, again == 0 && rows[i].limit == 0);
             CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
-            CHECK(rows[i].limit == 0 || facts.limit == rows[i].limit);
+            CHECK(rows[i].limit == 0 || facts.free == rows[i].limit);
             CHECK_INT(facts.asked > 0, 1);
         }
         CHECK_INT(kernels, 0);
