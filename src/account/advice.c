@@ -171,7 +171,7 @@ int cs_advice_text(const struct cs_advice *advice, const char *policy, char *tex
                         "cuDNN uses up to %s to convert tensors to channels last. In PyTorch, "
                         "compare with memory_format=torch.channels_last.",
                         bytes);
-    case CS_ADVICE_VERIFY: /* for as long as docs/results has no measured result */
+    case CS_ADVICE_VERIFY:
         break;
     }
     return snprintf(
