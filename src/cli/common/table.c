@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include <cjson/cJSON.h>
@@ -87,24 +88,14 @@ void cs_table_fini(struct cs_table *table)
     free(table->value);
 }
 
-static bool grow_table(struct cs_table *table)
-{
-    size_t room = table->room > 0 ? 2 * table->room : 16;
-    struct cs_value *grown =
-        reallocarray(table->value, room, (size_t)table->columns * sizeof *grown);
-    if (!grown)
-        return false;
-    table->value = grown;
-    table->room = room;
-    return true;
-}
-
 void cs_table_add(struct cs_table *table, const struct cs_value *row)
 {
-    table->broken = table->broken || (table->rows == table->room && !grow_table(table));
+    struct cs_value *to = NULL;
+    if (!table->broken)
+        to = cs_array_add(&table->value, &table->rows, (size_t)table->columns * sizeof *to);
+    table->broken = !to;
     if (table->broken)
         return;
-    struct cs_value *to = table->value + table->rows++ * (size_t)table->columns;
     for (int i = 0; i < table->columns; i++) {
         to[i] = row[i];
         to[i].text = row[i].text ? strdup(row[i].text) : NULL;

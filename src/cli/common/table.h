@@ -68,7 +68,7 @@ static inline struct cs_value cs_value_number(int64_t number)
 struct cs_table {
     const struct cs_column *column;
     int columns;
-    size_t rows, room;
+    size_t rows;
     struct cs_value *value; /* rows times columns */
     bool broken;
 };

@@ -1,6 +1,7 @@
 /* `convshim doctor`: makes the checks and prints their findings. */
 #include "cli/doctor/doctor.h"
 
+#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/program/program.h"
@@ -63,13 +64,11 @@ static bool take_pid(void *to, int option, const char *value)
 void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
                    const char *subject, const char *format, ...)
 {
-    struct cs_finding *grown = reallocarray(doctor->finding, doctor->findings + 1, sizeof *grown);
-    if (!grown) {
+    struct cs_finding *finding = cs_array_add(&doctor->finding, &doctor->findings, sizeof *finding);
+    if (!finding) {
         doctor->broken = true;
         return;
     }
-    doctor->finding = grown;
-    struct cs_finding *finding = &grown[doctor->findings++];
     *finding = (struct cs_finding){check, severity, strdup(subject), NULL, NULL};
     va_list list;
     va_start(list, format);

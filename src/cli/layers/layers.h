@@ -75,7 +75,7 @@ struct cs_layer {
 
 struct cs_layers {
     struct cs_layer *layer;
-    size_t count, room;
+    size_t count;
     char device[64], vendor[64]; /* of the run that the summary is of; "": no summary */
 };
 

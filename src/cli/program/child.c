@@ -1,6 +1,8 @@
 /* Starts child processes, waits for them, and reads their output. */
 #include "cli/program/child.h"
 
+#include "cli/common/array.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -131,14 +133,13 @@ char *cs_child_line(char **text_p)
 /* Takes over `item`. */
 static void add(struct cs_child_variables *variables, char *item)
 {
-    char **grown = item ? reallocarray(variables->item, variables->items + 1, sizeof *grown) : NULL;
-    if (!grown) {
+    char **place = item ? cs_array_add(&variables->item, &variables->items, sizeof *place) : NULL;
+    if (place) {
+        *place = item;
+    } else {
         free(item);
         variables->broken = true;
-        return;
     }
-    grown[variables->items++] = item;
-    variables->item = grown;
 }
 
 void cs_child_variables_set(struct cs_child_variables *variables, const char *name,

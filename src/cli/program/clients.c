@@ -3,6 +3,7 @@
 #include "cli/program/program.h"
 
 #include "base/path.h"
+#include "cli/common/array.h"
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +21,11 @@ static const struct framework {
 static struct cs_examined *add_subject(struct cs_program_facts *facts, const char *title,
                                        const struct cs_package *package)
 {
-    struct cs_examined *grown = reallocarray(facts->subject, facts->subjects + 1, sizeof *grown);
-    if (!grown) {
+    struct cs_examined *subject = cs_array_add(&facts->subject, &facts->subjects, sizeof *subject);
+    if (!subject) {
         facts->broken = true;
         return NULL;
     }
-    facts->subject = grown;
-    struct cs_examined *subject = &grown[facts->subjects++];
     *subject =
         (struct cs_examined){.title = title, .package = package ? package->name : "", .asked = ""};
     snprintf(subject->version, sizeof subject->version, "%s", package ? package->version : "");
@@ -142,12 +141,10 @@ static void add_client(struct cs_program_facts *facts, struct cs_examined *subje
     enum cs_linkage linkage = cs_linkage_of(&elf);
     bool deepbind = names_deepbind(&elf);
     if (linkage != CS_LINKAGE_NONE || deepbind) {
-        struct cs_client *grown =
-            reallocarray(subject->client, subject->clients + 1, sizeof *grown);
-        facts->broken = facts->broken || !grown;
-        if (grown) {
-            struct cs_client *client = &grown[subject->clients++];
-            subject->client = grown;
+        struct cs_client *client =
+            cs_array_add(&subject->client, &subject->clients, sizeof *client);
+        facts->broken = facts->broken || !client;
+        if (client) {
             *client = (struct cs_client){.linkage = linkage, .names_deepbind = deepbind};
             snprintf(client->path, sizeof client->path, "%s", path);
             if (linkage == CS_LINKAGE_LINKED || linkage == CS_LINKAGE_LOOKED)

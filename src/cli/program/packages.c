@@ -1,6 +1,7 @@
 /* Asks a Python interpreter which packages it would import, without importing them. */
 #include "cli/program/program.h"
 
+#include "cli/common/array.h"
 #include "cli/program/child.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,31 +39,23 @@ static const char *cut_field(char **line_p)
     return start;
 }
 
-/* One more element of an array; NULL: out of memory. */
-static void *grow_array(void *array, size_t *count, size_t size)
-{
-    return reallocarray(array, ++*count, size);
-}
-
 static bool add_module(struct cs_packages *p, char *line)
 {
-    struct cs_module *grown = grow_array(p->module, &p->modules, sizeof *grown);
-    if (!grown)
-        return false;
-    p->module = grown;
-    grown[p->modules - 1] = (struct cs_module){.name = cut_field(&line), .folder = line};
-    return true;
+    struct cs_module *module = cs_array_add(&p->module, &p->modules, sizeof *module);
+    if (module)
+        *module = (struct cs_module){.name = cut_field(&line), .folder = line};
+    return module != NULL;
 }
 
 static bool add_package(struct cs_packages *p, char *line)
 {
-    struct cs_package *grown = grow_array(p->package, &p->packages, sizeof *grown);
-    if (!grown)
-        return false;
-    p->package = grown;
-    const char *name = cut_field(&line), *version = cut_field(&line);
-    grown[p->packages - 1] = (struct cs_package){name, version, line};
-    return true;
+    struct cs_package *package = cs_array_add(&p->package, &p->packages, sizeof *package);
+    if (package) {
+        package->name = cut_field(&line);
+        package->version = cut_field(&line);
+        package->folder = line;
+    }
+    return package != NULL;
 }
 
 /* Reads the lines of our script, and skips other output of the Python between them. True if the

@@ -2,6 +2,7 @@
  * grow. */
 #include "cli/simulate/simulate.h"
 
+#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
@@ -76,22 +77,15 @@ static bool is_same_place(const char *a, const char *b)
 
 struct list {
     struct cs_growth *item;
-    size_t count, room;
+    size_t count;
     bool broken;
 };
 
 static struct cs_growth *add(struct list *list)
 {
-    if (list->count == list->room) {
-        list->room = 2 * list->room + 32;
-        struct cs_growth *grown = reallocarray(list->item, list->room, sizeof *grown);
-        list->broken = list->broken || !grown;
-        if (!grown)
-            return NULL;
-        list->item = grown;
-    }
-    list->item[list->count] = (struct cs_growth){.before = 0};
-    return &list->item[list->count++];
+    struct cs_growth *added = cs_array_add(&list->item, &list->count, sizeof *added);
+    list->broken = list->broken || !added;
+    return added;
 }
 
 static struct cs_growth *find(struct list *list, size_t from, const char *what, const char *of)
@@ -189,7 +183,6 @@ struct cs_growth *cs_baseline_compare(const struct cs_baseline *baseline, const 
                                       size_t *growths_p, bool *grown_p)
 {
     struct list list = {.item = calloc(1, sizeof *list.item)};
-    list.room = list.item ? 1 : 0;
     list.broken = !list.item;
     *grown_p = false;
     for (int side = 0; side < CS_SIDES && !list.broken; side++)

@@ -2,6 +2,7 @@
  */
 #include "cli/simulate/simulate.h"
 
+#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -137,7 +138,7 @@ struct search {
     const struct cs_vary *vary;
     char **command; /* with {NAME} in it */
     struct cs_vary_row *row;
-    size_t rows, room;
+    size_t rows;
     int status;
 };
 
@@ -156,15 +157,10 @@ static struct cs_vary_peaks peaks_of(const struct cs_simulated_pair *pair, enum 
 
 static struct cs_vary_row *new_row(struct search *search, const char *value)
 {
-    if (search->rows == search->room) {
-        search->room = 2 * search->room + 16;
-        struct cs_vary_row *grown = reallocarray(search->row, search->room, sizeof *search->row);
-        if (!grown)
-            return NULL;
-        search->row = grown;
-    }
-    struct cs_vary_row *row = &search->row[search->rows++];
+    struct cs_vary_row *row = cs_array_add(&search->row, &search->rows, sizeof *row);
     char *end;
+    if (!row)
+        return NULL;
     *row = (struct cs_vary_row){.number = strtod(value, &end)};
     row->number = *end || end == value ? NAN : row->number;
     snprintf(row->value, sizeof row->value, "%s", value);

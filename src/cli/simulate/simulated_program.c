@@ -2,6 +2,7 @@
 #include "cli/simulate/simulation.h"
 
 #include "base/path.h"
+#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/program/elf.h"
 #include "cli/program/program.h"
@@ -36,15 +37,14 @@ static void add_library(struct search *search, const char *path)
     for (size_t i = 0; i < program->libraries; i++)
         if (strcmp(cs_path_file(program->library[i]), cs_path_file(path)) == 0)
             return;
-    char **grown = reallocarray(program->library, program->libraries + 1, sizeof *grown);
     char *copy = strdup(path);
-    search->broken = search->broken || !grown || !copy;
-    if (grown)
-        program->library = grown;
-    if (grown && copy)
-        grown[program->libraries++] = copy;
+    char **library =
+        copy ? cs_array_add(&program->library, &program->libraries, sizeof *library) : NULL;
+    if (library)
+        *library = copy;
     else
         free(copy);
+    search->broken = search->broken || !library;
 }
 
 static void note_runtime(struct search *search, const char *name)

@@ -1,5 +1,6 @@
 /* Matches the timeline of a run with its summary, and writes keys of rules.def from the problem of
  * a site (docs/summary.md). */
+#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/simulate/simulation.h"
@@ -128,17 +129,16 @@ static struct cs_called_shape *take_shape(struct cs_called_list *list, const cJS
     for (size_t i = 0; i < list->shapes; i++)
         if (strcmp(list->shape[i].keys, new.keys) == 0)
             return &list->shape[i];
-    struct cs_called_shape *grown = reallocarray(list->shape, list->shapes + 1, sizeof *grown);
-    if (!grown)
+    struct cs_called_shape *shape = cs_array_add(&list->shape, &list->shapes, sizeof *shape);
+    if (!shape)
         return NULL;
     const cJSON *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text")),
                *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(site, "name"));
     snprintf(new.text, sizeof new.text, "%s", text ? text : "");
     snprintf(new.line, sizeof new.line, "%s", name ? name : "");
-    list->shape = grown;
-    list->shape[list->shapes] = new;
-    return &list->shape[list->shapes++];
+    *shape = new;
+    return shape;
 }
 
 static bool add_sites(struct cs_called_list *list, const cJSON *sites)

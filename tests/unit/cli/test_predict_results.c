@@ -13,7 +13,7 @@ enum {
 
 static struct cs_prediction prediction[MOST];
 static struct cs_layer layer[MOST];
-static struct cs_layers layers = {.layer = layer, .room = MOST};
+static struct cs_layers layers = {.layer = layer};
 static struct cs_device_file device = {.name = "h9", .title = "A GPU"};
 static struct cs_predict_options options;
 static struct cs_predict_results results = {
