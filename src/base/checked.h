@@ -25,6 +25,21 @@ __attribute__((warn_unused_result)) static inline bool cs_add(int64_t a, int64_t
     return true;
 }
 
+static inline int64_t cs_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t cs_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline void cs_raise(int64_t *most, int64_t value)
+{
+    *most = cs_max(*most, value);
+}
+
 /* Quotient rounded up; a >= 0, b > 0. */
 static inline int64_t cs_ceil_div(int64_t a, int64_t b)
 {

@@ -2,6 +2,7 @@
  * plan. */
 #include "decide/decide.h"
 
+#include "base/checked.h"
 #include "decide/cost.h"
 #include "decide/search.h"
 
@@ -78,11 +79,6 @@ static struct cs_decision leave(const struct deciding *deciding, enum cs_reason 
     return decision;
 }
 
-static int64_t at_most(int64_t bytes, int64_t most)
-{
-    return bytes < most ? bytes : most;
-}
-
 /* The most bytes of tiles. Those of huge tensors may use the user's limit although the call
  * requires no workspace. */
 static int64_t limit_of(const struct deciding *deciding)
@@ -92,8 +88,8 @@ static int64_t limit_of(const struct deciding *deciding)
     if (deciding->huge)
         return limits->free;
     if (limits->provided)
-        return at_most(limits->workspace, required);
-    return deciding->tiles == 0 && limits->most > 0 ? at_most(limits->most, required) : required;
+        return cs_min(limits->workspace, required);
+    return deciding->tiles == 0 && limits->most > 0 ? cs_min(limits->most, required) : required;
 }
 
 /* The question, and the untiled call as its best answer so far. Calls of huge tensors run on the
@@ -179,7 +175,7 @@ static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decisio
 {
     const struct cs_limits *limits = &deciding->limits;
     int64_t allowed = limits->workspace >= 0 ? limits->workspace : limits->free;
-    int64_t most = at_most(decision->required, allowed);
+    int64_t most = cs_min(decision->required, allowed);
     int64_t provided = limits->lent ? 0 : decision->scratch, workspace = 0;
     enum cs_status status = try_fallback(&deciding->search, provided, &workspace);
     if (status != CS_OK && status != CS_NOMEM && most > provided)

@@ -61,19 +61,13 @@ static int smallest(const struct cs_pass *pass)
     return least;
 }
 
-static void raise_to(int64_t *most, int64_t bytes)
-{
-    if (bytes > *most)
-        *most = bytes;
-}
-
 static void add_tensors(struct cs_pass *pass, int at, int64_t bytes)
 {
     struct cs_pass_call *call = &pass->call[at];
     call->tensors = plus(call->tensors, bytes);
-    raise_to(&pass->record, plus(call->tensors, call->workspace.reported));
-    raise_to(&pass->peak_without, plus(call->tensors, call->workspace.without));
-    raise_to(&pass->peak_with, plus(call->tensors, call->workspace.with));
+    cs_raise(&pass->record, plus(call->tensors, call->workspace.reported));
+    cs_raise(&pass->peak_without, plus(call->tensors, call->workspace.without));
+    cs_raise(&pass->peak_with, plus(call->tensors, call->workspace.with));
 }
 
 /* A range that is read unchanged after an earlier use was held during all calls in between. */

@@ -55,11 +55,6 @@ static enum cs_status append_run(struct cs_cut *cut, const struct cs_run *run)
     return CS_OK;
 }
 
-static int64_t at_most(int64_t count, int64_t most)
-{
-    return count < most ? count : most;
-}
-
 /* Up to as many tiles as the run says, those in the padding alone merged into the first or last
  * that meets x: `before` elements lie in the padding before it, and none from `end` on is met. */
 static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t end,
@@ -67,14 +62,14 @@ static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t 
 {
     int64_t span, step = run->step, most = run->tiles;
     if (cut->tiles == 0 && before > progress->begin) {
-        int64_t merged = at_most((before - progress->begin) / step, most);
+        int64_t merged = cs_min((before - progress->begin) / step, most);
         progress->begin += merged * step;
         progress->held += merged * step;
         most -= merged;
     }
     if (progress->begin >= end || most < 1)
         return CS_OK;
-    int64_t tiles = at_most(cs_ceil_div(end - progress->begin, step), most);
+    int64_t tiles = cs_min(cs_ceil_div(end - progress->begin, step), most);
     if (tiles > CS_MAX_TILES)
         return CS_ILLEGAL;
     if (!cs_mul(tiles, step, &span) || !cs_add(progress->begin, span, &progress->begin) ||
@@ -95,7 +90,7 @@ static enum cs_status lay_out(const struct cs_axis_map *axis_map, const struct c
     int64_t before, behind;
     enum cs_status status = padding_only(axis_map, &before, &behind);
     for (int i = 0; status == CS_OK && i < runs; i++)
-        status = lay_run(&run[i], before, at_most(axis_map->tiled_extent, behind), &progress, cut);
+        status = lay_run(&run[i], before, cs_min(axis_map->tiled_extent, behind), &progress, cut);
     return status == CS_OK && cut->tiles < 2 ? CS_ILLEGAL : status;
 }
 
@@ -105,7 +100,7 @@ static enum cs_status run_range_at(const struct cs_cut *cut, const struct cs_axi
     int64_t first = 0, count = 0, span, left = index;
     for (int i = 0; i < cut->runs && left >= 0; i++) {
         count = cut->run[i].step;
-        if (!cs_mul(at_most(left, cut->run[i].tiles), count, &span) || !cs_add(first, span, &first))
+        if (!cs_mul(cs_min(left, cut->run[i].tiles), count, &span) || !cs_add(first, span, &first))
             return CS_OVERFLOW;
         left -= cut->run[i].tiles;
     }

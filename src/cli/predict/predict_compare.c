@@ -1,6 +1,7 @@
 /* The same layers planned by two cuDNNs. */
 #include "cli/predict/predict.h"
 
+#include "base/checked.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/program/child.h"
@@ -104,8 +105,8 @@ static void add_row(struct cs_table *table, const cJSON *a, const cJSON *b, stru
     for (int i = 0; i < SIDES; i++) {
         int64_t workspace = number_in(side[i], "workspace_bytes"),
                 reported = number_in(side[i], "tiled_workspace_bytes");
-        totals->largest[i] = workspace > totals->largest[i] ? workspace : totals->largest[i];
-        totals->reported[i] = reported > totals->reported[i] ? reported : totals->reported[i];
+        cs_raise(&totals->largest[i], workspace);
+        cs_raise(&totals->reported[i], reported);
     }
 }
 

@@ -1,5 +1,6 @@
 /* `convshim predict --engines`: all engines that the heuristics offer. Benchmark modes select among
  * these. */
+#include "base/text.h"
 #include "cli/predict/predict.h"
 #include "cudnn/standalone/engine_list.h"
 #include <stdio.h>
@@ -28,12 +29,11 @@ static const char *notes_of(const struct cs_ask_offer *offer, char text[NOTES_TE
                  {offer->splits, "split sum"},
                  {!offer->deterministic, "not deterministic"},
                  {offer->compiled, "compiled at run time"}};
-    size_t used = 0;
+    struct cs_text line = {text, NOTES_TEXT, 0};
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof notes / sizeof *notes && used < NOTES_TEXT; i++)
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].set)
-            used += (size_t)snprintf(text + used, NOTES_TEXT - used, "%s%s", used ? ", " : "",
-                                     notes[i].word);
+            cs_text_put(&line, "%s%s", line.length ? ", " : "", notes[i].word);
     return text;
 }
 

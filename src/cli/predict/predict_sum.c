@@ -2,6 +2,7 @@
  * capacity. */
 #include "cli/predict/predict.h"
 
+#include "base/checked.h"
 #include "cli/common/cli.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,6 @@
 enum {
     LEAST_WORKSPACE = 1024 /* that the option of that name takes; answers are whole KiB */
 };
-
-static void raise_to(int64_t *most, int64_t value)
-{
-    if (value > *most)
-        *most = value;
-}
 
 static struct cs_predict_sum *sum_of(struct cs_predict_sum *sum, size_t *count_p, const char *model)
 {
@@ -37,11 +32,11 @@ static void add_layer(struct cs_predict_sum *sum, const struct cs_prediction *pr
         return;
     }
     sum->tiled += prediction->decision.reason == CS_REASON_NONE;
-    raise_to(&sum->workspace, prediction->offer.workspace);
-    raise_to(&sum->tiled_workspace, prediction->decision.reported);
-    raise_to(&sum->peak, prediction->peak);
-    raise_to(&sum->tiled_peak, prediction->tiled_peak);
-    raise_to(&sum->floor, prediction->floor);
+    cs_raise(&sum->workspace, prediction->offer.workspace);
+    cs_raise(&sum->tiled_workspace, prediction->decision.reported);
+    cs_raise(&sum->peak, prediction->peak);
+    cs_raise(&sum->tiled_peak, prediction->tiled_peak);
+    cs_raise(&sum->floor, prediction->floor);
     sum->seconds += seconds;
     sum->tiled_seconds += timed ? prediction->time_ratio * seconds : seconds;
     sum->most += most;

@@ -3,31 +3,14 @@
 #include "cli/predict/predict.h"
 
 #include "base/checked.h"
+#include "base/text.h"
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum {
     CHANNELS = 8, /* that tensor cores take at once */
     NEAR = 64     /* a smaller part does not count as a difference: alignment and bookkeeping */
 };
-
-struct line {
-    char *text;
-    size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void put_format(struct line *line, const char *format,
-                                                             ...)
-{
-    va_list list;
-    va_start(list, format);
-    int length = vsnprintf(line->text + line->used, CS_EXPLAIN_LINE - line->used, format, list);
-    va_end(list);
-    line->used += (size_t)length;
-    if (line->used >= CS_EXPLAIN_LINE)
-        line->used = CS_EXPLAIN_LINE - 1;
-}
 
 static bool is_near(int64_t a, int64_t b)
 {
@@ -125,7 +108,7 @@ static struct copies find_copies(const struct cs_problem *problem, int64_t works
 }
 
 static void compare_operands(const struct cs_problem *problem,
-                             const struct cs_prediction *prediction, struct line *line)
+                             const struct cs_prediction *prediction, struct cs_text *line)
 {
     static const char *const names[CS_OPERANDS] = {"input", "filter", "output"};
     struct copies found = {0, false, 0};
@@ -133,32 +116,32 @@ static void compare_operands(const struct cs_problem *problem,
     found = find_copies(problem, workspace, false, found);
     found = find_copies(problem, workspace, true, found);
     if (found.set == 0) {
-        put_format(line, "%.2f times input, filter and output together",
-                   (double)workspace / (double)prediction->floor);
+        cs_text_put(line, "%.2f times input, filter and output together",
+                    (double)workspace / (double)prediction->floor);
         return;
     }
-    put_format(line, "as much as a copy of ");
+    cs_text_put(line, "as much as a copy of ");
     for (int i = 0; i < CS_OPERANDS; i++)
         if (found.set >> i & 1)
-            put_format(line, "%s%s",
-                       (found.set & ((1 << i) - 1)) == 0 ? ""
-                       : found.set >> (i + 1)            ? ", "
-                                                         : " and ",
-                       names[i]);
+            cs_text_put(line, "%s%s",
+                        (found.set & ((1 << i) - 1)) == 0 ? ""
+                        : found.set >> (i + 1)            ? ", "
+                                                          : " and ",
+                        names[i]);
     if (found.padded)
-        put_format(line, ", channels padded to a multiple of %d", CHANNELS);
+        cs_text_put(line, ", channels padded to a multiple of %d", CHANNELS);
 }
 
-static void put_share(struct line *line, int64_t share, int64_t left, const char *what)
+static void put_share(struct cs_text *line, int64_t share, int64_t left, const char *what)
 {
     char size[CS_BYTES_TEXT], rest[CS_BYTES_TEXT];
-    put_format(line, "%s%s are for %s (without it: %s)", line->used > 0 ? "; " : "",
-               cs_table_bytes_text(size, share), what, cs_table_bytes_text(rest, left));
+    cs_text_put(line, "%s%s are for %s (without it: %s)", line->length > 0 ? "; " : "",
+                cs_table_bytes_text(size, share), what, cs_table_bytes_text(rest, left));
 }
 
 /* Sums that are split over parts keep each part's result in f32. */
 static bool put_parts(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                      int64_t left, struct line *line)
+                      int64_t left, struct cs_text *line)
 {
     struct cs_tensor result = problem->tensor[cs_result(problem->direction)];
     char size[CS_BYTES_TEXT], each[CS_BYTES_TEXT];
@@ -167,34 +150,34 @@ static bool put_parts(const struct cs_problem *problem, const struct cs_predicti
     if (!prediction->offer.splits || cs_problem_tensor_bytes(&result, &bytes) != CS_OK ||
         !is_near(left, (left + bytes / 2) / bytes * bytes) || left < bytes / 2)
         return false;
-    put_format(line, "%s%s for %" PRId64 " partial sums in f32 of %s each",
-               line->used > 0 ? "; " : "", cs_table_bytes_text(size, left),
-               (left + bytes / 2) / bytes, cs_table_bytes_text(each, bytes));
+    cs_text_put(line, "%s%s for %" PRId64 " partial sums in f32 of %s each",
+                line->length > 0 ? "; " : "", cs_table_bytes_text(size, left),
+                (left + bytes / 2) / bytes, cs_table_bytes_text(each, bytes));
     return true;
 }
 
 /* Prints the purpose of the remaining bytes. `last`: the workspace that the engine requires for
  * channels-last tensors; -1 if that was not queried. */
 static void put_rest(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                     int64_t left, int64_t last, struct line *line)
+                     int64_t left, int64_t last, struct cs_text *line)
 {
     const struct cs_ask_offer *offer = &prediction->offer;
     char size[CS_BYTES_TEXT], other[CS_BYTES_TEXT];
     if (left <= offer->workspace / NEAR || put_parts(problem, prediction, left, line))
         return;
-    put_format(line, "%s%s for %s", line->used > 0 ? "; " : "", cs_table_bytes_text(size, left),
-               offer->winograd ? "the Winograd transform"
-               : offer->fft    ? "the Fourier transform"
-                               : "other purposes of the engine");
+    cs_text_put(line, "%s%s for %s", line->length > 0 ? "; " : "", cs_table_bytes_text(size, left),
+                offer->winograd ? "the Winograd transform"
+                : offer->fft    ? "the Fourier transform"
+                                : "other purposes of the engine");
     if (last > left)
-        put_format(line, " (channels-last tensors: %s)", cs_table_bytes_text(other, last));
+        cs_text_put(line, " (channels-last tensors: %s)", cs_table_bytes_text(other, last));
 }
 
 /* Prints the part of the remaining bytes that the change saves, if it saves any, and subtracts it
  * from *left_p. Returns the workspace required after the change; -1 if that is not known. */
 static int64_t put_change(const struct cs_problem *problem, const struct cs_prediction *prediction,
                           struct cs_engine_list *list, struct change change, const char *what,
-                          int64_t *left_p, struct line *line)
+                          int64_t *left_p, struct cs_text *line)
 {
     struct cs_problem changed;
     int64_t now =
@@ -207,7 +190,7 @@ static int64_t put_change(const struct cs_problem *problem, const struct cs_pred
 }
 
 static void ask_again(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                      struct cs_engine_list *list, struct line *line)
+                      struct cs_engine_list *list, struct cs_text *line)
 {
     int64_t workspace = prediction->offer.workspace, left = workspace, last = -1;
     const int64_t *x = problem->tensor[CS_X].dims, *y = problem->tensor[CS_Y].dims;
@@ -228,19 +211,19 @@ static void ask_again(const struct cs_problem *problem, const struct cs_predicti
     put_rest(problem, prediction, left, last, line);
     /* In 3-D, channels last slows down the normalizations of networks. */
     if (last >= 0 && last < workspace / 2 && problem->spatial == 2)
-        put_format(line, ". To compare: --layout nhwc");
+        cs_text_put(line, ". To compare: --layout nhwc");
 }
 
 void cs_why_workspace(const struct cs_problem *problem, const struct cs_prediction *prediction,
                       struct cs_engine_list *list, char first[CS_EXPLAIN_LINE],
                       char second[CS_EXPLAIN_LINE])
 {
-    struct line lines[] = {{first, 0}, {second, 0}};
+    struct cs_text lines[] = {{first, CS_EXPLAIN_LINE, 0}, {second, CS_EXPLAIN_LINE, 0}};
     char size[CS_BYTES_TEXT];
     first[0] = second[0] = '\0';
-    put_format(&lines[0], "The workspace of %s is ",
-               cs_table_bytes_text(size, prediction->offer.workspace));
+    cs_text_put(&lines[0], "The workspace of %s is ",
+                cs_table_bytes_text(size, prediction->offer.workspace));
     compare_operands(problem, prediction, &lines[0]);
-    put_format(&lines[0], ".");
+    cs_text_put(&lines[0], ".");
     ask_again(problem, prediction, list, &lines[1]);
 }

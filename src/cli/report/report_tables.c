@@ -1,6 +1,7 @@
 /* The sections of a report on one run or the processes of one job. */
 #include "cli/report/report.h"
 
+#include "base/text.h"
 #include "config/option.h"
 
 #include <inttypes.h>
@@ -91,16 +92,15 @@ static void date_text(int64_t ms, char *text, size_t size)
  * cut. */
 static void others_text(const struct cs_run_summary *all, char *text, size_t size)
 {
-    size_t used = 0;
+    struct cs_text line = {text, size, 0};
     text[0] = '\0';
-    for (size_t i = 0; i < all->options && used < size; i++) {
+    for (size_t i = 0; i < all->options; i++) {
         const struct cs_run_option *option = &all->option[i];
         int index = cs_option_find(option->name);
         bool shown = strcmp(option->name, "workspace") == 0 || strcmp(option->name, "policy") == 0;
         if (shown || (index >= 0 && strcmp(cs_options[index].value, option->value) == 0))
             continue;
-        used += (size_t)snprintf(text + used, size - used, "%s%s = %s", used ? ", " : "",
-                                 option->name, option->value);
+        cs_text_put(&line, "%s%s = %s", line.length ? ", " : "", option->name, option->value);
     }
 }
 

@@ -430,7 +430,7 @@ static void merge_member(struct merger *merger, const struct member *member, voi
     if (member->merge == SUM)
         add_to_sum(merger, number, amount);
     else if (member->merge == MOST)
-        *number = amount > *number ? amount : *number;
+        cs_raise(number, amount);
     else if (member->merge == LEAST)
         *number = first || amount < *number ? amount : *number;
 }

@@ -1,5 +1,6 @@
 /* Matches the timeline of a run with its summary, and writes keys of rules.def from the problem of
  * a site (docs/summary.md). */
+#include "base/checked.h"
 #include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
@@ -103,11 +104,6 @@ enum {
     POOL = 2 << 20
 };
 
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t round_up(int64_t bytes, int64_t grain)
 {
     return (bytes + grain - 1) / grain * grain;
@@ -157,7 +153,7 @@ static bool add_sites(struct cs_called_list *list, const cJSON *sites)
                                      .shape = (size_t)(shape - list->shape)};
         shape->calls += called->calls;
         if (called->calls > 0)
-            shape->required = most(shape->required, called->required);
+            shape->required = cs_max(shape->required, called->required);
         list->items++;
     }
     return true;
@@ -180,7 +176,7 @@ static int64_t most_of(const int64_t *rest, size_t from, size_t until)
 {
     int64_t found = 0;
     for (size_t i = from; i < until; i++)
-        found = most(found, rest[i]);
+        found = cs_max(found, rest[i]);
     return found;
 }
 
@@ -209,8 +205,8 @@ static void add_call(struct cs_called_list *list, const struct cs_timeline *time
     const struct cs_timeline_block *block = call->block >= 0 ? &timeline->block[call->block] : NULL;
     bool own = block && block->workspace > 0;
     called->own = called->own || own;
-    called->held = most(called->held, own ? around[call->block] : rest[call->moment]);
-    shape->held = most(shape->held, called->held);
+    called->held = cs_max(called->held, own ? around[call->block] : rest[call->moment]);
+    shape->held = cs_max(shape->held, called->held);
     if (own && !*shape->line)
         (void)cs_timeline_line(timeline, block->stack, shape->line, sizeof shape->line);
 }

@@ -1,6 +1,7 @@
 /* Decides on each convolution as the library would with a rule that states `free`. */
 #include "cli/tune/tune.h"
 
+#include "base/checked.h"
 #include "cli/common/cli.h"
 #include "config/limits.h"
 #include "cudnn/standalone/engine_list.h"
@@ -101,11 +102,6 @@ static bool time_tiles(const struct decider *decider, const struct cs_decision *
     return true;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* As a summary has it. */
 static double whole_nanoseconds(double seconds)
 {
@@ -126,8 +122,8 @@ static void add_calls(struct deciders *deciders, const struct decider *decider, 
     } else {
         decision.reported = called->required;
     }
-    way->scratch = larger(way->scratch, decision.reported);
-    way->peak = larger(way->peak, cs_called_peak(deciders->list, called, decision.reported));
+    way->scratch = cs_max(way->scratch, decision.reported);
+    way->peak = cs_max(way->peak, cs_called_peak(deciders->list, called, decision.reported));
     way->times.least += (double)called->calls * whole_nanoseconds(times.least);
     way->times.most += (double)called->calls * whole_nanoseconds(times.most);
 }
@@ -147,7 +143,7 @@ static void add_target(struct deciders *deciders, size_t shape, int64_t target,
                        struct cs_shape_ways *ways)
 {
     const struct cs_called_shape *of = &deciders->list->shape[shape];
-    int64_t free = larger(target - of->held, 0);
+    int64_t free = cs_max(target - of->held, 0);
     free = (free < of->required ? free : of->required - 1) / GRAIN * GRAIN;
     for (int i = 0; i < ways->ways; i++)
         if (ways->way[i].free == free)

@@ -1,12 +1,9 @@
 /* Sweeps the target peak: the fastest way of each shape, and the sums. */
 #include "cli/tune/tune.h"
 
-#include <stdlib.h>
+#include "base/checked.h"
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+#include <stdlib.h>
 
 void cs_frontier_add(struct cs_shape_ways *shape, const struct cs_way *way)
 {
@@ -42,7 +39,7 @@ static int choose(const struct cs_shape_ways *shape, int64_t target)
 
 static void add(struct cs_frontier_point *point, const struct cs_way *way)
 {
-    point->peak = larger(point->peak, way->peak);
+    point->peak = cs_max(point->peak, way->peak);
     point->tiled += way->tiled;
     point->launches += way->launches;
     point->times.least += way->times.least;
@@ -53,7 +50,7 @@ static void add(struct cs_frontier_point *point, const struct cs_way *way)
 static bool has_less_effect(const struct cs_shape_ways *a, const struct cs_shape_ways *b,
                             int64_t target)
 {
-    const int64_t first = larger(a->way[0].peak, target), second = larger(b->way[0].peak, target);
+    const int64_t first = cs_max(a->way[0].peak, target), second = cs_max(b->way[0].peak, target);
     if (first != second)
         return first < second;
     return a->way[0].times.most - a->way[a->chosen].times.most <
@@ -109,7 +106,7 @@ static size_t list_targets(const struct cs_frontier *frontier, int64_t *target)
     target[count++] = frontier->level;
     for (size_t i = 0; i < frontier->shapes; i++)
         for (int j = 0; j < frontier->shape[i].ways; j++)
-            target[count++] = larger(frontier->shape[i].way[j].peak, frontier->level);
+            target[count++] = cs_max(frontier->shape[i].way[j].peak, frontier->level);
     qsort(target, count, sizeof *target, compare);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || target[i] > target[kept - 1])
