@@ -1,6 +1,7 @@
 /* Starts the runs of a simulation, waits for them, and prints their progress during the wait. */
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/simulate/simulation.h"
@@ -278,32 +279,26 @@ static bool is_running(const struct cs_simulated_run *run)
 }
 
 /* "without 3 s: 24 convolutions, 1.2 GiB". */
-static int say_one(const struct cs_simulated_run *run, char *text, size_t size)
+static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
 {
     struct cs_simulated_progress progress;
     char bytes[CS_BYTES_TEXT];
-    int length = snprintf(text, size, "%s %.0f s", run->name, now() - run->seconds);
-    if (cs_simulated_progress_read(run, &progress) && length > 0 && (size_t)length < size)
-        length += snprintf(text + length, size - (size_t)length, ": %llu convolution%s, %s",
-                           progress.convolutions, progress.convolutions == 1 ? "" : "s",
-                           cs_table_bytes_text(bytes, (int64_t)progress.peak_bytes));
-    return length;
+    cs_text_put(text, "%s%s %.0f s", text->length > 0 ? "; " : "", run->name, now() - run->seconds);
+    if (cs_simulated_progress_read(run, &progress))
+        cs_text_put(text, ": %llu convolution%s, %s", progress.convolutions,
+                    progress.convolutions == 1 ? "" : "s",
+                    cs_table_bytes_text(bytes, (int64_t)progress.peak_bytes));
 }
 
 static void say(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                 size_t runs, double began, bool terminal)
 {
     char line[512] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < runs && length < sizeof line; i++) {
-        if (!is_running(&run[i]))
-            continue;
-        if (length > 0)
-            length += (size_t)snprintf(line + length, sizeof line - length, "; ");
-        if (length < sizeof line)
-            length += (size_t)say_one(&run[i], line + length, sizeof line - length);
-    }
-    if (length == 0)
+    struct cs_text text = {line, sizeof line, 0};
+    for (size_t i = 0; i < runs; i++)
+        if (is_running(&run[i]))
+            put_run(&run[i], &text);
+    if (text.length == 0)
         snprintf(line, sizeof line, "the program is loading, %.0f s", now() - began);
     fprintf(stderr, terminal ? "\r\033[Kconvshim: %s: %.100s" : "convshim: %s: %.200s\n",
             simulation->title, line);
