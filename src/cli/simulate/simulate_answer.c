@@ -1,9 +1,9 @@
 /* What the figures of a pair mean: whether it fits, why nothing is gained, and advice. */
+#include "base/text.h"
 #include "cli/common/environment.h"
 #include "cli/simulate/simulate.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,23 +112,6 @@ enum {
     GAIN = 100 /* a hundredth of the peak: less is none */
 };
 
-struct text {
-    char *at;
-    size_t size, length;
-};
-
-static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct text *text, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int length = vsnprintf(text->at + text->length, text->size - text->length, format, list);
-    va_end(list);
-    if (length > 0 && (size_t)length < text->size - text->length)
-        text->length += (size_t)length;
-}
-
 static int64_t peak_of(const struct cs_simulated_result *result)
 {
     return result->allocated >= 0 ? result->allocated : result->device_peak;
@@ -164,30 +147,30 @@ static int64_t troubles_of(const struct cs_simulated_result *result)
 
 /* --- the convolutions --- */
 
-static void put_reasons(struct text *text, const struct cs_simulated_result *with,
+static void put_reasons(struct cs_text *text, const struct cs_simulated_result *with,
                         const char *no_gain)
 {
     const cJSON *totals = cJSON_GetObjectItemCaseSensitive(with->summary, "totals"), *reason;
     bool first = true;
     if (with->tiled > 0)
-        put(text,
-            "%" PRId64 " of %" PRId64 " convolutions are tiled, by %" PRId64
-            " more launches, and %s.",
-            with->tiled, with->calls, with->extra_launches, no_gain);
+        cs_text_put(text,
+                    "%" PRId64 " of %" PRId64 " convolutions are tiled, by %" PRId64
+                    " more launches, and %s.",
+                    with->tiled, with->calls, with->extra_launches, no_gain);
     else
-        put(text, "Nothing was tiled:");
+        cs_text_put(text, "Nothing was tiled:");
     cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(totals, "not_tiled"))
     {
         const char *why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
         const cJSON *calls = cJSON_GetObjectItemCaseSensitive(reason, "calls");
         if (with->tiled > 0 || !why || !cJSON_IsNumber(calls))
             continue;
-        put(text, "%s %.0f of %" PRId64 " calls: %s", first ? "" : ";", calls->valuedouble,
-            with->calls, why);
+        cs_text_put(text, "%s %.0f of %" PRId64 " calls: %s", first ? "" : ";", calls->valuedouble,
+                    with->calls, why);
         first = false;
     }
     if (with->tiled <= 0)
-        put(text, ".");
+        cs_text_put(text, ".");
 }
 
 /* --- the memory at the peak --- */
@@ -228,7 +211,8 @@ static const cJSON *site_at_peak(const struct cs_timeline *timeline, const cJSON
 }
 
 /* The largest row of the table that is no workspace. */
-static void put_tensors(struct text *text, const struct cs_timeline *timeline, const cJSON *summary)
+static void put_tensors(struct cs_text *text, const struct cs_timeline *timeline,
+                        const cJSON *summary)
 {
     struct cs_table table;
     char bytes[CS_BYTES_TEXT];
@@ -238,14 +222,14 @@ static void put_tensors(struct text *text, const struct cs_timeline *timeline, c
         const struct cs_value *value = &table.value[row * (size_t)table.columns];
         if (strcmp(value[0].text, "tensors") != 0)
             continue;
-        put(text, ", most of them of %s (%s)", value[1].text,
-            cs_table_bytes_text(bytes, value[2].number));
+        cs_text_put(text, ", most of them of %s (%s)", value[1].text,
+                    cs_table_bytes_text(bytes, value[2].number));
         break;
     }
     cs_table_fini(&table);
 }
 
-static void put_peak(struct text *text, const struct cs_simulated_run *run,
+static void put_peak(struct cs_text *text, const struct cs_simulated_run *run,
                      const struct cs_simulated_result *result)
 {
     struct cs_timeline timeline;
@@ -259,13 +243,13 @@ static void put_peak(struct text *text, const struct cs_simulated_run *run,
         const char *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text"));
         (void)cs_table_bytes_text(peak, timeline.live[cs_timeline_peak(&timeline)]);
         if (workspace * GAIN >= timeline.live[cs_timeline_peak(&timeline)])
-            put(text, "The peak is %s. %s of it is the workspace of %s: %s. ", peak,
-                cs_table_bytes_text(bytes, workspace), of ? of : "a convolution",
-                reason_of(result->summary, site));
+            cs_text_put(text, "The peak is %s. %s of it is the workspace of %s: %s. ", peak,
+                        cs_table_bytes_text(bytes, workspace), of ? of : "a convolution",
+                        reason_of(result->summary, site));
         else {
-            put(text, "The peak is %s of tensors", peak);
+            cs_text_put(text, "The peak is %s of tensors", peak);
             put_tensors(text, &timeline, result->summary);
-            put(text, ". Tiling cannot make tensors smaller. ");
+            cs_text_put(text, ". Tiling cannot make tensors smaller. ");
         }
     }
     cs_timeline_fini(&timeline);
@@ -273,7 +257,7 @@ static void put_peak(struct text *text, const struct cs_simulated_run *run,
 
 bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text_p, size_t size)
 {
-    struct text text = {.at = text_p, .size = size};
+    struct cs_text text = {.at = text_p, .size = size};
     *text_p = '\0';
     if (!cs_simulated_pair_compares(pair)) {
         if (!ran_short(pair) ||
