@@ -71,26 +71,6 @@ load predict
     expect_line predict.err '^convshim: predict: "q9" .*k3x3'
 }
 
-@test "two cuDNNs: each layer as each of them alone plans it, side by side" {
-    need_cudnn
-    predict_as alone --csv "$LAYERS" --format csv --cudnn "$CUDNN"
-    predict_as both --csv "$LAYERS" --format csv --cudnn "$CUDNN" --cudnn "$CUDNN"
-    expect_status 0
-    python3 - <<'END' || fail "not as alone"
-import csv
-alone, both = (list(csv.DictReader(open(name + ".out"))) for name in ("alone", "both"))
-assert len(alone) == len(both) > 100
-for a, b in zip(alone, both):
-    for side in ("first", "second"):
-        assert (b["layer"], b["engine_" + side], b["workspace_bytes_" + side], b["reported_bytes_" + side]) == \
-            (a["layer"], a["engine"], a["workspace_bytes"], a["tiled_workspace_bytes"]), (a, b)
-END
-    predict_as both "${SPIKE[@]}" --cudnn "$CUDNN" --cudnn "$CUDNN"
-    expect_line both.out '0 of 1 layers take another engine, 0 another workspace\.$'
-    predict_as both "${SPIKE[@]}" --engines --cudnn "$CUDNN" --cudnn "$CUDNN"
-    expect_status 2
-}
-
 @test "pairs of axes that a single one does not do: KC in twelfths, KW" {
     expect_predicted 0 '4x192x480x832 -> 96 k3x3 p1' --dtype bf16 --dir wgrad --workspace 64MiB --format csv
     expect_equal "axes" "$(column tiled_axis)" KC

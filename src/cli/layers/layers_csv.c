@@ -3,17 +3,177 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/read_file.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MAX_COLUMNS = 64
+    MAX_COLUMNS = 64,
+    ERROR_BYTES = 200
 };
+
+enum field {
+#define CS_FIELD(name, value) FIELD_##name,
+#include "cli/layers/layer_fields.def"
+#undef CS_FIELD
+    FIELDS
+};
+
+/* The texts of one layer, borrowed; NULL: not given. */
+struct record {
+    const char *value[FIELDS];
+};
+
+static const struct {
+    const char *name, *value;
+} fields[FIELDS] = {
+#define CS_FIELD(name, value) {#name, value},
+#include "cli/layers/layer_fields.def"
+#undef CS_FIELD
+};
+
+static enum field find_field(const char *name)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if (strcmp(name, fields[i].name) == 0)
+            return (enum field)i;
+    return FIELDS;
+}
+
+static bool is_required(enum field field, const struct cs_layer_rules *rules)
+{
+    return !fields[field].value && !(field == FIELD_dtype && rules->dtype);
+}
+
+/* --- a layer --- */
+
+static void refuse_column(struct cs_layer_reader *reading, int64_t line, const char *name)
+{
+    const char *names[FIELDS + 1] = {NULL};
+    for (int i = 0; i < FIELDS; i++)
+        names[i] = fields[i].name;
+    const char *nearest = cs_cli_nearest(name, names);
+    cs_layer_reader_diagnose(reading, line, "unknown column '%.40s'%s%s%s", name,
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                             nearest ? "'?" : "");
+}
+
+static const char *value_of(const struct record *record, enum field field)
+{
+    const char *value = record->value[field];
+    return value && *value ? value : fields[field].value;
+}
+
+static bool read_number(const struct record *record, enum field field, int64_t *number_p,
+                        char error[ERROR_BYTES])
+{
+    const char *value = value_of(record, field);
+    if (value && cs_shape_numbers(value, number_p, 1) == 1)
+        return true;
+    if (value)
+        snprintf(error, ERROR_BYTES, "%s is '%.40s', not a whole number", fields[field].name,
+                 value);
+    else
+        snprintf(error, ERROR_BYTES, "%s is missing", fields[field].name);
+    return false;
+}
+
+static bool read_numbers(const struct record *record, struct cs_shape *shape,
+                         char error[ERROR_BYTES])
+{
+    const struct {
+        enum field field;
+        int64_t *to;
+    } numbers[] = {
+        {FIELD_n, &shape->n},
+        {FIELD_c, &shape->c},
+        {FIELD_k, &shape->k},
+        {FIELD_groups, &shape->groups},
+        {FIELD_d, &shape->in[0]},
+        {FIELD_h, &shape->in[1]},
+        {FIELD_w, &shape->in[2]},
+        {FIELD_kd, &shape->kernel[0]},
+        {FIELD_kh, &shape->kernel[1]},
+        {FIELD_kw, &shape->kernel[2]},
+        {FIELD_sd, &shape->stride[0]},
+        {FIELD_sh, &shape->stride[1]},
+        {FIELD_sw, &shape->stride[2]},
+        {FIELD_pd, &shape->pad[0]},
+        {FIELD_ph, &shape->pad[1]},
+        {FIELD_pw, &shape->pad[2]},
+        {FIELD_dd, &shape->dilation[0]},
+        {FIELD_dh, &shape->dilation[1]},
+        {FIELD_dw, &shape->dilation[2]},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!read_number(record, numbers[i].field, numbers[i].to, error))
+            return false;
+    return true;
+}
+
+static bool refuse_word(char error[ERROR_BYTES], enum field field, const char *word,
+                        const char *allowed)
+{
+    if (word)
+        snprintf(error, ERROR_BYTES, "%s is '%.40s', not %s", fields[field].name, word, allowed);
+    else
+        snprintf(error, ERROR_BYTES, "%s is missing", fields[field].name);
+    return false;
+}
+
+static bool read_words(const struct record *record, const struct cs_layer_rules *rules,
+                       struct cs_shape *shape, char error[ERROR_BYTES])
+{
+    const char *direction = value_of(record, FIELD_dir);
+    const char *dtype = value_of(record, FIELD_dtype);
+    const char *layout = value_of(record, FIELD_layout);
+    shape->layout = rules->layout;
+    if (*layout && !cs_shape_layout(layout, &shape->layout))
+        return refuse_word(error, FIELD_layout, layout, "nchw or nhwc");
+    if (!cs_shape_direction(direction, &shape->direction))
+        return refuse_word(error, FIELD_dir, direction, "fwd, dgrad or wgrad");
+    if (rules->direction)
+        shape->direction = *rules->direction;
+    if (rules->dtype)
+        shape->dtype = *rules->dtype;
+    else if (!dtype || !cs_shape_dtype(dtype, &shape->dtype))
+        return refuse_word(error, FIELD_dtype, dtype, "f32, f16 or bf16");
+    return true;
+}
+
+static bool read_shape(const struct record *record, const struct cs_layer_rules *rules,
+                       struct cs_shape *shape, char error[ERROR_BYTES])
+{
+    if (!value_of(record, FIELD_layer)) {
+        snprintf(error, ERROR_BYTES, "layer is missing");
+        return false;
+    }
+    if (!read_numbers(record, shape, error) || !read_words(record, rules, shape, error))
+        return false;
+    bool flat = shape->in[0] == 1 && shape->kernel[0] == 1 && shape->pad[0] == 0;
+    shape->spatial = flat ? 2 : 3;
+    return true;
+}
+
+static void add_record(struct cs_layer_reader *reading, const struct record *record, int64_t line)
+{
+    char error[ERROR_BYTES];
+    struct cs_shape shape = {0};
+    struct cs_problem problem;
+    if (!read_shape(record, reading->rules, &shape, error) ||
+        !cs_shape_problem(&shape, &problem, error, sizeof error))
+        cs_layer_reader_diagnose(reading, line, "%s", error);
+    else if (!cs_layers_add(reading->layers, value_of(record, FIELD_model),
+                            value_of(record, FIELD_layer), line, &problem))
+        cs_layer_reader_diagnose(reading, line, "out of memory");
+}
+
+/* --- lines --- */
 
 struct header {
     int columns;
-    enum cs_field field[MAX_COLUMNS];
+    enum field field[MAX_COLUMNS];
 };
 
 /* Takes the quotes off a cell in place; its end, or NULL if a quote is left open. */
@@ -54,13 +214,13 @@ static void read_header(struct cs_layer_reader *reading, char *line, int64_t num
                         struct header *header)
 {
     char *cell[MAX_COLUMNS];
-    bool seen[CS_FIELDS + 1] = {false};
+    bool seen[FIELDS + 1] = {false};
     header->columns = split_line(line, cell);
     for (int i = 0; i < header->columns; i++) {
-        enum cs_field field = cs_layer_field_find(cell[i]);
+        enum field field = find_field(cell[i]);
         header->field[i] = field;
-        if (field == CS_FIELDS)
-            cs_layer_reader_unknown(reading, number, "column", cell[i]);
+        if (field == FIELDS)
+            refuse_column(reading, number, cell[i]);
         else if (seen[field])
             cs_layer_reader_diagnose(reading, number, "column '%s' appears twice", cell[i]);
         seen[field] = true;
@@ -68,18 +228,17 @@ static void read_header(struct cs_layer_reader *reading, char *line, int64_t num
     if (header->columns < 0)
         cs_layer_reader_diagnose(reading, number,
                                  "invalid header: too many columns, or a quote is not closed");
-    for (int i = 0; i < CS_FIELDS && reading->notes == 0; i++)
-        if (!seen[i] && cs_layer_field_required((enum cs_field)i, reading->rules))
-            cs_layer_reader_diagnose(
-                reading, number, "no column '%s'%s", cs_layer_field_name((enum cs_field)i),
-                i == CS_FIELD_dtype ? ". To set one for all lines: --dtype" : "");
+    for (int i = 0; i < FIELDS && reading->notes == 0; i++)
+        if (!seen[i] && is_required((enum field)i, reading->rules))
+            cs_layer_reader_diagnose(reading, number, "no column '%s'%s", fields[i].name,
+                                     i == FIELD_dtype ? ". To set one for all lines: --dtype" : "");
 }
 
 static void read_line(struct cs_layer_reader *reading, char *line, int64_t number,
                       const struct header *header)
 {
     char *cell[MAX_COLUMNS];
-    struct cs_record record = {{NULL}};
+    struct record record = {{NULL}};
     int cells = split_line(line, cell);
     if (cells < 0) {
         cs_layer_reader_diagnose(reading, number, "too many columns, or a quote is not closed");
@@ -92,7 +251,7 @@ static void read_line(struct cs_layer_reader *reading, char *line, int64_t numbe
     }
     for (int i = 0; i < cells; i++)
         record.value[header->field[i]] = cell[i];
-    cs_layer_reader_add(reading, &record, number);
+    add_record(reading, &record, number);
 }
 
 /* Cuts the next line off, its end left out; NULL after the last one. */

@@ -255,7 +255,5 @@ int cs_cli_predict(int argc, char **argv)
     int status = cs_predict_options(argc, argv, &options);
     if (status >= 0)
         return status;
-    if (options.other_cudnn)
-        return cs_predict_compare(&options, run_predict);
     return strcmp(options.device, "list") == 0 ? list_devices(&options) : run_predict(&options);
 }

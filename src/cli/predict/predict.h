@@ -17,7 +17,6 @@ struct cs_predict_options {
     enum cs_order layout;
     bool dtype_given, direction_given;
     const char *device, *devices, *cudnn;
-    const char *other_cudnn; /* to compare with; NULL: none */
     enum cs_ask_mode mode;
     bool estimate;
     const char *script;         /* as program */
@@ -31,11 +30,6 @@ struct cs_predict_options {
 
 /* Reads the command line. Returns -1 to go on, or the status to end with after a message. */
 int cs_predict_options(int argc, char **argv, struct cs_predict_options *options);
-
-/* Calls `run` for both cuDNNs, each in a separate process, since one process cannot load two of
- * them. Prints engines and workspaces of each layer side by side. Returns the exit status. */
-int cs_predict_compare(struct cs_predict_options *options,
-                       int (*run)(struct cs_predict_options *options));
 
 /* Everything that was found out. */
 struct cs_predict_results {

@@ -77,9 +77,6 @@ static bool take_option(void *to, int option, const char *value)
 {
     struct cs_predict_options *options = to;
     switch (option) {
-    case OPTION_CUDNN:
-        *(options->cudnn ? &options->other_cudnn : &options->cudnn) = value;
-        return true;
     case OPTION_MODE:
         return take_mode(options, value);
     case OPTION_DTYPE:
@@ -107,12 +104,6 @@ static int check_options(const struct cs_predict_options *options)
     if (options->engines && (options->estimate || options->fits > 0))
         return cs_cli_refuse(command.name, "--engines and --%s exclude each other",
                              options->estimate ? "estimate" : "fits");
-    const char *from = options->csv ? options->csv : options->summary;
-    if (options->other_cudnn && from && strcmp(from, "-") == 0)
-        return cs_cli_refuse(command.name,
-                             "two --cudnn need a file: standard input can be read only once");
-    if (options->other_cudnn && (options->engines || options->fits > 0))
-        return cs_cli_refuse(command.name, "two --cudnn exclude --engines and --fits");
     if (options->estimate && options->cudnn)
         return cs_cli_refuse(command.name,
                              "--cudnn and --estimate exclude each other: use one of them");
@@ -171,10 +162,8 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
         return status;
     if (options->file && !load_file(options))
         return CS_CLI_USAGE;
-    if (options->file) {
-        options->cudnn = options->other_cudnn = NULL;
+    if (options->file)
         (void)read_options(argc, argv, options);
-    }
     cs_config_advise(&options->config, print_advice, NULL);
     cs_limits_rules(&options->config, options->program ? options->program : "",
                     options->script ? options->script : "", &options->rules);

@@ -112,8 +112,6 @@ static void refused_options(void)
         {"predict '1x8x8x8 -> 8 k3x3' --fits 1KiB --engines", 2, "--engines"},
         {"predict '1x8x8x8 -> 8 k3x3' --engines --estimate", 2, "--engines"},
         {"predict '1x8x8x8 -> 8 k3x3' --cudnn x --estimate", 2, "--cudnn"},
-        {"predict '1x8x8x8 -> 8 k3x3' --cudnn x --cudnn y --engines", 2, "two --cudnn exclude"},
-        {"predict '1x8x8x8 -> 8 k3x3' --cudnn x --cudnn y --fits 1GiB", 2, "two --cudnn exclude"},
         {PREDICT "'1x8x8x8 -> 8 k3x3 gx'", 2, "gx"},
         {PREDICT "'1x8x8x8 -> 8 k3x3 g2x2'", 2, "g2x2"},
         {PREDICT "'1x8x8x8 -> 8 k3x3 g0'", 2, "groups"},
