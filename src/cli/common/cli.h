@@ -89,11 +89,8 @@ int cs_cli_refuse(const char *command, const char *format, ...)
 bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const char *value,
                          const char *allowed);
 
-/* A whole number from `least` to `most`; false, refused, for everything else. */
-bool cs_cli_take_number(const struct cs_cli_command *command, int option, const char *value,
-                        int least, int most, int *number_p);
-
-/* A size of at least 1 byte, which needs a unit below 1 MiB; the same. */
+/* A size of at least 1 byte, which needs a unit below 1 MiB; false, refused, for everything else.
+ */
 bool cs_cli_take_size(const struct cs_cli_command *command, int option, const char *value,
                       const char *allowed, int64_t *bytes_p);
 

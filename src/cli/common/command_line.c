@@ -80,7 +80,7 @@ bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const
     return false;
 }
 
-bool cs_cli_take_number(const struct cs_cli_command *command, int option, const char *value,
+static bool read_number(const struct cs_cli_command *command, int option, const char *value,
                         int least, int most, int *number_p)
 {
     char *end, allowed[64];
@@ -269,7 +269,7 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
     case CS_CLI_READS_SIZE:
         return cs_cli_take_size(command, index, value, "a size such as 8GiB", member);
     case CS_CLI_READS_NUMBER:
-        return cs_cli_take_number(command, index, value, option->least, option->most, member);
+        return read_number(command, index, value, option->least, option->most, member);
     case CS_CLI_READS_FORMAT:
         return cs_table_format_take(command->name, value, member);
     case CS_CLI_SETS_LIBRARY:

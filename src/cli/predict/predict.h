@@ -77,10 +77,6 @@ bool cs_predict_print(const struct cs_predict_results *results, const struct cs_
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out);
 
-/* The option workspace as people read it: "64 MiB", "auto". Returns text. */
-const char *cs_predict_workspace(const struct cs_predict_options *options,
-                                 char text[CS_BYTES_TEXT]);
-
 /* Prints one line, after `before`, if a layer exceeds the memory of the GPU, has 2^31 elements
  * without option huge, or is predicted to take over 1.5 times as long with the limit. */
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,

@@ -67,7 +67,8 @@ char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TI
     return text;
 }
 
-const char *cs_predict_workspace(const struct cs_predict_options *options, char text[CS_BYTES_TEXT])
+static const char *workspace_text(const struct cs_predict_options *options,
+                                  char text[CS_BYTES_TEXT])
 {
     if (options->config.workspace == CS_CONFIG_AUTO)
         return "auto";
@@ -241,7 +242,7 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
     const size_t count = results->layers->count;
     fprintf(out, "\n%s: %zu of %zu fit without convshim, %zu with workspace = %s.\n",
             cs_table_bytes_text(size, results->options->fits), count - fit->before, count,
-            count - fit->after, cs_predict_workspace(results->options, now));
+            count - fit->after, workspace_text(results->options, now));
     if (fit->unanswered > 0)
         fprintf(out, "%zu do not fit because cuDNN has no engine for them on this GPU.\n",
                 fit->unanswered);
@@ -256,7 +257,7 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
     if (options->estimate)
         fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's result\n");
     fprintf(out, "%s, %s, convshim with workspace %s, policy %s\n\n", results->device->title,
-            results->vendor, cs_predict_workspace(options, size), options->config.policy.text);
+            results->vendor, workspace_text(options, size), options->config.policy.text);
 }
 
 /* Convolutions that exceed the memory of the GPU, with their tensors alone or with workspace. */

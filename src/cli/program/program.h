@@ -11,9 +11,6 @@
 
 /* --- the program that a command line runs in the end, with its options --- */
 
-/* True if it is a file that may be executed. */
-bool cs_search_path_runnable(const char *path);
-
 /* Looks for `name` in PATH, unless it has a slash; fills `path` and returns true if it can be run.
  */
 bool cs_search_path(const char *name, char *path, size_t size);

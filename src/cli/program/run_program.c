@@ -18,7 +18,7 @@ enum {
     COMMAND_BYTES = 4096 /* of the words: as many as the library reads of /proc/self/cmdline */
 };
 
-bool cs_search_path_runnable(const char *path)
+static bool is_runnable(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
@@ -29,12 +29,12 @@ bool cs_search_path(const char *name, char *path, size_t size)
     const char *folders = cs_cli_variable("PATH");
     if (strchr(name, '/')) {
         snprintf(path, size, "%s", name);
-        return cs_search_path_runnable(path);
+        return is_runnable(path);
     }
     while (folders && *folders) {
         size_t length = strcspn(folders, ":");
         snprintf(path, size, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./", name);
-        if (cs_search_path_runnable(path))
+        if (is_runnable(path))
             return true;
         folders += length + (folders[length] == ':');
     }

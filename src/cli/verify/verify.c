@@ -109,7 +109,8 @@ static bool add_defaults(const struct cs_verify_options *options, struct cs_laye
     return true;
 }
 
-bool cs_verify_list(const struct cs_verify_options *options, struct cs_layers *layers)
+/* Reads the list that the options name, or the default one. False: a line has said why. */
+static bool read_list(const struct cs_verify_options *options, struct cs_layers *layers)
 {
     if (options->csv)
         return cs_layers_csv(layers, options->csv, &options->rules, cs_cli_note, NULL);
@@ -123,7 +124,7 @@ bool cs_verify_list(const struct cs_verify_options *options, struct cs_layers *l
 static int verify(const struct cs_verify_options *options, struct cs_verification *verification,
                   struct cs_layers *layers)
 {
-    bool listed = options->command || cs_verify_list(options, layers);
+    bool listed = options->command || read_list(options, layers);
     int status = listed ? cs_verify_describe(options, &verification->gpu) : CS_CLI_USAGE;
     if (status != CS_CLI_OK)
         return status;
@@ -151,7 +152,7 @@ static int run_command(const struct cs_verify_options *options)
     int status = CS_CLI_USAGE;
     if (!options->once)
         status = verify(options, &verification, &layers);
-    else if (cs_verify_list(options, &layers))
+    else if (read_list(options, &layers))
         status = cs_verify_once(options, &layers);
     for (size_t i = 0; i < verification.rows; i++)
         for (int side = 0; side < CS_VERIFY_SIDES; side++)

@@ -37,9 +37,6 @@ int cs_verify_options(int argc, char **argv, struct cs_verify_options *options);
 /* Makes the library's options those of the environment. False if memory is out. */
 bool cs_verify_environment(const struct cs_verify_options *options);
 
-/* Reads the list that the options name, or the default one. False: a line has said why. */
-bool cs_verify_list(const struct cs_verify_options *options, struct cs_layers *layers);
-
 /* Appends a convolution of a text (cs_shape_text), of this type if it is not NULL. False: a line
  * has said why. */
 bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
