@@ -264,8 +264,8 @@ $(B)/simdev/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/obj/gen/dri
 # --- tests ------------------------------------------------------------------------------------------------------------
 include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk suites.mk)
 
-#: pictures     draws the pictures of README.md and docs again
-pictures: lib cli $(simdev) $(B)/apps/vae_decoder
+#: pictures     draws the picture of docs/how-it-works.md again
+pictures: lib cli
 	$(Q)scripts/pictures --build $(B)
 
 #: demo         a VAE decoder without and with the library, on the simulated device
