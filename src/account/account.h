@@ -204,8 +204,7 @@ struct cs_summary_head {
     const char *config; /* the file read, "" for built-in defaults */
     const char
         *bypass; /* objects whose convolutions are not intercepted, separated by ", ", or "" */
-    int64_t
-        workspace; /* the limit in force, bytes; < 0: auto, a separate one for each convolution */
+    int64_t workspace; /* option workspace in bytes; < 0: auto, which is no limit */
     int64_t
         threshold; /* convolutions that require no more bytes are not tiled; <= 0: rules differ */
     int64_t peak_without, peak_with; /* of convolutions, see cs_peak_read */

@@ -142,17 +142,19 @@ int cs_advice_text(const struct cs_advice *advice, const char *policy, char *tex
                         "Nothing was tiled, because larger convolutions made the peak. To tile "
                         "anyway: --workspace 64MiB");
     case CS_ADVICE_LARGEST_WITHIN:
-        return snprintf(text, size,
-                        "Nothing was tiled, because no convolution requires more than the limit. "
-                        "The largest requires %s.",
-                        bytes);
+        return snprintf(
+            text, size,
+            "Nothing was tiled, because no convolution requires more than the threshold. "
+            "The largest requires %s.",
+            bytes);
     case CS_ADVICE_CHANNELS_LAST:
         return snprintf(
             text, size,
             "Nothing was tiled, because cuDNN requires no workspace for channels-last tensors.");
     case CS_ADVICE_WITHIN:
-        return snprintf(text, size,
-                        "Nothing was tiled, because no convolution requires more than the limit.");
+        return snprintf(
+            text, size,
+            "Nothing was tiled, because no convolution requires more than the threshold.");
     case CS_ADVICE_REASON:
         return snprintf(text, size, "Nothing was tiled. Main reason: %s.",
                         cs_account_reason_text(advice->reason));

@@ -61,7 +61,7 @@ static void reopen_file(int fd)
     off_t size = lseek(fd, 0, SEEK_END), at = size - (off_t)strlen(closing);
     if (at >= 0 && pread(fd, end, strlen(closing), at) == (ssize_t)strlen(closing) &&
         strcmp(end, closing) == 0 && ftruncate(fd, at) != 0)
-        errno = 0; /* then the bracket stays, and readers ignore later events */
+        errno = 0; /* without ftruncate the bracket stays, and readers ignore later events */
 }
 
 static bool write_chunk(const struct cs_trace *trace)

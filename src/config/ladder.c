@@ -255,7 +255,8 @@ const char *cs_ladder_name(const struct cs_ladder *ladder, const char *gpu,
     int64_t tenths = (int64_t)(ladder->kernel_us * 10 + 0.5);
     (void)cs_ladder_path(gpu, path);
     snprintf(text, CS_LADDER_NAMED,
-             "Measured on %s: a kernel takes %lld.%d us, and lanes gain %d %% of what they could "
+             "Measured on %s: starting a kernel takes %lld.%d us, and lanes reach %d %% of their "
+             "ideal gain "
              "(%s).",
              gpu, (long long)(tenths / 10), (int)(tenths % 10),
              (int)(ladder->lane_gain * 100 + 0.5), path);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Choices, held against the sequences of tests/unit/exec/test_call_period.c; only LOOK_EVERY's
+/* Choices, compared with the sequences of tests/unit/exec/test_call_period.c; only LOOK_EVERY's
  * reason is a measurement. */
 enum {
     LOW_PART = 5,   /* of the highest; sizes go in steps of two: a half or a quarter would be in the

@@ -24,7 +24,7 @@ struct cs_host {
     /* The file of another, inactive copy of this library, later in the loader's list, or NULL. */
     const char *(*second_copy)(void);
 
-    /* Makes measured constants of GPUs a part of their profiles. NULL: none are. */
+    /* Adds measured constants of GPUs to their profiles. May be NULL. */
     void (*measured)(struct cs_ladder (*ladder_of)(const char *gpu));
 
     /* Locks the entries' tables before a fork, and unlocks them after it. */

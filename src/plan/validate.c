@@ -7,7 +7,7 @@
 
 __extension__ typedef __int128 wide; /* the bytes that all tiles read may exceed 64 bits */
 
-/* One axis as the problem says it. */
+/* One axis of the problem. */
 struct way {
     enum cs_dim dim[CS_OPERANDS]; /* CS_DIMS in operands that it leaves whole */
     int64_t extent;               /* of the divided operand */
@@ -55,7 +55,7 @@ static bool taps_of(const struct way *way, int64_t first, int64_t last, int64_t 
            cs_add(*last_tap, -way->pad, last_tap);
 }
 
-/* Where `count` elements of a tile from `first` on end: the next one would be there. */
+/* The position after the last of `count` elements of a tile from `first` on. */
 static bool end_of(const struct way *way, int64_t first, int64_t count, int64_t *end_p)
 {
     return cs_mul(count, way->every, end_p) && cs_add(*end_p, first, end_p);
@@ -170,7 +170,7 @@ static bool packed_alike(const struct cs_tensor *untiled, const struct cs_tensor
            part->alignment <= CS_STAGED_ALIGNMENT;
 }
 
-/* The tensor's part of a tile: extents, offset, inside the whole, as aligned as it says. */
+/* The tensor's part of a tile: extents, offset, inside the whole, and its alignment. */
 static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int index,
                          const struct cs_tile *tile, const struct cs_problem *shape)
 {

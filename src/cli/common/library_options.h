@@ -13,8 +13,8 @@ struct cs_library_options {
     bool given[CS_OPTIONS]; /* the option's own variable must be unset, because it would override */
 };
 
-/* Takes the option of this index. Returns false if the value is not allowed. A line of `command`
- * was printed then. */
+/* Takes the option of this index. False after a line that begins with `command`, if the
+ * value is not allowed. */
 bool cs_library_options_take(struct cs_library_options *options, const char *command, int index,
                              const char *value);
 

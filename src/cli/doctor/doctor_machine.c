@@ -75,7 +75,7 @@ void cs_doctor_glibc(struct cs_doctor *doctor)
         cs_doctor_add(doctor, CS_CHECK_glibc, CS_FINE, "glibc", "%s is new enough", version);
 }
 
-/* One file that is preloaded already, of `length`. */
+/* One path of LD_PRELOAD, `length` bytes long. */
 static enum cs_severity judge_preloaded(struct cs_doctor *doctor, const char *where,
                                         const char *file, int length)
 {

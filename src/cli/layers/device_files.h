@@ -39,7 +39,7 @@ bool cs_device_files_list(const char *folder, enum cs_format format,
  * the written name if it is not like one of a GPU. */
 void cs_device_name(const char *written, char *name, size_t size);
 
-/* Why no profile can stand for this GPU: a part of a GPU (MIG), memory shared with the CPU, or a
+/* Why this GPU has no profile: a part of a GPU (MIG), memory shared with the CPU, or a
  * laptop's GPU, which has other units than the one of its name. NULL: no such reason is known. */
 const char *cs_device_name_refusal(const char *written);
 

@@ -92,7 +92,7 @@ typedef void cs_layers_note_fn(void *ctx, const char *line);
 /* Reads a list. Every wrong line makes a note, up to a handful; then and if nothing is in it the
  * result is false. The caller frees the layers in every case. Columns and keys: layer_fields.def,
  * in any order. A CSV column or JSON key that is not in there is refused. Blank lines and those
- * that begin with # are passed over. */
+ * that begin with # are skipped. */
 bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
                    cs_layers_note_fn *note, void *ctx);
 bool cs_layers_summary(struct cs_layers *layers, const char *path,

@@ -54,7 +54,7 @@ enum {
     ENGINE_TEXT = 24
 };
 
-/* Predicted times the untiled call's beyond which a limit is worth a line of advice. */
+/* A limit gets a line of advice if it is predicted to take this many times the untiled time. */
 static const double SLOW = 1.5;
 
 char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TITLE])

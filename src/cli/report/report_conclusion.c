@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    MANY = 32 /* tiles of a call, from which on their launches are worth a word */
+    MANY = 32 /* tiles of a call, from which on the report mentions their launches */
 };
 
 const char *cs_report_option(const struct cs_run_summary *run, const char *name)
@@ -62,7 +62,7 @@ static void advise_nothing_tiled(const struct cs_run_summary *all, char *text, s
                  "channels-last tensors).");
     else
         snprintf(text, size,
-                 "Nothing was tiled, because no convolution requires more than the limit. The "
+                 "Nothing was tiled, because no convolution requires more than the threshold. The "
                  "largest requires %s.",
                  largest);
 }

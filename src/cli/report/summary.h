@@ -1,5 +1,5 @@
 /* Summaries that the library wrote as JSON (docs/summary.md, version 1): reading one, and many as
- * one. Members that are not known are passed over.
+ * one. Unknown members are skipped.
  *
  * Not pure: reads files. Thread-safe on distinct objects. */
 #ifndef CS_CLI_REPORT_SUMMARY_H
@@ -66,9 +66,9 @@ struct cs_run_summary {
  * and nothing to free, if the file is not a summary of version 1. */
 bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[CS_SUMMARY_ERROR]);
 
-/* The runs of one job as one: sites of the same id become one, in the order in which they are met.
- * Texts in which the runs differ are "(various)". False if memory ran out or a sum leaves 63 bits;
- * then nothing is owned. */
+/* Merges the runs of one job. Sites of the same id become one, in the order of first appearance.
+ * Texts in which the runs differ become "(various)". False, with nothing to free, if memory ran out
+ * or a sum leaves 63 bits. */
 bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
                       struct cs_run_summary *merged_p);
 

@@ -165,7 +165,7 @@ static bool hand_on_pid(const struct request *request)
     return request->dry || change_variable(request, "CONVSHIM_RUN", pid);
 }
 
-/* `preset`: the file of options, NULL if none was asked for. */
+/* `preset`: the file of options, NULL without one. */
 static bool prepare_environment(const struct request *request, const char *library,
                                 const char *preset)
 {

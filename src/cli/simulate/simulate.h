@@ -86,8 +86,8 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
                                const struct cs_simulated_pair *pair, size_t pairs,
                                enum cs_format format);
 
-/* Writes the page of a pair whose runs were recorded, which replaces the file's contents. False: a
- * line has said why. */
+/* Writes the page of a pair whose runs were recorded, which replaces the file's contents. False
+ * after printing the reason. */
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const char *path);
 
@@ -131,7 +131,7 @@ bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline 
 
 /* Shows the files that the programs of a simulation wrote. */
 
-/* A heading and a line each; nothing where none were written. */
+/* Prints a heading and a line for each file, if any. */
 void cs_written_print(const struct cs_private_layers *layers, FILE *out);
 
 /* {"private": whether they were written to layers, "names": [...]}; NULL: memory is short. */
@@ -185,7 +185,7 @@ struct cs_vary_result {
 bool cs_vary_print(const struct cs_simulation *simulation, const struct cs_vary_result *result,
                    enum cs_format format);
 
-/* Writes a page with the same and a picture. False: a line has said why. */
+/* Writes a page with the same and a picture. False after printing the reason. */
 bool cs_vary_html(const struct cs_simulation *simulation, const struct cs_vary_result *result,
                   const char *path);
 
@@ -197,7 +197,7 @@ struct cs_baseline {
     struct cJSON *earlier;
 };
 
-/* Reads the file before the program starts. False: a line has said why. */
+/* Reads the file before the program starts. False after printing the reason. */
 bool cs_baseline_read(struct cs_baseline *baseline, const char *path, double tolerance);
 void cs_baseline_free(struct cs_baseline *baseline);
 

@@ -279,7 +279,8 @@ bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text_p, size_t 
 /* --- advice --- */
 
 enum {
-    PERCENT = 2 /* more of a device that is worth a word: the smallest is found to 1 % */
+    PERCENT =
+        2 /* smallest difference of capacities that is reported: the capacity is found to 1 % */
 };
 
 static bool exceeds(int64_t with, int64_t without)

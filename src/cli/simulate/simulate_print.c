@@ -324,8 +324,8 @@ static void note_left_out(const struct cs_simulated_result *result)
     add_count(calls, sizeof calls, result->library_calls, "call of another library",
               "calls of other libraries");
     if (*calls)
-        note("Large operations were counted, not computed: %s. What the program saves is not "
-             "usable.",
+        note("Large operations were counted, not computed: %s. Files that the program saves contain "
+             "no results.",
              calls);
     if (result->reads > 0) {
         (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);

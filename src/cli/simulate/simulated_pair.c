@@ -15,7 +15,7 @@ struct job {
     struct cs_simulated_result *result;
 };
 
-/* Runs them all; the results of those that went before are given up. */
+/* Runs all of them, and frees earlier results. */
 static bool run_jobs(struct cs_simulation *simulation, const struct job *job, size_t jobs)
 {
     struct cs_simulated_run *list = calloc(jobs + 1, sizeof *list);

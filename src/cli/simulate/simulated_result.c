@@ -158,7 +158,7 @@ static void place_of(const struct cs_simulated_run *run, const char *kind, pid_t
     snprintf(path, PLACE, "%s/%s.%ld.json", run->folder, kind, (long)pid);
 }
 
-/* A file of that process; it need not be there. */
+/* A file of that process, which may not exist. */
 static cJSON *read_of(const struct cs_simulated_run *run, const char *kind, pid_t pid)
 {
     char path[PLACE];

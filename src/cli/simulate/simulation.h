@@ -176,7 +176,7 @@ struct cs_simulation {
 };
 
 /* Finds device and library, makes the folder (`keep`: that one) with stand-ins and the hook in it.
- * False, having said why. */
+ * False after printing the reason. */
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep);
 void cs_simulation_end(struct cs_simulation *simulation);
 
@@ -207,7 +207,7 @@ struct cs_simulated_run {
 };
 
 /* Runs all of them, as many at once as simulation->jobs, with a sign of life on standard error.
- * False if one could not be started: a line has said why. */
+ * False after printing the reason if one could not be started. */
 bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs);
 
 /* --- inside of it --- */
@@ -290,7 +290,7 @@ struct cs_simulated_result {
     int64_t launches, tensor_bytes; /* of convolutions */
     int64_t refused, missing_bytes; /* allocations; bytes that the last one was short of */
     bool limited;      /* the program failed because its own memory limit was reached: */
-    char refusal[160]; /* the line in which it says so */
+    char refusal[160]; /* its line about that */
     int64_t kernels, library_calls; /* not executed */
     int64_t reads, read_bytes;      /* of memory that was never written */
     int64_t times_asked;            /* questions for times, which are the model's */
@@ -304,7 +304,7 @@ struct cs_simulated_result {
     struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
 
-/* False if memory is short or a file is damaged: a line has said so. */
+/* False after a line: memory is short, or a file is damaged. */
 bool cs_simulated_result_read(const struct cs_simulated_run *run,
                               struct cs_simulated_result *result);
 void cs_simulated_result_free(struct cs_simulated_result *result);
@@ -355,7 +355,7 @@ int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, ch
  * program printed; false: nothing was printed. */
 bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out);
 
-/* The line in which a framework says that an allocation failed; false: none does. */
+/* The framework's line about a failed allocation. False: there is none. */
 bool cs_simulated_result_refusal(const struct cs_simulated_run *run, char *text, size_t size);
 
 /* A program without and with the library on one device, and the smallest devices on which it runs.
@@ -452,7 +452,7 @@ struct cs_launches {
     size_t count, events;
 };
 
-/* The record of a process of that run. False: there is none, or memory is short; a line says so. */
+/* The record of a process of that run. False after a line: there is none, or memory is short. */
 bool cs_launches_read(const struct cs_simulated_run *run, pid_t pid, struct cs_launches *launches);
 void cs_launches_fini(struct cs_launches *launches);
 

@@ -59,7 +59,7 @@ static void put_number(struct writer *to, const char *key, int64_t value)
     put(to, key, value > 0 ? text : "");
 }
 
-/* Channels last with any number of dimensions is nhwc to a rule. */
+/* In rules, layout nhwc means channels last with any number of dimensions. */
 static const char *layout_of(const char *layout)
 {
     size_t length = strlen(layout);

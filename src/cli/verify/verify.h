@@ -37,8 +37,7 @@ int cs_verify_options(int argc, char **argv, struct cs_verify_options *options);
 /* Makes the library's options those of the environment. False if memory is out. */
 bool cs_verify_environment(const struct cs_verify_options *options);
 
-/* Appends a convolution of a text (cs_shape_text), of this type if it is not NULL. False: a line
- * has said why. */
+/* Appends a convolution of a text (cs_shape_text), of this type if it is not NULL. False after printing the reason. */
 bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
                    struct cs_layers *layers);
 
@@ -136,7 +135,7 @@ struct cs_verification {
 };
 
 /* Runs the command without and with the library, measures both, and reads the convolutions of the
- * second run's summary. False: a line has said why. */
+ * second run's summary. False after printing the reason. */
 bool cs_verify_program(struct cs_verification *verification, struct cs_layers *layers);
 
 /* Predicts all layers and chooses those to run. False if memory is out. */
@@ -161,8 +160,8 @@ double cs_verify_seconds(void);
  * has said why there is no process. */
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p);
 
-/* Runs them untiled, tiled and untiled again within the time, and judges. False: a line has said
- * why. */
+/* Runs them untiled, tiled and untiled again within the time, and judges. False after printing
+ * the reason. */
 bool cs_verify_measure(struct cs_verification *verification, double seconds);
 
 /* The verdict of the lines of a row, without their numbers. `cut_short`: the run with the library
@@ -185,7 +184,7 @@ double cs_verify_ratio(const struct cs_verified *row);
 /* Prints the table and the last line, writes --out; the status. */
 int cs_verify_conclude(const struct cs_verification *verification);
 
-/* Writes --out with the last line. False: a line has said why. */
+/* Writes --out with the last line. False after printing the reason. */
 bool cs_verify_write(const struct cs_verification *verification, const char *answer);
 
 #endif

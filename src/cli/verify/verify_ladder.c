@@ -68,7 +68,7 @@ static void keep_ladder(const struct cs_verification *verification, const struct
         *slash = '/';
     }
     if (!cs_output_write(path, put_text, text))
-        cs_cli_complain("verify: the measured constants are not kept: %s: %s", path,
+        cs_cli_complain("verify: the measured constants cannot be written to %s: %s", path,
                         strerror(errno));
 }
 

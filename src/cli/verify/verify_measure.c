@@ -252,7 +252,7 @@ static bool compare_files(FILE *dump[2], enum cs_dtype dtype, int64_t bytes,
     return true;
 }
 
-/* The results of all chosen rows stand in both files one after the other. */
+/* Both files contain the results of all chosen rows, one after the other. */
 static void compare_rows(struct cs_verification *verification, const size_t *chosen, size_t count,
                          FILE *dump[2])
 {

@@ -91,7 +91,7 @@ static void add_measured(cJSON *line, const struct session *session,
     add_whole(line, "differing", result->differing);
 }
 
-/* Sites stand in the order of their first calls, behind them those without. */
+/* Sites are in the order of their first calls. Sites without calls come last. */
 static const cJSON *last_site(const cJSON *summary)
 {
     const cJSON *site, *last = NULL;

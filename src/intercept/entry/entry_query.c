@@ -4,7 +4,7 @@
 #include "intercept/legacy/oversized_tensor.h"
 
 /* cuDNN fills in the results, and only their memory is changed. cuDNN's structs for the three
- * directions differ only in the type of the algorithm's enum, so one struct stands for all. */
+ * directions differ only in the type of the algorithm's enum, so one struct serves all of them. */
 
 #define RESULTS(result) ((cs_legacy_result *)(void *)(result))
 

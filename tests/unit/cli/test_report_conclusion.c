@@ -78,8 +78,9 @@ static void untiled_run_gets_its_reason(void)
         {.required = 1 << 20,
          .passed = {{other, NULL, 7}},
          .passed_count = 1,
-         .advice = "Nothing was tiled, because no convolution requires more than the limit. The "
-                   "largest requires 1 MiB."},
+         .advice =
+             "Nothing was tiled, because no convolution requires more than the threshold. The "
+             "largest requires 1 MiB."},
     };
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         check_said(&said[i]);
