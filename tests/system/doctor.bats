@@ -293,6 +293,24 @@ expect_no_finding()
     expect_finding warning cudnn 'libcudnn\.so\.8: cuDNN 8\.9\.7 in .*: convshim supports only cuDNN 9'
 }
 
+@test "a part of another cuDNN that the loader finds first is named, a part of the same cuDNN is not" {
+    site
+    torch 2.15.0 9.26.0
+    local own=$SITE/nvidia/cudnn/lib
+    object "$own/libcudnn_graph.so.9" '-Wl,-rpath,$ORIGIN' <<<'int graph(void) { return 0; }'
+    object "$own/libcudnn_cnn.so.9" <<<'int cnn(void) { return 0; }'
+    object "$own/libcudnn.so.9" -Wl,-soname,libcudnn.so.9 -Wl,--disable-new-dtags '-Wl,-rpath,$ORIGIN' \
+        <<<'int cudnnBackendExecute(void) { return 0; }'
+    object "$own/libcudnn_ops.so.9" <<<'int ops(void) { return 0; }'
+    cp -r "$own" same
+    LD_LIBRARY_PATH=$PWD/same doctor 0
+    expect_finding ok parts 'parts of cuDNN: from one folder'
+    object other/libcudnn_ops.so.9 <<<'int more[100000] = {1};'
+    object other/libcudnn_cnn.so.9 <<<'int more[100000] = {1};' # found by the RPATH of libcudnn.so.9
+    LD_LIBRARY_PATH=$PWD/other doctor 1
+    expect_finding warning parts "parts of cuDNN: two cuDNNs are mixed: the loader takes $PWD/other/libcudnn_ops\\.so\\.9 instead of the file in $own"
+}
+
 @test "no Python, a broken one, another command: the missing check is reported" {
     mkdir -p bin
     PATH=$BATS_TEST_TMPDIR/bin doctor 0

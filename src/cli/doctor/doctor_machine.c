@@ -233,3 +233,30 @@ void cs_doctor_cudnn(struct cs_doctor *doctor)
                       "%s in %s: convshim supports only cuDNN 9, so all calls run unchanged", title,
                       path);
 }
+
+static bool judge_parts(struct cs_doctor *doctor, const char *path)
+{
+    char line[2 * PATH_MAX + 256];
+    if (!cs_libcudnn_foreign(path, line, sizeof line))
+        return false;
+    cs_doctor_add(doctor, CS_CHECK_parts, CS_WARNING, "parts of cuDNN", "%s", line);
+    return true;
+}
+
+void cs_doctor_parts(struct cs_doctor *doctor)
+{
+    char path[PATH_MAX] = "";
+    const char *last = "";
+    bool mixed = false;
+    for (size_t i = 0; i < doctor->facts.subjects; i++)
+        for (size_t j = 0; j < doctor->facts.subject[i].clients; j++) {
+            const char *cudnn = doctor->facts.subject[i].client[j].cudnn;
+            if (*cudnn && strcmp(cudnn, last) != 0)
+                mixed |= judge_parts(doctor, last = cudnn);
+        }
+    if (!*last && cs_loader_find("libcudnn.so.9", "", NULL, NULL, path, sizeof path))
+        mixed = judge_parts(doctor, last = path);
+    if (!mixed)
+        cs_doctor_add(doctor, CS_CHECK_parts, CS_FINE, "parts of cuDNN",
+                      *last ? "from one folder" : "no cuDNN was found");
+}

@@ -3,9 +3,11 @@
 
 #include "cli/common/cli.h"
 #include "cli/layers/plan_layers.h"
+#include "cli/program/program.h"
 #include "config/limits.h"
 #include "cudnn/standalone/standalone.h"
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,6 +46,14 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
                         : cs_layers_summary(layers, options->summary, &rules, cs_cli_note, NULL);
 }
 
+/* A mixed cuDNN plans something else, or nothing. */
+static void name_foreign_part(void)
+{
+    char line[2 * PATH_MAX + 256];
+    if (cs_libcudnn_foreign(cs_standalone_file(), line, sizeof line))
+        cs_cli_complain("predict: %s Put only one cuDNN into LD_LIBRARY_PATH.", line);
+}
+
 static void vendor_text(char *text, size_t size)
 {
     size_t version = cs_standalone_version();
@@ -61,6 +71,7 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
     setenv("CONVSHIM", "0", 1);
     if (cs_find_cudnn(options->cudnn, error, sizeof error)) {
         vendor_text(results->vendor, sizeof results->vendor);
+        name_foreign_part();
         return -1;
     }
     if (options->cudnn) {

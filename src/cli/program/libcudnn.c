@@ -1,10 +1,14 @@
 /* Finds the version of a libcudnn file without loading it. */
 #include "cli/program/program.h"
 
+#include "base/path.h"
+#include "cli/program/elf.h"
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     SERVED = 9
@@ -97,4 +101,61 @@ const char *cs_libcudnn_title(const char *path, int version, char *text, size_t 
 bool cs_libcudnn_served(const char *path, int version)
 {
     return version ? version / 10000 == SERVED : atoi(suffix_of(path)) == SERVED;
+}
+
+/* libcudnn.so.9 opens these parts itself, and searches with its own RPATH. The graph part opens the
+ * engines, and other parts need libcudnn_ops. */
+static const char *opener_of(const char *part)
+{
+    static const char *const opened[] = {"graph", "cnn", "adv", "ext"};
+    const char *name = part + strlen("libcudnn_");
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+        if (strncmp(name, opened[i], strcspn(name, ".")) == 0)
+            return "libcudnn.so.9";
+    return "libcudnn_graph.so.9";
+}
+
+/* The file that the loader takes for a part. */
+static bool find_part(const char *folder, const char *part, char *path, size_t size)
+{
+    char opener[PATH_MAX + 32];
+    struct cs_elf elf;
+    const char *why;
+    snprintf(opener, sizeof opener, "%s/%s", folder, opener_of(part));
+    if (!cs_elf_open(&elf, opener, &why))
+        return false;
+    bool found = cs_loader_find(part, folder, elf.rpath, elf.runpath, path, size);
+    cs_elf_close(&elf);
+    return found;
+}
+
+/* The same cuDNN may be in two places. */
+static bool differ(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_size != b.st_size;
+}
+
+bool cs_libcudnn_foreign(const char *path, char *line, size_t size)
+{
+    char pattern[PATH_MAX + 32], folder[PATH_MAX], taken[PATH_MAX];
+    bool foreign = false;
+    glob_t parts;
+    if (!strchr(path, '/'))
+        return false;
+    snprintf(folder, sizeof folder, "%.*s", (int)(cs_path_file(path) - 1 - path), path);
+    snprintf(pattern, sizeof pattern, "%s/libcudnn_*.so.9", folder);
+    if (glob(pattern, 0, NULL, &parts) != 0)
+        return false;
+    for (size_t i = 0; i < parts.gl_pathc && !foreign; i++) {
+        const char *own = parts.gl_pathv[i];
+        foreign = find_part(folder, cs_path_file(own), taken, sizeof taken) && differ(own, taken);
+        if (foreign)
+            snprintf(line, size,
+                     "two cuDNNs are mixed: the loader takes %s instead of the file in "
+                     "%s.",
+                     taken, folder);
+    }
+    globfree(&parts);
+    return foreign;
 }

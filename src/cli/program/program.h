@@ -68,6 +68,10 @@ const char *cs_libcudnn_title(const char *path, int version, char *text, size_t 
 /* True if it is a cuDNN 9. */
 bool cs_libcudnn_served(const char *path, int version);
 
+/* True if the loader takes a part of this libcudnn.so.9 (libcudnn_*.so.9) from another cuDNN, as
+ * LD_LIBRARY_PATH can make it. `line` gets a sentence that names the part and both folders. */
+bool cs_libcudnn_foreign(const char *path, char *line, size_t size);
+
 /* --- all of a command line: its program, its Python, and the files that use cuDNN --- */
 
 /* A file that links, looks up or contains cuDNN. */

@@ -433,13 +433,17 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_s
     putchar('\n');
 }
 
-static void print_unplanned(const struct cs_simulated_pair *pair)
+static void print_unplanned(const struct cs_simulation *simulation,
+                            const struct cs_simulated_pair *pair)
 {
+    const char *foreign = simulation->program.foreign;
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side] && !pair->result[side].planned) {
             printf("NO REAL cuDNN WAS USED: the sizes are from %s, and the figures may be far "
-                   "off.\nName a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH\n\n",
-                   *pair->result[side].planning ? pair->result[side].planning : "nothing");
+                   "off.\n%s\n\n",
+                   *pair->result[side].planning ? pair->result[side].planning : "nothing",
+                   *foreign ? foreign
+                            : "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH");
             return;
         }
 }
@@ -601,7 +605,7 @@ bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
     if (format == CS_FORMAT_CSV)
         return print_csv(pair);
     print_head(simulation, pair);
-    print_unplanned(pair);
+    print_unplanned(simulation, pair);
     print_figures(pair);
     print_smallest(pair);
     print_processes(pair);

@@ -115,6 +115,8 @@ static void take_cudnn(struct cs_simulated_program *program, const char *path, i
     size_t length = strlen(program->folder);
     if (length > 1 && program->folder[length - 1] == '/')
         program->folder[length - 1] = '\0';
+    if (!cs_libcudnn_foreign(path, program->foreign, sizeof program->foreign))
+        program->foreign[0] = '\0';
 }
 
 /* The first that comes to a cuDNN 9. */
@@ -174,7 +176,12 @@ static bool examine(struct search *search, struct cs_program_facts *facts, const
         cs_cli_complain("out of memory");
         return false;
     }
-    return !cudnn || take_named(search->program, cudnn, &facts->packages);
+    if (cudnn && !take_named(search->program, cudnn, &facts->packages))
+        return false;
+    if (*search->program->foreign)
+        cs_cli_complain("simulate: %s Put only one cuDNN into LD_LIBRARY_PATH.",
+                        search->program->foreign);
+    return true;
 }
 
 bool cs_simulated_program_find(struct cs_simulated_program *program, char **command,

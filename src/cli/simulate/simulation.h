@@ -137,12 +137,13 @@ void cs_fork_server_close(struct cs_fork_server *server);
  * the Python that is asked for its packages. */
 
 struct cs_simulated_program {
-    char **command;        /* NULL-ended, the caller's */
-    char folder[PATH_MAX]; /* of the cuDNN; "": none was found */
-    char cudnn[32];        /* "cuDNN 9.26.0"; "" */
-    char framework[96];    /* "PyTorch 2.15.0"; "": none, or not the one that the cuDNN is of */
-    int cuda;              /* 12 or 13 */
-    char **library;        /* files of NVIDIA's libraries that need a GPU to start; owned */
+    char **command;             /* NULL-ended, the caller's */
+    char folder[PATH_MAX];      /* of the cuDNN; "": none was found */
+    char cudnn[32];             /* "cuDNN 9.26.0"; "" */
+    char foreign[3 * PATH_MAX]; /* names a part of another cuDNN that the loader takes; "": none */
+    char framework[96]; /* "PyTorch 2.15.0"; "": none, or not the one that the cuDNN is of */
+    int cuda;           /* 12 or 13 */
+    char **library;     /* files of NVIDIA's libraries that need a GPU to start; owned */
     size_t libraries;
 };
 
