@@ -113,6 +113,8 @@ class Values:
     *assumed*, and stay unknown."""
 
     MOST_BYTES = 1 << 18   # of one operation's tensors together
+    MOST_MASK = 1 << 26    # of a tensor whose values determine a shape: `nonzero`, which also masks use
+    MOST_PIECES = 1 << 12  # of a tensor with gaps, as cudart_values.c has
     MOST_LINES = 1 << 10
     LEFT_ALONE = ("empty", "new_empty", "resize_", "set_", "record_stream", "is_", "_is_", "_use_", "_pin_", "_copy_from")
     # PyTorch calls it with a number as a tensor on the device, which no Python function can get.
@@ -180,7 +182,8 @@ class Values:
 
     def kernel(self, name, base, operation):
         """Returns the function that runs before one CUDA kernel."""
-        torch, told, most, ctypes = self.torch, self.told, self.MOST_BYTES, self.ctypes
+        torch, told, ctypes = self.torch, self.told, self.ctypes
+        most = self.MOST_MASK if base == "nonzero" else self.MOST_BYTES
         tensor, strided, quiet, device = torch.Tensor, torch.strided, torch._C.DisableTorchFunction, self.device
         original = torch.library.get_kernel(name, "CUDA").call_boxed
         schema, tags = operation._schema, operation.tags
@@ -315,13 +318,18 @@ class Values:
             return ((first, self.first(arguments[0]), False),) if first is not None and first.dtype == arguments[0].dtype else ()
 
         def parts(results, arguments, named):
-            """Of `cat`, each part has a value."""
+            """Of `cat`, each part has a value; all have that of the first one if they are alike or in many pieces."""
             dimension = arguments[1] if len(arguments) > 1 else named.get("dim", 0)
             begin, whole = 0, results[0]
-            for one in arguments[0]:
-                if one.dim() == whole.dim() and one.numel():
-                    yield whole.narrow(dimension, begin, one.shape[dimension]), self.first(one) if one.dtype == whole.dtype else 0, False
-                    begin += one.shape[dimension]
+            ones = [one for one in arguments[0] if one.dim() == whole.dim() and one.numel()]
+            firsts = [self.first(one) if one.dtype == whole.dtype else 0 for one in ones]
+            if len(set(firsts)) <= 1 or whole.numel() // (whole.shape[dimension] * max(whole.stride(dimension), 1)) > self.MOST_PIECES:
+                return ((whole, firsts[0], False),) if firsts else ()
+            values = []
+            for one, first in zip(ones, firsts):
+                values.append((whole.narrow(dimension, begin, one.shape[dimension]), first, False))
+                begin += one.shape[dimension]
+            return values
 
         def value(results, arguments, named):
             if base == "copy_" and not self.is_kernel_copy(arguments):
