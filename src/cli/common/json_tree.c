@@ -59,3 +59,14 @@ int64_t cs_json_whole(const cJSON *item, int64_t otherwise)
                ? (int64_t)item->valuedouble
                : otherwise;
 }
+
+double cs_json_double(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+const char *cs_json_text(const cJSON *object, const char *name)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+}

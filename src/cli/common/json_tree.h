@@ -39,4 +39,9 @@ bool cs_json_print_line(struct cJSON *root, FILE *out);
  * integer from 2^53 on. */
 int64_t cs_json_whole(const struct cJSON *item, int64_t otherwise);
 
+/* A member of an object that another program wrote, by its kind: 0 or NULL if there is none. The
+ * object may be NULL. */
+double cs_json_double(const struct cJSON *object, const char *name);
+const char *cs_json_text(const struct cJSON *object, const char *name);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cli/layers/device_files.h"
 
 #include "base/checked.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -44,8 +45,8 @@ static const char *read_profile(struct cs_device_file *profile)
 {
     const char *why = NULL;
     cJSON *root = cJSON_Parse(profile->text);
-    const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
-    const char *source = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "source"));
+    const char *title = cs_json_text(root, "deviceName");
+    const char *source = cs_json_text(root, "source");
     profile->memory = number_of(root, "totalGlobalMem");
     profile->version = number_of(root, "deviceVer");
     profile->context = context_of(root);
@@ -69,7 +70,7 @@ static const char *find_fault(const struct cs_device_file *profile)
         NEWEST = 2000
     };
     cJSON *root = cJSON_Parse(profile->text);
-    const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
+    const char *title = cs_json_text(root, "deviceName");
     const cJSON *units = cJSON_GetObjectItemCaseSensitive(root, "multiProcessorCount");
     const char *why = NULL;
     if (title && strlen(title) > LONGEST_NAME)

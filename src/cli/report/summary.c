@@ -4,6 +4,7 @@
 
 #include "account/summary_json.h"
 #include "base/checked.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -189,7 +190,7 @@ const char *const cs_summary_directions[CS_SUMMARY_DIRECTIONS] = {"forward", "dg
 
 static int read_direction(struct reader *reader, const cJSON *problem)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "direction"));
+    const char *text = cs_json_text(problem, "direction");
     for (int i = 0; i < CS_SUMMARY_DIRECTIONS; i++)
         if (text && strcmp(text, cs_summary_directions[i]) == 0)
             return i;
@@ -299,7 +300,7 @@ static void read_options(struct reader *reader, const cJSON *root, struct cs_run
 
 static void read_root(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
 {
-    const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "schema"));
+    const char *schema = cs_json_text(root, "schema");
     if (reader->list && (!root || cJSON_IsArray(root))) {
         refuse_member(
             reader,

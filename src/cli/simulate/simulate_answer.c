@@ -1,6 +1,7 @@
 /* What the figures of a pair mean: whether it fits, why nothing is gained, and advice. */
 #include "base/text.h"
 #include "cli/common/environment.h"
+#include "cli/common/json_tree.h"
 #include "cli/simulate/simulate.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -161,7 +162,7 @@ static void put_reasons(struct cs_text *text, const struct cs_simulated_result *
         cs_text_put(text, "Nothing was tiled:");
     cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(totals, "not_tiled"))
     {
-        const char *why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
+        const char *why = cs_json_text(reason, "text");
         const cJSON *calls = cJSON_GetObjectItemCaseSensitive(reason, "calls");
         if (with->tiled > 0 || !why || !cJSON_IsNumber(calls))
             continue;
@@ -185,7 +186,7 @@ static const char *reason_of(const cJSON *summary, const cJSON *site)
 #include "convshim/reasons.def"
 #undef CS_REASON
     };
-    const char *id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(site, "reason"));
+    const char *id = cs_json_text(site, "reason");
     (void)summary;
     for (size_t i = 0; id && i < sizeof reasons / sizeof *reasons; i++)
         if (strcmp(reasons[i].id, id) == 0)
@@ -240,7 +241,7 @@ static void put_peak(struct cs_text *text, const struct cs_simulated_run *run,
     if (timeline.moments > 0) {
         const cJSON *site = site_at_peak(&timeline, result->summary, &workspace),
                     *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
-        const char *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text"));
+        const char *of = cs_json_text(problem, "text");
         (void)cs_table_bytes_text(peak, timeline.live[cs_timeline_peak(&timeline)]);
         if (workspace * GAIN >= timeline.live[cs_timeline_peak(&timeline)])
             cs_text_put(text, "The peak is %s. %s of it is the workspace of %s: %s. ", peak,

@@ -55,7 +55,7 @@ static int64_t number(const cJSON *object, const char *name)
 
 static const char *text_of(const cJSON *object, const char *name)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    const char *text = cs_json_text(object, name);
     return text ? text : "";
 }
 

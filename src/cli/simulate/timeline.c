@@ -529,7 +529,7 @@ static const char *text_of_call(const struct cs_timeline *names, const cJSON *su
     const cJSON *sites = cJSON_GetObjectItemCaseSensitive(summary, "sites"),
                 *site = index >= 0 ? cJSON_GetArrayItem(sites, index) : NULL,
                 *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text"));
+    const char *text = cs_json_text(problem, "text");
     return text ? text : "";
 }
 

@@ -40,7 +40,7 @@ static void put(struct writer *to, const char *key, const char *value)
 
 static const char *word(const cJSON *problem, const char *name)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, name));
+    const char *text = cs_json_text(problem, name);
     return text ? text : "";
 }
 
@@ -129,8 +129,7 @@ static struct cs_called_shape *take_shape(struct cs_called_list *list, const cJS
     if (!shape)
         return NULL;
     const cJSON *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text")),
-               *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(site, "name"));
+    const char *text = cs_json_text(problem, "text"), *name = cs_json_text(site, "name");
     snprintf(new.text, sizeof new.text, "%s", text ? text : "");
     snprintf(new.line, sizeof new.line, "%s", name ? name : "");
     *shape = new;

@@ -171,10 +171,6 @@ enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_shor
 /* Measures the ladder until `end` at most, and keeps it for the library. */
 void cs_verify_ladder(struct cs_verification *verification, double end);
 
-/* A member of a line of --once; 0 or NULL if there is none. */
-double cs_verify_number(const struct cJSON *measured, const char *name);
-const char *cs_verify_text(const struct cJSON *measured, const char *name);
-
 /* Microseconds of a call, without the library the mean of both runs; 0: not measured. */
 double cs_verify_time(const struct cs_verified *row, enum cs_verify_side side);
 

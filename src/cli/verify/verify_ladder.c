@@ -1,6 +1,7 @@
 /* Measures two constants of the cost model on the GPU that is present: the time that a kernel adds,
  * and the share of it that two lanes hide. */
 #include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/output.h"
 #include "cli/verify/verify.h"
 #include "config/ladder.h"
@@ -38,12 +39,12 @@ static double run_tiles(const struct cs_verification *verification, const struct
                                       .measured = &measured};
     if (end > cs_verify_seconds())
         (void)cs_verify_run(&job, end, &in_time);
-    const char *axis = cs_verify_text(measured, "axis");
+    const char *axis = cs_json_text(measured, "axis");
     bool as_asked = axis && strcmp(axis, "H") == 0 &&
-                    (int)cs_verify_number(measured, "tiles") == tiles &&
-                    (int)cs_verify_number(measured, "lanes") == lanes;
-    double us = as_asked ? cs_verify_number(measured, "median_us") : 0;
-    *differing_p = (int64_t)cs_verify_number(measured, "differing");
+                    (int)cs_json_double(measured, "tiles") == tiles &&
+                    (int)cs_json_double(measured, "lanes") == lanes;
+    double us = as_asked ? cs_json_double(measured, "median_us") : 0;
+    *differing_p = (int64_t)cs_json_double(measured, "differing");
     cJSON_Delete(measured);
     return us;
 }

@@ -1,6 +1,7 @@
 /* Chooses the convolutions to run, measures them without and with the library, and compares their
  * results: the checksums, and where these differ the numbers. */
 #include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
 #include "cli/program/program.h"
 #include "cli/verify/verify.h"
 #include "config/limits.h"
@@ -123,7 +124,7 @@ bool cs_verify_choose(struct cs_verification *verification, const struct cs_laye
 
 static bool has_status(const cJSON *measured, const char *status)
 {
-    const char *text = cs_verify_text(measured, "status");
+    const char *text = cs_json_text(measured, "status");
     return text && strcmp(text, status) == 0;
 }
 
@@ -134,7 +135,7 @@ static bool is_ok(const cJSON *measured)
 
 static bool is_same_text(const cJSON *a, const char *name_a, const cJSON *b, const char *name_b)
 {
-    const char *left = cs_verify_text(a, name_a), *right = cs_verify_text(b, name_b);
+    const char *left = cs_json_text(a, name_a), *right = cs_json_text(b, name_b);
     return left && right && strcmp(left, right) == 0;
 }
 
@@ -263,7 +264,7 @@ static void compare_rows(struct cs_verification *verification, const size_t *cho
         struct cs_verified *row = &verification->row[chosen[i]];
         const struct cs_problem *problem = &row->layer->problem;
         enum cs_dtype dtype = problem->tensor[cs_result(problem->direction)].dtype;
-        double bytes = cs_verify_number(row->measured[CS_VERIFY_UNTILED], "result_bytes");
+        double bytes = cs_json_double(row->measured[CS_VERIFY_UNTILED], "result_bytes");
         known = compare_files(dump, dtype, (int64_t)bytes, &row->difference);
         if (known && row->difference.largest <= rounding[dtype] * row->difference.value)
             row->verdict = CS_VERDICT_ROUNDED;
@@ -322,8 +323,8 @@ bool cs_verify_measure(struct cs_verification *verification, double seconds)
 
 double cs_verify_time(const struct cs_verified *row, enum cs_verify_side side)
 {
-    double us = cs_verify_number(row->measured[side], "median_us"),
-           again = cs_verify_number(row->measured[CS_VERIFY_AGAIN], "median_us");
+    double us = cs_json_double(row->measured[side], "median_us"),
+           again = cs_json_double(row->measured[CS_VERIFY_AGAIN], "median_us");
     return side == CS_VERIFY_TILED || us <= 0 || again <= 0 ? us : (us + again) / 2;
 }
 

@@ -97,7 +97,7 @@ static const cJSON *last_site(const cJSON *summary)
     const cJSON *site, *last = NULL;
     cJSON_ArrayForEach(site, cJSON_GetObjectItemCaseSensitive(summary, "sites"))
     {
-        if (cs_verify_number(site, "calls") > 0)
+        if (cs_json_double(site, "calls") > 0)
             last = site;
     }
     return last;
@@ -110,8 +110,8 @@ static void add_decision(cJSON *line, const struct cs_trial *trial)
     cJSON *summary = text ? cJSON_Parse(text) : NULL;
     const cJSON *site = last_site(summary);
     const cJSON *decision = cJSON_GetObjectItemCaseSensitive(site, "decision");
-    const char *axis = cs_verify_text(decision, "axis"), *reason = cs_verify_text(site, "reason");
-    bool tiled = cs_verify_number(site, "tiled") > 0;
+    const char *axis = cs_json_text(decision, "axis"), *reason = cs_json_text(site, "reason");
+    bool tiled = cs_json_double(site, "tiled") > 0;
     free(text);
     if (summary)
         cJSON_AddBoolToObject(line, "tiled", tiled);
@@ -119,8 +119,8 @@ static void add_decision(cJSON *line, const struct cs_trial *trial)
         cJSON_AddStringToObject(line, "axis", axis);
         cs_json_add(line, "step",
                     cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(decision, "step"), true));
-        cJSON_AddNumberToObject(line, "tiles", cs_verify_number(decision, "tiles"));
-        cJSON_AddNumberToObject(line, "lanes", cs_verify_number(decision, "lanes"));
+        cJSON_AddNumberToObject(line, "tiles", cs_json_double(decision, "tiles"));
+        cJSON_AddNumberToObject(line, "lanes", cs_json_double(decision, "lanes"));
     }
     if (!tiled && reason)
         cJSON_AddStringToObject(line, "reason", reason);

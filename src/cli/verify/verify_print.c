@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/table.h"
 #include "cli/verify/verify.h"
 #include <cjson/cJSON.h>
@@ -59,7 +60,7 @@ static const struct cs_column columns[] = {
 static int64_t workspace_of(const struct cs_verified *row, enum cs_verify_side side)
 {
     return cJSON_HasObjectItem(row->measured[side], "workspace")
-               ? (int64_t)cs_verify_number(row->measured[side], "workspace")
+               ? (int64_t)cs_json_double(row->measured[side], "workspace")
                : -1;
 }
 
@@ -76,11 +77,10 @@ static const char *spread_text(const struct cs_verified *row, char text[RATIO_TE
     double most = 0;
     for (int side = 0; side < CS_VERIFY_SIDES; side++) {
         const cJSON *line = row->measured[side];
-        double median = cs_verify_number(line, "median_us");
+        double median = cs_json_double(line, "median_us");
         if (median > 0)
-            most =
-                fmax(most, (cs_verify_number(line, "p90_us") - cs_verify_number(line, "p10_us")) /
-                               median);
+            most = fmax(most,
+                        (cs_json_double(line, "p90_us") - cs_json_double(line, "p10_us")) / median);
     }
     snprintf(text, RATIO_TEXT, cs_verify_ratio(row) > 0 ? "%.0f %%" : "-", most * 100);
     return text;
@@ -89,17 +89,17 @@ static const char *spread_text(const struct cs_verified *row, char text[RATIO_TE
 static const char *tiles_text(const struct cs_verified *row, char text[CS_BYTES_TEXT])
 {
     const cJSON *line = row->measured[CS_VERIFY_TILED];
-    const char *axis = cs_verify_text(line, "axis");
+    const char *axis = cs_json_text(line, "axis");
     snprintf(text, CS_BYTES_TEXT, row->tiled && axis ? "%s x %.0f" : "-", axis,
-             cs_verify_number(line, "tiles"));
+             cs_json_double(line, "tiles"));
     return text;
 }
 
 /* The status of the first line without a result, from --once. */
 static const char *status_of(const struct cs_verified *row)
 {
-    const char *untiled = cs_verify_text(row->measured[CS_VERIFY_UNTILED], "status");
-    const char *tiled = cs_verify_text(row->measured[CS_VERIFY_TILED], "status");
+    const char *untiled = cs_json_text(row->measured[CS_VERIFY_UNTILED], "status");
+    const char *tiled = cs_json_text(row->measured[CS_VERIFY_TILED], "status");
     if (!untiled || strcmp(untiled, "ok") != 0)
         return untiled ? untiled : "no time";
     return tiled && strcmp(tiled, "ok") != 0   ? tiled

@@ -30,17 +30,6 @@ double cs_verify_seconds(void)
     return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
 }
 
-double cs_verify_number(const cJSON *measured, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(measured, name);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
-const char *cs_verify_text(const cJSON *measured, const char *name)
-{
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(measured, name));
-}
-
 /* --- a process that prints lines --- */
 
 struct process {
@@ -196,12 +185,12 @@ int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify
     process = (struct process){print_gpu, keep_description, .ctx = &description};
     int status = run_process(&process, cs_verify_seconds() + most, &in_time);
     cJSON *json = gpu->json = description.json;
-    gpu->name = cs_verify_text(json, "name");
-    gpu->cudnn = cs_verify_text(json, "cudnn");
-    gpu->profile = cs_verify_text(json, "profile");
-    gpu->other = cs_verify_text(json, "other_cudnn");
+    gpu->name = cs_json_text(json, "name");
+    gpu->cudnn = cs_json_text(json, "cudnn");
+    gpu->profile = cs_json_text(json, "profile");
+    gpu->other = cs_json_text(json, "other_cudnn");
     gpu->simulated = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "simulated"));
-    const char *path = cs_verify_text(json, "cudnn_file");
+    const char *path = cs_json_text(json, "cudnn_file");
     snprintf(gpu->file, sizeof gpu->file, "%s", path ? path : "");
     cJSON_DeleteItemFromObjectCaseSensitive(json, "cudnn_file");
     if (status == CS_CLI_OK && gpu->name && gpu->cudnn)
