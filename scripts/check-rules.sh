@@ -187,15 +187,30 @@ locks_are_documented()
         sed -nE 's/^< (.*)/\1 is not in the table of ARCHITECTURE.md, or elsewhere/p; s/^> (.*)/\1 is not in locks.def, or elsewhere/p'
 }
 
-# TARGETS:HEADERS for NVIDIA headers that a header or source includes, directly or not.
+# FILE reaches HEADER for NVIDIA headers that a header or source includes, directly or not.
 nvidia_headers_of()
 {
-    local file
-    for file; do
-        gcc -M -MG -D_GNU_SOURCE -Iinclude -Isrc -I"$build/gen" -x c "$file" | tr -s ' \\\n' '\n' |
-            grep -E '(^|/)(cudnn[A-Za-z0-9_]*|cuda[A-Za-z0-9_]*|cublas[A-Za-z0-9_]*|nv(rtc|ml|ToolsExt|ToolsExtCuda)|(driver|library|vector|builtin)_types)\.h$' |
-            sed "s|^|$file reaches |" || [ "${PIPESTATUS[0]}" = 0 ]
-    done
+    grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]+["<][^">]+' -r include src policies "$build/gen" | awk -v generated="$build/gen/" '
+        NR == FNR { wanted[$0]; next }
+        {
+            file = name = $0
+            sub(/:.*/, "", file); sub(/.*["<]/, "", name)
+            place = file; sub(/[^\/]*$/, "", place)
+            if (name ~ /(^|\/)(cudnn[A-Za-z0-9_]*|cuda[A-Za-z0-9_]*|cublas[A-Za-z0-9_]*|nv(rtc|ml|ToolsExt|ToolsExtCuda)|(driver|library|vector|builtin)_types)\.h$/)
+                reached[file] = name
+            includes[file] = includes[file] " " place name " include/" name " src/" name " " generated name
+        }
+        END {
+            do {
+                more = 0
+                for (file in includes) {
+                    n = split(includes[file], list, " ")
+                    for (i = 1; i <= n && !(file in reached); i++)
+                        if (list[i] in reached) { reached[file] = reached[list[i]]; more = 1 }
+                }
+            } while (more)
+            for (file in wanted) if (file in reached) print file " reaches " reached[file]
+        }' <(printf '%s\n' "$@") -
 }
 
 # Code that includes a vendor's types starts to depend on them. A second vendor must be a sibling of src/cudnn, not a
