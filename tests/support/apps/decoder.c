@@ -321,26 +321,37 @@ static float gain_of(const char *layer)
     return 1.0F;
 }
 
-/* Fills a device buffer with bell-shaped numbers. */
+/* Fills the device buffer of a packed tensor with bell-shaped numbers, which repeat. */
 static bool fill_random(const struct tensor *tensor, uint64_t sequence, float deviation,
                         void *device)
 {
+    enum {
+        PERIOD = 65521
+    };
     struct rng rng = rng_of(SEED, sequence);
     int64_t at[CLIENT_MAX_DIMS] = {0};
-    size_t bytes = tensor_storage_bytes(tensor);
-    void *host = malloc(bytes);
-    if (host == NULL)
-        return false;
+    size_t bytes = tensor_storage_bytes(tensor), each = dtype_size(tensor->type), next = 0;
+    unsigned char *host = malloc(bytes), *numbers = malloc(PERIOD * each);
+    bool filled = false;
+    if (host == NULL || numbers == NULL)
+        goto end;
+    for (size_t i = 0; i < PERIOD; i++)
+        dtype_store(tensor->type, numbers, i, deviation * rng_normal(&rng));
     /* By coordinates, so that every layout holds the same numbers. */
-    do
-        dtype_store(tensor->type, host, tensor_index(tensor, at), deviation * rng_normal(&rng));
-    while (tensor_step(tensor, at));
-    TRY_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), fail);
+    if (tensor->stride[tensor->dims - 1] == 1)
+        for (size_t done = 0; done < bytes; done += PERIOD * each)
+            memcpy(host + done, numbers,
+                   bytes - done < PERIOD * each ? bytes - done : PERIOD * each);
+    else
+        do
+            memcpy(host + tensor_index(tensor, at) * each, numbers + next++ % PERIOD * each, each);
+        while (tensor_step(tensor, at));
+    TRY_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), end);
+    filled = true;
+end:
+    free(numbers);
     free(host);
-    return true;
-fail:
-    free(host);
-    return false;
+    return filled;
 }
 
 static bool load_weights(struct decoder *decoder)

@@ -141,101 +141,103 @@ void *problem_result(const struct conv_problem *problem, const struct problem_da
     return images[problem->direction];
 }
 
-static double load(const struct tensor *tensor, const void *image, const int64_t *at)
+/* A tensor's numbers, by their place in its storage, and its extents as N, C, D, H, W. */
+struct numbers {
+    double *of;
+    int64_t offset, size[5], stride[5];
+};
+
+/* Ends the program if memory is out. All zero without an image. */
+static struct numbers numbers_of(const struct tensor *tensor, const void *image)
 {
-    return (double)dtype_load(tensor->type, image, tensor_index(tensor, at));
+    struct numbers numbers = {.offset = tensor->offset, .size = {1, 1, 1, 1, 1}};
+    numbers.of = calloc((size_t)tensor->storage, sizeof *numbers.of);
+    if (numbers.of == NULL)
+        abort();
+    for (int i = 0; i < tensor->dims; i++) {
+        int dim = i < 2 ? i : i + 5 - tensor->dims;
+        numbers.size[dim] = tensor->size[i];
+        numbers.stride[dim] = tensor->stride[i];
+    }
+    for (size_t i = 0; image != NULL && i < (size_t)tensor->storage; i++)
+        numbers.of[i] = (double)dtype_load(tensor->type, image, i);
+    return numbers;
 }
 
-/* Over one group's input channels and the kernel, for the element of y at these coordinates. */
-static double sum_forward(const struct conv_problem *p, const struct problem_data *data,
-                          const int64_t *out)
+static int64_t row_of(const struct numbers *numbers, int64_t n, int64_t c, const int64_t *at)
 {
-    struct tensor filter = p->w;
-    int64_t tap[CLIENT_MAX_DIMS] = {0};
-    int64_t in[CLIENT_MAX_DIMS] = {out[0]};
-    int64_t first = out[1] / (p->w.size[0] / p->groups) * p->w.size[1];
-    double sum = 0.0;
-    filter.size[0] = 1;
-    do {
-        bool inside = true;
-        in[1] = first + tap[1];
-        for (int i = 0; i < p->spatial; i++) {
-            int64_t at = out[i + 2] * p->stride[i] - p->pre[i] + tap[i + 2] * p->dilation[i];
-            inside = inside && at >= 0 && at < p->x.size[i + 2];
-            in[i + 2] = at;
-        }
-        if (!inside)
+    return numbers->offset + n * numbers->stride[0] + c * numbers->stride[1] +
+           at[0] * numbers->stride[2] + at[1] * numbers->stride[3];
+}
+
+/* The element of x along the last axes at which this tap meets this place of y; false outside. */
+static bool meets(const struct conv_problem *p, const struct numbers *x, int axis, int64_t out,
+                  int64_t tap, int64_t *in)
+{
+    int i = axis - (3 - p->spatial);
+    *in = i < 0 ? out : out * p->stride[i] - p->pre[i] + tap * p->dilation[i];
+    return *in >= 0 && *in < x->size[axis + 2];
+}
+
+/* Adds the products of one row of x and one of y with one element of w, each to the result. */
+static void add_row(const struct conv_problem *p, const struct numbers *x, double *w,
+                    const struct numbers *y, int64_t x_row, int64_t y_row, int64_t tap)
+{
+    for (int64_t out = 0, in; out < y->size[4]; out++) {
+        if (!meets(p, x, 2, out, tap, &in))
             continue;
-        size_t weight = tensor_index(&p->w, tap) + (size_t)(out[1] * p->w.stride[0]);
-        sum += load(&p->x, data->x, in) * (double)dtype_load(p->w.type, data->w, weight);
-    } while (tensor_step(&filter, tap));
-    return sum;
+        double *from = &x->of[x_row + in * x->stride[4]], *to = &y->of[y_row + out * y->stride[4]];
+        if (p->direction == CONV_FORWARD)
+            *to += *from * *w;
+        else if (p->direction == CONV_DATA)
+            *from += *to * *w;
+        else
+            *w += *from * *to;
+    }
 }
 
-/* Over one group's output channels and the kernel, for the element of x at these coordinates. */
-static double sum_data(const struct conv_problem *p, const struct problem_data *data,
-                       const int64_t *in)
+/* Every product of an element of x, one of w and one of y that belong together, once: two of them
+ * are multiplied, and added to the third. */
+static void add_products(const struct conv_problem *p, const struct numbers *x,
+                         const struct numbers *w, const struct numbers *y)
 {
-    struct tensor filter = p->w;
-    int64_t step[CLIENT_MAX_DIMS] = {0};
-    int64_t out[CLIENT_MAX_DIMS] = {in[0]};
-    int64_t outputs = p->w.size[0] / p->groups;
-    int64_t first = in[1] / p->w.size[1] * outputs;
-    double sum = 0.0;
-    filter.size[0] = outputs;
-    filter.size[1] = 1;
+    int64_t tap[CLIENT_MAX_DIMS] = {0};
     do {
-        bool inside = true;
-        int64_t tap[CLIENT_MAX_DIMS] = {first + step[0], in[1] % p->w.size[1]};
-        out[1] = tap[0];
-        for (int i = 0; i < p->spatial; i++) {
-            int64_t at = in[i + 2] + p->pre[i] - step[i + 2] * p->dilation[i];
-            inside =
-                inside && at >= 0 && at % p->stride[i] == 0 && at / p->stride[i] < p->y.size[i + 2];
-            out[i + 2] = at / p->stride[i];
-            tap[i + 2] = step[i + 2];
-        }
-        if (inside)
-            sum += load(&p->y, data->y, out) * load(&p->w, data->w, tap);
-    } while (tensor_step(&filter, step));
-    return sum;
+        int64_t t[3] = {0}, out[2], in[2];
+        memcpy(t + 3 - p->spatial, tap + 2, (size_t)p->spatial * sizeof *t);
+        int64_t channel = tap[0] / (p->w.size[0] / p->groups) * p->w.size[1] + tap[1];
+        double *weight = &w->of[tensor_index(&p->w, tap)];
+        for (int64_t n = 0; n < y->size[0]; n++)
+            for (out[0] = 0; out[0] < y->size[2]; out[0]++)
+                for (out[1] = 0; out[1] < y->size[3]; out[1]++)
+                    if (meets(p, x, 0, out[0], t[0], &in[0]) &&
+                        meets(p, x, 1, out[1], t[1], &in[1]))
+                        add_row(p, x, weight, y, row_of(x, n, channel, in),
+                                row_of(y, n, tap[0], out), t[2]);
+    } while (tensor_step(&p->w, tap));
 }
 
-/* Over the batch and the places of y, for the element of w at these coordinates. */
-static double sum_filter(const struct conv_problem *p, const struct problem_data *data,
-                         const int64_t *tap)
+void problem_reference_double(const struct conv_problem *p, const struct problem_data *data,
+                              const void *result, double *elements)
 {
-    struct tensor channel = p->y;
-    int64_t step[CLIENT_MAX_DIMS] = {0};
-    int64_t input = tap[0] / (p->w.size[0] / p->groups) * p->w.size[1] + tap[1];
-    double sum = 0.0;
-    channel.size[1] = 1;
+    const enum conv_direction d = p->direction;
+    const struct tensor *tensor = conv_result(p);
+    struct numbers x = numbers_of(&p->x, d == CONV_DATA ? NULL : data->x);
+    struct numbers w = numbers_of(&p->w, d == CONV_FILTER ? NULL : data->w);
+    struct numbers y = numbers_of(&p->y, d == CONV_FORWARD ? NULL : data->y);
+    const double *sums = d == CONV_FORWARD ? y.of : d == CONV_DATA ? x.of : w.of;
+    int64_t at[CLIENT_MAX_DIMS] = {0};
+    add_products(p, &x, &w, &y);
     do {
-        bool inside = true;
-        int64_t out[CLIENT_MAX_DIMS] = {step[0], tap[0]};
-        int64_t in[CLIENT_MAX_DIMS] = {step[0], input};
-        for (int i = 0; i < p->spatial; i++) {
-            int64_t at = step[i + 2] * p->stride[i] - p->pre[i] + tap[i + 2] * p->dilation[i];
-            inside = inside && at >= 0 && at < p->x.size[i + 2];
-            in[i + 2] = at;
-            out[i + 2] = step[i + 2];
-        }
-        if (inside)
-            sum += load(&p->x, data->x, in) * load(&p->y, data->y, out);
-    } while (tensor_step(&channel, step));
-    return sum;
-}
-
-static double reference(const struct conv_problem *p, const struct problem_data *data,
-                        const void *result, const int64_t *at)
-{
-    double sum = p->direction == CONV_FORWARD ? sum_forward(p, data, at)
-                 : p->direction == CONV_DATA  ? sum_data(p, data, at)
-                                              : sum_filter(p, data, at);
-    double value = (double)p->alpha * sum;
-    if (p->beta != 0.0F)
-        value += (double)p->beta * load(conv_result(p), result, at);
-    return value;
+        size_t place = tensor_index(tensor, at);
+        *elements = (double)p->alpha * sums[place];
+        if (p->beta != 0.0F)
+            *elements += (double)p->beta * (double)dtype_load(tensor->type, result, place);
+        elements++;
+    } while (tensor_step(tensor, at));
+    free(x.of);
+    free(w.of);
+    free(y.of);
 }
 
 void problem_reference(const struct conv_problem *problem, const struct problem_data *data,
@@ -243,17 +245,12 @@ void problem_reference(const struct conv_problem *problem, const struct problem_
 {
     const struct tensor *tensor = conv_result(problem);
     int64_t at[CLIENT_MAX_DIMS] = {0};
-    do {
-        float value = (float)reference(problem, data, result, at);
-        dtype_store(tensor->type, result, tensor_index(tensor, at), value);
-    } while (tensor_step(tensor, at));
-}
-
-void problem_reference_double(const struct conv_problem *problem, const struct problem_data *data,
-                              const void *result, double *elements)
-{
-    int64_t at[CLIENT_MAX_DIMS] = {0};
+    double *elements = malloc((size_t)tensor_elements(tensor) * sizeof *elements), *next = elements;
+    if (elements == NULL)
+        abort();
+    problem_reference_double(problem, data, result, elements);
     do
-        *elements++ = reference(problem, data, result, at);
-    while (tensor_step(conv_result(problem), at));
+        dtype_store(tensor->type, result, tensor_index(tensor, at), (float)*next++);
+    while (tensor_step(tensor, at));
+    free(elements);
 }
