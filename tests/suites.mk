@@ -31,6 +31,8 @@ tests-built: short-built $(clients) $(B)/gpu/predict
 
 #: test         rules, unit tests, some random cases and the tests tagged `quick` of each bats suite: a few minutes
 test: LOAD := 5
+# The real cuDNN takes longer to load than a few cases to run.
+test: PLANNING := SIMDEV_PLANNING=rule
 test: short-built
 	$(run_tests) $(random) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' tests/system/*.bats),--filter-tags quick)
 

@@ -12,7 +12,7 @@ SOAK_CALLS ?= $(call percent,1000000)
 GPUS    ?= GPUS="t4 h200"
 POLICIES ?= fit
 
-random    = random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
+random    = random='$(PLANNING) tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='$(PLANNING) tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
 sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward fit' \
             caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
             published_times='tests/sweeps/published_times.py $(B)' \

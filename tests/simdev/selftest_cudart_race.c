@@ -6,7 +6,7 @@
 enum {
     BYTES = 4096,
     ORDER = 32,
-    MEETINGS = 200
+    MEETINGS = 20
 };
 
 /* These programs race on purpose, which ThreadSanitizer would report too. */

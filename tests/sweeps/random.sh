@@ -178,10 +178,12 @@ gradients "$((backward / 2))"
 
 # Engines that accept only equal padding: by the rule of thumb, whose engine accepts everything else. Problems that
 # have unequal padding themselves are left to the plain engine.
+planning=${SIMDEV_PLANNING-}
 export SIMDEV_PLANNING=rule SIMDEV_REFUSE=padding
 further equal-padding forward 3 80 --count "$count" --dtype all --seed 61
 further equal-padding-data data 3 80 --count "$backward" --dtype all --seed 61
-unset SIMDEV_PLANNING SIMDEV_REFUSE
+unset SIMDEV_REFUSE
+SIMDEV_PLANNING=$planning
 
 # Engines that are compiled for their problem take seconds to decide about: few of those, and only in the long run.
 sed 's/"deviceVer": *900/"deviceVer": 800/' "$root/conf/devices/h200.json" >"$work/ampere.json"

@@ -4,6 +4,8 @@
 # planning is reported.
 load helper
 
+plan_quickly
+
 decoder()
 {
     plain "$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16

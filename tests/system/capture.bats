@@ -3,6 +3,8 @@
 # again.
 load helper
 
+plan_quickly
+
 # told_by_traffic WHAT: a number of the program's last line.
 told_by_traffic()
 {

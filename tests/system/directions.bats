@@ -2,6 +2,8 @@
 # Backward-data and backward-filter, and by name the mistakes that other tilers made with results.
 load helper
 
+plan_quickly
+
 # tiled CONFIG [conv_random options]: the same results without and with the library, every integer as a plain host loop
 # has it.
 tiled()

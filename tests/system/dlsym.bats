@@ -2,6 +2,8 @@
 # Programs that look cuDNN up instead of linking it, and programs that look up something else.
 load helper
 
+plan_quickly
+
 # works NAME...: each library runs its convolution, one after the other in one process; everything is tiled.
 works()
 {

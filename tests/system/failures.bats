@@ -3,6 +3,8 @@
 # If cuDNN or CUDA fails: the right result or the program's own error handling, never a wrong result.
 load helper
 
+plan_quickly
+
 # Calls of both APIs, most of them cut into three tiles, planned and run one after the other.
 program=("$APPS/conv_random" --api both --count 5 --seed 36 --dtype f32)
 

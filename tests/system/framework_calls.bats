@@ -4,6 +4,8 @@
 # and that repeated queries report the same size.
 load helper
 
+plan_quickly
+
 LIMIT=3145728
 
 # framework PROGRAM OPTIONS...: without and with the library.

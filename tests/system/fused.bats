@@ -2,6 +2,8 @@
 # Convolutions fused with pointwise operations, in the forms that frameworks build.
 load helper
 
+plan_quickly
+
 # fused LEAST [conv_random options]: the same results without and with the library, near a plain host loop; at least
 # LEAST problems that cuDNN takes, all of them in tiles.
 fused()
@@ -31,7 +33,6 @@ ampere()
     grep -aq '0\*[0-9]*(result)' plain.bin || fail "no problem in place"
 }
 
-# bats test_tags=quick
 @test "XLA: convolution, scale, side input, bias, activation" {
     fused 2 --fused scaled --count 2 --seed 7
 }
@@ -53,6 +54,7 @@ ampere()
     fused 10 --fused filter --count 24 --seed 4 --dtype f16
 }
 
+# bats test_tags=quick
 @test "cudnnConvolutionBiasActivationForward: ReLU and identity, z in place or not, alpha2 0 or not" {
     local words count
     count=$(($(few 60) > 12 ? $(few 60) : 12)) # the first 12 have one of each

@@ -55,6 +55,6 @@ take_turns()
 
 # bats test_tags=quick
 @test "one thread never waits" {
-    decode 1 "interleave=stage"
+    WORKSPACE=256KiB PX=192 decode 1 "interleave=stage"
     expect_equal "waits" "$(summary 's["gate"]["waits"]')" 0
 }

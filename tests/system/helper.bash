@@ -75,6 +75,12 @@ some()
     printf '%s\n' "${@:1:$(few $#)}"
 }
 
+# plan_quickly: the quick form of a suite plans by rule of thumb, because the real cuDNN takes longer to load than the few cases.
+plan_quickly()
+{
+    [ "$LOAD" -gt 5 ] || export SIMDEV_PLANNING=rule
+}
+
 cannot_run()
 {
     [ "$STRICT" != 1 ] || fail "strict: cannot run here: $1"

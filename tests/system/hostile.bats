@@ -3,6 +3,8 @@
 # Hostile processes: killed, sandboxed, privileged, without the usual surroundings. The program's results and its end
 # are those without the library.
 load helper
+
+plan_quickly
 load predict
 
 # hostile MODE [STATUS]: everything is tiled; both runs end with that status (0).

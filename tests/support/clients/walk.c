@@ -26,9 +26,15 @@ void walk_note(const char *call, cudnnStatus_t status)
 
 void walk_note_bytes(const char *call, cudnnStatus_t status, const void *bytes, size_t count)
 {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);
+    uint64_t hash =
+        UINT64_C(14695981039346656037); /* FNV-1a of words, and of the bytes that remain */
+    for (size_t at = 0, size; at < count; at += size) {
+        uint64_t word = 0;
+        size = count - at < sizeof word ? 1 : sizeof word;
+        memcpy(&word, (const char *)bytes + at, size);
+        hash = (hash ^ word) * UINT64_C(1099511628211);
+        hash ^= hash >> 32;
+    }
     printf("%s %d %016" PRIx64 "\n", call, (int)status, hash);
 }
 
@@ -109,9 +115,10 @@ void walk_end_capture(struct walk *walk, cudaStream_t stream)
 
 /* Small integers of the problem's type all over the buffers, so that a convolution of any shape
  * that fits has exact sums. */
-static bool make_operands(struct walk *walk)
+static bool make_operands(struct walk *walk, uint64_t seed)
 {
     cudnnDataType_t type = walk->problem.x.type;
+    struct rng rng = rng_of(seed, 2);
     walk->result = malloc(WALK_BUFFER);
     for (int i = 0; i < WALK_OPERANDS; i++) {
         walk->image[i] = malloc(WALK_BUFFER);
@@ -119,7 +126,7 @@ static bool make_operands(struct walk *walk)
             cudaMalloc(&walk->device[i], WALK_BUFFER) != cudaSuccess)
             return false;
         for (size_t at = 0; at < WALK_BUFFER / dtype_size(type); at++)
-            dtype_store(type, walk->image[i], at, (float)rng_between(&walk->rng, -2, 2));
+            dtype_store(type, walk->image[i], at, (float)rng_between(&rng, -2, 2));
     }
     return true;
 }
@@ -130,7 +137,7 @@ static int walk_one(uint64_t seed, bool graph, bool sizes)
     struct walk walk = {.rng = rng_of(seed, 1), .sizes = sizes};
     problem_random(seed, 0, (enum conv_direction)(seed % CONV_DIRECTIONS), types[seed / 3 % 3],
                    !graph, &walk.problem);
-    if (!make_operands(&walk))
+    if (!make_operands(&walk, seed))
         return 1;
     for (int i = 0; i < 2; i++)
         walk_note("cudnnCreate", cudnnCreate(&walk.handle[i]));

@@ -7,7 +7,7 @@
 #include "../apps/problems.h"
 
 enum {
-    WALK_BUFFER = 4 << 20, /* bytes of an operand: more than any problem's storage */
+    WALK_BUFFER = 1 << 20, /* bytes of an operand: more than any problem's storage */
     WALK_OPERANDS = 3      /* x, w, y */
 };
 
