@@ -577,7 +577,7 @@ assert captured == profile, (captured, profile)' captured.json "$profile" || fai
     mkdir installed
     cp "$COMMAND" installed/convshim
     COMMAND=$PWD/installed/convshim LD_LIBRARY_PATH=$PWD/hidden doctor 1 --capture-device
-    expect_line doctor.err '^convshim: (no cuDNN: |.*libcudnn.* returned no description of a GPU)' # the tree's own cuDNN
+    expect_line doctor.err '^convshim: (no cuDNN: |no GPU: )' # the tree's own cuDNN
     expect_empty doctor.out
 }
 

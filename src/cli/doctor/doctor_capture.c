@@ -4,10 +4,15 @@
 #include "cli/doctor/doctor.h"
 #include "cli/layers/plan_layers.h"
 #include "cudnn/standalone/standalone.h"
+#include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+enum {
+    ERROR_BYTES = 512
+};
 
 /* "captured on 2026-01-31 with cuDNN 9.19.0" */
 static bool date_source(char *text, size_t size)
@@ -50,23 +55,25 @@ static char *complete_profile(const char *json, int bus_width)
 
 int cs_doctor_capture(const char *cudnn)
 {
-    char error[512], *json = NULL;
+    char no_gpu[ERROR_BYTES], error[ERROR_BYTES], *json = NULL;
     int bus_width = 0;
-    if (!cs_find_cudnn(cudnn, error, sizeof error)) {
+    struct cs_trial *trial = NULL;
+    struct cs_trial_gpu gpu;
+    bool found = cs_trial_find_gpu(&trial, &gpu, no_gpu, sizeof no_gpu);
+    char *text = NULL;
+    if (!cs_find_cudnn(cudnn, error, sizeof error))
         cs_cli_complain("no cuDNN: %s", error);
-        return CS_CLI_NO;
-    }
-    if (!cs_standalone_capture(&json, &bus_width, error, sizeof error)) {
+    else if (!found)
+        cs_cli_complain("no GPU: %s", no_gpu);
+    else if (!cs_trial_open(trial, error, sizeof error))
         cs_cli_complain("%s", error);
-        return CS_CLI_NO;
-    }
-    char *text = complete_profile(json, bus_width);
+    else if (!cs_trial_profile(trial, &json, &bus_width) ||
+             !(text = complete_profile(json, bus_width)))
+        cs_cli_complain("%s: cuDNN's description of the GPU cannot be read", cs_standalone_file());
     free(json);
-    if (!text) {
-        cs_cli_complain("%s: the GPU's description from cuDNN cannot be read",
-                        cs_standalone_file());
+    cs_trial_close(trial);
+    if (!text)
         return CS_CLI_NO;
-    }
     if (bus_width == 0)
         cs_cli_complain("the driver does not report the width of the memory bus. Add "
                         "\"memoryBusWidth\": BITS to the profile by hand.");

@@ -324,9 +324,10 @@ static void note_left_out(const struct cs_simulated_result *result)
     add_count(calls, sizeof calls, result->library_calls, "call of another library",
               "calls of other libraries");
     if (*calls)
-        note("Large operations were counted, not computed: %s. Files that the program saves contain "
-             "no results.",
-             calls);
+        note(
+            "Large operations were counted, not computed: %s. Files that the program saves contain "
+            "no results.",
+            calls);
     if (result->reads > 0) {
         (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
         note("The program read %" PRId64 " result%s that were not computed (%s), and got zeros. "

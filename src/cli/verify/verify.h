@@ -37,7 +37,8 @@ int cs_verify_options(int argc, char **argv, struct cs_verify_options *options);
 /* Makes the library's options those of the environment. False if memory is out. */
 bool cs_verify_environment(const struct cs_verify_options *options);
 
-/* Appends a convolution of a text (cs_shape_text), of this type if it is not NULL. False after printing the reason. */
+/* Appends a convolution of a text (cs_shape_text), of this type if it is not NULL. False after
+ * printing the reason. */
 bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
                    struct cs_layers *layers);
 

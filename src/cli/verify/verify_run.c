@@ -112,11 +112,11 @@ static void add_driver(cJSON *line)
 }
 
 /* cuDNN's description with the width of the memory bus, which NVIDIA's does not have. */
-static void add_profile(cJSON *line)
+static void add_profile(cJSON *line, const struct cs_trial *trial)
 {
-    char error[256], *json = NULL;
+    char *json = NULL;
     int bus_width = 0;
-    if (!cs_standalone_capture(&json, &bus_width, error, sizeof error))
+    if (!cs_trial_profile(trial, &json, &bus_width))
         return;
     cJSON *profile = cJSON_Parse(json);
     if (bus_width > 0 && !cJSON_HasObjectItem(profile, "memoryBusWidth"))
@@ -163,7 +163,7 @@ static int print_gpu(void *ctx)
     if (number && realpath(cs_standalone_file(), opened) && strcmp(loader, opened) != 0)
         cJSON_AddStringToObject(line, "other_cudnn", number + strlen(".so."));
     cJSON_AddStringToObject(line, "cudnn_file", cs_standalone_file());
-    add_profile(line);
+    add_profile(line, trial);
     bool printed = cs_json_print_line(line, stdout);
     cs_trial_close(trial);
     return printed ? CS_CLI_OK : CS_CLI_NO;

@@ -157,3 +157,62 @@ char *cs_trial_summary(const struct cs_trial *trial)
     free(json);
     return NULL;
 }
+
+/* --- the profile --- */
+
+/* A finalized descriptor of a device named by one attribute. NULL if cuDNN refuses. */
+static cudnnBackendDescriptor_t describe_device(cudnnBackendAttributeName_t name,
+                                                cudnnBackendAttributeType_t type, const void *value)
+{
+    cudnnBackendDescriptor_t device = NULL;
+    if (CS_REAL(cudnnBackendCreateDescriptor, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &device) !=
+        CUDNN_STATUS_SUCCESS)
+        return NULL;
+    if (CS_REAL(cudnnBackendSetAttribute, device, name, type, 1, value) == CUDNN_STATUS_SUCCESS &&
+        CS_REAL(cudnnBackendFinalize, device) == CUDNN_STATUS_SUCCESS)
+        return device;
+    CS_REAL(cudnnBackendDestroyDescriptor, device);
+    return NULL;
+}
+
+/* The text of such a descriptor, or NULL. */
+static char *text_of(cudnnBackendDescriptor_t device)
+{
+    const cudnnBackendAttributeName_t name = CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION;
+    int64_t length = 0;
+    if (CS_REAL(cudnnBackendGetAttribute, device, name, CUDNN_TYPE_CHAR, 0, &length, NULL) !=
+            CUDNN_STATUS_SUCCESS ||
+        length <= 0)
+        return NULL;
+    char *text = calloc((size_t)length + 1, 1);
+    if (text && CS_REAL(cudnnBackendGetAttribute, device, name, CUDNN_TYPE_CHAR, length, &length,
+                        text) == CUDNN_STATUS_SUCCESS)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static char *capture_profile(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                             const void *value)
+{
+    cudnnBackendDescriptor_t device = describe_device(name, type, value);
+    char *text = device ? text_of(device) : NULL;
+    if (device)
+        CS_REAL(cudnnBackendDestroyDescriptor, device);
+    return text;
+}
+
+bool cs_trial_profile(const struct cs_trial *trial, char **json_p, int *bus_width_p)
+{
+    const int32_t first = 0;
+    char *text = capture_profile(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, &first);
+    if (!text)
+        text = capture_profile(CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, &trial->handle);
+    if (!text)
+        return false;
+    if (trial->calls.cuDeviceGetAttribute(bus_width_p, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
+                                          trial->device) != CUDA_SUCCESS)
+        *bus_width_p = 0;
+    *json_p = text;
+    return true;
+}
