@@ -483,7 +483,7 @@ END
         simulate --device $device --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
         python3 - $device <<'END' || fail "the row of $device is not what it is alone"
 import csv, sys
-row = next(row for row in csv.DictReader(open("devices.csv")) if row["device"] == sys.argv[1])
+row = next(row for row in csv.DictReader(open("devices.csv")) if row["name"] == sys.argv[1])
 alone = {row["figure"]: row for row in csv.DictReader(open("simulate.out"))}
 for name in ("device_peak", "largest_workspace", "predicted_ns"):
     for side in ("without", "with"):

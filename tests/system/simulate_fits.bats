@@ -102,7 +102,7 @@ END
     linear
     simulate --vary n=1,20 --format csv --keep kept --context 0 -- python3 linear.py '{n}'
     expect_status 0
-    expect_equal "device peaks" "$(cut -d, -f1,6,7 simulate.out | tail -n +2 | xargs)" \
+    expect_equal "device peaks" "$(cut -d, -f1,7,8 simulate.out | tail -n +2 | xargs)" \
         "1,$((110 << 20)),$((110 << 20)) 20,$((300 << 20)),$((300 << 20))"
     expect_equal "starts" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
     simulate --vary n=1,20 --fits 200MiB --html page.html --only without -- python3 linear.py '{n}'

@@ -11,14 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    MOST_DEVICES = 32
-};
-
 /* All simulations of one program: a pair of runs for each device. */
 struct answer {
-    struct cs_device_file device[MOST_DEVICES];
-    struct cs_simulated_pair pair[MOST_DEVICES];
+    struct cs_device_file device[CS_MOST_DEVICES];
+    struct cs_simulated_pair pair[CS_MOST_DEVICES];
     size_t devices;
     struct cs_baseline baseline;
 };
@@ -153,8 +149,8 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
         size_t length = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         at += length + (at[length] == ',');
-        if (answer->devices == MOST_DEVICES) {
-            cs_cli_complain("simulate: --device: at most %d names are allowed", MOST_DEVICES);
+        if (answer->devices == CS_MOST_DEVICES) {
+            cs_cli_complain("simulate: --device: at most %d names are allowed", CS_MOST_DEVICES);
             return false;
         }
         if (!cs_device_file_load(name, NULL, &answer->device[answer->devices], error)) {

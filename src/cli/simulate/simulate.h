@@ -8,8 +8,6 @@
 
 struct cJSON;
 
-/* `convshim simulate`: its options, its results, and their presentation. */
-
 enum {
     CS_VARY_NAME = 32,
     CS_VARY_TEXT = 64, /* of a value */
@@ -52,8 +50,18 @@ struct cs_figure_text {
     char change[CS_BYTES_TEXT];         /* "-37.0 %"; "": not compared */
 };
 
-/* The figure of that name in figures.def. False if no chosen run has it. */
-bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
+enum cs_figure {
+#define CS_FIGURE(name, title, column, cell, value) CS_FIGURE_##name,
+#include "cli/simulate/figures.def"
+#undef CS_FIGURE
+    CS_FIGURES
+};
+
+/* The figures of a run that used the device; -1: not known. */
+void cs_simulate_values(const struct cs_simulated_result *result, int64_t value[CS_FIGURES]);
+
+/* A figure of a pair for people. False if no chosen run has it. */
+bool cs_simulate_figure(const struct cs_simulated_pair *pair, enum cs_figure figure,
                         struct cs_figure_text *text);
 
 enum {
@@ -80,11 +88,6 @@ struct cJSON *cs_simulate_json(const struct cs_simulation *simulation,
 /* Prints the pair as text or CSV, `checks`: and whether it fits; false if memory ran out. */
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                        bool checks, enum cs_format format);
-
-/* Prints a table of pairs on several devices; the same. */
-bool cs_simulate_print_devices(const struct cs_simulation *simulation,
-                               const struct cs_simulated_pair *pair, size_t pairs,
-                               enum cs_format format);
 
 /* Writes the page of a pair whose runs were recorded, which replaces the file's contents. False
  * after printing the reason. */
@@ -137,6 +140,47 @@ void cs_written_print(const struct cs_private_layers *layers, FILE *out);
 /* {"private": whether they were written to layers, "names": [...]}; NULL: memory is short. */
 struct cJSON *cs_written_json(const struct cs_private_layers *layers);
 
+/* Tables of pairs: a row for each device, or for each value of --vary. */
+
+enum {
+    CS_ROW_TEXT = 64,
+    CS_ROW_COLUMNS = 2 + (CS_FIGURES + 2) * CS_SIDES,
+    CS_MOST_DEVICES = 32
+};
+
+struct cs_row {
+    char name[CS_VARY_TEXT];
+    double number;                       /* of a value; NAN: it is none */
+    int64_t memory;                      /* of the GPU */
+    int64_t value[CS_FIGURES][CS_SIDES]; /* -1: not known */
+    int64_t smallest[CS_SIDES];          /* likewise */
+    enum cs_answer answer[CS_SIDES];
+    char why[CS_SIDES][CS_ROW_TEXT]; /* the answer in few words; "": not run */
+};
+
+struct cs_rows {
+    const char *title; /* of the first column */
+    bool devices;
+    const struct cs_row *row;
+    size_t count;
+};
+
+/* `spare`: of the runs with memory to spare, if the pair has them. */
+void cs_row_make(const struct cs_simulated_pair *pair, const char *name, bool spare,
+                 struct cs_row *row);
+
+/* Makes the table, one at a time. The caller frees it. */
+void cs_rows_table(const struct cs_rows *rows, struct cs_table *table);
+
+/* The table as JSON, between cs_json_begin and cs_json_print. */
+struct cJSON *cs_rows_json(const struct cs_simulation *simulation, const struct cs_rows *rows,
+                           const struct cs_table *table);
+
+/* Prints a table of pairs on several devices; false if memory ran out. */
+bool cs_simulate_print_devices(const struct cs_simulation *simulation,
+                               const struct cs_simulated_pair *pair, size_t pairs,
+                               enum cs_format format);
+
 /* Several values of an argument: the memory that the program needs with each, its growth, and the
  * largest value that fits. */
 
@@ -145,25 +189,13 @@ struct cJSON *cs_written_json(const struct cs_private_layers *layers);
 char **cs_vary_command(char *const *command, const char *name, const char *value, bool *uses_p);
 void cs_vary_free_command(char **command);
 
-/* Of one value and side; -1: not known. */
-struct cs_vary_peaks {
-    int64_t allocated, reserved, device_peak, needed;
-    enum cs_answer answer;
-};
-
-struct cs_vary_row {
-    char value[CS_VARY_TEXT];
-    double number; /* of the value; NAN: it is none */
-    struct cs_vary_peaks side[CS_SIDES];
-};
-
 /* Growth of the allocated peak, or of the device peak if no framework reports any, between the rows
  * of the smallest and the largest number, for each unit of the value or of its square, and the
  * largest distance of another row from that line; NAN: not known. */
 struct cs_slope {
     double each, distance;
 };
-struct cs_slope cs_vary_slope(const struct cs_vary_row *row, size_t rows, enum cs_side side,
+struct cs_slope cs_vary_slope(const struct cs_row *row, size_t rows, enum cs_side side,
                               bool square);
 
 /* Runs the program with the values, and prints the rows. `pair` has the device and the options of
@@ -176,8 +208,7 @@ int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_
 struct cs_vary_result {
     const struct cs_vary *vary;
     const struct cs_simulated_pair *pair; /* the device and the chosen sides */
-    const struct cs_vary_row *row;        /* of a range in order of numbers */
-    size_t rows;
+    struct cs_rows rows;                  /* of a range in order of numbers */
     int64_t largest[CS_SIDES]; /* of a range, that fits; below it: none does; -2: no answer */
 };
 

@@ -144,10 +144,10 @@ static void put_source(const struct page *page, FILE *out)
 }
 
 /* A card: "605.4 MiB → 427.7 MiB", and the change below. */
-static void put_card(const struct cs_simulated_pair *pair, const char *name, FILE *out)
+static void put_card(const struct cs_simulated_pair *pair, enum cs_figure figure, FILE *out)
 {
     struct cs_figure_text text;
-    if (!cs_simulate_figure(pair, name, &text))
+    if (!cs_simulate_figure(pair, figure, &text))
         return;
     fprintf(out, "<div><dt>%s</dt><dd>", text.title);
     for (int side = 0; side < CS_SIDES; side++)
@@ -187,8 +187,8 @@ static void put_answers(const struct page *page, FILE *out)
 
 static void put_figures(const struct cs_simulated_pair *pair, FILE *out)
 {
-    static const char *const cards[] = {"allocated_peak", "device_peak", "largest_workspace",
-                                        "predicted_ns"};
+    static const enum cs_figure cards[] = {CS_FIGURE_allocated_peak, CS_FIGURE_device_peak,
+                                           CS_FIGURE_largest_workspace, CS_FIGURE_predicted_ns};
     fputs("<dl class=\"cards\">\n", out);
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
         put_card(pair, cards[i], out);

@@ -16,52 +16,44 @@ static const struct figure {
     const char *name, *title;
     enum cs_cell cell;
 } figures[] = {
-#define CS_FIGURE(name, title, cell, value) {#name, title, cell},
+#define CS_FIGURE(name, title, column, cell, value) {#name, title, cell},
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
 };
 
 enum {
-    FIGURES = sizeof figures / sizeof *figures,
     MOST_TEXT = 768
 };
 
-static void read_figures(const struct cs_simulated_result *r, int64_t value[FIGURES])
+void cs_simulate_values(const struct cs_simulated_result *r, int64_t value[CS_FIGURES])
 {
-    const int64_t all[FIGURES] = {
-#define CS_FIGURE(name, title, cell, value) value,
+    const int64_t all[CS_FIGURES] = {
+#define CS_FIGURE(name, title, column, cell, value) value,
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
     };
     memcpy(value, all, sizeof all);
 }
 
-static bool is(const struct figure *figure, const char *name)
-{
-    return strcmp(figure->name, name) == 0;
-}
-
-static void set_cell(const struct figure *figure, int64_t value, char text[CS_BYTES_TEXT])
+static void set_cell(enum cs_cell cell, int64_t value, char text[CS_BYTES_TEXT])
 {
     if (value < 0)
         snprintf(text, CS_BYTES_TEXT, "-");
-    else if (is(figure, "predicted_ns"))
+    else if (cell == CS_CELL_TEXT)
         cs_table_time_text(text, value);
-    else if (figure->cell == CS_CELL_BYTES)
+    else if (cell == CS_CELL_BYTES)
         cs_table_bytes_text(text, value);
     else
         snprintf(text, CS_BYTES_TEXT, "%" PRId64, value);
 }
 
 /* "-37.0 %" */
-static void set_change(const struct figure *figure, const int64_t value[CS_SIDES],
-                       char text[CS_BYTES_TEXT])
+static void set_change(enum cs_cell cell, const int64_t value[CS_SIDES], char text[CS_BYTES_TEXT])
 {
-    bool counts = figure->cell == CS_CELL_COUNT;
-    if (counts || value[CS_WITHOUT] <= 0 || value[CS_WITH] < 0)
+    if (cell == CS_CELL_COUNT || value[CS_WITHOUT] <= 0 || value[CS_WITH] < 0)
         return;
-    double change = 100 * ((double)value[CS_WITH] / (double)value[CS_WITHOUT] - 1);
-    snprintf(text, CS_BYTES_TEXT, "%+.1f %%", change);
+    const double ratio = (double)value[CS_WITH] / (double)value[CS_WITHOUT];
+    cs_table_change_text(text, ratio, ratio);
 }
 
 /* Tiles read the same memory as the untiled convolutions, and their edges again. */
@@ -74,32 +66,32 @@ static void make_difference(int64_t value[CS_SIDES], bool both)
 
 /* A figure is shown only if a chosen run has a value for it. Retries and failed allocations must
  * also not be 0. */
-static bool is_shown(const struct figure *figure, const struct cs_simulated_pair *pair,
+static bool is_shown(enum cs_figure figure, const struct cs_simulated_pair *pair,
                      const int64_t value[CS_SIDES])
 {
     bool any = false;
     for (int side = 0; side < CS_SIDES; side++)
         any = any || (pair->chosen[side] && value[side] >= 0);
-    if (is(figure, "allocation_retries") || is(figure, "failed_allocations"))
+    if (figure == CS_FIGURE_allocation_retries || figure == CS_FIGURE_failed_allocations)
         return value[CS_WITHOUT] > 0 || value[CS_WITH] > 0;
     return any;
 }
 
 void cs_simulate_figures_json(const struct cs_simulated_result *result, struct cJSON *object)
 {
-    int64_t value[FIGURES];
-    read_figures(result, value);
-    for (int i = 0; i < FIGURES && result->used; i++)
+    int64_t value[CS_FIGURES];
+    cs_simulate_values(result, value);
+    for (int i = 0; i < CS_FIGURES && result->used; i++)
         if (value[i] >= 0)
             cJSON_AddNumberToObject(object, figures[i].name, (double)value[i]);
 }
 
-static void figure_values(const struct cs_simulated_pair *pair, int64_t value[FIGURES][CS_SIDES])
+static void figure_values(const struct cs_simulated_pair *pair, int64_t value[CS_FIGURES][CS_SIDES])
 {
     for (int side = 0; side < CS_SIDES; side++) {
-        int64_t all[FIGURES];
-        read_figures(&pair->result[side], all);
-        for (int i = 0; i < FIGURES; i++)
+        int64_t all[CS_FIGURES];
+        cs_simulate_values(&pair->result[side], all);
+        for (int i = 0; i < CS_FIGURES; i++)
             value[i][side] = pair->chosen[side] && pair->result[side].used ? all[i] : -1;
     }
 }
@@ -116,10 +108,10 @@ static bool was_short(const struct cs_simulated_result *result)
 }
 
 /* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
-static bool is_peak(const struct figure *figure)
+static bool is_peak(enum cs_figure figure)
 {
-    return is(figure, "allocated_peak") || is(figure, "reserved_peak") ||
-           is(figure, "device_peak") || is(figure, "needed");
+    return figure == CS_FIGURE_allocated_peak || figure == CS_FIGURE_reserved_peak ||
+           figure == CS_FIGURE_device_peak || figure == CS_FIGURE_needed;
 }
 
 /* "-3.1 to +1.2 %": with both times that a kernel may take to start. */
@@ -133,26 +125,24 @@ static void set_time_change(const struct cs_simulated_pair *pair, char text[CS_B
     cs_table_change_text(text, ratio[ratio[0] > ratio[1]], ratio[ratio[0] <= ratio[1]]);
 }
 
-bool cs_simulate_figure(const struct cs_simulated_pair *pair, const char *name,
+bool cs_simulate_figure(const struct cs_simulated_pair *pair, enum cs_figure figure,
                         struct cs_figure_text *text)
 {
-    int64_t value[FIGURES][CS_SIDES];
+    int64_t all[CS_FIGURES][CS_SIDES], *value = all[figure];
+    const enum cs_cell cell = figures[figure].cell;
     bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH],
          short_of = was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]);
-    int i = 0;
-    while (!is(&figures[i], name))
-        i++;
-    figure_values(pair, value);
-    *text = (struct cs_figure_text){.title = figures[i].title};
-    if (both && !(short_of && is_peak(&figures[i])))
-        set_change(&figures[i], value[i], text->change);
-    if (both && is(&figures[i], "predicted_ns"))
+    figure_values(pair, all);
+    *text = (struct cs_figure_text){.title = figures[figure].title};
+    if (both && !(short_of && is_peak(figure)))
+        set_change(cell, value, text->change);
+    if (both && figure == CS_FIGURE_predicted_ns)
         set_time_change(pair, text->change);
-    if (is(&figures[i], "tensor_bytes"))
-        make_difference(value[i], both);
+    if (figure == CS_FIGURE_tensor_bytes)
+        make_difference(value, both);
     for (int side = 0; side < CS_SIDES; side++)
-        set_cell(&figures[i], value[i][side], text->side[side]);
-    return is_shown(&figures[i], pair, value[i]);
+        set_cell(cell, value[side], text->side[side]);
+    return is_shown(figure, pair, value);
 }
 
 static void print_figures(const struct cs_simulated_pair *pair)
@@ -165,8 +155,8 @@ static void print_figures(const struct cs_simulated_pair *pair)
         if (pair->chosen[side])
             printf("%14s", side == CS_WITH ? "with convshim" : "without");
     putchar('\n');
-    for (int i = 0; i < FIGURES; i++) {
-        if (!figures[i].title || !cs_simulate_figure(pair, figures[i].name, &text))
+    for (int i = 0; i < CS_FIGURES; i++) {
+        if (!figures[i].title || !cs_simulate_figure(pair, (enum cs_figure)i, &text))
             continue;
         printf("  %-22s", text.title);
         for (int side = 0; side < CS_SIDES; side++)
@@ -588,10 +578,10 @@ static bool print_csv(const struct cs_simulated_pair *pair)
     static const struct cs_column columns[] = {
         {"figure", "", CS_CELL_TEXT}, {"without", "", CS_CELL_TEXT}, {"with", "", CS_CELL_TEXT}};
     struct cs_table table;
-    int64_t value[FIGURES][CS_SIDES];
+    int64_t value[CS_FIGURES][CS_SIDES];
     figure_values(pair, value);
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (int i = 0; i < FIGURES; i++)
+    for (int i = 0; i < CS_FIGURES; i++)
         add_numbers(&table, figures[i].name, value[i][CS_WITHOUT], value[i][CS_WITH]);
     add_smallest(&table, pair);
     add_ends(&table, pair);

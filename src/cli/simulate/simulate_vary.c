@@ -99,16 +99,15 @@ char **cs_vary_command(char *const *command, const char *name, const char *value
 
 /* --- slopes --- */
 
-static int64_t peak_of(const struct cs_vary_row *row, enum cs_side side)
+static int64_t peak_of(const struct cs_row *row, enum cs_side side)
 {
-    const struct cs_vary_peaks *peaks = &row->side[side];
-    return peaks->allocated >= 0 ? peaks->allocated : peaks->device_peak;
+    const int64_t allocated = row->value[CS_FIGURE_allocated_peak][side];
+    return allocated >= 0 ? allocated : row->value[CS_FIGURE_device_peak][side];
 }
 
-struct cs_slope cs_vary_slope(const struct cs_vary_row *row, size_t rows, enum cs_side side,
-                              bool square)
+struct cs_slope cs_vary_slope(const struct cs_row *row, size_t rows, enum cs_side side, bool square)
 {
-    const struct cs_vary_row *first = NULL, *last = NULL;
+    const struct cs_row *first = NULL, *last = NULL;
     struct cs_slope slope = {NAN, 0};
     for (size_t i = 0; i < rows; i++) {
         if (isnan(row[i].number) || peak_of(&row[i], side) < 0)
@@ -137,45 +136,21 @@ struct search {
     const struct cs_simulated_pair *pair;
     const struct cs_vary *vary;
     char **command; /* with {NAME} in it */
-    struct cs_vary_row *row;
+    struct cs_row *row;
     size_t rows;
     int status;
 };
 
-static struct cs_vary_peaks peaks_of(const struct cs_simulated_pair *pair, enum cs_side side)
-{
-    const struct cs_simulated_result *result = cs_simulated_pair_base(pair, side);
-    char text[512];
-    if (!pair->chosen[side] || !cs_simulated_result_used_gpu(result))
-        return (struct cs_vary_peaks){-1, -1, -1, -1, CS_ANSWER_NONE};
-    return (struct cs_vary_peaks){.allocated = result->allocated,
-                                  .reserved = result->reserved,
-                                  .device_peak = result->device_peak,
-                                  .needed = result->needed,
-                                  .answer = cs_simulate_fits(pair, side, text, sizeof text)};
-}
-
-static struct cs_vary_row *new_row(struct search *search, const char *value)
-{
-    struct cs_vary_row *row = cs_array_add(&search->row, &search->rows, sizeof *row);
-    char *end;
-    if (!row)
-        return NULL;
-    *row = (struct cs_vary_row){.number = strtod(value, &end)};
-    row->number = *end || end == value ? NAN : row->number;
-    snprintf(row->value, sizeof row->value, "%s", value);
-    return row;
-}
-
 /* A value for which there is no answer ends the search. */
 static bool take_row(struct search *search, struct cs_simulated_pair *pair, const char *value)
 {
-    struct cs_vary_row *row = new_row(search, value);
-    char text[512];
+    struct cs_row *row = cs_array_add(&search->row, &search->rows, sizeof *row);
+    char text[512], *end;
     if (!row)
         return false;
-    for (int side = 0; side < CS_SIDES; side++)
-        row->side[side] = peaks_of(pair, (enum cs_side)side);
+    cs_row_make(pair, value, true, row);
+    row->number = strtod(value, &end);
+    row->number = *end || end == value ? NAN : row->number;
     if (cs_simulate_answer(pair) != CS_ANSWER_NONE)
         return true;
     (void)cs_simulate_fits(pair, pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT, text, sizeof text);
@@ -215,31 +190,31 @@ static bool run_value(struct search *search, const char *value)
     return good;
 }
 
-static const struct cs_vary_row *row_of(struct search *search, int64_t number)
+static const struct cs_row *row_of(struct search *search, int64_t number)
 {
     char value[CS_VARY_TEXT];
     snprintf(value, sizeof value, "%" PRId64, number);
     for (size_t i = 0; i < search->rows; i++)
-        if (strcmp(search->row[i].value, value) == 0)
+        if (strcmp(search->row[i].name, value) == 0)
             return &search->row[i];
     return run_value(search, value) ? &search->row[search->rows - 1] : NULL;
 }
 
-static bool fits(const struct cs_vary_row *row, enum cs_side side)
+static bool fits(const struct cs_row *row, enum cs_side side)
 {
-    return row->side[side].answer == CS_ANSWER_YES || row->side[side].answer == CS_ANSWER_MAY_FAIL;
+    return row->answer[side] == CS_ANSWER_YES || row->answer[side] == CS_ANSWER_MAY_FAIL;
 }
 
 /* Where the line between two rows reaches the memory; the middle if that is not known. `near`: how
  * many such places in a row were next to a known value. Then the distance to it doubles. */
-static int64_t guess(const struct cs_vary_peaks *below, int64_t yes,
-                     const struct cs_vary_peaks *above, int64_t no, int64_t memory, int *near)
+static int64_t guess(int64_t below, int64_t yes, int64_t above, int64_t no, int64_t memory,
+                     int *near)
 {
-    const double rise = (double)above->needed - (double)below->needed;
+    const double rise = (double)above - (double)below;
     const int64_t middle = yes + (no - yes) / 2;
     int64_t at = middle;
-    if (rise > 0 && below->needed >= 0)
-        at = yes + (int64_t)((double)(memory - below->needed) / rise * (double)(no - yes));
+    if (rise > 0 && below >= 0)
+        at = yes + (int64_t)((double)(memory - below) / rise * (double)(no - yes));
     const bool is_near = at <= yes + 1 || at >= no - 1;
     const int64_t stride = INT64_C(1) << *near;
     *near = is_near ? *near + 1 : 0;
@@ -253,13 +228,12 @@ static int64_t guess(const struct cs_vary_peaks *below, int64_t yes,
 /* The largest value of the range that fits; below the range: none does; -2: no answer. */
 static int64_t search_side(struct search *search, enum cs_side side)
 {
-    const int64_t memory =
-        search->pair->capacity > 0 ? search->pair->capacity : search->pair->device->memory;
+    const int64_t memory = cs_simulate_memory(search->pair);
     int64_t yes = search->vary->low, no = search->vary->high;
-    const struct cs_vary_row *row = row_of(search, yes);
+    const struct cs_row *row = row_of(search, yes);
     if (!row)
         return -2;
-    struct cs_vary_peaks below = row->side[side], above;
+    int64_t below = row->value[CS_FIGURE_needed][side];
     if (!fits(row, side))
         return yes - 1;
     row = row_of(search, no);
@@ -267,21 +241,21 @@ static int64_t search_side(struct search *search, enum cs_side side)
         return -2;
     if (fits(row, side))
         return no;
-    above = row->side[side];
+    int64_t above = row->value[CS_FIGURE_needed][side];
     for (int near = 0; no - yes > 1;) {
-        const int64_t at = guess(&below, yes, &above, no, memory, &near);
+        const int64_t at = guess(below, yes, above, no, memory, &near);
         row = row_of(search, at);
         if (!row)
             return -2;
         *(fits(row, side) ? &yes : &no) = at;
-        *(fits(row, side) ? &below : &above) = row->side[side];
+        *(fits(row, side) ? &below : &above) = row->value[CS_FIGURE_needed][side];
     }
     return yes;
 }
 
 static int by_number(const void *left, const void *right)
 {
-    const struct cs_vary_row *a = left, *b = right;
+    const struct cs_row *a = left, *b = right;
     return (a->number > b->number) - (a->number < b->number);
 }
 
@@ -307,7 +281,7 @@ static void run_values(struct search *search)
             return;
         }
     for (size_t i = 0; i < search->rows; i++)
-        if (search->status == CS_CLI_OK && search->row[i].side[judged].answer == CS_ANSWER_NO)
+        if (search->status == CS_CLI_OK && search->row[i].answer[judged] == CS_ANSWER_NO)
             search->status = CS_CLI_NO;
 }
 
@@ -324,8 +298,7 @@ int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_
         search_range(&search, result.largest);
     else
         run_values(&search);
-    result.row = search.row;
-    result.rows = search.rows;
+    result.rows = (struct cs_rows){options->vary.name, false, search.row, search.rows};
     if (search.rows > 0 && !cs_vary_print(simulation, &result, options->format))
         search.status = CS_CLI_NONE;
     if (options->html && search.rows > 0 && !cs_vary_html(simulation, &result, options->html))

@@ -59,19 +59,19 @@ static void names_in_braces_are_replaced(void)
     cs_vary_free_command(copy);
 }
 
-static struct cs_vary_row row_of(double number, int64_t bytes)
+static struct cs_row row_of(double number, int64_t bytes)
 {
-    struct cs_vary_row row = {.number = number};
-    row.side[CS_WITH].allocated = bytes;
-    row.side[CS_WITHOUT].allocated = row.side[CS_WITHOUT].device_peak = -1;
+    struct cs_row row = {.number = number,
+                         .value[CS_FIGURE_allocated_peak] = {-1, bytes},
+                         .value[CS_FIGURE_device_peak] = {-1, -1}};
     return row;
 }
 
 static void slopes_of_a_square_and_of_a_line(void)
 {
-    const struct cs_vary_row square[] = {row_of(20, 100 + 3 * 400), row_of(10, 100 + 3 * 100),
-                                         row_of(40, 100 + 3 * 1600), row_of(NAN, 7)},
-                             line[] = {row_of(1, 15), row_of(2, 25), row_of(4, 45)};
+    const struct cs_row square[] = {row_of(20, 100 + 3 * 400), row_of(10, 100 + 3 * 100),
+                                    row_of(40, 100 + 3 * 1600), row_of(NAN, 7)},
+                        line[] = {row_of(1, 15), row_of(2, 25), row_of(4, 45)};
     CHECK(cs_vary_slope(square, 4, CS_WITH, true).each == 3);
     CHECK(cs_vary_slope(square, 4, CS_WITH, true).distance < 1e-9);
     CHECK(cs_vary_slope(square, 4, CS_WITH, false).distance > 100);

@@ -1,0 +1,170 @@
+/* Tables of pairs: a row for each device, or for each value of --vary. */
+#include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
+#include "cli/simulate/simulate.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    NAME,
+    MEMORY,
+    FIGURE, /* the first of two columns for each figure */
+    SMALLEST = FIGURE + CS_FIGURES * CS_SIDES,
+    FITS = SMALLEST + CS_SIDES
+};
+
+/* People see the columns with titles. Times are numbers for programs. */
+static const struct cs_column columns[CS_ROW_COLUMNS] = {
+    {"name", "", CS_CELL_TEXT},
+    {"memory", "memory", CS_CELL_BYTES},
+#define CS_FIGURE(name, title, column, cell, value)                                                \
+    {#name "_without", column, (cell) == CS_CELL_TEXT ? CS_CELL_COUNT : (cell)},                   \
+        {#name "_with", "with", (cell) == CS_CELL_TEXT ? CS_CELL_COUNT : (cell)},
+#include "cli/simulate/figures.def"
+#undef CS_FIGURE
+    {"smallest_capacity_without", "smallest", CS_CELL_BYTES},
+    {"smallest_capacity_with", "with", CS_CELL_BYTES},
+    {"answer_without", "fits", CS_CELL_TEXT},
+    {"answer_with", "with", CS_CELL_TEXT}};
+
+/* The answer in few words. */
+static void say_short(const struct cs_simulated_pair *pair, enum cs_side side, struct cs_row *row)
+{
+    const struct cs_simulated_result *result = &pair->result[side];
+    char bytes[CS_BYTES_TEXT], *text = row->why[side], sentence[512];
+    const int64_t failures = cs_simulated_result_failures(result);
+    row->answer[side] = cs_simulate_fits(pair, side, sentence, sizeof sentence);
+    const char *answer = cs_answer_names[row->answer[side]];
+    if (row->answer[side] == CS_ANSWER_NONE && !cs_simulated_result_ran(result))
+        snprintf(text, CS_ROW_TEXT, "%s: fails, status %d", answer, result->status);
+    else if (row->answer[side] == CS_ANSWER_NONE)
+        snprintf(text, CS_ROW_TEXT, "%s: %s", answer,
+                 cs_simulated_result_used_gpu(result) ? "NO REAL cuDNN" : "no use of the GPU");
+    else if (row->answer[side] == CS_ANSWER_NO && cs_simulated_result_ran(result))
+        snprintf(text, CS_ROW_TEXT, "%s: %" PRId64 " allocation%s", answer, failures,
+                 failures == 1 ? " fails" : "s fail");
+    else if (row->answer[side] == CS_ANSWER_NO)
+        snprintf(text, CS_ROW_TEXT, "%s: short by %s", answer,
+                 cs_table_bytes_text(bytes, result->missing_bytes));
+    else
+        snprintf(text, CS_ROW_TEXT, "%s", answer);
+}
+
+void cs_row_make(const struct cs_simulated_pair *pair, const char *name, bool spare,
+                 struct cs_row *row)
+{
+    *row = (struct cs_row){.memory = cs_simulate_memory(pair)};
+    snprintf(row->name, sizeof row->name, "%s", name);
+    for (int side = 0; side < CS_SIDES; side++) {
+        const struct cs_simulated_result *result =
+            spare ? cs_simulated_pair_base(pair, (enum cs_side)side) : &pair->result[side];
+        int64_t value[CS_FIGURES];
+        cs_simulate_values(result, value);
+        const bool known = pair->chosen[side] && result->used;
+        for (int i = 0; i < CS_FIGURES; i++)
+            row->value[i][side] = known ? value[i] : -1;
+        row->smallest[side] = pair->smallest[side].runs > 0 ? pair->smallest[side].runs : -1;
+        row->answer[side] = CS_ANSWER_NONE;
+        if (pair->chosen[side])
+            say_short(pair, (enum cs_side)side, row);
+    }
+}
+
+static void add_row(struct cs_table *table, const struct cs_row *row)
+{
+    struct cs_value value[CS_ROW_COLUMNS] = {
+        [NAME] = {.text = row->name}, [MEMORY] = {.number = row->memory}};
+    char time[CS_SIDES][CS_BYTES_TEXT];
+    for (int side = 0; side < CS_SIDES; side++) {
+        const int64_t ns = row->value[CS_FIGURE_predicted_ns][side];
+        for (int i = 0; i < CS_FIGURES; i++)
+            value[FIGURE + CS_SIDES * i + side].number = row->value[i][side];
+        value[FIGURE + CS_SIDES * CS_FIGURE_predicted_ns + side].shown =
+            ns >= 0 ? cs_table_time_text(time[side], ns) : NULL;
+        value[SMALLEST + side].number = row->smallest[side];
+        value[FITS + side] =
+            (struct cs_value){.shown = *row->why[side] ? row->why[side] : NULL,
+                              .text = *row->why[side] ? cs_answer_names[row->answer[side]] : NULL};
+    }
+    cs_table_add(table, value);
+}
+
+static bool has_value(const struct cs_table *table, int column)
+{
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct cs_value *value = &table->value[i * CS_ROW_COLUMNS + (size_t)column];
+        if (columns[column].cell == CS_CELL_TEXT ? value->text != NULL : value->number >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* A table of devices shows other columns than one of values. */
+static bool is_shown(bool devices, int column)
+{
+    switch ((column - FIGURE) / CS_SIDES) {
+    case CS_FIGURE_reserved_peak:
+    case CS_FIGURE_needed:
+        return !devices || column < FIGURE;
+    case CS_FIGURE_tiled:
+    case CS_FIGURE_predicted_ns:
+        return devices;
+    default:
+        return column != MEMORY || devices;
+    }
+}
+
+void cs_rows_table(const struct cs_rows *rows, struct cs_table *table)
+{
+    static struct cs_column shown[CS_ROW_COLUMNS];
+    cs_table_init(table, shown, CS_ROW_COLUMNS);
+    for (size_t i = 0; i < rows->count; i++)
+        add_row(table, &rows->row[i]);
+    memcpy(shown, columns, sizeof columns);
+    shown[NAME].title = rows->title;
+    for (int i = MEMORY; i < CS_ROW_COLUMNS; i++) {
+        const bool second = i > FIGURE && (i - FIGURE) % CS_SIDES == CS_WITH;
+        if (second && !columns[i - 1].title)
+            shown[i].title = NULL;
+        else if (second && !shown[i - 1].title)
+            shown[i].title = columns[i - 1].title;
+        if (!has_value(table, i) || !is_shown(rows->devices, i))
+            shown[i].title = NULL;
+    }
+}
+
+struct cJSON *cs_rows_json(const struct cs_simulation *simulation, const struct cs_rows *rows,
+                           const struct cs_table *table)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(root, "version", CS_SIMULATE_JSON_VERSION);
+    cs_json_add(root, "command", cs_simulate_command_json(simulation));
+    cJSON_AddStringToObject(root, "rows_of", rows->title);
+    cs_json_add(root, "rows", cs_table_json(table));
+    return root;
+}
+
+bool cs_simulate_print_devices(const struct cs_simulation *simulation,
+                               const struct cs_simulated_pair *pair, size_t pairs,
+                               enum cs_format format)
+{
+    static struct cs_row row[CS_MOST_DEVICES];
+    const struct cs_rows rows = {"device", true, row, pairs};
+    struct cs_table table;
+    for (size_t i = 0; i < pairs; i++)
+        cs_row_make(&pair[i], pair[i].device->name, false, &row[i]);
+    cs_json_begin();
+    cs_rows_table(&rows, &table);
+    bool printed = format == CS_FORMAT_JSON
+                       ? cs_json_print(cs_rows_json(simulation, &rows, &table), stdout)
+                       : cs_table_print(&table, format, stdout);
+    cs_table_fini(&table);
+    if (printed && format == CS_FORMAT_TEXT)
+        printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
+               "%s.\nMemory includes the context, device peaks exclude it. Times are predicted, of "
+               "convolutions only.\n",
+               *simulation->program.folder ? simulation->program.folder
+                                           : "no folder: NONE WAS FOUND");
+    return printed;
+}
