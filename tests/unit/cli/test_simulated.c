@@ -76,8 +76,8 @@ static void both_sides_are_shown_with_their_difference(void)
          "  extra reads of tiles               -         2 KiB   +50.0 %\n",
          "\nwithout     Runs without memory pressure.\n"
          "with        Runs without memory pressure.\n",
-         "  * Large operations were counted, not computed: 3 kernels. What the program saves is "
-         "not usable.\n");
+         "  * Large operations were counted, not computed: 3 kernels. Files that the program saves "
+         "contain no results.\n");
     CHECK(!strstr(captured, "allocation retries"));
     printed(CS_FORMAT_CSV);
     SAYS("figure,without,with\n", "\ndevice_peak,8388608,6291456\n", "\nconvolutions,10,10\n",
