@@ -52,7 +52,7 @@ struct cs_candidate {
     int64_t halo;            /* bytes of x and y that are read more than once */
     int64_t copied;          /* bytes copied to and from staged tensors */
     int64_t required;        /* bytes that the untiled call requires */
-    double seconds;          /* predicted (decide/cost.h) */
+    double seconds;          /* predicted (cs_cost.decided in decide/cost.h) */
 };
 
 struct cs_policy {

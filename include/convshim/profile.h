@@ -24,7 +24,7 @@ struct cs_engine_traits {
  * (config/ladder.h). */
 struct cs_ladder {
     bool known;       /* false: the constants of cost.def apply */
-    double kernel_us; /* microseconds that each kernel adds; for kernel_us and kernel_us_most */
+    double kernel_us; /* microseconds that each kernel adds; for the three kernel_us */
     double
         lane_gain; /* share of the possible overlap of lanes that they reach, 0 to 1; for overlap */
 };

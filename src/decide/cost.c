@@ -362,9 +362,11 @@ static struct cs_cost total_of(const struct sums *sums, double lanes,
     struct cs_cost cost = sums->cost;
     double least = sums->kernels * use->kernel_us * 1e-6;
     double most = sums->kernels * larger(use->kernel_us, use->kernel_us_most) * 1e-6;
+    double decided = sums->kernels * use->kernel_us_decided * 1e-6;
     double host = sums->launched > 1 ? sums->launched * use->host_us * 1e-6 : 0;
     cost.seconds = larger(seconds_of(sums, least, lanes, use), host);
     cost.most = larger(seconds_of(sums, most, lanes, use), host);
+    cost.decided = larger(seconds_of(sums, decided, lanes, use), host);
     cost.launches = least + lane_seconds(lanes, use);
     return cost;
 }
@@ -396,7 +398,7 @@ static struct cs_coefficients coefficients_of(const struct cs_profile *profile)
 {
     struct cs_coefficients use = cs_cost_defaults;
     if (profile->ladder.known) {
-        use.kernel_us = use.kernel_us_most = profile->ladder.kernel_us;
+        use.kernel_us = use.kernel_us_most = use.kernel_us_decided = profile->ladder.kernel_us;
         use.overlap = profile->ladder.lane_gain;
     }
     return use;

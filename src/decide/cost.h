@@ -10,6 +10,7 @@
 struct cs_cost {
     double seconds;    /* predicted, of the whole call; above 0 and finite */
     double most;       /* the same with kernel_us_most for each kernel: not below `seconds` */
+    double decided;    /* the same with kernel_us_decided, by which tilings are compared */
     double memory;     /* seconds of all tiles' memory traffic alone */
     double arithmetic; /* seconds of all tiles' waves alone */
     double launches;   /* the part of `seconds` that kernels and lanes add */

@@ -98,7 +98,8 @@ static void begin(struct deciding *deciding)
 {
     struct cs_question *question = &deciding->question;
     const struct cs_limits *limits = &deciding->limits;
-    double seconds = cs_cost_untiled(question->problem, question->required, question->profile).most;
+    double seconds =
+        cs_cost_untiled(question->problem, question->required, question->profile).decided;
     deciding->untiled_seconds = seconds;
     question->limit = limit_of(deciding);
     question->written =

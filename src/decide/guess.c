@@ -41,7 +41,7 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
         guesser->model[kind] = (struct cs_guess_model){
             .per_image = part, .per_filter = part, .scale = 1, .excess = 1, .pace = 1};
     guesser->tile = *problem;
-    guesser->seconds = cs_cost_untiled(problem, question->required, guesser->profile).most;
+    guesser->seconds = cs_cost_untiled(problem, question->required, guesser->profile).decided;
 }
 
 /* Slices of the filter along C are copied, and images if the tiling is staged. */
@@ -182,7 +182,7 @@ void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
                                         .relaxation = guess->tiling.relaxation};
     guess->seconds =
         corrected(guesser, model_of(guesser, &guess->tiling),
-                  cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).most);
+                  cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).decided);
 }
 
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,

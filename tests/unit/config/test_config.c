@@ -16,7 +16,7 @@ static void defaults_are_those_of_the_list(void)
     CHECK_INT(config.max_slowdown, 0);
     CHECK_INT(config.threshold, CS_CONFIG_AUTO);
     CHECK_STR(config.policy.text, "fit");
-    CHECK_INT(config.price, 13000);
+    CHECK_INT(config.price, 17000);
     CHECK_INT(config.tiles, 4);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_AUTO);

@@ -45,7 +45,7 @@ static double seconds_of(const struct fake *fake, const struct cs_problem *probl
         plan.shape[k].workspace = formula_at(fake, &shape, plan.shape[k].relaxation);
     }
     cs_plan_settle(&plan);
-    return cs_cost_of(&plan, fake->profile ? fake->profile : &typical).most;
+    return cs_cost_of(&plan, fake->profile ? fake->profile : &typical).decided;
 }
 
 static double cost_of(const struct fake *fake, const struct cs_problem *problem,
