@@ -85,7 +85,7 @@ static void prepare_base(struct cs_simulated_pair *pair, enum cs_side side)
 {
     pair->has_base[side] = pair->chosen[side] && pair->result[side].refused > 0;
     pair->base_run[side] = pair->run[side];
-    pair->base_run[side].name = side == CS_WITH ? "with-spare-memory" : "without-spare-memory";
+    pair->base_run[side].name = side == CS_WITH ? "with-repeated" : "without-repeated";
     pair->base_run[side].capacity = plenty;
     pair->base_run[side].history = false;
     pair->base_run[side].state = CS_RUN_WAITING;

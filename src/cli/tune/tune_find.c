@@ -16,6 +16,7 @@
 /* --- the point --- */
 
 enum {
+    LEAST_MISS = 1000,      /* a higher peak by less than this part is as predicted */
     MAPPED = 5 * (20 << 20) /* bytes: PyTorch maps memory in pages of 20 MiB, of which about five
                                are partly used at a peak */
 };
@@ -101,11 +102,12 @@ static bool is_better(const struct cs_tune_run *file, const struct cs_tune_run *
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune)
 {
     const struct cs_tune_run *file = &tune->file;
+    const int64_t peak = tune->point >= 0 ? tune->frontier.point[tune->point].peak : 0;
     bool good = is_better(file, &tune->defaults);
     if (tune->options->fits > 0)
         good = file->fits;
     else if (tune->options->within >= 0)
-        good = is_within(tune, file->times) && file->peak <= tune->frontier.point[tune->point].peak;
+        good = is_within(tune, file->times) && file->peak - peak <= peak / LEAST_MISS;
     return file->ran && good ? CS_TUNE_FILE : CS_TUNE_MISSED;
 }
 
