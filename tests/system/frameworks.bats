@@ -77,6 +77,8 @@ x = torch.arange(12.0, device=device).reshape(3, 4) % 5
 kept = torch.empty(0, dtype=torch.int64, device=device)
 print((10000 ** x).tolist(), (x.long() % 3).tolist(), torch.nn.functional.logsigmoid(x).mean().item())
 print(torch.nonzero(x > 3, out=kept).tolist(), kept.shape[0], x.to_sparse()._nnz())
+y = torch.arange(1440.0, device=device).reshape(8, 20, 3, 3).to(memory_format=torch.channels_last)
+print(y.stride(), y.transpose(0, 1).sum((0, 2)).tolist(), y[:, 3:9, :, 1].neg().flatten().tolist())
 END_PROGRAM
     "$PYTHON" program.py cpu >host.out
     simulate program.py cuda
@@ -103,12 +105,13 @@ for n in 8, 256:
     x = torch.nn.functional.conv2d(torch.rand(1, 4, n, n, device="cuda"), torch.ones(4, 4, 1, 1, device="cuda"))
     rows = x.flatten(1).softmax(1).sum(1)
     print(x.exp().mean().item(), bool(torch.isfinite(x).all()), torch.allclose(x, x), bool(x.eq(x).all()), round(rows.item(), 5), end=" ")
+    print(torch.stack([x + 1, x + 1], -1).min().item(), x[x == 0].numel() / x.numel(), (x > 0).nonzero().shape[0], end=" ")
     print(x.mul_(2).add_(1).clamp_min(3).half().max().item(), torch.full((n, n), 2.5, device="cuda").t().clone()[0, 1].item())
 q = torch.distributions.Normal(x, (x / 2).exp())
 print(torch.distributions.Categorical(logits=x.flatten(2)).sample().shape[0])
 END_PROGRAM
     simulate program.py
-    expect_equal "lines" "$(sort program.out | uniq -c | sed 's/^ *//')" $'1 1\n2 1.0 True True True 1.0 3.0 2.5'
+    expect_equal "lines" "$(sort program.out | uniq -c | sed 's/^ *//')" $'1 1\n2 1.0 True True True 1.0 1.0 1.0 0 3.0 2.5'
 }
 
 @test "forward-mode differentiation runs: its zero tensors have no memory" {

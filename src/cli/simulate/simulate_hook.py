@@ -417,13 +417,20 @@ class Values:
                     self.device.simdev_values_forget_tensor(self.ctypes.byref(described[0]))
 
     def describe(self, one):
-        array = self.arrays[one.dim()]
-        extent, stride = array(*one.shape), array(*one.stride())
+        order, array = self.order(one), self.arrays[one.dim()]
+        extent, stride = array(*self.ordered(one.shape, order)), array(*self.ordered(one.stride(), order))
         address = self.ctypes.addressof
         return self.layout(one.data_ptr(), one.element_size(), one.dim(), address(extent), address(stride)), extent, stride
 
-    def host_tensor(self, one):
-        return self.torch.ops.aten.empty.memory_format(list(one.shape), dtype=one.dtype, device="cpu")
+    def order(self, one):
+        """The dimensions in the order of memory, in which a dense tensor is one piece, such as one in channels_last. None: as they are."""
+        return None if one.is_contiguous() else sorted(range(one.dim()), key=one.stride, reverse=True)
+
+    def ordered(self, values, order):
+        return [values[place] for place in order] if order else values
+
+    def host_tensor(self, one, order=None):
+        return self.torch.ops.aten.empty.memory_format(list(self.ordered(one.shape, order)), dtype=one.dtype, device="cpu")
 
     def copy_to_host(self, one, is_read, assumes):
         """None if a value is unknown, unless `assumes`."""
@@ -431,13 +438,14 @@ class Values:
             return one if not one.is_cuda else None
         if assumes is self.FIRST:
             return self.first_to_host(one, is_read)
-        host = self.host_tensor(one)
+        order = self.order(one)
+        host = self.host_tensor(one, order)
         if is_read and one.numel():
             described = self.describe(one)
             if not self.device.simdev_values_read(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr())) \
                     and not assumes:
                 return None
-        return host
+        return host.permute(sorted(range(one.dim()), key=order.__getitem__)) if order else host
 
     def first_to_host(self, one, is_read):
         extent = 1 if one.numel() else 0
@@ -491,7 +499,8 @@ class Values:
         return result if isinstance(result, (list, tuple)) else (result,)
 
     def put(self, host, one, write):
-        host = host.to(one.dtype).contiguous()
+        host, order = host.to(one.dtype), self.order(one)
+        host = (host.permute(order) if order else host).contiguous()
         described = self.describe(one)
         write(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr()))
 
