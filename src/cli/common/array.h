@@ -13,10 +13,11 @@ static inline void *cs_array_add(void *items_p, size_t *count_p, size_t size)
     char *items;
     memcpy(&items, items_p, sizeof items);
     if ((*count_p & (*count_p - 1)) == 0) {
-        items = (char *)reallocarray(items, *count_p > 0 ? 2 * *count_p : 1, size);
-        if (!items)
+        char *grown = reallocarray(items, *count_p > 0 ? 2 * *count_p : 1, size);
+        if (!grown)
             return NULL;
-        memcpy(items_p, &items, sizeof items);
+        memcpy(items_p, &grown, sizeof grown);
+        items = grown;
     }
     return memset(items + (*count_p)++ * size, 0, size);
 }

@@ -88,9 +88,10 @@ static const struct member site_members[] = {
     SITE("", "host_ns", SUM, false, host_ns),
 };
 
-#define EACH(member, members)                                                                      \
-    (const struct member *member = members; member < members + sizeof members / sizeof *members;   \
-     member++)
+enum {
+    RUN_MEMBERS = sizeof run_members / sizeof *run_members,
+    SITE_MEMBERS = sizeof site_members / sizeof *site_members
+};
 
 static bool is_text(const struct member *member)
 {
@@ -229,9 +230,8 @@ static void read_site(struct reader *reader, const cJSON *from, struct cs_summar
 {
     const cJSON *reason = cJSON_GetObjectItemCaseSensitive(from, "reason");
     site->possible = -1;
-    for
-        EACH(member, site_members)
-    read_member(reader, member, from, site);
+    for (int k = 0; k < SITE_MEMBERS; k++)
+        read_member(reader, &site_members[k], from, site);
     if (site->possible < 0)
         site->possible = site->reported;
     site->reason = cJSON_IsNull(reason) ? NULL : text_of(reader, from, "reason");
@@ -321,9 +321,8 @@ static void read_root(struct reader *reader, const cJSON *root, struct cs_run_su
         refuse_member(reader, "the summary has version %lld. This convshim reads version %d.",
                       (long long)version, CS_SUMMARY_VERSION);
     run->possible_max = -1;
-    for
-        EACH(member, run_members)
-    read_member(reader, member, root, run);
+    for (int k = 0; k < RUN_MEMBERS; k++)
+        read_member(reader, &run_members[k], root, run);
     if (run->possible_max < 0)
         run->possible_max = run->reported_max;
     const cJSON *process = cJSON_GetObjectItemCaseSensitive(root, "process");
@@ -362,10 +361,9 @@ bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[
 void cs_summary_fini(struct cs_run_summary *run)
 {
     for (size_t i = 0; i < run->sites; i++) {
-        for
-            EACH(member, site_members)
-        if (is_text(member))
-            free(*text_at(member, &run->site[i]));
+        for (int k = 0; k < SITE_MEMBERS; k++)
+            if (is_text(&site_members[k]))
+                free(*text_at(&site_members[k], &run->site[i]));
         free(run->site[i].reason);
         free(run->site[i].rule);
     }
@@ -377,10 +375,9 @@ void cs_summary_fini(struct cs_run_summary *run)
         free(run->option[i].name);
         free(run->option[i].value);
     }
-    for
-        EACH(member, run_members)
-    if (is_text(member))
-        free(*text_at(member, run));
+    for (int k = 0; k < RUN_MEMBERS; k++)
+        if (is_text(&run_members[k]))
+            free(*text_at(&run_members[k], run));
     free(run->command);
     free(run->path);
     free(run->site);
@@ -457,9 +454,8 @@ static void add_site(struct merger *merger, const struct cs_summary_site *site)
         free(to->reason);
         to->reason = NULL;
     }
-    for
-        EACH(member, site_members)
-    merge_member(merger, member, to, site, false);
+    for (int k = 0; k < SITE_MEMBERS; k++)
+        merge_member(merger, &site_members[k], to, site, false);
 }
 
 static void add_passed(struct merger *merger, const struct cs_summary_passed *passed)
@@ -490,9 +486,8 @@ static void add_option(struct merger *merger, const struct cs_run_option *option
 static void add_run(struct merger *merger, const struct cs_run_summary *run)
 {
     struct cs_run_summary *to = &merger->merged;
-    for
-        EACH(member, run_members)
-    merge_member(merger, member, to, run, to->runs == 0);
+    for (int k = 0; k < RUN_MEMBERS; k++)
+        merge_member(merger, &run_members[k], to, run, to->runs == 0);
     merge_text(merger, &to->command, run->command);
     add_to_sum(merger, &to->runs, run->runs);
     for (size_t i = 0; i < run->options && !merger->broken; i++)

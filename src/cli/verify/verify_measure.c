@@ -222,9 +222,16 @@ static bool measure_sides(struct cs_verification *verification, double start, do
 static const double rounding[CS_DTYPES] = {
     [CS_F32] = 0x1p-16, [CS_F16] = 0x1p-9, [CS_BF16] = 0x1p-6};
 
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
 static void compare_number(struct cs_difference *difference, double untiled, double tiled)
 {
-    bool same = memcmp(&untiled, &tiled, sizeof untiled) == 0;
+    bool same = bits_of(untiled) == bits_of(tiled);
     difference->elements++;
     difference->differing += !same;
     if (isfinite(untiled))

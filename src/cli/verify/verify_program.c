@@ -83,6 +83,7 @@ static int become_program(void *ctx)
         execv("/proc/self/exe", (char *const *)argv);
     }
     cs_cli_complain("verify: cannot start convshim run: %s", strerror(errno));
+    free(argv);
     return CS_CLI_NO;
 }
 
