@@ -17,4 +17,8 @@ bool cs_output_check(const char *command, const char *option, const char *path, 
 typedef bool cs_output_fn(const void *state, FILE *out);
 bool cs_output_write(const char *path, cs_output_fn *write, const void *state);
 
+/* The same of a page, with a line that names it or the reason: "convshim: simulate: page in FILE".
+ */
+bool cs_output_page(const char *command, const char *path, cs_output_fn *write, const void *state);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cli/layers/device_files.h"
 
 #include "base/checked.h"
+#include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include <cjson/cJSON.h>
@@ -147,14 +148,17 @@ static bool add_row(struct cs_table *table, const char *path, char error[CS_DEVI
     return true;
 }
 
-bool cs_device_files_list(const char *folder, enum cs_format format,
-                          char error[CS_DEVICE_FILE_ERROR])
+int cs_device_files_list(const char *command, const char *folder, enum cs_format format)
 {
+    char error[CS_DEVICE_FILE_ERROR];
     static const struct cs_column columns[] = {{"name", "name", CS_CELL_TEXT},
                                                {"device", "device", CS_CELL_TEXT},
                                                {"capability", "capability", CS_CELL_TEXT},
                                                {"memory_bytes", "memory", CS_CELL_BYTES},
                                                {"source", "source", CS_CELL_TEXT}};
-    return cs_data_files_list(&devices, folder, columns, sizeof columns / sizeof *columns, add_row,
-                              format, error);
+    if (cs_data_files_list(&devices, folder, columns, sizeof columns / sizeof *columns, add_row,
+                           format, error))
+        return CS_CLI_OK;
+    cs_cli_complain("%s: %s", command, error);
+    return CS_CLI_USAGE;
 }

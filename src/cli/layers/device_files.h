@@ -30,9 +30,8 @@ bool cs_device_file_load(const char *device, const char *folder, struct cs_devic
                          char error[CS_DEVICE_FILE_ERROR]);
 void cs_device_file_fini(struct cs_device_file *profile);
 
-/* Prints the profiles of a folder by name. False, with a line in `error`. */
-bool cs_device_files_list(const char *folder, enum cs_format format,
-                          char error[CS_DEVICE_FILE_ERROR]);
+/* Prints the profiles of a folder by name, for a command's --device list. Returns its status. */
+int cs_device_files_list(const char *command, const char *folder, enum cs_format format);
 
 /* The name of a profile for a written name: "rtx4060" for "NVIDIA GeForce RTX 4060", "RTX4060" and
  * "4060". A size behind the name is kept ("a100-40gb"), a form is not ("SXM4", "PCIe"). `name` gets

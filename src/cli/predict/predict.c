@@ -233,15 +233,6 @@ static int predict_with_vendor(struct cs_predict_options *options,
     return status == CS_CLI_OK && results->unasked ? CS_CLI_NO : status;
 }
 
-static int list_devices(const struct cs_predict_options *options)
-{
-    char error[CS_DEVICE_FILE_ERROR];
-    if (cs_device_files_list(options->devices, options->format, error))
-        return CS_CLI_OK;
-    cs_cli_complain("predict: %s", error);
-    return CS_CLI_USAGE;
-}
-
 static int run_predict(struct cs_predict_options *options)
 {
     char error[CS_DEVICE_FILE_ERROR];
@@ -266,5 +257,7 @@ int cs_cli_predict(int argc, char **argv)
     int status = cs_predict_options(argc, argv, &options);
     if (status >= 0)
         return status;
-    return strcmp(options.device, "list") == 0 ? list_devices(&options) : run_predict(&options);
+    return strcmp(options.device, "list") == 0
+               ? cs_device_files_list("predict", options.devices, options.format)
+               : run_predict(&options);
 }

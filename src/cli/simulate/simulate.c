@@ -201,13 +201,6 @@ static char **first_command(const struct cs_simulate_options *options, char **co
     return first;
 }
 
-static int answer_for(struct cs_simulation *simulation, const struct cs_simulate_options *options,
-                      char **command, struct answer *answer)
-{
-    simulation->program.command = command;
-    return simulate(simulation, options, answer);
-}
-
 static int answer_question(const struct cs_simulate_options *options, char **command)
 {
     static struct cs_simulation simulation; /* these two are too large for the stack */
@@ -229,8 +222,10 @@ static int answer_question(const struct cs_simulate_options *options, char **com
          !cs_baseline_read(&answer.baseline, options->baseline, options->tolerance)))
         status = CS_CLI_USAGE;
     else if (cs_simulated_program_find(&simulation.program, first, options->cudnn, options->cuda) &&
-             cs_simulation_begin(&simulation, options->library, options->keep))
-        status = answer_for(&simulation, options, command, &answer);
+             cs_simulation_begin(&simulation, options->library, options->keep)) {
+        simulation.program.command = command;
+        status = simulate(&simulation, options, &answer);
+    }
     if (options->varies)
         cs_vary_free_command(first);
     cs_simulation_end(&simulation);
@@ -238,15 +233,6 @@ static int answer_question(const struct cs_simulate_options *options, char **com
     for (size_t i = 0; i < answer.devices; i++)
         cs_device_file_fini(&answer.device[i]);
     return status;
-}
-
-static int list_devices(enum cs_format format)
-{
-    char error[CS_DEVICE_FILE_ERROR];
-    if (cs_device_files_list(NULL, format, error))
-        return CS_CLI_OK;
-    cs_cli_complain("%s", error);
-    return CS_CLI_NO;
 }
 
 int cs_cli_simulate(int argc, char **argv)
@@ -258,6 +244,6 @@ int cs_cli_simulate(int argc, char **argv)
         return status;
     }
     if (strcmp(options.device, "list") == 0)
-        return list_devices(options.format);
+        return cs_device_files_list("simulate", NULL, options.format);
     return answer_question(&options, argv + operand);
 }

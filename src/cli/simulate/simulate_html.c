@@ -5,7 +5,6 @@
 #include "cli/common/output.h"
 #include "cli/common/page.h"
 #include "cli/simulate/simulate.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,13 +263,9 @@ bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_si
     page->simulation = simulation;
     page->pair = pair;
     bool good = read_timelines(page);
-    bool written = good && cs_output_write(path, put_page, page);
-    if (good && !written)
-        cs_cli_complain("simulate: %s: cannot be written: %s", path, strerror(errno));
-    else if (good)
-        cs_cli_complain("simulate: page in %s", path);
+    good = good && cs_output_page(simulation->title, path, put_page, page);
     for (int side = 0; side < CS_SIDES; side++)
         cs_timeline_fini(&page->timeline[side]);
     free(page);
-    return written;
+    return good;
 }

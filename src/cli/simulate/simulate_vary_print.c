@@ -7,7 +7,6 @@
 #include "cli/common/output.h"
 #include "cli/common/page.h"
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -247,10 +246,5 @@ static bool put_page(const void *state, FILE *out)
 bool cs_vary_html(const struct cs_simulation *simulation, const struct cs_vary_result *result,
                   const char *path)
 {
-    bool written = cs_output_write(path, put_page, result);
-    if (written)
-        cs_cli_complain("%s: page in %s", simulation->title, path);
-    else
-        cs_cli_complain("%s: %s: cannot be written: %s", simulation->title, path, strerror(errno));
-    return written;
+    return cs_output_page(simulation->title, path, put_page, result);
 }

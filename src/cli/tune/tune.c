@@ -43,15 +43,6 @@ static int tune_program(const struct cs_tune_options *options, char **command)
     return status;
 }
 
-static int list_devices(void)
-{
-    char error[CS_DEVICE_FILE_ERROR];
-    if (cs_device_files_list(NULL, CS_FORMAT_TEXT, error))
-        return CS_CLI_OK;
-    cs_cli_complain("%s", error);
-    return CS_CLI_NO;
-}
-
 int cs_cli_tune(int argc, char **argv)
 {
     struct cs_tune_options options;
@@ -59,6 +50,6 @@ int cs_cli_tune(int argc, char **argv)
     if (status >= 0)
         return status;
     if (strcmp(options.device, "list") == 0)
-        return list_devices();
+        return cs_device_files_list("tune", NULL, CS_FORMAT_TEXT);
     return tune_program(&options, argv + operand);
 }

@@ -1,10 +1,8 @@
 /* The page of option --html: the frontier as a picture and a table. */
-#include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
 #include "cli/common/table.h"
 #include "cli/tune/tune.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -164,10 +162,5 @@ static bool put_page(const void *state, FILE *out)
 
 bool cs_tune_html(const struct cs_tune *tune, const char *path)
 {
-    bool good = cs_output_write(path, put_page, tune);
-    if (good)
-        cs_cli_complain("tune: page in %s", path);
-    else
-        cs_cli_complain("tune: %s: cannot be written: %s", path, strerror(errno));
-    return good;
+    return cs_output_page("tune", path, put_page, tune);
 }
