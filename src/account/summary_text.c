@@ -370,7 +370,7 @@ static void append_raised(struct cs_text *text, const struct cs_account *account
     if (raised > 0)
         append_format(text,
                       "%-*s%lld convolution%s more than %s (up to %s): smaller tiles would be too "
-                      "slow, or are impossible",
+                      "slow (see max_slowdown), or are impossible",
                       LABEL, "limit", (long long)raised, raised == 1 ? " uses" : "s use", limit,
                       cs_log_size_text(size, most));
 }

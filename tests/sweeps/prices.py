@@ -5,7 +5,7 @@
 
 By default, the largest peak of each model must not be higher with the library, and for each GPU the median over models, layouts and
 directions of the peak divided by the floor must stay within its bound. With a limit of 64 MiB, at most one forward convolution or data gradient of a list
-may stay over it. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md); --random takes layers of no model.
+may stay over it, and no tiling may be predicted to take more than 32 times as long. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md); --random takes layers of no model.
 """
 import argparse
 import csv
@@ -21,6 +21,8 @@ import predict
 LIMIT = 64 << 20
 # Median over models, of forward convolutions and data gradients of a GPU: largest peak with the library divided by the largest floor.
 MEDIAN = 1.15
+# Times the untiled time: the bound without max_slowdown.
+SLOWEST = 32
 
 
 def is_planned(build):
@@ -144,7 +146,7 @@ def judge(options):
             results.append((gpu, layout, direction, result))
             lines.append("| " + " | ".join(cells(gpu, layout, direction, result)) + " |")
             good = (all(after <= before for before, after, _ in result["models"]) if workspace == "auto" else
-                    direction == "wgrad" or result["left"] <= 1)
+                    result["slowest"] <= SLOWEST and (direction == "wgrad" or result["left"] <= 1))
             tests += 1
             failed += not good
             if not options.markdown:
