@@ -85,8 +85,8 @@ static struct cs_advice on_nothing(const struct cs_account *account,
         return (struct cs_advice){.kind = CS_ADVICE_REPORT_ONLY};
     if (account->passed[CS_REASON_NO_TILING] > 0 && head->workspace >= 0)
         return (struct cs_advice){.kind = CS_ADVICE_NO_TILING, .bytes = head->workspace};
-    if (account->passed[CS_REASON_DEAR] > 0)
-        return (struct cs_advice){.kind = CS_ADVICE_DEAR};
+    if (account->passed[CS_REASON_SLOW] > 0)
+        return (struct cs_advice){.kind = CS_ADVICE_SLOW};
     if (account->passed[CS_REASON_PROVIDED] > 0)
         return (struct cs_advice){.kind = CS_ADVICE_PROVIDED};
     if (reason == CS_REASON_BELOW_PEAK)
@@ -130,7 +130,7 @@ int cs_advice_text(const struct cs_advice *advice, const char *policy, char *tex
         return snprintf(text, size,
                         "Nothing was tiled, because no tiling fits %s. Try a larger --workspace.",
                         bytes);
-    case CS_ADVICE_DEAR:
+    case CS_ADVICE_SLOW:
         return snprintf(text, size,
                         "Nothing was tiled because it is predicted to be too slow. To tile anyway: "
                         "--workspace 64MiB, or a higher --price.");

@@ -68,7 +68,7 @@ static const char *option_of(const struct cs_site_facts *facts, const struct cs_
         return "skip";
     case CS_REASON_REPORT_ONLY:
         return "policy";
-    case CS_REASON_DEAR:
+    case CS_REASON_SLOW:
         return "price, max_slowdown";
     case CS_REASON_BELOW_PEAK:
         return "workspace";

@@ -76,7 +76,7 @@ bool cs_decide_tiles(const struct cs_decision *decision)
 static struct cs_decision leave(const struct deciding *deciding, enum cs_reason reason)
 {
     struct cs_decision decision = cs_decide_leave(reason, deciding->question.required);
-    decision.asked = deciding->search.purse.asked;
+    decision.asked = deciding->search.budget.asked;
     return decision;
 }
 
@@ -168,7 +168,7 @@ static enum cs_status try_fallback(struct cs_search *search, int64_t limit, int6
     const struct cs_vendor *vendor = search->question->vendor;
     void *execution_plan = NULL;
     int64_t workspace = 0;
-    search->purse.asked++;
+    search->budget.asked++;
     enum cs_status status = vendor->fallback(vendor->ctx, limit, &execution_plan, &workspace);
     if (status != CS_OK)
         return status;
@@ -202,11 +202,11 @@ static enum cs_reason reason_untiled(const struct deciding *deciding)
 {
     const struct cs_search *search = &deciding->search;
     const bool fixed = deciding->tiles > 0; /* no limit, unless a size was provided */
-    if (search->purse.asked > 0 && search->purse.answered == 0)
+    if (search->budget.asked > 0 && search->budget.answered == 0)
         return CS_REASON_VENDOR;
     if (search->found || search->possible)
-        return !fixed && search->slow ? CS_REASON_DEAR : CS_REASON_NO_GAIN;
-    if (search->purse.asked == 0 && search->overflowed)
+        return !fixed && search->slow ? CS_REASON_SLOW : CS_REASON_NO_GAIN;
+    if (search->budget.asked == 0 && search->overflowed)
         return CS_REASON_OVERFLOW;
     return fixed && !deciding->limits.provided ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
@@ -229,7 +229,7 @@ static struct cs_decision decision_of(struct deciding *deciding)
         return leave(deciding, decision.reason);
     if (deciding->question.policy->report_only)
         decision.reason = CS_REASON_REPORT_ONLY;
-    decision.asked = deciding->search.purse.asked;
+    decision.asked = deciding->search.budget.asked;
     return decision;
 }
 

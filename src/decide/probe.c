@@ -22,10 +22,10 @@ static enum cs_status query_shape(struct cs_search *search, int64_t shape)
     void *execution_plan = NULL;
     int64_t workspace = 0;
     struct cs_problem problem;
-    if (search->purse.left <= 0)
+    if (search->budget.left <= 0)
         return CS_REFUSED;
-    search->purse.left--;
-    search->purse.asked++;
+    search->budget.left--;
+    search->budget.asked++;
     cs_plan_problem(&search->plan, shape, &problem);
     enum cs_status status = vendor->build(
         vendor->ctx, &problem, search->plan.shape[shape].relaxation, &execution_plan, &workspace);
@@ -34,7 +34,7 @@ static enum cs_status query_shape(struct cs_search *search, int64_t shape)
     vendor->destroy(execution_plan);
     if (workspace < 0)
         return CS_REFUSED;
-    search->purse.answered++;
+    search->budget.answered++;
     search->plan.shape[shape].workspace = workspace;
     return CS_OK;
 }

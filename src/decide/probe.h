@@ -12,7 +12,7 @@ struct cs_mode {
 };
 
 /* The budget of vendor plans: how many may still be built, and how many were. */
-struct cs_purse {
+struct cs_plan_budget {
     int64_t left;     /* that may still be built */
     int64_t asked;    /* built, refused ones too */
     int64_t answered; /* those that were not refused */
@@ -20,7 +20,7 @@ struct cs_purse {
 
 struct cs_search {
     const struct cs_question *question;
-    struct cs_purse purse;
+    struct cs_plan_budget budget;
     struct cs_candidate best; /* of least cost so far; at first the untiled call */
     double least;             /* its cost */
     bool found;               /* a tiling within the written workspace was confirmed */

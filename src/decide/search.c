@@ -18,7 +18,7 @@ static const double HELD = 1.01;
 
 static void begin(struct cs_search *search, int64_t asks)
 {
-    search->purse.left = asks;
+    search->budget.left = asks;
     search->equal_padding = false;
     search->unequal = 0;
 }
@@ -135,7 +135,7 @@ static bool proportional(struct turns *turns, int form, struct cs_guess *guess)
  * queried again, in more tiles. */
 static bool refine(struct turns *turns)
 {
-    if (turns->forms.relaxation != CS_TILE_HEURISTICS || turns->search->purse.answered > 0 ||
+    if (turns->forms.relaxation != CS_TILE_HEURISTICS || turns->search->budget.answered > 0 ||
         turns->parts >= CS_MAX_TILES)
         return false;
     turns->parts *= 2;
@@ -207,9 +207,9 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
     begin(search, asks);
     cs_guess_start(&turns.guesser, search->question);
     do {
-        while (search->purse.left > 0 && take_turn(&turns, &status))
+        while (search->budget.left > 0 && take_turn(&turns, &status))
             continue;
-    } while (status == CS_OK && search->purse.left > 0 && is_open(&turns) &&
+    } while (status == CS_OK && search->budget.left > 0 && is_open(&turns) &&
              learn_axis(&turns, &status));
     return status;
 }

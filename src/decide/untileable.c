@@ -42,14 +42,14 @@ bool cs_decide_refuses(enum cs_untileable option, struct cs_decision *decision,
                        enum cs_reason reason, const struct cs_engine *engine,
                        const struct cs_vendor *vendor, const struct cs_rivals *rivals)
 {
-    bool dear = reason == CS_REASON_DEAR || reason == CS_REASON_NO_GAIN;
+    bool slow = reason == CS_REASON_SLOW || reason == CS_REASON_NO_GAIN;
     bool raised = reason == CS_REASON_NONE && decision->raised;
     bool untileable = reason == CS_REASON_NO_TILING || reason == CS_REASON_NO_FALLBACK ||
                       reason == CS_REASON_VENDOR || raised;
     if (decision->required <= decision->free)
         return false;
     if (option == CS_UNTILEABLE_REFUSE)
-        return untileable || dear;
+        return untileable || slow;
     return option == CS_UNTILEABLE_AUTO && untileable &&
            is_had_elsewhere(decision, engine, vendor, rivals);
 }

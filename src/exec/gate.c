@@ -276,7 +276,7 @@ struct cs_gate_facts cs_gate_facts(struct cs_gate *gate)
     return facts;
 }
 
-/* Returns the threads that are not there any more. */
+/* Removes and returns the threads that a forked child does not have. */
 static struct cs_gate_thread *forget_others(struct cs_gate *gate)
 {
     struct cs_gate_thread *self = pthread_getspecific(gate->self), *others = NULL;

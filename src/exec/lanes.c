@@ -115,7 +115,7 @@ static void destroy_set(const struct cs_device *device, struct cs_lane_set *set)
     free(set);
 }
 
-/* One that this taker has not looked at yet. Caller holds the lock. */
+/* Takes an idle set of another context that this taker has not examined. The lock is held. */
 static struct cs_lane_set *take_other(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set **link = &lanes->idle;

@@ -154,8 +154,9 @@ static int64_t least_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The elements of y that reach [first, first + count) of x. Where none does, after the last window
- * or between two, the one before is taken along: it meets padding alone. */
+/* The elements of y that reach [first, first + count) of x. If none does, because the range is
+ * after the last window or between two, the range has the element before, which reads padding only.
+ */
 static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64_t first,
                                        int64_t count, struct cs_range *range)
 {

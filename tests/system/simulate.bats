@@ -19,7 +19,7 @@ load helper
         expect_equal "peak, $run" "$(figure device_peak "$side")" "$(device $run peak_bytes)"
         expect_equal "bytes, $run" "$(figure tensor_bytes "$side")" "$(device $run tensor_bytes)"
     done
-    expect_equal "convolutions" "$(figure convolutions with)" "$(device plain conv_launches)"
+    expect_equal "convolutions" "$(figure calls with)" "$(device plain conv_launches)"
     expect_equal "workspace, untiled" "$(figure largest_workspace without)" "$(device plain largest_workspace_used)"
     expect_true "workspace that is reported" "$(figure largest_workspace with) >= $(device shimmed largest_workspace_used)"
     expect_equal "extra launches" "$(figure extra_launches with)" \
@@ -331,7 +331,7 @@ END
     expect_status 0
     "$COMMAND" report --format csv --table conclusion kept/with-*/summary.*.json >report.out || fail "report"
     expect_line report.out "^allocated_peak,\"allocated peak, by PyTorch.*\",$((2 << 20)),40,$((5 << 20)),$((3 << 20))\$"
-    expect_equal "rows" "$(cut -d, -f1 report.out | paste -sd' ')" "name workspace allocated_peak"
+    expect_equal "rows" "$(cut -d, -f1 report.out | paste -sd' ')" "name allocated_peak peak workspace"
 }
 
 @test "--preset train: as low a peak as by default, in no more predicted time" {

@@ -15,7 +15,7 @@ static cJSON *processes_json(const struct cs_simulated_result *result)
         cJSON *one = cJSON_CreateObject();
         cJSON_AddNumberToObject(one, "pid", (double)result->process[i].pid);
         cJSON_AddNumberToObject(one, "device_peak", (double)result->process[i].device_peak);
-        cJSON_AddNumberToObject(one, "launches", (double)result->process[i].launches);
+        cJSON_AddNumberToObject(one, "convolution_launches", (double)result->process[i].launches);
         cJSON_AddBoolToObject(one, "reported", result->process[i].reported);
         cs_json_add(list, NULL, one);
     }

@@ -154,7 +154,7 @@ static bool ours(const void *address)
     return dladdr(address, &there) && cs_find_dlsym_ours(there.dli_fbase);
 }
 
-static void *find(const struct places *places, const char *name)
+static void *find_function(const struct places *places, const char *name)
 {
     struct cs_find_dlsym_libc libc = cs_find_dlsym_libc();
     for (int i = 0; i < places->count; i++) {
@@ -171,7 +171,7 @@ static bool fill(struct cs_real *real, const struct places *places)
     bool filled = false;
 #define CS_CALL(name)                                                                              \
     if (!real->name) {                                                                             \
-        real->name = (__typeof__(name) *)find(places, #name);                                      \
+        real->name = (__typeof__(name) *)find_function(places, #name);                             \
         filled |= real->name != NULL;                                                              \
     }
 #include "cudnn/bind/calls.def"
@@ -210,7 +210,7 @@ static bool bind_runtime(void *opaque)
     if (!place(&places, "libcudart.so.13"))
         place(&places, "libcudart.so.12");
     places.library[places.count++] = RTLD_NEXT;
-#define CS_RUNTIME(name) table->name = (__typeof__(name) *)find(&places, #name);
+#define CS_RUNTIME(name) table->name = (__typeof__(name) *)find_function(&places, #name);
 #include "cudnn/bind/runtime.def"
 #undef CS_RUNTIME
     return true;
@@ -222,7 +222,8 @@ static bool bind_driver(void *opaque)
     struct places places = {.count = 0};
     if (!place(&places, "libcuda.so.1"))
         return false;
-#define CS_DRIVER(name, parameters) table->name = (CUresult(*) parameters)find(&places, #name);
+#define CS_DRIVER(name, parameters)                                                                \
+    table->name = (CUresult(*) parameters)find_function(&places, #name);
 #include "cudnn/bind/driver.def"
 #undef CS_DRIVER
     return true;

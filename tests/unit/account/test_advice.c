@@ -117,8 +117,8 @@ static void changeable_reason_precedes_the_most_frequent(void)
     check_advice(account, &plain, ADVICE(REASON, .reason = CS_REASON_DYNAMIC));
     pass(account, CS_REASON_PROVIDED, 1);
     check_advice(account, &plain, ADVICE(PROVIDED));
-    pass(account, CS_REASON_DEAR, 1);
-    check_advice(account, &plain, ADVICE(DEAR));
+    pass(account, CS_REASON_SLOW, 1);
+    check_advice(account, &plain, ADVICE(SLOW));
     pass(account, CS_REASON_NO_TILING, 1);
     check_advice(account, &plain, ADVICE(NO_TILING, .bytes = mib));
     pass(account, CS_REASON_REPORT_ONLY, 1);
@@ -132,7 +132,7 @@ static void each_reason_can_be_the_main_one(void)
     for (int reason = CS_REASON_NONE + 1; reason < CS_REASONS; reason++) {
         struct cs_account *account = new_account();
         bool own = reason == CS_REASON_REPORT_ONLY || reason == CS_REASON_NO_TILING ||
-                   reason == CS_REASON_DEAR || reason == CS_REASON_PROVIDED ||
+                   reason == CS_REASON_SLOW || reason == CS_REASON_PROVIDED ||
                    reason == CS_REASON_SMALL || reason == CS_REASON_BELOW_PEAK;
         const struct cs_advice want = ADVICE(REASON, .reason = (enum cs_reason)reason);
         pass(account, (enum cs_reason)reason, 2);
