@@ -80,7 +80,7 @@ static void both_sides_are_shown_with_their_difference(void)
          "contain no results.\n");
     CHECK(!strstr(captured, "allocation retries"));
     printed(CS_FORMAT_CSV);
-    SAYS("figure,without,with\n", "\ndevice_peak,8388608,6291456\n", "\nconvolutions,10,10\n",
+    SAYS("figure,without,with\n", "\ndevice_peak,8388608,6291456\n", "\ncalls,10,10\n",
          "\nfailed_allocations,0,0\n");
 }
 
@@ -89,7 +89,7 @@ static void side_without_the_device_has_no_figures(void)
 {
     pair.result[CS_WITH] = (struct cs_simulated_result){.used = false, .planned = true};
     printed(CS_FORMAT_CSV);
-    SAYS("\ndevice_peak,8388608,\n", "\nconvolutions,10,\n");
+    SAYS("\ndevice_peak,8388608,\n", "\ncalls,10,\n");
     pair.chosen[CS_WITH] = false;
     printed(CS_FORMAT_TEXT);
     SAYS("                               without\n", "  device peak                    8 MiB\n");
