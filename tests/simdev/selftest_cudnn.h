@@ -233,29 +233,29 @@ static inline void each_product(const struct problem *p, const struct tensor t[R
         taps *= p->taps[i];
         outs *= t[Y].dim[2 + i];
     }
-    for (int64_t nk = 0; nk < p->n * p->k; nk++)
-        for (int64_t o = 0; o < outs; o++)
-            for (int64_t c = 0; c < c_own; c++)
-                for (int64_t tap = 0; tap < taps; tap++) {
+    for (int64_t o = 0; o < outs; o++)
+        for (int64_t tap = 0; tap < taps; tap++) {
+            const int64_t w_tap = p->flip ? taps - 1 - tap : tap;
+            int64_t in = 0, step = 1, o_rest = o, tap_rest = tap;
+            bool inside = true;
+            for (int i = p->spatial - 1; i >= 0; i--) {
+                const int64_t at = tap_rest % p->taps[i];
+                const int64_t pos =
+                    o_rest % t[Y].dim[2 + i] * p->stride[i] - p->lower[i] + at * p->dilation[i];
+                inside = inside && pos >= 0 && pos < p->in[i];
+                in += pos * step;
+                step *= p->in[i];
+                o_rest /= t[Y].dim[2 + i];
+                tap_rest /= p->taps[i];
+            }
+            for (int64_t nk = 0; inside && nk < p->n * p->k; nk++)
+                for (int64_t c = 0; c < c_own; c++) {
                     const int64_t n = nk / p->k, k = nk % p->k;
-                    int64_t in = 0, step = 1, o_rest = o, tap_rest = tap, w_tap = 0;
-                    bool inside = true;
-                    for (int i = p->spatial - 1; i >= 0; i--) {
-                        const int64_t at = tap_rest % p->taps[i];
-                        const int64_t pos = o_rest % t[Y].dim[2 + i] * p->stride[i] - p->lower[i] +
-                                            at * p->dilation[i];
-                        inside = inside && pos >= 0 && pos < p->in[i];
-                        in += pos * step;
-                        step *= p->in[i];
-                        o_rest /= t[Y].dim[2 + i];
-                        tap_rest /= p->taps[i];
-                    }
-                    w_tap = p->flip ? taps - 1 - tap : tap;
                     const int64_t channel = k / k_own * c_own + c;
-                    if (inside)
-                        visit((n * p->c + channel) * step + in, (k * c_own + c) * taps + w_tap,
-                              nk * outs + o, arg);
+                    visit((n * p->c + channel) * step + in, (k * c_own + c) * taps + w_tap,
+                          nk * outs + o, arg);
                 }
+        }
 }
 
 struct sums {
