@@ -7,6 +7,8 @@
 #include "decide/decide.h"
 #include "random_problem.h"
 
+extern const struct cs_policy cs_policy_fit, cs_policy_fixed, cs_policy_off;
+
 /* As without a configuration. */
 static const struct cs_limits automatic = {
     .workspace = -1, .price = 15000, .threshold = -1, .tiles = 4};

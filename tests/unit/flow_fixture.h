@@ -84,10 +84,12 @@ static inline void fake_destroy(void *execution_plan)
     free(execution_plan);
 }
 
+extern const struct cs_policy cs_policy_fit, cs_policy_fixed, cs_policy_off;
+
 static const struct cs_vendor vendor = {
     .ctx = &fake, .build = fake_build, .fallback = fake_fallback, .destroy = fake_destroy};
 
-static inline struct cs *new_instance(const char *policy)
+static inline struct cs *new_instance(const struct cs_policy *policy)
 {
     struct cs *cs = calloc(1, sizeof *cs);
     if (!cs) {
@@ -97,7 +99,7 @@ static inline struct cs *new_instance(const char *policy)
     cs_memo_init(&cs->memo);
     cs_account_init(&cs->account);
     cs_exec_init(&cs->exec, NULL, CS_BACKING_AUTO, 0);
-    cs->policy = cs_policy_find(policy);
+    cs->policy = policy;
     cs->limits = (struct cs_limits){.workspace = LIMIT, .threshold = LIMIT, .tiles = 4, .lanes = 1};
     memset(&fake, 0, sizeof fake);
     return cs;

@@ -4,6 +4,8 @@
 #include "golden.h"
 #include "sample_problem.h"
 
+extern const struct cs_policy cs_policy_fit;
+
 /* --- predictions --- */
 
 enum {
@@ -73,7 +75,8 @@ static void begin(void)
     layers.count = 0;
     options = (struct cs_predict_options){.format = CS_FORMAT_TEXT};
     options.config.workspace = 8 * MIB;
-    snprintf(options.config.policy.text, sizeof options.config.policy.text, "fit");
+    snprintf(options.config.policy.text, sizeof options.config.policy.text, "%s",
+             cs_policy_fit.name);
     snprintf(results.vendor, sizeof results.vendor, "cuDNN 9.19.0");
     results.list = NULL;
     asked_to_fit = false;
@@ -195,11 +198,9 @@ static void times_of_a_model_count_each_call(void)
 static void the_largest_workspace_with_which_all_fits(void)
 {
     static const struct cs_rules none;
-    const struct cs_predictor predictor = {.settings = {.rules = &none,
-                                                        .program = "",
-                                                        .policy = cs_policy_find("fit"),
-                                                        .most = INT64_MAX},
-                                           .estimate = true};
+    const struct cs_predictor predictor = {
+        .settings = {.rules = &none, .program = "", .policy = &cs_policy_fit, .most = INT64_MAX},
+        .estimate = true};
     struct cs_predict_fit found;
     char error[200];
     begin();
@@ -249,7 +250,7 @@ static void the_workspace_is_confirmed(void)
     static const struct cs_rules none;
     const struct cs_predictor predictor = {.settings = {.rules = &none,
                                                         .program = "",
-                                                        .policy = cs_policy_find("fit"),
+                                                        .policy = &cs_policy_fit,
                                                         .limits.workspace = 64 * MIB,
                                                         .most = INT64_MAX},
                                            .estimate = true};

@@ -61,7 +61,7 @@ static double cost_of(const struct fake *fake, const struct cs_problem *problem,
 static void no_decision_costs_more_than_the_untiled_call(void)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
-    const struct cs_policy *fit = cs_policy_find("fit");
+    const struct cs_policy *fit = &cs_policy_fit;
     struct rng rng = {SEED};
     int tiled = 0;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -88,7 +88,7 @@ static void no_decision_costs_more_than_the_untiled_call(void)
 /* A number for workspace is kept, unless no tiling can. */
 static void a_written_workspace_is_a_limit(void)
 {
-    const struct cs_policy *fit = cs_policy_find("fit");
+    const struct cs_policy *fit = &cs_policy_fit;
     struct rng rng = {SEED};
     int within = 0;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -116,7 +116,7 @@ static void limit_below_every_tiling_gives_the_least_scratch(void)
     struct fake fake = {.fixed = 8 * MIB, .per_byte = 1, .profile = &h200};
     const struct cs_limits limits = {.workspace = 1024, .price = 5000, .threshold = -1};
     struct cs_decision decision =
-        decide(&fake, &problem, formula(&fake, &problem), cs_policy_find("fit"), &limits);
+        decide(&fake, &problem, formula(&fake, &problem), &cs_policy_fit, &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
     CHECK(decision.raised);
     CHECK(decision.scratch < 10 * MIB);
@@ -125,7 +125,7 @@ static void limit_below_every_tiling_gives_the_least_scratch(void)
 static void written_slowdown_is_a_bound(void)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
-    const struct cs_policy *fit = cs_policy_find("fit");
+    const struct cs_policy *fit = &cs_policy_fit;
     struct rng rng = {SEED};
     int tiled = 0;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -150,7 +150,7 @@ static void fixed_tiles_without_a_legal_cut_are_the_policys_reason(void)
     struct cs_problem problem = same(1, 1, 1, 1, 1, 1);
     struct fake fake = {.fixed = 100 * MIB, .profile = &h200};
     struct cs_decision decision =
-        decide(&fake, &problem, formula(&fake, &problem), cs_policy_find("fixed"), &automatic);
+        decide(&fake, &problem, formula(&fake, &problem), &cs_policy_fixed, &automatic);
     CHECK_INT(decision.reason, CS_REASON_NO_GAIN);
 }
 
@@ -158,7 +158,7 @@ static void fixed_tiles_without_a_legal_cut_are_the_policys_reason(void)
  * do not change the guesses about the other kind. */
 static void tiles_of_whole_images_are_found_if_parts_cost_more(void)
 {
-    const struct cs_policy *fit = cs_policy_find("fit");
+    const struct cs_policy *fit = &cs_policy_fit;
     struct rng rng = {SEED};
     for (int i = 0; i < PROBLEMS; i++) {
         struct cs_problem problem = same(rng_between(&rng, 8, 64), rng_between(&rng, 16, 256), 1,
@@ -188,7 +188,7 @@ static bool without_level;
 
 static struct cs_decision decide_ruled(struct fake *fake, const struct cs_problem *problem,
                                        const struct cs_rules *rules, int64_t record, int64_t beside,
-                                       const char *policy)
+                                       const struct cs_policy *policy)
 {
     const struct cs_vendor vendor = {.ctx = fake,
                                      .rigid = true,
@@ -196,11 +196,8 @@ static struct cs_decision decide_ruled(struct fake *fake, const struct cs_proble
                                      .fallback = fake_fallback,
                                      .destroy = fake_destroy,
                                      .profile = fake_profile};
-    const struct cs_settings settings = {.rules = rules,
-                                         .program = "",
-                                         .policy = cs_policy_find(policy),
-                                         .limits = automatic,
-                                         .most = INT64_MAX};
+    const struct cs_settings settings = {
+        .rules = rules, .program = "", .policy = policy, .limits = automatic, .most = INT64_MAX};
     const struct cs_decide_call call = {
         .problem = problem, .required = formula(fake, problem), .engine = 1};
     const struct cs_peak_level level = {record, beside};
@@ -209,7 +206,7 @@ static struct cs_decision decide_ruled(struct fake *fake, const struct cs_proble
 }
 
 static struct cs_decision decide_at(struct fake *fake, const struct cs_problem *problem,
-                                    int64_t record, int64_t beside, const char *policy)
+                                    int64_t record, int64_t beside, const struct cs_policy *policy)
 {
     return decide_ruled(fake, problem, NULL, record, beside, policy);
 }
@@ -219,14 +216,16 @@ static void convolution_below_the_record_stays_untiled(void)
     struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
     struct fake fake = {.per_byte = 1, .profile = &h200};
     int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-    CHECK_INT(decide_at(&fake, &problem, 0, 0, "fit").reason, CS_REASON_NONE);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, "fit").reason,
+    CHECK_INT(decide_at(&fake, &problem, 0, 0, &cs_policy_fit).reason, CS_REASON_NONE);
+    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, &cs_policy_fit).reason,
               CS_REASON_BELOW_PEAK);
     CHECK_INT(fake.calls, 0);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 1, "fit").reason, CS_REASON_NONE);
-    CHECK_INT(decide_at(&fake, &problem, operands + required + 77, 77, "fit").reason,
+    CHECK_INT(decide_at(&fake, &problem, operands + required, 1, &cs_policy_fit).reason,
+              CS_REASON_NONE);
+    CHECK_INT(decide_at(&fake, &problem, operands + required + 77, 77, &cs_policy_fit).reason,
               CS_REASON_BELOW_PEAK);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, "fixed").reason, CS_REASON_NONE);
+    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, &cs_policy_fixed).reason,
+              CS_REASON_NONE);
 }
 
 /* Memory up to the record of an earlier convolution costs nothing. */
@@ -235,8 +234,9 @@ static void tiles_use_the_memory_below_the_record(void)
     struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
     struct fake fake = {.per_byte = 1, .profile = &h200};
     int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-    struct cs_decision first = decide_at(&fake, &problem, 0, 0, "fit");
-    struct cs_decision later = decide_at(&fake, &problem, operands + required / 2, 0, "fit");
+    struct cs_decision first = decide_at(&fake, &problem, 0, 0, &cs_policy_fit);
+    struct cs_decision later =
+        decide_at(&fake, &problem, operands + required / 2, 0, &cs_policy_fit);
     CHECK(later.tiles < first.tiles);
 }
 
@@ -249,11 +249,11 @@ static void record_never_lowers_a_reported_size(void)
         struct fake fake = random_fake(&rng);
         struct cs_problem problem = large(&rng);
         const int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-        struct cs_decision alone = decide_at(&fake, &problem, 0, 0, "fit");
+        struct cs_decision alone = decide_at(&fake, &problem, 0, 0, &cs_policy_fit);
         CHECK(!alone.recorded);
         for (int part = 1; part <= 8; part++) {
             int64_t record = operands + required / 8 * part;
-            struct cs_decision decision = decide_at(&fake, &problem, record, 0, "fit");
+            struct cs_decision decision = decide_at(&fake, &problem, record, 0, &cs_policy_fit);
             CHECK(decision.reported >= alone.reported);
             CHECK(decision.recorded || decision.reported == alone.reported);
             raised += decision.reported > alone.reported;
@@ -273,9 +273,11 @@ static void free_size_of_a_rule_replaces_the_record(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const struct cs_rules rules = {.count = 1,
                                        .rule = {{.given = 1 << CS_RULE_free, .free = sizes[i]}}};
-        struct cs_decision known = decide_at(&fake, &problem, operands + sizes[i], 0, "fit");
+        struct cs_decision known =
+            decide_at(&fake, &problem, operands + sizes[i], 0, &cs_policy_fit);
         for (int64_t record = 0; record <= operands + 2 * required; record += required) {
-            struct cs_decision ruled = decide_ruled(&fake, &problem, &rules, record, 0, "fit");
+            struct cs_decision ruled =
+                decide_ruled(&fake, &problem, &rules, record, 0, &cs_policy_fit);
             CHECK_INT(ruled.reason, known.reason);
             CHECK_INT(ruled.reported, known.reported);
             CHECK_INT(ruled.free, sizes[i]);
@@ -295,12 +297,12 @@ static void measured_constants_count_only_with_a_level(void)
     struct fake fake = {.per_byte = 1, .profile = &h200};
     struct fake slower = {.per_byte = 1, .profile = &slow};
     struct fake faster = {.per_byte = 1, .profile = &fast};
-    int64_t reported = decide_at(&fake, &problem, 0, 0, "fit").reported;
-    CHECK(decide_at(&slower, &problem, 0, 0, "fit").reported > reported);
-    CHECK(decide_at(&faster, &problem, 0, 0, "fit").reported >= reported);
+    int64_t reported = decide_at(&fake, &problem, 0, 0, &cs_policy_fit).reported;
+    CHECK(decide_at(&slower, &problem, 0, 0, &cs_policy_fit).reported > reported);
+    CHECK(decide_at(&faster, &problem, 0, 0, &cs_policy_fit).reported >= reported);
     without_level = true;
-    CHECK_INT(decide_at(&slower, &problem, 0, 0, "fit").reported, reported);
-    CHECK_INT(decide_at(&faster, &problem, 0, 0, "fit").reported, reported);
+    CHECK_INT(decide_at(&slower, &problem, 0, 0, &cs_policy_fit).reported, reported);
+    CHECK_INT(decide_at(&faster, &problem, 0, 0, &cs_policy_fit).reported, reported);
     without_level = false;
 }
 
@@ -312,8 +314,8 @@ static void off_decides_as_fit(void)
         struct fake fake = random_fake(&rng);
         struct cs_problem problem = large(&rng);
         int64_t record = rng_between(&rng, 0, 1 << 30);
-        struct cs_decision fit = decide_at(&fake, &problem, record, 0, "fit");
-        struct cs_decision off = decide_at(&fake, &problem, record, 0, "off");
+        struct cs_decision fit = decide_at(&fake, &problem, record, 0, &cs_policy_fit);
+        struct cs_decision off = decide_at(&fake, &problem, record, 0, &cs_policy_off);
         CHECK_INT(off.reason, fit.reason == CS_REASON_NONE ? CS_REASON_REPORT_ONLY : fit.reason);
         CHECK(cs_cut_tiling_equal(&off.tiling, &fit.tiling));
         CHECK_INT(off.scratch, fit.scratch);
@@ -325,7 +327,7 @@ static void off_decides_as_fit(void)
 
 static void memory_that_runs_out_is_a_reason(void)
 {
-    const struct cs_policy *fit = cs_policy_find("fit");
+    const struct cs_policy *fit = &cs_policy_fit;
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
     struct fake fake = vae_vendor();
     int64_t required = formula(&fake, &problem);
@@ -339,7 +341,7 @@ static void memory_that_runs_out_is_a_reason(void)
 
 static void few_plans_are_queried(void)
 {
-    const struct cs_policy *fit = cs_policy_find("fit");
+    const struct cs_policy *fit = &cs_policy_fit;
     struct rng rng = {SEED};
     int64_t asked = 0;
     int tiled = 0;
