@@ -45,7 +45,7 @@ static void remember_call(struct cs_call_period *detector, uint32_t call, int64_
     detector->bytes[detector->calls++] = bytes;
 }
 
-/* How many of the newest calls equal the one a period before them. */
+/* The number of newest calls that equal the call one period earlier. */
 static int count_predicted(const struct cs_call_period *detector, int period)
 {
     const uint32_t *call = detector->call;

@@ -404,7 +404,7 @@ static bool may_free(const struct cs_slab *slab, enum cs_sacrifice sacrifice)
     return sacrifice != CS_SPARE_ALL;
 }
 
-/* Idle slabs that together make room for `bytes`, taken from the pool; none if they do not. */
+/* Removes idle slabs that together make room for `bytes`. NULL if they do not suffice. */
 static struct cs_slab *take_idle(const struct cs_arena *arena, struct cs_pool *pool, int64_t bytes,
                                  enum cs_sacrifice sacrifice)
 {

@@ -21,7 +21,7 @@ static const struct place {
     {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from=", false},
 };
 
-/* The path that the variable names, to be read before the next call; NULL if it names none. */
+/* The path in the variable, valid until the next call. NULL if it has none. */
 static const char *find_path(const struct place *place, char *path, size_t size)
 {
     const char *value = cs_cli_variable(place->variable);
