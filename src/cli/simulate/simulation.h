@@ -429,45 +429,6 @@ struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *p
 const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulated_pair *pair,
                                                          enum cs_side side);
 
-/* The device's record as read from its file, and blocks that are held by their addresses: parts of
- * timeline.c. */
-
-/* A convolution as it was called: one tile, or all of it. */
-struct cs_launch {
-    uint64_t workspace; /* its address */
-    int64_t workspace_bytes, tensor_bytes;
-    char plan[40];
-    long block;    /* found later; else -1 */
-    size_t moment; /* likewise */
-};
-
-struct cs_record_event {
-    char what;        /* m, a, f, c */
-    uint64_t address; /* a, f */
-    int64_t bytes;    /* m: held; a: of it; c: the index of its launch */
-};
-
-struct cs_launches {
-    struct cs_launch *item;
-    struct cs_record_event *event;
-    size_t count, events;
-};
-
-/* The record of a process of that run. False after a line: there is none, or memory is short. */
-bool cs_launches_read(const struct cs_simulated_run *run, pid_t pid, struct cs_launches *launches);
-void cs_launches_fini(struct cs_launches *launches);
-
-/* A whole number of an object; 0: it has none. */
-int64_t cs_timeline_number(const struct cJSON *object, const char *name);
-
-/* A set of blocks that do not overlap. False: memory is short. */
-bool cs_held_add(void **held, uint64_t address, int64_t bytes, size_t index);
-/* The index of the block that begins there, which is taken out, or -1. */
-long cs_held_take(void **held, uint64_t address);
-/* The index of the block around an address, or -1. */
-long cs_held_find(void *held, uint64_t address);
-void cs_held_free(void *held);
-
 /* The memory of a simulated run over time: the held blocks, the convolutions whose workspace they
  * were, and the program lines that requested the others. If the framework recorded its blocks
  * (PyTorch), these are counted, else its allocations from the driver. */
@@ -514,6 +475,9 @@ struct cs_timeline {
 bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
                       struct cs_timeline *timeline_p);
 void cs_timeline_fini(struct cs_timeline *timeline);
+
+/* A whole number of an object; 0: it has none. */
+int64_t cs_timeline_number(const struct cJSON *object, const char *name);
 
 /* The moment at which most was held. */
 size_t cs_timeline_peak(const struct cs_timeline *timeline);

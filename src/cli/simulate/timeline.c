@@ -4,7 +4,6 @@
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/simulate/simulate.h"
-#include "cli/simulate/simulation.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +12,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the record --- */
+
+/* A convolution as it was called: one tile, or all of it. */
+struct launch {
+    uint64_t workspace; /* its address */
+    int64_t workspace_bytes, tensor_bytes;
+    char plan[40];
+    long block;    /* found later; else -1 */
+    size_t moment; /* likewise */
+};
+
+struct event {
+    char what;        /* m, a, f, c */
+    uint64_t address; /* a, f */
+    int64_t bytes;    /* m: held; a: of it; c: the index of its launch */
+};
+
+struct launches {
+    struct launch *item;
+    struct event *event;
+    size_t count, events;
+};
 
 /* --- blocks --- */
 
@@ -36,7 +58,8 @@ static struct held **find(void *const *held, uint64_t address)
     return (struct held **)tfind(&key, held, compare);
 }
 
-bool cs_held_add(void **held, uint64_t address, int64_t bytes, size_t index)
+/* Blocks of a set do not overlap. False: memory is short. */
+static bool add_held(void **held, uint64_t address, int64_t bytes, size_t index)
 {
     struct held *one = malloc(sizeof *one);
     if (!one)
@@ -48,7 +71,8 @@ bool cs_held_add(void **held, uint64_t address, int64_t bytes, size_t index)
     return node != NULL;
 }
 
-long cs_held_take(void **held, uint64_t address)
+/* The index of the block that begins there, which is taken out, or -1. */
+static long take_held(void **held, uint64_t address)
 {
     struct held **node = find(held, address), *one = node ? *node : NULL;
     if (!one || one->begin != address)
@@ -59,13 +83,14 @@ long cs_held_take(void **held, uint64_t address)
     return index;
 }
 
-long cs_held_find(void *held, uint64_t address)
+/* The index of the block around an address, or -1. */
+static long find_held(void *held, uint64_t address)
 {
     struct held **node = address > 0 ? find(&held, address) : NULL;
     return node ? (long)(*node)->index : -1;
 }
 
-void cs_held_free(void *held)
+static void free_held(void *held)
 {
     while (held) {
         struct held *one = *(struct held **)held;
@@ -82,7 +107,7 @@ int64_t cs_timeline_number(const struct cJSON *object, const char *name)
 }
 
 struct reader {
-    struct cs_launches *to;
+    struct launches *to;
     size_t launch_room, event_room;
 };
 
@@ -99,10 +124,10 @@ static bool make_room(void **items, size_t count, size_t *room, size_t size)
     return grown != NULL;
 }
 
-static bool take_launch(struct reader *reader, const char *line, struct cs_record_event *event)
+static bool take_launch(struct reader *reader, const char *line, struct event *event)
 {
-    struct cs_launches *to = reader->to;
-    struct cs_launch launch = {.block = -1};
+    struct launches *to = reader->to;
+    struct launch launch = {.block = -1};
     if (sscanf(line, "c %" SCNx64 " %" SCNd64 " %" SCNd64 " %*d %*d %39s", &launch.workspace,
                &launch.workspace_bytes, &launch.tensor_bytes, launch.plan) < 3)
         return false;
@@ -115,8 +140,8 @@ static bool take_launch(struct reader *reader, const char *line, struct cs_recor
 
 static bool take_line(struct reader *reader, const char *line)
 {
-    struct cs_launches *to = reader->to;
-    struct cs_record_event event = {.what = *line};
+    struct launches *to = reader->to;
+    struct event event = {.what = *line};
     bool good = true;
     if (event.what == 'm')
         good = sscanf(line, "m %" SCNd64, &event.bytes) == 1;
@@ -133,11 +158,19 @@ static bool take_line(struct reader *reader, const char *line)
     return good;
 }
 
-bool cs_launches_read(const struct cs_simulated_run *run, pid_t pid, struct cs_launches *launches)
+static void free_launches(struct launches *launches)
+{
+    free(launches->item);
+    free(launches->event);
+    *launches = (struct launches){.count = 0};
+}
+
+/* The record of a process of that run. False after a line: there is none, or memory is short. */
+static bool read_launches(const struct cs_simulated_run *run, pid_t pid, struct launches *launches)
 {
     char path[PATH_MAX + 64], line[256];
     struct reader reader = {.to = launches};
-    *launches = (struct cs_launches){.count = 0};
+    *launches = (struct launches){.count = 0};
     snprintf(path, sizeof path, "%s/record.%ld", run->folder, (long)pid);
     FILE *file = fopen(path, "re");
     if (!file) {
@@ -150,16 +183,9 @@ bool cs_launches_read(const struct cs_simulated_run *run, pid_t pid, struct cs_l
     fclose(file);
     if (!good) {
         cs_cli_complain("%s: damaged, or out of memory", path);
-        cs_launches_fini(launches);
+        free_launches(launches);
     }
     return good;
-}
-
-void cs_launches_fini(struct cs_launches *launches)
-{
-    free(launches->item);
-    free(launches->event);
-    *launches = (struct cs_launches){.count = 0};
 }
 
 /* --- the timeline --- */
@@ -216,14 +242,14 @@ static void add_block(struct builder *builder, uint64_t address, int64_t bytes, 
                                                        .until = SIZE_MAX,
                                                        .stack = stack,
                                                        .site = CS_NO_SITE};
-    builder->broken = builder->broken || !cs_held_add(&builder->held, address, bytes, to->blocks);
+    builder->broken = builder->broken || !add_held(&builder->held, address, bytes, to->blocks);
     to->blocks++;
 }
 
 /* It is not held any more from the last moment on; the bytes that it had. */
 static int64_t end_block(struct builder *builder, uint64_t address, size_t moment)
 {
-    long index = cs_held_take(&builder->held, address);
+    long index = take_held(&builder->held, address);
     if (index < 0)
         return 0;
     builder->timeline->block[index].until = moment;
@@ -242,7 +268,7 @@ static int64_t launches_of(const cJSON *site)
 }
 
 /* Beyond the calls whose sites the summary has: those of a launch like this one. */
-static int site_like(const struct cs_timeline *timeline, const struct cs_launch *launch)
+static int site_like(const struct cs_timeline *timeline, const struct launch *launch)
 {
     for (size_t i = 0; i < timeline->calls; i++) {
         const struct cs_timeline_call *call = &timeline->call[i];
@@ -253,7 +279,7 @@ static int site_like(const struct cs_timeline *timeline, const struct cs_launch 
     return CS_NO_SITE;
 }
 
-static void add_launch(struct cs_timeline_call *call, const struct cs_launch *launch)
+static void add_launch(struct cs_timeline_call *call, const struct launch *launch)
 {
     call->launches++;
     call->tensor_bytes += launch->tensor_bytes;
@@ -264,7 +290,7 @@ static void add_launch(struct cs_timeline_call *call, const struct cs_launch *la
 }
 
 static struct cs_timeline_call *add_call(struct builder *builder, int site,
-                                         const struct cs_launch *first)
+                                         const struct launch *first)
 {
     struct cs_timeline *to = builder->timeline;
     struct cs_timeline_call *grown =
@@ -286,7 +312,7 @@ static int index_of(const cJSON *item, int none)
     return index <= INT_MAX ? (int)index : none;
 }
 
-static void add_calls(struct builder *builder, const struct cs_launches *launches)
+static void add_calls(struct builder *builder, const struct launches *launches)
 {
     const cJSON *order = cJSON_GetObjectItemCaseSensitive(builder->summary, "order"),
                 *sites = cJSON_GetObjectItemCaseSensitive(builder->summary, "sites");
@@ -311,10 +337,10 @@ static void add_calls(struct builder *builder, const struct cs_launches *launche
 
 /* --- the device's record --- */
 
-static void add_device(struct builder *builder, struct cs_launches *launches)
+static void add_device(struct builder *builder, struct launches *launches)
 {
     for (size_t i = 0; i < launches->events; i++) {
-        const struct cs_record_event *event = &launches->event[i];
+        const struct event *event = &launches->event[i];
         if (event->what == 'm')
             add_moment(builder, event->bytes);
         else if (event->what == 'a' && builder->timeline->moments > 0)
@@ -322,9 +348,9 @@ static void add_device(struct builder *builder, struct cs_launches *launches)
         else if (event->what == 'f' && builder->timeline->moments > 0)
             (void)end_block(builder, event->address, builder->timeline->moments - 1);
         else if (event->what == 'c' && builder->timeline->moments > 0) {
-            struct cs_launch *launch = &launches->item[event->bytes];
+            struct launch *launch = &launches->item[event->bytes];
             launch->moment = builder->timeline->moments - 1;
-            launch->block = cs_held_find(builder->held, launch->workspace);
+            launch->block = find_held(builder->held, launch->workspace);
         }
     }
 }
@@ -420,11 +446,11 @@ static void use_blocks(struct cs_timeline *timeline)
 bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
                       struct cs_timeline *timeline_p)
 {
-    struct cs_launches launches;
+    struct launches launches;
     struct cs_timeline timeline = {.of_framework = false};
     struct builder builder = {.timeline = &timeline, .summary = result->summary};
     const cJSON *history = cJSON_GetObjectItemCaseSensitive(result->framework_peaks, "history");
-    if (!cs_launches_read(run, result->pid, &launches))
+    if (!read_launches(run, result->pid, &launches))
         return false;
     timeline.of_framework = history != NULL;
     timeline.stacks = cJSON_GetObjectItemCaseSensitive(history, "stacks");
@@ -437,8 +463,8 @@ bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simula
         find_workspaces(&timeline, cJSON_GetObjectItemCaseSensitive(result->summary, "sites"));
     if (!builder.broken)
         use_blocks(&timeline);
-    cs_held_free(builder.held);
-    cs_launches_fini(&launches);
+    free_held(builder.held);
+    free_launches(&launches);
     if (builder.broken) {
         cs_cli_complain("out of memory");
         cs_timeline_fini(&timeline);
