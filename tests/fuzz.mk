@@ -10,6 +10,7 @@ described := $(addprefix src/cudnn/plan/,fusion.c handle_number.c operation.c) $
 # Sources that a fuzzer needs in addition to the parts without cuDNN: fuzzed_NAME, here and in reliability.mk.
 fuzzed_describe := $(described)
 fuzzed_note     := $(described)
+fuzzed_config   := src/cli/common/rule_text.c
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
 	$(call say,FUZZ)mkdir -p $(@D); $(FUZZCC) $(FUZZFLAGS) $(VENDOR) -Itests/fuzz -Itests/unit -o $@ $< $(fuzzed_$*) $(pure) \
 	$(B)/gen/policies.c $(INIH) -lcjson -lm

@@ -112,13 +112,4 @@ int cs_rule_match(const struct cs_rules *rules, const struct cs_subject *subject
 struct cs_limits cs_rule_limits(const struct cs_rule *rule, const struct cs_limits *limits,
                                 int64_t most);
 
-/* Explains which rule applies, like snprintf: one line for each rule up to the first that matches,
- * which ends the text, */
-int cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
-                     size_t size);
-
-/* The rule as a section of the ini file, from which the parser makes the same rule. Like snprintf.
- */
-int cs_explain_rule(const struct cs_rule *rule, char *text, size_t size);
-
 #endif

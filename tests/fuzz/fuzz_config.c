@@ -1,6 +1,7 @@
 /* Any bytes as an ini file or as CONVSHIM_CONFIG: every option stays within the bounds of
  * options.def, and every note is one line. */
 #include "bytes.h"
+#include "cli/common/rule_text.h"
 #include "config/ini.h"
 
 #include <ctype.h>

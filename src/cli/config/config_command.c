@@ -1,6 +1,7 @@
 /* `convshim config`: the options in force, and mistakes in their text. */
 #include "cli/config/config_command.h"
 #include "cli/common/cli.h"
+#include "cli/common/rule_text.h"
 #include "cli/common/table.h"
 #include "config/option.h"
 #include "config/option_text.h"

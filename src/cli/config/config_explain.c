@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
+#include "cli/common/rule_text.h"
 #include "cli/layers/layers.h"
 #include "cli/layers/plan_layers.h"
 #include <cjson/cJSON.h>

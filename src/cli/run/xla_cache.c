@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/version.h"
+#include "cli/common/rule_text.h"
 #include "config/ladder.h"
 #include "config/option_text.h"
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* Rules: meaning of their keys, which one applies, its effect, and the notes about it. */
+#include "cli/common/rule_text.h"
 #include "config_fixture.h"
 #include "decide/rule.h"
 #include "random_problem.h"

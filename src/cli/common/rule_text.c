@@ -1,5 +1,5 @@
 /* Explains which rule matches a convolution, and which condition failed in the others. */
-#include "decide/rule.h"
+#include "cli/common/rule_text.h"
 
 #include "base/text.h"
 
