@@ -160,7 +160,7 @@ static struct cs_decision decide(const struct layer *layer, const struct cs_sett
     if (decision.reason == CS_REASON_BELOW_PEAK || decision.reason == CS_REASON_SMALL)
         return decision;
     layer->vendor->profile.ladder = belief;
-    limits.free = decision.limit;
+    limits.free = decision.free;
     return cs_decide(layer->problem, layer->required, settings->policy, &limits, vendor);
 }
 
