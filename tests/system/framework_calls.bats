@@ -97,12 +97,6 @@ expect_all_tiled()
         "$(device plain peak_bytes) - $(device shimmed peak_bytes) >= $(device plain largest_workspace_used) - $LIMIT"
 }
 
-@test "darknet: the largest of three queries, both backward directions add" {
-    framework darknet
-    expect_all_tiled
-}
-
-
 @test "CTranslate2: 1-D, an algorithm without workspace" {
     framework ctranslate2
     expect_equal "tiled calls" "$(counted tiled)" 0
@@ -112,17 +106,6 @@ expect_all_tiled()
 @test "CTranslate2: 1-D, with bias and identity" {
     framework ctranslate2 --mode fused
     expect_all_tiled
-}
-
-@test "MXNet: plans rebuilt from engine and knobs, sizes queried at every run, results added" {
-    framework mxnet
-    expect_limited_everywhere
-}
-
-@test "MXNet: engines by index, within its own limit" {
-    framework mxnet --mode fallback --limit 16000000
-    planned_by_cudnn plain || cannot_run "the engines that want workspace are cuDNN's"
-    expect_limited_everywhere
 }
 
 # bats test_tags=quick
@@ -139,26 +122,6 @@ expect_all_tiled()
 @test "ONNX Runtime: bias fused" {
     framework onnxruntime --mode fuse_bias
     expect_all_tiled
-}
-
-@test "OneFlow: the memory field" {
-    framework oneflow
-    expect_all_tiled
-}
-
-@test "OneFlow: FindEx in a large buffer, the fastest" {
-    framework oneflow --mode search
-    expect_limited
-}
-
-@test "OneFlow aborts over its limit, and does not with the library" {
-    local limit=3500000
-    plain "$BUILD/clients/frameworks/oneflow" --limit $limit
-    expect_status 1
-    expect_line plain.err "^Check failed: algo_perf.memory <= limit"
-    CONVSHIM_CONFIG=workspace=$LIMIT shimmed "$BUILD/clients/frameworks/oneflow" --limit $limit
-    expect_status 0
-    expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
 }
 
 @test "PaddlePaddle, legacy API" {
