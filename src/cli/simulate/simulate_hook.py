@@ -395,7 +395,7 @@ class Values:
     def write_all(self, one, value, is_known):
         """Writes one element to all of a tensor. Zeros that were not computed are there already."""
         if (value or is_known) and one.is_cuda and one.numel() and one.element_size() <= 8 and one.dim() <= 16:
-            described, element = self.describe(one), self.ctypes.c_uint64(value)
+            described, element = self.describe(one, self.order(one)), self.ctypes.c_uint64(value)
             self.device.simdev_values_write_all(self.ctypes.byref(described[0]), self.ctypes.byref(element), is_known)
 
     def is_kernel_copy(self, arguments):
@@ -413,18 +413,21 @@ class Values:
                 if one.is_contiguous():
                     self.device.simdev_values_forget(one.data_ptr(), one.nbytes)
                 elif one.numel():
-                    described = self.describe(one)
+                    described = self.describe(one, self.order(one))
                     self.device.simdev_values_forget_tensor(self.ctypes.byref(described[0]))
 
-    def describe(self, one):
-        order, array = self.order(one), self.arrays[one.dim()]
+    def describe(self, one, order):
+        array = self.arrays[one.dim()]
         extent, stride = array(*self.ordered(one.shape, order)), array(*self.ordered(one.stride(), order))
         address = self.ctypes.addressof
         return self.layout(one.data_ptr(), one.element_size(), one.dim(), address(extent), address(stride)), extent, stride
 
     def order(self, one):
         """The dimensions in the order of memory, in which a dense tensor is one piece, such as one in channels_last. None: as they are."""
-        return None if one.is_contiguous() else sorted(range(one.dim()), key=one.stride, reverse=True)
+        if one.is_contiguous():
+            return None
+        stride = one.stride()
+        return None if all(map(int.__ge__, stride, stride[1:])) else sorted(range(len(stride)), key=stride.__getitem__, reverse=True)
 
     def ordered(self, values, order):
         return [values[place] for place in order] if order else values
@@ -441,7 +444,7 @@ class Values:
         order = self.order(one)
         host = self.host_tensor(one, order)
         if is_read and one.numel():
-            described = self.describe(one)
+            described = self.describe(one, order)
             if not self.device.simdev_values_read(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr())) \
                     and not assumes:
                 return None
@@ -501,7 +504,7 @@ class Values:
     def put(self, host, one, write):
         host, order = host.to(one.dtype), self.order(one)
         host = (host.permute(order) if order else host).contiguous()
-        described = self.describe(one)
+        described = self.describe(one, order)
         write(self.ctypes.byref(described[0]), self.ctypes.c_void_p(host.data_ptr()))
 
     def store(self, computed, results, write):
