@@ -369,7 +369,7 @@ static void foreign_line_ends_and_marks(void)
     CHECK_INT(note_count, 0);
     load_text("\xEF\xBB\xBF[section]\ntiles = 3\n");
     CHECK_INT(note_count, 1);
-    CHECK_INT(config.tiles, 4);
+    check_defaults();
 }
 
 static void garbage_is_noted_and_capped(void)
