@@ -100,12 +100,12 @@ static int64_t calls_of(const cJSON *site)
     return read_number(find_member(site, "calls"), &calls) ? calls : 1;
 }
 
-/* A site without a limit was not decided on. Engines of the legacy API have no number. */
+/* A site without free bytes was not decided on. Engines of the legacy API have no number. */
 static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
 {
-    int64_t limit, record, beside, engine, required;
+    int64_t free_bytes, record, beside, engine, required;
     recorded->calls = calls_of(site);
-    if (read_number(find_member(site, "limit"), &limit) &&
+    if (read_number(find_member(site, "free"), &free_bytes) &&
         read_number(find_member(site, "record"), &record) &&
         read_number(find_member(site, "beside"), &beside))
         recorded->level = (struct cs_peak_level){record, beside};

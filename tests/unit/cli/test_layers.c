@@ -133,7 +133,7 @@ static bool read_site(const char *was, const char *is, const struct cs_layer_rul
 {
     static const char sound[] =
         "{\"version\": 1, \"process\": {\"program\": \"app\"}, \"sites\": [{\"name\": \"\", "
-        "\"calls\": 3, \"limit\": 9, \"record\": 8, \"beside\": 7, \"engine\": 5, "
+        "\"calls\": 3, \"free\": 9, \"record\": 8, \"beside\": 7, \"engine\": 5, "
         "\"required\": 4, \"problem\": {\"text\": \"a "
         "convolution\", \"direction\": \"fwd\", "
         "\"spatial\": 2, \"groups\": 1, \"compute\": \"f32\", "
@@ -169,7 +169,7 @@ static void convolutions_of_a_summary(void)
     CHECK_INT(at(&layers, 0)->recorded.required, 4);
     CHECK_INT(at(&layers, 0)->recorded.calls, 3);
     cs_layers_fini(&layers);
-    CHECK(read_site("\"limit\": 9", "\"limit\": null", &plain, &layers, &notes));
+    CHECK(read_site("\"free\": 9", "\"free\": null", &plain, &layers, &notes));
     CHECK_INT(at(&layers, 0)->recorded.level.record, -1); /* nothing was decided */
     cs_layers_fini(&layers);
     CHECK(read_site("\"name\": \"\"", "\"name\": \"mine\"", &plain, &layers, &notes));
