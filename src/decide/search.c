@@ -101,7 +101,7 @@ static bool take_turn(struct turns *turns, enum cs_status *status_p)
     int form = 0;
     double answered, cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
     search->slow = cost < __builtin_inf() ? guess.seconds > turns->guesser.seconds
-                                          : search->question->slowest < __builtin_inf();
+                                          : search->question->limits->max_slowdown > 0;
     const int most = turns->most < MOST_TURNS ? turns->most : MOST_TURNS;
     if (turns->asked >= most || !(cost < search->least) || !is_new(turns, &guess.tiling))
         return false;

@@ -5,6 +5,8 @@
 #include "decide/pass.h"
 #include "fake_vendor.h"
 
+#include <math.h>
+
 enum {
     PROBLEMS = 200,
     SEED = 733
@@ -151,6 +153,23 @@ static void fixed_tiles_without_a_legal_cut_are_the_policys_reason(void)
     struct fake fake = {.fixed = 100 * MIB, .profile = &h200};
     struct cs_decision decision =
         decide(&fake, &problem, formula(&fake, &problem), &cs_policy_fixed, &automatic);
+    CHECK_INT(decision.reason, CS_REASON_NO_GAIN);
+}
+
+static double refuse_tiles(const struct cs_candidate *candidate, const struct cs_limits *limits)
+{
+    (void)limits;
+    return candidate->tiles > 1 ? INFINITY : 1;
+}
+
+static void a_policy_that_refuses_all_tilings_is_the_reason(void)
+{
+    struct cs_policy policy = cs_policy_fit;
+    policy.cost = refuse_tiles;
+    struct rng rng = {SEED};
+    struct fake fake = random_fake(&rng);
+    struct cs_problem problem = large(&rng);
+    struct cs_decision decision = decide(&fake, &problem, 4096 * MIB, &policy, &automatic);
     CHECK_INT(decision.reason, CS_REASON_NO_GAIN);
 }
 
@@ -364,6 +383,7 @@ int main(void)
     TEST(limit_below_every_tiling_gives_the_least_scratch);
     TEST(written_slowdown_is_a_bound);
     TEST(fixed_tiles_without_a_legal_cut_are_the_policys_reason);
+    TEST(a_policy_that_refuses_all_tilings_is_the_reason);
     TEST(tiles_of_whole_images_are_found_if_parts_cost_more);
     TEST(convolution_below_the_record_stays_untiled);
     TEST(tiles_use_the_memory_below_the_record);
