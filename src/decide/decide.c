@@ -18,8 +18,7 @@ struct deciding {
 };
 
 enum {
-    SLOW = 2,     /* times the untiled call */
-    HOPELESS = 32 /* the same: longer tilings seem to hang, so a written workspace is exceeded */
+    SLOW = 2 /* times the untiled call */
 };
 
 /* A threshold that the user wrote may be above the workspace. Then calls between the two are not
@@ -93,16 +92,6 @@ static int64_t limit_of(const struct deciding *deciding)
     return deciding->tiles == 0 && limits->most > 0 ? cs_min(limits->most, required) : required;
 }
 
-/* The longest allowed time of tiles. A caller that provides a workspace has no other choice. */
-static double slowest_of(const struct deciding *deciding, double untiled_seconds)
-{
-    const struct cs_limits *limits = &deciding->limits;
-    if (limits->max_slowdown > 0 && deciding->tiles == 0)
-        return untiled_seconds * (double)limits->max_slowdown / 1000;
-    return deciding->tiles > 0 || limits->provided || deciding->huge ? __builtin_inf()
-                                                                     : HOPELESS * untiled_seconds;
-}
-
 /* The question, and the untiled call as its best answer so far. Calls of huge tensors run on the
  * plain engine, which is the reason to tile them. */
 static void begin(struct deciding *deciding)
@@ -115,7 +104,9 @@ static void begin(struct deciding *deciding)
     question->limit = limit_of(deciding);
     question->written =
         limits->workspace >= 0 && deciding->tiles == 0 ? limits->workspace : INT64_MAX;
-    question->slowest = slowest_of(deciding, seconds);
+    question->slowest = limits->max_slowdown > 0 && deciding->tiles == 0
+                            ? seconds * (double)limits->max_slowdown / 1000
+                            : __builtin_inf();
     int64_t workspace = deciding->huge ? INT64_MAX : question->required;
     cs_probe_begin(&deciding->search, question, cs_question_untiled(question, workspace, seconds));
 }

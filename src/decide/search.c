@@ -93,6 +93,29 @@ static enum cs_status confirm(struct turns *turns, int form, struct cs_guess *gu
     return CS_OK;
 }
 
+static double no_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
+{
+    (void)candidate;
+    (void)limits;
+    return 0;
+}
+
+static const struct cs_policy any_policy = {.cost = no_cost};
+
+/* The policy's least cost of a guess without max_slowdown. */
+static double least_at_any_time(struct turns *turns, const struct cs_policy *policy)
+{
+    struct cs_question question = *turns->search->question;
+    struct cs_guess guess;
+    int form;
+    question.policy = policy;
+    question.slowest = __builtin_inf();
+    turns->guesser.question = &question;
+    double cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
+    turns->guesser.question = turns->search->question;
+    return cost;
+}
+
 /* Queries the vendor about the best guess. False if no further guess is worth a query. */
 static bool take_turn(struct turns *turns, enum cs_status *status_p)
 {
@@ -100,8 +123,9 @@ static bool take_turn(struct turns *turns, enum cs_status *status_p)
     struct cs_guess guess;
     int form = 0;
     double answered, cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
-    search->slow = cost < __builtin_inf() ? guess.seconds > turns->guesser.seconds
-                                          : search->question->limits->max_slowdown > 0;
+    search->slow = cost < __builtin_inf()
+                       ? guess.seconds > turns->guesser.seconds
+                       : least_at_any_time(turns, search->question->policy) < __builtin_inf();
     const int most = turns->most < MOST_TURNS ? turns->most : MOST_TURNS;
     if (turns->asked >= most || !(cost < search->least) || !is_new(turns, &guess.tiling))
         return false;
@@ -162,35 +186,14 @@ static bool learn_axis(struct turns *turns, enum cs_status *status_p)
     return more || refine(turns);
 }
 
-static double no_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
-{
-    (void)candidate;
-    (void)limits;
-    return 0;
-}
-
-/* True if a guess fits, for any policy and time. */
-static bool is_possible(struct turns *turns)
-{
-    static const struct cs_policy any = {.cost = no_cost};
-    struct cs_question question = *turns->search->question;
-    struct cs_guess guess;
-    int form;
-    question.policy = &any;
-    question.slowest = __builtin_inf();
-    turns->guesser.question = &question;
-    double cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
-    turns->guesser.question = turns->search->question;
-    return cs_question_fits(cost);
-}
-
 /* True if the vendor's answers leave no tiling, although another axis may have one. */
 static bool is_open(struct turns *turns)
 {
     struct cs_search *search = turns->search;
     if (search->found || search->question->vendor->compiles)
         return false;
-    search->possible = !turns->contradicted && is_possible(turns);
+    search->possible =
+        !turns->contradicted && cs_question_fits(least_at_any_time(turns, &any_policy));
     return !search->possible;
 }
 

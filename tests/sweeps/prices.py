@@ -21,7 +21,7 @@ import predict
 LIMIT = 64 << 20
 # Median over models, of forward convolutions and data gradients of a GPU: largest peak with the library divided by the largest floor.
 MEDIAN = 1.15
-# Times the untiled time: the bound without max_slowdown.
+# Times the untiled time: the default of max_slowdown.
 SLOWEST = 32
 
 

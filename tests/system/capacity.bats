@@ -47,6 +47,7 @@ hardly_larger()
     done
 }
 
+# bats test_tags=quick
 @test "a VAE decoder in a caching framework needs at most 5 % more memory than without the library" {
     hardly_larger sdxl-vae-1024
 }
