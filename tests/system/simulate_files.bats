@@ -94,3 +94,45 @@ END
     expect_equal "afterwards" "$(tail -1 simulate.out)" precious
     expect_line simulate.out '^  \* /mnt/model.pt$'
 }
+
+@test "a home far from the root is not written, its folders can be renamed, and a name is one line" {
+    unshare --mount true 2>/dev/null || cannot_run "no permission to mount"
+    mkdir -p alice/run1 work
+    echo precious >alice/model.pt
+    cd work
+    HOME=$PWD/../alice simulate --only without --cuda 13 -- python3 -c 'import os
+os.chdir(os.environ["HOME"])
+open("model.pt", "w").write("zeros")
+os.rename("run1", "run2")
+open("run2/a\nb", "w").close()'
+    ! grep -q 'no private layer is possible' simulate.err || cannot_run "no private layer in a chroot"
+    expect_equal "afterwards" "$(cat ../alice/model.pt) $(ls ../alice | paste -sd' ')" "precious model.pt run1"
+    expect_line simulate.out '^  \* .*/alice/run2/a\?b$'
+}
+
+@test "without capabilities, a program removes a folder of the user behind the layer, and nothing remains" {
+    local ordinary=(unshare --user --map-user=1000 --map-group=1000)
+    "${ordinary[@]}" true 2>/dev/null || cannot_run "no user namespaces"
+    mkdir -p data/old tmp
+    echo precious >data/old/model.pt
+    TMPDIR=$PWD/tmp "${ordinary[@]}" "$COMMAND" simulate --only without --cuda 13 --keep kept -- \
+        python3 -c 'import os, shutil; os.makedirs("new/sub"); os.chmod("new", 0o500); shutil.rmtree("data"); print("removed")' >simulate.out 2>simulate.err || :
+    ! grep -q "really writes to $PWD" simulate.err || cannot_run "no private layer in a chroot"
+    expect_equal "the program" "$(cat kept/without-*/output)" removed
+    expect_equal "afterwards" "$(cat data/old/model.pt)" precious
+    expect_equal "what is left behind" "$(ls tmp)" ""
+}
+
+@test "in the root folder, a line names it, and the home is not written" {
+    unshare --mount true 2>/dev/null || cannot_run "no permission to mount"
+    mkdir alice
+    echo precious >alice/model.pt
+    (
+        cd /
+        HOME=$OLDPWD/alice "$COMMAND" simulate --only without --cuda 13 -- \
+            python3 -c 'import os; open(os.environ["HOME"] + "/model.pt", "w").write("zeros")' || :
+    ) >simulate.out 2>simulate.err
+    ! grep -q 'those in its arguments' simulate.err || cannot_run "no private layer in a chroot"
+    expect_equal "afterwards" "$(cat alice/model.pt)" precious
+    expect_line simulate.err '^convshim: simulate: the program really writes to /, because no private layer is possible over it'
+}

@@ -18,6 +18,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum {
@@ -33,6 +34,11 @@ static bool is_in(const char *path, const char *folder)
 }
 
 /* --- which folders --- */
+
+static bool is_root(const char *folder)
+{
+    return strcmp(folder, "/") == 0;
+}
 
 /* Shared by design, or no place for a program's results. */
 static bool is_left_out(const char *folder)
@@ -60,21 +66,21 @@ static bool add_folder(struct cs_private_layers *layers, const char *folder)
     return writable;
 }
 
-/* Every folder that the user can write, in `/` or one level below, such as /data or /home/NAME. */
+/* Every folder that the user can write, in `/` or one level below, such as /data or /home/NAME.
+ * Some systems have links there, such as /home -> /var/home. */
 static void add_others(struct cs_private_layers *layers, const char *parent, int levels)
 {
     struct dirent **entry;
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], real[PATH_MAX];
     struct stat facts;
     const int found = scandir(parent, &entry, NULL, alphasort);
     for (int i = 0; i < found; i++) {
-        snprintf(folder, sizeof folder, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent,
-                 entry[i]->d_name);
-        const bool kept = entry[i]->d_name[0] != '.' && strcmp(folder, "/var") != 0 &&
-                          !is_left_out(folder) && lstat(folder, &facts) == 0 &&
-                          S_ISDIR(facts.st_mode);
-        if (kept && !add_folder(layers, folder) && levels > 1)
-            add_others(layers, folder, levels - 1);
+        snprintf(folder, sizeof folder, "%s/%s", is_root(parent) ? "" : parent, entry[i]->d_name);
+        const bool kept = entry[i]->d_name[0] != '.' && !is_left_out(folder) &&
+                          realpath(folder, real) && strcmp(real, "/var") != 0 &&
+                          !is_left_out(real) && stat(real, &facts) == 0 && S_ISDIR(facts.st_mode);
+        if (kept && !add_folder(layers, real) && levels > 1)
+            add_others(layers, real, levels - 1);
         free(entry[i]);
     }
     if (found >= 0)
@@ -153,12 +159,16 @@ static void add_mounts(struct cs_private_layers *layers)
 /* In an order in which a folder is before those below it. */
 static void find_folders(struct cs_private_layers *layers, char *const *command)
 {
+    const char *home = cs_cli_variable("HOME");
+    char real[PATH_MAX];
     layers->folders = 0;
     layers->error = 0;
-    if (getcwd(layers->here, sizeof layers->here))
+    if (getcwd(layers->here, sizeof layers->here) && !is_root(layers->here))
         (void)add_folder(layers, layers->here);
     for (char *const *argument = command; *argument && *++argument;)
         add_argument(layers, *argument);
+    if (layers->whole && home && realpath(home, real) && !is_left_out(real))
+        (void)add_folder(layers, real);
     if (layers->whole)
         add_others(layers, "/", 2);
     add_mounts(layers);
@@ -210,11 +220,20 @@ static bool bind_read_only(const char *from, const char *to)
            mount(NULL, to, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0;
 }
 
+/* The options under which the kernel can note in the upper folder which of its folders hide those
+ * below, without which programs cannot remove a folder (EIO). In a user namespace only attributes
+ * of users can hold that note, and a folder of the layer below cannot be renamed (EXDEV). */
+static const char *overlay_options(const char *upper)
+{
+    const bool trusted = setxattr(upper, "trusted.convshim", "", 0, 0) == 0 &&
+                         removexattr(upper, "trusted.convshim") == 0;
+    return trusted ? ",redirect_dir=on" : ",userxattr";
+}
+
 /* `file`: the folder, opened before any layer. */
 static bool add_layer(const struct cs_private_layers *layers, size_t which, int file,
                       const char *name)
 {
-    static const char *const kinds[] = {"", ",userxattr"};
     char base[PATH_MAX + 64], upper[PATH_MAX + 128], work[PATH_MAX + 128], lower[64];
     snprintf(lower, sizeof lower, "/proc/self/fd/%d", file);
     snprintf(base, sizeof base, "%s/%s/%zu", layers->area.path, name, which);
@@ -222,6 +241,7 @@ static bool add_layer(const struct cs_private_layers *layers, size_t which, int 
     snprintf(work, sizeof work, "%s/scratch", base);
     if (mkdir(base, 0700) != 0 || mkdir(upper, 0755) != 0 || mkdir(work, 0700) != 0)
         return false;
+    const char *const kinds[] = {overlay_options(upper), ""};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char options[6 * PATH_MAX + 512] = "";
         put_path(options, sizeof options, "lowerdir", lower);
@@ -347,25 +367,21 @@ static bool find_area(struct cs_private_layers *layers)
     return false;
 }
 
-static bool is_root(const struct cs_private_layers *layers)
-{
-    return layers->folders > 0 && strcmp(layers->folder[0], "/") == 0;
-}
-
 void cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared)
 {
     *layers = (struct cs_private_layers){.whole = true};
     snprintf(layers->shared, sizeof layers->shared, "%s", shared);
     clock_gettime(CLOCK_REALTIME_COARSE, &layers->begun);
     find_folders(layers, command);
-    if (is_root(layers))
-        layers->error = EBUSY; /* a process is not moved behind a mount over its root */
-    if (find_area(layers))
+    if (find_area(layers)) {
+        if (is_root(layers->here) && access("/", W_OK) == 0)
+            layers->error = EBUSY; /* a process is not moved behind a mount over its root */
         return;
+    }
     const int error = layers->error;
     layers->whole = false;
     find_folders(layers, command);
-    if (layers->folders > 0 && !is_root(layers))
+    if (layers->folders > 0)
         (void)find_area(layers);
     layers->error = error;
 }
@@ -510,6 +526,8 @@ void cs_written_print(const struct cs_private_layers *layers, FILE *out)
     }
     for (size_t i = 0; i < written.count && i < MOST_SHOWN; i++) {
         fputs("  * ", out);
+        for (char *end = written.name[i]; (end = strchr(end, '\n'));)
+            *end = '?';
         cs_cli_put(written.name[i], out);
         fputc('\n', out);
     }

@@ -49,8 +49,20 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     return 0;
 }
 
+/* The kernel lets nobody read the scratch folder of an overlay, and a program may make its own
+ * folders read-only. */
+static int open_folder(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)walk;
+    if ((kind == FTW_D || kind == FTW_DNR) && chmod(path, 0700) == 0 && kind == FTW_DNR &&
+        access(path, R_OK | X_OK) == 0)
+        (void)nftw(path, open_folder, 16, FTW_PHYS);
+    return 0;
+}
+
 static void remove_tree(const char *path)
 {
+    (void)nftw(path, open_folder, 16, FTW_PHYS);
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
