@@ -428,12 +428,15 @@ END
     expect_line kept/with-h200-1/output 'vae_decoder: sd15-vae-512 api graph'
 }
 
-@test "--keep with a folder in use: a line, and status 3" {
+@test "--keep with a folder in use or a file: a line, and status 3" {
+    local kept
     mkdir kept
     touch kept/mine
-    simulate --keep kept -- true
-    expect_status 3
-    expect_line simulate.err '^convshim: --keep kept: the folder is not empty'
+    for kept in kept kept/mine; do
+        simulate --keep "$kept" -- true
+        expect_status 3
+        expect_line simulate.err "^convshim: --keep $kept: not an empty folder"
+    done
 }
 
 @test "CONVSHIM=0 in the environment does not switch the run with the library off" {

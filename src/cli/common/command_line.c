@@ -258,12 +258,16 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
 {
     const struct cs_cli_option *option = &command->option[index];
     void *member = (char *)to + option->at;
+    char spelling[CS_CLI_NAME];
     switch (option->kind) {
     case CS_CLI_TAKEN:
         return take(to, index, value);
     case CS_CLI_KEEPS_TEXT:
+        if (!*value)
+            cs_cli_refuse(command->name, "option '--%s' needs a value",
+                          cs_cli_spelling(option->name, spelling));
         *(const char **)member = value;
-        return true;
+        return *value != '\0';
     case CS_CLI_SETS_FLAG:
         return *(bool *)member = true;
     case CS_CLI_READS_SIZE:

@@ -115,7 +115,7 @@ bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
 
 /* "unknown device 'h20'; did you mean 'h200'?; --device list shows all" */
 static void refuse_name(const struct cs_data_files *files, const char *folder, const char *name,
-                        char error[CS_DATA_FILE_ERROR])
+                        const char *written, char error[CS_DATA_FILE_ERROR])
 {
     struct dirent **entry;
     const char *names[MOST_NAMED + 1] = {NULL};
@@ -129,13 +129,14 @@ static void refuse_name(const struct cs_data_files *files, const char *folder, c
         }
     const char *nearest = cs_cli_nearest(name, names);
     snprintf(error, CS_DATA_FILE_ERROR, "unknown %s '%.60s'%s%s%s; to list all: --%s list",
-             files->what, name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+             files->what, written, nearest ? "; did you mean '" : "", nearest ? nearest : "",
              nearest ? "'?" : "", files->what);
     free_entries(entry, found);
 }
 
 bool cs_data_files_find(const struct cs_data_files *files, const char *given, const char *name,
-                        char *path, size_t size, char error[CS_DATA_FILE_ERROR])
+                        const char *written, char *path, size_t size,
+                        char error[CS_DATA_FILE_ERROR])
 {
     char folder[PATH_MAX];
     if (!find_folder(files, given, folder, error))
@@ -143,7 +144,7 @@ bool cs_data_files_find(const struct cs_data_files *files, const char *given, co
     int length = snprintf(path, size, "%s/%s%s", folder, name, files->suffix);
     if (length > 0 && (size_t)length < size && access(path, F_OK) == 0)
         return true;
-    refuse_name(files, folder, name, error);
+    refuse_name(files, folder, name, written, error);
     return false;
 }
 
@@ -155,7 +156,7 @@ bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DAT
 {
     char found[2 * PATH_MAX], real[PATH_MAX];
     bool is_path = cs_data_file_is_path(&presets, name);
-    if (!is_path && !cs_data_files_find(&presets, NULL, name, found, sizeof found, error))
+    if (!is_path && !cs_data_files_find(&presets, NULL, name, name, found, sizeof found, error))
         return false;
     if (realpath(is_path ? name : found, real) && (size_t)snprintf(path, size, "%s", real) < size)
         return true;

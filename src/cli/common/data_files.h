@@ -24,9 +24,10 @@ bool cs_data_file_is_path(const struct cs_data_files *files, const char *name);
 
 /* Finds the path of a data file. If `folder` is NULL, it searches the installation of this program,
  * or the source tree that the program was built in. Returns false if there is no such file. Then
- * `error` contains a line with the most similar name. */
+ * `error` contains a line with the name as it was `written` and the most similar one. */
 bool cs_data_files_find(const struct cs_data_files *files, const char *folder, const char *name,
-                        char *path, size_t size, char error[CS_DATA_FILE_ERROR]);
+                        const char *written, char *path, size_t size,
+                        char error[CS_DATA_FILE_ERROR]);
 
 /* Adds a file's row to a table; false, having written `error`, ends the list. */
 typedef bool cs_data_file_add_fn(struct cs_table *table, const char *path,

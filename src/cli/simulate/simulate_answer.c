@@ -133,7 +133,8 @@ bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair)
     return pair->result[CS_WITH].calls > 0;
 }
 
-/* Both sides ran, and memory was short. The capacity limited the peaks, so they are not compared. */
+/* Both sides ran, and memory was short. The capacity limited the peaks, so they are not compared.
+ */
 static bool ran_short(const struct cs_simulated_pair *pair)
 {
     return pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] && pair->result[CS_WITH].calls > 0 &&

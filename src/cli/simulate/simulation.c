@@ -98,12 +98,12 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
 static bool is_empty(const char *folder)
 {
     struct dirent **entry;
-    int found = scandir(folder, &entry, NULL, NULL);
+    int found = scandir(folder, &entry, NULL, NULL); /* -1: a file */
     for (int i = 0; i < found; i++)
         free(entry[i]);
     if (found >= 0)
         free(entry);
-    return found <= 2; /* . and .. */
+    return found >= 0 && found <= 2; /* . and .. */
 }
 
 static bool make_folder(struct cs_simulation *simulation, const char *keep)
@@ -121,14 +121,13 @@ static bool make_folder(struct cs_simulation *simulation, const char *keep)
         snprintf(real, sizeof real, "%s", simulation->temporary.path);
     snprintf(simulation->work, sizeof simulation->work, "%s", real);
     if (keep && !is_empty(keep)) {
-        cs_cli_complain("--keep %s: the folder is not empty. Name a new folder.", keep);
+        cs_cli_complain("--keep %s: not an empty folder. Name a new one.", keep);
         simulation->work[0] = '\0';
         return false;
     }
     if (strpbrk(real, ": "))
-        cs_cli_complain(
-            "%s: LD_PRELOAD allows no blank and no colon in a path. Set TMPDIR to another folder.",
-            real);
+        cs_cli_complain("%s: LD_PRELOAD allows no blank and no colon in a path. %s another folder.",
+                        real, keep ? "Name" : "Set TMPDIR to");
     return !strpbrk(real, ": ");
 }
 

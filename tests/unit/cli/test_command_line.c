@@ -235,24 +235,24 @@ static void files_are_listed_by_name(void)
 static void files_are_found_by_name(void)
 {
     char error[CS_DATA_FILE_ERROR] = "", path[64];
-    CHECK(cs_data_files_find(&files, "devices", "h200", path, sizeof path, error));
+    CHECK(cs_data_files_find(&files, "devices", "h200", "h200", path, sizeof path, error));
     CHECK_STR(path, "devices/h200.json");
-    CHECK(cs_data_files_find(&files, "devices", "h200", path, 18, error));
-    CHECK(!cs_data_files_find(&files, "devices", "h200", path, 17, error));
-    CHECK(!cs_data_files_find(&files, "devices", "h20", path, sizeof path, error));
-    CHECK_STR(error, "unknown device 'h20'; did you mean 'h200'?; to list all: --device list");
-    CHECK(!cs_data_files_find(&files, "devices", "zzzzzz", path, sizeof path, error));
+    CHECK(cs_data_files_find(&files, "devices", "h200", "h200", path, 18, error));
+    CHECK(!cs_data_files_find(&files, "devices", "h200", "h200", path, 17, error));
+    CHECK(!cs_data_files_find(&files, "devices", "h20", "H 20", path, sizeof path, error));
+    CHECK_STR(error, "unknown device 'H 20'; did you mean 'h200'?; to list all: --device list");
+    CHECK(!cs_data_files_find(&files, "devices", "zzzzzz", "zzzzzz", path, sizeof path, error));
     CHECK_STR(error, "unknown device 'zzzzzz'; to list all: --device list");
     CHECK(mkdir("empty", 0700) == 0);
-    CHECK(!cs_data_files_find(&files, "empty", "h200", path, sizeof path, error));
+    CHECK(!cs_data_files_find(&files, "empty", "h200", "h200", path, sizeof path, error));
     CHECK_STR(error, "unknown device 'h200'; to list all: --device list");
-    CHECK(!cs_data_files_find(&files, "nowhere", "h200", path, sizeof path, error));
+    CHECK(!cs_data_files_find(&files, "nowhere", "h200", "h200", path, sizeof path, error));
     CHECK_STR(error, "nowhere: No such file or directory");
     CHECK(!cs_data_files_find(&(struct cs_data_files){"none such", "thing", ".x", NULL}, NULL, "a",
-                              path, sizeof path, error));
+                              "a", path, sizeof path, error));
     CHECK_STR(error, "the folder of things was not found. Install convshim again");
     CHECK(!cs_data_files_find(&(struct cs_data_files){"none such", "thing", ".x", "--things"}, NULL,
-                              "a", path, sizeof path, error));
+                              "a", "a", path, sizeof path, error));
     CHECK_STR(error, "the folder of things was not found. Install convshim again, or give a path: "
                      "--things FILE");
 }
@@ -267,7 +267,7 @@ static void a_folder_of_a_very_long_name_is_refused(void)
         given[PATH_MAX - cut] = '\0';
         strcpy(error, "nothing said");
         snprintf(said, sizeof said, "%.150s%s: File name too long", given, cut ? "" : "...");
-        CHECK(!cs_data_files_find(&files, given, "h200", path, sizeof path, error));
+        CHECK(!cs_data_files_find(&files, given, "h200", "h200", path, sizeof path, error));
         CHECK_STR(error, said);
         strcpy(error, "nothing said");
         CHECK(!cs_data_files_list(&files, given, columns, 1, add, CS_FORMAT_CSV, error));
@@ -301,7 +301,7 @@ static void reading_a_folder_frees_everything(void)
         added = 0;
         CHECK(!cs_data_files_list(&things, "things", &column, 1, add_one, CS_FORMAT_CSV, error));
         CHECK_INT(added, 2);
-        CHECK(!cs_data_files_find(&things, "things", "twos", path, sizeof path, error));
+        CHECK(!cs_data_files_find(&things, "things", "twos", "twos", path, sizeof path, error));
         CHECK_STR(error, "unknown thing 'twos'; did you mean 'two'?; to list all: --thing list");
         CHECK(round == 0 || atomic_load(&heap_taken) == before); /* the first fills caches */
     }

@@ -136,6 +136,7 @@ static void wrong_options_are_refused(void)
          "unknown policy 'fit2'; did you mean "
          "'fit'?"},
         {{"predict", "--csv", "a", "--policy", "elephants"}, "unknown policy 'elephants'"},
+        {{"predict", "--csv", ""}, "option '--csv' needs a value"},
         {{"predict", "--csv", "a", "--workspace", "-1"}, "auto, or 1KiB to 1TiB"},
         {{"predict", "--csv", "a", "--max-slowdown", "0.5"}, "off, or 1 to 1000"},
         {{"predict", "--csv", "a", "--fits", "0"}, "a size such as 8GiB"},

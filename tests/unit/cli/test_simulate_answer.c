@@ -127,11 +127,23 @@ static void every_profile_is_found_by_its_title(void)
     }
 }
 
+static void an_unknown_name_is_shown_as_written(void)
+{
+    struct cs_device_file device;
+    char error[CS_DEVICE_FILE_ERROR];
+    CHECK(!cs_device_file_load("t4,h200", NULL, &device, error));
+    CHECK_STR(error, "device 't4,h200': one name only, without a comma");
+    CHECK(!cs_device_file_load("GeForce RTX 4061", NULL, &device, error));
+    CHECK_STR(error, "unknown device 'GeForce RTX 4061'; did you mean 'rtx4060'?; to list all: "
+                     "--device list");
+}
+
 int main(void)
 {
     TEST(each_end_of_a_run_has_its_answer);
     TEST(too_little_memory_is_told_from_the_run_with_enough);
     TEST(names_as_people_write_them);
     TEST(every_profile_is_found_by_its_title);
+    TEST(an_unknown_name_is_shown_as_written);
     return REPORT();
 }
