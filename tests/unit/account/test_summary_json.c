@@ -4,6 +4,8 @@
 
 #include "account_fixture.h"
 #include "check.h"
+#include "cli/layers/layers.h"
+#include "cli/report/summary.h"
 #include "golden_file.h"
 #include <cjson/cJSON.h>
 #include <locale.h>
@@ -278,6 +280,70 @@ static void the_summary_of_a_decoder(void)
     free(account);
 }
 
+static void refuse_note(void *ctx, const char *line)
+{
+    (void)ctx;
+    CHECK_STR(line, "");
+}
+
+/* predict, verify and report find under the same names what the library writes. */
+static void the_commands_read_what_is_written(void)
+{
+    char path[] = "/tmp/convshim-summary-XXXXXX", error[CS_SUMMARY_ERROR] = "";
+    struct cs_account *account = calloc(1, sizeof *account);
+    cs_account_init(account);
+    struct cs_problem problem = problem_of(3, 128, 256, 64, CS_F16);
+    problem.direction = CS_BACKWARD_FILTER;
+    problem.beta = 1;
+    problem.flipped = true;
+    struct cs_site_facts facts = facts_of(&problem, 300 * mib, 60 * mib, 11);
+    facts.possible = 50 * mib;
+    facts.free = 5;
+    facts.record = 6;
+    facts.beside = 7;
+    struct cs_site_ref site = cs_account_site(account, &facts, "");
+    cs_account_tiled(account, &site, 11, 2);
+    cs_account_tiled(account, &site, 11, 2);
+    cJSON_Delete(summary_of(account));
+    int file = mkstemp(path);
+    CHECK(write(file, text, length) == (ssize_t)length);
+    CHECK(close(file) == 0);
+
+    const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
+    struct cs_layers layers = {.count = 0};
+    CHECK(cs_layers_summary(&layers, path, &plain, refuse_note, NULL));
+    CHECK_INT((int64_t)layers.count, 1);
+    if (layers.count == 1) {
+        const struct cs_layer *layer = layers.layer;
+        CHECK_STR(layer->model, process.program);
+        CHECK_STR(layers.device, process.device);
+        CHECK_STR(layers.vendor, head.vendor);
+        CHECK(layer->problem.beta > 0 && layer->problem.flipped);
+        CHECK_INT(layer->recorded.level.record, facts.record);
+        CHECK_INT(layer->recorded.level.beside, facts.beside);
+        CHECK_INT(layer->recorded.engine, facts.engine);
+        CHECK_INT(layer->recorded.required, facts.required);
+        CHECK_INT(layer->recorded.calls, 2);
+    }
+    cs_layers_fini(&layers);
+
+    struct cs_run_summary run = {.sites = 0};
+    bool read = cs_summary_read(path, &run, error);
+    CHECK_STR(error, "");
+    if (read) {
+        CHECK_INT(run.peak_without, head.peak_without);
+        CHECK_INT(run.peak_with, head.peak_with);
+        CHECK_INT(run.possible_max, facts.possible);
+        CHECK_INT(run.site[0].possible, facts.possible);
+        CHECK_INT((int64_t)run.options, process.options);
+        CHECK_INT(run.rank, process.rank);
+        CHECK_STR(run.source, head.config);
+        cs_summary_fini(&run);
+    }
+    unlink(path);
+    free(account);
+}
+
 /* Additional tensors count only if they are in memory. Sums beyond 64 bits stay at the maximum. */
 static void bytes_of_further_tensors(void)
 {
@@ -433,6 +499,7 @@ int main(void)
     TEST(numbers_have_a_point_in_every_locale);
     TEST(a_command_has_its_words);
     TEST(the_summary_of_a_decoder);
+    TEST(the_commands_read_what_is_written);
     TEST(bytes_of_further_tensors);
     TEST(every_relaxation_has_a_name);
     TEST(sites_are_in_the_order_of_first_calls);
