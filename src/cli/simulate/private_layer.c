@@ -222,12 +222,13 @@ static bool bind_read_only(const char *from, const char *to)
 
 /* The options under which the kernel can note in the upper folder which of its folders hide those
  * below, without which programs cannot remove a folder (EIO). In a user namespace only attributes
- * of users can hold that note, and a folder of the layer below cannot be renamed (EXDEV). */
+ * of users can hold that note, and a folder of the layer below cannot be renamed (EXDEV).
+ * Volatile: the end of a layer waits for no disk. */
 static const char *overlay_options(const char *upper)
 {
     const bool trusted = setxattr(upper, "trusted.convshim", "", 0, 0) == 0 &&
                          removexattr(upper, "trusted.convshim") == 0;
-    return trusted ? ",redirect_dir=on" : ",userxattr";
+    return trusted ? ",redirect_dir=on,volatile" : ",userxattr,volatile";
 }
 
 /* `file`: the folder, opened before any layer. */
