@@ -135,7 +135,7 @@ refused()
     CONVSHIM_LOG=loud run_program
     expect_complaint 'CONVSHIM_LOG: log: "loud" *'
     CONVSHIM_SUMMARY=maybe run_program
-    sed -i '/: largest workspace /,$d' shimmed.err # the text summary
+    sed -i '/: peak of convolutions /,$d' shimmed.err # the text summary
     expect_complaint 'CONVSHIM_SUMMARY: summary: "maybe" *'
 }
 
