@@ -19,11 +19,11 @@ need()
     cannot_run "no installed framework: scripts/frameworks torch-2.15 installs one, or set CONVSHIM_FRAMEWORK_PYTHON"
 }
 
-# simulate ARGUMENT...: a Python program, without the library. Leaves simulate.out, and the program's output in program.out.
+# simulate ARGUMENT...: a Python program, without the library, on $GPUS GPUs. Leaves simulate.out, and the program's output in program.out.
 simulate()
 {
     status=0
-    "$BUILD/convshim" simulate --device h200 --keep kept --only without -- "$PYTHON" "$@" >simulate.out 2>simulate.err ||
+    "$BUILD/convshim" simulate --device h200 --gpus "${GPUS:-1}" --keep kept --only without -- "$PYTHON" "$@" >simulate.out 2>simulate.err ||
         status=$?
     expect_status 0
     cp kept/without-*/output program.out
@@ -114,6 +114,20 @@ END_PROGRAM
     expect_equal "lines" "$(sort program.out | uniq -c | sed 's/^ *//')" $'1 1\n2 1.0 True True True 1.0 1.0 1.0 0 3.0 2.5'
 }
 
+@test "columns that are written one by one from values that were not computed, in any order" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch
+x = torch.nn.functional.conv2d(torch.rand(1, 3, 64, 64, device="cuda"), torch.ones(3, 3, 1, 1, device="cuda"))
+z = torch.empty_like(x)
+for k in *range(0, 64, 2), *range(63, 0, -2):
+    z[..., k] = x[..., k] + k
+print(z.sum().item(), z[0, 2, 63].tolist() == list(range(64)), z[0, :, 7, 9].tolist())
+END_PROGRAM
+    simulate program.py
+    expect_line program.out '^387072\.0 True \[9\.0, 9\.0, 9\.0\]$'
+}
+
 @test "forward-mode differentiation runs: its zero tensors have no memory" {
     need torch
     cat >program.py <<'END_PROGRAM'
@@ -148,7 +162,7 @@ if __name__ == "__main__":
     import os
     mp.spawn(work, (os.path.abspath("store"),), 2)
 END_PROGRAM
-    SIMDEV_DEVICES=2 simulate program.py
+    GPUS=2 simulate program.py
     expect_equal "ranks" "$(sort program.out)" "0 [3.0, 10.0] ['r', 'rr'] 6.0 True True
 1 [3.0, 10.0] ['r', 'rr'] 20.0 True True"
 }

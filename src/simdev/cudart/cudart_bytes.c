@@ -157,11 +157,31 @@ static bool remove_range(uintptr_t begin, uintptr_t end)
     return true;
 }
 
+static bool is_assumed_pages(struct contents contents)
+{
+    return contents.in_pages && contents.is_assumed;
+}
+
+/* Assumed bytes next to assumed bytes are one extent, because a loop over the columns of a picture
+ * would make an extent of each element. */
 static void add_extent(uintptr_t begin, uintptr_t end, struct contents contents)
 {
     if (!remove_range(begin, end))
         return;
-    insert_at(first_behind(begin), (struct extent){begin, end, contents});
+    const size_t at = first_behind(begin);
+    const bool joins = is_assumed_pages(contents);
+    const bool left = joins && at > 0 && extents[at - 1].end == begin &&
+                      is_assumed_pages(extents[at - 1].contents);
+    const bool right =
+        joins && at < count && extents[at].begin == end && is_assumed_pages(extents[at].contents);
+    if (left)
+        extents[at - 1].end = right ? extents[at].end : end;
+    else if (right)
+        extents[at].begin = begin;
+    else
+        insert_at(at, (struct extent){begin, end, contents});
+    if (left && right)
+        remove_at(at, 1);
     in_pages += contents.in_pages ? end - begin : 0;
 }
 
