@@ -279,7 +279,7 @@ END
     local shape
     for shape in 1x2 1x64x8x8 '1x64x8x8 -> 64 k3x3x3' '1x64x8x8 -> 64 k3x3 g3' '1x64x8x8 -> 64 k3x3 f12' '1x64x8x8 -> 64 k3x3 px' \
         '1x64x8x8 -> 64 k3x3 p1x1x1' '1x64x8x8 -> 64 k99x3' '1x64x8x8 -> 64 k3x3 required=much' '1x64x8x8 -> 64 k3x3 size=1' \
-        '0x64x8x8 -> 64 k3x3' '99999999999999999999x1x1x1 -> 1 k1x1' ''; do
+        '0x64x8x8 -> 64 k3x3' '99999999999999999999x1x1x1 -> 1 k1x1'; do
         config 2 --explain "$shape"
         expect_line config.err '^convshim: config: --explain: '
         expect_empty config.out
