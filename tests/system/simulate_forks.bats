@@ -104,7 +104,7 @@ END
     expect_status 0
     expect_line simulate.err "every run starts the program from the beginning, which takes longer, because at its first use of the GPU it has $threads threads"
     expect_equal "processes" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
-    expect_equal "rows" "$(grep -cE '^(t4|h200) .* runs$' simulate.out)" 2
+    expect_equal "rows" "$(grep -cE '^(t4|h200) .* yes$' simulate.out)" 2
 }
 
 # bats test_tags=quick
