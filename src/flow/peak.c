@@ -1,6 +1,7 @@
 /* Keeps the memory records of calls, by context. */
 #include "flow/peak.h"
 
+#include "base/checked.h"
 #include "base/pages.h"
 #include <string.h>
 
@@ -64,10 +65,8 @@ void cs_peak_note(struct cs_peak *peak, uint64_t context, uint64_t layer,
     struct cs_pass *pass = pass_of(peak, context);
     if (pass) {
         cs_pass_note(pass, layer, workspace, problem, addresses);
-        if (pass->peak_without > peak->without)
-            peak->without = pass->peak_without;
-        if (pass->peak_with > peak->with)
-            peak->with = pass->peak_with;
+        cs_raise(&peak->without, pass->peak_without);
+        cs_raise(&peak->with, pass->peak_with);
     }
     cs_unlock(&peak->lock);
 }

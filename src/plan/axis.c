@@ -149,11 +149,6 @@ enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axi
     return CS_OK;
 }
 
-static int64_t least_of(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The elements of y that reach [first, first + count) of x. If none does, because the range is
  * after the last window or between two, the range has the element before, which reads padding only.
  */
@@ -165,8 +160,8 @@ static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64
         return CS_OVERFLOW;
     int64_t begin =
         low < axis_map->reach ? 0 : cs_ceil_div(low - axis_map->reach + 1, axis_map->stride);
-    begin = least_of(begin, least_of(low / axis_map->stride, axis_map->other_extent - 1));
-    int64_t last = least_of(high / axis_map->stride, axis_map->other_extent - 1);
+    begin = cs_min(begin, cs_min(low / axis_map->stride, axis_map->other_extent - 1));
+    int64_t last = cs_min(high / axis_map->stride, axis_map->other_extent - 1);
     if (!cs_mul(begin, -axis_map->stride, &pre) || !cs_add(low, pre, &pre) ||
         !cs_mul(last - begin, axis_map->stride, &length) ||
         !cs_add(length, axis_map->reach, &length))
@@ -189,7 +184,7 @@ enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t fir
         return CS_OVERFLOW;
 
     int64_t in_first = low > 0 ? low : 0;
-    int64_t in_end = least_of(high, axis_map->other_extent);
+    int64_t in_end = cs_min(high, axis_map->other_extent);
     *range = (struct cs_range){.first = first,
                                .count = count,
                                .in_first = in_first,

@@ -2,6 +2,7 @@
  * Without scripts it shows the same; its style and its script are page.css and page.js. */
 #include "cli/common/page.h"
 
+#include "base/checked.h"
 #include "cli/common/table.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -92,17 +93,12 @@ static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
     fputs("</span></li>\n", out);
 }
 
-static int64_t larger_of(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, bool legend,
                  FILE *out)
 {
     int64_t most = 0;
     for (size_t i = 0; i < rows; i++)
-        most = larger_of(most, larger_of(row[i].before, row[i].after));
+        cs_raise(&most, cs_max(row[i].before, row[i].after));
     if (most == 0)
         return;
     fprintf(out, "<h2>%s</h2>\n", title);
@@ -219,11 +215,11 @@ void cs_plot_put(const struct cs_plot *plot, FILE *out)
     int64_t peak[2], most = 1;
     for (int side = 0; side < 2; side++) {
         peak[side] = plot->bytes[side][find_highest(plot, side)];
-        most = larger_of(most, plot->name[side] ? peak[side] : 0);
+        cs_raise(&most, plot->name[side] ? peak[side] : 0);
     }
     const bool limit = plot->limit > 0 && plot->limit / 2 <= most;
     if (limit)
-        most = larger_of(most, plot->limit);
+        cs_raise(&most, plot->limit);
     int64_t step = cs_table_bytes_step(most);
     fprintf(out, "<h2>%s</h2>\n", plot->title);
     if (plot->note)
