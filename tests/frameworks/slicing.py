@@ -1,4 +1,4 @@
-"""Decoders with the slicing of their own packages, for docs/comparison.md. Random weights, float16.
+"""Decoders with the slicing of their packages, for docs/comparison.md. Random weights, float16.
 
     slicing.py sd N      SD 1.5's VAE of diffusers, 2048 px: N = 1 whole, 2 in tiles of 512 px (enable_tiling)
     slicing.py batch N   the same VAE, four images of 512 px: N = 1 at once, 2 one by one (enable_slicing)

@@ -129,7 +129,7 @@ static const struct cs_profile *profile_of(void *ctx)
     return &((struct vendor *)ctx)->profile;
 }
 
-/* --- layers, models and what decisions cost --- */
+/* --- layers, models and costs of decisions --- */
 
 struct layer {
     const struct cs_problem *problem;
@@ -325,7 +325,8 @@ static void judge_gpu(const struct cs_layers *layers, const int *model_of, const
     cs_device_file_fini(&device);
 }
 
-/* In a process of its own, because cuDNN keeps its answers of the first GPU. */
+/* In a separate process, because answers about a second GPU differed in one process (cause
+ * unknown). */
 static void judge_apart(const struct cs_layers *layers, const int *model_of, const char *folder,
                         const char *gpu, const struct cs_settings *settings, struct sums *sums)
 {

@@ -120,7 +120,7 @@ open("run2/a\nb", "w").close()'
     ! grep -q "really writes to $PWD" simulate.err || cannot_run "no private layer in a chroot"
     expect_equal "the program" "$(cat kept/without-*/output)" removed
     expect_equal "afterwards" "$(cat data/old/model.pt)" precious
-    expect_equal "what is left behind" "$(ls tmp)" ""
+    expect_equal "remaining files" "$(ls tmp)" ""
 }
 
 @test "in the root folder, a line names it, and the home is not written" {

@@ -4,7 +4,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "convshim/policy.h"
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CS_CLI_DOCTOR_DOCTOR_H
 #define CS_CLI_DOCTOR_DOCTOR_H
 
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * load. */
 #include "base/path.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include <stdio.h>
 #include <string.h>
 

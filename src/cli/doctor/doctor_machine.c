@@ -3,7 +3,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>

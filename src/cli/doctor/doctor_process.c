@@ -1,7 +1,7 @@
 /* The check of a process that is running already. */
 #include "account/live.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "config/session.h"
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  */
 #include "cli/common/read_file.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The last line of `convshim doctor`: the conclusion from all findings. */
 #include "cli/doctor/doctor.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include <stdio.h>
 
 /* A file of the subject that gets a cuDNN which the library serves; NULL: there is none. */

@@ -34,7 +34,7 @@ void cs_device_file_fini(struct cs_device_file *profile);
 int cs_device_files_list(const char *command, const char *folder, enum cs_format format);
 
 /* The name of a profile for a written name: "rtx4060" for "NVIDIA GeForce RTX 4060", "RTX4060" and
- * "4060". A size behind the name is kept ("a100-40gb"), a form is not ("SXM4", "PCIe"). `name` gets
+ * "4060". A size after the name is kept ("a100-40gb"), a form is not ("SXM4", "PCIe"). `name` gets
  * the written name if it is not like one of a GPU. */
 void cs_device_name(const char *written, char *name, size_t size);
 

@@ -3,7 +3,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/layers/plan_layers.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "config/limits.h"
 #include "cudnn/standalone/standalone.h"
 #include <inttypes.h>

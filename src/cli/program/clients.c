@@ -1,6 +1,6 @@
 /* Finds the files that come to cuDNN: those of a Python's frameworks, or of the command and its
  * libraries. */
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include "base/path.h"
 #include "cli/common/array.h"

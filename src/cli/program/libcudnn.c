@@ -1,5 +1,5 @@
 /* Finds the version of a libcudnn file without loading it. */
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include "base/path.h"
 #include "cli/program/elf.h"

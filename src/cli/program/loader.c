@@ -1,5 +1,5 @@
 /* Asks the dynamic loader which files it would map for a program, without running the program. */
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include "base/path.h"
 #include "cli/common/environment.h"

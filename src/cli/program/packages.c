@@ -1,5 +1,5 @@
 /* Asks a Python interpreter which packages it would import, without importing them. */
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include "cli/common/array.h"
 #include "cli/program/child.h"

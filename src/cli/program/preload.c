@@ -1,6 +1,6 @@
 /* Finds libconvshim.so and builds the environment that preloads it. The previous content of
  * LD_PRELOAD is kept. */
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include "cli/common/data_files.h"
 #include <errno.h>

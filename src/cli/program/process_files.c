@@ -1,5 +1,5 @@
 /* Reads /proc/PID/maps, comm and environ. */
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Finds the program that a command runs, its Python, and the imports of that Python. */
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include "base/path.h"
 #include <stdio.h>

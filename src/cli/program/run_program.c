@@ -1,6 +1,6 @@
 /* Walks PATH as a shell does, and parses the command lines of programs that run another program. It
  * finds their own words: options, values of options and operands. */
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include "base/path.h"
 #include "cli/common/environment.h"

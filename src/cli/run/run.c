@@ -5,7 +5,7 @@
 #include "cli/common/data_files.h"
 #include "cli/common/environment.h"
 #include "cli/common/library_options.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "cli/run/xla_cache.h"
 #include "config/session.h"
 #include <errno.h>

@@ -127,8 +127,8 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
 /* A table of the memory that a run held at its peak. */
 
 /* Workspaces one by one, with the convolution: that of the same call of `names`, the timeline of
- * the run whose summary is given (both NULL: not known). Everything else by who asked for it.
- * False: memory is short, and nothing is owned. */
+ * the run whose summary is given (both NULL: not known). Everything else by the code that allocated
+ * it. False: memory is short, and nothing is owned. */
 bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline *names,
                    const struct cJSON *summary, struct cs_table *table_p);
 

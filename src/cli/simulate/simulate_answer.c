@@ -1,4 +1,4 @@
-/* What the figures of a pair mean: whether it fits, why nothing is gained, and advice. */
+/* The meaning of the figures of a pair: whether it fits, reasons for a missing gain, and advice. */
 #include "base/text.h"
 #include "cli/common/environment.h"
 #include "cli/common/json_tree.h"

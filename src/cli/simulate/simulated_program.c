@@ -4,8 +4,8 @@
 #include "base/path.h"
 #include "cli/common/array.h"
 #include "cli/common/cli.h"
+#include "cli/program/command_facts.h"
 #include "cli/program/elf.h"
-#include "cli/program/program.h"
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/program/child.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "config/config.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Simulated runs of a program: its place, its processes, what they leave, and pairs of runs without
+/* Simulated runs of a program: its place, its processes, their results, and pairs of runs without
  * and with the library. One thread. */
 #ifndef CS_CLI_SIMULATE_SIMULATION_H
 #define CS_CLI_SIMULATE_SIMULATION_H
@@ -32,7 +32,7 @@ bool cs_temporary_folder_make(struct cs_temporary_folder *folder, const char *pl
                               const char *kind);
 void cs_temporary_folder_remove(struct cs_temporary_folder *folder);
 
-/* True if less than 1 MiB is free where the folder is. */
+/* True if less than 1 MiB is free on the file system of the folder. */
 bool cs_temporary_is_full(const char *folder);
 
 /* From here on the first SIGINT, SIGTERM or SIGHUP only sets a flag. A second one ends the process.
@@ -55,8 +55,8 @@ struct cs_private_layers {
     bool whole;          /* also folders that neither the user's place nor the command names */
     char here[PATH_MAX]; /* the working folder */
     struct cs_temporary_folder area; /* of the layers; none if the system does not allow layers */
-    char shared[PATH_MAX]; /* a folder without a layer, wherever it is: the simulation's own */
-    int error;             /* why there are none, or not the whole; 0: the whole */
+    char shared[PATH_MAX];           /* the simulation's folder, which has no layer at any place */
+    int error;                       /* why there are none, or not the whole; 0: the whole */
     struct timespec begun;
 };
 
@@ -102,7 +102,7 @@ struct cs_fork_server {
     pid_t pid;                  /* of the process */
     int listening, connection;  /* -1: none */
     char name[64], reason[128]; /* of the socket ("": there is none); why it is single */
-    char folder[PATH_MAX];      /* where its output is; the caller's */
+    char folder[PATH_MAX];      /* of its output; the caller's */
     int status;                 /* of cs_child_status */
 };
 
@@ -134,7 +134,7 @@ void cs_fork_server_close(struct cs_fork_server *server);
 
 /* The program that is to be simulated: which cuDNN it would load, which CUDA it was built for, and
  * which of NVIDIA's other libraries it would bring along. Files are read; nothing of it is run but
- * the Python that is asked for its packages. */
+ * the Python that lists its packages. */
 
 struct cs_simulated_program {
     char **command;             /* NULL-ended, the caller's */
@@ -153,8 +153,8 @@ bool cs_simulated_program_find(struct cs_simulated_program *program, char **comm
                                const char *cudnn, int cuda);
 void cs_simulated_program_free(struct cs_simulated_program *program);
 
-/* A simulation: where the device is, how programs get it, and one run of a program on it. One
- * thread. */
+/* A simulation: the place of the device, the way in which programs get it, and one run of a program
+ * on it. One thread. */
 
 /* The state that all runs share. */
 struct cs_simulation {
@@ -172,7 +172,7 @@ struct cs_simulation {
     int runs;                        /* made so far */
     bool told_single;                /* that they cannot be forked; or it does not matter */
     bool shared; /* both sides are forked from one process, with the library in it */
-    bool many;   /* more than one run a side: they are forked where that can be done */
+    bool many;   /* more than one run a side: they are forked if possible */
     struct cs_fork_server server[2]; /* without and with the library */
 };
 
@@ -269,7 +269,7 @@ struct cs_simulated_process {
     bool reported; /* it left a report: it was not killed, nor did it call _exit */
 };
 
-/* Numbers are -1 where nothing reported them. Of several processes that used the device, those of
+/* Numbers are -1 if they were not reported. Of several processes that used the device, those of
  * the one that held most. */
 struct cs_simulated_result {
     int status;     /* of the program: see cs_simulated_run */
@@ -405,12 +405,12 @@ struct cs_simulated_pair {
 bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run *run,
                        struct cs_simulated_result *result, size_t runs);
 
-/* Runs all pairs, and again with memory to spare those that were short of it. False: a line has
- * said why. */
+/* Runs all pairs, and again with memory to spare those that were short of it. False: a line
+ * reports the reason. */
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                             size_t pairs);
 
-/* Finds the smallest capacities of pairs that were run, by bisection: to 1 %, or to 4 MiB where
+/* Finds the smallest capacities of pairs that were run, by bisection: to 1 %, or to 4 MiB if
  * that is more. */
 bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                                  size_t pairs);
@@ -443,7 +443,7 @@ struct cs_timeline_block {
     uint64_t address;
     int64_t bytes;
     size_t from, until; /* moments: it is held at those of [from, until) */
-    int stack;          /* who asked for it, or CS_NO_STACK */
+    int stack;          /* of the allocating code, or CS_NO_STACK */
     int64_t workspace;  /* the most that a convolution used of it as workspace; 0: it is none */
     int site;           /* of that convolution, or CS_NO_SITE */
 };
@@ -471,7 +471,7 @@ struct cs_timeline {
 };
 
 /* Of a run with `history`, as `result` was read of it, which must stay. False, with nothing owned,
- * if there is no record or memory is short: a line has said so. */
+ * if there is no record or memory is short, which a line reports. */
 bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
                       struct cs_timeline *timeline_p);
 void cs_timeline_fini(struct cs_timeline *timeline);

@@ -49,7 +49,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     return 0;
 }
 
-/* The kernel lets nobody read the scratch folder of an overlay, and a program may make its own
+/* The kernel makes the scratch folder of an overlay unreadable, and a program may make its own
  * folders read-only. */
 static int open_folder(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {

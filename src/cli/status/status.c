@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "config/session.h"
 #include "convshim/policy.h"
 #include <errno.h>

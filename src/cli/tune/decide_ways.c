@@ -75,8 +75,8 @@ static struct cs_decision decide(struct deciders *deciders, const struct decider
     const struct cs_decide_call call = {.problem = &decider->called->layer->problem,
                                         .required = decider->called->required,
                                         .engine = decider->called->layer->recorded.engine};
-    /* Any level will do: the rule states what is free. Without one, measured constants do not count
-     * (by_rules.h), which a run uses. */
+    /* Any level will do: the rule states the free bytes. Without one, measured constants do not
+     * count (by_rules.h), which a run uses. */
     const struct cs_peak_level level = {0, 0};
     deciders->rules.rule[0].free = free;
     return cs_decide_by_rules(&deciders->settings, &call, &decider->vendor, &level);

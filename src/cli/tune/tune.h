@@ -69,10 +69,10 @@ int64_t cs_called_peak(const struct cs_called_list *list, const struct cs_called
 
 /* The lowest predicted time of a program for each peak. Pure arithmetic.
  *
- * A *shape* stands for all convolutions that one rule matches. A *way* is one way to run them all:
- * the decisions under one value of the rule's `free`, or untiled. Tensors that are alive at a call
- * do not depend on workspaces, so the memory held during the calls of a way is known. For a target
- * peak each shape takes its fastest way that does not exceed it. */
+ * A *shape* is the set of all convolutions that one rule matches. A *way* is one way to run them
+ * all: the decisions under one value of the rule's `free`, or untiled. Tensors that are alive at a
+ * call do not depend on workspaces, so the memory held during the calls of a way is known. For a
+ * target peak each shape takes its fastest way that does not exceed it. */
 
 enum {
     CS_UNTILED = -1,   /* the value of `free` for skip = yes */

@@ -4,7 +4,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static bool add_defaults(const struct cs_verify_options *options, struct cs_laye
     return true;
 }
 
-/* Reads the list that the options name, or the default one. False: a line has said why. */
+/* Reads the list that the options name, or the default one. False: a line reports the reason. */
 static bool read_list(const struct cs_verify_options *options, struct cs_layers *layers)
 {
     if (options->csv)

@@ -1,8 +1,8 @@
 /* Chooses the convolutions to run, measures them without and with the library, and compares their
- * results: the checksums, and where these differ the numbers. */
+ * results: the checksums, and the numbers if these differ. */
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "cli/verify/verify.h"
 #include "config/limits.h"
 #include "cudnn/standalone/standalone.h"

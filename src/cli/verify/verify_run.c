@@ -8,7 +8,7 @@
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include "cli/program/child.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "cli/verify/verify.h"
 #include "cudnn/standalone/standalone.h"
 #include "cudnn/standalone/trial.h"

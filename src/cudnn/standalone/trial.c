@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    OFFERS = 96, /* of one heuristic mode, as many as are looked at */
+    OFFERS = 96, /* engines of one heuristic mode that are examined */
     WARM_UP = 3,
     CLOCK_CALLS = 1000,
     NAN_BYTE = 0xff /* four of them are a NaN, two of them one of either 16-bit type */
@@ -196,7 +196,8 @@ static bool make_operands(struct run *run)
     return true;
 }
 
-/* The result begins as NaNs, which stay where no launch writes; if it is read, as numbers. */
+/* The result begins as NaNs, so that places without a write are found. If launches read it, it
+ * begins as numbers. */
 static bool reset_result(struct run *run, int written)
 {
     if (run->problem->beta < 0 || run->problem->beta > 0)

@@ -21,7 +21,7 @@ struct cs_cudnn_calls {
 };
 
 struct cs_trial {
-    struct cs_gpu_calls calls; /* no slot is empty; nor of these, when the handle is open */
+    struct cs_gpu_calls calls; /* no slot is empty, also of `cudnn` after the handle is open */
     struct cs_cudnn_calls cudnn;
     CUdevice device;
     CUcontext context;

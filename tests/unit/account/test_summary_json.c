@@ -286,7 +286,7 @@ static void refuse_note(void *ctx, const char *line)
     CHECK_STR(line, "");
 }
 
-/* predict, verify and report find under the same names what the library writes. */
+/* predict, verify and report find the members of the library under the same names. */
 static void the_commands_read_what_is_written(void)
 {
     char path[] = "/tmp/convshim-summary-XXXXXX", error[CS_SUMMARY_ERROR] = "";

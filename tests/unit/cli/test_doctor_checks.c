@@ -4,7 +4,7 @@
 
 #include "cli/doctor/doctor.h"
 #include "cli/program/child.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "elf_image.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

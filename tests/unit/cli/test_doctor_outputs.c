@@ -3,7 +3,7 @@
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "elf_image.h"
 #include <stdarg.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
  * properties of a file, the conclusion of a check. */
 #include "capture.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 #include "descriptors.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

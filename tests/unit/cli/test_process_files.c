@@ -1,6 +1,6 @@
 /* The files that a running process has loaded: this one, which maps files with suitable names. */
 #include "check.h"
-#include "cli/program/program.h"
+#include "cli/program/command_facts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The programs and libraries of a command line or a process, from files alone. One thread. */
-#ifndef CS_CLI_PROGRAM_PROGRAM_H
-#define CS_CLI_PROGRAM_PROGRAM_H
+#ifndef CS_CLI_PROGRAM_COMMAND_FACTS_H
+#define CS_CLI_PROGRAM_COMMAND_FACTS_H
 
 #include "cli/program/elf.h"
 #include "config/config.h"
@@ -15,7 +15,7 @@
  */
 bool cs_search_path(const char *name, char *path, size_t size);
 
-/* The part of a command (NULL-ended) that is run in the end, behind env, nice, numactl, srun and
+/* The part of a command (NULL-ended) that is run in the end, after env, nice, numactl, srun and
  * their like; the command itself if there is no such part. */
 char **cs_wrapper_unwrap(char **command);
 
@@ -27,7 +27,7 @@ void cs_command_config(struct cs_config *config, char **command, cs_config_note_
 
 /* --- the modules that a Python would import, and its packages ---
  *
- * That Python reports them and imports none of them. */
+ * That Python lists them without importing them. */
 
 /* The result. The other pointers to text point into `text`. The struct owns `text` and the two
  * arrays. */
@@ -62,7 +62,7 @@ const struct cs_package *cs_packages_find(const struct cs_packages *packages, co
  * be empty. 0: not reported. */
 int cs_libcudnn_version(const char *path, const struct cs_packages *packages);
 
-/* "cuDNN 9.19.0", or from the name "cuDNN 9" where the version is 0. */
+/* "cuDNN 9.19.0", or from the name "cuDNN 9" if the version is 0. */
 const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size);
 
 /* True if it is a cuDNN 9. */
@@ -120,7 +120,7 @@ bool cs_program_packages(struct cs_program_facts *facts, char *why, size_t size)
  * left out. Sets `broken` if memory runs out. */
 void cs_clients_find(struct cs_program_facts *facts);
 
-/* Its title and, where it is known, its version, as a finding names it. Returns `text`. */
+/* Its title, and its version if known, as a finding names it. Returns `text`. */
 const char *cs_examined_name(const struct cs_examined *subject, char *text, size_t size);
 
 /* Both, and the files that use cuDNN (cs_clients_find). The command may have wrappers. */
