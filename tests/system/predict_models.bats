@@ -275,46 +275,6 @@ END
     python3 -c 'import json; f = json.load(open("predict.out"))["fits"]; assert (f["no_engine"], f["possible"]) == (35, False), f'
 }
 
-@test "names of layers with characters of XML, CSV and JSON: escaped" {
-    printf '%s\n' 'model,layer,n,c,h,w,k,kh,kw,dtype' '"a,""b""",<x>&y,1,8,9,9,8,3,3,f16' >odd.csv
-    expect_predicted 0 --csv odd.csv --format csv
-    python3 -c 'import csv; r = list(csv.DictReader(open("predict.out"))); assert (r[0]["model"], r[0]["layer"]) == ("a,\"b\"", "<x>&y"), r'
-    expect_predicted 0 --csv odd.csv --format json
-    python3 -c 'import json; r = json.load(open("predict.out")); assert r["layers"][0]["model"] == "a,\"b\"", r'
-}
-
-# wrong PATTERN LINE...: a list that is refused for its last line.
-wrong()
-{
-    local pattern=$1
-    shift
-    printf '%s\n' "$@" >wrong.csv
-    refused "$pattern" --csv wrong.csv
-}
-
-# bats test_tags=quick
-@test "wrong lists: file, line and fault, status 2" {
-    local head good='m,a,1,8,1,9,9,8,1,3,3,1,f16'
-    head=model,layer,n,c,d,h,w,k,kd,kh,kw,groups,dtype
-    refused 'none.csv: No such file' --csv none.csv
-    refused "\.: Is a directory" --csv .
-    wrong 'wrong.csv: .*layer' "$head"
-    wrong 'wrong.csv:3: 12 .*13' "$head" "$good" 'm,a,1,8,1,9,9,8,1,3,3,1'
-    wrong "wrong.csv:2: h is '9a', not a whole number" "$head" 'm,a,1,8,1,9a,9,8,1,3,3,1,f16'
-    wrong "wrong.csv:2: c is missing" "$head" 'm,a,1,,1,9,9,8,1,3,3,1,f16'
-    wrong "wrong.csv:2: dtype is 'f64'" "$head" 'm,a,1,8,1,9,9,8,1,3,3,1,f64'
-    wrong "wrong.csv:3: the input's extents must be at least 1: c is 0" "$head" "$good" 'm,a,1,0,1,9,9,8,1,3,3,1,f16'
-    wrong "wrong.csv:5: along H the window of 99" "$head" "$good" '' '# a remark' 'm,a,1,8,1,9,9,8,1,99,3,1,f16'
-    wrong 'wrong.csv:2: .*beyond 64 bits' "$head" 'm,a,9223372036854775807,8,1,9,9,8,1,3,3,1,f16'
-    wrong "wrong.csv:2: n is '99999999999999999999'" "$head" 'm,a,99999999999999999999,8,1,9,9,8,1,3,3,1,f16'
-    wrong "wrong.csv:1: .*'dtpe'.*'dtype'" "${head/dtype/dtpe}" "$good"
-    wrong "wrong.csv:1: no column 'kw'" "model,layer,n,c,w,k,dtype" 'm,a,1,8,9,8,f16'
-    wrong "wrong.csv:1: column 'n' appears twice" "$head,n" "$good,1"
-    wrong 'wrong.csv:2: .*a quote is not closed' "$head" '"m,a,1,8,1,9,9,8,1,3,3,1,f16'
-    printf '%s\nm,a\0b,1,8,1,9,9,8,1,3,3,1,f16\n' "$head" >wrong.csv
-    refused 'wrong.csv:2: a NUL character' --csv wrong.csv
-}
-
 # Variants that spreadsheets and other systems make of a text.
 @test "lists with a byte order mark, of standard input, without a type, with the types' other names" {
     printf '\xef\xbb\xbfmodel,layer,n,c,w,k,kw\r\nm,a,1,64,64,64,3\r\n' >bom.csv
@@ -361,21 +321,6 @@ wrong()
     expect_status 2
     expect_true "lines" "$(wc -l <predict.err) == 11"
     expect_line predict.err 'wrong.csv:11: '
-}
-
-@test "wrong JSON: the element and its fault, status 2" {
-    printf '[{"layer": "a",\n "n": }]' >wrong.json
-    refused 'wrong.json: invalid JSON in line 2' --summary wrong.json
-    echo '{"rows": []}' >wrong.json
-    refused 'wrong.json: not a summary' --summary wrong.json
-    echo '{"sites": [{"name": "", "problem": {"text": "x", "spatial": 9}}, 3]}' >wrong.json
-    refused 'wrong.json: element 1: ' --summary wrong.json
-    echo '{"schema": "convshim summary", "version": 2, "sites": []}' >wrong.json
-    refused 'wrong.json: the summary has another version. This convshim reads version 1' --summary wrong.json
-    printf '[\n{"ph":"M","name":"convshim"},\n{"ph":"X"' >wrong.json
-    refused 'wrong.json: this is a trace for Perfetto, not a summary. To write a summary: --summary json:PATH' --summary wrong.json
-    echo '[]' >wrong.json
-    refused 'wrong.json: not a summary' --summary wrong.json
 }
 
 @test "progress is for terminals alone, and wiped off at the end" {

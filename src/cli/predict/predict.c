@@ -80,8 +80,6 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
     }
     cs_cli_complain("predict: no cuDNN found: %s", error);
     cs_cli_complain("%s", cs_find_cudnn_hint);
-    if (options->engines)
-        return CS_CLI_NO;
     cs_cli_complain("the following is an ESTIMATE by a rule of thumb, not cuDNN's result, so the "
                     "status is 1. To accept estimates: --estimate");
     options->estimate = results->unasked = true;
@@ -122,16 +120,13 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
 }
 
-/* Prints one convolution: its engines with --engines, else its page as text, or its row in other
- * formats. */
+/* Prints one convolution: its page as text, or its row in other formats. */
 static bool print_one(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
-    const struct cs_predict_options *options = results->options;
-    if (!options->engines && options->format != CS_FORMAT_TEXT)
+    if (results->options->format != CS_FORMAT_TEXT)
         return cs_predict_print(results, fit);
-    bool good =
-        options->engines ? cs_predict_print_engines(results) : cs_predict_print_one(results);
-    if (fit && !options->engines)
+    bool good = cs_predict_print_one(results);
+    if (fit)
         cs_predict_print_fit(results, fit, stdout);
     return good;
 }
@@ -189,22 +184,10 @@ static int predict_layers(struct cs_predict_results *results, struct cs_predicti
     predictor.recorded = recorded;
     if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error) ||
         (options->fits > 0 && !cs_predict_fits(results, &predictor, &fit, error, sizeof error))) {
-        cs_cli_complain("predict: %s", error);
-        return CS_CLI_NO;
+        cs_cli_complain("predict: %s: %s", results->device->name, error);
+        return CS_CLI_USAGE;
     }
     return print_results(results, options->fits > 0 ? &fit : NULL);
-}
-
-/* Creates the engine list of the device. It fails if a profile written by a user lacks properties
- * that cuDNN requires. */
-static bool find_device(struct cs_predict_results *results)
-{
-    char error[ERROR_BYTES];
-    if (results->options->estimate ||
-        cs_engine_list_create(results->device->text, true, &results->list, error, sizeof error))
-        return true;
-    cs_cli_complain("predict: %s: %s", results->device->name, error);
-    return false;
 }
 
 static int predict_with_vendor(struct cs_predict_options *options,
@@ -213,8 +196,6 @@ static int predict_with_vendor(struct cs_predict_options *options,
     int status = find_vendor(options, results);
     if (status >= 0)
         return status;
-    if (!find_device(results))
-        return CS_CLI_USAGE;
     size_t count = results->layers->count;
     struct cs_prediction *prediction = calloc(count, sizeof *prediction);
     const struct cs_problem **problem = calloc(count, sizeof *problem);
@@ -245,7 +226,6 @@ static int run_predict(struct cs_predict_options *options)
     }
     int status =
         read_layers(options, &layers) ? predict_with_vendor(options, &results) : CS_CLI_USAGE;
-    cs_engine_list_destroy(results.list);
     cs_layers_fini(&layers);
     cs_device_file_fini(&device);
     return status;

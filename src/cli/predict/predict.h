@@ -24,7 +24,6 @@ struct cs_predict_options {
     struct cs_config config;    /* only options that affect decisions are used */
     struct cs_rules rules;      /* of it, for the program */
     int64_t fits;               /* bytes; 0: not asked */
-    bool engines;
     enum cs_format format;
 };
 
@@ -37,7 +36,6 @@ struct cs_predict_results {
     const struct cs_device_file *device;
     const struct cs_layers *layers;
     const struct cs_prediction *prediction; /* of each layer */
-    struct cs_engine_list *list;            /* for further questions; NULL: by the rule of thumb */
     char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */
     bool unasked;                           /* an estimate, because no cuDNN was found */
 };
@@ -82,31 +80,16 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
                              FILE *out);
 
-/* Shared by the parts of one convolution's page: the names of the modes ("a", "b", "fallback"), and
- * its first lines. */
+/* "a", "b", "fallback" */
 extern const char *const cs_predict_modes[CS_ASK_MODES];
-void cs_predict_print_head(const struct cs_predict_results *results);
 
 /* One convolution for people. False if memory ran out. */
 bool cs_predict_print_one(const struct cs_predict_results *results);
-
-/* Prints every engine offered for one convolution. Text output has one line for all settings of an
- * engine that require the same workspace. Returns false if memory ran out. */
-bool cs_predict_print_engines(const struct cs_predict_results *results);
 
 /* "1x512x64x64 -> 512, window 3x3, stride 1, pad 1, f16 nchw, fwd"; returns text. */
 enum {
     CS_PREDICT_TITLE = 200
 };
 char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TITLE]);
-
-/* Why cuDNN requires the workspace of a prediction that has one, as two lines for people, found out
- * by asking cuDNN the same with one thing changed. */
-enum {
-    CS_EXPLAIN_LINE = 240
-};
-void cs_why_workspace(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                      struct cs_engine_list *list, char first[CS_EXPLAIN_LINE],
-                      char second[CS_EXPLAIN_LINE]);
 
 #endif

@@ -1,5 +1,4 @@
-/* The output of `convshim predict` for a single convolution: sizes, engine, tiles, and the reason
- * for the workspace. */
+/* The output of `convshim predict` for a single convolution: sizes, engine and tiles. */
 #include "cli/predict/predict.h"
 
 #include "account/account.h"
@@ -12,7 +11,7 @@ enum {
 
 const char *const cs_predict_modes[CS_ASK_MODES] = {"a", "b", "fallback"};
 
-void cs_predict_print_head(const struct cs_predict_results *results)
+static void print_head(const struct cs_predict_results *results)
 {
     const struct cs_ask_offer *offer = &results->prediction->offer;
     char title[CS_PREDICT_TITLE];
@@ -95,8 +94,7 @@ static void print_time(const struct cs_prediction *prediction)
 bool cs_predict_print_one(const struct cs_predict_results *results)
 {
     const struct cs_prediction *prediction = results->prediction;
-    char first[CS_EXPLAIN_LINE], second[CS_EXPLAIN_LINE];
-    cs_predict_print_head(results);
+    print_head(results);
     if (prediction->status != CS_OK) {
         puts("cuDNN has no engine for this convolution on this GPU.");
         return true;
@@ -105,10 +103,5 @@ bool cs_predict_print_one(const struct cs_predict_results *results)
         return false;
     print_time(prediction);
     cs_predict_print_advice(results, "", stdout);
-    if (results->list && prediction->offer.workspace > 0) {
-        cs_why_workspace(&results->layers->layer->problem, prediction, results->list, first,
-                         second);
-        printf("\n%s\n%s%s", first, second, *second ? ".\n" : "");
-    }
     return true;
 }

@@ -99,11 +99,6 @@ static int check_options(const struct cs_predict_options *options)
     if (sources > 1)
         return cs_cli_refuse(command.name,
                              "a convolution, --csv and --summary exclude each other: use one");
-    if (options->engines && !options->shape)
-        return cs_cli_refuse(command.name, "--engines needs one convolution");
-    if (options->engines && (options->estimate || options->fits > 0))
-        return cs_cli_refuse(command.name, "--engines and --%s exclude each other",
-                             options->estimate ? "estimate" : "fits");
     if (options->estimate && options->cudnn)
         return cs_cli_refuse(command.name,
                              "--cudnn and --estimate exclude each other: use one of them");

@@ -77,36 +77,6 @@ static void begin_choice(struct cs_engine_choice *choice, const struct cs_engine
     memcpy(choice->target.uid, list->target.uid, sizeof choice->target.uid);
 }
 
-/* The knobs that set the number of parts of a sum. cuDNN has deprecated the name of the first, not
- * the knob. */
-static bool splits(const struct cs_engine *engine)
-{
-    enum {
-        SPLIT_K = 0
-    };
-    for (int i = 0; i < engine->knobs; i++) {
-        int64_t type = engine->knob_type[i];
-        if ((type == SPLIT_K || type == CUDNN_KNOB_TYPE_SPLIT_K_BUF ||
-             type == CUDNN_KNOB_TYPE_SPLIT_K_SLC) &&
-            engine->knob_value[i] > 1)
-            return true;
-    }
-    return false;
-}
-
-static void read_notes(const struct cs_engine_choice *choice, struct cs_ask_offer *offer)
-{
-    unsigned numerical = choice->notes.numerical;
-    offer->engine = choice->engine;
-    offer->compiled = choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-    offer->tensor_cores = numerical & 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
-    offer->down_converts = numerical & 1u << CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
-    offer->deterministic = !(numerical & 1u << CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-    offer->splits = splits(&choice->engine);
-    offer->fft = numerical & 1u << CUDNN_NUMERICAL_NOTE_FFT;
-    offer->winograd = numerical & 1u << CUDNN_NUMERICAL_NOTE_WINOGRAD;
-}
-
 /* Reads whether the plan exists, and its workspace. */
 static void read_plan(const struct cs_engine_list *list, cudnnBackendDescriptor_t configuration,
                       struct cs_ask_offer *offer)
@@ -128,27 +98,10 @@ static bool read_offer(const struct cs_engine_list *list, const struct cs_proble
     *offer = (struct cs_ask_offer){.workspace = -1};
     if (!cs_engine_choice_read(choice, configuration))
         return false;
-    read_notes(choice, offer);
+    offer->engine = choice->engine;
+    offer->tensor_cores = choice->notes.numerical & 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     read_plan(list, configuration, offer);
     return true;
-}
-
-int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *problem,
-                          enum cs_ask_mode mode, struct cs_ask_offer offer[CS_ASK_OFFERS])
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t configuration[CS_ASK_OFFERS];
-    int results = cs_descriptors_heuristics(&builder, &list->target, problem, modes[mode],
-                                            configuration, CS_ASK_OFFERS);
-    int offers = 0;
-    for (int i = 0; i < results; i++) {
-        struct cs_engine_choice choice;
-        if (read_offer(list, problem, configuration[i], &choice, &offer[offers]))
-            offer[offers++].mode = mode;
-        cs_engine_choice_fini(&choice);
-    }
-    cs_descriptor_builder_clear(&builder);
-    return offers;
 }
 
 /* Which offer is chosen. */
@@ -229,18 +182,4 @@ void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen)
 struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen)
 {
     return cs_execution_plan_vendor(&chosen->choice);
-}
-
-int64_t cs_engine_list_workspace(struct cs_engine_list *list, const struct cs_problem *problem,
-                                 const struct cs_engine *engine)
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, &list->target, problem);
-    cudnnBackendDescriptor_t configuration = cs_descriptors_configuration(
-        &builder, cs_descriptors_engine(&builder, &list->target, graph, engine->index), engine);
-    cudnnBackendDescriptor_t plan = cs_descriptors_plan(&builder, &list->target, configuration);
-    int64_t workspace = cs_descriptors_workspace(&builder, plan);
-    bool built = builder.status == CUDNN_STATUS_SUCCESS;
-    cs_descriptor_builder_clear(&builder);
-    return built ? workspace : -1;
 }

@@ -23,16 +23,7 @@ struct cs_ask_offer {
     enum cs_ask_mode mode;
     struct cs_engine engine;
     int64_t workspace; /* bytes; -1: cuDNN cannot build its plan */
-    bool compiled;     /* compiled at run time */
     bool tensor_cores;
-    bool down_converts; /* f32 inputs are rounded first */
-    bool deterministic;
-    bool winograd, fft;
-    bool splits; /* computes partial sums, stores them and adds them */
-};
-
-enum {
-    CS_ASK_OFFERS = 96
 };
 
 /* From now on, devices have the measured constants that this function returns for a GPU's name. */
@@ -44,10 +35,6 @@ void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu));
 bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **asker_p,
                            char *error, size_t size);
 void cs_engine_list_destroy(struct cs_engine_list *list);
-
-/* All offers of the heuristics of one mode for a checked problem, best first. Returns how many. */
-int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *problem,
-                          enum cs_ask_mode mode, struct cs_ask_offer offer[CS_ASK_OFFERS]);
 
 /* The choice of a framework to which `skip` plans were refused: the next offer that has a plan,
  * from the fallbacks behind those of the mode. CS_REFUSED: no further offer has a plan. The caller
@@ -65,10 +52,5 @@ void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen);
 
 /* The chosen engine as cs_decide needs it. Valid as long as `chosen`. */
 struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen);
-
-/* The workspace that another problem requires with exactly this engine and these settings. -1 if
- * they do not accept it. */
-int64_t cs_engine_list_workspace(struct cs_engine_list *list, const struct cs_problem *problem,
-                                 const struct cs_engine *engine);
 
 #endif

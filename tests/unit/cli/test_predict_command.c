@@ -1,5 +1,5 @@
-/* `convshim predict` by the rule of thumb, as its user sees it: single convolutions, lists, whether
- * they fit. And the rule itself. */
+/* `convshim predict` by the rule of thumb, lists, whether they fit, and profiles of
+ * devices. And the rule itself. */
 #include "capture.h"
 #include "cli/layers/device_files.h"
 #include "cli/layers/plan_layers.h"
@@ -13,34 +13,6 @@ static char folder[] = "/tmp/convshim-predict-XXXXXX";
 #define RUN(...) output_of(cs_cli_predict, (const char *const[]){PREDICT, __VA_ARGS__, NULL})
 #define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
 
-static void one_convolution(void)
-{
-    RUN("2x64x64x64 -> 64 k3x3 p1", "--workspace", "1MiB");
-    CHECK_INT(captured_status, CS_CLI_OK);
-    CHECK_STR(captured,
-              "ESTIMATE by a rule of thumb, not cuDNN's result\n"
-              "2x64x64x64 -> 64 k3x3 s1 p1 f16 nchw\n"
-              "on NVIDIA H100 80GB HBM3, rule of thumb\n\n"
-              "           without convshim     with\n"
-              "input                 1 MiB    1 MiB\n"
-              "filter               72 KiB   72 KiB\n"
-              "output                1 MiB    1 MiB\n"
-              "workspace           2.1 MiB  808 KiB  H x 3\n"
-              "peak                4.1 MiB  2.9 MiB  64 KiB read again (3.0 % of the tensors)\n");
-}
-
-static void three_extents_and_groups(void)
-{
-    RUN("64x8x16 -> 16 k3 g2", "--format", "csv");
-    CHECK_INT(captured_status, CS_CLI_OK);
-    SAYS("\n,convolution,fwd,h100,estimate,16384,384,28672,45440,90880,-,1,45440,90880,needs "
-         "no more than the threshold,0,");
-    RUN("64x8x16 -> 16 k3", "--format", "csv");
-    SAYS("\n,convolution,fwd,h100,estimate,16384,768,28672,45824,91648,-,1,");
-    RUN("64x8x1x16 -> 16 k1x3 s1 p0 f16 nhwc", "--format", "csv");
-    SAYS("\n,convolution,fwd,h100,estimate,16384,768,28672,0,45824,-,1,");
-}
-
 static void write_list(const char *path)
 {
     FILE *file = fopen(path, "w");
@@ -52,21 +24,6 @@ static void write_list(const char *path)
                 "b,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA,1,8,16,16,16,3,3,1,1,f16\n",
                 file) >= 0 &&
           fclose(file) == 0);
-}
-
-static void a_list_by_models(void)
-{
-    RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "40MiB");
-    CHECK_INT(captured_status, 1);
-    SAYS("b      wide", "64.1 MiB  128.1 MiB  NH       18        3.8 MiB   67.9 MiB", "no",
-         "a      A<&>", "9.1 KiB   18.3 KiB  -         1        9.1 KiB   18.3 KiB", "b      odd",
-         "288 MiB    556 MiB  NH       76        3.8 MiB  271.8 MiB", "no",
-         "\nb           3      2          0            288 MiB        3.8 MiB       556 MiB"
-         "      271.8 MiB  268 MiB   2.05 ",
-         "\na           1      0          0            9.1 KiB        9.1 KiB      18.3 KiB"
-         "       18.3 KiB  9.1 KiB   1.00 ",
-         "\n40 MiB: 2 of 4 fit without convshim, 2 with workspace = 4 MiB.\n"
-         "No setting of workspace makes everything fit: b, wide does not.\n");
 }
 
 static void whether_a_list_fits_as_json(void)
@@ -107,54 +64,6 @@ static void the_limit_of_scratch(void)
     CHECK(file && fputs("[rule wide]\nworkspace = 8MiB\n", file) >= 0 && fclose(file) == 0);
     RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
     SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,");
-}
-
-/* Wrong options and wrong combinations: exit status of a usage error, with the reason. */
-static void wrong_options_are_refused(void)
-{
-    enum {
-        MOST_WORDS = 8
-    };
-    static const struct {
-        const char *word[MOST_WORDS], *said;
-    } row[] = {
-        {{"predict"}, "no convolution given. Write one, such as '1x512x64x64 -> 512 k3x3 s1 p1"},
-        {{"predict", "--csv", "a", "1x8x8x8 -> 8 k3x3"},
-         "a convolution, --csv and --summary exclude each other"},
-        {{"predict", "--csv", "a", "--summary", "b"},
-         "a convolution, --csv and --summary exclude each other"},
-        {{"predict", "1x8x8x8 -> 8 k3x3", "elsewhere"},
-         "'elsewhere': only one convolution is allowed"},
-        {{"predict", "--csv", "a", "--engines"}, "--engines needs one convolution"},
-        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--estimate"},
-         "--engines and --estimate exclude each other"},
-        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--fits", "1GiB"},
-         "--engines and --fits exclude each other"},
-        {{"predict", "--csv", "a", "--estimate", "--cudnn", "b"},
-         "--cudnn and --estimate exclude each other"},
-        {{"predict", "--csv", "a", "--policy", "fit2"},
-         "unknown policy 'fit2'; did you mean "
-         "'fit'?"},
-        {{"predict", "--csv", "a", "--policy", "elephants"}, "unknown policy 'elephants'"},
-        {{"predict", "--csv", ""}, "option '--csv' needs a value"},
-        {{"predict", "--csv", "a", "--workspace", "-1"}, "auto, or 1KiB to 1TiB"},
-        {{"predict", "--csv", "a", "--max-slowdown", "0.5"}, "off, or 1 to 1000"},
-        {{"predict", "--csv", "a", "--fits", "0"}, "a size such as 8GiB"},
-        {{"predict", "--csv", "a", "--fits", "much"}, "a size such as 8GiB"},
-        {{"predict", "--csv", "a", "--dtype", "f64"}, "f32, f16 or bf16"},
-        {{"predict", "--csv", "a", "--dir", "down"}, "fwd, dgrad or wgrad"},
-        {{"predict", "--csv", "a", "--layout", "chwn"}, "nchw or nhwc"},
-        {{"predict", "--csv", "a", "--program", "p"}, "--program needs --config"},
-        {{"predict", "--csv", "a", "--script", "s"}, "--script needs --config"},
-        {{"predict", "--csv", "a", "--config", "none.ini"}, "none.ini: cannot be read: "},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        const char *words[MOST_WORDS + 1] = {NULL};
-        memcpy(words, row[i].word, sizeof row[i].word);
-        said_on(STDERR_FILENO, cs_cli_predict, words);
-        CHECK_INT(captured_status, CS_CLI_USAGE);
-        SAYS(row[i].said);
-    }
 }
 
 /* --- the rule of thumb --- */
@@ -293,12 +202,8 @@ int main(void)
         symlink(link_to, "conf") != 0)
         return 1;
     write_list("list.csv");
-    TEST(one_convolution);
-    TEST(three_extents_and_groups);
-    TEST(a_list_by_models);
     TEST(whether_a_list_fits_as_json);
     TEST(the_limit_of_scratch);
-    TEST(wrong_options_are_refused);
     TEST(profiles_of_devices);
     TEST(names_of_devices);
     TEST(cudnn_is_queried_without_the_library);

@@ -33,7 +33,6 @@ static const struct {
     {"--format", "json", NUMBER, AT(format), CS_FORMAT_JSON},
     {"--format", "csv", NUMBER, AT(format), CS_FORMAT_CSV},
     {"--estimate", NULL, FLAG, AT(estimate), 0},
-    {"--engines", NULL, FLAG, AT(engines), 0},
     {"--fits", "3MiB", BYTES, AT(fits), 3 << 20},
     {"--workspace", "5MiB", BYTES, AT(config.workspace), 5 << 20},
     {"--price", "7", BYTES, AT(config.price), 7000},
@@ -100,28 +99,15 @@ static void omitted_options_have_defaults(void)
     CHECK_STR(options.shape, "1x2x3x4 -> 5 k3x3");
     CHECK(!options.csv && !options.summary && !options.devices && !options.cudnn);
     CHECK(!options.file && !options.program && !options.script);
-    CHECK(!options.estimate && !options.engines);
+    CHECK(!options.estimate);
     CHECK_INT(options.fits, 0);
     CHECK_INT(options.format, CS_FORMAT_TEXT);
     CHECK_INT(options.rules.count, 0);
-}
-
-static void wrong_values_are_refused(void)
-{
-    static const char *const wrong[][2] = {
-        {"--mode", "c"},      {"--dtype", "f8"},    {"--dir", "up"},
-        {"--layout", "hwcn"}, {"--fits", "0"},      {"--fits", "much"},
-        {"--format", "xml"},  {"--policy", "fitt"}, {"--nothing", NULL}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct cs_predict_options options;
-        CHECK_INT(taken(wrong[i][0], wrong[i][1], &options), CS_CLI_USAGE);
-    }
 }
 
 int main(void)
 {
     TEST(each_option_sets_its_member);
     TEST(omitted_options_have_defaults);
-    TEST(wrong_values_are_refused);
     return REPORT();
 }

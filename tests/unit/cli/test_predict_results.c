@@ -78,7 +78,6 @@ static void begin(void)
     snprintf(options.config.policy.text, sizeof options.config.policy.text, "%s",
              cs_policy_fit.name);
     snprintf(results.vendor, sizeof results.vendor, "cuDNN 9.19.0");
-    results.list = NULL;
     asked_to_fit = false;
 }
 

@@ -7,12 +7,8 @@
 #include "recorded_cudnn.h"
 #include "sample_problem.h"
 
-#define NUMERICAL(note) (1u << CUDNN_NUMERICAL_NOTE_##note)
-#define BEHAVIOUR(note) (1u << CUDNN_BEHAVIOR_NOTE_##note)
-
 static struct cs_engine_list *list;
 static struct cs_problem problem;
-static struct cs_ask_offer offers[CS_ASK_OFFERS];
 
 static long long taken; /* blocks of the heap before the test */
 
@@ -34,9 +30,24 @@ static void end(void)
     CHECK_INT(heap_taken - taken, 0);
 }
 
+static struct cs_chosen_engine *choose_behind(int skip, enum cs_ask_mode mode,
+                                              struct cs_ask_offer *offer)
+{
+    struct cs_chosen_engine *chosen = NULL;
+    enum cs_status status = cs_engine_list_choose(list, &problem, mode, skip, offer, &chosen);
+    CHECK_INT(status, chosen ? CS_OK : CS_REFUSED);
+    return chosen;
+}
+
+static struct cs_chosen_engine *choose(enum cs_ask_mode mode, struct cs_ask_offer *offer)
+{
+    return choose_behind(0, mode, offer);
+}
+
 static void a_profile_is_given_to_cudnn(void)
 {
     static const char profile[] = "{\"deviceVer\":900}";
+    struct cs_ask_offer offer;
     start();
     const struct recorded *device = nth_of(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, 0);
     const struct attribute_set *json =
@@ -48,7 +59,7 @@ static void a_profile_is_given_to_cudnn(void)
     for (size_t i = 0; json && i < sizeof profile; i++)
         CHECK_INT(json->value[i], profile[i]);
     cudnn.offers[0] = 1;
-    CHECK_INT(cs_engine_list_offers(list, &problem, CS_ASK_A, offers), 1);
+    cs_engine_chosen_destroy(choose(CS_ASK_A, &offer));
     CHECK_SET(nth_of(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, 0), CUDNN_ATTR_ENGINEHEUR_DEVICEPROP,
               CUDNN_TYPE_BACKEND_DESCRIPTOR, device->number);
     for (int i = 0; i < CS_OPERANDS; i++)
@@ -56,6 +67,24 @@ static void a_profile_is_given_to_cudnn(void)
                   CUDNN_TYPE_INT64, i + 1);
     end();
     cs_engine_list_destroy(NULL);
+}
+
+static void a_choice_has_its_mode_and_notes(void)
+{
+    static const int modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK};
+    for (int mode = 0; mode < CS_ASK_MODES; mode++)
+        for (int note = 0; note < 32; note++) {
+            struct cs_ask_offer offer;
+            start();
+            cudnn.offers[mode] = 1;
+            cudnn.offer[mode][0] =
+                (struct offer){.engine.index = 5, .numerical = 1u << note, .workspace = 100 + mode};
+            cs_engine_chosen_destroy(choose((enum cs_ask_mode)mode, &offer));
+            CHECK_INT(cudnn.asked_mode, modes[mode]);
+            CHECK_INT(offer.workspace, 100 + mode);
+            CHECK_INT(offer.tensor_cores, note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+            end();
+        }
 }
 
 static void unaccepted_profile_is_named(void)
@@ -75,131 +104,6 @@ static void unaccepted_profile_is_named(void)
         CHECK(list == NULL);
         CHECK_INT(cudnn.alive, 0);
     }
-}
-
-/* Each note has one flag, and no flag has another's. */
-static void every_note_has_its_flag(void)
-{
-    for (int note = 0; note < 32; note++) {
-        start();
-        cudnn.offers[0] = 2;
-        cudnn.offer[0][0] =
-            (struct offer){.engine.index = 5, .numerical = 1u << note, .workspace = 1 + note};
-        cudnn.offer[0][1] = (struct offer){.engine.index = 6, .behaviour = 1u << note};
-        CHECK_INT(cs_engine_list_offers(list, &problem, CS_ASK_A, offers), 2);
-        CHECK_INT(offers[0].engine.index, 5);
-        CHECK_INT(offers[0].workspace, 1 + note);
-        CHECK_INT(offers[0].tensor_cores, note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-        CHECK_INT(offers[0].down_converts, note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
-        CHECK_INT(offers[0].deterministic, note != CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-        CHECK_INT(offers[0].fft, note == CUDNN_NUMERICAL_NOTE_FFT);
-        CHECK_INT(offers[0].winograd, note == CUDNN_NUMERICAL_NOTE_WINOGRAD);
-        CHECK(!offers[0].compiled && !offers[0].splits);
-        CHECK_INT(offers[1].compiled, note == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION);
-        CHECK(offers[1].deterministic && !offers[1].tensor_cores && !offers[1].down_converts);
-        CHECK(!offers[1].fft && !offers[1].winograd);
-        end();
-    }
-}
-
-static void split_sums_are_reported(void)
-{
-    static const struct {
-        int knobs;
-        int64_t type[2], value[2];
-        bool splits;
-    } cases[] = {{0, {0}, {0}, false},
-                 {1, {0}, {1}, false},
-                 {1, {0}, {2}, true},
-                 {1, {CUDNN_KNOB_TYPE_SPLIT_K_BUF}, {2}, true},
-                 {1, {CUDNN_KNOB_TYPE_SPLIT_K_SLC}, {2}, true},
-                 {1, {CUDNN_KNOB_TYPE_SPLIT_K_SLC}, {1}, false},
-                 {1, {1}, {2}, false},
-                 {2, {1, 0}, {2, 2}, true},
-                 {2, {0, 1}, {1, 5}, false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        start();
-        struct cs_engine *engine = &cudnn.offer[0][0].engine;
-        cudnn.offers[0] = 1;
-        engine->knobs = cases[i].knobs;
-        engine->knob_value[cases[i].knobs] = 5; /* of no knob */
-        memcpy(engine->knob_type, cases[i].type, sizeof cases[i].type);
-        memcpy(engine->knob_value, cases[i].value, sizeof cases[i].value);
-        CHECK_INT(cs_engine_list_offers(list, &problem, CS_ASK_A, offers), 1);
-        CHECK_INT(offers[0].splits, cases[i].splits);
-        CHECK_INT(offers[0].engine.knobs, cases[i].knobs);
-        end();
-    }
-}
-
-static void every_mode_has_its_offers(void)
-{
-    static const int modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK};
-    for (int mode = 0; mode < CS_ASK_MODES; mode++) {
-        start();
-        for (int i = 0; i < 3; i++) {
-            cudnn.offers[i] = i + 1;
-            for (int j = 0; j <= i; j++)
-                cudnn.offer[i][j] =
-                    (struct offer){.engine.index = 10 * i + j, .workspace = 100 * i + j};
-        }
-        cudnn.offer[mode][0].plan = CUDNN_STATUS_NOT_SUPPORTED;
-        CHECK_INT(cs_engine_list_offers(list, &problem, (enum cs_ask_mode)mode, offers), mode + 1);
-        CHECK_INT(cudnn.asked_mode, modes[mode]);
-        CHECK_INT(cudnn.asked_capacity, CS_ASK_OFFERS);
-        for (int j = 0; j <= mode; j++) {
-            CHECK_INT(offers[j].mode, mode);
-            CHECK_INT(offers[j].engine.index, 10 * mode + j);
-            CHECK_INT(offers[j].workspace, j == 0 ? -1 : 100 * mode + j);
-        }
-        end();
-    }
-}
-
-/* The calls of a question that succeed, of one with two offers. */
-static int calls_of_a_question(int fails_at, int *found_p)
-{
-    start();
-    cudnn.calls = 0;
-    cudnn.offers[0] = 2;
-    cudnn.offer[0][0].engine.index = cudnn.offer[0][0].workspace = 3;
-    cudnn.offer[0][1].engine.index = cudnn.offer[0][1].workspace = 4;
-    cudnn.fails_at = fails_at;
-    cudnn.failure = CUDNN_STATUS_INTERNAL_ERROR;
-    *found_p = cs_engine_list_offers(list, &problem, CS_ASK_A, offers);
-    int calls = cudnn.calls;
-    end();
-    return calls;
-}
-
-/* If a call fails, its offer is left out or has no plan. The others are unchanged. */
-static void an_error_costs_one_offer(void)
-{
-    int found, lost[3] = {0};
-    int calls = calls_of_a_question(0, &found);
-    CHECK_INT(found, 2);
-    for (int at = 1; at <= calls; at++) {
-        calls_of_a_question(at, &found);
-        lost[2 - found]++;
-        for (int i = 0; i < found; i++)
-            CHECK(offers[i].workspace == offers[i].engine.index || offers[i].workspace == -1);
-        CHECK(found < 2 || offers[0].workspace == 3 || offers[1].workspace == 4);
-    }
-    CHECK(lost[0] > 0 && lost[1] > 0 && lost[2] > 0);
-}
-
-static struct cs_chosen_engine *choose_behind(int skip, enum cs_ask_mode mode,
-                                              struct cs_ask_offer *offer)
-{
-    struct cs_chosen_engine *chosen = NULL;
-    enum cs_status status = cs_engine_list_choose(list, &problem, mode, skip, offer, &chosen);
-    CHECK_INT(status, chosen ? CS_OK : CS_REFUSED);
-    return chosen;
-}
-
-static struct cs_chosen_engine *choose(enum cs_ask_mode mode, struct cs_ask_offer *offer)
-{
-    return choose_behind(0, mode, offer);
 }
 
 /* A framework to which plans are refused tries those behind them, the fallback list last. */
@@ -276,21 +180,6 @@ static void the_first_offer_with_a_plan_is_chosen(void)
     cs_engine_chosen_destroy(NULL);
 }
 
-static void another_problem_is_asked_about(void)
-{
-    const struct cs_engine engine = {.index = 7, .knobs = 1, .knob_type = {4}, .knob_value = {128}};
-    start();
-    cudnn.own.workspace = 555;
-    CHECK_INT(cs_engine_list_workspace(list, &problem, &engine), 555);
-    CHECK_SET(nth_of(CUDNN_BACKEND_ENGINE_DESCRIPTOR, 0), CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
-              CUDNN_TYPE_INT64, 7);
-    CHECK_SET(nth_of(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, 0), CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE,
-              CUDNN_TYPE_INT64, 128);
-    cudnn.own.plan = CUDNN_STATUS_NOT_SUPPORTED;
-    CHECK_INT(cs_engine_list_workspace(list, &problem, &engine), -1);
-    end();
-}
-
 /* Each allocation fails in turn: the failure is reported, and no object is left. */
 static void without_memory(void)
 {
@@ -333,14 +222,10 @@ int main(void)
     for (int i = 0; i < 2; i++) /* the loader keeps blocks of both calls */
         cs_standalone_open_cublas();
     TEST(a_profile_is_given_to_cudnn);
+    TEST(a_choice_has_its_mode_and_notes);
     TEST(unaccepted_profile_is_named);
-    TEST(every_note_has_its_flag);
-    TEST(split_sums_are_reported);
-    TEST(every_mode_has_its_offers);
-    TEST(an_error_costs_one_offer);
     TEST(the_first_offer_with_a_plan_is_chosen);
     TEST(the_next_offer_with_a_plan_is_chosen);
-    TEST(another_problem_is_asked_about);
     TEST(without_memory);
     return REPORT();
 }
