@@ -158,43 +158,35 @@ static void put_times(struct cs_json *json, const struct cs_account *account)
     put_integer_or_null(json, "predicted_most_ns", predicted_most);
 }
 
-static void put_sums(struct cs_json *json, const struct cs_account *account)
+/* Over the sites that were executed, each once; of the host's time over all. */
+struct site_sums {
+    int64_t required, reported, possible, host;
+};
+
+static struct site_sums add_sites(const struct cs_account *account)
 {
-    int64_t required = 0, reported = 0, possible = 0, host = account->folded_host;
+    struct site_sums sums = {.host = account->folded_host};
     for (int i = 0; i < account->sites; i++) {
-        raise_by(&host, account->site[i].host);
+        raise_by(&sums.host, account->site[i].host);
         if (cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
             continue;
-        raise_by(&required, account->facts[i].required);
-        raise_by(&reported, cs_site_reported(&account->facts[i]));
-        raise_by(&possible, account->facts[i].possible);
+        raise_by(&sums.required, account->facts[i].required);
+        raise_by(&sums.reported, cs_site_reported(&account->facts[i]));
+        raise_by(&sums.possible, account->facts[i].possible);
     }
-    cs_json_integer(json, "required_sum", required);
-    cs_json_integer(json, "reported_sum", reported);
-    cs_json_integer(json, "possible_sum", possible);
-    cs_json_integer(json, "host_ns", host);
+    return sums;
 }
 
 static void put_totals(struct cs_json *json, const struct cs_account *account,
                        const struct cs_summary_head *head)
 {
+    const struct site_sums sums = add_sites(account);
     cs_json_line(json, 1);
     cs_json_open(json, "totals", '{');
-    cs_json_integer(json, "calls", account->calls);
-    cs_json_integer(json, "tiled", account->tiled_calls);
-    cs_json_integer(json, "fallback", account->fallbacks);
-    cs_json_integer(json, "failed", account->failed);
-    cs_json_integer(json, "refused_plans", account->refused);
+#define CS_TOTAL(name, merge, value) cs_json_integer(json, #name, value);
+#include "account/summary_numbers.def"
+#undef CS_TOTAL
     put_passed(json, account);
-    cs_json_integer(json, "launches", account->launches);
-    cs_json_integer(json, "extra_launches", account->launches - account->tiled_calls);
-    cs_json_integer(json, "lanes", account->lanes);
-    cs_json_integer(json, "peak_without", head->peak_without);
-    cs_json_integer(json, "peak_with", head->peak_with);
-    cs_json_integer(json, "required_max", account->required_max);
-    cs_json_integer(json, "reported_max", account->reported_max);
-    cs_json_integer(json, "possible_max", account->possible_max);
-    put_sums(json, account);
     put_times(json, account);
     cs_json_close(json, '}');
 }
@@ -346,9 +338,6 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     put_decision(json, facts);
     cs_json_integer(json, "asked", facts->asked);
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
-    cs_json_integer(json, "required", facts->required);
-    cs_json_integer(json, "reported", cs_site_reported(facts));
-    cs_json_integer(json, "possible", facts->possible);
     put_integer_or_null(json, "free", facts->free);
     cs_json_boolean(json, "raised", facts->raised);
     cs_json_integer(json, "record", facts->record);
@@ -373,10 +362,10 @@ static void put_site(struct cs_json *json, const struct cs_account *account, int
     cs_json_string(json, "id", cs_account_problem_id(&facts->problem, id));
     cs_json_string(json, "name", site->name);
     put_facts(json, facts, rules);
-    for (int i = 0; i < CS_COUNTERS; i++)
-        cs_json_integer(json, counters[i], cs_account_site_count(site, (enum cs_counter)i));
+#define CS_SITE_NUMBER(name, merge, value) cs_json_integer(json, #name, value);
+#include "account/summary_numbers.def"
+#undef CS_SITE_NUMBER
     cs_json_integer(json, "prepared", site->prepared);
-    cs_json_integer(json, "host_ns", site->host);
     cs_json_integer(json, "first_call", first);
     cs_json_integer(json, "last_call", last);
     cs_json_close(json, '}');

@@ -82,8 +82,8 @@ complete_bash()
 
 @test "completion offers the words of the tables, in bash, zsh and fish" {
     expect_equal "commands" "$(complete_bash convshim pre)" "predict "
-    expect_equal "options" "$(complete_bash convshim report --ta)" "--table "
-    expect_equal "words of a help text" "$(complete_bash convshim report --format '')" "text json csv markdown "
+    expect_equal "options" "$(complete_bash convshim report --ht)" "--html "
+    expect_equal "words of a help text" "$(complete_bash convshim report --format '')" "text json csv "
     expect_equal "words of options.def" "$(complete_bash convshim run --log '')" "off error warn info debug "
     expect_equal "policies" "$(complete_bash convshim run --policy f)" "fit fixed "
     expect_equal "presets" "$(PATH=$BUILD:$PATH complete_bash convshim run --preset th)" "threads "
@@ -96,7 +96,7 @@ complete_bash()
     done
     command -v fish >/dev/null || cannot_run "no fish"
     expect_equal "fish" "$(fish --no-config -c "source '$BUILD/completions/convshim.fish'; complete -C 'convshim report --format '" | cut -f 1 | sort | tr '\n' ' ')" \
-        "csv json markdown text "
+        "csv json text "
     expect_equal "fish, help" "$(fish --no-config -c "source '$BUILD/completions/convshim.fish'; complete -C 'convshim help st'" | cut -f 1)" status
 }
 

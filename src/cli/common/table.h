@@ -84,9 +84,6 @@ void cs_table_add(struct cs_table *table, const struct cs_value *row);
  * is the array of cs_table_json. Returns false if memory ran out. */
 bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *out);
 
-/* A table of GitHub's Markdown, for people. Nothing in a text is markup. */
-void cs_table_markdown(const struct cs_table *table, FILE *out);
-
 /* A table of HTML, for people, of class `class`. Cells of numbers have the number as data-v, -1
  * where there is none. */
 void cs_table_html(const struct cs_table *table, const char *class, FILE *out);

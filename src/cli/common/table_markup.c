@@ -29,43 +29,6 @@ void cs_table_html_text(const char *text, FILE *out)
     }
 }
 
-static void markdown_text(const char *text, FILE *out)
-{
-    for (; *text; text++) {
-        if (*text == '<' || *text == '&') {
-            fputs(*text == '<' ? "&lt;" : "&amp;", out);
-            continue;
-        }
-        if (strchr("\\`*[]|~", *text))
-            fputc('\\', out);
-        fputc(*text, out);
-    }
-}
-
-void cs_table_markdown(const struct cs_table *table, FILE *out)
-{
-    char buffer[CS_CELL_TEXT_BYTES];
-    for (int i = 0; i < table->columns; i++)
-        if (table->column[i].title)
-            fprintf(out, "| %s ", table->column[i].title);
-    fputs("|\n", out);
-    for (int i = 0; i < table->columns; i++)
-        if (table->column[i].title)
-            fputs(table->column[i].cell == CS_CELL_TEXT ? "|---" : "|--:", out);
-    fputs("|\n", out);
-    for (size_t row = 0; row < table->rows; row++) {
-        const struct cs_value *value = table->value + row * (size_t)table->columns;
-        for (int i = 0; i < table->columns; i++) {
-            if (!table->column[i].title)
-                continue;
-            fputs("| ", out);
-            markdown_text(cs_table_text(&table->column[i], &value[i], true, buffer), out);
-            fputc(' ', out);
-        }
-        fputs("|\n", out);
-    }
-}
-
 static void html_head(const struct cs_table *table, FILE *out)
 {
     fputs("<thead><tr>", out);

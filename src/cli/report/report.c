@@ -1,19 +1,23 @@
 /* `convshim report`: reads the summaries, puts the sections together, renders them. */
 #include "cli/report/report.h"
 
-#include "base/text.h"
 #include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    MOST_ROWS = 20 /* of the convolutions, as text */
+};
+
 struct request {
-    bool diff;
-    const char *table, *html;
-    enum cs_report_format format;
+    const char *html;
+    enum cs_format format;
 };
 
 #define CS_CLI_TARGET struct request
@@ -22,12 +26,11 @@ struct request {
 
 static const struct cs_cli_command command = {
     .name = "report",
-    .usage = "convshim report [options] FILE...\n"
-             "       convshim report --diff [options] FILE FILE",
+    .usage = "convshim report [options] FILE...",
     .about = "Shows the JSON summaries of finished runs (CONVSHIM_SUMMARY=json:PATH writes\n"
              "them): figures, processes and convolutions.\n"
              "Several files are the processes of one job: calls are added, and the largest\n"
-             "sizes are shown.\n\n"
+             "sizes are shown. csv has the convolutions, json all tables.\n\n"
              "Status: 0; 1 if output cannot be written; 2 if the command line or a file is\n"
              "wrong.",
     .option = rows,
@@ -35,42 +38,9 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_report = &command;
 
-/* The index of a word in a list that ends with NULL; -1, having said so, if it is not there. */
-static int choose_word(enum option option, const char *value, const char *const *words)
-{
-    for (int i = 0; words[i]; i++)
-        if (strcmp(value, words[i]) == 0)
-            return i;
-    char all[160] = "";
-    for (int i = 0; words[i]; i++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i > 0 ? ", " : "", words[i]);
-    const char *nearest = cs_cli_nearest(value, words);
-    cs_cli_refuse(command.name, "--%s '%s' is not allowed%s%s%s; allowed: %s", rows[option].name,
-                  value, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                  nearest ? "'?" : "", all);
-    return -1;
-}
-
-static bool take_option(void *to, int option, const char *value)
-{
-    static const char *const formats[] = {"text", "json", "csv", "markdown", NULL};
-    static const char *const tables[] = {"conclusion", "options", "figures",
-                                         "processes",  "sites",   NULL};
-    struct request *request = to;
-    int index;
-    if (option == OPTION_FORMAT) {
-        index = choose_word(OPTION_FORMAT, value, formats);
-        request->format = (enum cs_report_format)(index < 0 ? 0 : index);
-    } else {
-        index = choose_word(OPTION_TABLE, value, tables);
-        request->table = value;
-    }
-    return index >= 0;
-}
-
 static void free_report(struct cs_report *report)
 {
-    for (size_t i = 0; i < report->sections; i++)
+    for (int i = 0; i < CS_REPORT_SECTIONS; i++)
         cs_table_fini(&report->section[i].table);
     for (size_t i = 0; i < report->runs; i++)
         cs_summary_fini(&report->run[i]);
@@ -93,34 +63,53 @@ static bool read_runs(struct cs_report *report, char **paths, size_t count)
     return report->run != NULL;
 }
 
-static bool merge_two(struct cs_report *report)
+/* --- rendering --- */
+
+static bool print_section(const struct cs_section *section, FILE *out)
 {
-    struct cs_run_summary a, b;
-    if (!cs_summary_merge(&report->run[0], 1, &a))
+    struct cs_table shown = section->table;
+    if (shown.broken || shown.rows == 0)
+        return !shown.broken;
+    if (strcmp(section->name, "sites") == 0 && shown.rows > MOST_ROWS)
+        shown.rows = MOST_ROWS;
+    fprintf(out, "\n%s\n", section->title);
+    if (section->note)
+        fprintf(out, "%s\n", section->note);
+    if (!cs_table_print(&shown, CS_FORMAT_TEXT, out))
         return false;
-    bool good = cs_summary_merge(&report->run[1], 1, &b);
-    if (good) {
-        cs_report_diff(report, &a, &b);
-        cs_summary_fini(&b);
-    }
-    cs_summary_fini(&a);
-    return good;
+    if (shown.rows < section->table.rows)
+        fprintf(out, "... and %zu more\n", section->table.rows - shown.rows);
+    return true;
 }
 
-static bool build_report(struct cs_report *report, const struct request *request)
+static bool print_json(const struct cs_report *report, FILE *out)
 {
-    if (request->diff)
-        return merge_two(report);
-    if (!cs_summary_merge(report->run, report->runs, &report->all))
-        return false;
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): free_report frees the runs */
-    cs_report_sections(report);
-    return true;
+    cs_json_begin();
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "schema", "convshim report");
+    cJSON_AddNumberToObject(root, "version", 1);
+    for (int i = 0; i < CS_REPORT_SECTIONS; i++)
+        cs_json_add(root, report->section[i].name, cs_table_json(&report->section[i].table));
+    return cs_json_print(root, out);
+}
+
+/* False if memory ran out. */
+static bool print_report(const struct cs_report *report, enum cs_format format)
+{
+    bool good = true;
+    if (format == CS_FORMAT_CSV)
+        return cs_table_print(&report->section[CS_REPORT_SITES].table, format, stdout);
+    if (format == CS_FORMAT_JSON)
+        return print_json(report, stdout);
+    puts("convshim report");
+    for (int i = 0; i < CS_REPORT_SECTIONS && good; i++)
+        good = print_section(&report->section[i], stdout);
+    return good;
 }
 
 static int write_html(const struct cs_report *report, const char *path)
 {
-    for (size_t i = 0; i < report->sections; i++) {
+    for (int i = 0; i < CS_REPORT_SECTIONS; i++) {
         if (report->section[i].table.broken) {
             cs_cli_complain("report: out of memory");
             return CS_CLI_NO;
@@ -134,23 +123,6 @@ static int write_html(const struct cs_report *report, const char *path)
     return good ? CS_CLI_OK : CS_CLI_NO;
 }
 
-/* Returns false after a message if csv was requested for a table that this report does not have. */
-static bool has_table(const struct cs_report *report, const struct request *request)
-{
-    char list[160] = "";
-    struct cs_text names = {list, sizeof list, 0};
-    if (request->html || request->format != CS_REPORT_CSV)
-        return true;
-    for (size_t i = 0; i < report->sections; i++) {
-        const char *name = report->section[i].name;
-        if (strcmp(name, request->table) == 0)
-            return true;
-        cs_text_put(&names, "%s%s", i > 0 ? ", " : "", name);
-    }
-    cs_cli_complain("report: this report has no table '%s'; allowed: %s", request->table, list);
-    return false;
-}
-
 static int run_report(const struct request *request, char **paths, size_t count)
 {
     struct cs_report report = {.runs = 0};
@@ -159,32 +131,33 @@ static int run_report(const struct request *request, char **paths, size_t count)
         free_report(&report);
         return status;
     }
-    if (!build_report(&report, request))
+    if (!cs_summary_merge(report.run, report.runs, &report.all)) {
         cs_cli_complain("report: out of memory, or numbers of 64 bits and more");
-    else if (!has_table(&report, request))
-        status = CS_CLI_USAGE;
-    else if (request->html)
+        free_report(&report);
+        return status;
+    }
+    cs_report_sections(&report);
+    if (request->html) {
         status = write_html(&report, request->html);
-    else if (cs_report_print(&report, request->format, request->table, stdout))
+    } else if (print_report(&report, request->format)) {
         status = CS_CLI_OK;
-    else
+    } else {
         cs_cli_complain("report: out of memory");
+    }
     free_report(&report);
     return status;
 }
 
 int cs_cli_report(int argc, char **argv)
 {
-    struct request request = {.table = "sites"};
-    int operand, status = cs_cli_parse(&command, argc, argv, take_option, &request, &operand);
+    struct request request = {.html = NULL};
+    int operand, status = cs_cli_parse(&command, argc, argv, NULL, &request, &operand);
     if (status >= 0)
         return status;
     if (operand == argc)
         return cs_cli_refuse(
             command.name,
             "no summary given. To write one: convshim run --summary json:PATH -- COMMAND");
-    if (request.diff && argc - operand != 2)
-        return cs_cli_refuse(command.name, "--diff needs two summaries");
     if (request.html && !cs_output_check(command.name, "html", request.html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
     return run_report(&request, argv + operand, (size_t)(argc - operand));

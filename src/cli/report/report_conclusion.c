@@ -29,7 +29,7 @@ static int64_t passed_for(const struct cs_run_summary *run, const char *id)
 /* True if the policy only reports, and no rule tiles. */
 static bool only_reports(const struct cs_run_summary *run)
 {
-    return passed_for(run, "REPORT_ONLY") > 0 && run->tiled_calls == 0;
+    return passed_for(run, "REPORT_ONLY") > 0 && run->tiled == 0;
 }
 
 /* Multiplies the run's workspace limit by `times`, as the text of an option; "" if the limit is not
@@ -78,7 +78,7 @@ static void write_advice(const struct cs_report *report, char *text, size_t size
         snprintf(text, size,
                  "Some calls bypass convshim (%.80s). To find out why: convshim doctor -- COMMAND.",
                  all->bypass);
-    else if (all->tiled_calls + all->fallback + all->failed == 0)
+    else if (all->tiled + all->fallback + all->failed == 0)
         advise_nothing_tiled(all, text, size);
     else if (all->failed > 0)
         snprintf(text, size,
@@ -91,9 +91,9 @@ static void write_advice(const struct cs_report *report, char *text, size_t size
     else if (passed_for(all, "NO_TILING") > 0 && *more)
         snprintf(text, size, "%" PRId64 " calls have no tiling that fits. Try workspace = %s.",
                  passed_for(all, "NO_TILING"), more);
-    else if (all->tiled_calls > 0 && all->launches / all->tiled_calls >= MANY && *more)
+    else if (all->tiled > 0 && all->launches / all->tiled >= MANY && *more)
         snprintf(text, size, "%" PRId64 " tiles per call take time. workspace = %s needs fewer.",
-                 all->launches / all->tiled_calls, more);
+                 all->launches / all->tiled, more);
 }
 
 static void add_saved(struct cs_table *table, const char *name, const char *title, int64_t before,
@@ -120,15 +120,15 @@ void cs_report_conclude(struct cs_report *report)
                                                {"with", "with convshim", CS_CELL_BYTES}};
     const struct cs_run_summary *all = &report->all;
     char advice[160], peak[96];
-    struct cs_section *section = &report->section[report->sections++];
+    struct cs_section *section = &report->section[CS_REPORT_CONCLUSION];
     write_advice(report, advice, sizeof advice);
     snprintf(report->conclusion, sizeof report->conclusion,
-             "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s",
-             all->tiled_calls, all->calls, all->extra_launches, *advice ? " " : "", advice);
+             "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s", all->tiled,
+             all->calls, all->extra_launches, *advice ? " " : "", advice);
     *section = (struct cs_section){
-        .name = "conclusion", .title = "Conclusion", .note = report->conclusion, .most = SIZE_MAX};
+        .name = "conclusion", .title = "Conclusion", .note = report->conclusion};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
-    if (all->allocated_without > 0) {
+    if (all->framework && all->allocated_without > 0) {
         snprintf(peak, sizeof peak, "allocated peak, by %.60s", all->framework);
         add_saved(&section->table, "allocated_peak", peak, all->allocated_without,
                   all->allocated_with);

@@ -21,7 +21,7 @@ static void put_saved(const char *title, int64_t before, int64_t after, FILE *ou
             cs_table_bytes_text(b, after));
 }
 
-static void put_devices(const struct cs_report *report, FILE *out)
+static void put_cards(const struct cs_report *report, FILE *out)
 {
     enum {
         TITLE = 1,
@@ -29,7 +29,7 @@ static void put_devices(const struct cs_report *report, FILE *out)
         AFTER = 5
     };
     const struct cs_run_summary *all = &report->all;
-    const struct cs_table *conclusion = &report->section[0].table;
+    const struct cs_table *conclusion = &report->section[CS_REPORT_CONCLUSION].table;
     fputs("<dl class=\"cards\">\n", out);
     for (size_t i = 0; i < conclusion->rows; i++) {
         const struct cs_value *row = conclusion->value + i * (size_t)conclusion->columns;
@@ -38,7 +38,7 @@ static void put_devices(const struct cs_report *report, FILE *out)
     fprintf(out,
             "<div><dt>Calls run as tiles</dt><dd>%" PRId64 " of %" PRId64 "<small>%" PRId64
             " failed</small></dd></div>\n</dl>\n<p class=\"conclusion\">",
-            all->tiled_calls, all->calls, all->failed);
+            all->tiled, all->calls, all->failed);
     cs_table_html_text(report->conclusion, out);
     fputs("</p>\n", out);
 }
@@ -54,17 +54,14 @@ static void put_figures(const struct cs_report *report, FILE *out)
         NAME = 0,
         TEXT = 3
     };
+    const struct cs_table *table = &report->section[CS_REPORT_FIGURES].table;
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        for (size_t s = 0; s < report->sections; s++) {
-            const struct cs_table *table = &report->section[s].table;
-            bool figures = strcmp(report->section[s].name, "figures") == 0;
-            for (size_t row = 0; figures && row < table->rows; row++) {
-                const struct cs_value *value = table->value + row * (size_t)table->columns;
-                if (strcmp(value[NAME].text, shown[i].name) != 0)
-                    continue;
-                fputs(shown[i].before, out);
-                cs_table_html_text(value[TEXT].text, out);
-            }
+        for (size_t row = 0; row < table->rows; row++) {
+            const struct cs_value *value = table->value + row * (size_t)table->columns;
+            if (strcmp(value[NAME].text, shown[i].name) != 0)
+                continue;
+            fputs(shown[i].before, out);
+            cs_table_html_text(value[TEXT].text, out);
         }
 }
 
@@ -87,20 +84,7 @@ static void put_source(const struct cs_report *report, const struct cs_run_summa
     fputs("</p>\n", out);
 }
 
-/* Prints the names of the two compared runs. */
-static void put_pair(const struct cs_report *report, FILE *out)
-{
-    fputs("<p class=\"source\">", out);
-    for (size_t i = 0; i < report->runs; i++) {
-        fputs(i > 0 ? "\nsecond: " : "first: ", out);
-        cs_table_html_text(report->run[i].path, out);
-        fputs(", ", out);
-        cs_table_html_text(*report->run[i].program ? report->run[i].program : "-", out);
-    }
-    fputs("</p>\n", out);
-}
-
-/* Rows of the table of sites, which is sorted. The columns are those of report_tables.c. */
+/* Rows of the table of sites, which is sorted. The columns are those of report_sections.c. */
 static void put_bars(const struct cs_report *report, FILE *out)
 {
     enum {
@@ -111,7 +95,7 @@ static void put_bars(const struct cs_report *report, FILE *out)
         REPORTED = 11,
         MOST_BARS = 25
     };
-    const struct cs_table *sites = &report->section[1].table;
+    const struct cs_table *sites = &report->section[CS_REPORT_SITES].table;
     struct cs_bar_row bars[MOST_BARS];
     char details[MOST_BARS][160];
     size_t rows = sites->rows < MOST_BARS ? sites->rows : MOST_BARS;
@@ -144,15 +128,11 @@ static void put_section(const struct cs_section *section, FILE *out)
 bool cs_report_html(const void *state, FILE *out)
 {
     const struct cs_report *report = state;
-    cs_page_begin("convshim report", report->all.program ? report->all.program : "", out);
-    if (report->all.program) {
-        put_source(report, &report->all, out);
-        put_devices(report, out);
-        put_bars(report, out);
-    } else {
-        put_pair(report, out);
-    }
-    for (size_t i = 0; i < report->sections; i++)
+    cs_page_begin("convshim report", report->all.program, out);
+    put_source(report, &report->all, out);
+    put_cards(report, out);
+    put_bars(report, out);
+    for (int i = 0; i < CS_REPORT_SECTIONS; i++)
         put_section(&report->section[i], out);
     cs_page_end(out);
     return true;

@@ -18,17 +18,13 @@ struct job {
     struct cs_run_summary run[RUNS];
 };
 
-static char *text(const char *written)
-{
-    return (char *)written; /* only read */
-}
-
 static struct cs_summary_site site_named(const char *id, const char *reason, int64_t required)
 {
-    return (struct cs_summary_site){.id = text(id),
-                                    .name = text(""),
-                                    .text = text(id),
-                                    .reason = reason ? text(reason) : NULL,
+    return (struct cs_summary_site){.id = id,
+                                    .name = "",
+                                    .text = id,
+                                    .direction = "forward",
+                                    .reason = reason,
                                     .required = required,
                                     .reported = required / 4,
                                     .calls = 2,
@@ -40,22 +36,22 @@ static void make(struct job *job)
 {
     memset(job, 0, sizeof *job);
     for (int i = 0; i < RUNS; i++) {
-        job->option[i][0] = (struct cs_run_option){text("workspace"), text("16MiB")};
-        job->option[i][1] = (struct cs_run_option){text("lanes"), text(i ? "2" : "3")};
-        job->option[i][2] = (struct cs_run_option){text("policy"), text("fit")};
-        job->passed[i][0] = (struct cs_summary_passed){text("NO_TILING"), text("a reason"), 5};
-        job->passed[i][1] = (struct cs_summary_passed){text("SMALL"), text("small"), 1};
+        job->option[i][0] = (struct cs_run_option){"workspace", "16MiB"};
+        job->option[i][1] = (struct cs_run_option){"lanes", i ? "2" : "3"};
+        job->option[i][2] = (struct cs_run_option){"policy", "fit"};
+        job->passed[i][0] = (struct cs_summary_passed){"NO_TILING", "a reason", 5};
+        job->passed[i][1] = (struct cs_summary_passed){"SMALL", "small", 1};
         job->site[i][0] = site_named("same", i ? NULL : "NO_TILING", 100 + i);
         job->site[i][1] = site_named(i ? "second" : "first", i ? "UNHEARD_OF" : NULL, 100);
-        job->run[i] = (struct cs_run_summary){.path = text(i ? "b.json" : "a.json"),
-                                              .program = text("app"),
-                                              .convshim = text("0.1.0"),
-                                              .vendor = text("cuDNN 9.19.0"),
-                                              .device = text(i ? "T4" : "A100"),
-                                              .bypass = text(""),
-                                              .script = text("train.py"),
-                                              .command = text("app train.py"),
-                                              .source = text("convshim.ini"),
+        job->run[i] = (struct cs_run_summary){.path = i ? "b.json" : "a.json",
+                                              .program = "app",
+                                              .convshim = "0.1.0",
+                                              .vendor = "cuDNN 9.19.0",
+                                              .device = i ? "T4" : "A100",
+                                              .bypass = "",
+                                              .script = "train.py",
+                                              .command = "app train.py",
+                                              .source = "convshim.ini",
                                               .option = job->option[i],
                                               .options = 3,
                                               .pid = 40 + i,
@@ -64,7 +60,7 @@ static void make(struct job *job)
                                               .end_ms = 3000 - i,
                                               .runs = 1,
                                               .calls = 4,
-                                              .tiled_calls = 2,
+                                              .tiled = 2,
                                               .launches = 10,
                                               .peak_without = 500 - i,
                                               .peak_with = 400 + i,
@@ -132,7 +128,7 @@ static char *printed(const struct cs_report *report, const char *name)
     size_t size = 0;
     FILE *out = open_memstream(&said, &size);
     CHECK(out != NULL);
-    for (size_t i = 0; out && i < report->sections; i++)
+    for (int i = 0; out && i < CS_REPORT_SECTIONS; i++)
         if (strcmp(report->section[i].name, name) == 0)
             CHECK(cs_table_print(&report->section[i].table, CS_FORMAT_TEXT, out));
     if (out)
@@ -154,13 +150,12 @@ static void tables_of_a_job(void)
     struct job job;
     static struct cs_report report;
     make(&job);
-    job.run[1].bypass = text("libfoo.so");
+    job.run[1].bypass = "libfoo.so";
     memset(&report, 0, sizeof report);
     report.run = job.run;
     report.runs = RUNS;
     CHECK(cs_summary_merge(job.run, RUNS, &report.all));
     cs_report_sections(&report);
-    CHECK_STR(report.section[0].name, "conclusion");
     check_said(&report, "figures", "train.py");
     check_said(&report, "figures", "app train.py");
     check_said(&report, "figures", "1970-01-01 00:00:01 UTC");
@@ -169,22 +164,22 @@ static void tables_of_a_job(void)
     check_said(&report, "figures", "bypassed by calls of");
     check_said(&report, "processes", "41");
     check_said(&report, "sites", "UNHEARD_OF");
-    for (size_t i = 0; i < report.sections; i++)
+    for (int i = 0; i < CS_REPORT_SECTIONS; i++)
         cs_table_fini(&report.section[i].table);
     cs_summary_fini(&report.all);
 }
 
-/* A summary of an older library, with an option that is unknown today. The clock was set back
- * during the run. */
-static void tables_of_an_older_run(void)
+/* A run with an option that is unknown today, and without a script. The clock was set back during
+ * the run. */
+static void tables_of_another_version(void)
 {
     struct job job;
     static struct cs_report report;
     int lanes = cs_option_find("lanes");
     make(&job);
-    job.option[0][0] = (struct cs_run_option){text("colour"), text("red")};
-    job.option[0][1] = (struct cs_run_option){text("lanes"), text(cs_options[lanes].value)};
-    job.run[0].script = job.run[0].command = job.run[0].source = text("");
+    job.option[0][0] = (struct cs_run_option){"colour", "red"};
+    job.option[0][1] = (struct cs_run_option){"lanes", cs_options[lanes].value};
+    job.run[0].script = job.run[0].command = job.run[0].source = "";
     job.run[0].end_ms = 0;
     memset(&report, 0, sizeof report);
     report.run = job.run;
@@ -197,7 +192,7 @@ static void tables_of_an_older_run(void)
     CHECK(figures && !strstr(figures, "script") && !strstr(figures, "source of the options"));
     check_said(&report, "figures", "1970-01-01 00:00:02 UTC");
     free(figures);
-    for (size_t i = 0; i < report.sections; i++)
+    for (int i = 0; i < CS_REPORT_SECTIONS; i++)
         cs_table_fini(&report.section[i].table);
     cs_summary_fini(&report.all);
 }
@@ -207,6 +202,6 @@ int main(void)
     TEST(runs_of_a_job);
     TEST(sums_that_leave_63_bits);
     TEST(tables_of_a_job);
-    TEST(tables_of_an_older_run);
+    TEST(tables_of_another_version);
     return REPORT();
 }

@@ -10,19 +10,19 @@
 #include <time.h>
 
 enum {
-    MOST_ROWS = 20
+    CELL_TEXT = 256 /* of a long cell */
 };
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
-static struct cs_table *begin_section(struct cs_report *report, const char *name, const char *title,
-                                      const char *note, size_t most, const struct cs_column *column,
-                                      int columns)
+static struct cs_table *begin_section(struct cs_report *report, enum cs_report_section section,
+                                      const char *name, const char *title, const char *note,
+                                      const struct cs_column *column, int columns)
 {
-    struct cs_section *section = &report->section[report->sections++];
-    *section = (struct cs_section){.name = name, .title = title, .note = note, .most = most};
-    cs_table_init(&section->table, column, columns);
-    return &section->table;
+    struct cs_section *begun = &report->section[section];
+    *begun = (struct cs_section){.name = name, .title = title, .note = note};
+    cs_table_init(&begun->table, column, columns);
+    return &begun->table;
 }
 
 /* Figures: a number or a text each. */
@@ -51,7 +51,7 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
 {
     char time[CS_BYTES_TEXT];
     add_number(table, "calls", "convolutions", CS_CELL_COUNT, all->calls);
-    add_number(table, "tiled", "  tiled", CS_CELL_COUNT, all->tiled_calls);
+    add_number(table, "tiled", "  tiled", CS_CELL_COUNT, all->tiled);
     add_number(table, "fallback", "  on the fallback plan", CS_CELL_COUNT, all->fallback);
     add_number(table, "failed", "  failed", CS_CELL_COUNT, all->failed);
     for (size_t i = 0; i < all->passed_count; i++) {
@@ -137,8 +137,8 @@ static void add_figures(struct cs_report *report)
                                                {"title", "figure", CS_CELL_TEXT},
                                                {"text", "value", CS_CELL_TEXT}};
     const struct cs_run_summary *all = &report->all;
-    struct cs_table *table =
-        begin_section(report, "figures", "Figures", NULL, SIZE_MAX, columns, LENGTH(columns));
+    struct cs_table *table = begin_section(report, CS_REPORT_FIGURES, "figures", "Figures", NULL,
+                                           columns, LENGTH(columns));
     figure_text(table, "program", "program", all->program);
     figure_text(table, "device", "device", all->device);
     figure_text(table, "convshim", "convshim", all->convshim);
@@ -161,13 +161,13 @@ static void add_processes(struct cs_report *report)
                                                {"reported_max", "reported", CS_CELL_BYTES},
                                                {"file", NULL, CS_CELL_TEXT}};
     struct cs_table *table =
-        begin_section(report, "processes", "Processes", "Largest workspace of each process.",
-                      SIZE_MAX, columns, LENGTH(columns));
+        begin_section(report, CS_REPORT_PROCESSES, "processes", "Processes",
+                      "Largest workspace of each process.", columns, LENGTH(columns));
     for (size_t i = 0; i < report->runs; i++) {
         const struct cs_run_summary *run = &report->run[i];
         const struct cs_value row[] = {{.number = run->rank},         {.number = run->pid},
                                        {.text = run->program},        {.number = run->calls},
-                                       {.number = run->tiled_calls},  {.number = run->required_max},
+                                       {.number = run->tiled},        {.number = run->required_max},
                                        {.number = run->reported_max}, {.text = run->path}};
         cs_table_add(table, row);
     }
@@ -180,11 +180,6 @@ static int compare_sites(const void *left, const void *right)
     if (a->required != b->required)
         return a->required > b->required ? -1 : 1;
     return strcmp(a->id, b->id);
-}
-
-const char *cs_report_direction(const struct cs_summary_site *site)
-{
-    return cs_summary_directions[site->direction];
 }
 
 /* The text of a reason. A reason of a newer library has no text here: then its id. */
@@ -203,16 +198,12 @@ static const char *reason_text(const char *id)
     return id;
 }
 
-enum {
-    STATE_TEXT = 256
-};
-
 /* "tiled, rule vae", "policy only reports, possible: 8 MiB" */
-static const char *state_text(const struct cs_summary_site *site, char text[STATE_TEXT])
+static const char *state_text(const struct cs_summary_site *site, char text[CELL_TEXT])
 {
     char size[CS_BYTES_TEXT];
     const bool possible = site->reason && site->possible < site->reported;
-    snprintf(text, STATE_TEXT, "%.80s%s%s%s%.64s",
+    snprintf(text, CELL_TEXT, "%.80s%s%s%s%.64s",
              site->reason ? reason_text(site->reason) : "tiled", possible ? ", possible: " : "",
              possible ? cs_table_bytes_text(size, site->possible) : "", site->rule ? ", rule " : "",
              site->rule ? site->rule : "");
@@ -221,12 +212,12 @@ static const char *state_text(const struct cs_summary_site *site, char text[STAT
 
 static void add_site(struct cs_table *table, const struct cs_summary_site *site)
 {
-    char state[STATE_TEXT];
+    char state[CELL_TEXT];
     const struct cs_value row[] = {
         {.text = site->id},
         {.text = *site->name ? site->name : NULL},
         {.text = site->text},
-        {.text = cs_report_direction(site)},
+        {.text = site->direction},
         {.text = site->reason ? site->reason : "tiled", .shown = state_text(site, state)},
         {.number = site->calls},
         {.number = site->tiled},
@@ -259,9 +250,9 @@ static void add_sites(struct cs_report *report)
                                                {"host_ns", NULL, CS_CELL_COUNT},
                                                {"rule", NULL, CS_CELL_TEXT}};
     const struct cs_run_summary *all = &report->all;
-    struct cs_table *table = begin_section(report, "sites", "Convolutions",
-                                           "Workspace of each convolution, largest first.",
-                                           MOST_ROWS, columns, LENGTH(columns));
+    struct cs_table *table =
+        begin_section(report, CS_REPORT_SITES, "sites", "Convolutions",
+                      "Workspace of each convolution, largest first.", columns, LENGTH(columns));
     const struct cs_summary_site **sorted = calloc(all->sites + 1, sizeof *sorted);
     table->broken = !sorted;
     for (size_t i = 0; sorted && i < all->sites; i++)
