@@ -3,6 +3,7 @@
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool complete;
 
@@ -60,13 +61,30 @@ int64_t cs_json_whole(const cJSON *item, int64_t otherwise)
                : otherwise;
 }
 
-double cs_json_double(const cJSON *object, const char *name)
+const cJSON *cs_json_at(const cJSON *object, const char *way)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    char name[64];
+    while (object && *way) {
+        const size_t length = strcspn(way, ".");
+        snprintf(name, sizeof name, "%.*s", (int)length, way);
+        object = cJSON_GetObjectItemCaseSensitive(object, name);
+        way += length + (way[length] == '.');
+    }
+    return object;
+}
+
+int64_t cs_json_whole_at(const cJSON *object, const char *way, int64_t otherwise)
+{
+    return cs_json_whole(cs_json_at(object, way), otherwise);
+}
+
+double cs_json_double(const cJSON *object, const char *way)
+{
+    const cJSON *item = cs_json_at(object, way);
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-const char *cs_json_text(const cJSON *object, const char *name)
+const char *cs_json_text(const cJSON *object, const char *way)
 {
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    return cJSON_GetStringValue(cs_json_at(object, way));
 }

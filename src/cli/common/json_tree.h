@@ -39,9 +39,13 @@ bool cs_json_print_line(struct cJSON *root, FILE *out);
  * integer from 2^53 on. */
 int64_t cs_json_whole(const struct cJSON *item, int64_t otherwise);
 
-/* A member of an object that another program wrote, by its kind: 0 or NULL if there is none. The
- * object may be NULL. */
-double cs_json_double(const struct cJSON *object, const char *name);
-const char *cs_json_text(const struct cJSON *object, const char *name);
+/* A member of an object that another program wrote, by its way: "totals.calls". NULL if there is
+ * none. The object may be NULL. */
+const struct cJSON *cs_json_at(const struct cJSON *object, const char *way);
+
+/* The same by its kind: `otherwise` as in cs_json_whole; 0 or NULL if there is none. */
+int64_t cs_json_whole_at(const struct cJSON *object, const char *way, int64_t otherwise);
+double cs_json_double(const struct cJSON *object, const char *way);
+const char *cs_json_text(const struct cJSON *object, const char *way);
 
 #endif

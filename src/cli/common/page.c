@@ -3,7 +3,6 @@
 #include "cli/common/page.h"
 
 #include "base/checked.h"
-#include "cli/common/table.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -44,6 +43,35 @@ void cs_page_begin(const char *title, const char *of, FILE *out)
 void cs_page_end(FILE *out)
 {
     fprintf(out, "<script>\n%s</script>\n</body></html>\n", SCRIPT);
+}
+
+void cs_page_source(char *const *command, const char *const *texts, FILE *out)
+{
+    const char *between = "";
+    fputs("<p class=\"source\">", out);
+    for (; *command; command++) {
+        cs_table_html_text(*command, out);
+        fputc(command[1] ? ' ' : '\n', out);
+    }
+    for (; *texts; texts++) {
+        if (!**texts)
+            continue;
+        fputs(between, out);
+        cs_table_html_text(*texts, out);
+        between = ", ";
+    }
+    fputs("</p>\n", out);
+}
+
+bool cs_page_table(const char *title, struct cs_table *table, FILE *out)
+{
+    const bool whole = !table->broken;
+    fprintf(out, "<h2>%s</h2>\n<div class=\"wide\" role=\"region\" tabindex=\"0\" ", title);
+    fprintf(out, "aria-label=\"%s\">", title);
+    cs_table_html(table, "sorts", out);
+    fputs("</div>\n", out);
+    cs_table_fini(table);
+    return whole;
 }
 
 /* --- bars --- */
@@ -205,8 +233,11 @@ static void put_shapes(const struct cs_plot *plot, int64_t step, double top, FIL
     put_hits(plot, out);
     fputs("</svg>\n<div class=\"ticks\">", out);
     for (int i = 0; i < 3; i++)
-        if (plot->tick[i])
-            fprintf(out, "<span>%s</span>", plot->tick[i]);
+        if (plot->tick[i]) {
+            fputs("<span>", out);
+            cs_table_html_text(plot->tick[i], out);
+            fputs("</span>", out);
+        }
     fputs("</div>", out);
 }
 

@@ -3,6 +3,7 @@
 #ifndef CS_CLI_COMMON_PAGE_H
 #define CS_CLI_COMMON_PAGE_H
 
+#include "cli/common/table.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,12 @@
 /* `title` is the heading; `of` follows it in the title of the window, unless it is "". */
 void cs_page_begin(const char *title, const char *of, FILE *out);
 void cs_page_end(FILE *out);
+
+/* A line: the words of a command, then the texts that are not "", up to NULL. */
+void cs_page_source(char *const *command, const char *const *texts, FILE *out);
+
+/* A table that sorts, below a heading, and frees it. False: memory was short for its rows. */
+bool cs_page_table(const char *title, struct cs_table *table, FILE *out);
 
 /* Prints a bar of SVG, in units of its picture. A width of 0 prints nothing. Others are at least
  * wide enough to see. */

@@ -146,7 +146,7 @@ static void print_csv(const struct cs_table *table, FILE *out)
         fprintf(out, "%s%s", i > 0 ? "," : "", table->column[i].name);
     fputc('\n', out);
     for (size_t row = 0; row < table->rows; row++) {
-        const struct cs_value *value = table->value + row * (size_t)table->columns;
+        const struct cs_value *value = cs_table_row(table, row);
         for (int i = 0; i < table->columns; i++) {
             if (i > 0)
                 fputc(',', out);
@@ -172,8 +172,7 @@ struct cJSON *cs_table_json(const struct cs_table *table)
     for (size_t row = 0; rows && row < table->rows; row++) {
         cJSON *object = cJSON_CreateObject();
         for (int i = 0; i < table->columns; i++)
-            add_value(object, &table->column[i],
-                      &table->value[row * (size_t)table->columns + (size_t)i]);
+            add_value(object, &table->column[i], &cs_table_row(table, row)[i]);
         cs_json_add(rows, NULL, object);
     }
     return rows;
@@ -190,7 +189,7 @@ static int width_of(const struct cs_table *table, int column)
     char buffer[CS_CELL_TEXT_BYTES];
     size_t width = strlen(table->column[column].title);
     for (size_t row = 0; row < table->rows; row++) {
-        const struct cs_value *value = &table->value[row * (size_t)table->columns + (size_t)column];
+        const struct cs_value *value = &cs_table_row(table, row)[column];
         size_t length = strlen(cs_table_text(&table->column[column], value, true, buffer));
         width = length > width ? length : width;
     }
@@ -242,7 +241,7 @@ static bool print_text(const struct cs_table *table, FILE *out)
         width[i] = table->column[i].title ? width_of(table, i) : 0;
     print_line(table, width, NULL, out);
     for (size_t row = 0; row < table->rows; row++)
-        print_line(table, width, table->value + row * (size_t)table->columns, out);
+        print_line(table, width, cs_table_row(table, row), out);
     free(width);
     return true;
 }

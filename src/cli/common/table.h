@@ -77,6 +77,11 @@ struct cs_table {
 void cs_table_init(struct cs_table *table, const struct cs_column *column, int columns);
 void cs_table_fini(struct cs_table *table);
 
+static inline struct cs_value *cs_table_row(const struct cs_table *table, size_t row)
+{
+    return &table->value[row * (size_t)table->columns];
+}
+
 /* Adds a row of table->columns values. */
 void cs_table_add(struct cs_table *table, const struct cs_value *row);
 

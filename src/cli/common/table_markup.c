@@ -64,8 +64,7 @@ void cs_table_html(const struct cs_table *table, const char *class, FILE *out)
         fputs("<tr>", out);
         for (int i = 0; i < table->columns; i++)
             if (table->column[i].title)
-                html_cell(&table->column[i],
-                          &table->value[row * (size_t)table->columns + (size_t)i], out);
+                html_cell(&table->column[i], &cs_table_row(table, row)[i], out);
         fputs("</tr>\n", out);
     }
     fputs("</tbody></table>\n", out);

@@ -56,35 +56,47 @@ static int status_of(const struct cs_simulated_pair *pair, bool checks)
     return worst;
 }
 
-/* Prints the whole. Returns the status of the comparison, CS_CLI_OK without one. */
-static int print(const struct cs_simulation *simulation, const struct cs_simulate_options *options,
-                 const struct answer *answer)
+/* Prints a pair, and its comparison with `baseline` (NULL: none). Returns the status of the
+ * comparison. */
+static int print_pair(const struct cs_simulation *simulation,
+                      const struct cs_simulate_options *options,
+                      const struct cs_simulated_pair *pair, const struct cs_baseline *baseline)
 {
-    const struct cs_simulated_pair *pair = &answer->pair[0];
-    const struct cs_baseline *baseline = options->baseline ? &answer->baseline : NULL;
-    const bool json = options->format == CS_FORMAT_JSON;
+    const bool json = options->format == CS_FORMAT_JSON, csv = options->format == CS_FORMAT_CSV;
     int status = CS_CLI_OK;
-    bool good;
-    if (answer->devices > 1)
-        good = cs_simulate_print_devices(simulation, pair, answer->devices, options->format);
+    bool good = true;
+    if (csv)
+        good = cs_simulate_print_csv(pair);
     else if (!json)
-        good = cs_simulate_print(simulation, pair, options->checks, options->format);
-    else
-        good = true;
-    if (answer->devices == 1 && (json || baseline)) {
+        cs_simulate_print(simulation, pair, options->checks);
+    if (json || baseline) {
         cs_json_begin();
         struct cJSON *now = cs_simulate_json(simulation, pair);
-        if (baseline)
-            status = json ? cs_baseline_add(baseline, now)
-                          : cs_baseline_print(baseline, now,
-                                              options->format == CS_FORMAT_CSV ? stderr : stdout);
-        good = good && (json ? cs_json_print(now, stdout) : cs_json_complete());
-        if (!json)
+        if (baseline && json)
+            status = cs_baseline_add(baseline, now);
+        else if (baseline)
+            status = cs_baseline_print(baseline, now, csv ? stderr : stdout);
+        good = cs_json_complete() && good;
+        if (json && good)
+            good = cs_json_print(now, stdout);
+        else
             cJSON_Delete(now);
     }
     if (!good)
         cs_cli_complain("out of memory");
     return good ? status : CS_CLI_NONE;
+}
+
+static int print_all(const struct cs_simulation *simulation,
+                     const struct cs_simulate_options *options, const struct answer *answer)
+{
+    if (answer->devices == 1)
+        return print_pair(simulation, options, answer->pair,
+                          options->baseline ? &answer->baseline : NULL);
+    if (cs_simulate_print_devices(simulation, answer->pair, answer->devices, options->format))
+        return CS_CLI_OK;
+    cs_cli_complain("out of memory");
+    return CS_CLI_NONE;
 }
 
 /* The memory of the simulated GPU: of --fits, at most the card's. 0: the card's. */
@@ -124,7 +136,7 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
     bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
                (!options->smallest ||
                 cs_simulated_pairs_smallest(simulation, answer->pair, answer->devices));
-    int status = ran ? print(simulation, options, answer) : CS_CLI_NONE;
+    int status = ran ? print_all(simulation, options, answer) : CS_CLI_NONE;
     if (ran && options->html && !cs_simulate_html(simulation, &answer->pair[0], options->html))
         status = CS_CLI_NONE;
     for (size_t i = 0; i < answer->devices; i++) {

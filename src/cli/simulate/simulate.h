@@ -50,15 +50,17 @@ struct cs_figure_text {
     char change[CS_BYTES_TEXT];         /* "-37.0 %"; "": not compared */
 };
 
-enum cs_figure {
-#define CS_FIGURE(name, title, column, cell, value) CS_FIGURE_##name,
-#include "cli/simulate/figures.def"
-#undef CS_FIGURE
-    CS_FIGURES
+/* A row of figures.def. */
+struct cs_figure_kind {
+    const char *name, *title; /* for programs; for people, NULL: they do not see it */
+    enum cs_cell cell;
 };
+extern const struct cs_figure_kind cs_figures[CS_FIGURES];
 
-/* The figures of a run that used the device; -1: not known. */
-void cs_simulate_values(const struct cs_simulated_result *result, int64_t value[CS_FIGURES]);
+/* The figures of a pair's runs; -1: not known. `spare`: of the runs with memory to spare, if the
+ * pair has them. */
+void cs_simulate_figures(const struct cs_simulated_pair *pair, bool spare,
+                         int64_t value[CS_FIGURES][CS_SIDES]);
 
 /* A figure of a pair for people. False if no chosen run has it. */
 bool cs_simulate_figure(const struct cs_simulated_pair *pair, enum cs_figure figure,
@@ -78,16 +80,16 @@ void cs_simulate_show_output(const struct cs_simulated_pair *pair);
 /* The memory of a pair's GPU. */
 int64_t cs_simulate_memory(const struct cs_simulated_pair *pair);
 
-/* Adds the figures of figures.def that are known as members. */
-void cs_simulate_figures_json(const struct cs_simulated_result *result, struct cJSON *object);
-
 /* The pair as JSON, between cs_json_begin and cs_json_print. */
 struct cJSON *cs_simulate_json(const struct cs_simulation *simulation,
                                const struct cs_simulated_pair *pair);
 
-/* Prints the pair as text or CSV, `checks`: and whether it fits; false if memory ran out. */
-bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
-                       bool checks, enum cs_format format);
+/* Prints the pair as CSV: members of that JSON, a row for each. False: memory ran out. */
+bool cs_simulate_print_csv(const struct cs_simulated_pair *pair);
+
+/* Prints the pair as text, `checks`: and whether it fits. */
+void cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
+                       bool checks);
 
 /* Writes the page of a pair whose runs were recorded, which replaces the file's contents. False
  * after printing the reason. */
@@ -132,6 +134,10 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
 bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline *names,
                    const struct cJSON *summary, struct cs_table *table_p);
 
+/* That of a side of a pair, with the names of the run that has them. */
+bool cs_timelines_peak(const struct cs_timelines *timelines, const struct cs_simulated_pair *pair,
+                       enum cs_side side, struct cs_table *table_p);
+
 /* Shows the files that the programs of a simulation wrote. */
 
 /* Prints a heading and a line for each file, if any. */
@@ -165,7 +171,6 @@ struct cs_rows {
     size_t count;
 };
 
-/* `spare`: of the runs with memory to spare, if the pair has them. */
 void cs_row_make(const struct cs_simulated_pair *pair, const char *name, bool spare,
                  struct cs_row *row);
 

@@ -152,33 +152,31 @@ static int64_t troubles_of(const struct cs_simulated_result *result)
 static void put_reasons(struct cs_text *text, const struct cs_simulated_result *with,
                         const char *no_gain)
 {
-    const cJSON *totals = cJSON_GetObjectItemCaseSensitive(with->summary, "totals"), *reason;
-    bool first = true;
-    if (with->tiled > 0)
+    const cJSON *reason;
+    const char *before = "Nothing was tiled:";
+    if (with->tiled > 0) {
         cs_text_put(text,
                     "%" PRId64 " of %" PRId64 " convolutions are tiled, by %" PRId64
                     " more launches, and %s.",
                     with->tiled, with->calls, with->extra_launches, no_gain);
-    else
-        cs_text_put(text, "Nothing was tiled:");
-    cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(totals, "not_tiled"))
+        return;
+    }
+    cJSON_ArrayForEach(reason, cs_json_at(with->summary, "totals.not_tiled"))
     {
         const char *why = cs_json_text(reason, "text");
-        const cJSON *calls = cJSON_GetObjectItemCaseSensitive(reason, "calls");
-        if (with->tiled > 0 || !why || !cJSON_IsNumber(calls))
+        if (!why)
             continue;
-        cs_text_put(text, "%s %.0f of %" PRId64 " calls: %s", first ? "" : ";", calls->valuedouble,
-                    with->calls, why);
-        first = false;
+        cs_text_put(text, "%s %" PRId64 " of %" PRId64 " calls: %s", before,
+                    cs_json_whole_at(reason, "calls", 0), with->calls, why);
+        before = ";";
     }
-    if (with->tiled <= 0)
-        cs_text_put(text, ".");
+    cs_text_put(text, "%s.", *before == ';' ? "" : before);
 }
 
 /* --- the memory at the peak --- */
 
 /* The reason of a site for people. */
-static const char *reason_of(const cJSON *summary, const cJSON *site)
+static const char *reason_of(const cJSON *site)
 {
     static const struct {
         const char *id, *text;
@@ -188,7 +186,6 @@ static const char *reason_of(const cJSON *summary, const cJSON *site)
 #undef CS_REASON
     };
     const char *id = cs_json_text(site, "reason");
-    (void)summary;
     for (size_t i = 0; id && i < sizeof reasons / sizeof *reasons; i++)
         if (strcmp(reasons[i].id, id) == 0)
             return reasons[i].text;
@@ -208,8 +205,7 @@ static const cJSON *site_at_peak(const struct cs_timeline *timeline, const cJSON
         *bytes_p = block->bytes;
         site = block->site;
     }
-    const cJSON *sites = cJSON_GetObjectItemCaseSensitive(summary, "sites");
-    return site >= 0 ? cJSON_GetArrayItem(sites, site) : NULL;
+    return site >= 0 ? cJSON_GetArrayItem(cs_json_at(summary, "sites"), site) : NULL;
 }
 
 /* The largest row of the table that is no workspace. */
@@ -218,42 +214,46 @@ static void put_tensors(struct cs_text *text, const struct cs_timeline *timeline
 {
     struct cs_table table;
     char bytes[CS_BYTES_TEXT];
+    size_t row = 0;
     if (!cs_peak_table(timeline, timeline, summary, &table))
         return;
-    for (size_t row = 0; row < table.rows; row++) {
-        const struct cs_value *value = &table.value[row * (size_t)table.columns];
-        if (strcmp(value[0].text, "tensors") != 0)
-            continue;
-        cs_text_put(text, ", most of them of %s (%s)", value[1].text,
-                    cs_table_bytes_text(bytes, value[2].number));
-        break;
-    }
+    while (row < table.rows && strcmp(cs_table_row(&table, row)[0].text, "tensors") != 0)
+        row++;
+    const struct cs_value *largest = row < table.rows ? cs_table_row(&table, row) : NULL;
+    if (largest)
+        cs_text_put(text, ", most of them of %s (%s)", largest[1].text,
+                    cs_table_bytes_text(bytes, largest[2].number));
     cs_table_fini(&table);
+}
+
+static void put_contents(struct cs_text *text, const struct cs_timeline *timeline,
+                         const cJSON *summary)
+{
+    const int64_t held = timeline->live[cs_timeline_peak(timeline)];
+    char bytes[CS_BYTES_TEXT], peak[CS_BYTES_TEXT];
+    int64_t workspace;
+    const cJSON *site = site_at_peak(timeline, summary, &workspace);
+    const char *of = cs_json_text(site, "problem.text");
+    (void)cs_table_bytes_text(peak, held);
+    if (workspace * GAIN >= held) {
+        cs_text_put(text, "The peak is %s. %s of it is the workspace of %s: %s. ", peak,
+                    cs_table_bytes_text(bytes, workspace), of ? of : "a convolution",
+                    reason_of(site));
+        return;
+    }
+    cs_text_put(text, "The peak is %s of tensors", peak);
+    put_tensors(text, timeline, summary);
+    cs_text_put(text, ". Tiling cannot make tensors smaller. ");
 }
 
 static void put_peak(struct cs_text *text, const struct cs_simulated_run *run,
                      const struct cs_simulated_result *result)
 {
     struct cs_timeline timeline;
-    char bytes[CS_BYTES_TEXT], peak[CS_BYTES_TEXT];
-    int64_t workspace;
     if (!result->report || !cs_timeline_read(run, result, &timeline))
         return;
-    if (timeline.moments > 0) {
-        const cJSON *site = site_at_peak(&timeline, result->summary, &workspace),
-                    *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
-        const char *of = cs_json_text(problem, "text");
-        (void)cs_table_bytes_text(peak, timeline.live[cs_timeline_peak(&timeline)]);
-        if (workspace * GAIN >= timeline.live[cs_timeline_peak(&timeline)])
-            cs_text_put(text, "The peak is %s. %s of it is the workspace of %s: %s. ", peak,
-                        cs_table_bytes_text(bytes, workspace), of ? of : "a convolution",
-                        reason_of(result->summary, site));
-        else {
-            cs_text_put(text, "The peak is %s of tensors", peak);
-            put_tensors(text, &timeline, result->summary);
-            cs_text_put(text, ". Tiling cannot make tensors smaller. ");
-        }
-    }
+    if (timeline.moments > 0)
+        put_contents(text, &timeline, result->summary);
     cs_timeline_fini(&timeline);
 }
 

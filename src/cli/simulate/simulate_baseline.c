@@ -16,28 +16,22 @@ enum {
     LEAST_SHOWN = 64 * 1024 /* bytes: smaller changes are not shown */
 };
 
-static const struct {
-    const char *member, *title;
-} peaks[] = {{"allocated_peak", "allocated peak"},
-             {"reserved_peak", "reserved peak"},
-             {"device_peak", "device peak"}};
-
 bool cs_baseline_read(struct cs_baseline *baseline, const char *path, double tolerance)
 {
     char error[CS_FILE_ERROR];
     char *text = cs_read_file_text(path, error);
     *baseline = (struct cs_baseline){.path = path, .tolerance = tolerance};
     baseline->earlier = text ? cJSON_Parse(text) : NULL;
-    const cJSON *version = cJSON_GetObjectItemCaseSensitive(baseline->earlier, "version");
+    const bool ours = cs_json_whole_at(baseline->earlier, "version", 0) == CS_SIMULATE_JSON_VERSION;
     if (!text)
         cs_cli_complain("simulate: --baseline %s: %s", path, error);
-    else if (cs_json_whole(version, 0) != CS_SIMULATE_JSON_VERSION)
+    else if (!ours)
         cs_cli_complain(
             "simulate: --baseline %s: no JSON of version %d of convshim simulate. Write it "
             "with: convshim simulate --format json -- COMMAND >FILE",
             path, CS_SIMULATE_JSON_VERSION);
     free(text);
-    return cs_json_whole(version, 0) == CS_SIMULATE_JSON_VERSION;
+    return ours;
 }
 
 void cs_baseline_free(struct cs_baseline *baseline)
@@ -47,9 +41,9 @@ void cs_baseline_free(struct cs_baseline *baseline)
 }
 
 /* Tables that were not read from a file have their numbers as text (cs_table_json). */
-static int64_t number(const cJSON *object, const char *name)
+static int64_t number_of(const cJSON *object, const char *name)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    const cJSON *item = cs_json_at(object, name);
     return cJSON_IsRaw(item) ? strtoll(item->valuestring, NULL, 10) : cs_json_whole(item, -1);
 }
 
@@ -75,20 +69,21 @@ static bool is_same_place(const char *a, const char *b)
     return *a == *b;
 }
 
-struct list {
+struct growths {
     struct cs_growth *item;
     size_t count;
     bool broken;
 };
 
-static struct cs_growth *add(struct list *list)
+static struct cs_growth *add_growth(struct growths *list)
 {
     struct cs_growth *added = cs_array_add(&list->item, &list->count, sizeof *added);
     list->broken = list->broken || !added;
     return added;
 }
 
-static struct cs_growth *find(struct list *list, size_t from, const char *what, const char *of)
+static struct cs_growth *find_growth(struct growths *list, size_t from, const char *what,
+                                     const char *of)
 {
     for (size_t i = from; i < list->count; i++)
         if (strcmp(list->item[i].what, what) == 0 && is_same_place(list->item[i].of, of))
@@ -97,19 +92,19 @@ static struct cs_growth *find(struct list *list, size_t from, const char *what, 
 }
 
 /* Rows of the same place are one: their order in a file has no meaning. */
-static void add_contents(struct list *list, size_t from, enum cs_side side, const cJSON *rows,
+static void add_contents(struct growths *list, size_t from, enum cs_side side, const cJSON *rows,
                          bool is_now)
 {
     const cJSON *row;
     cJSON_ArrayForEach(row, rows)
     {
         const char *what = text_of(row, "what"), *of = text_of(row, "of");
-        struct cs_growth *growth = find(list, from, what, of);
+        struct cs_growth *growth = find_growth(list, from, what, of);
         if (!growth)
-            growth = add(list);
+            growth = add_growth(list);
         if (!growth)
             return;
-        const int64_t bytes = number(row, "bytes");
+        const int64_t bytes = number_of(row, "bytes");
         growth->side = side;
         snprintf(growth->what, sizeof growth->what, "%s", what);
         if (is_now || !*growth->of)
@@ -129,12 +124,12 @@ static int larger_first(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-static void compare_contents(struct list *list, enum cs_side side, const cJSON *before,
+static void compare_contents(struct growths *list, enum cs_side side, const cJSON *before,
                              const cJSON *now)
 {
     const size_t from = list->count;
-    add_contents(list, from, side, cJSON_GetObjectItemCaseSensitive(before, "peak"), false);
-    add_contents(list, from, side, cJSON_GetObjectItemCaseSensitive(now, "peak"), true);
+    add_contents(list, from, side, cs_json_at(before, "peak"), false);
+    add_contents(list, from, side, cs_json_at(now, "peak"), true);
     if (list->broken || list->count == from)
         return;
     qsort(&list->item[from], list->count - from, sizeof *list->item, larger_first);
@@ -155,24 +150,24 @@ static bool is_grown(const struct cs_baseline *baseline, int64_t before, int64_t
 /* A side that ran in both, with enough memory. */
 static bool is_comparable(const cJSON *side)
 {
-    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(side, "ran")) &&
-           number(side, "device_peak") > 0;
+    return cJSON_IsTrue(cs_json_at(side, "ran")) && number_of(side, "device_peak") > 0;
 }
 
 static void compare_side(const struct cs_baseline *baseline, enum cs_side side, const cJSON *now,
-                         struct list *list, bool *grown_p)
+                         struct growths *list, bool *grown_p)
 {
-    const cJSON *a = cJSON_GetObjectItemCaseSensitive(baseline->earlier, cs_side_names[side]),
-                *b = cJSON_GetObjectItemCaseSensitive(now, cs_side_names[side]);
+    const cJSON *a = cs_json_at(baseline->earlier, cs_side_names[side]),
+                *b = cs_json_at(now, cs_side_names[side]);
     if (!is_comparable(a) || !is_comparable(b))
         return;
-    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
-        const int64_t before = number(a, peaks[i].member), after = number(b, peaks[i].member);
-        struct cs_growth *growth = before >= 0 && after >= 0 ? add(list) : NULL;
+    for (int i = 0; i <= CS_FIGURE_device_peak; i++) {
+        const struct cs_figure_kind *peak = &cs_figures[i];
+        const int64_t before = number_of(a, peak->name), after = number_of(b, peak->name);
+        struct cs_growth *growth = before >= 0 && after >= 0 ? add_growth(list) : NULL;
         if (!growth)
             continue;
         *growth = (struct cs_growth){.side = side, .before = before, .after = after};
-        snprintf(growth->what, sizeof growth->what, "%s", peaks[i].title);
+        snprintf(growth->what, sizeof growth->what, "%s", peak->title);
         growth->grown = is_grown(baseline, before, after);
         *grown_p = *grown_p || growth->grown;
     }
@@ -182,7 +177,7 @@ static void compare_side(const struct cs_baseline *baseline, enum cs_side side, 
 struct cs_growth *cs_baseline_compare(const struct cs_baseline *baseline, const struct cJSON *now,
                                       size_t *growths_p, bool *grown_p)
 {
-    struct list list = {.item = calloc(1, sizeof *list.item)};
+    struct growths list = {.item = calloc(1, sizeof *list.item)};
     list.broken = !list.item;
     *grown_p = false;
     for (int side = 0; side < CS_SIDES && !list.broken; side++)

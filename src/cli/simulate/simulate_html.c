@@ -16,20 +16,22 @@ enum {
 struct page {
     const struct cs_simulation *simulation;
     const struct cs_simulated_pair *pair;
-    struct cs_timeline timeline[CS_SIDES];
-    bool has[CS_SIDES];
+    struct cs_timelines timelines;
     struct cs_plot plot; /* its sides are CS_WITHOUT and CS_WITH */
 };
 
 /* --- curves --- */
 
-/* Where the calls of both runs are the same ones, columns are parts of these; else of moments. */
-static bool by_calls(const struct page *page)
+/* The timeline of the run with the library, else that without it. */
+static const struct cs_timeline *any_timeline(const struct page *page)
 {
-    const struct cs_timeline *a = &page->timeline[CS_WITHOUT], *b = &page->timeline[CS_WITH];
-    size_t calls = page->has[CS_WITHOUT] ? a->calls : b->calls;
-    bool differ = page->has[CS_WITHOUT] && page->has[CS_WITH] && a->calls != b->calls;
-    return calls > 0 && !differ;
+    return &page->timelines.side[page->timelines.has[CS_WITH] ? CS_WITH : CS_WITHOUT];
+}
+
+/* If the calls of both runs are the same, columns are parts of them, else of moments. */
+static bool is_by_calls(const struct page *page)
+{
+    return page->timelines.same_calls && any_timeline(page)->calls > 0;
 }
 
 /* How far a moment is into the run, from 0 and below 1; `next` is the call that comes at it or
@@ -46,8 +48,8 @@ static double progress(const struct cs_timeline *timeline, size_t moment, size_t
 
 static void fill_columns(struct page *page, int side)
 {
-    const struct cs_timeline *timeline = &page->timeline[side];
-    const bool calls = by_calls(page);
+    const struct cs_timeline *timeline = &page->timelines.side[side];
+    const bool calls = is_by_calls(page);
     size_t next = 0, last = 0;
     int64_t held = 0;
     for (size_t i = 0; i < timeline->moments; i++) {
@@ -65,29 +67,16 @@ static void fill_columns(struct page *page, int side)
         page->plot.bytes[side][last + 1] = held;
 }
 
-/* The page's calls, of either side: they are the same where columns go by them. */
-static size_t calls_of(const struct page *page)
-{
-    return page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].calls;
-}
-
 static void put_tooltip(const void *state, size_t column, FILE *out)
 {
     const struct page *page = state;
     char bytes[CS_BYTES_TEXT];
-    if (by_calls(page))
-        fprintf(out, "call %zu:", column * (calls_of(page) + 1) / COLUMNS);
+    if (is_by_calls(page))
+        fprintf(out, "call %zu:", column * (any_timeline(page)->calls + 1) / COLUMNS);
     for (int side = 0; side < CS_SIDES; side++)
-        if (page->has[side])
+        if (page->timelines.has[side])
             fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->plot.bytes[side][column]),
                     cs_side_names[side]);
-}
-
-static int64_t peak_of(const struct page *page, enum cs_side side)
-{
-    const struct cs_timeline *timeline = &page->timeline[side];
-    return page->has[side] && timeline->moments > 0 ? timeline->live[cs_timeline_peak(timeline)]
-                                                    : -1;
 }
 
 static void put_plot(const struct page *page, FILE *out)
@@ -95,8 +84,8 @@ static void put_plot(const struct page *page, FILE *out)
     static const char *const names[2][CS_SIDES] = {
         {"without, device peak", "with convshim, device peak"},
         {"without, requested peak", "with convshim, requested peak"}};
-    const bool framework = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].of_framework;
-    const bool calls = by_calls(page);
+    const struct cs_timeline *any = any_timeline(page);
+    const bool framework = any->of_framework, calls = is_by_calls(page);
     char note[320], tick[2][32];
     struct cs_plot plot = page->plot;
     snprintf(note, sizeof note, "%s%s Dashed lines mark the peaks.",
@@ -104,13 +93,13 @@ static void put_plot(const struct page *page, FILE *out)
                          "allocator rounds sizes up, so the allocated peak is a little higher."
                        : "Memory that the program holds from the driver.",
              calls ? " The horizontal axis counts calls of convolutions." : "");
-    snprintf(tick[0], sizeof tick[0], "call %zu", (calls_of(page) + 1) / 2);
-    snprintf(tick[1], sizeof tick[1], "call %zu", calls_of(page));
+    snprintf(tick[0], sizeof tick[0], "call %zu", (any->calls + 1) / 2);
+    snprintf(tick[1], sizeof tick[1], "call %zu", any->calls);
     plot.title = "Memory over the run";
     plot.note = note;
     plot.limit = cs_simulate_memory(page->pair) - page->pair->context;
     for (int side = 0; side < CS_SIDES; side++)
-        plot.name[side] = page->has[side] ? names[framework][side] : NULL;
+        plot.name[side] = page->timelines.has[side] ? names[framework][side] : NULL;
     plot.columns = COLUMNS;
     plot.peaks = true;
     plot.tick[0] = "begin";
@@ -122,25 +111,6 @@ static void put_plot(const struct page *page, FILE *out)
 }
 
 /* --- the rest --- */
-
-static void put_source(const struct page *page, FILE *out)
-{
-    const struct cs_simulated_program *program = &page->simulation->program;
-    const char *const texts[] = {page->pair->device->title, "simulated", program->cudnn,
-                                 program->framework};
-    fputs("<p class=\"source\">", out);
-    for (char **word = program->command; *word; word++) {
-        cs_table_html_text(*word, out);
-        fputc(word[1] ? ' ' : '\n', out);
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (!*texts[i])
-            continue;
-        fputs(i > 0 ? ", " : "", out);
-        cs_table_html_text(texts[i], out);
-    }
-    fputs("</p>\n", out);
-}
 
 /* A card: "605.4 MiB → 427.7 MiB", and the change below. */
 static void put_card(const struct cs_simulated_pair *pair, enum cs_figure figure, FILE *out)
@@ -194,35 +164,31 @@ static void put_figures(const struct cs_simulated_pair *pair, FILE *out)
     fputs("</dl>\n", out);
 }
 
-/* The call of a side whose workspace is in that block, of which the run with the library has the
- * text. */
+/* The memory held at the peak of a side. */
 static bool put_held(const struct page *page, enum cs_side side, FILE *out)
 {
+    const struct cs_timeline *timeline = &page->timelines.side[side];
+    char title[96], bytes[CS_BYTES_TEXT];
     struct cs_table table;
-    char bytes[CS_BYTES_TEXT];
-    const struct cs_timeline *names =
-        by_calls(page) && page->has[CS_WITH] ? &page->timeline[CS_WITH] : NULL;
-    if (!page->has[side] || page->timeline[side].moments == 0)
+    if (timeline->moments == 0)
         return true;
-    if (!cs_peak_table(&page->timeline[side], names, page->pair->result[CS_WITH].summary, &table))
+    if (!cs_timelines_peak(&page->timelines, page->pair, side, &table))
         return false;
-    fprintf(out, "<h2 id=\"peak-%s\">Held at the peak %s: %s</h2>\n", cs_side_names[side],
-            side == CS_WITH ? "with convshim" : "without",
-            cs_table_bytes_text(bytes, peak_of(page, side)));
-    fprintf(out, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-labelledby=\"peak-%s\">",
-            cs_side_names[side]);
-    bool whole = !table.broken;
-    cs_table_html(&table, "sorts", out);
-    fputs("</div>\n", out);
-    cs_table_fini(&table);
-    return whole;
+    snprintf(title, sizeof title, "Held at the peak %s: %s",
+             side == CS_WITH ? "with convshim" : "without",
+             cs_table_bytes_text(bytes, timeline->live[cs_timeline_peak(timeline)]));
+    return cs_page_table(title, &table, out);
 }
 
 static bool put_page(const void *state, FILE *out)
 {
     const struct page *page = state;
     cs_page_begin("convshim simulate", page->simulation->program.command[0], out);
-    put_source(page, out);
+    cs_page_source(page->simulation->program.command,
+                   (const char *const[]){page->pair->device->title, "simulated",
+                                         page->simulation->program.cudnn,
+                                         page->simulation->program.framework, NULL},
+                   out);
     put_figures(page->pair, out);
     put_answers(page, out);
     put_plot(page, out);
@@ -236,22 +202,6 @@ static bool put_page(const void *state, FILE *out)
     return good;
 }
 
-static bool read_timelines(struct page *page)
-{
-    for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_simulated_pair *pair = page->pair;
-        if (!pair->chosen[side] || !pair->result[side].used)
-            continue;
-        if (!cs_timeline_read(&pair->run[side], &pair->result[side], &page->timeline[side]))
-            return false;
-        page->has[side] = true;
-    }
-    for (int side = 0; side < CS_SIDES; side++)
-        if (page->has[side])
-            fill_columns(page, side);
-    return true;
-}
-
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const char *path)
 {
@@ -262,10 +212,12 @@ bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_si
     }
     page->simulation = simulation;
     page->pair = pair;
-    bool good = read_timelines(page);
+    bool good = cs_timelines_read(pair, &page->timelines);
+    for (int side = 0; good && side < CS_SIDES; side++)
+        if (page->timelines.has[side])
+            fill_columns(page, side);
     good = good && cs_output_page(simulation->title, path, put_page, page);
-    for (int side = 0; side < CS_SIDES; side++)
-        cs_timeline_fini(&page->timeline[side]);
+    cs_timelines_fini(&page->timelines);
     free(page);
     return good;
 }

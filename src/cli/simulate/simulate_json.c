@@ -32,52 +32,23 @@ static void add_fits(cJSON *object, enum cs_answer answer)
     cJSON_AddStringToObject(object, "answer", cs_answer_names[answer]);
 }
 
-static cJSON *gpus_json(const struct cs_simulated_pair *pair, enum cs_side side)
+static cJSON *gpus_json(const struct cs_simulated_result *result)
 {
     cJSON *list = cJSON_CreateArray();
-    for (int i = 0; i < pair->result[side].gpus; i++) {
-        const struct cs_gpu_peaks *peaks = &pair->result[side].gpu[i];
+    for (int gpu = 0; gpu < result->gpus; gpu++) {
         cJSON *one = cJSON_CreateObject();
-        if (peaks->allocated >= 0)
-            cJSON_AddNumberToObject(one, "allocated_peak", (double)peaks->allocated);
-        if (peaks->reserved >= 0)
-            cJSON_AddNumberToObject(one, "reserved_peak", (double)peaks->reserved);
-        cJSON_AddNumberToObject(one, "device_peak", (double)peaks->device_peak);
-        cJSON_AddNumberToObject(one, "needed", (double)peaks->needed);
+        for (int i = 0; i < CS_PEAKS; i++)
+            if (result->gpu[gpu][i] >= 0)
+                cJSON_AddNumberToObject(one, cs_figures[i].name, (double)result->gpu[gpu][i]);
         cs_json_add(list, NULL, one);
     }
-    return list;
-}
-
-/* The memory held at the peak, by layer and line, as the page shows it. An empty list if there is
- * no report. NULL: memory is short, or the record cannot be read. */
-static cJSON *contents_json(const struct cs_simulated_pair *pair, enum cs_side side)
-{
-    struct cs_timeline timeline[CS_SIDES] = {{.moments = 0}};
-    struct cs_table table;
-    const struct cs_simulated_result *with = &pair->result[CS_WITH];
-    const bool named = pair->chosen[CS_WITH] && with->report;
-    if (!pair->result[side].report)
-        return cJSON_CreateArray();
-    cJSON *list = NULL;
-    if (cs_timeline_read(&pair->run[side], &pair->result[side], &timeline[side]) &&
-        (side == CS_WITH || !named ||
-         cs_timeline_read(&pair->run[CS_WITH], with, &timeline[CS_WITH]))) {
-        const bool same = named && timeline[side].calls == timeline[CS_WITH].calls;
-        if (cs_peak_table(&timeline[side], same ? &timeline[CS_WITH] : NULL, with->summary,
-                          &table)) {
-            list = table.broken ? NULL : cs_table_json(&table);
-            cs_table_fini(&table);
-        }
-    }
-    for (int i = 0; i < CS_SIDES; i++)
-        cs_timeline_fini(&timeline[i]);
     return list;
 }
 
 static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
 {
     const struct cs_simulated_result *result = &pair->result[side];
+    int64_t value[CS_FIGURES][CS_SIDES];
     char text[MOST_TEXT];
     cJSON *object = cJSON_CreateObject();
     cs_simulate_verdict(pair, side, text, sizeof text);
@@ -92,7 +63,10 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
     if (result->processes > 1)
         cs_json_add(object, "processes", processes_json(result));
     cJSON_AddNumberToObject(object, "seconds", result->seconds);
-    cs_simulate_figures_json(result, object);
+    cs_simulate_figures(pair, false, value);
+    for (int i = 0; i < CS_FIGURES; i++)
+        if (value[i][side] >= 0)
+            cJSON_AddNumberToObject(object, cs_figures[i].name, (double)value[i][side]);
     if (pair->has_base[side]) {
         const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
         cJSON_AddNumberToObject(object, "other_engines", (double)others.engines);
@@ -103,14 +77,35 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
         cJSON_AddNumberToObject(object, "smallest_capacity_same_engines",
                                 (double)pair->smallest[side].engines);
     }
-    const cJSON *unknown = cJSON_GetObjectItemCaseSensitive(result->framework_peaks, "unknown");
+    const cJSON *unknown = cs_json_at(result->framework_peaks, "unknown");
     if (unknown)
         cs_json_add(object, "unknown", cJSON_Duplicate(unknown, true));
     if (pair->gpus > 1)
-        cs_json_add(object, "gpus", gpus_json(pair, side));
-    if (pair->history)
-        cs_json_add(object, "peak", contents_json(pair, side));
+        cs_json_add(object, "gpus", gpus_json(result));
     return object;
+}
+
+/* Adds the memory held at the peaks, by layer and line, as the page shows it. The list is empty if
+ * the run has no timeline. */
+static void add_contents(const struct cs_simulated_pair *pair, cJSON *root)
+{
+    struct cs_timelines timelines;
+    struct cs_table table;
+    const bool read = cs_timelines_read(pair, &timelines);
+    for (int side = 0; side < CS_SIDES; side++) {
+        cJSON *run = cJSON_GetObjectItem(root, cs_side_names[side]), *list = NULL;
+        if (!run)
+            continue;
+        if (read && !timelines.has[side])
+            list = cJSON_CreateArray();
+        else if (read && cs_timelines_peak(&timelines, pair, (enum cs_side)side, &table)) {
+            list = cs_table_json(&table);
+            cs_table_fini(&table);
+        }
+        cs_json_add(run, "peak", list);
+    }
+    if (read)
+        cs_timelines_fini(&timelines);
 }
 
 struct cJSON *cs_simulate_command_json(const struct cs_simulation *simulation)
@@ -150,6 +145,8 @@ struct cJSON *cs_simulate_json(const struct cs_simulation *simulation,
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
             cs_json_add(root, cs_side_names[side], side_json(pair, (enum cs_side)side));
+    if (pair->history)
+        add_contents(pair, root);
     const char *advice = cs_simulate_advice(&simulation->program, pair);
     if (advice)
         cJSON_AddStringToObject(root, "advice", advice);
@@ -158,4 +155,52 @@ struct cJSON *cs_simulate_json(const struct cs_simulation *simulation,
     cs_json_add(root, "files", cs_written_json(&simulation->layers));
     cs_json_add(root, "internals", internals_json(pair));
     return root;
+}
+
+/* --- CSV --- */
+
+/* The text of a number or a text. NULL: it is absent. */
+static const char *text_of(const cJSON *item, char number[CS_CELL_TEXT_BYTES])
+{
+    if (!cJSON_IsNumber(item))
+        return cJSON_GetStringValue(item);
+    snprintf(number, CS_CELL_TEXT_BYTES, "%.0f", item->valuedouble);
+    return number;
+}
+
+static void add_row(struct cs_table *table, const char *name, cJSON *const side[CS_SIDES],
+                    const char *member)
+{
+    char number[CS_SIDES][CS_CELL_TEXT_BYTES];
+    struct cs_value row[1 + CS_SIDES] = {{.text = name}};
+    for (int i = 0; i < CS_SIDES; i++)
+        row[1 + i].text = text_of(cs_json_at(side[i], member), number[i]);
+    cs_table_add(table, row);
+}
+
+bool cs_simulate_print_csv(const struct cs_simulated_pair *pair)
+{
+    static const struct cs_column columns[] = {
+        {"figure", "", CS_CELL_TEXT}, {"without", "", CS_CELL_TEXT}, {"with", "", CS_CELL_TEXT}};
+    cJSON *side[CS_SIDES] = {NULL};
+    struct cs_table table;
+    cs_json_begin();
+    for (int i = 0; i < CS_SIDES; i++)
+        side[i] = pair->chosen[i] ? side_json(pair, (enum cs_side)i) : NULL;
+    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < CS_FIGURES; i++)
+        add_row(&table, cs_figures[i].name, side, cs_figures[i].name);
+    if (cs_json_at(side[CS_WITHOUT], "smallest_capacity") ||
+        cs_json_at(side[CS_WITH], "smallest_capacity")) {
+        add_row(&table, "smallest_capacity", side, "smallest_capacity");
+        add_row(&table, "smallest_capacity_same_engines", side, "smallest_capacity_same_engines");
+    }
+    add_row(&table, "fits", side, "answer");
+    add_row(&table, "status", side, "status");
+    add_row(&table, "verdict", side, "verdict");
+    const bool printed = cs_json_complete() && cs_table_print(&table, CS_FORMAT_CSV, stdout);
+    cs_table_fini(&table);
+    for (int i = 0; i < CS_SIDES; i++)
+        cJSON_Delete(side[i]);
+    return printed;
 }

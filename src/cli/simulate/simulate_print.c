@@ -8,14 +8,10 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct figure {
-    const char *name, *title;
-    enum cs_cell cell;
-} figures[] = {
+const struct cs_figure_kind cs_figures[CS_FIGURES] = {
 #define CS_FIGURE(name, title, column, cell, value) {#name, title, cell},
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
@@ -25,14 +21,20 @@ enum {
     MOST_TEXT = 768
 };
 
-void cs_simulate_values(const struct cs_simulated_result *r, int64_t value[CS_FIGURES])
+void cs_simulate_figures(const struct cs_simulated_pair *pair, bool spare,
+                         int64_t value[CS_FIGURES][CS_SIDES])
 {
-    const int64_t all[CS_FIGURES] = {
+    for (int side = 0; side < CS_SIDES; side++) {
+        const struct cs_simulated_result *r =
+            spare ? cs_simulated_pair_base(pair, (enum cs_side)side) : &pair->result[side];
+        const int64_t of_side[CS_FIGURES] = {
 #define CS_FIGURE(name, title, column, cell, value) value,
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
-    };
-    memcpy(value, all, sizeof all);
+        };
+        for (int i = 0; i < CS_FIGURES; i++)
+            value[i][side] = pair->chosen[side] && r->used ? of_side[i] : -1;
+    }
 }
 
 static void set_cell(enum cs_cell cell, int64_t value, char text[CS_BYTES_TEXT])
@@ -47,13 +49,16 @@ static void set_cell(enum cs_cell cell, int64_t value, char text[CS_BYTES_TEXT])
         snprintf(text, CS_BYTES_TEXT, "%" PRId64, value);
 }
 
-/* "-37.0 %" */
-static void set_change(enum cs_cell cell, const int64_t value[CS_SIDES], char text[CS_BYTES_TEXT])
+/* "-37.0 %". A time has two ends: "-3.1 to +1.2 %". */
+static void set_change(const int64_t value[CS_SIDES], const int64_t most[CS_SIDES],
+                       char text[CS_BYTES_TEXT])
 {
-    if (cell == CS_CELL_COUNT || value[CS_WITHOUT] <= 0 || value[CS_WITH] < 0)
+    if (value[CS_WITHOUT] <= 0 || value[CS_WITH] < 0)
         return;
-    const double ratio = (double)value[CS_WITH] / (double)value[CS_WITHOUT];
-    cs_table_change_text(text, ratio, ratio);
+    const int64_t *end = most[CS_WITHOUT] > 0 && most[CS_WITH] > 0 ? most : value;
+    const double a = (double)value[CS_WITH] / (double)value[CS_WITHOUT],
+                 b = (double)end[CS_WITH] / (double)end[CS_WITHOUT];
+    cs_table_change_text(text, a < b ? a : b, a < b ? b : a);
 }
 
 /* Tiles read the same memory as the untiled convolutions, and their edges again. */
@@ -77,25 +82,6 @@ static bool is_shown(enum cs_figure figure, const struct cs_simulated_pair *pair
     return any;
 }
 
-void cs_simulate_figures_json(const struct cs_simulated_result *result, struct cJSON *object)
-{
-    int64_t value[CS_FIGURES];
-    cs_simulate_values(result, value);
-    for (int i = 0; i < CS_FIGURES && result->used; i++)
-        if (value[i] >= 0)
-            cJSON_AddNumberToObject(object, figures[i].name, (double)value[i]);
-}
-
-static void figure_values(const struct cs_simulated_pair *pair, int64_t value[CS_FIGURES][CS_SIDES])
-{
-    for (int side = 0; side < CS_SIDES; side++) {
-        int64_t all[CS_FIGURES];
-        cs_simulate_values(&pair->result[side], all);
-        for (int i = 0; i < CS_FIGURES; i++)
-            value[i][side] = pair->chosen[side] && pair->result[side].used ? all[i] : -1;
-    }
-}
-
 static const struct cs_simulated_result *any_result(const struct cs_simulated_pair *pair)
 {
     int side = pair->chosen[CS_WITHOUT] && pair->result[CS_WITHOUT].used ? CS_WITHOUT : CS_WITH;
@@ -107,42 +93,35 @@ static bool was_short(const struct cs_simulated_result *result)
     return result->refused > 0 || result->retries > 0;
 }
 
-/* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
-static bool is_peak(enum cs_figure figure)
-{
-    return figure == CS_FIGURE_allocated_peak || figure == CS_FIGURE_reserved_peak ||
-           figure == CS_FIGURE_device_peak || figure == CS_FIGURE_needed;
-}
-
-/* "-3.1 to +1.2 %": with both times that a kernel may take to start. */
-static void set_time_change(const struct cs_simulated_pair *pair, char text[CS_BYTES_TEXT])
-{
-    const struct cs_simulated_result *a = &pair->result[CS_WITHOUT], *b = &pair->result[CS_WITH];
-    if (a->predicted_ns <= 0 || b->predicted_ns <= 0 || a->predicted_most_ns <= 0)
-        return;
-    const double ratio[] = {(double)b->predicted_ns / (double)a->predicted_ns,
-                            (double)b->predicted_most_ns / (double)a->predicted_most_ns};
-    cs_table_change_text(text, ratio[ratio[0] > ratio[1]], ratio[ratio[0] <= ratio[1]]);
-}
-
 bool cs_simulate_figure(const struct cs_simulated_pair *pair, enum cs_figure figure,
                         struct cs_figure_text *text)
 {
     int64_t all[CS_FIGURES][CS_SIDES], *value = all[figure];
-    const enum cs_cell cell = figures[figure].cell;
-    bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH],
-         short_of = was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]);
-    figure_values(pair, all);
-    *text = (struct cs_figure_text){.title = figures[figure].title};
-    if (both && !(short_of && is_peak(figure)))
-        set_change(cell, value, text->change);
-    if (both && figure == CS_FIGURE_predicted_ns)
-        set_time_change(pair, text->change);
+    const enum cs_cell cell = cs_figures[figure].cell;
+    const bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH],
+               is_short = was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]);
+    cs_simulate_figures(pair, false, all);
+    *text = (struct cs_figure_text){.title = cs_figures[figure].title};
+    /* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
+    if (both && cell != CS_CELL_COUNT && !(is_short && (int)figure < CS_PEAKS))
+        set_change(value,
+                   figure == CS_FIGURE_predicted_ns ? all[CS_FIGURE_predicted_most_ns] : value,
+                   text->change);
     if (figure == CS_FIGURE_tensor_bytes)
         make_difference(value, both);
     for (int side = 0; side < CS_SIDES; side++)
         set_cell(cell, value[side], text->side[side]);
     return is_shown(figure, pair, value);
+}
+
+/* The cells of the chosen sides. */
+static void print_cells(const struct cs_simulated_pair *pair, int width, const char *without,
+                        const char *with)
+{
+    if (pair->chosen[CS_WITHOUT])
+        printf("%*s", width, without);
+    if (pair->chosen[CS_WITH])
+        printf("%*s", width, with);
 }
 
 static void print_figures(const struct cs_simulated_pair *pair)
@@ -151,17 +130,13 @@ static void print_figures(const struct cs_simulated_pair *pair)
     if (!any_result(pair)->used)
         return;
     printf("%-24s", "");
-    for (int side = 0; side < CS_SIDES; side++)
-        if (pair->chosen[side])
-            printf("%14s", side == CS_WITH ? "with convshim" : "without");
+    print_cells(pair, 14, "without", "with convshim");
     putchar('\n');
     for (int i = 0; i < CS_FIGURES; i++) {
-        if (!figures[i].title || !cs_simulate_figure(pair, (enum cs_figure)i, &text))
+        if (!cs_figures[i].title || !cs_simulate_figure(pair, (enum cs_figure)i, &text))
             continue;
         printf("  %-22s", text.title);
-        for (int side = 0; side < CS_SIDES; side++)
-            if (pair->chosen[side])
-                printf("%14s", text.side[side]);
+        print_cells(pair, 14, text.side[CS_WITHOUT], text.side[CS_WITH]);
         printf(*text.change ? "  %8s\n" : "\n", text.change);
     }
 }
@@ -171,40 +146,27 @@ int64_t cs_simulate_memory(const struct cs_simulated_pair *pair)
     return pair->capacity > 0 ? pair->capacity : pair->device->memory;
 }
 
-/* A row of the peaks of one kind on each GPU. */
-static void print_gpu_row(const struct cs_simulated_pair *pair, const char *title, size_t member)
-{
-    char text[CS_BYTES_TEXT];
-    printf("  %-22s", title);
-    for (int gpu = 0; gpu < pair->gpus; gpu++)
-        for (int side = 0; side < CS_SIDES; side++) {
-            const struct cs_gpu_peaks *peaks = &pair->result[side].gpu[gpu];
-            const int64_t bytes = *(const int64_t *)((const char *)peaks + member);
-            if (pair->chosen[side])
-                printf("%12s", bytes < 0 ? "-" : cs_table_bytes_text(text, bytes));
-        }
-    putchar('\n');
-}
-
 /* Peaks on each GPU, if there are several. */
 static void print_gpus(const struct cs_simulated_pair *pair)
 {
-    const struct cs_simulated_result *any = any_result(pair);
-    char title[32];
-    if (pair->gpus < 2 || !any->used)
+    char text[CS_SIDES][CS_BYTES_TEXT];
+    if (pair->gpus < 2 || !any_result(pair)->used)
         return;
     printf("\n%-24s", "");
-    for (int gpu = 0; gpu < pair->gpus; gpu++)
-        for (int side = 0; side < CS_SIDES; side++) {
-            snprintf(title, sizeof title, "GPU %d", gpu);
-            if (pair->chosen[side])
-                printf("%12s", side == CS_WITH && pair->chosen[CS_WITHOUT] ? "with" : title);
-        }
+    for (int gpu = 0; gpu < pair->gpus; gpu++) {
+        snprintf(text[0], sizeof text[0], "GPU %d", gpu);
+        print_cells(pair, 12, text[0], pair->chosen[CS_WITHOUT] ? "with" : text[0]);
+    }
     putchar('\n');
-    print_gpu_row(pair, "allocated peak", offsetof(struct cs_gpu_peaks, allocated));
-    print_gpu_row(pair, "reserved peak", offsetof(struct cs_gpu_peaks, reserved));
-    print_gpu_row(pair, "device peak", offsetof(struct cs_gpu_peaks, device_peak));
-    print_gpu_row(pair, "with the context", offsetof(struct cs_gpu_peaks, needed));
+    for (int peak = 0; peak < CS_PEAKS; peak++) {
+        printf("  %-22s", cs_figures[peak].title);
+        for (int gpu = 0; gpu < pair->gpus; gpu++) {
+            for (int side = 0; side < CS_SIDES; side++)
+                set_cell(CS_CELL_BYTES, pair->result[side].gpu[gpu][peak], text[side]);
+            print_cells(pair, 12, text[CS_WITHOUT], text[CS_WITH]);
+        }
+        putchar('\n');
+    }
 }
 
 /* --- how it ran --- */
@@ -450,20 +412,16 @@ static const char *capacity_text(int64_t bytes, char text[CS_BYTES_TEXT])
 
 static void print_smallest(const struct cs_simulated_pair *pair)
 {
-    static const char *const titles[] = {"runs", "keeps its engines"};
-    char text[CS_BYTES_TEXT];
-    if (pair->smallest[CS_WITHOUT].runs <= 0 && pair->smallest[CS_WITH].runs <= 0)
+    const struct cs_smallest *a = &pair->smallest[CS_WITHOUT], *b = &pair->smallest[CS_WITH];
+    char text[CS_SIDES][CS_BYTES_TEXT];
+    if (a->runs <= 0 && b->runs <= 0)
         return;
     puts("\nsmallest capacity on which it");
-    for (int i = 0; i < 2; i++) {
-        printf("  %-22s", titles[i]);
-        for (int side = 0; side < CS_SIDES; side++) {
-            const struct cs_smallest *smallest = &pair->smallest[side];
-            if (pair->chosen[side])
-                printf("%14s", capacity_text(i == 0 ? smallest->runs : smallest->engines, text));
-        }
-        putchar('\n');
-    }
+    printf("  %-22s", "runs");
+    print_cells(pair, 14, capacity_text(a->runs, text[0]), capacity_text(b->runs, text[1]));
+    printf("\n  %-22s", "keeps its engines");
+    print_cells(pair, 14, capacity_text(a->engines, text[0]), capacity_text(b->engines, text[1]));
+    putchar('\n');
 }
 
 /* The processes of a side, where there are several. */
@@ -530,71 +488,9 @@ static void print_fits(const struct cs_simulated_pair *pair)
         }
 }
 
-static void add_numbers(struct cs_table *table, const char *name, int64_t without, int64_t with)
+void cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
+                       bool checks)
 {
-    const int64_t value[CS_SIDES] = {without, with};
-    char text[CS_SIDES][CS_BYTES_TEXT];
-    for (int side = 0; side < CS_SIDES; side++)
-        snprintf(text[side], CS_BYTES_TEXT, "%" PRId64, value[side]);
-    cs_table_add(table, (const struct cs_value[]){{.text = name},
-                                                  {.text = without >= 0 ? text[0] : NULL},
-                                                  {.text = with >= 0 ? text[1] : NULL}});
-}
-
-static void add_smallest(struct cs_table *table, const struct cs_simulated_pair *pair)
-{
-    const struct cs_smallest *a = &pair->smallest[CS_WITHOUT], *b = &pair->smallest[CS_WITH];
-    if (a->runs <= 0 && b->runs <= 0)
-        return;
-    add_numbers(table, "smallest_capacity", a->runs > 0 ? a->runs : -1, b->runs > 0 ? b->runs : -1);
-    add_numbers(table, "smallest_capacity_same_engines", a->runs > 0 ? a->engines : -1,
-                b->runs > 0 ? b->engines : -1);
-}
-
-/* How it ended, so that figures of a run that died are not taken for more. */
-static void add_ends(struct cs_table *table, const struct cs_simulated_pair *pair)
-{
-    char text[CS_SIDES][MOST_TEXT];
-    const char *fits[CS_SIDES] = {NULL};
-    for (int side = 0; side < CS_SIDES; side++)
-        if (pair->chosen[side])
-            fits[side] =
-                cs_answer_names[cs_simulate_fits(pair, (enum cs_side)side, text[side], MOST_TEXT)];
-    cs_table_add(table, (const struct cs_value[]){
-                            {.text = "fits"}, {.text = fits[CS_WITHOUT]}, {.text = fits[CS_WITH]}});
-    for (int side = 0; side < CS_SIDES; side++)
-        if (pair->chosen[side])
-            cs_simulate_verdict(pair, (enum cs_side)side, text[side], MOST_TEXT);
-    add_numbers(table, "status", pair->chosen[CS_WITHOUT] ? pair->result[CS_WITHOUT].status : -1,
-                pair->chosen[CS_WITH] ? pair->result[CS_WITH].status : -1);
-    cs_table_add(table,
-                 (const struct cs_value[]){{.text = "verdict"},
-                                           {.text = pair->chosen[CS_WITHOUT] ? text[0] : NULL},
-                                           {.text = pair->chosen[CS_WITH] ? text[1] : NULL}});
-}
-
-static bool print_csv(const struct cs_simulated_pair *pair)
-{
-    static const struct cs_column columns[] = {
-        {"figure", "", CS_CELL_TEXT}, {"without", "", CS_CELL_TEXT}, {"with", "", CS_CELL_TEXT}};
-    struct cs_table table;
-    int64_t value[CS_FIGURES][CS_SIDES];
-    figure_values(pair, value);
-    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (int i = 0; i < CS_FIGURES; i++)
-        add_numbers(&table, figures[i].name, value[i][CS_WITHOUT], value[i][CS_WITH]);
-    add_smallest(&table, pair);
-    add_ends(&table, pair);
-    bool printed = cs_table_print(&table, CS_FORMAT_CSV, stdout);
-    cs_table_fini(&table);
-    return printed;
-}
-
-bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
-                       bool checks, enum cs_format format)
-{
-    if (format == CS_FORMAT_CSV)
-        return print_csv(pair);
     print_head(simulation, pair);
     print_unplanned(simulation, pair);
     print_figures(pair);
@@ -606,5 +502,4 @@ bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
         print_fits(pair);
     print_notes(simulation, pair);
     cs_written_print(&simulation->layers, stdout);
-    return true;
 }

@@ -56,14 +56,8 @@ void cs_row_make(const struct cs_simulated_pair *pair, const char *name, bool sp
 {
     *row = (struct cs_row){.memory = cs_simulate_memory(pair)};
     snprintf(row->name, sizeof row->name, "%s", name);
+    cs_simulate_figures(pair, spare, row->value);
     for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_simulated_result *result =
-            spare ? cs_simulated_pair_base(pair, (enum cs_side)side) : &pair->result[side];
-        int64_t value[CS_FIGURES];
-        cs_simulate_values(result, value);
-        const bool known = pair->chosen[side] && result->used;
-        for (int i = 0; i < CS_FIGURES; i++)
-            row->value[i][side] = known ? value[i] : -1;
         row->smallest[side] = pair->smallest[side].runs > 0 ? pair->smallest[side].runs : -1;
         row->answer[side] = CS_ANSWER_NONE;
         if (pair->chosen[side])
@@ -93,7 +87,7 @@ static void add_row(struct cs_table *table, const struct cs_row *row)
 static bool has_value(const struct cs_table *table, int column)
 {
     for (size_t i = 0; i < table->rows; i++) {
-        const struct cs_value *value = &table->value[i * CS_ROW_COLUMNS + (size_t)column];
+        const struct cs_value *value = &cs_table_row(table, i)[column];
         if (columns[column].cell == CS_CELL_TEXT ? value->text != NULL : value->number >= 0)
             return true;
     }

@@ -2,6 +2,7 @@
  * picture. */
 #include "cli/simulate/simulate.h"
 
+#include "base/checked.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/output.h"
@@ -125,102 +126,46 @@ bool cs_vary_print(const struct cs_simulation *simulation, const struct cs_vary_
 
 /* --- the page --- */
 
-struct page {
-    const struct cs_vary_result *result;
-    struct cs_plot plot;
-};
-
-static int64_t needed(const struct cs_row *row, enum cs_side side)
-{
-    return row->value[CS_FIGURE_needed][side];
-}
-
-/* The bytes at a place between the smallest and the largest number, on lines between the rows. */
-static int64_t bytes_at(const struct cs_rows *rows, enum cs_side side, double at)
-{
-    const struct cs_row *below = NULL, *above = NULL;
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct cs_row *row = &rows->row[i];
-        if (isnan(row->number) || needed(row, side) < 0)
-            continue;
-        if (row->number <= at && (!below || row->number > below->number))
-            below = row;
-        if (row->number >= at && (!above || row->number < above->number))
-            above = row;
-    }
-    if (!below || !above)
-        return 0;
-    const double width = above->number - below->number,
-                 part = width > 0 ? (at - below->number) / width : 0,
-                 from = (double)needed(below, side);
-    return (int64_t)(from + part * ((double)needed(above, side) - from));
-}
-
-static void range_of(const struct cs_vary_result *result, double *least_p, double *most_p)
-{
-    *least_p = INFINITY;
-    *most_p = -INFINITY;
-    for (size_t i = 0; i < result->rows.count; i++)
-        if (!isnan(result->rows.row[i].number)) {
-            *least_p = fmin(*least_p, result->rows.row[i].number);
-            *most_p = fmax(*most_p, result->rows.row[i].number);
-        }
-}
-
-static double number_at(const struct cs_vary_result *result, size_t column)
-{
-    double least, most;
-    range_of(result, &least, &most);
-    return least + (most - least) * (double)column / (CS_PLOT_COLUMNS - 1);
-}
-
 static void put_tooltip(const void *state, size_t column, FILE *out)
 {
-    const struct page *page = state;
+    const struct cs_vary_result *result = state;
+    const struct cs_row *row = &result->rows.row[column];
     char bytes[CS_BYTES_TEXT];
-    fprintf(out, "%s %.6g:", page->result->vary->name, number_at(page->result, column));
+    fprintf(out, "%s ", result->vary->name);
+    cs_table_html_text(row->name, out);
     for (int side = 0; side < CS_SIDES; side++)
-        if (page->result->pair->chosen[side])
-            fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->plot.bytes[side][column]),
+        if (row->value[CS_FIGURE_needed][side] >= 0)
+            fprintf(out, " %s %s", cs_table_bytes_text(bytes, row->value[CS_FIGURE_needed][side]),
                     cs_side_names[side]);
 }
 
-static void put_plot(struct page *page, FILE *out)
+/* A column for each value. */
+static void put_plot(const struct cs_vary_result *result, FILE *out)
 {
-    static const char *const names[CS_SIDES] = {"without", "with convshim"};
-    char tick[3][CS_VARY_TEXT];
-    struct cs_plot *plot = &page->plot;
-    double least, most;
-    range_of(page->result, &least, &most);
-    if (!(most > least))
-        return;
-    plot->title = "Memory that the program needs, with the context";
-    plot->columns = CS_PLOT_COLUMNS;
-    plot->tooltip = put_tooltip;
-    plot->state = page;
-    for (int i = 0; i < 3; i++) {
-        snprintf(tick[i], sizeof tick[i], "%s %.6g", page->result->vary->name,
-                 least + (most - least) * i / 2);
-        plot->tick[i] = tick[i];
-    }
+    static struct cs_plot plot; /* too large for the stack */
+    const size_t rows = result->rows.count;
+    plot =
+        (struct cs_plot){.title = "Memory that the program needs, with the context",
+                         .columns = rows < CS_PLOT_COLUMNS ? rows : CS_PLOT_COLUMNS,
+                         .tick = {result->rows.row[0].name, NULL, result->rows.row[rows - 1].name},
+                         .tooltip = put_tooltip,
+                         .state = result};
     for (int side = 0; side < CS_SIDES; side++) {
-        plot->name[side] = page->result->pair->chosen[side] ? names[side] : NULL;
-        for (size_t i = 0; i < CS_PLOT_COLUMNS && plot->name[side]; i++)
-            plot->bytes[side][i] =
-                bytes_at(&page->result->rows, (enum cs_side)side, number_at(page->result, i));
+        static const char *const names[CS_SIDES] = {"without", "with convshim"};
+        plot.name[side] = result->pair->chosen[side] ? names[side] : NULL;
+        for (size_t i = 0; i < plot.columns; i++)
+            plot.bytes[side][i] = cs_max(result->rows.row[i].value[CS_FIGURE_needed][side], 0);
     }
-    cs_plot_put(plot, out);
+    cs_plot_put(&plot, out);
 }
 
 static bool put_page(const void *state, FILE *out)
 {
-    static struct page page; /* too large for the stack */
     const struct cs_vary_result *result = state;
     struct cs_table table;
     char text[LINE];
-    page = (struct page){.result = result};
     cs_page_begin("convshim simulate", result->vary->name, out);
-    put_plot(&page, out);
+    put_plot(result, out);
     for (int side = 0; side < CS_SIDES; side++) {
         if (!knows_slope(result, (enum cs_side)side))
             continue;
@@ -234,11 +179,7 @@ static bool put_page(const void *state, FILE *out)
         }
     }
     cs_rows_table(&result->rows, &table);
-    fputs("<div class=\"wide\">", out);
-    cs_table_html(&table, "sorts", out);
-    fputs("</div>\n", out);
-    bool whole = !table.broken;
-    cs_table_fini(&table);
+    const bool whole = cs_page_table("Values", &table, out);
     cs_page_end(out);
     return whole;
 }

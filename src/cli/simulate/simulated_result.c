@@ -26,27 +26,14 @@ bool cs_simulated_progress_read(const struct cs_simulated_run *run,
     return good;
 }
 
-/* A member by its way, as "convolutions.tensor_bytes"; NULL: there is none. */
-static const cJSON *member(const cJSON *object, const char *way)
+static int64_t number_of(const cJSON *object, const char *way)
 {
-    char name[64];
-    while (object && *way) {
-        size_t length = strcspn(way, ".");
-        snprintf(name, sizeof name, "%.*s", (int)length, way);
-        object = cJSON_GetObjectItemCaseSensitive(object, name);
-        way += length + (way[length] == '.');
-    }
-    return object;
+    return cs_json_whole_at(object, way, -1);
 }
 
-static int64_t number(const cJSON *object, const char *way)
+static void copy_text(const cJSON *object, const char *way, char *to, size_t size)
 {
-    return cs_json_whole(member(object, way), -1);
-}
-
-static void text(const cJSON *object, const char *way, char *to, size_t size)
-{
-    const char *value = cJSON_GetStringValue(member(object, way));
+    const char *value = cs_json_text(object, way);
     snprintf(to, size, "%s", value ? value : "");
 }
 
@@ -70,8 +57,8 @@ static void note_process(struct cs_simulated_result *result, pid_t pid, const cJ
     if (result->processes < CS_MOST_PROCESSES)
         result->process[result->processes] =
             (struct cs_simulated_process){.pid = pid,
-                                          .device_peak = number(report, "peak_bytes"),
-                                          .launches = number(report, "conv_launches"),
+                                          .device_peak = number_of(report, "peak_bytes"),
+                                          .launches = number_of(report, "conv_launches"),
                                           .reported = true};
     result->processes++;
 }
@@ -136,7 +123,7 @@ static bool read_reports(const struct cs_simulated_run *run, struct cs_simulated
         if (good)
             note_process(result, pid, report);
         if (good && (!result->report ||
-                     number(report, "peak_bytes") > number(result->report, "peak_bytes"))) {
+                     number_of(report, "peak_bytes") > number_of(result->report, "peak_bytes"))) {
             cJSON_Delete(result->report);
             result->report = report;
             result->pid = pid;
@@ -197,27 +184,27 @@ static void take_report(struct cs_simulated_result *result)
 {
     const cJSON *report = result->report;
     result->used = report != NULL;
-    text(report, "planning", result->planning, sizeof result->planning);
-    text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
-    text(report, "device_name", result->device, sizeof result->device);
-    result->capacity = number(report, "capacity_bytes");
-    result->device_peak = number(report, "peak_bytes");
+    copy_text(report, "planning", result->planning, sizeof result->planning);
+    copy_text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
+    copy_text(report, "device_name", result->device, sizeof result->device);
+    result->capacity = number_of(report, "capacity_bytes");
+    result->device_peak = number_of(report, "peak_bytes");
     for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++)
         if (result->process[i].pid != result->pid)
             result->device_peak += result->process[i].device_peak;
     result->needed = result->device_peak;
-    result->largest_workspace = number(report, "largest_workspace_used");
-    result->launches = number(report, "conv_launches");
-    result->tensor_bytes = number(report, "convolutions.tensor_bytes");
-    result->refused = number(report, "refused_allocations.refused");
-    result->missing_bytes = number(report, "refused_allocations.last_bytes") +
-                            number(report, "refused_allocations.last_live_bytes") -
+    result->largest_workspace = number_of(report, "largest_workspace_used");
+    result->launches = number_of(report, "conv_launches");
+    result->tensor_bytes = number_of(report, "convolutions.tensor_bytes");
+    result->refused = number_of(report, "refused_allocations.refused");
+    result->missing_bytes = number_of(report, "refused_allocations.last_bytes") +
+                            number_of(report, "refused_allocations.last_live_bytes") -
                             result->capacity;
-    result->kernels = number(report, "kernel_launches");
-    result->library_calls = number(report, "library_calls");
-    result->reads = number(report, "reads_of_nothing_written.reads");
-    result->read_bytes = number(report, "reads_of_nothing_written.bytes");
-    result->times_asked = number(report, "times.asked");
+    result->kernels = number_of(report, "kernel_launches");
+    result->library_calls = number_of(report, "library_calls");
+    result->reads = number_of(report, "reads_of_nothing_written.reads");
+    result->read_bytes = number_of(report, "reads_of_nothing_written.bytes");
+    result->times_asked = number_of(report, "times.asked");
     result->planned = is_planned(result);
 }
 
@@ -240,13 +227,13 @@ static void take_gpus(const struct cs_simulated_progress *progress,
     result->device_peak = result->needed = 0;
     for (int i = 0; i < result->gpus; i++) {
         const struct cs_gpu_progress *gpu = &progress->gpu[i];
-        result->gpu[i] = (struct cs_gpu_peaks){.allocated = -1,
-                                               .reserved = -1,
-                                               .device_peak = (int64_t)gpu->peak_bytes,
-                                               .needed = (int64_t)gpu->needed_bytes};
-        if (result->gpu[i].needed > result->needed) {
-            result->needed = result->gpu[i].needed;
-            result->device_peak = result->gpu[i].device_peak;
+        int64_t *const peak = result->gpu[i];
+        peak[CS_FIGURE_allocated_peak] = peak[CS_FIGURE_reserved_peak] = -1;
+        peak[CS_FIGURE_device_peak] = (int64_t)gpu->peak_bytes;
+        peak[CS_FIGURE_needed] = (int64_t)gpu->needed_bytes;
+        if (peak[CS_FIGURE_needed] > result->needed) {
+            result->needed = peak[CS_FIGURE_needed];
+            result->device_peak = peak[CS_FIGURE_device_peak];
         }
     }
 }
@@ -265,7 +252,7 @@ static void take_progress(const struct cs_simulated_run *run, struct cs_simulate
     if (result->report && result->pid == (pid_t)most->pid)
         return;
     if (run->process == 0 && result->report &&
-        number(result->report, "peak_bytes") >= (int64_t)most->peak_bytes)
+        number_of(result->report, "peak_bytes") >= (int64_t)most->peak_bytes)
         return;
     cJSON_Delete(result->report);
     result->report = read_of(run, "report", (pid_t)most->pid);
@@ -301,33 +288,33 @@ void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
 /* The framework's peaks on each GPU, in the process that held most. */
 static void take_gpus_told(struct cs_simulated_result *result)
 {
-    const cJSON *gpus = member(result->framework_peaks, "gpus"), *gpu;
+    const cJSON *gpus = cs_json_at(result->framework_peaks, "gpus"), *gpu;
     cJSON_ArrayForEach(gpu, gpus)
     {
         const int index = gpu->string ? atoi(gpu->string) : CS_MOST_GPUS;
         if (index < 0 || index >= result->gpus)
             continue;
-        result->gpu[index].allocated = number(gpu, "allocated");
-        result->gpu[index].reserved = number(gpu, "reserved");
+        result->gpu[index][CS_FIGURE_allocated_peak] = number_of(gpu, "allocated");
+        result->gpu[index][CS_FIGURE_reserved_peak] = number_of(gpu, "reserved");
     }
 }
 
 static void take_told(struct cs_simulated_result *result)
 {
     take_gpus_told(result);
-    text(result->framework_peaks, "framework", result->framework, sizeof result->framework);
-    result->allocated = number(result->framework_peaks, "allocated");
-    result->reserved = number(result->framework_peaks, "reserved");
-    result->retries = number(result->framework_peaks, "retries");
-    result->failed = number(result->framework_peaks, "failed");
-    result->calls = number(result->summary, "totals.calls");
-    result->tiled = number(result->summary, "totals.tiled");
-    result->reported = number(result->summary, "totals.reported_max");
-    result->extra_launches = number(result->summary, "totals.extra_launches");
-    result->untiled_ns = number(result->summary, "totals.untiled_ns");
-    result->predicted_ns = number(result->summary, "totals.predicted_ns");
-    result->untiled_most_ns = number(result->summary, "totals.untiled_most_ns");
-    result->predicted_most_ns = number(result->summary, "totals.predicted_most_ns");
+    copy_text(result->framework_peaks, "framework", result->framework, sizeof result->framework);
+    result->allocated = number_of(result->framework_peaks, "allocated");
+    result->reserved = number_of(result->framework_peaks, "reserved");
+    result->retries = number_of(result->framework_peaks, "retries");
+    result->failed = number_of(result->framework_peaks, "failed");
+    result->calls = number_of(result->summary, "totals.calls");
+    result->tiled = number_of(result->summary, "totals.tiled");
+    result->reported = number_of(result->summary, "totals.reported_max");
+    result->extra_launches = number_of(result->summary, "totals.extra_launches");
+    result->untiled_ns = number_of(result->summary, "totals.untiled_ns");
+    result->predicted_ns = number_of(result->summary, "totals.predicted_ns");
+    result->untiled_most_ns = number_of(result->summary, "totals.untiled_most_ns");
+    result->predicted_most_ns = number_of(result->summary, "totals.predicted_most_ns");
 }
 
 bool cs_simulated_result_read(const struct cs_simulated_run *run,
@@ -405,9 +392,9 @@ static bool has_graph(const cJSON *plans, const char *plan)
 struct cs_other_plans cs_simulated_result_other_plans(const struct cs_simulated_result *result,
                                                       const struct cs_simulated_result *base)
 {
-    const cJSON *known = member(base->report, "plans.most"), *plan;
+    const cJSON *known = cs_json_at(base->report, "plans.most"), *plan;
     struct cs_other_plans others = {0, 0};
-    cJSON_ArrayForEach(plan, member(result->report, "plans.most"))
+    cJSON_ArrayForEach(plan, cs_json_at(result->report, "plans.most"))
     {
         if (cJSON_GetObjectItemCaseSensitive(known, plan->string))
             continue;
@@ -438,11 +425,11 @@ static bool append(char *text_p, size_t size, size_t *length_p, const char *form
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text_p, size_t size)
 {
-    const cJSON *object = member(result->report, kind), *item;
-    int64_t names = number(object, "names"), shown = 0;
+    const cJSON *object = cs_json_at(result->report, kind), *item;
+    int64_t names = number_of(object, "names"), shown = 0;
     size_t length = 0;
     *text_p = '\0';
-    cJSON_ArrayForEach(item, member(object, "most"))
+    cJSON_ArrayForEach(item, cs_json_at(object, "most"))
     {
         if (!append(text_p, size, &length, "%s %.0f", item->string, item->valuedouble))
             break;
@@ -456,7 +443,7 @@ int64_t cs_simulated_result_names(const struct cs_simulated_result *result, cons
 int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, char *text_p,
                                     size_t size)
 {
-    const cJSON *list = member(result->framework_peaks, "unknown"), *item;
+    const cJSON *list = cs_json_at(result->framework_peaks, "unknown"), *item;
     int64_t reads = 0, shown = 0;
     size_t length = 0;
     bool full = false;
@@ -464,9 +451,9 @@ int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, ch
     cJSON_ArrayForEach(item, list)
     {
         char operation[64], line[256];
-        const int64_t count = number(item, "count");
-        text(item, "operation", operation, sizeof operation);
-        text(item, "line", line, sizeof line);
+        const int64_t count = number_of(item, "count");
+        copy_text(item, "operation", operation, sizeof operation);
+        copy_text(item, "line", line, sizeof line);
         full = full || !append(text_p, size, &length, "%s%s%s %" PRId64, operation,
                                *line ? " at " : "", line, count);
         shown += !full;

@@ -258,9 +258,13 @@ bool cs_simulated_progress_read(const struct cs_simulated_run *run,
 
 /* The files that a run left: the device's report, the library's summary, the framework's report. */
 
-/* The peaks of all processes on one GPU; -1: not reported. */
-struct cs_gpu_peaks {
-    int64_t allocated, reserved, device_peak, needed;
+/* The figures of a run, of which the first are peaks. */
+enum cs_figure {
+#define CS_FIGURE(name, title, column, cell, value) CS_FIGURE_##name,
+#include "cli/simulate/figures.def"
+#undef CS_FIGURE
+    CS_FIGURES,
+    CS_PEAKS = CS_FIGURE_needed + 1
 };
 
 struct cs_simulated_process {
@@ -280,7 +284,7 @@ struct cs_simulated_result {
     struct cs_simulated_process process[CS_MOST_PROCESSES];
     bool sum_is_exact; /* device_peak is the peak of their sum; else the sum of their peaks */
     int gpus;          /* that the program saw */
-    struct cs_gpu_peaks gpu[CS_MOST_GPUS];
+    int64_t gpu[CS_MOST_GPUS][CS_PEAKS]; /* peaks of all processes on each; -1: not reported */
     pid_t pid;
     int number;   /* of that process, as in cs_simulated_run; 0: not known */
     bool planned; /* by a real cuDNN, or there was nothing to plan */
@@ -476,8 +480,14 @@ bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simula
                       struct cs_timeline *timeline_p);
 void cs_timeline_fini(struct cs_timeline *timeline);
 
-/* A whole number of an object; 0: it has none. */
-int64_t cs_timeline_number(const struct cJSON *object, const char *name);
+/* The timelines of a pair's runs that have one. */
+struct cs_timelines {
+    struct cs_timeline side[CS_SIDES];
+    bool has[CS_SIDES];
+    bool same_calls; /* of both runs, or there is one run */
+};
+bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines *timelines_p);
+void cs_timelines_fini(struct cs_timelines *timelines);
 
 /* The moment at which most was held. */
 size_t cs_timeline_peak(const struct cs_timeline *timeline);

@@ -1,6 +1,7 @@
 /* The memory of a run over time: its timeline from the events of the framework's allocator, or of
  * the device's, and from the device's record of convolutions (cudart_record.c describes its lines),
  * whose workspaces are found by address. */
+#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/simulate/simulate.h"
@@ -13,29 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the record --- */
-
-/* A convolution as it was called: one tile, or all of it. */
-struct launch {
-    uint64_t workspace; /* its address */
-    int64_t workspace_bytes, tensor_bytes;
-    char plan[40];
-    long block;    /* found later; else -1 */
-    size_t moment; /* likewise */
-};
-
-struct event {
-    char what;        /* m, a, f, c */
-    uint64_t address; /* a, f */
-    int64_t bytes;    /* m: held; a: of it; c: the index of its launch */
-};
-
-struct launches {
-    struct launch *item;
-    struct event *event;
-    size_t count, events;
-};
-
 /* --- blocks --- */
 
 struct held {
@@ -44,7 +22,7 @@ struct held {
 };
 
 /* Blocks that share an address are equal, so that an address finds the block around it. */
-static int compare(const void *left, const void *right)
+static int compare_held(const void *left, const void *right)
 {
     const struct held *a = left, *b = right;
     if (a->end <= b->begin)
@@ -52,10 +30,10 @@ static int compare(const void *left, const void *right)
     return b->end <= a->begin;
 }
 
-static struct held **find(void *const *held, uint64_t address)
+static struct held **find_node(void *const *held, uint64_t address)
 {
     const struct held key = {.begin = address, .end = address + 1};
-    return (struct held **)tfind(&key, held, compare);
+    return (struct held **)tfind(&key, held, compare_held);
 }
 
 /* Blocks of a set do not overlap. False: memory is short. */
@@ -65,7 +43,7 @@ static bool add_held(void **held, uint64_t address, int64_t bytes, size_t index)
     if (!one)
         return false;
     *one = (struct held){address, address + (uint64_t)(bytes > 0 ? bytes : 1), index};
-    struct held **node = (struct held **)tsearch(one, held, compare);
+    struct held **node = (struct held **)tsearch(one, held, compare_held);
     if (!node || *node != one)
         free(one); /* there is one already: its end was not recorded */
     return node != NULL;
@@ -74,118 +52,29 @@ static bool add_held(void **held, uint64_t address, int64_t bytes, size_t index)
 /* The index of the block that begins there, which is taken out, or -1. */
 static long take_held(void **held, uint64_t address)
 {
-    struct held **node = find(held, address), *one = node ? *node : NULL;
+    struct held **node = find_node(held, address), *one = node ? *node : NULL;
     if (!one || one->begin != address)
         return -1;
     long index = (long)one->index;
-    tdelete(one, held, compare);
+    tdelete(one, held, compare_held);
     free(one);
     return index;
 }
 
-/* The index of the block around an address, or -1. */
+/* The index of the block around an address, or CS_NO_BLOCK. */
 static long find_held(void *held, uint64_t address)
 {
-    struct held **node = address > 0 ? find(&held, address) : NULL;
-    return node ? (long)(*node)->index : -1;
+    struct held **node = address > 0 ? find_node(&held, address) : NULL;
+    return node ? (long)(*node)->index : CS_NO_BLOCK;
 }
 
 static void free_held(void *held)
 {
     while (held) {
         struct held *one = *(struct held **)held;
-        tdelete(one, &held, compare);
+        tdelete(one, &held, compare_held);
         free(one);
     }
-}
-
-/* --- lines --- */
-
-int64_t cs_timeline_number(const struct cJSON *object, const char *name)
-{
-    return cs_json_whole(cJSON_GetObjectItemCaseSensitive(object, name), 0);
-}
-
-struct reader {
-    struct launches *to;
-    size_t launch_room, event_room;
-};
-
-static bool make_room(void **items, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return true;
-    size_t more = *room > 0 ? 2 * *room : 1024;
-    void *grown = reallocarray(*items, more, size);
-    if (grown) {
-        *items = grown;
-        *room = more;
-    }
-    return grown != NULL;
-}
-
-static bool take_launch(struct reader *reader, const char *line, struct event *event)
-{
-    struct launches *to = reader->to;
-    struct launch launch = {.block = -1};
-    if (sscanf(line, "c %" SCNx64 " %" SCNd64 " %" SCNd64 " %*d %*d %39s", &launch.workspace,
-               &launch.workspace_bytes, &launch.tensor_bytes, launch.plan) < 3)
-        return false;
-    event->bytes = (int64_t)to->count;
-    if (!make_room((void **)&to->item, to->count, &reader->launch_room, sizeof *to->item))
-        return false;
-    to->item[to->count++] = launch;
-    return true;
-}
-
-static bool take_line(struct reader *reader, const char *line)
-{
-    struct launches *to = reader->to;
-    struct event event = {.what = *line};
-    bool good = true;
-    if (event.what == 'm')
-        good = sscanf(line, "m %" SCNd64, &event.bytes) == 1;
-    else if (event.what == 'a')
-        good = sscanf(line, "a %" SCNx64 " %" SCNd64, &event.address, &event.bytes) == 2;
-    else if (event.what == 'f')
-        good = sscanf(line, "f %" SCNx64, &event.address) == 1;
-    else
-        good = take_launch(reader, line, &event);
-    good =
-        good && make_room((void **)&to->event, to->events, &reader->event_room, sizeof *to->event);
-    if (good)
-        to->event[to->events++] = event;
-    return good;
-}
-
-static void free_launches(struct launches *launches)
-{
-    free(launches->item);
-    free(launches->event);
-    *launches = (struct launches){.count = 0};
-}
-
-/* The record of a process of that run. False after a line: there is none, or memory is short. */
-static bool read_launches(const struct cs_simulated_run *run, pid_t pid, struct launches *launches)
-{
-    char path[PATH_MAX + 64], line[256];
-    struct reader reader = {.to = launches};
-    *launches = (struct launches){.count = 0};
-    snprintf(path, sizeof path, "%s/record.%ld", run->folder, (long)pid);
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        cs_cli_complain("%s: %s", path, strerror(errno));
-        return false;
-    }
-    bool good = true;
-    while (good && fgets(line, sizeof line, file))
-        good = take_line(&reader, line);
-    fclose(file);
-    if (!good) {
-        cs_cli_complain("%s: damaged, or out of memory", path);
-        free_launches(launches);
-    }
-    return good;
 }
 
 /* --- the timeline --- */
@@ -196,57 +85,41 @@ enum {
 
 struct builder {
     struct cs_timeline *timeline;
-    const struct cJSON *summary;
-    size_t block_room, moment_room, call_room;
-    void *held; /* a tree of blocks that are held, by address */
-    bool broken;
+    const cJSON *sites, *next; /* of the summary; the site of its next call */
+    bool ordered;              /* the summary has the sites of calls in their order */
+    int64_t missing;           /* launches that belong to the last call */
+    void *held;                /* a tree of blocks that are held, by address */
+    bool broken;               /* memory is short */
 };
-
-/* Room for one more; NULL: there is none. */
-static void *grow(struct builder *builder, void *items, size_t count, size_t *room, size_t size)
-{
-    if (builder->broken)
-        return NULL;
-    if (count < *room)
-        return items;
-    size_t more = *room > 0 ? 2 * *room : 1024;
-    void *grown = reallocarray(items, more, size);
-    builder->broken = !grown;
-    if (grown)
-        *room = more;
-    return grown;
-}
 
 static void add_moment(struct builder *builder, int64_t live)
 {
     struct cs_timeline *to = builder->timeline;
-    int64_t *grown = grow(builder, to->live, to->moments, &builder->moment_room, sizeof *grown);
-    if (!grown)
-        return;
-    to->live = grown;
-    to->live[to->moments++] = live;
+    int64_t *moment = cs_array_add(&to->live, &to->moments, sizeof *moment);
+    builder->broken = builder->broken || !moment;
+    if (moment)
+        *moment = live;
 }
 
 /* A block that is held from the last moment on. */
 static void add_block(struct builder *builder, uint64_t address, int64_t bytes, int stack)
 {
     struct cs_timeline *to = builder->timeline;
-    struct cs_timeline_block *grown =
-        grow(builder, to->block, to->blocks, &builder->block_room, sizeof *grown);
-    if (!grown)
+    if (to->moments == 0)
         return;
-    to->block = grown;
-    to->block[to->blocks] = (struct cs_timeline_block){.address = address,
-                                                       .bytes = bytes,
-                                                       .from = to->moments - 1,
-                                                       .until = SIZE_MAX,
-                                                       .stack = stack,
-                                                       .site = CS_NO_SITE};
-    builder->broken = builder->broken || !add_held(&builder->held, address, bytes, to->blocks);
-    to->blocks++;
+    struct cs_timeline_block *block = cs_array_add(&to->block, &to->blocks, sizeof *block);
+    builder->broken =
+        builder->broken || !block || !add_held(&builder->held, address, bytes, to->blocks - 1);
+    if (block)
+        *block = (struct cs_timeline_block){.address = address,
+                                            .bytes = bytes,
+                                            .from = to->moments - 1,
+                                            .until = SIZE_MAX,
+                                            .stack = stack,
+                                            .site = CS_NO_SITE};
 }
 
-/* It is not held any more from the last moment on; the bytes that it had. */
+/* The block is no longer held from `moment` on. Returns its bytes. */
 static int64_t end_block(struct builder *builder, uint64_t address, size_t moment)
 {
     long index = take_held(&builder->held, address);
@@ -258,17 +131,31 @@ static int64_t end_block(struct builder *builder, uint64_t address, size_t momen
 
 /* --- calls, from the launches of the record --- */
 
+/* A convolution as it was launched: one tile, or all of it. */
+struct launch {
+    uint64_t workspace; /* its address */
+    int64_t workspace_bytes, tensor_bytes;
+    char plan[40];
+};
+
+/* An index as another program wrote it; `none` if it is none. */
+static int index_of(const cJSON *item, int none)
+{
+    int64_t index = cs_json_whole(item, none);
+    return index <= INT_MAX ? (int)index : none;
+}
+
 /* How many launches a call of a site is; 0: they differ. */
 static int64_t launches_of(const cJSON *site)
 {
-    int64_t tiled = cs_timeline_number(site, "tiled"), calls = cs_timeline_number(site, "calls");
+    int64_t tiled = cs_json_whole_at(site, "tiled", 0), calls = cs_json_whole_at(site, "calls", 0);
     if (tiled == 0)
         return 1;
-    return tiled == calls ? cs_timeline_number(site, "launches") / tiled : 0;
+    return tiled == calls ? cs_json_whole_at(site, "launches", 0) / tiled : 0;
 }
 
-/* Beyond the calls whose sites the summary has: those of a launch like this one. */
-static int site_like(const struct cs_timeline *timeline, const struct launch *launch)
+/* Beyond the calls whose sites the summary has: the site of a call with a launch like this one. */
+static int find_similar(const struct cs_timeline *timeline, const struct launch *launch)
 {
     for (size_t i = 0; i < timeline->calls; i++) {
         const struct cs_timeline_call *call = &timeline->call[i];
@@ -279,80 +166,94 @@ static int site_like(const struct cs_timeline *timeline, const struct launch *la
     return CS_NO_SITE;
 }
 
-static void add_launch(struct cs_timeline_call *call, const struct launch *launch)
+static void begin_call(struct builder *builder, const struct launch *first)
 {
+    struct cs_timeline *to = builder->timeline;
+    const int site = builder->next      ? index_of(builder->next, CS_NO_SITE)
+                     : builder->ordered ? find_similar(to, first)
+                                        : CS_NO_SITE;
+    const cJSON *of = site >= 0 ? cJSON_GetArrayItem(builder->sites, site) : NULL;
+    const int64_t launches = of && builder->next ? launches_of(of) : 1;
+    struct cs_timeline_call *call = cs_array_add(&to->call, &to->calls, sizeof *call);
+    builder->broken = builder->broken || !call;
+    if (!call)
+        return;
+    *call = (struct cs_timeline_call){.site = site,
+                                      .moment = to->moments > 0 ? to->moments - 1 : 0,
+                                      .block = CS_NO_BLOCK,
+                                      .address = first->workspace};
+    snprintf(call->plan, sizeof call->plan, "%s", first->plan);
+    to->matched = to->matched && of && launches > 0;
+    builder->missing = launches > 0 ? launches : 1;
+    builder->next = builder->next ? builder->next->next : NULL;
+}
+
+static void add_launch(struct builder *builder, const struct launch *launch)
+{
+    if (builder->missing == 0)
+        begin_call(builder, launch);
+    if (builder->broken)
+        return;
+    struct cs_timeline_call *call = &builder->timeline->call[builder->timeline->calls - 1];
+    builder->missing--;
     call->launches++;
     call->tensor_bytes += launch->tensor_bytes;
     if (launch->workspace_bytes > call->workspace)
         call->workspace = launch->workspace_bytes;
     if (call->block == CS_NO_BLOCK)
-        call->block = launch->block;
-}
-
-static struct cs_timeline_call *add_call(struct builder *builder, int site,
-                                         const struct launch *first)
-{
-    struct cs_timeline *to = builder->timeline;
-    struct cs_timeline_call *grown =
-        grow(builder, to->call, to->calls, &builder->call_room, sizeof *grown);
-    if (!grown)
-        return NULL;
-    to->call = grown;
-    struct cs_timeline_call *call = &to->call[to->calls++];
-    *call = (struct cs_timeline_call){
-        .site = site, .moment = first->moment, .block = CS_NO_BLOCK, .address = first->workspace};
-    snprintf(call->plan, sizeof call->plan, "%s", first->plan);
-    return call;
-}
-
-/* An index as another program wrote it; `none` if it is none. */
-static int index_of(const cJSON *item, int none)
-{
-    int64_t index = cs_json_whole(item, none);
-    return index <= INT_MAX ? (int)index : none;
-}
-
-static void add_calls(struct builder *builder, const struct launches *launches)
-{
-    const cJSON *order = cJSON_GetObjectItemCaseSensitive(builder->summary, "order"),
-                *sites = cJSON_GetObjectItemCaseSensitive(builder->summary, "sites");
-    const cJSON *next = order ? order->child : NULL;
-    size_t at = 0;
-    builder->timeline->matched = order != NULL;
-    while (at < launches->count && !builder->broken) {
-        int site = next    ? index_of(next, CS_NO_SITE)
-                   : order ? site_like(builder->timeline, &launches->item[at])
-                           : CS_NO_SITE;
-        const cJSON *of = site >= 0 ? cJSON_GetArrayItem(sites, site) : NULL;
-        int64_t parts = of && next ? launches_of(of) : 1;
-        builder->timeline->matched =
-            builder->timeline->matched && of && parts > 0 && launches->count - at >= (size_t)parts;
-        struct cs_timeline_call *call = add_call(builder, site, &launches->item[at]);
-        for (int64_t i = 0; call && i < (parts > 0 ? parts : 1) && at < launches->count; i++)
-            add_launch(call, &launches->item[at++]);
-        next = next ? next->next : NULL;
-    }
-    builder->timeline->matched = builder->timeline->matched && !next;
+        call->block = find_held(builder->held, launch->workspace);
 }
 
 /* --- the device's record --- */
 
-static void add_device(struct builder *builder, struct launches *launches)
+/* Takes the launches, and with `memory` the blocks. False: it is no line of a record. */
+static bool take_line(struct builder *builder, const char *line, bool memory)
 {
-    for (size_t i = 0; i < launches->events; i++) {
-        const struct event *event = &launches->event[i];
-        if (event->what == 'm')
-            add_moment(builder, event->bytes);
-        else if (event->what == 'a' && builder->timeline->moments > 0)
-            add_block(builder, event->address, event->bytes, CS_NO_STACK);
-        else if (event->what == 'f' && builder->timeline->moments > 0)
-            (void)end_block(builder, event->address, builder->timeline->moments - 1);
-        else if (event->what == 'c' && builder->timeline->moments > 0) {
-            struct launch *launch = &launches->item[event->bytes];
-            launch->moment = builder->timeline->moments - 1;
-            launch->block = find_held(builder->held, launch->workspace);
-        }
+    struct launch launch = {.workspace = 0};
+    uint64_t address = 0;
+    int64_t bytes = 0;
+    switch (*line) {
+    case 'm':
+        if (memory && sscanf(line, "m %" SCNd64, &bytes) == 1)
+            add_moment(builder, bytes);
+        return true;
+    case 'a':
+        if (memory && sscanf(line, "a %" SCNx64 " %" SCNd64, &address, &bytes) == 2)
+            add_block(builder, address, bytes, CS_NO_STACK);
+        return true;
+    case 'f':
+        if (memory && builder->timeline->moments > 0 && sscanf(line, "f %" SCNx64, &address) == 1)
+            (void)end_block(builder, address, builder->timeline->moments - 1);
+        return true;
+    default:
+        if (sscanf(line, "c %" SCNx64 " %" SCNd64 " %" SCNd64 " %*d %*d %39s", &launch.workspace,
+                   &launch.workspace_bytes, &launch.tensor_bytes, launch.plan) < 3)
+            return false;
+        add_launch(builder, &launch);
+        return true;
     }
+}
+
+/* The record of a process of that run. False after a line: there is none, or it is damaged. */
+static bool read_record(const struct cs_simulated_run *run, pid_t pid, bool memory,
+                        struct builder *builder)
+{
+    char path[PATH_MAX + 64], line[256];
+    snprintf(path, sizeof path, "%s/record.%ld", run->folder, (long)pid);
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        cs_cli_complain("%s: %s", path, strerror(errno));
+        return false;
+    }
+    bool good = true;
+    while (good && !builder->broken && fgets(line, sizeof line, file))
+        good = take_line(builder, line, memory);
+    fclose(file);
+    if (!good)
+        cs_cli_complain("%s: damaged", path);
+    builder->timeline->matched =
+        builder->timeline->matched && builder->missing == 0 && !builder->next;
+    return good;
 }
 
 /* --- PyTorch's record --- */
@@ -361,7 +262,7 @@ static void add_framework(struct builder *builder, const cJSON *history)
 {
     const cJSON *event;
     int64_t live = 0;
-    cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(history, "events"))
+    cJSON_ArrayForEach(event, cs_json_at(history, "events"))
     {
         const cJSON *what = event->child, *address = what ? what->next : NULL,
                     *bytes = address ? address->next : NULL, *stack = bytes ? bytes->next : NULL;
@@ -385,7 +286,7 @@ static int64_t allocated_for(const struct cs_timeline_call *call, const cJSON *s
 {
     const cJSON *site = call->site >= 0 ? cJSON_GetArrayItem(sites, call->site) : NULL;
     int64_t bytes =
-        cs_timeline_number(site, "tiled") > 0 ? cs_timeline_number(site, "reported") : 0;
+        cs_json_whole_at(site, "tiled", 0) > 0 ? cs_json_whole_at(site, "reported", 0) : 0;
     if (bytes < call->workspace)
         bytes = call->workspace;
     return (bytes + ROUND - 1) / ROUND * ROUND;
@@ -427,15 +328,14 @@ static void find_workspaces(struct cs_timeline *timeline, const cJSON *sites)
 
 /* Marks the blocks that are workspace, with their convolutions. Blocks that were never freed end
  * with the run. */
-static void use_blocks(struct cs_timeline *timeline)
+static void mark_workspaces(struct cs_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->blocks; i++)
         if (timeline->block[i].until > timeline->moments)
             timeline->block[i].until = timeline->moments;
     for (size_t i = 0; i < timeline->calls; i++) {
         const struct cs_timeline_call *call = &timeline->call[i];
-        bool known = call->block >= 0 && (size_t)call->block < timeline->blocks;
-        struct cs_timeline_block *block = known ? &timeline->block[call->block] : NULL;
+        struct cs_timeline_block *block = call->block >= 0 ? &timeline->block[call->block] : NULL;
         if (block && call->workspace > block->workspace) {
             block->workspace = call->workspace;
             block->site = call->site;
@@ -446,30 +346,28 @@ static void use_blocks(struct cs_timeline *timeline)
 bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
                       struct cs_timeline *timeline_p)
 {
-    struct launches launches;
-    struct cs_timeline timeline = {.of_framework = false};
-    struct builder builder = {.timeline = &timeline, .summary = result->summary};
-    const cJSON *history = cJSON_GetObjectItemCaseSensitive(result->framework_peaks, "history");
-    if (!read_launches(run, result->pid, &launches))
-        return false;
-    timeline.of_framework = history != NULL;
-    timeline.stacks = cJSON_GetObjectItemCaseSensitive(history, "stacks");
-    if (history)
+    const cJSON *history = cs_json_at(result->framework_peaks, "history"),
+                *order = cs_json_at(result->summary, "order");
+    struct cs_timeline timeline = {.of_framework = history != NULL,
+                                   .stacks = cs_json_at(history, "stacks"),
+                                   .matched = order != NULL};
+    struct builder builder = {.timeline = &timeline,
+                              .sites = cs_json_at(result->summary, "sites"),
+                              .next = order ? order->child : NULL,
+                              .ordered = order != NULL};
+    bool good = read_record(run, result->pid, !history, &builder);
+    if (good && history)
         add_framework(&builder, history);
-    else
-        add_device(&builder, &launches);
-    add_calls(&builder, &launches);
-    if (history && !builder.broken)
-        find_workspaces(&timeline, cJSON_GetObjectItemCaseSensitive(result->summary, "sites"));
-    if (!builder.broken)
-        use_blocks(&timeline);
     free_held(builder.held);
-    free_launches(&launches);
-    if (builder.broken) {
+    if (builder.broken)
         cs_cli_complain("out of memory");
+    if (!good || builder.broken) {
         cs_timeline_fini(&timeline);
         return false;
     }
+    if (history)
+        find_workspaces(&timeline, builder.sites);
+    mark_workspaces(&timeline);
     *timeline_p = timeline;
     return true;
 }
@@ -552,10 +450,9 @@ struct group {
 static const char *text_of_call(const struct cs_timeline *names, const cJSON *summary, size_t call)
 {
     int index = names && call < names->calls ? names->call[call].site : CS_NO_SITE;
-    const cJSON *sites = cJSON_GetObjectItemCaseSensitive(summary, "sites"),
-                *site = index >= 0 ? cJSON_GetArrayItem(sites, index) : NULL,
-                *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
-    const char *text = cs_json_text(problem, "text");
+    const cJSON *sites = cs_json_at(summary, "sites");
+    const char *text =
+        index >= 0 ? cs_json_text(cJSON_GetArrayItem(sites, index), "problem.text") : NULL;
     return text ? text : "";
 }
 
@@ -572,18 +469,15 @@ static size_t call_of(const struct cs_timeline *timeline, long block, size_t mom
     return found;
 }
 
-static void describe(const struct cs_timeline *timeline, const struct cs_timeline *names,
-                     const cJSON *summary, size_t index, size_t moment, struct group *to)
+static void describe_block(const struct cs_timeline *timeline, const struct cs_timeline *names,
+                           const cJSON *summary, size_t index, size_t moment, struct group *to)
 {
     const struct cs_timeline_block *block = &timeline->block[index];
     char line[TEXT / 2] = "";
     *to = (struct group){.workspace = block->workspace > 0, .bytes = block->bytes, .blocks = 1};
     (void)cs_timeline_line(timeline, block->stack, line, sizeof line);
-    if (!to->workspace) {
-        snprintf(to->line, sizeof to->line, "%s", line);
-        return;
-    }
-    const char *text = text_of_call(names, summary, call_of(timeline, (long)index, moment));
+    const char *text =
+        to->workspace ? text_of_call(names, summary, call_of(timeline, (long)index, moment)) : "";
     snprintf(to->line, sizeof to->line, "%.120s%s%s", text, *text && *line ? ", " : "", line);
 }
 
@@ -596,7 +490,7 @@ static int larger_first(const void *left, const void *right)
 }
 
 /* Adds to the group of the same line, or a new one. */
-static size_t add(struct group *group, size_t groups, const struct group *one)
+static size_t add_to_group(struct group *group, size_t groups, const struct group *one)
 {
     for (size_t i = 0; i < groups; i++)
         if (group[i].workspace == one->workspace && strcmp(group[i].line, one->line) == 0) {
@@ -621,8 +515,8 @@ bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline 
         const struct cs_timeline_block *block = &timeline->block[i];
         if (block->from > peak || block->until <= peak)
             continue;
-        describe(timeline, names, summary, i, peak, &one);
-        groups = add(group, groups, &one);
+        describe_block(timeline, names, summary, i, peak, &one);
+        groups = add_to_group(group, groups, &one);
         rest -= block->bytes;
     }
     if (rest > 0)
@@ -639,4 +533,39 @@ bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline 
     }
     free(group);
     return true;
+}
+
+/* --- pairs --- */
+
+bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines *timelines_p)
+{
+    struct cs_timelines read = {.same_calls = true};
+    for (int side = 0; side < CS_SIDES; side++) {
+        const struct cs_simulated_result *result = &pair->result[side];
+        if (!pair->chosen[side] || !result->used)
+            continue;
+        read.has[side] = cs_timeline_read(&pair->run[side], result, &read.side[side]);
+        if (!read.has[side] && result->report) {
+            cs_timelines_fini(&read);
+            return false;
+        }
+    }
+    const size_t without = read.side[CS_WITHOUT].calls, with = read.side[CS_WITH].calls;
+    read.same_calls = !read.has[CS_WITHOUT] || !read.has[CS_WITH] || without == with;
+    *timelines_p = read;
+    return true;
+}
+
+bool cs_timelines_peak(const struct cs_timelines *timelines, const struct cs_simulated_pair *pair,
+                       enum cs_side side, struct cs_table *table_p)
+{
+    const bool named = timelines->has[CS_WITH] && timelines->same_calls;
+    return cs_peak_table(&timelines->side[side], named ? &timelines->side[CS_WITH] : NULL,
+                         pair->result[CS_WITH].summary, table_p);
+}
+
+void cs_timelines_fini(struct cs_timelines *timelines)
+{
+    for (int side = 0; side < CS_SIDES; side++)
+        cs_timeline_fini(&timelines->side[side]);
 }

@@ -1,12 +1,14 @@
 /* Matches the timeline of a run with its summary, and writes keys of rules.def from the problem of
  * a site (docs/summary.md). */
 #include "base/checked.h"
+#include "base/text.h"
 #include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/simulate/simulation.h"
 #include "cli/tune/tune.h"
 #include <cjson/cJSON.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,40 +25,33 @@ enum {
     EXTENTS
 };
 
-struct writer {
-    char *text;
-    size_t size, length;
-};
-
-static void put(struct writer *to, const char *key, const char *value)
+static void put_line(struct cs_text *to, const char *key, const char *value)
 {
-    int length =
-        *value ? snprintf(to->text + to->length, to->size - to->length, "%s = %s\n", key, value)
-               : 0;
-    if (length > 0 && (size_t)length < to->size - to->length)
-        to->length += (size_t)length;
-    to->text[to->length] = '\0';
+    const int before = to->length;
+    if (*value)
+        cs_text_put(to, "%s = %s\n", key, value);
+    if ((size_t)to->length >= to->size) { /* only whole lines */
+        to->length = before;
+        to->at[before] = '\0';
+    }
 }
 
-static const char *word(const cJSON *problem, const char *name)
+static const char *word_of(const cJSON *problem, const char *name)
 {
     const char *text = cs_json_text(problem, name);
     return text ? text : "";
 }
 
-static int64_t extent(const cJSON *problem, const char *tensor, int at)
+static int64_t extent_of(const cJSON *problem, const char *dims, int at)
 {
-    const cJSON *of = cJSON_GetObjectItemCaseSensitive(problem, tensor),
-                *dims = cJSON_GetObjectItemCaseSensitive(of, "dims"),
-                *item = cJSON_GetArrayItem(dims, at);
-    return cs_json_whole(item, 0);
+    return cs_json_whole(cJSON_GetArrayItem(cs_json_at(problem, dims), at), 0);
 }
 
-static void put_number(struct writer *to, const char *key, int64_t value)
+static void put_number(struct cs_text *to, const char *key, int64_t value)
 {
     char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)value);
-    put(to, key, value > 0 ? text : "");
+    snprintf(text, sizeof text, "%" PRId64, value);
+    put_line(to, key, value > 0 ? text : "");
 }
 
 /* In rules, layout nhwc means channels last with any number of dimensions. */
@@ -70,31 +65,27 @@ static const char *layout_of(const char *layout)
 
 void cs_rule_keys(const struct cJSON *site, char *text, size_t size)
 {
-    const cJSON *problem = cJSON_GetObjectItemCaseSensitive(site, "problem"),
-                *dimensions = cJSON_GetObjectItemCaseSensitive(problem, "spatial"),
-                *groups = cJSON_GetObjectItemCaseSensitive(problem, "groups");
-    const int64_t spatial = cs_json_whole(dimensions, 0);
-    const int first = spatial > 0 && spatial <= EXTENTS - DEPTH ? EXTENTS - (int)spatial : EXTENTS;
-    const char *direction = word(problem, "direction");
     static const char *const axes[] = {[DEPTH] = "d", [HEIGHT] = "h", [WIDTH] = "w"};
-    struct writer to = {.text = text, .size = size};
-    char kernel[64] = "";
+    const cJSON *problem = cs_json_at(site, "problem");
+    const int64_t spatial = cs_json_whole_at(problem, "spatial", 0);
+    const int first = spatial > 0 && spatial <= EXTENTS - DEPTH ? EXTENTS - (int)spatial : EXTENTS;
+    const char *direction = word_of(problem, "direction");
+    struct cs_text to = {.at = text, .size = size};
+    char window[64] = "";
+    struct cs_text kernel = {.at = window, .size = sizeof window};
     *text = '\0';
-    put(&to, "direction", strcmp(direction, "forward") == 0 ? "fwd" : direction);
-    put(&to, "dtype", word(problem, "dtype"));
-    put(&to, "layout", layout_of(word(problem, "layout")));
-    for (int at = first; at < EXTENTS; at++) {
-        size_t length = strlen(kernel);
-        snprintf(kernel + length, sizeof kernel - length, "%s%lld", length > 0 ? "x" : "",
-                 (long long)extent(problem, "w", at));
-    }
-    put(&to, "kernel", kernel);
-    put_number(&to, "n", extent(problem, "x", BATCH));
-    put_number(&to, "c", extent(problem, "x", CHANNELS));
-    put_number(&to, "k", extent(problem, "y", CHANNELS));
+    put_line(&to, "direction", strcmp(direction, "forward") == 0 ? "fwd" : direction);
+    put_line(&to, "dtype", word_of(problem, "dtype"));
+    put_line(&to, "layout", layout_of(word_of(problem, "layout")));
     for (int at = first; at < EXTENTS; at++)
-        put_number(&to, axes[at], extent(problem, "x", at));
-    put_number(&to, "groups", cs_json_whole(groups, 0));
+        cs_text_put(&kernel, "%s%" PRId64, at > first ? "x" : "", extent_of(problem, "w.dims", at));
+    put_line(&to, "kernel", window);
+    put_number(&to, "n", extent_of(problem, "x.dims", BATCH));
+    put_number(&to, "c", extent_of(problem, "x.dims", CHANNELS));
+    put_number(&to, "k", extent_of(problem, "y.dims", CHANNELS));
+    for (int at = first; at < EXTENTS; at++)
+        put_number(&to, axes[at], extent_of(problem, "x.dims", at));
+    put_number(&to, "groups", cs_json_whole_at(problem, "groups", 0));
 }
 
 /* --- the list --- */
@@ -128,10 +119,8 @@ static struct cs_called_shape *take_shape(struct cs_called_list *list, const cJS
     struct cs_called_shape *shape = cs_array_add(&list->shape, &list->shapes, sizeof *shape);
     if (!shape)
         return NULL;
-    const cJSON *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
-    const char *text = cs_json_text(problem, "text"), *name = cs_json_text(site, "name");
-    snprintf(new.text, sizeof new.text, "%s", text ? text : "");
-    snprintf(new.line, sizeof new.line, "%s", name ? name : "");
+    snprintf(new.text, sizeof new.text, "%s", word_of(site, "problem.text"));
+    snprintf(new.line, sizeof new.line, "%s", word_of(site, "name"));
     *shape = new;
     return shape;
 }
@@ -146,9 +135,9 @@ static bool add_sites(struct cs_called_list *list, const cJSON *sites)
         if (!shape)
             return false;
         struct cs_called *called = &list->item[list->items];
-        *called = (struct cs_called){.calls = cs_timeline_number(site, "calls"),
-                                     .required = cs_timeline_number(site, "required"),
-                                     .untiled_ns = cs_timeline_number(site, "untiled_ns"),
+        *called = (struct cs_called){.calls = cs_json_whole_at(site, "calls", 0),
+                                     .required = cs_json_whole_at(site, "required", 0),
+                                     .untiled_ns = cs_json_whole_at(site, "untiled_ns", 0),
                                      .shape = (size_t)(shape - list->shape)};
         shape->calls += called->calls;
         if (called->calls > 0)
@@ -257,8 +246,7 @@ bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
                     struct cs_called_list *list)
 {
     *list = (struct cs_called_list){.items = 0};
-    if (add_sites(list, cJSON_GetObjectItemCaseSensitive(summary, "sites")) &&
-        add_calls(list, timeline))
+    if (add_sites(list, cs_json_at(summary, "sites")) && add_calls(list, timeline))
         return true;
     cs_called_fini(list);
     return false;

@@ -126,37 +126,22 @@ static void put_picture(const struct cs_tune *tune, FILE *out)
     fputs("</svg>\n", out);
 }
 
-static void put_source(const struct cs_tune *tune, FILE *out)
-{
-    fputs("<p class=\"source\">", out);
-    for (char **word = tune->simulation->program.command; *word; word++) {
-        cs_table_html_text(*word, out);
-        fputc(word[1] ? ' ' : '\n', out);
-    }
-    cs_table_html_text(tune->device->title, out);
-    fputs(", simulated</p>\n", out);
-}
-
 static bool put_page(const void *state, FILE *out)
 {
     const struct cs_tune *tune = state;
+    char *const *command = tune->simulation->program.command;
     struct cs_table table;
     cs_tune_table(tune, &table);
-    cs_page_begin("convshim tune", tune->simulation->program.command[0], out);
-    put_source(tune, out);
+    cs_page_begin("convshim tune", command[0], out);
+    cs_page_source(command, (const char *const[]){tune->device->title, "simulated", NULL}, out);
     fprintf(out,
             "<h2>Peak against predicted time</h2>\n<p>Lowest peak (%s) within each predicted time, "
             "at the upper end of its range.</p>\n",
             tune->allocated ? "allocated" : "device");
     put_picture(tune, out);
-    fputs("<h2 id=\"points\">Points</h2>\n<div class=\"wide\" role=\"region\" tabindex=\"0\" "
-          "aria-labelledby=\"points\">",
-          out);
-    cs_table_html(&table, "sorts", out);
-    fputs("</div>\n<p>Predicted times are those of the convolutions. No GPU was used.</p>\n", out);
+    const bool good = cs_page_table("Points", &table, out);
+    fputs("<p>Predicted times are those of the convolutions. No GPU was used.</p>\n", out);
     cs_page_end(out);
-    bool good = !table.broken;
-    cs_table_fini(&table);
     return good;
 }
 

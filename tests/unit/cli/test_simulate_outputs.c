@@ -373,9 +373,13 @@ static int show_pair(void *state)
             cs_cli_complain("out of memory");
         return !whole;
     }
-    bool good = view->pairs == 1 ? cs_simulate_print(&simulation, pair, false, view->format)
-                                 : cs_simulate_print_devices(&simulation, pair, (size_t)view->pairs,
-                                                             view->format);
+    bool good = true;
+    if (view->pairs > 1)
+        good = cs_simulate_print_devices(&simulation, pair, (size_t)view->pairs, view->format);
+    else if (view->format == CS_FORMAT_CSV)
+        good = cs_simulate_print_csv(pair);
+    else
+        cs_simulate_print(&simulation, pair, false);
     if (!good)
         cs_cli_complain("out of memory"); /* as the command does */
     return !good;
