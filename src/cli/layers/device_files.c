@@ -17,8 +17,7 @@ static const struct cs_data_files devices = {"devices", "device", ".json", "--de
 
 static int64_t number_of(const cJSON *root, const char *name)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
-    double number = cJSON_IsNumber(item) ? item->valuedouble : 0;
+    const double number = cs_json_double(root, name);
     return number >= 1 && number <= 0x1p53 ? (int64_t)number : 0;
 }
 
@@ -40,48 +39,33 @@ static int64_t context_of(const cJSON *root)
     return given > 0 ? given : bytes;
 }
 
-/* Reads the fields of the profile that convshim uses; cuDNN checks the others. Returns the error as
- * text, or NULL. */
-static const char *read_profile(struct cs_device_file *profile)
-{
-    const char *why = NULL;
-    cJSON *root = cJSON_Parse(profile->text);
-    const char *title = cs_json_text(root, "deviceName");
-    const char *source = cs_json_text(root, "source");
-    profile->memory = number_of(root, "totalGlobalMem");
-    profile->version = number_of(root, "deviceVer");
-    profile->context = context_of(root);
-    snprintf(profile->title, sizeof profile->title, "%s", title ? title : "");
-    profile->source = source ? strdup(source) : NULL;
-    if (!title || profile->memory == 0 || profile->version == 0)
-        why = "not a device profile: deviceName, deviceVer and totalGlobalMem are required";
-    else if (source && !profile->source)
-        why = "out of memory";
-    cJSON_Delete(root);
-    return why;
-}
-
-/* Checks values that cuDNN accepts without an error: with them its plans are wrong, or it crashes
- * (it copies the name into 256 bytes). Returns the error as text, or NULL. */
-static const char *find_fault(const struct cs_device_file *profile)
+/* Reads the fields of the profile that convshim uses, and checks values that cuDNN accepts without
+ * an error: with them its plans are wrong, or it crashes (it copies the name into 256 bytes).
+ * Returns the error as text, or NULL. */
+static const char *read_profile(const cJSON *root, struct cs_device_file *profile)
 {
     enum {
         LONGEST_NAME = 255,
         OLDEST = 500,
         NEWEST = 2000
     };
-    cJSON *root = cJSON_Parse(profile->text);
-    const char *title = cs_json_text(root, "deviceName");
-    const cJSON *units = cJSON_GetObjectItemCaseSensitive(root, "multiProcessorCount");
-    const char *why = NULL;
-    if (title && strlen(title) > LONGEST_NAME)
-        why = "deviceName is longer than 255 characters";
-    else if (units && number_of(root, "multiProcessorCount") == 0)
-        why = "multiProcessorCount must be at least 1";
-    else if (profile->version < OLDEST || profile->version >= NEWEST || profile->version % 10 != 0)
-        why = "deviceVer must be a compute capability times 100, such as 900 for 9.0";
-    cJSON_Delete(root);
-    return why;
+    const char *title = cs_json_text(root, "deviceName"), *source = cs_json_text(root, "source");
+    profile->memory = number_of(root, "totalGlobalMem");
+    profile->version = number_of(root, "deviceVer");
+    profile->context = context_of(root);
+    snprintf(profile->title, sizeof profile->title, "%s", title ? title : "");
+    profile->source = source ? strdup(source) : NULL;
+    if (!title || profile->memory == 0 || profile->version == 0)
+        return "not a device profile: deviceName, deviceVer and totalGlobalMem are required";
+    if (source && !profile->source)
+        return "out of memory";
+    if (strlen(title) > LONGEST_NAME)
+        return "deviceName is longer than 255 characters";
+    if (cs_json_at(root, "multiProcessorCount") && number_of(root, "multiProcessorCount") == 0)
+        return "multiProcessorCount must be at least 1";
+    if (profile->version < OLDEST || profile->version >= NEWEST || profile->version % 10 != 0)
+        return "deviceVer must be a compute capability times 100, such as 900 for 9.0";
+    return NULL;
 }
 
 static bool load_file(const char *path, struct cs_device_file *profile,
@@ -95,9 +79,12 @@ static bool load_file(const char *path, struct cs_device_file *profile,
     }
     loaded.path = realpath(path, NULL);
     cs_data_file_name(&devices, path, loaded.name, sizeof loaded.name);
-    const char *why = loaded.path ? read_profile(&loaded) : strerror(errno);
-    if (!why)
-        why = find_fault(&loaded);
+    const char *why = strerror(errno);
+    if (loaded.path) {
+        cJSON *root = cJSON_Parse(loaded.text);
+        why = read_profile(root, &loaded);
+        cJSON_Delete(root);
+    }
     if (why) {
         snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, why);
         cs_device_file_fini(&loaded);

@@ -31,8 +31,7 @@ static void predict_time(const struct cs_problem *problem, struct cs_prediction 
     }
 }
 
-/* The tile shapes' workspaces, which the decision did not keep. */
-static bool settle_plan(struct cs_plan *plan, const struct cs_vendor *vendor)
+bool cs_plan_build_shapes(struct cs_plan *plan, const struct cs_vendor *vendor)
 {
     for (int64_t i = 0; i < plan->shapes; i++) {
         struct cs_problem shape;
@@ -64,7 +63,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
         cs_plan_cut(problem, tiling, &plan) != CS_OK)
         return;
     prediction->halo = plan.halo;
-    if (untiled.seconds > 0 && settle_plan(&plan, vendor)) {
+    if (untiled.seconds > 0 && cs_plan_build_shapes(&plan, vendor)) {
         const struct cs_cost tiled = cs_cost_of(&plan, profile);
         const struct cs_times ratio = cs_cost_ratio(cs_cost_times(&tiled), cs_cost_times(&untiled));
         prediction->time_ratio = ratio.least;
@@ -156,13 +155,13 @@ static void decide_layer(struct asking *asking, struct cs_peak_level *level,
     prediction->status = decision->reason == CS_REASON_HOST_MEMORY ? CS_NOMEM : prediction->status;
 }
 
-/* A problem with its sort key. Sorting makes equal problems of a program adjacent, by index. */
+/* A problem of the list, with a key to compare it by. */
 struct place {
     const struct cs_problem *problem;
     const struct cs_recorded *recorded; /* NULL: not */
-    const struct place *first;          /* of those that are equal */
+    size_t program;
+    size_t first; /* the index of the first that is equal */
     uint64_t hash;
-    size_t index, program;
     int used;
     int64_t words[CS_PROBLEM_WORDS];
 };
@@ -192,31 +191,13 @@ static void predict_layer(const struct cs_predictor *predictor, struct cs_engine
     cs_engine_chosen_destroy(asking.chosen);
 }
 
-/* Problems that differ, by program and index. False if memory runs out. */
-static bool predict_all(const struct cs_predictor *predictor, struct cs_engine_list *list,
-                        struct place *const *place, size_t count, struct cs_prediction *prediction)
-{
-    struct cs_peak_level level = {0, 0};
-    for (size_t i = 0; i < count; i++) {
-        struct cs_prediction *current = &prediction[place[i]->index];
-        if (i > 0 && place[i]->program != place[i - 1]->program)
-            level = (struct cs_peak_level){0, 0};
-        predict_layer(predictor, list, place[i], &level, current);
-        if (current->status == CS_NOMEM)
-            return false;
-        if (predictor->progress)
-            predictor->progress(predictor->ctx, i + 1, count);
-    }
-    return true;
-}
-
-static void place_problem(struct place *place, const struct cs_problem *problem,
-                          const struct cs_recorded *recorded, size_t program, size_t index)
+static void place_problem(const struct cs_predictor *predictor, const struct cs_problem *problem,
+                          size_t index, struct place *place)
 {
     place->problem = problem;
-    place->recorded = recorded;
-    place->program = program;
-    place->index = index;
+    place->recorded = predictor->recorded ? &predictor->recorded[index] : NULL;
+    place->program = predictor->program ? predictor->program[index] : 0;
+    place->first = index;
     place->used = cs_problem_words(problem, place->words);
     place->hash = cs_hash_words(CS_HASH_START, place->words, place->used);
 }
@@ -233,53 +214,42 @@ static bool same_place(const struct place *a, const struct place *b)
            memcmp(a->words, b->words, (size_t)a->used * sizeof *a->words) == 0;
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
+/* Points each place at the first of its equals. Returns how many differ. */
+static size_t find_first(struct place *place, size_t count)
 {
-    return a < b ? -1 : a > b;
-}
-
-static int by_index(const void *left, const void *right)
-{
-    const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
-    int programs = compare_numbers(a->program, b->program);
-    return programs != 0 ? programs : compare_numbers(a->index, b->index);
-}
-
-/* Different problems with one hash may then be queried more than once, which only costs time. */
-static int by_problem(const void *left, const void *right)
-{
-    const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
-    int programs = compare_numbers(a->program, b->program),
-        hashes = compare_numbers(a->hash, b->hash);
-    return programs != 0 ? programs : hashes != 0 ? hashes : compare_numbers(a->index, b->index);
-}
-
-/* Points the places at the first of their equals, and sorts the first ones by index. */
-static size_t find_first(struct place **sorted, size_t count, struct place **first)
-{
-    size_t found = 0;
+    size_t different = 0;
     for (size_t i = 0; i < count; i++) {
-        bool again = i > 0 && same_place(sorted[i], sorted[i - 1]);
-        sorted[i]->first = again ? sorted[i - 1]->first : sorted[i];
-        if (!again)
-            first[found++] = sorted[i];
+        for (size_t j = 0; j < i && place[i].first == i; j++)
+            if (place[j].first == j && same_place(&place[i], &place[j]))
+                place[i].first = j;
+        different += place[i].first == i;
     }
-    qsort(first, found, sizeof(struct place *), by_index);
-    return found;
+    return different;
 }
 
-/* `sorted` has room for twice as many. */
-static bool predict_each_once(const struct cs_predictor *predictor, struct cs_engine_list *list,
-                              struct place **sorted, size_t count, struct cs_prediction *prediction)
+/* Each program has its own level. False if memory runs out. */
+static bool predict_all(const struct cs_predictor *predictor, struct cs_engine_list *list,
+                        struct place *place, size_t count, struct cs_prediction *prediction)
 {
-    struct place **first = sorted + count;
-    qsort(sorted, count, sizeof(struct place *), by_problem);
-    if (!predict_all(predictor, list, first, find_first(sorted, count, first), prediction))
-        return false;
+    const size_t different = find_first(place, count);
+    size_t programs = 1, done = 0;
     for (size_t i = 0; i < count; i++)
-        if (sorted[i]->first != sorted[i])
-            prediction[sorted[i]->index] = prediction[sorted[i]->first->index];
-    return true;
+        if (place[i].program >= programs)
+            programs = place[i].program + 1;
+    struct cs_peak_level *level = calloc(programs, sizeof *level);
+    bool good = level != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        if (place[i].first != i) {
+            prediction[i] = prediction[place[i].first];
+            continue;
+        }
+        predict_layer(predictor, list, &place[i], &level[place[i].program], &prediction[i]);
+        good = prediction[i].status != CS_NOMEM;
+        if (good && predictor->progress)
+            predictor->progress(predictor->ctx, ++done, different);
+    }
+    free(level);
+    return good;
 }
 
 bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
@@ -290,20 +260,11 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *c
         !cs_engine_list_create(predictor->profile, true, &list, error, size))
         return false;
     struct place *place = calloc(count + 1, sizeof *place);
-    struct place **sorted = calloc(2 * count + 1, sizeof(struct place *));
-    bool good = place && sorted;
-    if (good) {
-        for (size_t i = 0; i < count; i++) {
-            place_problem(&place[i], problem[i],
-                          predictor->recorded ? &predictor->recorded[i] : NULL,
-                          predictor->program ? predictor->program[i] : 0, i);
-            sorted[i] = &place[i];
-        }
-        good = predict_each_once(predictor, list, sorted, count, prediction);
-    }
+    for (size_t i = 0; place && i < count; i++)
+        place_problem(predictor, problem[i], i, &place[i]);
+    const bool good = place && predict_all(predictor, list, place, count, prediction);
     if (!good)
         snprintf(error, size, "out of memory");
-    free(sorted);
     free(place);
     cs_engine_list_destroy(list);
     return good;

@@ -55,6 +55,10 @@ struct cs_prediction {
 bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
                 size_t count, struct cs_prediction *prediction, char *error, size_t size);
 
+/* Builds the plans of a cut's tile shapes, whose workspaces a decision does not keep, and settles
+ * it. False if a plan is not built a second time. */
+bool cs_plan_build_shapes(struct cs_plan *plan, const struct cs_vendor *vendor);
+
 /* --- the cuDNN that plans --- */
 
 /* Opens the cuDNN of `path`, a file or a folder. `path` NULL: the cuDNN that the loader finds, else

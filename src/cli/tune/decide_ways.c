@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "cli/common/cli.h"
+#include "cli/layers/plan_layers.h"
 #include "config/limits.h"
 #include "cudnn/standalone/engine_list.h"
 #include "decide/by_rules.h"
@@ -86,20 +87,10 @@ static struct cs_decision decide(struct deciders *deciders, const struct decider
 static bool time_tiles(const struct decider *decider, const struct cs_decision *decision,
                        struct cs_times *times)
 {
-    const struct cs_vendor *vendor = &decider->vendor;
     struct cs_plan plan;
-    if (cs_plan_cut(&decider->called->layer->problem, &decision->tiling, &plan) != CS_OK)
+    if (cs_plan_cut(&decider->called->layer->problem, &decision->tiling, &plan) != CS_OK ||
+        !cs_plan_build_shapes(&plan, &decider->vendor))
         return false;
-    for (int64_t i = 0; i < plan.shapes; i++) {
-        struct cs_problem shape;
-        void *execution_plan;
-        cs_plan_problem(&plan, i, &shape);
-        if (vendor->build(vendor->ctx, &shape, plan.shape[i].relaxation, &execution_plan,
-                          &plan.shape[i].workspace) != CS_OK)
-            return false;
-        vendor->destroy(execution_plan);
-    }
-    cs_plan_settle(&plan);
     const struct cs_cost cost = cs_cost_of(&plan, decider->device);
     *times = cs_cost_times(&cost);
     return true;
