@@ -3,7 +3,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/read_file.h"
-#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +14,32 @@ enum {
 };
 
 enum field {
-#define CS_FIELD(name, value) FIELD_##name,
+#define CS_FIELD_TEXT(name, value) FIELD_##name,
+#define CS_FIELD_NUMBER(name, value, member) FIELD_##name,
 #include "cli/layers/layer_fields.def"
-#undef CS_FIELD
+#undef CS_FIELD_TEXT
+#undef CS_FIELD_NUMBER
     FIELDS
+};
+
+enum {
+    TEXT = -1
+};
+
+static const struct {
+    const char *name, *value;
+    long member; /* offset of a number in struct cs_shape, or TEXT */
+} fields[FIELDS] = {
+#define CS_FIELD_TEXT(name, value) {#name, value, TEXT},
+#define CS_FIELD_NUMBER(name, value, member) {#name, value, offsetof(struct cs_shape, member)},
+#include "cli/layers/layer_fields.def"
+#undef CS_FIELD_TEXT
+#undef CS_FIELD_NUMBER
 };
 
 /* The texts of one layer, borrowed; NULL: not given. */
 struct record {
     const char *value[FIELDS];
-};
-
-static const struct {
-    const char *name, *value;
-} fields[FIELDS] = {
-#define CS_FIELD(name, value) {#name, value},
-#include "cli/layers/layer_fields.def"
-#undef CS_FIELD
 };
 
 static enum field find_field(const char *name)
@@ -65,50 +74,23 @@ static const char *value_of(const struct record *record, enum field field)
     return value && *value ? value : fields[field].value;
 }
 
-static bool read_number(const struct record *record, enum field field, int64_t *number_p,
-                        char error[ERROR_BYTES])
-{
-    const char *value = value_of(record, field);
-    if (value && cs_shape_numbers(value, number_p, 1) == 1)
-        return true;
-    if (value)
-        snprintf(error, ERROR_BYTES, "%s is '%.40s', not a whole number", fields[field].name,
-                 value);
-    else
-        snprintf(error, ERROR_BYTES, "%s is missing", fields[field].name);
-    return false;
-}
-
 static bool read_numbers(const struct record *record, struct cs_shape *shape,
                          char error[ERROR_BYTES])
 {
-    const struct {
-        enum field field;
-        int64_t *to;
-    } numbers[] = {
-        {FIELD_n, &shape->n},
-        {FIELD_c, &shape->c},
-        {FIELD_k, &shape->k},
-        {FIELD_groups, &shape->groups},
-        {FIELD_d, &shape->in[0]},
-        {FIELD_h, &shape->in[1]},
-        {FIELD_w, &shape->in[2]},
-        {FIELD_kd, &shape->kernel[0]},
-        {FIELD_kh, &shape->kernel[1]},
-        {FIELD_kw, &shape->kernel[2]},
-        {FIELD_sd, &shape->stride[0]},
-        {FIELD_sh, &shape->stride[1]},
-        {FIELD_sw, &shape->stride[2]},
-        {FIELD_pd, &shape->pad[0]},
-        {FIELD_ph, &shape->pad[1]},
-        {FIELD_pw, &shape->pad[2]},
-        {FIELD_dd, &shape->dilation[0]},
-        {FIELD_dh, &shape->dilation[1]},
-        {FIELD_dw, &shape->dilation[2]},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (!read_number(record, numbers[i].field, numbers[i].to, error))
+    for (int i = 0; i < FIELDS; i++) {
+        const char *value = value_of(record, (enum field)i);
+        if (fields[i].member == TEXT)
+            continue;
+        if (!value) {
+            snprintf(error, ERROR_BYTES, "%s is missing", fields[i].name);
             return false;
+        }
+        if (cs_shape_numbers(value, (int64_t *)((char *)shape + fields[i].member), 1) != 1) {
+            snprintf(error, ERROR_BYTES, "%s is '%.40s', not a whole number", fields[i].name,
+                     value);
+            return false;
+        }
+    }
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/layers/layer_reader.h"
 
 #include "account/summary_json.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -13,11 +14,6 @@
 enum {
     ALIGNMENT = 16 /* bytes: the allocators of frameworks align to this or more */
 };
-
-static const cJSON *find_member(const cJSON *object, const char *name)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, name);
-}
 
 static bool read_number(const cJSON *item, int64_t *number_p)
 {
@@ -47,26 +43,26 @@ static bool read_tensor(const cJSON *object, int operand, struct cs_problem *pro
     tensor->alignment = ALIGNMENT;
     tensor->side = (enum cs_operand)operand;
     tensor->written = operand == (int)cs_result(problem->direction);
-    return read_numbers(find_member(object, "dims"), tensor->dims, CS_DIMS) &&
-           read_numbers(find_member(object, "strides"), tensor->strides, CS_DIMS) &&
-           read_dtype(find_member(object, "dtype"), &tensor->dtype);
+    return read_numbers(cs_json_at(object, "dims"), tensor->dims, CS_DIMS) &&
+           read_numbers(cs_json_at(object, "strides"), tensor->strides, CS_DIMS) &&
+           read_dtype(cs_json_at(object, "dtype"), &tensor->dtype);
 }
 
 static bool read_window(const cJSON *object, struct cs_problem *problem)
 {
-    const cJSON *padding = find_member(object, "padding");
+    const cJSON *padding = cs_json_at(object, "padding");
     int64_t spatial;
-    if (!read_number(find_member(object, "spatial"), &spatial) || spatial < 1 ||
+    if (!read_number(cs_json_at(object, "spatial"), &spatial) || spatial < 1 ||
         spatial > CS_SPATIAL)
         return false;
     problem->spatial = (int)spatial;
-    problem->flipped = cJSON_IsTrue(find_member(object, "flipped"));
+    problem->flipped = cJSON_IsTrue(cs_json_at(object, "flipped"));
     return cJSON_GetArraySize(padding) == 2 &&
            read_numbers(cJSON_GetArrayItem(padding, 0), problem->pre, CS_SPATIAL) &&
            read_numbers(cJSON_GetArrayItem(padding, 1), problem->post, CS_SPATIAL) &&
-           read_numbers(find_member(object, "stride"), problem->stride, CS_SPATIAL) &&
-           read_numbers(find_member(object, "dilation"), problem->dilation, CS_SPATIAL) &&
-           read_number(find_member(object, "groups"), &problem->groups);
+           read_numbers(cs_json_at(object, "stride"), problem->stride, CS_SPATIAL) &&
+           read_numbers(cs_json_at(object, "dilation"), problem->dilation, CS_SPATIAL) &&
+           read_number(cs_json_at(object, "groups"), &problem->groups);
 }
 
 /* Reads the problem of a site. Values of the options, for all layers, replace those of the site. */
@@ -74,18 +70,18 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
                          struct cs_problem *problem)
 {
     static const char *const names[CS_OPERANDS] = {"x", "w", "y"};
-    const cJSON *direction = find_member(object, "direction");
+    const cJSON *direction = cs_json_at(object, "direction");
     *problem = (struct cs_problem){.alpha = 1, .tensors = CS_OPERANDS};
-    problem->beta = cJSON_IsTrue(find_member(object, "accumulates"));
+    problem->beta = cJSON_IsTrue(cs_json_at(object, "accumulates"));
     if (!cJSON_IsString(direction) ||
         !cs_shape_direction(direction->valuestring, &problem->direction) ||
-        !read_dtype(find_member(object, "compute"), &problem->compute) ||
+        !read_dtype(cs_json_at(object, "compute"), &problem->compute) ||
         !read_window(object, problem))
         return false;
     if (rules->direction)
         problem->direction = *rules->direction;
     for (int i = 0; i < CS_OPERANDS; i++) {
-        if (!read_tensor(find_member(object, names[i]), i, problem))
+        if (!read_tensor(cs_json_at(object, names[i]), i, problem))
             return false;
         if (rules->dtype)
             problem->tensor[i].dtype = *rules->dtype;
@@ -97,7 +93,7 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
 static int64_t calls_of(const cJSON *site)
 {
     int64_t calls;
-    return read_number(find_member(site, "calls"), &calls) ? calls : 1;
+    return read_number(cs_json_at(site, "calls"), &calls) ? calls : 1;
 }
 
 /* A site without free bytes was not decided on. Engines of the legacy API have no number. */
@@ -105,12 +101,12 @@ static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
 {
     int64_t free_bytes, record, beside, engine, required;
     recorded->calls = calls_of(site);
-    if (read_number(find_member(site, "free"), &free_bytes) &&
-        read_number(find_member(site, "record"), &record) &&
-        read_number(find_member(site, "beside"), &beside))
+    if (read_number(cs_json_at(site, "free"), &free_bytes) &&
+        read_number(cs_json_at(site, "record"), &record) &&
+        read_number(cs_json_at(site, "beside"), &beside))
         recorded->level = (struct cs_peak_level){record, beside};
-    if (read_number(find_member(site, "engine"), &engine) &&
-        read_number(find_member(site, "required"), &required)) {
+    if (read_number(cs_json_at(site, "engine"), &engine) &&
+        read_number(cs_json_at(site, "required"), &required)) {
         recorded->engine = engine;
         recorded->required = required;
     }
@@ -129,9 +125,9 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
      * may run the convolution, as a separate site. */
     if (calls_of(site) == 0)
         return;
-    const cJSON *object = find_member(site, "problem"), *name = find_member(site, "name");
+    const cJSON *object = cs_json_at(site, "problem"), *name = cs_json_at(site, "name");
     if (!cJSON_IsString(name) || !*name->valuestring)
-        name = find_member(object, "text");
+        name = cs_json_at(object, "text");
     if (!cJSON_IsString(name) || !read_problem(object, reading->rules, &problem))
         cs_layer_reader_diagnose(reading, number, "not a convolution in the form of a summary");
     else if (!cs_layers_add(reading->layers, model, name->valuestring, number, &problem))
@@ -143,7 +139,7 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
 /* A summary that was written by hand may have no version. */
 static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summary)
 {
-    const cJSON *version = find_member(summary, "version");
+    const cJSON *version = cs_json_at(summary, "version");
     if (!version || cJSON_GetNumberValue(version) == (double)CS_SUMMARY_VERSION)
         return true;
     cs_layer_reader_diagnose(reading, 0,
@@ -154,15 +150,15 @@ static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summar
 
 static void read_sites(struct cs_layer_reader *reading, const cJSON *summary)
 {
-    const cJSON *program = find_member(find_member(summary, "process"), "program"), *site;
+    const cJSON *program = cs_json_at(summary, "process.program"), *site;
     int64_t number = 0;
     if (!has_our_version(reading, summary))
         return;
-    read_text(find_member(find_member(summary, "device"), "name"), reading->layers->device,
+    read_text(cs_json_at(summary, "device.name"), reading->layers->device,
               sizeof reading->layers->device);
-    read_text(find_member(find_member(summary, "versions"), "vendor"), reading->layers->vendor,
+    read_text(cs_json_at(summary, "versions.vendor"), reading->layers->vendor,
               sizeof reading->layers->vendor);
-    cJSON_ArrayForEach(site, find_member(summary, "sites"))
+    cJSON_ArrayForEach(site, cs_json_at(summary, "sites"))
     {
         read_site(reading, cJSON_IsString(program) ? program->valuestring : "", site, ++number);
     }
@@ -198,7 +194,7 @@ static void read_summary(struct cs_layer_reader *reading, const char *text)
     if (!root)
         cs_layer_reader_diagnose(reading, 0, "invalid JSON in line %" PRId64 " on",
                                  find_line(text, end));
-    else if (!cJSON_IsArray(find_member(root, "sites")))
+    else if (!cJSON_IsArray(cs_json_at(root, "sites")))
         cs_layer_reader_diagnose(reading, 0, "not a summary: there is no array 'sites'");
     else
         read_sites(reading, root);
