@@ -63,11 +63,12 @@ void cs_page_source(char *const *command, const char *const *texts, FILE *out)
     fputs("</p>\n", out);
 }
 
-bool cs_page_table(const char *title, struct cs_table *table, FILE *out)
+bool cs_page_table(const char *id, const char *title, struct cs_table *table, FILE *out)
 {
     const bool whole = !table->broken;
-    fprintf(out, "<h2>%s</h2>\n<div class=\"wide\" role=\"region\" tabindex=\"0\" ", title);
-    fprintf(out, "aria-label=\"%s\">", title);
+    fprintf(out, "<h2 id=\"%s\">%s</h2>\n<div class=\"wide\" role=\"region\" tabindex=\"0\" ", id,
+            title);
+    fprintf(out, "aria-labelledby=\"%s\">", id);
     cs_table_html(table, "sorts", out);
     fputs("</div>\n", out);
     cs_table_fini(table);

@@ -20,7 +20,7 @@ void cs_page_end(FILE *out);
 void cs_page_source(char *const *command, const char *const *texts, FILE *out);
 
 /* A table that sorts, below a heading, and frees it. False: memory was short for its rows. */
-bool cs_page_table(const char *title, struct cs_table *table, FILE *out);
+bool cs_page_table(const char *id, const char *title, struct cs_table *table, FILE *out);
 
 /* Prints a bar of SVG, in units of its picture. A width of 0 prints nothing. Others are at least
  * wide enough to see. */

@@ -22,7 +22,7 @@ struct answer {
 void cs_simulate_show_output(const struct cs_simulated_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_simulated_result *result = &pair->result[side];
+        const struct cs_simulated_result *result = &pair->run[side].result;
         if (!pair->chosen[side] || cs_simulated_result_ran(result) ||
             cs_simulated_result_out_of_memory(result))
             continue;
@@ -49,7 +49,7 @@ static int status_of(const struct cs_simulated_pair *pair, bool checks)
         if (!pair->chosen[side])
             continue;
         enum cs_answer answer = cs_simulate_fits(pair, (enum cs_side)side, text, sizeof text);
-        bool ran = cs_simulated_result_ran(&pair->result[side]);
+        bool ran = cs_simulated_result_ran(&pair->run[side].result);
         int status = answer == CS_ANSWER_NO && ran ? CS_CLI_OK : statuses[answer];
         worst = status > worst ? status : worst;
     }
@@ -142,8 +142,8 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
     for (size_t i = 0; i < answer->devices; i++) {
         struct cs_simulated_pair *pair = &answer->pair[i];
         if (options->keep && options->side[CS_WITHOUT] && options->side[CS_WITH])
-            cs_simulated_result_add_peaks(&pair->run[CS_WITH], &pair->result[CS_WITHOUT],
-                                          &pair->result[CS_WITH]);
+            cs_simulated_result_add_peaks(&pair->run[CS_WITH], &pair->run[CS_WITHOUT].result,
+                                          &pair->run[CS_WITH].result);
         if (ran && i == 0)
             cs_simulate_show_output(&answer->pair[i]);
         const int of_pair = status_of(&answer->pair[i], options->checks);

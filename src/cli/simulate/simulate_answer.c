@@ -61,7 +61,7 @@ static void say_memory(const struct cs_simulated_pair *pair, int64_t memory, cha
 static void say_no(const struct cs_simulated_pair *pair, enum cs_side side, int64_t memory,
                    char *text, size_t size)
 {
-    const struct cs_simulated_result *result = &pair->result[side];
+    const struct cs_simulated_result *result = &pair->run[side].result;
     const int64_t need = need_of(pair, side), failures = cs_simulated_result_failures(result);
     char line[LINE], there[LINE], bytes[CS_BYTES_TEXT];
     say_memory(pair, memory, there);
@@ -80,7 +80,7 @@ static void say_no(const struct cs_simulated_pair *pair, enum cs_side side, int6
 enum cs_answer cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
                                 size_t size)
 {
-    const struct cs_simulated_result *result = &pair->result[side];
+    const struct cs_simulated_result *result = &pair->run[side].result;
     const int64_t memory = cs_simulate_memory(pair);
     const char *none = no_answer(result);
     char line[LINE], there[LINE], bytes[CS_BYTES_TEXT];
@@ -120,26 +120,28 @@ static int64_t peak_of(const struct cs_simulated_result *result)
 
 bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair)
 {
-    int64_t without = peak_of(&pair->result[CS_WITHOUT]), with = peak_of(&pair->result[CS_WITH]);
+    int64_t without = peak_of(&pair->run[CS_WITHOUT].result),
+            with = peak_of(&pair->run[CS_WITH].result);
     return with < without && without - with >= without / GAIN;
 }
 
 bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
-        if (!pair->chosen[side] || !pair->result[side].used ||
-            !cs_simulated_result_fits(&pair->result[side]))
+        if (!pair->chosen[side] || !pair->run[side].result.used ||
+            !cs_simulated_result_fits(&pair->run[side].result))
             return false;
-    return pair->result[CS_WITH].calls > 0;
+    return pair->run[CS_WITH].result.calls > 0;
 }
 
 /* Both sides ran, and memory was short. The capacity limited the peaks, so they are not compared.
  */
 static bool ran_short(const struct cs_simulated_pair *pair)
 {
-    return pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] && pair->result[CS_WITH].calls > 0 &&
-           cs_simulated_result_ran(&pair->result[CS_WITHOUT]) &&
-           cs_simulated_result_ran(&pair->result[CS_WITH]);
+    return pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] &&
+           pair->run[CS_WITH].result.calls > 0 &&
+           cs_simulated_result_ran(&pair->run[CS_WITHOUT].result) &&
+           cs_simulated_result_ran(&pair->run[CS_WITH].result);
 }
 
 static int64_t troubles_of(const struct cs_simulated_result *result)
@@ -246,14 +248,13 @@ static void put_contents(struct cs_text *text, const struct cs_timeline *timelin
     cs_text_put(text, ". Tiling cannot make tensors smaller. ");
 }
 
-static void put_peak(struct cs_text *text, const struct cs_simulated_run *run,
-                     const struct cs_simulated_result *result)
+static void put_peak(struct cs_text *text, const struct cs_simulated_run *run)
 {
     struct cs_timeline timeline;
-    if (!result->report || !cs_timeline_read(run, result, &timeline))
+    if (!run->result.report || !cs_timeline_read(run, &timeline))
         return;
     if (timeline.moments > 0)
-        put_contents(text, &timeline, result->summary);
+        put_contents(text, &timeline, run->result.summary);
     cs_timeline_fini(&timeline);
 }
 
@@ -263,18 +264,16 @@ bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text_p, size_t 
     *text_p = '\0';
     if (!cs_simulated_pair_compares(pair)) {
         if (!ran_short(pair) ||
-            troubles_of(&pair->result[CS_WITH]) < troubles_of(&pair->result[CS_WITHOUT]))
+            troubles_of(&pair->run[CS_WITH].result) < troubles_of(&pair->run[CS_WITHOUT].result))
             return false;
-        put_reasons(&text, &pair->result[CS_WITH], "no fewer allocations fail or are retried");
+        put_reasons(&text, &pair->run[CS_WITH].result, "no fewer allocations fail or are retried");
         return true;
     }
     if (cs_simulated_pair_gains(pair))
         return false;
-    if (pair->has_recorded)
-        put_peak(&text, &pair->recorded_run, &pair->recorded);
-    else if (pair->history)
-        put_peak(&text, &pair->run[CS_WITH], &pair->result[CS_WITH]);
-    put_reasons(&text, &pair->result[CS_WITH], "the peak does not fall");
+    if (pair->recorded.name || pair->history)
+        put_peak(&text, pair->recorded.name ? &pair->recorded : &pair->run[CS_WITH]);
+    put_reasons(&text, &pair->run[CS_WITH].result, "the peak does not fall");
     return true;
 }
 
@@ -299,8 +298,8 @@ static bool knows_smallest(const struct cs_simulated_pair *pair)
  * mean that more memory is required. Peaks of runs that were short of memory are not compared. */
 static bool wants_more(const struct cs_simulated_pair *pair)
 {
-    const struct cs_simulated_result *without = &pair->result[CS_WITHOUT],
-                                     *with = &pair->result[CS_WITH];
+    const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result,
+                                     *with = &pair->run[CS_WITH].result;
     if (knows_smallest(pair))
         return exceeds(pair->smallest[CS_WITH].runs, pair->smallest[CS_WITHOUT].runs);
     if (!cs_simulated_result_ran(without))
@@ -328,7 +327,7 @@ const char *cs_simulate_advice(const struct cs_simulated_program *program,
                                const struct cs_simulated_pair *pair)
 {
     static const char pytorch[] = "PyTorch ", onnx[] = "ONNX Runtime ";
-    const char *framework = pair->result[CS_WITHOUT].framework;
+    const char *framework = pair->run[CS_WITHOUT].result.framework;
     bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
     if (!both || !wants_more(pair))
         return NULL;
@@ -337,7 +336,7 @@ const char *cs_simulate_advice(const struct cs_simulated_program *program,
                "while the GPU has free memory. Set a limit: gpu_mem_limit of its CUDA provider.";
     if (has_expandable_segments() || strncmp(framework, pytorch, strlen(pytorch)) != 0)
         return NULL;
-    bool larger = knows_smallest(pair) || !cs_simulated_result_ran(&pair->result[CS_WITH]);
+    bool larger = knows_smallest(pair) || !cs_simulated_result_ran(&pair->run[CS_WITH].result);
     return larger ? "PyTorch's allocator fragments more with convshim here, and needs a larger "
                     "GPU. Expandable segments usually prevent that: add expandable_segments:True "
                     "to your PYTORCH_CUDA_ALLOC_CONF."

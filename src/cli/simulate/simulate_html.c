@@ -177,7 +177,7 @@ static bool put_held(const struct page *page, enum cs_side side, FILE *out)
     snprintf(title, sizeof title, "Held at the peak %s: %s",
              side == CS_WITH ? "with convshim" : "without",
              cs_table_bytes_text(bytes, timeline->live[cs_timeline_peak(timeline)]));
-    return cs_page_table(title, &table, out);
+    return cs_page_table(side == CS_WITH ? "peak-with" : "peak-without", title, &table, out);
 }
 
 static bool put_page(const void *state, FILE *out)

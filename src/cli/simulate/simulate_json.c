@@ -47,7 +47,7 @@ static cJSON *gpus_json(const struct cs_simulated_result *result)
 
 static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
 {
-    const struct cs_simulated_result *result = &pair->result[side];
+    const struct cs_simulated_result *result = &pair->run[side].result;
     int64_t value[CS_FIGURES][CS_SIDES];
     char text[MOST_TEXT];
     cJSON *object = cJSON_CreateObject();
@@ -67,7 +67,7 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
     for (int i = 0; i < CS_FIGURES; i++)
         if (value[i][side] >= 0)
             cJSON_AddNumberToObject(object, cs_figures[i].name, (double)value[i][side]);
-    if (pair->has_base[side]) {
+    if (pair->base[side].name) {
         const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
         cJSON_AddNumberToObject(object, "other_engines", (double)others.engines);
         cJSON_AddNumberToObject(object, "other_work", (double)others.work);
@@ -121,9 +121,9 @@ static cJSON *internals_json(const struct cs_simulated_pair *pair)
 {
     cJSON *object = cJSON_CreateObject();
     for (int side = 0; side < CS_SIDES; side++)
-        if (pair->chosen[side] && pair->result[side].report)
+        if (pair->chosen[side] && pair->run[side].result.report)
             cs_json_add(object, cs_side_names[side],
-                        cJSON_Duplicate(pair->result[side].report, true));
+                        cJSON_Duplicate(pair->run[side].result.report, true));
     return object;
 }
 
@@ -140,7 +140,7 @@ struct cJSON *cs_simulate_json(const struct cs_simulation *simulation,
     cJSON_AddStringToObject(root, "device", pair->device->title);
     cJSON_AddNumberToObject(root, "memory", (double)cs_simulate_memory(pair));
     cJSON_AddNumberToObject(root, "context", (double)pair->context);
-    cJSON_AddStringToObject(root, "planning", pair->result[judged].planning);
+    cJSON_AddStringToObject(root, "planning", pair->run[judged].result.planning);
     cJSON_AddStringToObject(root, "cudnn", simulation->program.folder);
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])

@@ -26,7 +26,7 @@ void cs_simulate_figures(const struct cs_simulated_pair *pair, bool spare,
 {
     for (int side = 0; side < CS_SIDES; side++) {
         const struct cs_simulated_result *r =
-            spare ? cs_simulated_pair_base(pair, (enum cs_side)side) : &pair->result[side];
+            spare ? cs_simulated_pair_base(pair, (enum cs_side)side) : &pair->run[side].result;
         const int64_t of_side[CS_FIGURES] = {
 #define CS_FIGURE(name, title, column, cell, value) value,
 #include "cli/simulate/figures.def"
@@ -84,8 +84,8 @@ static bool is_shown(enum cs_figure figure, const struct cs_simulated_pair *pair
 
 static const struct cs_simulated_result *any_result(const struct cs_simulated_pair *pair)
 {
-    int side = pair->chosen[CS_WITHOUT] && pair->result[CS_WITHOUT].used ? CS_WITHOUT : CS_WITH;
-    return &pair->result[side];
+    int side = pair->chosen[CS_WITHOUT] && pair->run[CS_WITHOUT].result.used ? CS_WITHOUT : CS_WITH;
+    return &pair->run[side].result;
 }
 
 static bool was_short(const struct cs_simulated_result *result)
@@ -99,7 +99,8 @@ bool cs_simulate_figure(const struct cs_simulated_pair *pair, enum cs_figure fig
     int64_t all[CS_FIGURES][CS_SIDES], *value = all[figure];
     const enum cs_cell cell = cs_figures[figure].cell;
     const bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH],
-               is_short = was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]);
+               is_short = was_short(&pair->run[CS_WITHOUT].result) ||
+                          was_short(&pair->run[CS_WITH].result);
     cs_simulate_figures(pair, false, all);
     *text = (struct cs_figure_text){.title = cs_figures[figure].title};
     /* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
@@ -162,7 +163,7 @@ static void print_gpus(const struct cs_simulated_pair *pair)
         printf("  %-22s", cs_figures[peak].title);
         for (int gpu = 0; gpu < pair->gpus; gpu++) {
             for (int side = 0; side < CS_SIDES; side++)
-                set_cell(CS_CELL_BYTES, pair->result[side].gpu[gpu][peak], text[side]);
+                set_cell(CS_CELL_BYTES, pair->run[side].result.gpu[gpu][peak], text[side]);
             print_cells(pair, 12, text[CS_WITHOUT], text[CS_WITH]);
         }
         putchar('\n');
@@ -207,7 +208,7 @@ static void add_count(char *text, size_t size, int64_t count, const char *one, c
 static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
                          size_t size)
 {
-    const struct cs_simulated_result *result = &pair->result[side];
+    const struct cs_simulated_result *result = &pair->run[side].result;
     if (!result->used) {
         snprintf(text, size, "Ended without a call of CUDA, so there are no figures.");
         return;
@@ -237,7 +238,7 @@ static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
                          size_t size)
 {
-    const struct cs_simulated_result *result = &pair->result[side];
+    const struct cs_simulated_result *result = &pair->run[side].result;
     size_t length = 0;
     if (cs_simulated_result_stopped(result))
         length = (size_t)snprintf(text, size,
@@ -320,9 +321,9 @@ static void note_parallel(const struct cs_simulation *simulation,
 {
     bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
     if (both && simulation->jobs > 1 &&
-        is_usable(&pair->result[CS_WITHOUT]) != is_usable(&pair->result[CS_WITH]) &&
-        !cs_simulated_result_out_of_memory(&pair->result[CS_WITHOUT]) &&
-        !cs_simulated_result_out_of_memory(&pair->result[CS_WITH]))
+        is_usable(&pair->run[CS_WITHOUT].result) != is_usable(&pair->run[CS_WITH].result) &&
+        !cs_simulated_result_out_of_memory(&pair->run[CS_WITHOUT].result) &&
+        !cs_simulated_result_out_of_memory(&pair->run[CS_WITH].result))
         note("The two runs were parallel. If the program cannot run twice at the same time, for "
              "example because of a fixed port: --jobs 1");
 }
@@ -339,7 +340,7 @@ static void print_notes(const struct cs_simulation *simulation,
     if (!result->used)
         return;
     note_left_out(result);
-    if (was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]))
+    if (was_short(&pair->run[CS_WITHOUT].result) || was_short(&pair->run[CS_WITH].result))
         note("Memory was short, so the peaks depend on the memory of the GPU. Compare retries, "
              "failed allocations and other engines instead.");
     if (strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 &&
@@ -391,10 +392,10 @@ static void print_unplanned(const struct cs_simulation *simulation,
 {
     const char *foreign = simulation->program.foreign;
     for (int side = 0; side < CS_SIDES; side++)
-        if (pair->chosen[side] && !pair->result[side].planned) {
+        if (pair->chosen[side] && !pair->run[side].result.planned) {
             printf("NO REAL cuDNN WAS USED: the sizes are from %s, and the figures may be far "
                    "off.\n%s\n\n",
-                   *pair->result[side].planning ? pair->result[side].planning : "nothing",
+                   *pair->run[side].result.planning ? pair->run[side].result.planning : "nothing",
                    *foreign ? foreign
                             : "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH");
             return;
@@ -429,7 +430,7 @@ static void print_processes(const struct cs_simulated_pair *pair)
 {
     char bytes[CS_BYTES_TEXT];
     for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_simulated_result *result = &pair->result[side];
+        const struct cs_simulated_result *result = &pair->run[side].result;
         if (!pair->chosen[side] || result->processes < 2)
             continue;
         printf("\nprocesses   %d used the device %s convshim. All figures except the device peak "

@@ -31,7 +31,7 @@ static const struct cs_column columns[CS_ROW_COLUMNS] = {
 /* The answer in few words. */
 static void say_short(const struct cs_simulated_pair *pair, enum cs_side side, struct cs_row *row)
 {
-    const struct cs_simulated_result *result = &pair->result[side];
+    const struct cs_simulated_result *result = &pair->run[side].result;
     char bytes[CS_BYTES_TEXT], *text = row->why[side], sentence[512];
     const int64_t failures = cs_simulated_result_failures(result);
     row->answer[side] = cs_simulate_fits(pair, side, sentence, sizeof sentence);

@@ -212,13 +212,13 @@ static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_r
 
 /* A run of that server in that state. */
 static struct cs_simulated_run *find(const struct cs_simulation *simulation, bool with,
-                                     struct cs_simulated_run *run, size_t runs,
+                                     struct cs_simulated_run *const *run, size_t runs,
                                      enum cs_run_state state, pid_t pid)
 {
     for (size_t i = 0; i < runs; i++)
-        if (server_of(simulation, &run[i]) == with && run[i].state == state &&
-            (pid == 0 || run[i].pid == pid))
-            return &run[i];
+        if (server_of(simulation, run[i]) == with && run[i]->state == state &&
+            (pid == 0 || run[i]->pid == pid))
+            return run[i];
     return NULL;
 }
 
@@ -233,7 +233,7 @@ static void end_without_device(const struct cs_fork_server *server, struct cs_si
 }
 
 static void look_ended(const struct cs_simulation *simulation, bool with,
-                       struct cs_simulated_run *run, size_t runs)
+                       struct cs_simulated_run *const *run, size_t runs)
 {
     const struct cs_fork_server *server = &simulation->server[with];
     struct cs_simulated_run *lost, *waiting = find(simulation, with, run, runs, CS_RUN_WAITING, 0);
@@ -247,8 +247,8 @@ static void look_ended(const struct cs_simulation *simulation, bool with,
         end_without_device(server, waiting);
 }
 
-static void look_forked(struct cs_simulation *simulation, bool with, struct cs_simulated_run *run,
-                        size_t runs)
+static void look_forked(struct cs_simulation *simulation, bool with,
+                        struct cs_simulated_run *const *run, size_t runs)
 {
     struct cs_fork_server *server = &simulation->server[with];
     if (server->state == CS_FORK_NONE || server->state == CS_FORK_ENDED)
@@ -290,14 +290,14 @@ static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
                     cs_table_bytes_text(bytes, (int64_t)progress.peak_bytes));
 }
 
-static void say(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
+static void say(const struct cs_simulation *simulation, struct cs_simulated_run *const *run,
                 size_t runs, double began, bool terminal)
 {
     char line[512] = "";
     struct cs_text text = {line, sizeof line, 0};
     for (size_t i = 0; i < runs; i++)
-        if (is_running(&run[i]))
-            put_run(&run[i], &text);
+        if (is_running(run[i]))
+            put_run(run[i], &text);
     if (text.length == 0)
         snprintf(line, sizeof line, "the program is loading, %.0f s", now() - began);
     fprintf(stderr, terminal ? "\r\033[Kconvshim: %s: %.100s" : "convshim: %s: %.200s\n",
@@ -306,50 +306,52 @@ static void say(const struct cs_simulation *simulation, const struct cs_simulate
 }
 
 /* Updates the states of all runs. Returns how many are running. */
-static size_t look(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs)
+static size_t look(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
+                   size_t runs)
 {
     size_t running = 0;
     for (int with = 0; simulation->many && with < 2; with++)
         look_forked(simulation, with, run, runs);
     for (size_t i = 0; i < runs; i++) {
         if (!simulation->many)
-            look_plain(&run[i]);
-        running += is_running(&run[i]);
+            look_plain(run[i]);
+        running += is_running(run[i]);
     }
     return running;
 }
 
-static bool start_some(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs,
-                       size_t running)
+static bool start_some(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
+                       size_t runs, size_t running)
 {
     for (size_t i = 0; i < runs && running < (size_t)simulation->jobs; i++) {
-        if (run[i].state != CS_RUN_WAITING)
+        if (run[i]->state != CS_RUN_WAITING)
             continue;
-        if (!(simulation->many ? start_forked(simulation, &run[i])
-                               : start_plain(simulation, &run[i])))
+        if (!(simulation->many ? start_forked(simulation, run[i])
+                               : start_plain(simulation, run[i])))
             return false;
-        running += is_running(&run[i]);
+        running += is_running(run[i]);
     }
     return true;
 }
 
-static bool all_ended(const struct cs_simulated_run *run, size_t runs)
+static bool all_ended(struct cs_simulated_run *const *run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
-        if (run[i].state != CS_RUN_ENDED)
+        if (run[i]->state != CS_RUN_ENDED)
             return false;
     return true;
 }
 
 /* Of a server, the runs are ended here, and itself with the simulation. */
-static void end_all(struct cs_simulated_run *run, size_t runs)
+static void end_all(struct cs_simulated_run *const *run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
-        if (run[i].state == CS_RUN_RUNNING && kill(run[i].pid, SIGTERM) == 0)
-            (void)cs_child_wait(run[i].pid);
+        if (run[i]->state == CS_RUN_RUNNING && kill(run[i]->pid, SIGTERM) == 0)
+            (void)cs_child_wait(run[i]->pid);
 }
 
-bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs)
+bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
+                       size_t runs)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
     const bool terminal = isatty(STDERR_FILENO);

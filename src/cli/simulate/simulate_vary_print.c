@@ -179,7 +179,7 @@ static bool put_page(const void *state, FILE *out)
         }
     }
     cs_rows_table(&result->rows, &table);
-    const bool whole = cs_page_table("Values", &table, out);
+    const bool whole = cs_page_table("values", "Values", &table, out);
     cs_page_end(out);
     return whole;
 }

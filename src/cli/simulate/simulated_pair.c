@@ -1,6 +1,7 @@
 /* Runs pairs of a program without and with the library. */
 #include "cli/simulate/simulation.h"
 
+#include "base/checked.h"
 #include "cli/common/cli.h"
 #include <stdlib.h>
 
@@ -9,68 +10,44 @@ const char *const cs_side_names[CS_SIDES] = {"without", "with"};
 /* More than any device has. */
 static const int64_t plenty = (int64_t)1 << 44;
 
-/* A run of those that are to be made, and where its result belongs. */
-struct job {
-    struct cs_simulated_run *run;
-    struct cs_simulated_result *result;
-};
-
-/* Runs all of them, and frees earlier results. */
-static bool run_jobs(struct cs_simulation *simulation, const struct job *job, size_t jobs)
+/* Makes the runs and reads what they left. Frees earlier results. */
+static bool make_runs(struct cs_simulation *simulation, struct cs_simulated_run **run, size_t runs)
 {
-    struct cs_simulated_run *list = calloc(jobs + 1, sizeof *list);
-    for (size_t i = 0; list && i < jobs; i++)
-        list[i] = *job[i].run;
-    bool good = list && cs_simulation_run(simulation, list, jobs);
-    for (size_t i = 0; good && i < jobs; i++) {
-        *job[i].run = list[i];
-        cs_simulated_result_free(job[i].result);
-        good = cs_simulated_result_read(job[i].run, job[i].result);
+    bool good = cs_simulation_run(simulation, run, runs);
+    for (size_t i = 0; good && i < runs; i++) {
+        cs_simulated_result_free(&run[i]->result);
+        good = cs_simulated_result_read(run[i]);
     }
-    if (!list)
-        cs_cli_complain("out of memory");
-    free(list);
     return good;
 }
 
 /* The library had read its options before the program first used the device: the options of the run
  * were set too late. */
-static bool came_too_late(const struct job *job, size_t jobs)
+static bool came_too_late(struct cs_simulated_run *const *run, size_t runs)
 {
-    for (size_t i = 0; i < jobs; i++)
-        if (job[i].run->with && job[i].result->launches > 0 && !job[i].result->summary)
+    for (size_t i = 0; i < runs; i++)
+        if (run[i]->with && run[i]->result.launches > 0 && !run[i]->result.summary)
             return true;
     return false;
 }
 
-static bool run_and_check(struct cs_simulation *simulation, const struct job *job, size_t jobs)
+bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run **run, size_t runs)
 {
-    if (!run_jobs(simulation, job, jobs))
+    if (!make_runs(simulation, run, runs))
         return false;
-    if (!simulation->many || !came_too_late(job, jobs))
+    if (!simulation->many || !came_too_late(run, runs))
         return true;
     if (!simulation->told_single)
         cs_cli_complain("%s: every run starts the program from the beginning, which takes longer, "
                         "because it uses cuDNN before the GPU",
                         simulation->title);
     simulation->many = simulation->shared = false;
-    for (size_t i = 0; i < jobs; i++)
-        job[i].run->state = CS_RUN_WAITING;
-    return run_jobs(simulation, job, jobs);
+    for (size_t i = 0; i < runs; i++)
+        run[i]->state = CS_RUN_WAITING;
+    return make_runs(simulation, run, runs);
 }
 
-bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run *run,
-                       struct cs_simulated_result *result, size_t runs)
-{
-    struct job *job = calloc(runs + 1, sizeof *job);
-    for (size_t i = 0; job && i < runs; i++)
-        job[i] = (struct job){&run[i], &result[i]};
-    bool good = job && run_and_check(simulation, job, runs);
-    free(job);
-    return good;
-}
-
-static void prepare(struct cs_simulated_pair *pair, enum cs_side side)
+static void prepare_run(struct cs_simulated_pair *pair, enum cs_side side)
 {
     pair->run[side] = (struct cs_simulated_run){.name = cs_side_names[side],
                                                 .profile = pair->device->path,
@@ -81,48 +58,49 @@ static void prepare(struct cs_simulated_pair *pair, enum cs_side side)
                                                 .with = side == CS_WITH};
 }
 
-static void prepare_base(struct cs_simulated_pair *pair, enum cs_side side)
+/* The same run once more, without a result. */
+static struct cs_simulated_run repeat_run(const struct cs_simulated_run *run, const char *name,
+                                          int64_t capacity, bool history)
 {
-    pair->has_base[side] = pair->chosen[side] && pair->result[side].refused > 0;
-    pair->base_run[side] = pair->run[side];
-    pair->base_run[side].name = side == CS_WITH ? "with-repeated" : "without-repeated";
-    pair->base_run[side].capacity = plenty;
-    pair->base_run[side].history = false;
-    pair->base_run[side].state = CS_RUN_WAITING;
+    return (struct cs_simulated_run){.name = name,
+                                     .profile = run->profile,
+                                     .capacity = capacity,
+                                     .context = run->context,
+                                     .gpus = run->gpus,
+                                     .history = history,
+                                     .with = run->with,
+                                     .process = run->process};
 }
 
-static bool record(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
+static bool record_peak(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
 {
-    const struct job job = {&pair->recorded_run, &pair->recorded};
-    pair->has_recorded = pair->explains && !pair->history && cs_simulated_pair_compares(pair) &&
-                         !cs_simulated_pair_gains(pair);
-    pair->recorded_run = pair->run[CS_WITH];
-    pair->recorded_run.name = "recorded";
-    pair->recorded_run.history = true;
-    pair->recorded_run.state = CS_RUN_WAITING;
-    if (pair->has_recorded)
-        cs_cli_complain("%s: the peak does not fall. One more run to find out what holds it.",
-                        simulation->title);
-    return !pair->has_recorded || run_and_check(simulation, &job, 1);
+    struct cs_simulated_run *run = &pair->recorded;
+    if (!pair->explains || pair->history || !cs_simulated_pair_compares(pair) ||
+        cs_simulated_pair_gains(pair))
+        return true;
+    *run = repeat_run(&pair->run[CS_WITH], "recorded", pair->capacity, true);
+    cs_cli_complain("%s: the peak does not fall. One more run to find out what holds it.",
+                    simulation->title);
+    return cs_simulated_runs(simulation, &run, 1);
 }
 
 /* Of several processes, both columns show the one that holds most without the library. */
 static bool choose_process(struct cs_simulated_pair *pair)
 {
-    const struct cs_simulated_result *without = &pair->result[CS_WITHOUT];
-    struct cs_simulated_result *with = &pair->result[CS_WITH];
+    const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result;
+    struct cs_simulated_result *with = &pair->run[CS_WITH].result;
     if (!pair->chosen[CS_WITHOUT] || !pair->chosen[CS_WITH] ||
         without->processes != with->processes || without->number == with->number)
         return true;
     pair->run[CS_WITH].process = without->number;
     cs_simulated_result_free(with);
-    return cs_simulated_result_read(&pair->run[CS_WITH], with);
+    return cs_simulated_result_read(&pair->run[CS_WITH]);
 }
 
 static bool ran_as_with_spare_memory(const struct cs_simulated_pair *pair, enum cs_side side)
 {
     const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
-    return pair->chosen[side] && cs_simulated_result_ran(&pair->result[side]) &&
+    return pair->chosen[side] && cs_simulated_result_ran(&pair->run[side].result) &&
            others.engines == 0 && others.work == 0;
 }
 
@@ -130,68 +108,77 @@ static bool ran_as_with_spare_memory(const struct cs_simulated_pair *pair, enum 
  * ran on other engines, that is not the time of the run without the library. */
 static void take_untiled_time(struct cs_simulated_pair *pair)
 {
-    struct cs_simulated_result *without = &pair->result[CS_WITHOUT];
+    struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result;
     if (!ran_as_with_spare_memory(pair, CS_WITHOUT) || !ran_as_with_spare_memory(pair, CS_WITH))
         return;
-    without->predicted_ns = pair->result[CS_WITH].untiled_ns;
-    without->predicted_most_ns = pair->result[CS_WITH].untiled_most_ns;
+    without->predicted_ns = pair->run[CS_WITH].result.untiled_ns;
+    without->predicted_most_ns = pair->run[CS_WITH].result.untiled_most_ns;
+}
+
+/* Lists the runs to make of all pairs: at first those of the chosen sides, then, with memory to
+ * spare, those that were short of it. */
+static size_t list_runs(struct cs_simulated_pair *pair, size_t pairs, bool spare,
+                        struct cs_simulated_run **run)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < CS_SIDES * pairs; i++) {
+        struct cs_simulated_pair *of = &pair[i / CS_SIDES];
+        const enum cs_side side = (enum cs_side)(i % CS_SIDES);
+        if (!spare)
+            prepare_run(of, side);
+        if (!of->chosen[side] || (spare && of->run[side].result.refused <= 0))
+            continue;
+        run[runs++] = spare ? &of->base[side] : &of->run[side];
+        if (spare)
+            of->base[side] =
+                repeat_run(&of->run[side], side == CS_WITH ? "with-repeated" : "without-repeated",
+                           plenty, false);
+    }
+    return runs;
 }
 
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                             size_t pairs)
 {
-    struct job *job = calloc(CS_SIDES * pairs, sizeof *job);
-    size_t jobs = 0;
-    for (size_t i = 0; job && i < CS_SIDES * pairs; i++) {
-        struct cs_simulated_pair *p = &pair[i / CS_SIDES];
-        enum cs_side side = (enum cs_side)(i % CS_SIDES);
-        prepare(p, side);
-        if (p->chosen[side])
-            job[jobs++] = (struct job){&p->run[side], &p->result[side]};
+    struct cs_simulated_run **run = calloc(CS_SIDES * pairs, sizeof(struct cs_simulated_run *));
+    if (!run) {
+        cs_cli_complain("out of memory");
+        return false;
     }
-    bool good = job && run_and_check(simulation, job, jobs);
-    jobs = 0;
-    for (size_t i = 0; good && i < CS_SIDES * pairs; i++) {
-        struct cs_simulated_pair *p = &pair[i / CS_SIDES];
-        enum cs_side side = (enum cs_side)(i % CS_SIDES);
-        prepare_base(p, side);
-        if (p->has_base[side])
-            job[jobs++] = (struct job){&p->base_run[side], &p->base[side]};
-    }
-    if (jobs > 0)
+    bool good = cs_simulated_runs(simulation, run, list_runs(pair, pairs, false, run));
+    const size_t repeated = good ? list_runs(pair, pairs, true, run) : 0;
+    if (repeated > 0)
         cs_cli_complain("%s: memory is short. %s with enough memory for comparison.",
-                        simulation->title, jobs == 1 ? "One more run" : "More runs");
-    good = good && run_and_check(simulation, job, jobs);
+                        simulation->title, repeated == 1 ? "One more run" : "More runs");
+    good = good && cs_simulated_runs(simulation, run, repeated);
     for (size_t i = 0; good && i < pairs; i++)
         good = choose_process(&pair[i]);
     for (size_t i = 0; good && i < pairs; i++)
         take_untiled_time(&pair[i]);
-    free(job);
-    return good && (pairs > 1 || record(simulation, pair));
+    free(run);
+    return good && (pairs > 1 || record_peak(simulation, pair));
 }
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair)
 {
-    cs_simulated_result_free(&pair->recorded);
+    cs_simulated_result_free(&pair->recorded.result);
     for (int side = 0; side < CS_SIDES; side++) {
-        cs_simulated_result_free(&pair->result[side]);
-        cs_simulated_result_free(&pair->base[side]);
+        cs_simulated_result_free(&pair->run[side].result);
+        cs_simulated_result_free(&pair->base[side].result);
     }
 }
 
 const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulated_pair *pair,
                                                          enum cs_side side)
 {
-    return pair->has_base[side] ? &pair->base[side] : &pair->result[side];
+    return pair->base[side].name ? &pair->base[side].result : &pair->run[side].result;
 }
 
 struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *pair,
                                                enum cs_side side)
 {
-    const struct cs_other_plans none = {0, 0};
-    return pair->has_base[side]
-               ? cs_simulated_result_other_plans(&pair->result[side], &pair->base[side])
-               : none;
+    return cs_simulated_result_other_plans(&pair->run[side].result,
+                                           cs_simulated_pair_base(pair, side));
 }
 
 /* --- the smallest capacity --- */
@@ -203,9 +190,7 @@ struct question {
     enum cs_side side;
     bool engines; /* do all convolutions keep their engines; else: does the program run */
     int64_t yes, no;
-    int64_t tried;
-    struct cs_simulated_run run;
-    struct cs_simulated_result result;
+    struct cs_simulated_run run; /* the last one; a capacity of 0: none in this round */
 };
 
 static bool is_open(const struct question *q)
@@ -224,47 +209,43 @@ static bool answer_of(const struct question *q, const struct cs_simulated_result
 }
 
 /* A run answers both questions of its side. */
-static void learn(struct question *question, size_t questions, const struct question *from)
+static void learn_from(struct question *question, size_t questions, const struct question *from)
 {
+    const int64_t tried = from->run.capacity;
     for (size_t i = 0; i < questions; i++) {
         struct question *q = &question[i];
         if (q->pair != from->pair || q->side != from->side)
             continue;
-        bool yes = answer_of(q, &from->result);
-        if (yes && from->tried < q->yes)
-            q->yes = from->tried;
-        if (!yes && from->tried > q->no)
-            q->no = from->tried;
+        if (!answer_of(q, &from->run.result))
+            q->no = cs_max(q->no, tried);
+        else if (tried < q->yes)
+            q->yes = tried;
     }
 }
 
 static bool ask_round(struct cs_simulation *simulation, struct question *question, size_t questions,
-                      bool *any)
+                      struct cs_simulated_run **run, bool *any)
 {
-    struct job *job = calloc(questions + 1, sizeof *job);
-    size_t jobs = 0;
-    for (size_t i = 0; job && i < questions; i++) {
+    size_t runs = 0;
+    for (size_t i = 0; i < questions; i++) {
         struct question *q = &question[i];
-        q->tried = 0;
+        q->run.capacity = 0;
         if (!is_open(q))
             continue;
-        q->tried = q->no + (q->yes - q->no) / 2;
-        q->run = q->pair->run[q->side];
-        q->run.state = CS_RUN_WAITING;
-        q->run.capacity = q->tried;
-        q->run.history = false;
-        job[jobs++] = (struct job){&q->run, &q->result};
+        cs_simulated_result_free(&q->run.result);
+        q->run = repeat_run(&q->pair->run[q->side], cs_side_names[q->side],
+                            q->no + (q->yes - q->no) / 2, false);
+        run[runs++] = &q->run;
     }
-    bool good = job && run_jobs(simulation, job, jobs);
+    const bool good = make_runs(simulation, run, runs);
     for (size_t i = 0; good && i < questions; i++)
-        if (question[i].tried > 0)
-            learn(question, questions, &question[i]);
-    *any = jobs > 0;
-    free(job);
+        if (question[i].run.capacity > 0)
+            learn_from(question, questions, &question[i]);
+    *any = runs > 0;
     return good;
 }
 
-static void put_down(const struct question *question, size_t questions)
+static void store_answers(const struct question *question, size_t questions)
 {
     for (size_t i = 0; i < questions; i++) {
         struct cs_smallest *smallest = &question[i].pair->smallest[question[i].side];
@@ -276,6 +257,7 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
                                  size_t pairs)
 {
     struct question *question = calloc(2 * CS_SIDES * pairs, sizeof *question);
+    struct cs_simulated_run **run = calloc(2 * CS_SIDES * pairs, sizeof(struct cs_simulated_run *));
     size_t questions = 0;
     for (size_t i = 0; question && i < 2 * CS_SIDES * pairs; i++) {
         struct cs_simulated_pair *p = &pair[i / (2 * CS_SIDES)];
@@ -287,13 +269,16 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
                                                       .engines = i % (2 * CS_SIDES) >= CS_SIDES,
                                                       .yes = base->needed};
     }
-    bool any = true, good = question != NULL;
+    bool any = true, good = question && run;
+    if (!good)
+        cs_cli_complain("out of memory");
     while (good && any)
-        good = ask_round(simulation, question, questions, &any);
+        good = ask_round(simulation, question, questions, run, &any);
     if (good)
-        put_down(question, questions);
+        store_answers(question, questions);
     for (size_t i = 0; i < questions; i++)
-        cs_simulated_result_free(&question[i].result);
+        cs_simulated_result_free(&question[i].run.result);
+    free(run);
     free(question);
     return good;
 }

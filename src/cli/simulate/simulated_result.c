@@ -317,9 +317,9 @@ static void take_told(struct cs_simulated_result *result)
     result->predicted_most_ns = number_of(result->summary, "totals.predicted_most_ns");
 }
 
-bool cs_simulated_result_read(const struct cs_simulated_run *run,
-                              struct cs_simulated_result *result)
+bool cs_simulated_result_read(struct cs_simulated_run *run)
 {
+    struct cs_simulated_result *result = &run->result;
     *result = (struct cs_simulated_result){.status = run->status, .seconds = run->seconds};
     if (!read_reports(run, result)) {
         cs_simulated_result_free(result);

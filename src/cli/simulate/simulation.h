@@ -181,47 +181,6 @@ struct cs_simulation {
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep);
 void cs_simulation_end(struct cs_simulation *simulation);
 
-/* One run. */
-struct cs_simulated_run {
-    const char *name;    /* for people, and of its folder: "without" */
-    const char *profile; /* the file of the device's profile */
-    int64_t capacity;    /* 0: the profile's */
-    int64_t context;     /* of it, bytes that a process takes before it allocates */
-    int gpus;            /* that the program sees; 0: one */
-    bool with;           /* the library */
-    const char *file; /* an ini file that alone has its options; NULL: as this process has them */
-    bool history;     /* record the held memory over time */
-    int process; /* whose figures: the number of the process in the order of first use, from 1; 0:
-                    of the one that held most */
-
-    /* From here on filled in. */
-    char folder[PATH_MAX]; /* of the files that it leaves */
-    enum cs_run_state {
-        CS_RUN_WAITING,
-        CS_RUN_ASKED, /* of a server, whose pid is not known yet */
-        CS_RUN_RUNNING,
-        CS_RUN_ENDED
-    } state;
-    pid_t pid;
-    int status; /* the program's, 128 + the signal that ended it */
-    double seconds;
-};
-
-/* Runs all of them, as many at once as simulation->jobs, with a sign of life on standard error.
- * False after printing the reason if one could not be started. */
-bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs);
-
-/* --- inside of it --- */
-
-/* The variables of a run's process. */
-void cs_simulation_variables(const struct cs_simulation *simulation,
-                             const struct cs_simulated_run *run,
-                             struct cs_child_variables *variables);
-
-/* The additional variables of a process from which runs are forked. They set one thread, unless the
- * program sets the number itself. */
-void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables);
-
 /* The progress of a simulated run, which the device keeps in a mapped file. The file also outlives
  * a process that is killed. */
 
@@ -251,6 +210,8 @@ struct cs_simulated_progress {
     struct cs_gpu_progress gpu[CS_MOST_GPUS];
     struct cs_process_progress process[CS_MOST_PROCESSES];
 };
+
+struct cs_simulated_run;
 
 /* False: no process of that run has used the device yet. */
 bool cs_simulated_progress_read(const struct cs_simulated_run *run,
@@ -309,9 +270,51 @@ struct cs_simulated_result {
     struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
 
+/* One run, and what it left. */
+struct cs_simulated_run {
+    const char *name;    /* for people, and of its folder: "without"; NULL: there is no such run */
+    const char *profile; /* the file of the device's profile */
+    int64_t capacity;    /* 0: the profile's */
+    int64_t context;     /* of it, bytes that a process takes before it allocates */
+    int gpus;            /* that the program sees; 0: one */
+    bool with;           /* the library */
+    const char *file; /* an ini file that alone has its options; NULL: as this process has them */
+    bool history;     /* record the held memory over time */
+    int process; /* whose figures: the number of the process in the order of first use, from 1; 0:
+                    of the one that held most */
+
+    /* From here on filled in. */
+    char folder[PATH_MAX]; /* of the files that it leaves */
+    enum cs_run_state {
+        CS_RUN_WAITING,
+        CS_RUN_ASKED, /* of a server, whose pid is not known yet */
+        CS_RUN_RUNNING,
+        CS_RUN_ENDED
+    } state;
+    pid_t pid;
+    int status; /* the program's, 128 + the signal that ended it */
+    double seconds;
+    struct cs_simulated_result result; /* of cs_simulated_result_read */
+};
+
+/* Runs all of them, as many at once as simulation->jobs, with a sign of life on standard error.
+ * False after printing the reason if one could not be started. */
+bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
+                       size_t runs);
+
+/* --- inside of it --- */
+
+/* The variables of a run's process. */
+void cs_simulation_variables(const struct cs_simulation *simulation,
+                             const struct cs_simulated_run *run,
+                             struct cs_child_variables *variables);
+
+/* The additional variables of a process from which runs are forked. They set one thread, unless the
+ * program sets the number itself. */
+void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables);
+
 /* False after a line: memory is short, or a file is damaged. */
-bool cs_simulated_result_read(const struct cs_simulated_run *run,
-                              struct cs_simulated_result *result);
+bool cs_simulated_result_read(struct cs_simulated_run *run);
 void cs_simulated_result_free(struct cs_simulated_result *result);
 
 /* Adds the framework's peaks in both runs to the library's summary in the folder of `run`, the one
@@ -385,16 +388,11 @@ struct cs_simulated_pair {
 
     /* The following members are results. */
     struct cs_simulated_run run[CS_SIDES];
-    struct cs_simulated_result result[CS_SIDES];
-    /* A run with memory to spare, if the run above was short of it: the reference for its plans. */
-    bool has_base[CS_SIDES];
-    struct cs_simulated_run base_run[CS_SIDES];
-    struct cs_simulated_result base[CS_SIDES];
+    /* The same with memory to spare, if the run was short of it: the reference for its plans. */
+    struct cs_simulated_run base[CS_SIDES];
     /* The run with the library, repeated with a history if it gains nothing and had no history: it
      * shows the reason. */
-    bool has_recorded;
-    struct cs_simulated_run recorded_run;
-    struct cs_simulated_result recorded;
+    struct cs_simulated_run recorded;
     /* The smallest capacities, of cs_simulated_pairs_smallest; 0: not looked for, or it runs with
      * none. */
     struct cs_smallest {
@@ -404,10 +402,10 @@ struct cs_simulated_pair {
     } smallest[CS_SIDES];
 };
 
-/* Runs all of them as cs_simulation_run does and reads their results into result[i], whose old
- * contents are overwritten. False: a line with the reason was printed. */
-bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run *run,
-                       struct cs_simulated_result *result, size_t runs);
+/* Runs all of them as cs_simulation_run does and reads their results, which replace earlier ones.
+ * False: a line with the reason was printed. */
+bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run **run,
+                       size_t runs);
 
 /* Runs all pairs, and again with memory to spare those that were short of it. False: a line
  * reports the reason. */
@@ -474,10 +472,9 @@ struct cs_timeline {
     bool matched;               /* the summary's calls are those of the record, one for one */
 };
 
-/* Of a run with `history`, as `result` was read of it, which must stay. False, with nothing owned,
- * if there is no record or memory is short, which a line reports. */
-bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
-                      struct cs_timeline *timeline_p);
+/* Of a run with `history`, whose result must stay. False, with nothing owned, if there is no record
+ * or memory is short, which a line reports. */
+bool cs_timeline_read(const struct cs_simulated_run *run, struct cs_timeline *timeline_p);
 void cs_timeline_fini(struct cs_timeline *timeline);
 
 /* The timelines of a pair's runs that have one. */

@@ -343,9 +343,9 @@ static void mark_workspaces(struct cs_timeline *timeline)
     }
 }
 
-bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
-                      struct cs_timeline *timeline_p)
+bool cs_timeline_read(const struct cs_simulated_run *run, struct cs_timeline *timeline_p)
 {
+    const struct cs_simulated_result *result = &run->result;
     const cJSON *history = cs_json_at(result->framework_peaks, "history"),
                 *order = cs_json_at(result->summary, "order");
     struct cs_timeline timeline = {.of_framework = history != NULL,
@@ -541,10 +541,10 @@ bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines
 {
     struct cs_timelines read = {.same_calls = true};
     for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_simulated_result *result = &pair->result[side];
+        const struct cs_simulated_result *result = &pair->run[side].result;
         if (!pair->chosen[side] || !result->used)
             continue;
-        read.has[side] = cs_timeline_read(&pair->run[side], result, &read.side[side]);
+        read.has[side] = cs_timeline_read(&pair->run[side], &read.side[side]);
         if (!read.has[side] && result->report) {
             cs_timelines_fini(&read);
             return false;
@@ -561,7 +561,7 @@ bool cs_timelines_peak(const struct cs_timelines *timelines, const struct cs_sim
 {
     const bool named = timelines->has[CS_WITH] && timelines->same_calls;
     return cs_peak_table(&timelines->side[side], named ? &timelines->side[CS_WITH] : NULL,
-                         pair->result[CS_WITH].summary, table_p);
+                         pair->run[CS_WITH].result.summary, table_p);
 }
 
 void cs_timelines_fini(struct cs_timelines *timelines)

@@ -226,12 +226,11 @@ static void note(void *ctx, const char *line)
 }
 
 /* The layers have the numbers of their sites, from 1. Sites without calls have none. */
-static bool read_layers(const struct cs_simulated_run *run,
-                        const struct cs_simulated_result *result, struct cs_called_list *list)
+static bool read_layers(const struct cs_simulated_run *run, struct cs_called_list *list)
 {
     static const struct cs_layer_rules rules = {.direction = NULL};
     char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/summary.%ld.json", run->folder, (long)result->pid);
+    snprintf(path, sizeof path, "%s/summary.%ld.json", run->folder, (long)run->result.pid);
     if (!cs_layers_summary(&list->layers, path, &rules, note, NULL))
         return false;
     for (size_t i = 0; i < list->layers.count; i++) {
@@ -252,11 +251,11 @@ bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
     return false;
 }
 
-bool cs_called_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
-                    struct cs_called_list *list)
+bool cs_called_read(const struct cs_simulated_run *run, struct cs_called_list *list)
 {
+    const struct cs_simulated_result *result = &run->result;
     struct cs_timeline timeline;
-    if (!cs_timeline_read(run, result, &timeline))
+    if (!cs_timeline_read(run, &timeline))
         return false;
     if (result->allocated >= 0 && !timeline.of_framework) {
         cs_cli_complain("tune: %s allocates its memory as one block, so the memory held at a "
@@ -272,7 +271,7 @@ bool cs_called_read(const struct cs_simulated_run *run, const struct cs_simulate
     if (!listed)
         cs_cli_complain("tune: out of memory");
     cs_timeline_fini(&timeline);
-    bool good = listed && read_layers(run, result, list);
+    bool good = listed && read_layers(run, list);
     if (listed && !good)
         cs_called_fini(list);
     return good;

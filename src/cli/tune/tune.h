@@ -59,8 +59,7 @@ bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
 
 /* Reads a run with `history` in which no convolution was tiled. False: a line with the reason was
  * printed. */
-bool cs_called_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
-                    struct cs_called_list *list);
+bool cs_called_read(const struct cs_simulated_run *run, struct cs_called_list *list);
 void cs_called_fini(struct cs_called_list *list);
 
 /* Bytes held during a call to which `workspace` bytes are reported. */
@@ -185,7 +184,6 @@ struct cs_tune {
     struct cs_frontier frontier;
     bool allocated;                             /* peaks are a framework's */
     char framework[64], planning[64];           /* as in cs_simulated_result */
-    int runs;                                   /* made */
     struct cs_tune_run untiled, defaults, file; /* with --fits, the last two with that memory */
     int point;                                  /* of the frontier; -1: none was chosen */
 };

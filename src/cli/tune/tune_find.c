@@ -127,32 +127,6 @@ static const double NANO = 1e-9;
 static const char defaults[] = "# the library's defaults\n",
                   untiled[] = "[rule untiled]\nskip = yes\n";
 
-/* A run to make. */
-struct tune_request {
-    const char *text; /* of the ini file; NULL: the chosen rules */
-    const char *name;
-    int64_t capacity;
-    bool history;
-    struct cs_simulated_run run;
-    struct cs_simulated_result result;
-    char file[PATH_MAX + 32];
-};
-
-static bool write_file(struct cs_tune *tune, struct tune_request *request)
-{
-    snprintf(request->file, sizeof request->file, "%s/%s.ini", tune->simulation->work,
-             request->name);
-    FILE *file = fopen(request->file, "we");
-    if (file && request->text)
-        fputs(request->text, file);
-    else if (file)
-        cs_tune_write(tune, false, file);
-    if (file && fclose(file) == 0)
-        return true;
-    cs_cli_complain("%s: %s", request->file, strerror(errno));
-    return false;
-}
-
 static struct cs_tune_run figures_of(const struct cs_simulated_result *result)
 {
     return (struct cs_tune_run){
@@ -166,45 +140,38 @@ static struct cs_tune_run figures_of(const struct cs_simulated_result *result)
         .times = {(double)result->predicted_ns * NANO, (double)result->predicted_most_ns * NANO}};
 }
 
-/* Makes the runs side by side. */
-static bool make_runs(struct cs_tune *tune, struct tune_request *request, size_t requests)
+/* A run with an ini file, of which `file` gets the path. `text`: of the file; NULL: the chosen
+ * rules. False after a line. */
+static bool prepare_run(const struct cs_tune *tune, const char *name, const char *text,
+                        int64_t capacity, char file[PATH_MAX], struct cs_simulated_run *run)
 {
-    enum {
-        MOST = 2
-    };
-    struct cs_simulated_run run[MOST];
-    struct cs_simulated_result result[MOST];
-    memset(result, 0, sizeof result);
-    for (size_t i = 0; i < requests; i++) {
-        if (!write_file(tune, &request[i]))
-            return false;
-        run[i] = (struct cs_simulated_run){.name = request[i].name,
-                                           .profile = tune->device->path,
-                                           .capacity = request[i].capacity,
-                                           .context = tune->device->context,
-                                           .with = true,
-                                           .file = request[i].file,
-                                           .history = request[i].history};
-    }
-    tune->runs += (int)requests;
-    if (!cs_simulated_runs(tune->simulation, run, result, requests))
-        return false;
-    for (size_t i = 0; i < requests; i++) {
-        request[i].run = run[i];
-        request[i].result = result[i];
-    }
-    return true;
+    snprintf(file, PATH_MAX, "%.4000s/%s.ini", tune->simulation->work, name);
+    FILE *out = fopen(file, "we");
+    if (out && text)
+        fputs(text, out);
+    else if (out)
+        cs_tune_write(tune, false, out);
+    *run = (struct cs_simulated_run){.name = name,
+                                     .profile = tune->device->path,
+                                     .capacity = capacity,
+                                     .context = tune->device->context,
+                                     .with = true,
+                                     .file = file};
+    if (out && fclose(out) == 0)
+        return true;
+    cs_cli_complain("%s: %s", file, strerror(errno));
+    return false;
 }
 
 /* --- the first two runs --- */
 
-static bool is_usable(const struct tune_request *request)
+static bool is_usable(const struct cs_simulated_run *run)
 {
-    const struct cs_simulated_result *result = &request->result;
+    const struct cs_simulated_result *result = &run->result;
     if (!cs_simulated_result_ran(result)) {
         cs_cli_complain("tune: the program failed with status %d. Its last output:",
                         result->status);
-        if (!cs_simulated_result_output(&request->run, stderr))
+        if (!cs_simulated_result_output(run, stderr))
             fputs("(nothing)\n", stderr);
     } else if (!result->used || result->launches <= 0) {
         cs_cli_complain(
@@ -223,22 +190,25 @@ static bool is_usable(const struct tune_request *request)
 
 static bool make_first_runs(struct cs_tune *tune)
 {
+    static struct cs_simulated_run first, second; /* too large for the stack */
+    char file[2][PATH_MAX];
     const int64_t fits = tune->options->fits;
-    struct tune_request request[] = {
-        {.text = untiled, .name = "untiled", .capacity = plenty, .history = true},
-        {.text = defaults, .name = "defaults", .capacity = fits > 0 ? fits : plenty}};
-    if (!make_runs(tune, request, 2))
+    bool good = prepare_run(tune, "untiled", untiled, plenty, file[0], &first) &&
+                prepare_run(tune, "defaults", defaults, fits > 0 ? fits : plenty, file[1], &second);
+    first.history = true;
+    if (!good ||
+        !cs_simulated_runs(tune->simulation, (struct cs_simulated_run *[]){&first, &second}, 2))
         return false;
-    const struct cs_simulated_result *result = &request[0].result;
+    const struct cs_simulated_result *result = &first.result;
     tune->untiled = figures_of(result);
-    tune->defaults = figures_of(&request[1].result);
+    tune->defaults = figures_of(&second.result);
     tune->untiled.fits = fits > 0 && result->needed >= 0 && result->needed <= fits;
     tune->allocated = result->allocated >= 0;
     snprintf(tune->framework, sizeof tune->framework, "%s", result->framework);
     snprintf(tune->planning, sizeof tune->planning, "%s", result->planning);
-    bool good = is_usable(&request[0]) && cs_called_read(&request[0].run, result, &tune->called);
-    for (size_t i = 0; i < 2; i++)
-        cs_simulated_result_free(&request[i].result);
+    good = is_usable(&first) && cs_called_read(&first, &tune->called);
+    cs_simulated_result_free(&first.result);
+    cs_simulated_result_free(&second.result);
     return good;
 }
 
@@ -269,13 +239,15 @@ static bool find_frontier(struct cs_tune *tune)
 
 static bool check_file(struct cs_tune *tune)
 {
+    static struct cs_simulated_run run; /* too large for the stack */
+    char file[PATH_MAX];
     const int64_t fits = tune->options->fits;
-    struct tune_request request = {.name = "rules", .capacity = fits > 0 ? fits : plenty};
     unsetenv("CONVSHIM");
-    if (!make_runs(tune, &request, 1))
+    if (!prepare_run(tune, "rules", NULL, fits > 0 ? fits : plenty, file, &run) ||
+        !cs_simulated_runs(tune->simulation, (struct cs_simulated_run *[]){&run}, 1))
         return false;
-    tune->file = figures_of(&request.result);
-    cs_simulated_result_free(&request.result);
+    tune->file = figures_of(&run.result);
+    cs_simulated_result_free(&run.result);
     return true;
 }
 

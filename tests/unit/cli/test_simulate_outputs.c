@@ -215,20 +215,18 @@ static void put_timeline(const struct cs_timeline *timeline)
 
 static int show_result(void *name)
 {
-    const bool with = strcmp(name, "tiled") == 0;
-    struct cs_simulated_run run = run_of(name, with), other = run_of("plain", false);
-    struct cs_simulated_result result, base;
+    struct cs_simulated_run run = run_of(name, strcmp(name, "tiled") == 0),
+                            other = run_of("plain", false);
     struct cs_timeline timeline;
-    bool good = cs_simulated_result_read(&run, &result) && cs_simulated_result_read(&other, &base);
-    CHECK(good);
-    put_result(&result, &base);
-    if (cs_timeline_read(&run, &result, &timeline)) {
+    CHECK(cs_simulated_result_read(&run) && cs_simulated_result_read(&other));
+    put_result(&run.result, &other.result);
+    if (cs_timeline_read(&run, &timeline)) {
         put_timeline(&timeline);
         cs_timeline_fini(&timeline);
     }
     put("output", cs_simulated_result_output(&run, stdout));
-    cs_simulated_result_free(&result);
-    cs_simulated_result_free(&base);
+    cs_simulated_result_free(&run.result);
+    cs_simulated_result_free(&other.result);
     return 0;
 }
 
@@ -240,13 +238,11 @@ static void files_of_runs_are_read(void)
     golden_add("tiled", show_result, "tiled");
     golden_add("shared", show_result, "shared");
     golden_check(root, "simulate_results.txt");
-    struct cs_simulated_run run = run_of("damaged", false);
-    struct cs_simulated_result result;
-    CHECK(!cs_simulated_result_read(&run, &result));
-    run = run_of("nothing", false);
-    CHECK(cs_simulated_result_read(&run, &result));
-    CHECK(!result.used && result.planned && !result.report);
-    CHECK(!cs_simulated_result_output(&run, stderr));
+    struct cs_simulated_run damaged = run_of("damaged", false), nothing = run_of("nothing", false);
+    CHECK(!cs_simulated_result_read(&damaged));
+    CHECK(cs_simulated_result_read(&nothing));
+    CHECK(!nothing.result.used && nothing.result.planned && !nothing.result.report);
+    CHECK(!cs_simulated_result_output(&nothing, stderr));
 }
 
 /* The last lines of a failed program, from its traceback on where there is one. */
@@ -299,15 +295,15 @@ static void make_pair(struct cs_simulated_pair *to, int variant)
         to->chosen[side] = variant != 1 + side;
         to->run[side] = run_of(names[side], side == CS_WITH);
         to->run[side].status = 0;
-        CHECK(cs_simulated_result_read(&to->run[side], &to->result[side]));
+        CHECK(cs_simulated_result_read(&to->run[side]));
     }
-    struct cs_simulated_result *a = &to->result[CS_WITHOUT], *b = &to->result[CS_WITH];
+    struct cs_simulated_result *a = &to->run[CS_WITHOUT].result, *b = &to->run[CS_WITH].result;
     if (variant >= 3)
         b->status = variant == 4 ? 128 + 9 : variant == 5 ? 7 : 1;
     if (variant >= 6) {
         b->status = 0;
-        to->has_base[CS_WITH] = true;
-        CHECK(cs_simulated_result_read(&to->run[CS_WITHOUT], &to->base[CS_WITH]));
+        to->base[CS_WITH] = run_of("plain", false);
+        CHECK(cs_simulated_result_read(&to->base[CS_WITH]));
         to->smallest[CS_WITHOUT].runs = 33 << 20;
         to->smallest[CS_WITHOUT].engines = variant == 6 ? 0 : (40 << 20) + 1;
         to->smallest[CS_WITH].runs = variant == 7 ? 0 : 30 << 20;
@@ -404,8 +400,8 @@ static void check_documented(const cJSON *item, const char *text)
 static void free_pair(struct cs_simulated_pair *of)
 {
     for (int side = 0; side < CS_SIDES; side++) {
-        cs_simulated_result_free(&of->result[side]);
-        cs_simulated_result_free(&of->base[side]);
+        cs_simulated_result_free(&of->run[side].result);
+        cs_simulated_result_free(&of->base[side].result);
     }
 }
 
@@ -446,12 +442,12 @@ static void members_are_documented(void)
     make_pair(pair, 6);
     pair->gpus = 2;
     for (int side = 0; side < CS_SIDES; side++) {
-        pair->result[side].gpus = 2;
-        cJSON_Delete(pair->result[side].framework_peaks);
-        pair->result[side].framework_peaks =
+        pair->run[side].result.gpus = 2;
+        cJSON_Delete(pair->run[side].result.framework_peaks);
+        pair->run[side].result.framework_peaks =
             cJSON_Parse("{\"unknown\":[{\"operation\":\"item\",\"line\":\"a.py:1\",\"count\":2}]}");
     }
-    pair->result[CS_WITH].predicted_most_ns = 1;
+    pair->run[CS_WITH].result.predicted_most_ns = 1;
     cJSON *tree = cs_simulate_json(&simulation, pair);
     check_documented(tree, page);
     cJSON_Delete(tree);
@@ -467,8 +463,8 @@ static void pages(void)
     for (int variant = 0; variant < 3; variant++) {
         make_pair(pair, variant);
         if (variant == 2) { /* its calls are not known */
-            cJSON_Delete(pair->result[CS_WITHOUT].summary);
-            pair->result[CS_WITHOUT].summary = NULL;
+            cJSON_Delete(pair->run[CS_WITHOUT].result.summary);
+            pair->run[CS_WITHOUT].result.summary = NULL;
         }
         char *page = golden_run("a page", show_pair, &view, &status);
         CHECK_INT(status, 0);
@@ -504,66 +500,6 @@ static void memory_that_runs_short(void)
     free_pair(pair);
 }
 
-/* From 129 on the status means a signal. A refused allocation is a stronger sign than any status.
- */
-static void how_a_program_ended(void)
-{
-    static const struct {
-        int status;
-        int64_t refused;
-        const char *said;
-    } rows[] = {
-        {1, 0, "Failed with status 1, but not for lack of memory."},
-        {127, 0, "Failed with status 127, but not for lack of memory."},
-        {128, 0, "Failed with status 128, but not for lack of memory."},
-        {129, 0, "Failed: signal 1 ended the program."},
-        {137, 0, "Failed: signal 9 ended the program."},
-        {1, 1,
-         "Out of memory: the last failed allocation was short by 1 KiB. The figures end there."},
-        {137, 1,
-         "Out of memory: the last failed allocation was short by 1 KiB. The figures end there."}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[200];
-        static struct cs_simulated_pair one;
-        one.result[CS_WITH] = (struct cs_simulated_result){.status = rows[i].status,
-                                                           .used = true,
-                                                           .refused = rows[i].refused,
-                                                           .missing_bytes = 1024};
-        cs_simulate_verdict(&one, CS_WITH, text, sizeof text);
-        CHECK_STR(text, rows[i].said);
-    }
-}
-
-/* Lines of a rule; where there is no room for all, whole ones from the first on. */
-static void keys_of_rules(void)
-{
-    static const struct {
-        const char *site, *keys;
-    } rows[] = {
-        {"{\"problem\":" PROBLEM("one", "wgrad", 4, 32) "}",
-         "direction = wgrad\ndtype = f16\nlayout = nchw\nkernel = 3x3\nn = 1\nc = 4\nk = 8\nh = "
-         "32\nw = 32\ngroups = 1\n"},
-        {"{\"problem\":{\"direction\":\"forward\",\"dtype\":\"bf16\",\"layout\":\"ndhwc\","
-         "\"spatial\":3,\"groups\":2,\"x\":{\"dims\":[2,4,5,6,7]},\"w\":{\"dims\":[8,2,1,3,"
-         "5]},\"y\":{\"dims\":[2,8,5,6,7]}}}",
-         "direction = fwd\ndtype = bf16\nlayout = nhwc\nkernel = 1x3x5\nn = 2\nc = 4\nk = 8\nd = "
-         "5\nh = 6\nw = 7\ngroups = 2\n"},
-        {"{}", ""}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char keys[256];
-        cJSON *site = cJSON_Parse(rows[i].site);
-        for (size_t size = sizeof keys; size > 0; size--) {
-            memset(keys, 'x', sizeof keys);
-            cs_rule_keys(site, keys, size);
-            CHECK(memchr(keys, '\0', size));
-            CHECK(!*keys || keys[strlen(keys) - 1] == '\n');
-            if (size == sizeof keys)
-                CHECK_STR(keys, rows[i].keys);
-        }
-        cJSON_Delete(site);
-    }
-}
-
 int main(void)
 {
     char remove[64];
@@ -579,8 +515,6 @@ int main(void)
     TEST(members_are_documented);
     TEST(pages);
     TEST(memory_that_runs_short);
-    TEST(how_a_program_ended);
-    TEST(keys_of_rules);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

@@ -1,70 +1,9 @@
-/* The answer of `convshim simulate --fits`, and names of GPUs. */
+/* Names of GPUs as people and nvidia-smi write them. */
 #include "check.h"
 #include "cli/layers/device_files.h"
-#include "cli/simulate/simulate.h"
 #include <string.h>
 
 static const int64_t gib = INT64_C(1) << 30;
-
-static void each_end_of_a_run_has_its_answer(void)
-{
-    static const struct {
-        const char *name;
-        struct cs_simulated_result result;
-        enum cs_answer answer;
-        const char *said;
-    } rows[] = {
-        {"no GPU", {.planned = true}, CS_ANSWER_NONE, "did not use the GPU"},
-        {"found the GPU only", {.used = true, .planned = true}, CS_ANSWER_NONE, "did not use"},
-        {"fails",
-         {.used = true, .planned = true, .kernels = 1, .status = 1},
-         CS_ANSWER_NONE,
-         "but not"},
-        {"rule of thumb", {.used = true, .kernels = 1}, CS_ANSWER_NONE, "cuDNN"},
-        {"own limit",
-         {.used = true, .status = 1, .limited = true},
-         CS_ANSWER_NONE,
-         "its own memory"},
-        {"out of memory",
-         {.used = true, .planned = true, .status = 1, .refused = 1, .missing_bytes = 1024},
-         CS_ANSWER_NO,
-         "short by 1 KiB"},
-        {"a failed allocation",
-         {.used = true, .planned = true, .kernels = 1, .failed = 2},
-         CS_ANSWER_NO,
-         "2 allocations fail"},
-        {"95 %",
-         {.used = true, .planned = true, .kernels = 1, .needed = INT64_C(1020054710)},
-         CS_ANSWER_YES,
-         "The GPU has 1024 MiB"},
-        {"above 95 %",
-         {.used = true, .planned = true, .kernels = 1, .needed = INT64_C(1020054711)},
-         CS_ANSWER_MAY_FAIL,
-         "fragmentation"}};
-    static struct cs_simulated_pair pair;
-    char text[512];
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        pair = (struct cs_simulated_pair){.capacity = gib, .context = 4096, .chosen = {true}};
-        pair.result[CS_WITHOUT] = rows[i].result;
-        enum cs_answer answer = cs_simulate_fits(&pair, CS_WITHOUT, text, sizeof text);
-        CHECK_INT(answer, rows[i].answer);
-        CHECK(strstr(text, rows[i].said) || !fprintf(stderr, "%s: %s\n", rows[i].name, text));
-        CHECK_INT(cs_simulate_answer(&pair), rows[i].answer);
-    }
-}
-
-static void too_little_memory_is_told_from_the_run_with_enough(void)
-{
-    static struct cs_simulated_pair pair;
-    const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
-    char text[512];
-    pair = (struct cs_simulated_pair){.device = &device, .context = gib, .has_base = {true}};
-    pair.result[CS_WITHOUT] = (struct cs_simulated_result){.used = true, .status = 1, .refused = 3};
-    pair.base[CS_WITHOUT] = (struct cs_simulated_result){.used = true, .needed = 16 * gib};
-    CHECK_INT(cs_simulate_fits(&pair, CS_WITHOUT, text, sizeof text), CS_ANSWER_NO);
-    CHECK_STR(text, "No: needs 16.00 GiB with the context of 1024 MiB. Tesla T4 has 14.00 GiB, "
-                    "2048 MiB too little.");
-}
 
 static void names_as_people_write_them(void)
 {
@@ -140,8 +79,6 @@ static void an_unknown_name_is_shown_as_written(void)
 
 int main(void)
 {
-    TEST(each_end_of_a_run_has_its_answer);
-    TEST(too_little_memory_is_told_from_the_run_with_enough);
     TEST(names_as_people_write_them);
     TEST(every_profile_is_found_by_its_title);
     TEST(an_unknown_name_is_shown_as_written);
