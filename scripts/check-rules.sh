@@ -390,7 +390,7 @@ options_are_documented()
 {
     local file name
     for file in src/cli/*/*_options.def; do
-        sed -nE 's/^CS_CLI_(FLAG|OPTION|TEXT|SIZE)\([^,]+, "([^"]+)".*/\2/p; s/^CS_CLI_NUMBER\(([^,]+, ){3}"([^"]+)".*/\2/p; s/^CS_CLI_FORMAT.*/format/p' "$file" | tr _ - |
+        sed -nE 's/^CS_CLI_(FLAG|OPTION|TEXT|SIZE)\([^,]+, "([^"]+)".*/\2/p; s/^CS_CLI_NUMBER\(([^,]+, ){3}"([^"]+)".*/\2/p; s/^CS_CLI_PERCENT\(([^,]+, ){2}"([^"]+)".*/\2/p; s/^CS_CLI_FORMAT.*/format/p' "$file" | tr _ - |
             while read -r name; do
                 grep -qE -- "--$name([^a-z-]|\$)" docs/*.md || echo "$file: --$name is on no page of docs"
             done

@@ -39,6 +39,7 @@ enum cs_cli_kind {
     CS_CLI_SETS_FLAG,
     CS_CLI_READS_SIZE,   /* at least 1 */
     CS_CLI_READS_NUMBER, /* from `least` to `most` */
+    CS_CLI_READS_PERCENT,
     CS_CLI_READS_FORMAT,
     CS_CLI_SETS_LIBRARY /* an option of the library, in a struct cs_library_options */
 };

@@ -6,6 +6,7 @@
 #include "cli/common/table.h"
 #include "config/diagnostics.h"
 #include "config/option.h"
+#include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -89,6 +90,18 @@ static bool read_number(const struct cs_cli_command *command, int option, const 
     if (end == value || *end || found < least || found > most)
         return cs_cli_refuse_value(command, option, value, allowed);
     *number_p = (int)found;
+    return true;
+}
+
+static bool read_percent(const struct cs_cli_command *command, int option, const char *value,
+                         int most, double *percent_p)
+{
+    char *end, allowed[64];
+    const double found = strtod(value, &end);
+    snprintf(allowed, sizeof allowed, "a percentage from 0 to %d, such as 2 or 2%%", most);
+    if (!isdigit((unsigned char)*value) || (*end && strcmp(end, "%") != 0) || found > most)
+        return cs_cli_refuse_value(command, option, value, allowed);
+    *percent_p = found;
     return true;
 }
 
@@ -274,6 +287,8 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
         return cs_cli_take_size(command, index, value, "a size such as 8GiB", member);
     case CS_CLI_READS_NUMBER:
         return read_number(command, index, value, option->least, option->most, member);
+    case CS_CLI_READS_PERCENT:
+        return read_percent(command, index, value, option->most, member);
     case CS_CLI_READS_FORMAT:
         return cs_table_format_take(command->name, value, member);
     case CS_CLI_SETS_LIBRARY:

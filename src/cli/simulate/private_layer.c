@@ -1,5 +1,6 @@
 /* Layers are overlayfs mounts in a mount namespace of the program's own, and in a user namespace
  * where this process is not privileged. */
+#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
@@ -10,14 +11,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
+#include <mntent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -107,53 +108,39 @@ static void add_argument(struct cs_private_layers *layers, const char *argument)
         (void)add_folder(layers, real);
 }
 
-/* A field of /proc/self/mountinfo, in which blanks are \040. */
-static void unescape(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from; from++) {
-        unsigned octal;
-        if (*from == '\\' && sscanf(from + 1, "%3o", &octal) == 1) {
-            *to++ = (char)octal;
-            from += 3;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
-
 static int compare_folders(const void *left, const void *right)
 {
     return strcmp(left, right);
 }
 
+/* True if the place is below a folder of the list, and not in the list. */
+static bool is_below(const struct cs_private_layers *layers, const char *place)
+{
+    bool below = false;
+    for (size_t i = 0; i < layers->folders; i++) {
+        if (strcmp(place, layers->folder[i]) == 0)
+            return false;
+        below = below || is_in(place, layers->folder[i]);
+    }
+    return below;
+}
+
 /* A layer shows no file systems that are mounted below its folder, so each of them gets its own. */
 static void add_mounts(struct cs_private_layers *layers)
 {
-    FILE *list = fopen("/proc/self/mountinfo", "re");
-    char *line = NULL, place[PATH_MAX];
-    size_t size = 0;
+    FILE *list = setmntent("/proc/self/mounts", "re");
     struct stat facts;
-    while (list && getline(&line, &size, list) > 0) {
-        if (sscanf(line, "%*s %*s %*s %*s %4095s", place) != 1)
-            continue;
-        unescape(place);
-        bool below = false, listed = false;
-        for (size_t i = 0; i < layers->folders; i++) {
-            below = below || is_in(place, layers->folder[i]);
-            listed = listed || strcmp(place, layers->folder[i]) == 0;
-        }
-        if (!below || listed || stat(place, &facts) != 0 || !S_ISDIR(facts.st_mode))
+    for (const struct mntent *entry; list && (entry = getmntent(list));) {
+        if (!is_below(layers, entry->mnt_dir) || stat(entry->mnt_dir, &facts) != 0 ||
+            !S_ISDIR(facts.st_mode))
             continue;
         if (layers->folders == CS_LAYERS)
             layers->error = E2BIG;
         else
-            snprintf(layers->folder[layers->folders++], PATH_MAX, "%s", place);
+            snprintf(layers->folder[layers->folders++], PATH_MAX, "%s", entry->mnt_dir);
     }
-    free(line);
     if (list)
-        fclose(list);
+        endmntent(list);
 }
 
 /* In an order in which a folder is before those below it. */
@@ -402,84 +389,66 @@ void cs_layers_end(struct cs_private_layers *layers, const char *keep)
 
 /* --- written files --- */
 
-static struct walk {
-    const struct cs_private_layers *layers;
-    struct cs_written *to;
-    const char *prefix; /* printed before each name */
-    size_t base;        /* bytes of a path before that */
-    size_t visits;
-} walk; /* nftw has no argument for state */
-
-static void add_name(const char *path, bool removed)
+static void add_name(struct cs_written *to, const char *prefix, const char *path, bool removed)
 {
-    char *name = NULL, **grown;
-    struct cs_written *to = walk.to;
+    char *name = NULL;
     if (to->count == MOST_NAMES) {
         to->more = true;
         return;
     }
-    if (asprintf(&name, "%s%s%s", walk.prefix, path, removed ? " (removed)" : "") < 0)
+    if (asprintf(&name, "%s%s%s", prefix, path, removed ? " (removed)" : "") < 0)
         return;
-    for (size_t i = 0; i < to->count; i++)
-        if (strcmp(to->name[i], name) == 0) {
-            free(name);
-            return;
-        }
-    grown = reallocarray(to->name, to->count + 1, sizeof *grown);
-    if (!grown) {
+    bool listed = false; /* both runs write the same files */
+    for (size_t i = 0; i < to->count && !listed; i++)
+        listed = strcmp(to->name[i], name) == 0;
+    char **place = listed ? NULL : cs_array_add(&to->name, &to->count, sizeof(char *));
+    if (place)
+        *place = name;
+    else
         free(name);
-        return;
-    }
-    to->name = grown;
-    to->name[to->count++] = name;
 }
 
-static bool is_of_python(const char *path)
+/* A file in a layer: written, or removed, which is a character device. Without layers: changed
+ * since the beginning.
+ */
+static bool is_written(const struct cs_private_layers *layers, const FTSENT *entry, bool in_layer)
 {
-    return strstr(path, "/__pycache__/") != NULL;
+    const struct timespec *begun = &layers->begun, *changed = &entry->fts_statp->st_mtim;
+    const int kind = entry->fts_info;
+    if (strstr(entry->fts_path, "/__pycache__/"))
+        return false;
+    if (in_layer)
+        return kind == FTS_F || kind == FTS_SL || kind == FTS_SLNONE || kind == FTS_DEFAULT;
+    return kind == FTS_F && !is_in(entry->fts_path, layers->shared) &&
+           (changed->tv_sec > begun->tv_sec ||
+            (changed->tv_sec == begun->tv_sec && changed->tv_nsec >= begun->tv_nsec));
 }
 
-static int note_written(const char *path, const struct stat *facts, int kind, struct FTW *of)
-{
-    (void)of;
-    bool removed = S_ISCHR(facts->st_mode) && facts->st_rdev == makedev(0, 0);
-    if ((kind == FTW_F || kind == FTW_SL) && strlen(path) > walk.base && !is_of_python(path))
-        add_name(path + walk.base, removed);
-    return 0;
-}
-
-static int note_changed(const char *path, const struct stat *facts, int kind, struct FTW *of)
-{
-    (void)of;
-    const struct timespec *begun = &walk.layers->begun;
-    bool newer =
-        facts->st_mtim.tv_sec > begun->tv_sec ||
-        (facts->st_mtim.tv_sec == begun->tv_sec && facts->st_mtim.tv_nsec >= begun->tv_nsec);
-    if (kind == FTW_F && newer && !is_of_python(path) && !is_in(path, walk.layers->shared))
-        add_name(path + walk.base, false);
-    walk.to->more = walk.to->more || ++walk.visits >= MOST_VISITS;
-    return walk.visits >= MOST_VISITS;
-}
-
-/* Walks one folder, or the layers of all programs over it. */
-static void walk_folder(size_t which, const char *layer)
+/* Lists the files of a folder, or those of one program's layer over it. */
+static void list_folder(const struct cs_private_layers *layers, size_t which, const char *layer,
+                        struct cs_written *written)
 {
     char path[PATH_MAX + 300], prefix[PATH_MAX + 1] = "";
-    const char *folder = walk.layers->folder[which];
-    const bool here = strcmp(folder, walk.layers->here) == 0;
+    const char *folder = layers->folder[which];
     if (layer)
-        snprintf(path, sizeof path, "%s/%.255s/%zu/files", walk.layers->area.path, layer, which);
+        snprintf(path, sizeof path, "%s/%.255s/%zu/files", layers->area.path, layer, which);
     else
         snprintf(path, sizeof path, "%s", folder);
-    if (!here)
+    if (strcmp(folder, layers->here) != 0)
         snprintf(prefix, sizeof prefix, "%s/", folder);
-    walk.prefix = prefix;
-    walk.base = strlen(path) + 1;
-    (void)nftw(path, layer ? note_written : note_changed, 16, FTW_PHYS | FTW_MOUNT);
-    walk.prefix = "";
+    FTS *walk = fts_open((char *const[]){path, NULL}, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
+    const size_t base = strlen(path) + 1;
+    size_t visits = 0;
+    for (FTSENT *entry; walk && !written->more && (entry = fts_read(walk));) {
+        written->more = !layer && ++visits >= MOST_VISITS;
+        if (is_written(layers, entry, layer != NULL))
+            add_name(written, prefix, entry->fts_path + base, S_ISCHR(entry->fts_statp->st_mode));
+    }
+    if (walk)
+        fts_close(walk);
 }
 
-static int compare(const void *left, const void *right)
+static int compare_names(const void *left, const void *right)
 {
     const char *const *a = left, *const *b = right;
     return strcmp(*a, *b);
@@ -489,16 +458,15 @@ void cs_layers_written(const struct cs_private_layers *layers, struct cs_written
 {
     DIR *area = *layers->area.path ? opendir(layers->area.path) : NULL;
     *written = (struct cs_written){.count = 0};
-    walk = (struct walk){.layers = layers, .to = written};
     for (const struct dirent *entry; area && (entry = readdir(area));)
         for (size_t i = 0; i < layers->folders && entry->d_name[0] != '.'; i++)
-            walk_folder(i, entry->d_name);
+            list_folder(layers, i, entry->d_name, written);
     for (size_t i = 0; i < layers->folders && !*layers->area.path; i++)
-        walk_folder(i, NULL);
+        list_folder(layers, i, NULL, written);
     if (area)
         closedir(area);
     if (written->count > 0)
-        qsort(written->name, written->count, sizeof *written->name, compare);
+        qsort(written->name, written->count, sizeof *written->name, compare_names);
 }
 
 void cs_written_free(struct cs_written *written)

@@ -4,8 +4,6 @@
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CS_CLI_TARGET struct cs_simulate_options
@@ -49,14 +47,6 @@ static bool take_context(struct cs_simulate_options *to, const char *value)
            cs_cli_take_size(&command, OPTION_CONTEXT, value, "a size such as 8GiB", &to->context);
 }
 
-static bool take_percent(struct cs_simulate_options *to, const char *value)
-{
-    char *end;
-    to->tolerance = strtod(value, &end);
-    return (isdigit((unsigned char)*value) && (*end == '\0' || strcmp(end, "%") == 0)) ||
-           cs_cli_refuse_value(&command, OPTION_TOLERANCE, value, "a percentage such as 2 or 2%");
-}
-
 static bool take_vary(struct cs_simulate_options *to, const char *value)
 {
     const char *why = cs_vary_parse(value, &to->vary);
@@ -78,8 +68,6 @@ static bool take(void *ctx, int option, const char *value)
     case OPTION_VARY:
         to->varies = true;
         return take_vary(to, value);
-    case OPTION_TOLERANCE:
-        return take_percent(to, value);
     default:
         return take_only(to, value);
     }

@@ -5,7 +5,7 @@
 #include "cli/common/environment.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdint.h>
@@ -42,28 +42,19 @@ const char *cs_temporary_place(void)
     return is_in_memory("/tmp") && access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status, (void)kind, (void)walk;
-    (void)remove(path);
-    return 0;
-}
-
 /* The kernel makes the scratch folder of an overlay unreadable, and a program may make its own
  * folders read-only. */
-static int open_folder(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status, (void)walk;
-    if ((kind == FTW_D || kind == FTW_DNR) && chmod(path, 0700) == 0 && kind == FTW_DNR &&
-        access(path, R_OK | X_OK) == 0)
-        (void)nftw(path, open_folder, 16, FTW_PHYS);
-    return 0;
-}
-
 static void remove_tree(const char *path)
 {
-    (void)nftw(path, open_folder, 16, FTW_PHYS);
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    FTS *walk = fts_open((char *const[]){(char *)path, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    for (FTSENT *entry; walk && (entry = fts_read(walk));) {
+        if (entry->fts_info == FTS_D)
+            (void)chmod(entry->fts_path, 0700);
+        else
+            (void)remove(entry->fts_path);
+    }
+    if (walk)
+        fts_close(walk);
 }
 
 static int lock_folder(const char *path)

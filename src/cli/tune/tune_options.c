@@ -3,7 +3,6 @@
 #include "cli/common/output.h"
 #include "cli/common/page.h"
 #include "cli/tune/tune.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define CS_CLI_TARGET struct cs_tune_options
@@ -28,20 +27,10 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_tune = &command;
 
-/* --within, the only option that is taken here. */
-static bool take_percent(void *ctx, int option, const char *value)
-{
-    struct cs_tune_options *to = ctx;
-    char *end;
-    to->within = strtod(value, &end);
-    return (end != value && !*end && to->within >= 0 && to->within <= 1000) ||
-           cs_cli_refuse_value(&command, option, value, "0 to 1000");
-}
-
 int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *operand_p)
 {
     *to = (struct cs_tune_options){.device = "h200", .jobs = 2, .within = -1};
-    int status = cs_cli_parse(&command, argc, argv, take_percent, to, operand_p);
+    int status = cs_cli_parse(&command, argc, argv, NULL, to, operand_p);
     if (status >= 0)
         return status;
     if (strcmp(to->device, "list") == 0)

@@ -34,31 +34,7 @@ int getsockopt(int file, int level, int name, void *restrict value, socklen_t *r
     return unknown ? -1 : (int)status;
 }
 
-/* A process that has installed its handler of SIGTERM. */
-static struct cs_fork_server server_of(void (*handling)(int))
-{
-    int ready[2];
-    char byte = 0;
-    struct cs_fork_server server;
-    CHECK(cs_fork_server_open(&server));
-    CHECK_INT(pipe(ready), 0);
-    server.pid = fork();
-    if (server.pid == 0) {
-        signal(SIGTERM, handling);
-        (void)!write(ready[1], &byte, 1);
-        for (;;)
-            pause();
-    }
-    CHECK(server.pid > 0);
-    CHECK_INT(read(ready[0], &byte, 1), 1);
-    close(ready[0]);
-    close(ready[1]);
-    server.state = CS_FORK_READY;
-    waits = 0;
-    return server;
-}
-
-static void gone(pid_t pid)
+static void expect_gone(pid_t pid)
 {
     errno = 0;
     CHECK_INT(waitpid(pid, NULL, WNOHANG), -1);
@@ -66,39 +42,48 @@ static void gone(pid_t pid)
     CHECK_INT(kill(pid, 0), -1);
 }
 
-static void obedient_process_is_not_killed(void)
+/* A server's process ends at SIGTERM, or by SIGKILL after 250 looks if it ignores that. If it has
+ * ended already, no process gets a signal: its id may belong to another one. */
+static void closing_ends_the_process(void)
 {
-    struct cs_fork_server server = server_of(SIG_DFL);
-    pid_t pid = server.pid;
-    hurried = false;
-    cs_fork_server_close(&server);
-    gone(pid);
-    CHECK(waits < 250);
-    CHECK_INT(server.listening, -1);
-    CHECK_INT(server.connection, -1);
-    CHECK_STR(server.name, "");
-}
-
-static void process_that_ignores_the_request_is_killed(void)
-{
-    struct cs_fork_server server = server_of(SIG_IGN);
-    pid_t pid = server.pid;
-    hurried = true;
-    cs_fork_server_close(&server);
-    gone(pid);
-    CHECK_INT(waits, 250);
-}
-
-/* The id of a process that has ended may belong to another process. */
-static void ended_process_gets_no_signal(void)
-{
-    struct cs_fork_server server = server_of(SIG_DFL);
-    pid_t pid = server.pid;
-    server.state = CS_FORK_ENDED;
-    cs_fork_server_close(&server);
-    CHECK_INT(waitpid(pid, NULL, WNOHANG), 0);
-    kill(pid, SIGKILL);
-    CHECK_INT(waitpid(pid, NULL, 0), pid);
+    static const struct {
+        void (*handling)(int);
+        enum cs_fork_state state;
+        bool hurried;
+        int least, most; /* looks */
+    } rows[] = {{SIG_DFL, CS_FORK_READY, false, 0, 249},
+                {SIG_IGN, CS_FORK_READY, true, 250, 250},
+                {SIG_DFL, CS_FORK_ENDED, true, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int ready[2];
+        char byte = 0;
+        struct cs_fork_server server;
+        CASE("row %zu", i);
+        CHECK(cs_fork_server_open(&server));
+        CHECK_INT(pipe(ready), 0);
+        const pid_t pid = server.pid = fork();
+        if (pid == 0) {
+            signal(SIGTERM, rows[i].handling);
+            (void)!write(ready[1], &byte, 1);
+            for (;;)
+                pause();
+        }
+        CHECK_INT(read(ready[0], &byte, 1), 1);
+        close(ready[0]);
+        close(ready[1]);
+        server.state = rows[i].state;
+        hurried = rows[i].hurried;
+        waits = 0;
+        cs_fork_server_close(&server);
+        CHECK(waits >= rows[i].least && waits <= rows[i].most);
+        CHECK(server.listening == -1 && server.connection == -1 && !*server.name);
+        if (rows[i].state == CS_FORK_ENDED) {
+            CHECK_INT(waitpid(pid, NULL, WNOHANG), 0);
+            kill(pid, SIGKILL);
+            CHECK_INT(waitpid(pid, NULL, 0), pid);
+        }
+        expect_gone(pid);
+    }
 }
 
 /* --- messages --- */
@@ -154,65 +139,59 @@ static struct cs_fork_news heard(int program, const char *message, size_t bytes)
 
 #define HEARD(program, text) heard(program, text, sizeof text)
 
-/* Messages of one, two and three texts, as the device sends them. */
+/* Messages of one, two and three texts, as the device sends them. One that lacks its later texts
+ * does not contain parts of earlier messages. */
 static void each_message_has_its_news(void)
 {
-    int program = open_joined();
-    struct cs_fork_news news = HEARD(program, "ready\0");
-    CHECK_INT(news.what, CS_FORK_QUIET);
-    CHECK_INT(talking.state, CS_FORK_READY);
-    news = HEARD(program, "started\0"
-                          "4711");
-    CHECK_INT(news.what, CS_FORK_STARTED);
-    CHECK_INT(news.pid, 4711);
-    CHECK_INT(news.status, 0);
-    news = HEARD(program, "ended\0"
-                          "4711\0"
-                          "256");
-    CHECK_INT(news.what, CS_FORK_RUN_ENDED);
-    CHECK_INT(news.pid, 4711);
-    CHECK_INT(news.status, 1);
-    CHECK_INT(talking.state, CS_FORK_READY);
-    CHECK_STR(talking.reason, "");
-    close_joined(program);
-}
-
-/* A message that lacks its later texts does not contain parts of earlier messages. */
-static void messages_that_are_cut(void)
-{
     static char whole[700] = "ended";
-    int program = open_joined();
     memset(whole + 6, '9', sizeof whole - 7);
-    struct cs_fork_news news = heard(program, whole, sizeof whole);
-    CHECK_INT(news.what, CS_FORK_RUN_ENDED);
-    CHECK_INT(news.status, 0);
-    news = heard(program, "started", 7);
-    CHECK_INT(news.what, CS_FORK_STARTED);
-    CHECK_INT(news.pid, 0);
-    CHECK_INT(news.status, 0);
-    news = heard(program,
-                 "ended\0"
-                 "12",
-                 8);
-    CHECK_INT(news.what, CS_FORK_RUN_ENDED);
-    CHECK_INT(news.pid, 12);
-    CHECK_INT(news.status, 0);
+    static const struct {
+        const char *message;
+        size_t bytes;
+        int what, pid, status;
+        enum cs_fork_state state;
+    } rows[] = {
+        {"ready\0", 7, CS_FORK_QUIET, 0, 0, CS_FORK_READY},
+        {"started\0"
+         "4711",
+         13, CS_FORK_STARTED, 4711, 0, CS_FORK_READY},
+        {"ended\0"
+         "4711\0"
+         "256",
+         15, CS_FORK_RUN_ENDED, 4711, 1, CS_FORK_READY},
+        {whole, sizeof whole, CS_FORK_RUN_ENDED, -1, 0, CS_FORK_READY},
+        {"started", 7, CS_FORK_STARTED, 0, 0, CS_FORK_READY},
+        {"ended\0"
+         "12",
+         8, CS_FORK_RUN_ENDED, 12, 0, CS_FORK_READY},
+    };
+    int program = open_joined();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CASE("message %zu", i);
+        struct cs_fork_news news = heard(program, rows[i].message, rows[i].bytes);
+        CHECK_INT(news.what, rows[i].what);
+        CHECK(rows[i].pid < 0 || news.pid == rows[i].pid);
+        CHECK_INT(news.status, rows[i].status);
+        CHECK_INT(talking.state, rows[i].state);
+        CHECK_STR(talking.reason, "");
+    }
     close_joined(program);
 }
 
+/* At most 100 bytes of the reason are kept. */
 static void why_it_cannot_be_forked(void)
 {
     static char reason[160] = "single";
-    for (size_t length = 98; length < 103; length++) {
+    memset(reason + 7, 'r', 102);
+    for (size_t length = 99; length < 102; length++) {
         int program = open_joined();
-        memset(reason + 7, 'r', length);
         reason[7 + length] = '\0';
-        struct cs_fork_news news = heard(program, reason, 7 + length + 1);
-        CHECK_INT(news.what, CS_FORK_QUIET);
+        CHECK_INT(heard(program, reason, 7 + length + 1).what, CS_FORK_QUIET);
         CHECK_INT(talking.state, CS_FORK_SINGLE);
+        CHECK_INT(strspn(talking.reason, "r"), length < 100 ? length : 100);
         CHECK_INT(strlen(talking.reason), length < 100 ? length : 100);
-        CHECK(strspn(talking.reason, "r") == strlen(talking.reason));
         close_joined(program);
+        reason[7 + length] = 'r';
     }
 }
 
@@ -363,7 +342,7 @@ static void end_of_a_process_is_reported_once(void)
     CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
     CHECK_INT(talking.state, CS_FORK_ENDED);
     CHECK_INT(talking.status, 9);
-    gone(talking.pid);
+    expect_gone(talking.pid);
     talking.status = 5;
     CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
     CHECK_INT(talking.status, 5);
@@ -431,7 +410,6 @@ static void no_file_stays_open(void)
 int main(void)
 {
     TEST(each_message_has_its_news);
-    TEST(messages_that_are_cut);
     TEST(why_it_cannot_be_forked);
     TEST(first_connection_is_the_program);
     TEST(foreign_processes_are_disconnected);
@@ -441,8 +419,6 @@ int main(void)
     TEST(end_of_a_process_is_reported_once);
     TEST(silent_process_is_starting_until_its_end);
     TEST(no_file_stays_open);
-    TEST(obedient_process_is_not_killed);
-    TEST(process_that_ignores_the_request_is_killed);
-    TEST(ended_process_gets_no_signal);
+    TEST(closing_ends_the_process);
     return REPORT();
 }

@@ -1,6 +1,6 @@
 /* The outputs of `convshim simulate` and `convshim tune` for given runs: results, timelines,
- * workspaces next to the held memory, each form of a pair and of several devices, the page, the ini
- * file. The files of the runs are written here. All memory must be freed. */
+ * workspaces next to the held memory, each form of a pair and of several devices, the page. The
+ * files of the runs are in tests/data/runs. All memory must be freed. */
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include "cli/simulate/simulate.h"
@@ -19,120 +19,6 @@ static void write_file(const char *path, const char *text)
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-#define PROBLEM(text, direction, c, h)                                                             \
-    "{\"text\":\"" text "\",\"direction\":\"" direction                                            \
-    "\",\"dtype\":\"f16\",\"layout\":\"nchw\","                                                    \
-    "\"spatial\":2,\"groups\":1,\"x\":{\"dims\":[1," #c ",1," #h "," #h "]},"                      \
-    "\"w\":{\"dims\":[8," #c ",1,3,3]},\"y\":{\"dims\":[1,8,1," #h "," #h "]}}"
-
-/* --- files of runs --- */
-
-/* Two processes, the second held more; of the device alone. */
-static void write_plain(void)
-{
-    mkdir("plain", 0777);
-    write_file("plain/report.5.json",
-               "{\"planning\":\"cudnn 9.15.0\",\"peak_bytes\":10,\"conv_launches\":77}");
-    write_file("plain/report.7.json",
-               "{\"planning\":\"cudnn 9.15.0\",\"device_name\":\"h100\",\"capacity_bytes\":"
-               "50000000,\"peak_bytes\":40000000,\"largest_workspace_used\":9000000,"
-               "\"conv_launches\":4,\"convolutions\":{\"tensor_bytes\":5000000,\"nanoseconds\":"
-               "7654321},\"refused_allocations\":{\"refused\":0,\"last_bytes\":0,"
-               "\"last_live_bytes\":0},\"kernel_launches\":31,\"library_calls\":12,"
-               "\"reads_of_nothing_written\":{\"reads\":2,\"bytes\":3000,\"by\":{\"names\":2,"
-               "\"most\":{\"copy\":7,\"item\":1}}},\"estimated\":{\"names\":1,\"most\":{\"cudaX\":"
-               "2}},\"missing\":{\"names\":4,\"most\":{\"cudaA\":3,\"cudaB\":1}},\"times\":{"
-               "\"asked\":6},\"plans\":{\"most\":{\"a-1\":3,\"b-2\":1}}}");
-    write_file(
-        "plain/summary.7.json",
-        "{\"order\":[0,1,1,2],\"totals\":{\"calls\":4,\"tiled\":0,\"extra_launches\":0,"
-        "\"untiled_ns\":7654321,\"predicted_ns\":7654321},"
-        "\"sites\":[{\"problem\":" PROBLEM(
-            "one", "forward", 4,
-            32) ",\"name\":\"down.0\",\"calls\":1,\"tiled\":0,\"required\":3000000},"
-                "{\"problem\":" PROBLEM(
-                    "two", "dgrad", 16,
-                    32) ",\"calls\":2,\"tiled\":0,\"required\":9000000,\"name\":\"\"},"
-                        "{\"problem\":" PROBLEM("three", "wgrad", 2, 8) ",\"calls\":1,\"tiled\":0,"
-                                                                        "\"required\":0}]}");
-    write_file("plain/record.7",
-               "m 10000000\na 100000000 10000000\nm 13000000\na 200000000 3000000\n"
-               "c 200000000 3000000 1000 100 13000000 first\nm 10000000\n"
-               "f 200000000\nm 19000000\na 200000000 9000000\n"
-               "c 200000000 8900000 2000 200 19000000 second\n"
-               "m 31000000\na 300000000 12000000\n"
-               "c 200000100 9000000 2000 250 31000000 second\n"
-               "m 40000000\nm 31000000\nc 0 0 500 50 31000000 third\n"
-               "m 22000000\nf 200000000\nm 12000000\nf 100000000\n");
-    write_file("plain/output", "Traceback (most recent call last):\n  File \"x\"\nKeyError: 'k'\n"
-                               "after\n");
-}
-
-/* PyTorch, which recorded its allocator; two calls tiled. */
-static void write_tiled(void)
-{
-    mkdir("tiled", 0777);
-    write_file("tiled/report.9.json",
-               "{\"planning\":\"cudnn 9.15.0\",\"device_name\":\"h100\",\"capacity_bytes\":"
-               "50000000,\"peak_bytes\":30000000,\"largest_workspace_used\":1000000,"
-               "\"conv_launches\":8,\"convolutions\":{\"tensor_bytes\":6000000,\"nanoseconds\":"
-               "8765432},\"refused_allocations\":{\"refused\":1,\"last_bytes\":40000000,"
-               "\"last_live_bytes\":20000000},\"kernel_launches\":31,\"library_calls\":12,"
-               "\"plans\":{\"most\":{\"a-1\":3,\"a-3\":5,\"c-4\":6}}}");
-    write_file("tiled/summary.9.json",
-               "{\"order\":[0,1,1,2],\"totals\":{\"calls\":4,\"tiled\":3,\"extra_launches\":4,"
-               "\"untiled_ns\":7654321,\"predicted_ns\":8765432},"
-               "\"sites\":[{\"problem\":" PROBLEM(
-                   "one", "forward", 4,
-                   32) ",\"calls\":1,\"tiled\":1,\"launches\":2,\"reported\":900000,\"required\":"
-                       "3000000},{\"problem\":" PROBLEM(
-                           "two", "dgrad", 16,
-                           32) ",\"calls\":2,\"tiled\":2,\"launches\":6,\"untiled_ns\":200,"
-                               "\"predicted_ns\":250,\"reported\":1000000,"
-                               "\"required\":9000000,\"reason\":null},{\"problem\":" PROBLEM(
-                                   "three", "wgrad", 2, 8) ",\"calls\":1,\"tiled\":0,"
-                                                           "\"reason\":\"NO_GAIN\","
-                                                           "\"required\":0}]}");
-    write_file("tiled/python.9.json",
-               "{\"framework\":\"PyTorch 2.15.0\",\"allocated\":26000000,\"reserved\":28000000,"
-               "\"retries\":1,\"failed\":2,\"history\":{\"stacks\":[["
-               "\"/x/site-packages/torch/nn/conv.py:5 f\",\"/x/models/vae.py:312 forward\","
-               "\"/x/app.py:6 main\"],[\"/x/site-packages/torch/a.py:1 g\"],[7,\"app.py:9 main\"]],"
-               "\"events\":[[\"a\",1048576,10000000,1],[\"a\",16777216,900000,0],"
-               "[\"f\",16777216,900000,0],[\"a\",16777216,1000000,0],[\"f\",16777216,1000000,0],"
-               "[\"a\",33554432,15000000,2],[\"a\",50331648,1000000,0],[\"a\",67108864,77,-1],"
-               "[\"f\",50331648,1000000,0],[\"f\",33554432,1,1],[\"f\",12345,1,1],[\"a\",1],[7]"
-               "]}}");
-    write_file("tiled/record.9",
-               "m 20000000\nc 1000000 400000 600 60 20000000 first\n"
-               "c 1000010 900000 600 61 20000000 first\nc 1000000 500000 700 70 2 second\n"
-               "c 1010000 500000 700 71 2 second\nc 1020000 300000 700 72 2 second\n"
-               "c 3000000 500000 700 73 2 second\nc 3010000 500000 700 74 2 second\n"
-               "c 3020000 300000 700 75 2 second\nc 0 0 500 50 31000000 third\n");
-}
-
-/* Consecutive calls in one block, which the framework never freed; one that is cut. */
-static void write_shared(void)
-{
-    mkdir("shared", 0777);
-    write_file("shared/report.4.json", "{\"planning\":\"cudnn 9.15.0\",\"peak_bytes\":10}");
-    write_file(
-        "shared/summary.4.json",
-        "{\"order\":[0,1,0,1],\"sites\":[{\"problem\":" PROBLEM(
-            "one", "forward", 4,
-            32) ",\"calls\":2,\"tiled\":0},{\"problem\":" PROBLEM("two", "dgrad", 16,
-                                                                  32) ",\"calls\":2,\"tiled\":1,"
-                                                                      "\"launches\":3}]}");
-    write_file("shared/python.4.json",
-               "{\"framework\":\"PyTorch 2.9\",\"history\":{\"stacks\":[[]],\"events\":["
-               "[\"a\",65536,2048,0],[\"a\",131072,4096,0],[\"a\",262144,512,0],"
-               "[\"a\",65536,100,0]]}}");
-    write_file("shared/record.4", "c 10000 2000 600 60 1 first\nc 107ff 1000 600 60 1 second\n"
-                                  "c 10800 900 600 60 1 first\nc 20000 4096 600 60 1 second\n"
-                                  "c 20fff 100 600 60 1 first\nc 21000 100 600 60 1 first\n"
-                                  "c 40000 512 600 60 1 fourth\n");
-}
-
 /* --- reading them --- */
 
 static void put(const char *name, int64_t value)
@@ -143,45 +29,18 @@ static void put(const char *name, int64_t value)
 static struct cs_simulated_run run_of(const char *name, bool with)
 {
     struct cs_simulated_run run = {.name = name, .with = with, .status = with, .seconds = 1.5};
-    snprintf(run.folder, sizeof run.folder, "%s", name);
+    snprintf(run.folder, sizeof run.folder, "%.2048s/tests/data/runs/%s", root, name);
     return run;
 }
 
+/* The numbers that no output of a pair below shows. */
 static void put_result(const struct cs_simulated_result *r, const struct cs_simulated_result *base)
 {
-    char names[64];
-    printf("%s, %s, %s\n", r->planning, r->device, r->framework);
-    put("status", r->status);
-    put("used", r->used);
-    put("processes", r->processes);
     put("pid", r->pid);
-    put("planned", r->planned);
-    put("capacity", r->capacity);
-    put("device_peak", r->device_peak);
-    put("largest_workspace", r->largest_workspace);
-    put("convolutions", r->launches);
-    put("tensor_bytes", r->tensor_bytes);
-    put("refused", r->refused);
     put("missing_bytes", r->missing_bytes);
-    put("kernels", r->kernels);
-    put("library_calls", r->library_calls);
-    put("reads", r->reads);
-    put("read_bytes", r->read_bytes);
-    put("times_asked", r->times_asked);
-    put("allocated", r->allocated);
-    put("reserved", r->reserved);
-    put("retries", r->retries);
-    put("failed", r->failed);
-    put("calls", r->calls);
-    put("tiled", r->tiled);
-    put("extra", r->extra_launches);
-    put("untiled_ns", r->untiled_ns);
-    put("predicted_ns", r->predicted_ns);
     put("other engines", cs_simulated_result_other_plans(r, base).engines);
     put("other work", cs_simulated_result_other_plans(r, base).work);
     put("out of memory", cs_simulated_result_out_of_memory(r));
-    put("missing", cs_simulated_result_names(r, "missing", names, sizeof names));
-    printf("%s\n", names);
 }
 
 static void put_timeline(const struct cs_timeline *timeline)
@@ -232,13 +91,12 @@ static int show_result(void *name)
 
 static void files_of_runs_are_read(void)
 {
-    mkdir("damaged", 0777);
-    write_file("damaged/report.3.json", "{");
+    write_file("report.3.json", "{");
     golden_add("plain", show_result, "plain");
     golden_add("tiled", show_result, "tiled");
     golden_add("shared", show_result, "shared");
     golden_check(root, "simulate_results.txt");
-    struct cs_simulated_run damaged = run_of("damaged", false), nothing = run_of("nothing", false);
+    struct cs_simulated_run damaged = {.folder = "."}, nothing = run_of("nothing", false);
     CHECK(!cs_simulated_result_read(&damaged));
     CHECK(cs_simulated_result_read(&nothing));
     CHECK(!nothing.result.used && nothing.result.planned && !nothing.result.report);
@@ -250,9 +108,8 @@ static void output_of_failed_programs(void)
 {
     static const char begin[] =
         "Traceback (most recent call last):\n  File \"x\", line 1\n    f()\n";
-    struct cs_simulated_run run = run_of("failed", true);
+    struct cs_simulated_run run = {.folder = "."};
     char text[4096];
-    mkdir("failed", 0777);
     for (int lines = 0; lines < 60; lines++) {
         char *shown = NULL;
         size_t size = 0;
@@ -260,7 +117,7 @@ static void output_of_failed_programs(void)
         for (int i = 0; i < lines; i++)
             at += (size_t)snprintf(text + at, sizeof text - at, "line %d\n", i);
         snprintf(text + at, sizeof text - at, "the end");
-        write_file("failed/output", text);
+        write_file("output", text);
         FILE *out = open_memstream(&shown, &size);
         CHECK(cs_simulated_result_output(&run, out));
         fclose(out);
@@ -272,7 +129,7 @@ static void output_of_failed_programs(void)
         CHECK(lines > 5 || strstr(shown, "Traceback"));
         free(shown);
     }
-    write_file("failed/output", "");
+    write_file("output", "");
     CHECK(!cs_simulated_result_output(&run, stderr));
 }
 
@@ -506,9 +363,6 @@ int main(void)
     heap_watch();
     if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
-    write_plain();
-    write_tiled();
-    write_shared();
     TEST(files_of_runs_are_read);
     TEST(output_of_failed_programs);
     TEST(every_format);
