@@ -1,6 +1,7 @@
 /* Writes the summary, text or JSON, when the process ends. */
 #include "flow/exit_report.h"
 
+#include "account/session_files.h"
 #include "account/summary_json.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -83,9 +84,10 @@ static void write_object(struct cs *cs, const struct cs_summary_head *head,
     cs_json_end(&json);
 }
 
-static bool write_file(struct cs *cs, const struct cs_summary_head *head, struct cs_new_file *file)
+static bool write_file(struct cs *cs, const struct cs_summary_head *head,
+                       const struct cs_place *place, struct cs_new_file *file)
 {
-    if (!cs_file_new_begin(file, &cs->summary))
+    if (!cs_file_new_begin(file, place))
         return false;
     write_object(cs, head, cs_file_new_write, file);
     return cs_file_new_end(file);
@@ -106,7 +108,7 @@ static void write_json(struct cs *cs, const struct cs_summary_head *head)
 {
     static struct cs_new_file file;
     char text[128];
-    if (!write_file(cs, head, &file))
+    if (!write_file(cs, head, &cs->summary, &file))
         cs_log(CS_LOG_ERROR, "cannot write the summary: %s: %s",
                strerror_r(errno, text, sizeof text), cs->config.summary.path);
     else
@@ -136,7 +138,7 @@ static bool write_early(struct cs *cs, const struct cs_summary_head *head, struc
 {
     char path[PATH_MAX];
     return (cs->config.summary.form & CS_SUMMARY_JSON) && cs_file_place_path(&cs->summary, path) &&
-           cs_file_path_replaceable(path) && write_file(cs, head, file);
+           cs_file_path_replaceable(path) && write_file(cs, head, &cs->summary, file);
 }
 
 static struct cs_new_file early;
@@ -150,6 +152,21 @@ void cs_exit_report_early(struct cs *cs, const char *vendor)
     head.rules = rule_names(&cs->rules);
     /* The report at the end of the process logs why the file could not be written. */
     (void)write_early(cs, &head, &early);
+    cs_unlock(&cs->account.lock);
+}
+
+void cs_exit_report_session(struct cs *cs, const char *folder, const char *vendor)
+{
+    static struct cs_place place; /* both are protected by the account's lock */
+    static struct cs_new_file file;
+    char path[PATH_MAX];
+    struct cs_summary_head head = head_of(cs, vendor, "");
+    if (!cs_session_summary_path(folder, getpid(), path))
+        return;
+    cs_lock(&cs->account.lock);
+    head.rules = rule_names(&cs->rules);
+    cs_file_place_set(&place, path);
+    (void)write_file(cs, &head, &place, &file);
     cs_unlock(&cs->account.lock);
 }
 

@@ -18,6 +18,9 @@ void cs_exit_report_write(struct cs *cs);
  * replaces it. Calls neither the loader nor the heap. */
 void cs_exit_report_early(struct cs *cs, const char *vendor);
 
+/* Writes the current JSON summary for `convshim status`. */
+void cs_exit_report_session(struct cs *cs, const char *folder, const char *vendor);
+
 /* For an end of the process without exit: the same, with a line that names the file, the text, and
  * the rest of the trace, unless no convolution was seen since the last report. Calls neither the
  * loader nor the heap, so the text does not list objects that bypass the library. */

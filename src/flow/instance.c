@@ -138,7 +138,7 @@ static void after_fork_in_child(void)
     cs_account_reset(&instance->account);
     instance->reported = 0;
     instance->start_ms = cs_instance_now_ms();
-    cs_live_fork(&instance->live);
+    instance->sign_due = 0;
     cs_renewal_fork();
 }
 

@@ -4,7 +4,6 @@
 #define CS_FLOW_INSTANCE_H
 
 #include "account/account.h"
-#include "account/live.h"
 #include "account/trace.h"
 #include "base/file.h"
 #include "config/config.h"
@@ -31,8 +30,9 @@ struct cs {
     struct cs_exec exec;
     struct cs_gate gate;
     struct cs_trace trace;
-    struct cs_place summary; /* for its form JSON */
-    struct cs_live live;
+    struct cs_place summary;  /* for its form JSON */
+    _Atomic int64_t sign_due; /* when the summary for `convshim status` is written again, seconds of
+                                 the monotonic clock; 0: this process has not written one */
     int64_t start_ms;         /* since 1970 */
     _Atomic int64_t reported; /* calls that were in the last report */
     atomic_bool device_named;

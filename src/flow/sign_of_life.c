@@ -1,15 +1,19 @@
 /* Logs that the library is active and, at the end of a run without convolutions, the reason. */
 #include "flow/sign_of_life.h"
 
+#include "account/session_files.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "config/session.h"
+#include "flow/exit_report.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
+    EVERY = 10, /* seconds */
     LINE = 512,
     VENDOR = 64,
     FILE_NAME = 300
@@ -29,48 +33,34 @@ void cs_sign_begin(const struct cs *cs)
     cs_log(CS_LOG_INFO, "using %s from %s", *vendor ? vendor : "cuDNN", *file ? file : "no file");
 }
 
-/* Not inlined, like the next function: both are rare, and every call would reserve their stack. */
-__attribute__((noinline)) static void open_file(struct cs *cs)
+/* Not inlined: it is rare, and every call would reserve its stack. */
+__attribute__((noinline)) static void write_sign(struct cs *cs, bool first)
 {
     char folder[CS_SESSION_PATH], vendor[VENDOR];
+    int error = errno;
     int64_t run = cs_session_run();
     cs_session_folder(folder);
     cs->host->version(vendor, sizeof vendor);
-    cs_live_open(&cs->live, folder,
-                 &(struct cs_live_facts){.run = run,
-                                         .start_ms = cs->start_ms,
-                                         .workspace = cs->limits.workspace,
-                                         .program = cs->program,
-                                         .script = cs->script,
-                                         .vendor = vendor,
-                                         .policy = cs->policy->name,
-                                         .release = CS_VERSION});
-    if (run > 0 && run != getpid())
-        cs_live_note(folder, run);
-}
-
-__attribute__((noinline)) static void copy_scratch(struct cs *cs)
-{
-    const struct cs_arena_facts own = cs_arena_facts(&cs->exec.arena);
-    cs_live_scratch(&cs->live, own.held, own.peak);
+    cs_exit_report_session(cs, folder, vendor);
+    if (first && run > 0 && run != getpid())
+        cs_session_note(folder, run);
+    errno = error;
 }
 
 void cs_sign_pass(struct cs *cs)
 {
-    bool look;
-    if (atomic_load_explicit(&cs->account.calls, memory_order_relaxed) == 0)
-        return;
-    if (cs_live_missing(&cs->live))
-        open_file(cs);
-    if (cs_live_count(&cs->live, &cs->account, &look) && look)
-        copy_scratch(cs);
+    int64_t due = cs->sign_due, now = cs_clock(CLOCK_MONOTONIC_COARSE) / CS_SECOND;
+    if (now >= due && atomic_load_explicit(&cs->account.calls, memory_order_relaxed) > 0 &&
+        atomic_compare_exchange_strong(&cs->sign_due, &due, now + EVERY))
+        write_sign(cs, due == 0);
 }
 
 void cs_sign_end(struct cs *cs)
 {
     char folder[CS_SESSION_PATH];
     cs_session_folder(folder);
-    cs_live_close(&cs->live, folder);
+    if (cs->sign_due != 0)
+        cs_session_summary_remove(folder, getpid());
 }
 
 /* The reason why no convolution was seen, as known in this process. */
@@ -79,7 +69,7 @@ static void why_none(const struct cs_host *host, const struct cs *cs, char *line
     char folder[CS_SESSION_PATH], bypass[FILE_NAME], file[FILE_NAME];
     cs_session_folder(folder);
     host->file(file, sizeof file);
-    if (cs_live_noted(folder, getpid()))
+    if (cs_session_noted(folder, getpid()))
         snprintf(line, size,
                  "no convolution in this process: see the summaries of its child processes");
     else if (*file && host->bypassed(bypass, sizeof bypass) > 0)
@@ -151,7 +141,7 @@ void cs_sign_failed(const struct cs_host *host, int status)
         return;
     cs_session_folder(folder);
     host->file(file, sizeof file);
-    if (!*file && !cs_live_noted(folder, getpid()))
+    if (!*file && !cs_session_noted(folder, getpid()))
         return;
     snprintf(line, sizeof line,
              "The program ended with status %d. convshim run had set expandable segments for "

@@ -1,5 +1,6 @@
-/* Signs that the library is active: log lines at the start, a file of counters while the process
- * runs (account/live.h), and one line at the end of every program that `convshim run` started. */
+/* Signs that the library is active: log lines at the start, a summary for `convshim status` while
+ * the process runs (account/session_files.h), and one line at the end of every program that
+ * `convshim run` started. */
 #ifndef CS_FLOW_SIGN_OF_LIFE_H
 #define CS_FLOW_SIGN_OF_LIFE_H
 

@@ -1,8 +1,6 @@
 /* The check of a process that is running already. */
-#include "account/live.h"
 #include "cli/doctor/doctor.h"
 #include "cli/program/command_facts.h"
-#include "config/session.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +47,9 @@ static void judge_library(struct cs_doctor *doctor, const char *subject,
         cs_doctor_add(doctor, CS_CHECK_process, CS_WARNING, subject,
                       "has loaded %s, but CONVSHIM=0 switches it off", files->library);
     else
-        cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject, "has loaded %s", files->library);
+        cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject,
+                      "has loaded %s. Its counters: convshim status %lld", files->library,
+                      (long long)doctor->pid);
 }
 
 static void judge_cudnn(struct cs_doctor *doctor, const char *subject, const char *path)
@@ -70,21 +70,6 @@ static void judge_cudnn(struct cs_doctor *doctor, const char *subject, const cha
                       "has loaded %s: %s, which convshim does not support", title, path);
 }
 
-static void tell_counters(struct cs_doctor *doctor, const char *subject)
-{
-    static struct cs_live_page page;
-    char folder[CS_SESSION_PATH];
-    cs_session_folder(folder);
-    if (cs_live_read(folder, doctor->pid, &page))
-        cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject,
-                      "has run %lld convolutions, %lld of them tiled. More: convshim status %lld",
-                      (long long)page.calls, (long long)page.tiled, (long long)doctor->pid);
-    else {
-        cs_doctor_add(doctor, CS_CHECK_process, CS_NOTE, subject, "has run no convolution yet");
-        cs_doctor_advise(doctor, "Look again when it computes on the GPU.");
-    }
-}
-
 void cs_doctor_process(struct cs_doctor *doctor)
 {
     static struct cs_process_files files;
@@ -101,6 +86,4 @@ void cs_doctor_process(struct cs_doctor *doctor)
     snprintf(subject, sizeof subject, "%lld (%s)", (long long)doctor->pid, files.program);
     judge_library(doctor, subject, &files);
     judge_cudnn(doctor, subject, files.cudnn);
-    if (*files.library)
-        tell_counters(doctor, subject);
 }

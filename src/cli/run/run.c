@@ -1,6 +1,6 @@
 /* `convshim run`: sets the environment that loads the library into a program, then runs the
  * program. */
-#include "account/live.h"
+#include "account/session_files.h"
 #include "cli/common/cli.h"
 #include "cli/common/data_files.h"
 #include "cli/common/environment.h"
@@ -160,7 +160,7 @@ static bool hand_on_pid(const struct request *request)
 {
     char pid[32], folder[CS_SESSION_PATH];
     cs_session_folder(folder);
-    (void)cs_live_noted(folder, getpid()); /* of a run that had this id before */
+    (void)cs_session_noted(folder, getpid()); /* of a run that had this id before */
     snprintf(pid, sizeof pid, "%lld", (long long)getpid());
     return request->dry || change_variable(request, "CONVSHIM_RUN", pid);
 }

@@ -1,13 +1,16 @@
-/* `convshim status`: the counts of the running processes that have the library. */
-#include "account/live.h"
+/* `convshim status`: the summaries of the running processes that have the library. */
+#include "account/session_files.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/program/command_facts.h"
+#include "cli/report/report.h"
 #include "config/session.h"
-#include "convshim/policy.h"
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,19 +29,15 @@ static const struct cs_cli_command command = {
     .name = "status",
     .usage = "convshim status [options] [PID]",
     .about = "Shows the counters of your running processes that use convshim, or those of PID.\n"
-             "A process is listed from its first convolution to its end. If PID is not listed,\n"
-             "a line reports whether it has loaded convshim. The counters are in a file for\n"
-             "each process in $XDG_RUNTIME_DIR/convshim, or in /tmp/convshim-UID if that\n"
-             "folder does not exist.\n\n"
+             "A process is listed from its first convolution to its end. Its figures are renewed\n"
+             "every ten seconds. If PID is not listed, a line reports whether it has loaded\n"
+             "convshim. The figures are in a JSON summary of each process in\n"
+             "$XDG_RUNTIME_DIR/convshim, or in /tmp/convshim-UID if that folder does not exist.\n\n"
              "Status: 0; 1 if there is no such process.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
 const struct cs_cli_command *const cs_cli_command_status = &command;
-
-enum {
-    MOST = 1024 /* processes that are shown */
-};
 
 static const struct cs_column columns[] = {
     {"pid", "pid", CS_CELL_COUNT},
@@ -48,17 +47,17 @@ static const struct cs_column columns[] = {
     {"tiled", "tiled", CS_CELL_COUNT},
     {"fallback", "fallback", CS_CELL_COUNT},
     {"failed", "failed", CS_CELL_COUNT},
-    {"required_max_bytes", "required", CS_CELL_BYTES},
-    {"reported_max_bytes", "reported", CS_CELL_BYTES},
-    {"possible_max_bytes", NULL, CS_CELL_BYTES},
-    {"limit_bytes", "limit", CS_CELL_BYTES},
-    {"own_bytes", "own scratch", CS_CELL_BYTES},
-    {"own_peak_bytes", "own peak", CS_CELL_BYTES},
-    {"idle_seconds", "idle", CS_CELL_COUNT},
+    {"peak_without", "peak without convshim", CS_CELL_BYTES},
+    {"peak_with", "with", CS_CELL_BYTES},
+    {"required_max", "workspace without", CS_CELL_BYTES},
+    {"reported_max", "with", CS_CELL_BYTES},
+    {"possible_max", NULL, CS_CELL_BYTES},
+    {"own_peak", "own scratch", CS_CELL_BYTES},
+    {"age_seconds", "age", CS_CELL_COUNT},
+    {"workspace", NULL, CS_CELL_TEXT},
     {"policy", NULL, CS_CELL_TEXT},
     {"cudnn", NULL, CS_CELL_TEXT},
     {"version", NULL, CS_CELL_TEXT},
-    {"run", NULL, CS_CELL_COUNT},
 };
 
 /* "1:02:03" */
@@ -75,44 +74,43 @@ static int64_t seconds_since(int64_t then)
     return seconds > 0 ? seconds : 0;
 }
 
-/* "512.3 MiB (148.3 MiB possible)" if the policy only reports. NULL: the size alone. */
-static const char *reported_text(char text[64], const struct cs_live_page *page)
+/* "512.3 MiB (148.3 MiB possible)" if nothing is tiled although it could be. NULL: the size alone.
+ */
+static const char *reported_text(char text[64], const struct cs_run_summary *run)
 {
     char reported[CS_BYTES_TEXT], possible[CS_BYTES_TEXT];
-    const struct cs_policy *policy = cs_policy_find(page->policy);
-    if (!policy || !policy->report_only || page->tiled > 0 ||
-        page->possible_max >= page->reported_max)
+    if (run->tiled > 0 || run->possible_max >= run->reported_max)
         return NULL;
-    snprintf(text, 64, "%s (%s possible)", cs_table_bytes_text(reported, page->reported_max),
-             cs_table_bytes_text(possible, page->possible_max));
+    snprintf(text, 64, "%s (%s possible)", cs_table_bytes_text(reported, run->reported_max),
+             cs_table_bytes_text(possible, run->possible_max));
     return text;
 }
 
-static void add_row(struct cs_table *table, const struct cs_live_page *page)
+static void add_row(struct cs_table *table, const struct cs_run_summary *run)
 {
-    char running[CS_BYTES_TEXT], idle[CS_BYTES_TEXT], name[160], reported[64];
-    const char *shown = reported_text(reported, page);
-    int64_t age = seconds_since(page->start_ms), pause = seconds_since(page->changed_ms);
-    snprintf(name, sizeof name, "%s%s%s", page->program, *page->script ? " " : "", page->script);
+    char running[CS_BYTES_TEXT], old[CS_BYTES_TEXT], name[160], reported[64];
+    const char *shown = reported_text(reported, run);
+    int64_t lasted = seconds_since(run->start_ms), age = seconds_since(run->end_ms);
+    snprintf(name, sizeof name, "%.80s%s%.70s", run->program, *run->script ? " " : "", run->script);
     cs_table_add(table,
-                 (const struct cs_value[]){{.number = page->pid},
+                 (const struct cs_value[]){{.number = run->pid},
                                            {.text = name},
-                                           {.number = age, .shown = clock_text(running, age)},
-                                           {.number = page->calls},
-                                           {.number = page->tiled},
-                                           {.number = page->fallback},
-                                           {.number = page->failed},
-                                           {.number = page->required_max},
-                                           {.number = page->reported_max, .shown = shown},
-                                           {.number = page->possible_max},
-                                           {.number = page->workspace},
-                                           {.number = page->own_held},
-                                           {.number = page->own_peak},
-                                           {.number = pause, .shown = clock_text(idle, pause)},
-                                           {.text = page->policy},
-                                           {.text = page->vendor},
-                                           {.text = page->release},
-                                           {.number = page->run > 0 ? page->run : -1}});
+                                           {.number = lasted, .shown = clock_text(running, lasted)},
+                                           {.number = run->calls},
+                                           {.number = run->tiled},
+                                           {.number = run->fallback},
+                                           {.number = run->failed},
+                                           {.number = run->peak_without},
+                                           {.number = run->peak_with},
+                                           {.number = run->required_max},
+                                           {.number = run->reported_max, .shown = shown},
+                                           {.number = run->possible_max},
+                                           {.number = run->own_peak},
+                                           {.number = age, .shown = clock_text(old, age)},
+                                           {.text = cs_report_option(run, "workspace")},
+                                           {.text = cs_report_option(run, "policy")},
+                                           {.text = run->vendor},
+                                           {.text = run->convshim}});
 }
 
 /* Of one process that counts nothing, why. */
@@ -140,21 +138,42 @@ static void explain_absence(int64_t pid)
             (long long)pid);
 }
 
-/* Adds a row for each process that has counts. Returns the number of these processes. */
+/* Adds a row for the process of the file PID.json, and removes files of processes that have ended.
+ * Returns true if there is a row. */
+static bool take_file(const struct request *request, const char *path, struct cs_table *table)
+{
+    static struct cs_process_files files;
+    char error[CS_SUMMARY_ERROR];
+    struct cs_run_summary run;
+    const char *name = cs_path_file(path);
+    int64_t pid = strtoll(name, NULL, 10);
+    if (pid <= 0 || (request->pid && pid != request->pid))
+        return false;
+    bool summary = strcmp(name + strspn(name, "0123456789"), ".json") == 0;
+    if (!cs_process_files(pid, &files) || (summary && !*files.library)) {
+        unlink(path);
+        return false;
+    }
+    if (!summary || !cs_summary_read(path, &run, error))
+        return false;
+    add_row(table, &run);
+    cs_summary_fini(&run);
+    return true;
+}
+
+/* Adds a row for each process that has a summary. Returns the number of these processes. */
 static int gather_rows(const struct request *request, const char *folder, struct cs_table *table)
 {
-    static int64_t pids[MOST];
-    static struct cs_live_page page;
-    int count = 1, found = 0;
-    pids[0] = request->pid;
-    if (!request->pid)
-        count = cs_live_list(folder, pids, MOST);
-    for (int i = 0; i < count && i < MOST; i++)
-        if (cs_live_read(folder, pids[i], &page)) {
-            add_row(table, &page);
-            found++;
-        }
-    return found;
+    char pattern[CS_SESSION_PATH + 8];
+    glob_t found;
+    int count = 0;
+    snprintf(pattern, sizeof pattern, "%s/[1-9]*", folder);
+    if (!cs_session_is_private(folder) || glob(pattern, 0, NULL, &found) != 0)
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        count += take_file(request, found.gl_pathv[i], table);
+    globfree(&found);
+    return count;
 }
 
 /* -1: out of memory. */
