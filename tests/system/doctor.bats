@@ -538,49 +538,6 @@ torch_with()
     done
 }
 
-# captured PROFILE: doctor's description of the simulated GPU of that profile, in captured.json.
-captured()
-{
-    on_device plain env SIMDEV_PROFILE="$1" "$COMMAND" doctor --capture-device
-    expect_status 0
-    cp plain.out captured.json
-}
-
-@test "--capture-device: on the simulated device every profile is reproduced, and simulates the same GPU" {
-    local profile
-    for profile in "$ROOT"/conf/devices/{h200,t4,rtx5090}.json; do
-        captured "$profile"
-        expect_empty plain.err
-        python3 -c 'import json, re, sys
-captured, profile = (json.load(open(path)) for path in sys.argv[1:])
-assert re.fullmatch(r"captured on \d{4}-\d\d-\d\d with cuDNN 9\.\d+\.\d+", captured.pop("source")), captured
-profile.pop("source")
-assert captured == profile, (captured, profile)' captured.json "$profile" || fail "not as $profile"
-    done
-    cp captured.json first.json
-    captured "$PWD/first.json"
-    diff first.json captured.json || fail "the captured profile is another GPU"
-    "$COMMAND" predict --device "$PWD/first.json" '1x64x64x64 -> 64 k3x3' >predict.out 2>predict.err ||
-        grep -q 'cuDNN plans without a GPU' predict.err || fail "predict does not take it"
-}
-
-# bats test_tags=quick
-@test "--capture-device: no memory bus reported, no GPU, no cuDNN" {
-    sed 's/"memoryBusWidth":[0-9]*,//' "$ROOT/conf/devices/h200.json" >narrow.json
-    captured "$PWD/narrow.json"
-    expect_line plain.err '^convshim: the driver does not report the width of the memory bus\. Add "memoryBusWidth"'
-    ! grep -q memoryBusWidth captured.json || fail "it tells one all the same"
-    doctor 1 --capture-device --cudnn missing.so
-    expect_line doctor.err '^convshim: no cuDNN: missing\.so: .*No such file'
-    hide libcudnn.so.9
-    site
-    mkdir installed
-    cp "$COMMAND" installed/convshim
-    COMMAND=$PWD/installed/convshim LD_LIBRARY_PATH=$PWD/hidden doctor 1 --capture-device
-    expect_line doctor.err '^convshim: (no cuDNN: |no GPU: )' # the tree's own cuDNN
-    expect_empty doctor.out
-}
-
 @test "JSON and CSV: the records that the text shows; advice unless all is fine" {
     CONVSHIM=0 doctor 1
     CONVSHIM=0 doctor 1 --format csv

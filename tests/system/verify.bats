@@ -55,6 +55,7 @@ print(eval(sys.argv[1]))' "$1"
     expect_equal "reported below required" "$(result 'rows["conv2d"]["with_convshim"]["workspace"] < rows["conv2d"]["untiled"]["workspace"]')" True
     ! planned_by_cudnn verify || expect_equal "predicted" "$(result 'rows["conv2d"]["predicted"]["reported"] == rows["conv2d"]["with_convshim"]["workspace"]')" True
     expect_no_violation verify
+    expect_equal "left behind" "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'convshim-verify-*' -user "$(id -u)")" ""
     verify --csv nowhere.csv --out result.json
     ! grep -q result.json verify.err || fail "an earlier output may not be replaced"
 }
@@ -86,14 +87,6 @@ print(eval(sys.argv[1]))' "$1"
     expect_status 1
     expect_line verify.out '^No result: no convolution could be compared\. 11 were not run: time\.$'
     expect_true "rows" "$(grep -c 'not run: no time$' verify.out) >= 10"
-}
-
-# bats test_tags=quick
-@test "verify: a program, the convolutions that it ran" {
-    verify --workspace 64KiB --threshold 0 --iterations 1 --out result.json -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
-    expect_status 0
-    expect_true "convolutions" "$(result 'len(rows)') >= 1"
-    expect_equal "left behind" "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'convshim-verify-*' -user "$(id -u)")" ""
 }
 
 # bats test_tags=quick
@@ -142,4 +135,27 @@ PY
     expect_equal "date" "$(result 'r["date"]')" "$(date -u +%Y-%m-%d)"
     expect_equal "options" "$(result '"workspace=256KiB" in r["options"]')" True
     expect_equal "third run" "$(result 'rows["conv2d"]["untiled_again"]["checksum"] == rows["conv2d"]["untiled"]["checksum"]')" True
+}
+
+@test "verify --profile: every profile of the simulated device is reproduced, and simulates the same GPU" {
+    local profile
+    sed 's/"memoryBusWidth":[0-9]*,//' "$ROOT/conf/devices/h200.json" >narrow.json
+    for profile in "$PWD/narrow.json" "$ROOT"/conf/devices/{h200,t4,rtx5090}.json "$PWD/captured.json"; do
+        SIMDEV_PROFILE=$profile verify --profile
+        expect_status 0
+        python3 -c 'import json, re, sys
+captured, profile = (json.load(open(path)) for path in sys.argv[1:])
+assert re.fullmatch(r"captured on \d{4}-\d\d-\d\d with cuDNN 9\.\d+\.\d+", captured.pop("source")), captured
+profile.pop("source")
+assert captured == profile, (captured, profile)' verify.out "$profile" || fail "not as $profile"
+        if [[ $profile == */narrow.json ]]; then
+            expect_line verify.err '^convshim: verify: the driver does not report the width of the memory bus\. Add "memoryBusWidth"'
+        else
+            expect_empty verify.err
+        fi
+        cp verify.out captured.json
+    done
+    verify --profile --cudnn missing.so
+    expect_status 1
+    expect_line verify.err '^convshim: verify: no cuDNN found: missing\.so: .*No such file'
 }

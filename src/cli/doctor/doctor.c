@@ -11,8 +11,7 @@
 #include <string.h>
 
 struct request {
-    const char *library, *cudnn;
-    bool capture;
+    const char *library;
     int64_t pid;
     enum cs_format format;
 };
@@ -169,8 +168,6 @@ int cs_cli_doctor(int argc, char **argv)
     int operand, status = cs_cli_parse(&command, argc, argv, take_pid, &request, &operand);
     if (status >= 0)
         return status;
-    if (request.capture)
-        return cs_doctor_capture(request.cudnn);
     doctor.library_option = request.library;
     doctor.pid = request.pid;
     if (doctor.pid && operand < argc)

@@ -63,8 +63,4 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 
 void cs_doctor_free(struct cs_doctor *doctor);
 
-/* Prints the profile of the GPU present, reported by the cuDNN of that file or folder (NULL: any).
- * Returns the status to end with. */
-int cs_doctor_capture(const char *cudnn);
-
 #endif

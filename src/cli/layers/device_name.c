@@ -98,7 +98,7 @@ const char *cs_device_name_refusal(const char *written)
                    "It is not simulated";
         if (strcmp(word, "laptop") == 0 || strcmp(word, "mobile") == 0)
             return "a laptop's GPU has other units than the GPU of its name. Write its profile on "
-                   "it: convshim doctor --capture-device";
+                   "it: convshim verify --profile";
     }
     return NULL;
 }

@@ -15,17 +15,15 @@
 
 static const struct cs_cli_command command = {
     .name = "verify",
-    .usage = "convshim verify [options] [-- COMMAND [ARGUMENT...]]",
+    .usage = "convshim verify [options]",
     .about = "Runs convolutions on this machine's GPU, without and with convshim, compares the\n"
-             "results bit for bit, and times both. The convolutions come from a summary, a\n"
-             "list, or a program (COMMAND is run without and with convshim, and on the\n"
-             "simulated GPU). The default is a list of about ten. The last line is the result:\n"
-             "safe and the slowdown, or the convolution that differs.\n\n"
+             "results bit for bit, and times both. The convolutions come from the summary of a\n"
+             "program or from a list. The default is a list of about ten. The last line is the\n"
+             "result: safe and the slowdown, or the convolution that differs.\n\n"
              "Status: 0 if all are equal; 1 if one differs or failed, or if none was compared;\n"
              "2 without a GPU.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
-    .stops = true,
 };
 const struct cs_cli_command *const cs_cli_command_verify = &command;
 
@@ -40,16 +38,15 @@ static int check_options(struct cs_verify_options *options)
         options->rules.dtype = &options->dtype;
     if (options->order && !cs_shape_layout(options->order, &options->rules.layout))
         return cs_cli_refuse(command.name, "--layout '%s': not nchw, nhwc", options->order);
-    if ((options->summary != NULL) + (options->csv != NULL) + (options->command != NULL) > 1)
+    if (options->summary && options->csv)
         return cs_cli_refuse(command.name,
-                             "--summary, --csv and a command exclude each other: use one of them");
-    if (options->once && options->command)
-        return cs_cli_refuse(command.name, "--once needs a list and excludes a command");
+                             "--summary and --csv exclude each other: use one of them");
     if (options->out && !options->once &&
         !cs_output_check(command.name, "out", options->out, CS_VERIFY_BEGINS))
         return CS_CLI_USAGE;
-    if (options->once || cs_preload_library(options->file, options->library,
-                                            sizeof options->library, why, sizeof why))
+    if (options->once || options->profile ||
+        cs_preload_library(options->file, options->library, sizeof options->library, why,
+                           sizeof why))
         return -1;
     cs_cli_complain("verify: %s", why);
     return CS_CLI_NO;
@@ -64,11 +61,15 @@ int cs_verify_options(int argc, char **argv, struct cs_verify_options *options)
     if (status >= 0)
         return status;
     if (operand < argc)
-        options->command = argv + operand;
+        return cs_cli_refuse(command.name,
+                             "'%s': to verify the convolutions of a program, run it with convshim "
+                             "run --summary json:FILE, then give that file: --summary FILE",
+                             argv[operand]);
     return check_options(options);
 }
 
-bool cs_verify_environment(const struct cs_verify_options *options)
+/* Makes the library's options those of the environment. False if memory is out. */
+static bool set_environment(const struct cs_verify_options *options)
 {
     const struct cs_library_options *given = &options->given;
     if (given->items && setenv("CONVSHIM_CONFIG", given->items, 1) != 0)
@@ -121,21 +122,38 @@ static bool read_list(const struct cs_verify_options *options, struct cs_layers 
 
 /* --- all of it --- */
 
+static int print_profile(const struct cs_verify_options *options,
+                         struct cs_verification *verification)
+{
+    int status = cs_verify_describe(options, &verification->gpu);
+    const char *profile = verification->gpu.profile;
+    if (status != CS_CLI_OK)
+        return status;
+    if (!profile) {
+        cs_cli_complain("verify: %s: cuDNN's description of the GPU cannot be read",
+                        verification->gpu.file);
+        return CS_CLI_NO;
+    }
+    if (!strstr(profile, "memoryBusWidth"))
+        cs_cli_complain("verify: the driver does not report the width of the memory bus. Add "
+                        "\"memoryBusWidth\": BITS to the profile by hand.");
+    puts(profile);
+    return CS_CLI_OK;
+}
+
 static int verify(const struct cs_verify_options *options, struct cs_verification *verification,
                   struct cs_layers *layers)
 {
-    bool listed = options->command || read_list(options, layers);
-    int status = listed ? cs_verify_describe(options, &verification->gpu) : CS_CLI_USAGE;
+    int status =
+        read_list(options, layers) ? cs_verify_describe(options, &verification->gpu) : CS_CLI_USAGE;
     if (status != CS_CLI_OK)
         return status;
-    if (options->command && !cs_verify_program(verification, layers))
-        return CS_CLI_NO;
     double start = cs_verify_seconds();
-    if (!cs_verify_environment(options) || !cs_verify_choose(verification, layers)) {
+    if (!set_environment(options) || !cs_verify_choose(verification, layers)) {
         cs_cli_complain("verify: out of memory");
         return CS_CLI_NO;
     }
-    bool ladder = !options->csv && !options->summary && !options->command;
+    bool ladder = !options->csv && !options->summary;
     double share = ladder ? 0.75 : 1, left = options->seconds - (cs_verify_seconds() - start);
     if (!cs_verify_measure(verification, share * left))
         return CS_CLI_NO;
@@ -150,7 +168,9 @@ static int run_command(const struct cs_verify_options *options)
     struct cs_layers layers = {.count = 0};
     struct cs_verification verification = {.options = options};
     int status = CS_CLI_USAGE;
-    if (!options->once)
+    if (options->profile)
+        status = print_profile(options, &verification);
+    else if (!options->once)
         status = verify(options, &verification, &layers);
     else if (read_list(options, &layers))
         status = cs_verify_once(options, &layers);

@@ -21,10 +21,9 @@ enum {
 
 struct cs_verify_options {
     const char *summary, *csv, *type, *order, *out, *cudnn, *file; /* file: of the library */
-    char **command;                                                /* NULL-ended, or NULL: none */
     struct cs_layer_rules rules;                                   /* of `type` and `order` */
     enum cs_dtype dtype;
-    bool once;
+    bool once, profile;
     int seconds, iterations, repeats;
     int64_t memory; /* bytes; 0: not given */
     char library[PATH_MAX];
@@ -33,9 +32,6 @@ struct cs_verify_options {
 
 /* Reads the command line; the caller frees `given`. -1: go on; else the status to end with. */
 int cs_verify_options(int argc, char **argv, struct cs_verify_options *options);
-
-/* Makes the library's options those of the environment. False if memory is out. */
-bool cs_verify_environment(const struct cs_verify_options *options);
 
 /* Appends a convolution of a text (cs_shape_text), of this type if it is not NULL. False after
  * printing the reason. */
@@ -115,15 +111,6 @@ struct cs_verify_ladder {
     int64_t repeats, differing; /* results, and those of other bits than the first */
 };
 
-/* A run of the program of `-- COMMAND`. */
-struct cs_verify_program {
-    bool ran;
-    int status;             /* of cs_child_wait */
-    double seconds;         /* from start to end */
-    int64_t peak;           /* bytes of the device above those in use before the start */
-    int64_t simulated_peak; /* by convshim simulate, which counts no CUDA context; -1: not known */
-};
-
 struct cs_verification {
     const struct cs_verify_options *options;
     struct cs_verify_gpu gpu;
@@ -132,12 +119,7 @@ struct cs_verification {
         left_out;   /* convolutions that require less workspace than the others, of long lists */
     double seconds; /* that all took */
     struct cs_verify_ladder ladder;
-    struct cs_verify_program program[CS_VERIFY_AGAIN]; /* without and with the library */
 };
-
-/* Runs the command without and with the library, measures both, and reads the convolutions of the
- * second run's summary. False after printing the reason. */
-bool cs_verify_program(struct cs_verification *verification, struct cs_layers *layers);
 
 /* Predicts all layers and chooses those to run. False if memory is out. */
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers);

@@ -71,19 +71,6 @@ static cJSON *ladder_json(const struct cs_verify_ladder *ladder)
     return object;
 }
 
-/* Without the command, which may contain names of files. */
-static cJSON *program_json(const struct cs_verify_program *program, bool simulated)
-{
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "status", program->status);
-    cJSON_AddNumberToObject(object, "seconds", program->seconds);
-    if (!simulated)
-        cJSON_AddNumberToObject(object, "device_peak", (double)program->peak);
-    if (program->simulated_peak >= 0)
-        cJSON_AddNumberToObject(object, "simulated_device_peak", (double)program->simulated_peak);
-    return object;
-}
-
 /* A verification with its answer. */
 struct answered {
     const struct cs_verification *verification;
@@ -111,12 +98,6 @@ static bool write_json(const void *state, FILE *out)
     cs_json_add(root, "gpu", cJSON_Duplicate(verification->gpu.json, true));
     if (verification->ladder.known || verification->ladder.repeats > 0)
         cs_json_add(root, "ladder", ladder_json(&verification->ladder));
-    if (verification->program[0].ran) {
-        cs_json_add(root, "program",
-                    program_json(&verification->program[0], verification->gpu.simulated));
-        cs_json_add(root, "program_with_convshim",
-                    program_json(&verification->program[1], verification->gpu.simulated));
-    }
     for (size_t i = 0; i < verification->rows; i++)
         cs_json_add(rows, NULL, row_json(&verification->row[i]));
     cs_json_add(root, "convolutions", rows);

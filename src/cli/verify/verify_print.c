@@ -1,4 +1,4 @@
-/* Prints the results of `convshim verify`: the table, the program, the ladder, the answer. */
+/* Prints the results of `convshim verify`: the table, the ladder, the answer. */
 #include "account/account.h"
 #include "account/outcome.h"
 #include "base/text.h"
@@ -153,23 +153,6 @@ static bool print_table(const struct cs_verification *verification)
     return good;
 }
 
-/* Processes see nothing of each other's simulated devices, so there is no peak of another one. */
-static void print_program(const struct cs_verification *verification)
-{
-    static const char *const names[] = {"without convshim", "with convshim"};
-    for (int side = 0; side < 2 && verification->program[0].ran; side++) {
-        const struct cs_verify_program *program = &verification->program[side];
-        char peak[CS_BYTES_TEXT], simulated[CS_BYTES_TEXT];
-        printf("%sThe program %s: %.1f s", side == 0 ? "\n" : "", names[side], program->seconds);
-        if (!verification->gpu.simulated)
-            printf(", device peak %s measured", cs_table_bytes_text(peak, program->peak));
-        if (program->simulated_peak >= 0)
-            printf(", %s simulated without its CUDA context",
-                   cs_table_bytes_text(simulated, program->simulated_peak));
-        puts(".");
-    }
-}
-
 static void print_ladder(const struct cs_verification *verification)
 {
     const struct cs_verify_ladder *ladder = &verification->ladder;
@@ -314,7 +297,6 @@ int cs_verify_conclude(const struct cs_verification *verification)
         cs_cli_complain("verify: out of memory");
         return CS_CLI_NO;
     }
-    print_program(verification);
     print_ladder(verification);
     bool written = cs_verify_write(verification, answer);
     puts("");

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -111,14 +112,19 @@ static void add_driver(cJSON *line)
     free(text);
 }
 
-/* cuDNN's description with the width of the memory bus, which NVIDIA's does not have. */
-static void add_profile(cJSON *line, const struct cs_trial *trial)
+/* cuDNN's description, with the width of the memory bus, which NVIDIA's does not have. */
+static void add_profile(cJSON *line, const struct cs_trial *trial, const char *version)
 {
-    char *json = NULL;
+    char *json = NULL, source[96], day[16];
     int bus_width = 0;
+    time_t now = time(NULL);
     if (!cs_trial_profile(trial, &json, &bus_width))
         return;
     cJSON *profile = cJSON_Parse(json);
+    strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
+    snprintf(source, sizeof source, "captured on %s with cuDNN %s", day, version);
+    cJSON_DeleteItemFromObject(profile, "source"); /* of the simulated device */
+    cJSON_AddStringToObject(profile, "source", source);
     if (bus_width > 0 && !cJSON_HasObjectItem(profile, "memoryBusWidth"))
         cJSON_AddNumberToObject(profile, "memoryBusWidth", bus_width);
     char *text = cJSON_PrintUnformatted(profile);
@@ -163,7 +169,7 @@ static int print_gpu(void *ctx)
     if (number && realpath(cs_standalone_file(), opened) && strcmp(loader, opened) != 0)
         cJSON_AddStringToObject(line, "other_cudnn", number + strlen(".so."));
     cJSON_AddStringToObject(line, "cudnn_file", cs_standalone_file());
-    add_profile(line, trial);
+    add_profile(line, trial, version);
     bool printed = cs_json_print_line(line, stdout);
     cs_trial_close(trial);
     return printed ? CS_CLI_OK : CS_CLI_NO;

@@ -67,7 +67,8 @@ static bool check_cudnn(struct run *run, cudnnStatus_t status, const char *call)
     return fail(run, status / 1000 == 3 ? CS_TRIAL_REFUSED : CS_TRIAL_ERROR, text);
 }
 
-int64_t cs_trial_free_memory(const struct cs_trial *trial)
+/* Bytes; -1: not known. */
+static int64_t free_memory_of(const struct cs_trial *trial)
 {
     size_t available = 0, total = 0;
     return trial->calls.cuMemGetInfo_v2(&available, &total) == CUDA_SUCCESS ? (int64_t)available
@@ -76,7 +77,7 @@ int64_t cs_trial_free_memory(const struct cs_trial *trial)
 
 static void note_memory(struct run *run)
 {
-    int64_t available = cs_trial_free_memory(run->trial);
+    int64_t available = free_memory_of(run->trial);
     if (available >= 0 && available < run->least)
         run->least = available;
 }
@@ -369,7 +370,7 @@ void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
 {
     struct run run = {.trial = trial, .problem = problem, .settings = settings, .result = result};
     *result = (struct cs_trial_result){.status = CS_TRIAL_OK};
-    run.free_before = run.least = cs_trial_free_memory(trial);
+    run.free_before = run.least = free_memory_of(trial);
     for (int i = 0; i < CS_OPERANDS; i++) {
         if (cs_problem_tensor_span(&problem->tensor[i], &run.bytes[i]) != CS_OK) {
             (void)fail(&run, CS_TRIAL_ERROR, "its tensors exceed 64 bits");

@@ -30,9 +30,6 @@ bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char
 /* Makes the cuDNN handle, after cs_standalone_open. False, with a line in `error`. */
 bool cs_trial_open(struct cs_trial *trial, char *error, size_t size);
 
-/* Bytes of free device memory; -1: not known. */
-int64_t cs_trial_free_memory(const struct cs_trial *trial);
-
 /* Returns the properties of the GPU as JSON, by which cuDNN can plan for it on another machine.
  * After cs_trial_open. The caller frees them. *bus_width_p becomes the bits of its memory bus, 0 if
  * the driver does not report them. False: cuDNN returns none. */

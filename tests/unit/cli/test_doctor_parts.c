@@ -270,14 +270,6 @@ static void scripts_of_scripts(void)
     CHECK(system(command) == 0);
 }
 
-static void without_a_cudnn_there_is_no_profile_to_read(void)
-{
-    said_on(STDERR_FILENO, cs_cli_doctor,
-            WORDS("doctor", "--capture", "--cudnn", "/nonexistent/libcudnn.so.9"));
-    CHECK_INT(captured_status, CS_CLI_NO);
-    SAYS("convshim: no cuDNN: /nonexistent/libcudnn.so.9: cannot open shared object file");
-}
-
 static void dry_run_prints_the_environment(void)
 {
     unsetenv("LD_PRELOAD");
@@ -391,7 +383,6 @@ int main(void)
     TEST(without_a_python_no_framework_is_searched);
     TEST(program_of_a_command_is_the_first_subject);
     TEST(scripts_of_scripts);
-    TEST(without_a_cudnn_there_is_no_profile_to_read);
     TEST(dry_run_prints_the_environment);
     TEST(conclusion_follows_from_the_findings);
     TEST(which_rule_applies_as_json);

@@ -11,7 +11,7 @@ static void refusals(void)
         {"verify --iterations 0", 2, "--iterations"},
         {"verify --workspace lots", 2, "--workspace"},
         {"verify --csv a.csv --summary b.json", 2, "one of them"},
-        {"verify --once -- true", 2, "--once needs a list and excludes a command"},
+        {"verify -- true", 2, "run --summary json:FILE"},
         {"verify --repeats 0", 2, "--repeats"},
         {"verify --once --csv nowhere.csv", 2, "nowhere.csv"},
         {"verify --out README.md", 2, "is no output of 'convshim verify'"},
