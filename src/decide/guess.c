@@ -237,24 +237,11 @@ static void learn_seconds(const struct cs_guesser *guesser, double guessed, doub
         model->pace = answered / guessed;
 }
 
-/* An answer about whole images also counts for parts of images, until one of these is answered. */
-static void keep(struct cs_guesser *guesser, const struct cs_tiling *tiling,
-                 struct cs_guess_model model)
-{
-    int kind = kind_of(tiling);
-    model.learned = true;
-    guesser->model[kind] = model;
-    if (kind == CS_GUESS_IMAGES && !guesser->model[CS_GUESS_PARTS].learned) {
-        guesser->model[CS_GUESS_PARTS] = model;
-        guesser->model[CS_GUESS_PARTS].learned = false;
-    }
-}
-
 void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes)
 {
     struct cs_guess_model model = *model_of(guesser, &guess->tiling);
     learn_workspace(guesser, guess, larger(bytes - guess->staged, 0), &model);
-    keep(guesser, &guess->tiling, model);
+    guesser->model[kind_of(&guess->tiling)] = model;
 }
 
 void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candidate)
@@ -267,9 +254,9 @@ void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candi
     struct cs_guess_model model = *model_of(guesser, tiling);
     model.excess = 1;
     model.pace = 1;
-    keep(guesser, tiling, model);
+    guesser->model[kind_of(tiling)] = model;
     if (!(candidate->seconds > 0) || !cs_guess_tiles(guesser, tiling, &guess))
         return;
     learn_seconds(guesser, guess.seconds, candidate->seconds, &model);
-    keep(guesser, tiling, model);
+    guesser->model[kind_of(tiling)] = model;
 }

@@ -12,7 +12,6 @@ struct cs_guess_model {
     double scale;                 /* the factor of the last answer */
     double excess;                /* the factor of the time above the untiled time */
     double pace;                  /* the factor of all of the time, if it was not above it */
-    bool learned;                 /* by an answer about tiles of this kind */
 };
 
 /* Kinds of tiles whose workspaces differ. */

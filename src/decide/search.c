@@ -13,7 +13,8 @@ enum {
     COARSER = 12       /* each is coarser by this part: 48 steps reach 40 times the first */
 };
 
-/* As a multiple of the guessed cost: an answer that costs at most this confirms the guess. */
+/* An answer confirms a guess if neither costs more than this times the other. Otherwise the guesses
+ * of other tilings are as wrong. */
 static const double HELD = 1.01;
 
 static void begin(struct cs_search *search, int64_t asks)
@@ -130,7 +131,8 @@ static bool take_turn(struct turns *turns, enum cs_status *status_p)
     if (turns->asked >= most || !(cost < search->least) || !is_new(turns, &guess.tiling))
         return false;
     *status_p = confirm(turns, form, &guess, &answered);
-    return *status_p == CS_OK && (answered > HELD * cost || !cs_question_fits(cost));
+    bool held = answered <= HELD * cost && cost <= HELD * answered;
+    return *status_p == CS_OK && (!held || !cs_question_fits(cost));
 }
 
 /* The tiling along one axis that has the free bytes if workspaces are proportional to tiles. */

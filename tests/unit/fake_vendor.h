@@ -2,6 +2,7 @@
 #ifndef FAKE_VENDOR_H
 #define FAKE_VENDOR_H
 
+#include "base/checked.h"
 #include "check.h"
 #include "convshim/policy.h"
 #include "decide/decide.h"
@@ -24,6 +25,7 @@ struct fake {
     bool curved;                      /* workspaces grow less and less with the size, in grains */
     int64_t refuses_below;            /* output rows */
     int64_t refuses_from, refuses_to; /* output rows, both included */
+    int64_t batch;      /* images that a plan prepares together, even if it has fewer; 0: off */
     int64_t whole_rows; /* plans of fewer output rows copy their images twice; 0: off */
     bool refuses_all;
     int64_t nomem_at; /* the call that runs out of memory, counted from 1 */
@@ -52,6 +54,9 @@ static inline int64_t formula_at(const struct fake *fake, const struct cs_proble
         return INT64_MAX;
     double bytes = (double)fake->fixed + fake->per_byte * ((double)x + (double)y) +
                    fake->per_filter_byte * (double)w;
+    const int64_t images = problem->tensor[CS_Y].dims[CS_N];
+    if (fake->batch > 0)
+        bytes *= (double)cs_ceil_div(images, fake->batch) * (double)fake->batch / (double)images;
     if (problem->tensor[CS_Y].dims[CS_H] < fake->whole_rows)
         bytes *= 2;
     if (fake->curved)

@@ -87,6 +87,19 @@ static void no_decision_costs_more_than_the_untiled_call(void)
     CHECK(tiled > PROBLEMS / 4);
 }
 
+/* Winograd's transforms of some engines take whole batches, so slices along N need as much as a
+ * batch. The rows still save. */
+static void images_that_need_a_batch_are_tiled_along_the_rows(void)
+{
+    struct fake fake = {.per_byte = 2, .batch = 16, .profile = &h200};
+    struct cs_problem problem = towards(CS_FORWARD, 16, 64, 1, 256, 256, 64);
+    int64_t required = formula(&fake, &problem);
+    struct cs_decision decision = decide(&fake, &problem, required, &cs_policy_fit, &automatic);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK(decision.tiling.axis[0] == CS_AXIS_H || decision.tiling.axis[1] == CS_AXIS_H);
+    CHECK(decision.scratch < required);
+}
+
 /* A number for workspace is kept, unless no tiling can. */
 static void a_written_workspace_is_a_limit(void)
 {
@@ -379,6 +392,7 @@ static void few_plans_are_queried(void)
 int main(void)
 {
     TEST(no_decision_costs_more_than_the_untiled_call);
+    TEST(images_that_need_a_batch_are_tiled_along_the_rows);
     TEST(a_written_workspace_is_a_limit);
     TEST(limit_below_every_tiling_gives_the_least_scratch);
     TEST(written_slowdown_is_a_bound);
