@@ -93,6 +93,19 @@ static bool read_number(const struct cs_cli_command *command, int option, const 
     return true;
 }
 
+static bool read_format(const char *command, const char *value, enum cs_format *format_p)
+{
+    static const char *const names[] = {"text", "json", "csv"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            *format_p = (enum cs_format)i;
+            return true;
+        }
+    }
+    cs_cli_refuse(command, "--format: \"%s\" is not allowed; allowed: text, json, csv", value);
+    return false;
+}
+
 static bool read_percent(const struct cs_cli_command *command, int option, const char *value,
                          int most, double *percent_p)
 {
@@ -290,7 +303,7 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
     case CS_CLI_READS_PERCENT:
         return read_percent(command, index, value, option->most, member);
     case CS_CLI_READS_FORMAT:
-        return cs_table_format_take(command->name, value, member);
+        return read_format(command->name, value, member);
     case CS_CLI_SETS_LIBRARY:
         return cs_library_options_take(member, command->name, cs_option_find(option->name), value);
     }

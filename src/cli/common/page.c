@@ -13,7 +13,8 @@ enum {
     HEIGHT = 240,
     BAR = 5,
     ROW = 14,
-    THINNEST = 2 /* a bar that can be seen */
+    THINNEST = 2, /* a bar that can be seen */
+    MOST_TICKS = 6
 };
 
 static const char POLICY[] = CS_PAGE_BEGINS
@@ -77,7 +78,14 @@ bool cs_page_table(const char *id, const char *title, struct cs_table *table, FI
 
 /* --- bars --- */
 
-void cs_bar_put(const struct cs_bar *bar, FILE *out)
+/* A bar of SVG, in units of its picture. A width of 0 prints nothing. Others are at least wide
+ * enough to see. */
+struct bar {
+    const char *class;
+    double x, y, width, height;
+};
+
+static void put_bar(const struct bar *bar, FILE *out)
 {
     if (bar->width > 0)
         fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\"/>\n",
@@ -99,7 +107,7 @@ static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
     char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT];
     const bool pair = row->after >= 0;
     const double scale = (double)WIDTH / (double)most;
-    const struct cs_bar bars[] = {
+    const struct bar bars[] = {
         {pair ? "before" : "only", 0, pair ? 1.5 : 4.5, (double)row->before * scale, BAR},
         {"after", 0, 7.5, pair ? (double)row->after * scale : 0, BAR}};
     fputs("<li><span class=\"name\">", out);
@@ -114,8 +122,8 @@ static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
     fprintf(out, "</span><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><title>", WIDTH,
             ROW);
     fprintf(out, pair ? "%s without convshim, %s with</title>" : "%s</title>", before, after);
-    cs_bar_put(&bars[0], out);
-    cs_bar_put(&bars[1], out);
+    put_bar(&bars[0], out);
+    put_bar(&bars[1], out);
     fprintf(out,
             pair ? "</svg><span class=\"value\">%s &#8594; %s" : "</svg><span class=\"value\">%s",
             before, after);
@@ -144,6 +152,16 @@ void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, b
 }
 
 /* --- memory over time --- */
+
+/* The distance of ticks on an axis from 0 to `most` bytes: a power of two, so that labels are
+ * short. */
+static int64_t find_step(int64_t most)
+{
+    int64_t step = 1;
+    while (most / step > MOST_TICKS)
+        step *= 2;
+    return step;
+}
 
 static double x_of(const struct cs_plot *plot, double column)
 {
@@ -252,7 +270,7 @@ void cs_plot_put(const struct cs_plot *plot, FILE *out)
     const bool limit = plot->limit > 0 && plot->limit / 2 <= most;
     if (limit)
         cs_raise(&most, plot->limit);
-    int64_t step = cs_table_bytes_step(most);
+    int64_t step = find_step(most);
     fprintf(out, "<h2>%s</h2>\n", plot->title);
     if (plot->note)
         fprintf(out, "<p>%s</p>\n", plot->note);

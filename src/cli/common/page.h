@@ -22,14 +22,6 @@ void cs_page_source(char *const *command, const char *const *texts, FILE *out);
 /* A table that sorts, below a heading, and frees it. False: memory was short for its rows. */
 bool cs_page_table(const char *id, const char *title, struct cs_table *table, FILE *out);
 
-/* Prints a bar of SVG, in units of its picture. A width of 0 prints nothing. Others are at least
- * wide enough to see. */
-struct cs_bar {
-    const char *class;
-    double x, y, width, height;
-};
-void cs_bar_put(const struct cs_bar *bar, FILE *out);
-
 /* A row of bars in a page: a name, bars of bytes, and the bytes as text. */
 struct cs_bar_row {
     const char *name, *detail; /* `detail` is shown below the name; NULL: none */

@@ -12,8 +12,7 @@
 #include <string.h>
 
 enum {
-    GAP = 2, /* blanks between columns */
-    MOST_TICKS = 6
+    GAP = 2 /* blanks between columns */
 };
 
 char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds)
@@ -51,27 +50,6 @@ char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
     if (zero)
         memmove(zero, zero + 2, strlen(zero + 2) + 1);
     return text;
-}
-
-int64_t cs_table_bytes_step(int64_t most)
-{
-    int64_t step = 1;
-    while (most / step > MOST_TICKS)
-        step *= 2;
-    return step;
-}
-
-bool cs_table_format_take(const char *command, const char *value, enum cs_format *format_p)
-{
-    static const char *const names[] = {"text", "json", "csv"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(value, names[i]) == 0) {
-            *format_p = (enum cs_format)i;
-            return true;
-        }
-    }
-    cs_cli_refuse(command, "--format: \"%s\" is not allowed; allowed: text, json, csv", value);
-    return false;
 }
 
 void cs_table_init(struct cs_table *table, const struct cs_column *column, int columns)

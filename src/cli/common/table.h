@@ -26,14 +26,6 @@ char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds);
  * both are shown alike; returns text. */
 char *cs_table_change_text(char text[CS_BYTES_TEXT], double least, double most);
 
-/* The distance of ticks on an axis from 0 to `most` bytes: a power of two, so that labels are
- * short. At least 1. */
-int64_t cs_table_bytes_step(int64_t most);
-
-/* The value of a command's --format: "text", "json", "csv". False, having said so
- * (cs_cli_refuse), for everything else. */
-bool cs_table_format_take(const char *command, const char *value, enum cs_format *format_p);
-
 enum {
     CS_CELL_TEXT_BYTES = 32
 };
@@ -58,11 +50,6 @@ struct cs_value {
     int64_t number;
     double ratio;
 };
-
-static inline struct cs_value cs_value_number(int64_t number)
-{
-    return (struct cs_value){.number = number};
-}
 
 /* Rows of values, owned by the table. Out of memory makes it `broken`: then nothing is printed. */
 struct cs_table {

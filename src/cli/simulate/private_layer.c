@@ -25,6 +25,7 @@
 enum {
     MOST_SHARED = 6,
     MOST_NAMES = 1000,
+    MOST_SHOWN = 12,
     MOST_VISITS = 200000 /* of files without layers */
 };
 
@@ -389,7 +390,15 @@ void cs_layers_end(struct cs_private_layers *layers, const char *keep)
 
 /* --- written files --- */
 
-static void add_name(struct cs_written *to, const char *prefix, const char *path, bool removed)
+/* The files that programs wrote or removed, sorted. In the working folder by their paths in it.
+ * Without layers, files that have changed since the beginning. */
+struct written {
+    char **name;
+    size_t count;
+    bool more; /* than were looked at */
+};
+
+static void add_name(struct written *to, const char *prefix, const char *path, bool removed)
 {
     char *name = NULL;
     if (to->count == MOST_NAMES) {
@@ -426,7 +435,7 @@ static bool is_written(const struct cs_private_layers *layers, const FTSENT *ent
 
 /* Lists the files of a folder, or those of one program's layer over it. */
 static void list_folder(const struct cs_private_layers *layers, size_t which, const char *layer,
-                        struct cs_written *written)
+                        struct written *written)
 {
     char path[PATH_MAX + 300], prefix[PATH_MAX + 1] = "";
     const char *folder = layers->folder[which];
@@ -454,10 +463,10 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*a, *b);
 }
 
-void cs_layers_written(const struct cs_private_layers *layers, struct cs_written *written)
+static void list_written(const struct cs_private_layers *layers, struct written *written)
 {
     DIR *area = *layers->area.path ? opendir(layers->area.path) : NULL;
-    *written = (struct cs_written){.count = 0};
+    *written = (struct written){.count = 0};
     for (const struct dirent *entry; area && (entry = readdir(area));)
         for (size_t i = 0; i < layers->folders && entry->d_name[0] != '.'; i++)
             list_folder(layers, i, entry->d_name, written);
@@ -469,24 +478,18 @@ void cs_layers_written(const struct cs_private_layers *layers, struct cs_written
         qsort(written->name, written->count, sizeof *written->name, compare_names);
 }
 
-void cs_written_free(struct cs_written *written)
+static void free_written(struct written *written)
 {
     for (size_t i = 0; i < written->count; i++)
         free(written->name[i]);
     free(written->name);
-    *written = (struct cs_written){.count = 0};
+    *written = (struct written){.count = 0};
 }
-
-/* --- their list --- */
-
-enum {
-    MOST_SHOWN = 12
-};
 
 void cs_written_print(const struct cs_private_layers *layers, FILE *out)
 {
-    struct cs_written written;
-    cs_layers_written(layers, &written);
+    struct written written;
+    list_written(layers, &written);
     if (written.count > 0) {
         fputs("\nfiles that the program ", out);
         fputs(*layers->area.path ? "wrote in a private layer (your own files are unchanged)\n"
@@ -502,17 +505,17 @@ void cs_written_print(const struct cs_private_layers *layers, FILE *out)
     }
     if (written.count > MOST_SHOWN)
         fprintf(out, "  * and %zu%s more\n", written.count - MOST_SHOWN, written.more ? " or" : "");
-    cs_written_free(&written);
+    free_written(&written);
 }
 
 struct cJSON *cs_written_json(const struct cs_private_layers *layers)
 {
-    struct cs_written written;
+    struct written written;
     cJSON *object = cJSON_CreateObject(), *names = cJSON_AddArrayToObject(object, "names");
-    cs_layers_written(layers, &written);
+    list_written(layers, &written);
     cJSON_AddBoolToObject(object, "private", *layers->area.path != '\0');
     for (size_t i = 0; i < written.count; i++)
         cs_json_add(names, NULL, cJSON_CreateString(written.name[i]));
-    cs_written_free(&written);
+    free_written(&written);
     return object;
 }

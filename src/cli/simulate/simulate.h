@@ -208,23 +208,6 @@ struct cs_slope cs_vary_slope(const struct cs_row *row, size_t rows, enum cs_sid
 int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                      const struct cs_simulated_pair *pair);
 
-/* Shows the rows of `convshim simulate --vary`. */
-
-struct cs_vary_result {
-    const struct cs_vary *vary;
-    const struct cs_simulated_pair *pair; /* the device and the chosen sides */
-    struct cs_rows rows;                  /* of a range in order of numbers */
-    int64_t largest[CS_SIDES]; /* of a range, that fits; below it: none does; -2: no answer */
-};
-
-/* Prints the rows, the slopes and the largest values; false if memory ran out. */
-bool cs_vary_print(const struct cs_simulation *simulation, const struct cs_vary_result *result,
-                   enum cs_format format);
-
-/* Writes a page with the same and a picture. False after printing the reason. */
-bool cs_vary_html(const struct cs_simulation *simulation, const struct cs_vary_result *result,
-                  const char *path);
-
 /* Compares a simulation with the JSON of an earlier one. */
 
 struct cs_baseline {

@@ -445,13 +445,10 @@ static void print_processes(const struct cs_simulated_pair *pair)
                    result->process[i].launches,
                    result->process[i].reported ? "" : ", killed or ended by _exit");
         }
-        if (result->sum_is_exact)
-            printf("  The device peak is the most that they held at the same time. The sum of "
-                   "their peaks is %s.\n",
-                   cs_table_bytes_text(bytes, sum));
-        else
-            puts("  The device peak is the sum of their peaks. They may have held less at the same "
-                 "time.");
+        printf(
+            "  The device peak is the most that they held at the same time. The sum of their peaks "
+            "is %s.\n",
+            cs_table_bytes_text(bytes, sum));
     }
 }
 

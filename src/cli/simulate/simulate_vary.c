@@ -1,9 +1,14 @@
-/* Reads --vary, runs the program with each value, and searches a range for the largest that fits.
- */
+/* --vary: runs the program with each value, or searches a range for the largest that fits. Prints a
+ * row for each value, the slopes and the largest values. */
 #include "cli/simulate/simulate.h"
 
+#include "base/checked.h"
 #include "cli/common/array.h"
 #include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
+#include "cli/common/output.h"
+#include "cli/common/page.h"
+#include <cjson/cJSON.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -285,6 +290,187 @@ static void run_values(struct search *search)
             search->status = CS_CLI_NO;
 }
 
+/* --- output --- */
+
+struct vary_result {
+    const struct cs_vary *vary;
+    const struct cs_simulated_pair *pair; /* the device and the chosen sides */
+    struct cs_rows rows;                  /* of a range in order of numbers */
+    int64_t largest[CS_SIDES]; /* of a range, that fits; below it: none does; -2: no answer */
+};
+
+enum {
+    LINE = 256
+};
+
+/* The square describes the growth better, as for the side of an image. */
+static bool prefers_square(const struct vary_result *result, enum cs_side side)
+{
+    return cs_vary_slope(result->rows.row, result->rows.count, side, true).distance <
+           cs_vary_slope(result->rows.row, result->rows.count, side, false).distance;
+}
+
+static bool knows_slope(const struct vary_result *result, enum cs_side side)
+{
+    return result->pair->chosen[side] &&
+           !isnan(cs_vary_slope(result->rows.row, result->rows.count, side, false).each);
+}
+
+static const char *kind_of_peak(const struct vary_result *result)
+{
+    const int64_t *allocated = result->rows.row[0].value[CS_FIGURE_allocated_peak];
+    return allocated[CS_WITHOUT] >= 0 || allocated[CS_WITH] >= 0 ? "allocated" : "device";
+}
+
+/* "12.50 bytes for each px * px" */
+static void say_slope(const struct vary_result *result, enum cs_side side, bool square,
+                      char text[LINE])
+{
+    const char *name = result->vary->name;
+    snprintf(text, LINE, "%.2f bytes for each %s%s%s",
+             cs_vary_slope(result->rows.row, result->rows.count, side, square).each, name,
+             square ? " * " : "", square ? name : "");
+}
+
+static void say_largest(const struct vary_result *result, enum cs_side side, char text[LINE])
+{
+    if (result->largest[side] == -2)
+        snprintf(text, LINE, "no answer");
+    else if (result->largest[side] < result->vary->low)
+        snprintf(text, LINE, "none: %" PRId64 " does not fit", result->vary->low);
+    else
+        snprintf(text, LINE, "%" PRId64 "%s", result->largest[side],
+                 result->largest[side] == result->vary->high ? ", the end of the range" : "");
+}
+
+/* The slope, of both kinds if there are two rows, and the largest values. */
+static void print_text(const struct vary_result *result)
+{
+    char text[LINE], bytes[CS_BYTES_TEXT];
+    for (int side = 0; side < CS_SIDES; side++)
+        for (int square = 0; square < 2; square++) {
+            if (!knows_slope(result, (enum cs_side)side) ||
+                (result->rows.count > 2 && square != prefers_square(result, (enum cs_side)side)))
+                continue;
+            say_slope(result, (enum cs_side)side, square, text);
+            printf("%s peak %s: %s\n", kind_of_peak(result), cs_side_names[side], text);
+        }
+    for (int side = 0; side < CS_SIDES; side++)
+        if (result->vary->values == 0 && result->pair->chosen[side]) {
+            say_largest(result, (enum cs_side)side, text);
+            printf("largest %s that fits in %s %s: %s\n", result->vary->name,
+                   cs_table_bytes_text(bytes, cs_simulate_memory(result->pair)),
+                   cs_side_names[side], text);
+        }
+}
+
+static cJSON *side_json(const struct vary_result *result, enum cs_side side)
+{
+    cJSON *object = cJSON_CreateObject();
+    if (knows_slope(result, side)) {
+        cJSON_AddNumberToObject(
+            object, "bytes_for_each",
+            cs_vary_slope(result->rows.row, result->rows.count, side, false).each);
+        cJSON_AddNumberToObject(
+            object, "bytes_for_each_square",
+            cs_vary_slope(result->rows.row, result->rows.count, side, true).each);
+        cJSON_AddBoolToObject(object, "grows_with_square", prefers_square(result, side));
+    }
+    if (result->vary->values == 0 && result->largest[side] >= result->vary->low)
+        cJSON_AddNumberToObject(object, "largest", (double)result->largest[side]);
+    return object;
+}
+
+static bool print_json(const struct cs_simulation *simulation, const struct vary_result *result,
+                       const struct cs_table *table)
+{
+    cJSON *root = cs_rows_json(simulation, &result->rows, table);
+    cJSON_AddStringToObject(root, "device", result->pair->device->title);
+    cJSON_AddNumberToObject(root, "memory", (double)cs_simulate_memory(result->pair));
+    for (int side = 0; side < CS_SIDES; side++)
+        if (result->pair->chosen[side])
+            cs_json_add(root, cs_side_names[side], side_json(result, (enum cs_side)side));
+    return cs_json_print(root, stdout);
+}
+
+static bool print_result(const struct cs_simulation *simulation, const struct vary_result *result,
+                         enum cs_format format)
+{
+    struct cs_table table;
+    cs_json_begin();
+    cs_rows_table(&result->rows, &table);
+    const bool good = format == CS_FORMAT_JSON ? print_json(simulation, result, &table)
+                                               : cs_table_print(&table, format, stdout);
+    if (good && format == CS_FORMAT_TEXT) {
+        putchar('\n');
+        print_text(result);
+    }
+    cs_table_fini(&table);
+    if (!good)
+        cs_cli_complain("out of memory");
+    return good;
+}
+
+/* --- the page --- */
+
+static void put_tooltip(const void *state, size_t column, FILE *out)
+{
+    const struct vary_result *result = state;
+    const struct cs_row *row = &result->rows.row[column];
+    char bytes[CS_BYTES_TEXT];
+    fprintf(out, "%s ", result->vary->name);
+    cs_table_html_text(row->name, out);
+    for (int side = 0; side < CS_SIDES; side++)
+        if (row->value[CS_FIGURE_needed][side] >= 0)
+            fprintf(out, " %s %s", cs_table_bytes_text(bytes, row->value[CS_FIGURE_needed][side]),
+                    cs_side_names[side]);
+}
+
+/* A column for each value. */
+static void put_plot(const struct vary_result *result, FILE *out)
+{
+    static struct cs_plot plot; /* too large for the stack */
+    const size_t rows = result->rows.count;
+    plot =
+        (struct cs_plot){.title = "Memory that the program needs, with the context",
+                         .columns = rows < CS_PLOT_COLUMNS ? rows : CS_PLOT_COLUMNS,
+                         .tick = {result->rows.row[0].name, NULL, result->rows.row[rows - 1].name},
+                         .tooltip = put_tooltip,
+                         .state = result};
+    for (int side = 0; side < CS_SIDES; side++) {
+        static const char *const names[CS_SIDES] = {"without", "with convshim"};
+        plot.name[side] = result->pair->chosen[side] ? names[side] : NULL;
+        for (size_t i = 0; i < plot.columns; i++)
+            plot.bytes[side][i] = cs_max(result->rows.row[i].value[CS_FIGURE_needed][side], 0);
+    }
+    cs_plot_put(&plot, out);
+}
+
+static bool put_page(const void *state, FILE *out)
+{
+    const struct vary_result *result = state;
+    struct cs_table table;
+    char text[LINE];
+    cs_page_begin("convshim simulate", result->vary->name, out);
+    put_plot(result, out);
+    for (int side = 0; side < CS_SIDES; side++) {
+        if (!knows_slope(result, (enum cs_side)side))
+            continue;
+        say_slope(result, (enum cs_side)side, prefers_square(result, (enum cs_side)side), text);
+        fprintf(out, "<p>The %s peak %s: %s</p>\n", kind_of_peak(result), cs_side_names[side],
+                text);
+        if (result->vary->values == 0) {
+            say_largest(result, (enum cs_side)side, text);
+            fprintf(out, "<p>Largest %s that fits %s: %s</p>\n", result->vary->name,
+                    cs_side_names[side], text);
+        }
+    }
+    cs_rows_table(&result->rows, &table);
+    const bool whole = cs_page_table("values", "Values", &table, out);
+    cs_page_end(out);
+    return whole;
+}
+
 int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                      const struct cs_simulated_pair *pair)
 {
@@ -293,15 +479,16 @@ int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_
                             .vary = &options->vary,
                             .command = simulation->program.command,
                             .status = CS_CLI_OK};
-    struct cs_vary_result result = {.vary = &options->vary, .pair = pair, .largest = {-2, -2}};
+    struct vary_result result = {.vary = &options->vary, .pair = pair, .largest = {-2, -2}};
     if (options->vary.values == 0)
         search_range(&search, result.largest);
     else
         run_values(&search);
     result.rows = (struct cs_rows){options->vary.name, false, search.row, search.rows};
-    if (search.rows > 0 && !cs_vary_print(simulation, &result, options->format))
+    if (search.rows > 0 && !print_result(simulation, &result, options->format))
         search.status = CS_CLI_NONE;
-    if (options->html && search.rows > 0 && !cs_vary_html(simulation, &result, options->html))
+    if (options->html && search.rows > 0 &&
+        !cs_output_page("simulate", options->html, put_page, &result))
         search.status = CS_CLI_NONE;
     free(search.row);
     return search.status;

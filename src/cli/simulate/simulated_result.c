@@ -5,7 +5,6 @@
 #include "cli/simulate/simulation.h"
 #include <cjson/cJSON.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -52,109 +51,64 @@ static cJSON *read_json(const char *path)
     return root;
 }
 
-static void note_process(struct cs_simulated_result *result, pid_t pid, const cJSON *report)
-{
-    if (result->processes < CS_MOST_PROCESSES)
-        result->process[result->processes] =
-            (struct cs_simulated_process){.pid = pid,
-                                          .device_peak = number_of(report, "peak_bytes"),
-                                          .launches = number_of(report, "conv_launches"),
-                                          .reported = true};
-    result->processes++;
-}
-
-static bool used_device(const struct cs_process_progress *process)
-{
-    return process->pid > 0 &&
-           (process->peak_bytes > 0 || process->kernels > 0 || process->convolutions > 0);
-}
-
-/* Whether that process is among those that left a report. */
-static bool left_report(const struct cs_simulated_result *result, pid_t pid)
-{
-    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++)
-        if (result->process[i].pid == pid)
-            return true;
-    return false;
-}
-
-/* Replaces the list of processes that left a report by all that used the device. Returns the one of
- * that number, or the one that held most. */
-static const struct cs_process_progress *
-list_processes(const struct cs_simulated_progress *progress, int number,
-               struct cs_simulated_result *result)
-{
-    struct cs_simulated_process listed[CS_MOST_PROCESSES];
-    const struct cs_process_progress *most = NULL;
-    int count = 0;
-    for (int i = 0; i < CS_MOST_PROCESSES; i++) {
-        const struct cs_process_progress *process = &progress->process[i];
-        if (!used_device(process))
-            continue;
-        listed[count++] =
-            (struct cs_simulated_process){.pid = (pid_t)process->pid,
-                                          .device_peak = (int64_t)process->peak_bytes,
-                                          .launches = (int64_t)process->convolutions,
-                                          .reported = left_report(result, (pid_t)process->pid)};
-        if (number > 0 ? count == number : !most || process->peak_bytes > most->peak_bytes) {
-            most = process;
-            result->number = count;
-        }
-    }
-    if (count > 0)
-        memcpy(result->process, listed, sizeof *listed * (size_t)count);
-    result->processes = count + (int)progress->unlisted;
-    return most;
-}
-
-/* The report of the process that held most. */
-static bool read_reports(const struct cs_simulated_run *run, struct cs_simulated_result *result)
-{
-    char pattern[PATH_MAX + 32];
-    glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/report.*.json", run->folder);
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return true;
-    bool good = true;
-    for (size_t i = 0; i < found.gl_pathc && good; i++) {
-        cJSON *report = read_json(found.gl_pathv[i]);
-        const pid_t pid = (pid_t)atol(strrchr(found.gl_pathv[i], '/') + strlen("/report."));
-        good = report != NULL;
-        if (good)
-            note_process(result, pid, report);
-        if (good && (!result->report ||
-                     number_of(report, "peak_bytes") > number_of(result->report, "peak_bytes"))) {
-            cJSON_Delete(result->report);
-            result->report = report;
-            result->pid = pid;
-        } else {
-            cJSON_Delete(report);
-        }
-    }
-    globfree(&found);
-    return good;
-}
-
 enum {
     PLACE = PATH_MAX + 64
 };
 
-static void place_of(const struct cs_simulated_run *run, const char *kind, pid_t pid,
-                     char path[PLACE])
+/* The file of that kind which a process leaves. */
+static void name_file(const struct cs_simulated_run *run, const char *kind, pid_t pid,
+                      char path[PLACE])
 {
     snprintf(path, PLACE, "%s/%s.%ld.json", run->folder, kind, (long)pid);
 }
 
-/* A file of that process, which may not exist. */
-static cJSON *read_of(const struct cs_simulated_run *run, const char *kind, pid_t pid)
+static bool left_file(const struct cs_simulated_run *run, const char *kind, pid_t pid)
 {
     char path[PLACE];
-    place_of(run, kind, pid, path);
-    FILE *there = fopen(path, "re");
-    if (!there)
-        return NULL;
-    fclose(there);
-    return read_json(path);
+    name_file(run, kind, pid, path);
+    return access(path, F_OK) == 0;
+}
+
+/* NULL: there is none, or a line reports that it is damaged. */
+static cJSON *read_file_of(const struct cs_simulated_run *run, const char *kind, pid_t pid)
+{
+    char path[PLACE];
+    name_file(run, kind, pid, path);
+    return left_file(run, kind, pid) ? read_json(path) : NULL;
+}
+
+static bool used_device(const struct cs_process_progress *process)
+{
+    return process->peak_bytes > 0 || process->kernels > 0 || process->convolutions > 0;
+}
+
+/* Lists the processes that used the device. Returns the one of the run's number, or the one that
+ * held most. If none used it, the first that looked for it. NULL: there is none. */
+static const struct cs_process_progress *
+list_processes(const struct cs_simulated_progress *progress, const struct cs_simulated_run *run,
+               struct cs_simulated_result *result)
+{
+    const struct cs_process_progress *chosen = NULL;
+    for (int i = 0; i < CS_MOST_PROCESSES; i++) {
+        const struct cs_process_progress *process = &progress->process[i];
+        const pid_t pid = (pid_t)process->pid;
+        if (pid != 0 && !chosen)
+            chosen = process;
+        if (pid == 0 || !used_device(process))
+            continue;
+        result->process[result->processes++] =
+            (struct cs_simulated_process){.pid = pid,
+                                          .device_peak = (int64_t)process->peak_bytes,
+                                          .launches = (int64_t)process->convolutions,
+                                          .reported = left_file(run, "report", pid)};
+        if (run->process > 0 ? result->processes == run->process
+                             : result->number == 0 || process->peak_bytes > chosen->peak_bytes) {
+            chosen = process;
+            result->number = result->processes;
+        }
+    }
+    result->processes += (int)progress->unlisted;
+    return chosen;
 }
 
 static bool is_planned(const struct cs_simulated_result *result)
@@ -164,10 +118,10 @@ static bool is_planned(const struct cs_simulated_result *result)
 
 /* A process that was killed, or called _exit: the figures that the device noted of it last. */
 static void take_process(const struct cs_process_progress *process,
-                         struct cs_simulated_result *result)
+                         const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
-    result->used = result->cut_short = true;
-    result->pid = (pid_t)process->pid;
+    const int64_t wanted = (int64_t)(process->last_refused_bytes + process->last_refused_live);
+    result->cut_short = true;
     result->kernels = (int64_t)process->kernels;
     result->launches = (int64_t)process->convolutions;
     snprintf(result->planning, sizeof result->planning, "%.*s", (int)sizeof process->planning,
@@ -176,23 +130,17 @@ static void take_process(const struct cs_process_progress *process,
     result->largest_workspace = (int64_t)process->largest_workspace;
     result->tensor_bytes = (int64_t)process->tensor_bytes;
     result->refused = (int64_t)process->refused;
-    result->missing_bytes =
-        (int64_t)(process->last_refused_bytes + process->last_refused_live) - result->capacity;
+    result->missing_bytes = run->capacity > 0 ? wanted - run->capacity : 0;
 }
 
 static void take_report(struct cs_simulated_result *result)
 {
     const cJSON *report = result->report;
-    result->used = report != NULL;
     copy_text(report, "planning", result->planning, sizeof result->planning);
     copy_text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
     copy_text(report, "device_name", result->device, sizeof result->device);
     result->capacity = number_of(report, "capacity_bytes");
-    result->device_peak = number_of(report, "peak_bytes");
-    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++)
-        if (result->process[i].pid != result->pid)
-            result->device_peak += result->process[i].device_peak;
-    result->needed = result->device_peak;
+    result->device_peak = result->needed = -1;
     result->largest_workspace = number_of(report, "largest_workspace_used");
     result->launches = number_of(report, "conv_launches");
     result->tensor_bytes = number_of(report, "convolutions.tensor_bytes");
@@ -206,17 +154,6 @@ static void take_report(struct cs_simulated_result *result)
     result->read_bytes = number_of(report, "reads_of_nothing_written.bytes");
     result->times_asked = number_of(report, "times.asked");
     result->planned = is_planned(result);
-}
-
-/* Another process than the one of the largest report. */
-static void take_chosen(const struct cs_process_progress *process,
-                        struct cs_simulated_result *result)
-{
-    const int64_t device_peak = result->device_peak, needed = result->needed;
-    result->pid = (pid_t)process->pid;
-    take_report(result);
-    result->device_peak = device_peak;
-    result->needed = needed;
 }
 
 /* The figures of a run are those of the GPU that needs most. */
@@ -238,32 +175,19 @@ static void take_gpus(const struct cs_simulated_progress *progress,
     }
 }
 
-/* Reads the shared record of the run's processes, including those that left no report. */
-static void take_progress(const struct cs_simulated_run *run, struct cs_simulated_result *result)
+/* False: the report of the process is damaged. */
+static bool take_chosen(const struct cs_process_progress *process,
+                        const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
-    struct cs_simulated_progress progress;
-    if (!cs_simulated_progress_read(run, &progress))
-        return;
-    const struct cs_process_progress *most = list_processes(&progress, run->process, result);
-    if (!most)
-        return;
-    result->sum_is_exact = true;
-    take_gpus(&progress, run, result);
-    if (result->report && result->pid == (pid_t)most->pid)
-        return;
-    if (run->process == 0 && result->report &&
-        number_of(result->report, "peak_bytes") >= (int64_t)most->peak_bytes)
-        return;
-    cJSON_Delete(result->report);
-    result->report = read_of(run, "report", (pid_t)most->pid);
-    if (result->report)
-        take_chosen(most, result);
-    else
-        take_process(most, result);
-    cJSON_Delete(result->summary);
-    result->summary = read_of(run, "summary", result->pid);
-    cJSON_Delete(result->framework_peaks);
-    result->framework_peaks = read_of(run, "python", result->pid);
+    const pid_t pid = result->pid = (pid_t)process->pid;
+    result->report = read_file_of(run, "report", pid);
+    result->summary = read_file_of(run, "summary", pid);
+    result->framework_peaks = read_file_of(run, "python", pid);
+    result->used = result->report || used_device(process);
+    take_report(result);
+    if (!result->report && result->used)
+        take_process(process, run, result);
+    return result->report || !left_file(run, "report", pid);
 }
 
 void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
@@ -278,7 +202,7 @@ void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
     cJSON_AddNumberToObject(framework, "allocated_without", (double)without->allocated);
     cJSON_AddNumberToObject(framework, "allocated_with", (double)with->allocated);
     char *summary = cJSON_PrintUnformatted(with->summary);
-    place_of(run, "summary", with->pid, path);
+    name_file(run, "summary", with->pid, path);
     FILE *file = summary ? fopen(path, "we") : NULL;
     if (file && (fprintf(file, "%s\n", summary) < 0) + fclose(file) != 0)
         cs_cli_complain("%s: cannot be written", path);
@@ -320,17 +244,18 @@ static void take_told(struct cs_simulated_result *result)
 bool cs_simulated_result_read(struct cs_simulated_run *run)
 {
     struct cs_simulated_result *result = &run->result;
+    struct cs_simulated_progress progress;
     *result = (struct cs_simulated_result){.status = run->status, .seconds = run->seconds};
-    if (!read_reports(run, result)) {
+    const struct cs_process_progress *chosen =
+        cs_simulated_progress_read(run, &progress) ? list_processes(&progress, run, result) : NULL;
+    if (chosen && !take_chosen(chosen, run, result)) {
         cs_simulated_result_free(result);
         return false;
     }
-    if (result->report) {
-        result->summary = read_of(run, "summary", result->pid);
-        result->framework_peaks = read_of(run, "python", result->pid);
-    }
-    take_report(result);
-    take_progress(run, result);
+    if (chosen)
+        take_gpus(&progress, run, result);
+    else
+        take_report(result);
     take_told(result);
     result->limited = result->status != 0 && result->refused <= 0 &&
                       cs_simulated_result_refusal(run, result->refusal, sizeof result->refusal);

@@ -73,16 +73,6 @@ void cs_layers_end(struct cs_private_layers *layers, const char *keep);
  * have one thread. Returns 0 or the errno value of the failure. */
 int cs_layers_enter(const struct cs_private_layers *layers, const char *name);
 
-/* The files that programs wrote or removed, sorted; the caller frees them. In the working folder by
- * their paths in it. Without layers, files that have changed since the beginning. */
-struct cs_written {
-    char **name;
-    size_t count;
-    bool more; /* than were looked at */
-};
-void cs_layers_written(const struct cs_private_layers *layers, struct cs_written *written);
-void cs_written_free(struct cs_written *written);
-
 /* A fork server: a process of the program that waits at its first use of the simulated device. Runs
  * are forked from it, so that the steps before that point (mainly Python's imports) are executed
  * once. The device's side is src/simdev/cudart/cudart_fork.c. A program that cannot be forked in
@@ -243,8 +233,7 @@ struct cs_simulated_result {
     bool cut_short; /* the one that held most left no report: the device's record is used */
     int processes;  /* how many did */
     struct cs_simulated_process process[CS_MOST_PROCESSES];
-    bool sum_is_exact; /* device_peak is the peak of their sum; else the sum of their peaks */
-    int gpus;          /* that the program saw */
+    int gpus;                            /* that the program saw */
     int64_t gpu[CS_MOST_GPUS][CS_PEAKS]; /* peaks of all processes on each; -1: not reported */
     pid_t pid;
     int number;   /* of that process, as in cs_simulated_run; 0: not known */

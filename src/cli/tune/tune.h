@@ -162,10 +162,6 @@ struct cs_tune_options {
     int cuda, jobs;
 };
 
-/* Reads the command line. -1: go on, argv[*operand_p] is the program; else the status to end with.
- */
-int cs_tune_options(int argc, char **argv, struct cs_tune_options *options, int *operand_p);
-
 /* The figures of a simulated run. */
 struct cs_tune_run {
     bool ran;
@@ -200,9 +196,6 @@ enum cs_tune_outcome {
 
 /* Makes the runs, computes the frontier and chooses a point (docs/tune.md). */
 enum cs_tune_outcome cs_tune_find(struct cs_tune *tune);
-
-/* Bytes by which the device's memory must exceed the allocated peak. */
-int64_t cs_tune_overhead(const struct cs_tune *tune);
 
 /* The point that meets the goal of the options, or -1. */
 int cs_tune_choose(const struct cs_tune *tune);

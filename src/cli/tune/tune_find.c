@@ -23,7 +23,8 @@ enum {
 
 static const double LEAST_GAIN = 0.01; /* a lower peak or time that is worth a file */
 
-int64_t cs_tune_overhead(const struct cs_tune *tune)
+/* Bytes by which the device's memory must exceed the allocated peak. */
+static int64_t overhead_of(const struct cs_tune *tune)
 {
     return tune->device->context + (tune->allocated ? MAPPED : 0);
 }
@@ -41,7 +42,7 @@ static bool is_within(const struct cs_tune *tune, struct cs_times times)
 /* The shortest time in that memory. If no point fits, the lowest peak is tried. */
 static int choose_for_memory(const struct cs_tune *tune)
 {
-    const struct cs_frontier_goal goal = {.peak = tune->options->fits - cs_tune_overhead(tune),
+    const struct cs_frontier_goal goal = {.peak = tune->options->fits - overhead_of(tune),
                                           .times = {INFINITY, INFINITY}};
     int point = cs_frontier_find(&tune->frontier, &goal);
     return point >= 0 || tune->frontier.points == 0 ? point : 0;
@@ -225,7 +226,7 @@ static bool find_frontier(struct cs_tune *tune)
 {
     char error[ERROR_BYTES];
     const char *folder = tune->simulation->program.folder;
-    const int64_t targets[] = {tune->defaults.peak, tune->options->fits - cs_tune_overhead(tune)};
+    const int64_t targets[] = {tune->defaults.peak, tune->options->fits - overhead_of(tune)};
     setenv("CONVSHIM", "0", 1); /* the library may be preloaded: its answers are not cuDNN's */
     if (!cs_find_cudnn(*folder ? folder : tune->options->cudnn, error, sizeof error)) {
         cs_cli_complain("tune: no usable cuDNN: %s", error);

@@ -7,6 +7,7 @@
 #include "cli/tune/tune.h"
 #include "golden.h"
 #include "markup.h"
+#include "progress_file.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ static void put(const char *name, int64_t value)
 static struct cs_simulated_run run_of(const char *name, bool with)
 {
     struct cs_simulated_run run = {.name = name, .with = with, .status = with, .seconds = 1.5};
-    snprintf(run.folder, sizeof run.folder, "%.2048s/tests/data/runs/%s", root, name);
+    snprintf(run.folder, sizeof run.folder, "%s", name);
     return run;
 }
 
@@ -91,12 +92,14 @@ static int show_result(void *name)
 
 static void files_of_runs_are_read(void)
 {
-    write_file("report.3.json", "{");
+    mkdir("damaged", 0777);
+    write_file("damaged/report.3.json", "{");
+    write_progress("damaged/progress", (struct progress_row[]){{3, 1, 0}, {0}});
     golden_add("plain", show_result, "plain");
     golden_add("tiled", show_result, "tiled");
     golden_add("shared", show_result, "shared");
     golden_check(root, "simulate_results.txt");
-    struct cs_simulated_run damaged = {.folder = "."}, nothing = run_of("nothing", false);
+    struct cs_simulated_run damaged = run_of("damaged", false), nothing = run_of("nothing", false);
     CHECK(!cs_simulated_result_read(&damaged));
     CHECK(cs_simulated_result_read(&nothing));
     CHECK(!nothing.result.used && nothing.result.planned && !nothing.result.report);
@@ -357,12 +360,24 @@ static void memory_that_runs_short(void)
     free_pair(pair);
 }
 
+/* The runs of tests/data/runs, with the progress of their processes. */
+static void copy_runs(void)
+{
+    char copy[PATH_MAX + 64];
+    snprintf(copy, sizeof copy, "cp -r '%s'/tests/data/runs/* .", root);
+    CHECK(system(copy) == 0);
+    write_progress("plain/progress", (struct progress_row[]){{5, 10, 77}, {7, 40000000, 4}});
+    write_progress("tiled/progress", (struct progress_row[]){{9, 30000000, 8}, {0}});
+    write_progress("shared/progress", (struct progress_row[]){{4, 10, 0}, {0}});
+}
+
 int main(void)
 {
     char remove[64];
     heap_watch();
     if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
+    copy_runs();
     TEST(files_of_runs_are_read);
     TEST(output_of_failed_programs);
     TEST(every_format);

@@ -5,6 +5,7 @@
 #include "cli/simulate/simulate.h"
 #include "cli/tune/tune.h"
 #include "heap.h"
+#include "progress_file.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 
@@ -197,29 +198,43 @@ static void write_text(const char *name, const char *text)
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* Of several processes the one that held most, the first of equals; of the others nothing stays. */
+/* Of several processes the one that held most, the first of equals, or the one of the run's number.
+ * If none used the device, the first that looked for it. Nothing stays of the others. */
 static void the_process_that_held_most(void)
 {
-    static const char *const names[] = {"report.11.json", "report.12.json", "report.13.json"};
     static const struct {
-        const char *peak[3]; /* NULL: no report */
-        int pid, processes;
-    } rows[] = {{{"5", NULL, NULL}, 11, 1}, {{"5", "3", NULL}, 11, 2}, {{"3", "5", NULL}, 12, 2},
-                {{"5", "5", NULL}, 11, 2},  {{"1", "9", "4"}, 12, 3},  {{NULL, NULL, "2"}, 13, 1}};
+        struct progress_row process[2];
+        int wanted, pid, processes;
+        bool reports, used, cut_short;
+    } rows[] = {{{{11, 5, 0}, {0}}, 0, 11, 1, true, true, false},
+                {{{11, 5, 0}, {12, 3, 0}}, 0, 11, 2, true, true, false},
+                {{{11, 3, 0}, {12, 5, 0}}, 0, 12, 2, true, true, false},
+                {{{11, 5, 0}, {12, 5, 0}}, 0, 11, 2, true, true, false},
+                {{{11, 3, 0}, {12, 5, 0}}, 1, 11, 2, true, true, false},
+                {{{11, 0, 0}, {12, 5, 0}}, 0, 12, 1, true, true, false},
+                {{{11, 0, 0}, {12, 0, 0}}, 0, 11, 0, true, true, false},
+                /* Killed processes leave no report. */
+                {{{11, 3, 0}, {12, 5, 0}}, 0, 12, 2, false, true, true},
+                {{{11, 0, 0}, {0}}, 0, 11, 0, false, false, false}};
     struct cs_simulated_run run = {.folder = "."};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        for (int p = 0; p < 3; p++) {
-            char text[64];
-            snprintf(text, sizeof text, "{\"peak_bytes\":%s}", rows[i].peak[p]);
-            if (rows[i].peak[p])
-                write_text(names[p], text);
+        CASE("row %zu", i);
+        write_progress("progress", rows[i].process);
+        for (int p = 0; p < 2; p++) {
+            static const char *const names[] = {"report.11.json", "report.12.json"};
+            if (rows[i].reports)
+                write_text(names[p], "{\"kernel_launches\":3}");
             else
                 (void)unlink(names[p]);
         }
+        run.process = rows[i].wanted;
         long long taken = atomic_load(&heap_taken);
         CHECK(cs_simulated_result_read(&run));
         CHECK_INT(run.result.pid, rows[i].pid);
         CHECK_INT(run.result.processes, rows[i].processes);
+        CHECK_INT(run.result.used, rows[i].used);
+        CHECK_INT(run.result.cut_short, rows[i].cut_short);
+        CHECK_INT(run.result.kernels, rows[i].reports ? 3 : rows[i].used ? 0 : -1);
         cs_simulated_result_free(&run.result);
         CHECK(i == 0 || atomic_load(&heap_taken) == taken); /* the first fills caches */
     }
