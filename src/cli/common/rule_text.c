@@ -208,7 +208,7 @@ static void append_match(struct cs_text *text, const struct cs_rule *rule,
     cs_text_put(text, "\n");
 }
 
-static struct cs_text start(char *text, size_t size)
+static struct cs_text begin_text(char *text, size_t size)
 {
     if (size > 0)
         text[0] = '\0';
@@ -218,7 +218,7 @@ static struct cs_text start(char *text, size_t size)
 int cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
                      size_t size)
 {
-    struct cs_text out = start(text, size);
+    struct cs_text out = begin_text(text, size);
     for (int i = 0; i < rules->count; i++) {
         enum cs_rule_key key = cs_rule_miss(&rules->rule[i], subject);
         if (key == CS_RULE_KEYS) {
@@ -233,7 +233,7 @@ int cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subj
 
 int cs_explain_rule(const struct cs_rule *rule, char *text, size_t size)
 {
-    struct cs_text out = start(text, size);
+    struct cs_text out = begin_text(text, size);
     cs_text_put(&out, "[rule %s]\n", rule->name);
     for (int i = 0; i < CS_RULE_KEYS; i++) {
         enum cs_rule_key key = (enum cs_rule_key)i;

@@ -97,6 +97,8 @@ const char *cs_table_text(const struct cs_column *column, const struct cs_value 
         snprintf(buffer, CS_CELL_TEXT_BYTES, "%.2f", value->ratio);
     else if (people && column->cell == CS_CELL_BYTES)
         cs_table_bytes_text(buffer, value->number);
+    else if (people && column->cell == CS_CELL_TIME)
+        cs_table_time_text(buffer, value->number);
     else
         snprintf(buffer, CS_CELL_TEXT_BYTES, "%" PRId64, value->number);
     return buffer;

@@ -34,6 +34,7 @@ enum cs_cell {
     CS_CELL_TEXT,
     CS_CELL_COUNT, /* a whole number; for people "-" where it is negative: there is none */
     CS_CELL_BYTES, /* the same in bytes; for people as "64 MiB" */
+    CS_CELL_TIME,  /* the same in nanoseconds; for people as "38.4 ms" */
     CS_CELL_RATIO  /* a number with two digits after the point, absent unless above 0 */
 };
 

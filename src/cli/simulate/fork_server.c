@@ -64,7 +64,7 @@ static void look_at_process(struct cs_fork_server *server)
 }
 
 /* A message of up to three texts, each followed by a NUL byte. */
-static struct cs_fork_news take(struct cs_fork_server *server, const char *message)
+static struct cs_fork_news take_message(struct cs_fork_server *server, const char *message)
 {
     struct cs_fork_news news = {CS_FORK_QUIET, 0, 0};
     const char *first = message + strlen(message) + 1, *second = first + strlen(first) + 1;
@@ -91,7 +91,7 @@ struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server)
                         ? -1
                         : recv(server->connection, message, sizeof message - 4, MSG_DONTWAIT);
     if (bytes > 0)
-        return take(server, message);
+        return take_message(server, message);
     look_at_process(server);
     return quiet;
 }

@@ -287,7 +287,7 @@ static void open_shared(const struct cs_private_layers *layers, struct shared sh
         shared[i].file = open(shared[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static bool uncover(const struct shared *shared)
+static bool uncover_shared(const struct shared *shared)
 {
     struct stat before, now;
     char path[64];
@@ -299,7 +299,7 @@ static bool uncover(const struct shared *shared)
     return same || mount(path, shared->path, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
-static bool enter(const struct cs_private_layers *layers, const char *name)
+static bool enter_layers(const struct cs_private_layers *layers, const char *name)
 {
     struct shared shared[MOST_SHARED];
     char here[PATH_MAX], base[PATH_MAX + 64];
@@ -310,7 +310,7 @@ static bool enter(const struct cs_private_layers *layers, const char *name)
     open_shared(layers, shared);
     good = add_layers(layers, name);
     for (size_t i = 0; i < MOST_SHARED; i++)
-        good = good && uncover(&shared[i]);
+        good = good && uncover_shared(&shared[i]);
     good = good && chdir(here) == 0;
     int error = errno;
     for (size_t i = 0; i < MOST_SHARED; i++)
@@ -322,7 +322,7 @@ static bool enter(const struct cs_private_layers *layers, const char *name)
 
 int cs_layers_enter(const struct cs_private_layers *layers, const char *name)
 {
-    if (!*layers->area.path || enter(layers, name))
+    if (!*layers->area.path || enter_layers(layers, name))
         return 0;
     return errno ? errno : EINVAL;
 }

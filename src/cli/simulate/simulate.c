@@ -119,8 +119,8 @@ static bool needs_history(const struct cs_simulate_options *options)
            (options->html || options->baseline || options->format == CS_FORMAT_JSON);
 }
 
-static int simulate(struct cs_simulation *simulation, const struct cs_simulate_options *options,
-                    struct answer *answer)
+static int run_devices(struct cs_simulation *simulation, const struct cs_simulate_options *options,
+                       struct answer *answer)
 {
     for (size_t i = 0; i < answer->devices; i++)
         answer->pair[i] = (struct cs_simulated_pair){
@@ -236,7 +236,7 @@ static int answer_question(const struct cs_simulate_options *options, char **com
     else if (cs_simulated_program_find(&simulation.program, first, options->cudnn, options->cuda) &&
              cs_simulation_begin(&simulation, options->library, options->keep)) {
         simulation.program.command = command;
-        status = simulate(&simulation, options, &answer);
+        status = run_devices(&simulation, options, &answer);
     }
     if (options->varies)
         cs_vary_free_command(first);

@@ -46,8 +46,8 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *optio
 /* A row of the table of figures as text. */
 struct cs_figure_text {
     const char *title;
-    char side[CS_SIDES][CS_BYTES_TEXT]; /* "-": not known */
-    char change[CS_BYTES_TEXT];         /* "-37.0 %"; "": not compared */
+    char side[CS_SIDES][CS_CELL_TEXT_BYTES]; /* "-": not known */
+    char change[CS_BYTES_TEXT];              /* "-37.0 %"; "": not compared */
 };
 
 /* A row of figures.def. */

@@ -284,7 +284,7 @@ enum {
         2 /* smallest difference of capacities that is reported: the capacity is found to 1 % */
 };
 
-static bool exceeds(int64_t with, int64_t without)
+static bool is_larger(int64_t with, int64_t without)
 {
     return without > 0 && with - without > without / 100 * PERCENT;
 }
@@ -301,40 +301,29 @@ static bool wants_more(const struct cs_simulated_pair *pair)
     const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result,
                                      *with = &pair->run[CS_WITH].result;
     if (knows_smallest(pair))
-        return exceeds(pair->smallest[CS_WITH].runs, pair->smallest[CS_WITHOUT].runs);
+        return is_larger(pair->smallest[CS_WITH].runs, pair->smallest[CS_WITHOUT].runs);
     if (!cs_simulated_result_ran(without))
         return false;
     if (!cs_simulated_result_ran(with))
         return cs_simulated_result_out_of_memory(with) && !with->limited;
     return without->refused <= 0 && with->refused <= 0 &&
-           exceeds(with->device_peak, without->device_peak);
-}
-
-/* The simulation sets them, unless the user has settings of the allocator. */
-static bool has_expandable_segments(void)
-{
-    static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
-    bool has = false, any = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = cs_cli_variable(names[i]);
-        any = any || value;
-        has = has || (value && strstr(value, "expandable_segments"));
-    }
-    return has || !any;
+           is_larger(with->device_peak, without->device_peak);
 }
 
 const char *cs_simulate_advice(const struct cs_simulated_program *program,
                                const struct cs_simulated_pair *pair)
 {
     static const char pytorch[] = "PyTorch ", onnx[] = "ONNX Runtime ";
-    const char *framework = pair->run[CS_WITHOUT].result.framework;
+    const char *framework = pair->run[CS_WITHOUT].result.framework,
+               *settings = cs_pytorch_settings();
     bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
     if (!both || !wants_more(pair))
         return NULL;
     if (strncmp(program->framework, onnx, strlen(onnx)) == 0)
         return "The arena of ONNX Runtime grows more with convshim, because it keeps all memory "
                "while the GPU has free memory. Set a limit: gpu_mem_limit of its CUDA provider.";
-    if (has_expandable_segments() || strncmp(framework, pytorch, strlen(pytorch)) != 0)
+    if (!settings || strstr(settings, "expandable_segments") ||
+        strncmp(framework, pytorch, strlen(pytorch)) != 0)
         return NULL;
     bool larger = knows_smallest(pair) || !cs_simulated_result_ran(&pair->run[CS_WITH].result);
     return larger ? "PyTorch's allocator fragments more with convshim here, and needs a larger "

@@ -224,11 +224,10 @@ int cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *no
     struct cs_growth *growth = cs_baseline_compare(baseline, now, &growths, &grown);
     if (!growth)
         return CS_CLI_NONE;
-    const char *planning = text_of(baseline->earlier, "planning");
-    const char by[] = "cudnn ";
-    const bool real = strncmp(planning, by, strlen(by)) == 0;
-    fprintf(out, "\nbaseline    %s, by %s%s on %s\n", baseline->path, real ? "cuDNN " : "",
-            planning + (real ? strlen(by) : 0), text_of(baseline->earlier, "device"));
+    const char *planning = text_of(baseline->earlier, "planning"),
+               *version = cs_planning_version(planning);
+    fprintf(out, "\nbaseline    %s, by %s%s on %s\n", baseline->path, version ? "cuDNN " : "",
+            version ? version : planning, text_of(baseline->earlier, "device"));
     if (growths == 0)
         fputs("  No answer: a program did not run, or no side is in both.\n", out);
     for (size_t i = 0; i < growths; i++) {

@@ -36,7 +36,7 @@ static bool is_by_calls(const struct page *page)
 
 /* How far a moment is into the run, from 0 and below 1; `next` is the call that comes at it or
  * behind. */
-static double progress(const struct cs_timeline *timeline, size_t moment, size_t next, bool calls)
+static double place_of(const struct cs_timeline *timeline, size_t moment, size_t next, bool calls)
 {
     if (!calls)
         return (double)moment / (double)timeline->moments;
@@ -55,7 +55,7 @@ static void fill_columns(struct page *page, int side)
     for (size_t i = 0; i < timeline->moments; i++) {
         while (next < timeline->calls && timeline->call[next].moment <= i)
             next++;
-        size_t column = (size_t)(progress(timeline, i, next, calls) * COLUMNS);
+        size_t column = (size_t)(place_of(timeline, i, next, calls) * COLUMNS);
         column = column < COLUMNS ? column : COLUMNS - 1; /* rounding may come to 1 */
         for (; last < column; last++)
             page->plot.bytes[side][last + 1] = held;

@@ -55,7 +55,7 @@ static bool take_vary(struct cs_simulate_options *to, const char *value)
     return !why;
 }
 
-static bool take(void *ctx, int option, const char *value)
+static bool take_option(void *ctx, int option, const char *value)
 {
     struct cs_simulate_options *to = ctx;
     switch (option) {
@@ -81,7 +81,7 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
                                        .gpus = 1,
                                        .jobs = 2,
                                        .side = {true, true}};
-    int status = cs_cli_parse(&command, argc, argv, take, to, operand_p);
+    int status = cs_cli_parse(&command, argc, argv, take_option, to, operand_p);
     if (status >= 0)
         return status;
     if (to->given.given[cs_option_find("summary")])

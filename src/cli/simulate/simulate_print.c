@@ -12,7 +12,7 @@
 #include <string.h>
 
 const struct cs_figure_kind cs_figures[CS_FIGURES] = {
-#define CS_FIGURE(name, title, column, cell, value) {#name, title, cell},
+#define CS_FIGURE(name, title, column, tables, cell, value) {#name, title, cell},
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
 };
@@ -28,7 +28,7 @@ void cs_simulate_figures(const struct cs_simulated_pair *pair, bool spare,
         const struct cs_simulated_result *r =
             spare ? cs_simulated_pair_base(pair, (enum cs_side)side) : &pair->run[side].result;
         const int64_t of_side[CS_FIGURES] = {
-#define CS_FIGURE(name, title, column, cell, value) value,
+#define CS_FIGURE(name, title, column, tables, cell, value) value,
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
         };
@@ -37,16 +37,10 @@ void cs_simulate_figures(const struct cs_simulated_pair *pair, bool spare,
     }
 }
 
-static void set_cell(enum cs_cell cell, int64_t value, char text[CS_BYTES_TEXT])
+static const char *cell_text(enum cs_cell cell, int64_t value, char text[CS_CELL_TEXT_BYTES])
 {
-    if (value < 0)
-        snprintf(text, CS_BYTES_TEXT, "-");
-    else if (cell == CS_CELL_TEXT)
-        cs_table_time_text(text, value);
-    else if (cell == CS_CELL_BYTES)
-        cs_table_bytes_text(text, value);
-    else
-        snprintf(text, CS_BYTES_TEXT, "%" PRId64, value);
+    return cs_table_text(&(struct cs_column){.cell = cell}, &(struct cs_value){.number = value},
+                         true, text);
 }
 
 /* "-37.0 %". A time has two ends: "-3.1 to +1.2 %". */
@@ -111,7 +105,7 @@ bool cs_simulate_figure(const struct cs_simulated_pair *pair, enum cs_figure fig
     if (figure == CS_FIGURE_tensor_bytes)
         make_difference(value, both);
     for (int side = 0; side < CS_SIDES; side++)
-        set_cell(cell, value[side], text->side[side]);
+        (void)cell_text(cell, value[side], text->side[side]);
     return is_shown(figure, pair, value);
 }
 
@@ -150,7 +144,7 @@ int64_t cs_simulate_memory(const struct cs_simulated_pair *pair)
 /* Peaks on each GPU, if there are several. */
 static void print_gpus(const struct cs_simulated_pair *pair)
 {
-    char text[CS_SIDES][CS_BYTES_TEXT];
+    char text[CS_SIDES][CS_CELL_TEXT_BYTES];
     if (pair->gpus < 2 || !any_result(pair)->used)
         return;
     printf("\n%-24s", "");
@@ -162,9 +156,10 @@ static void print_gpus(const struct cs_simulated_pair *pair)
     for (int peak = 0; peak < CS_PEAKS; peak++) {
         printf("  %-22s", cs_figures[peak].title);
         for (int gpu = 0; gpu < pair->gpus; gpu++) {
-            for (int side = 0; side < CS_SIDES; side++)
-                set_cell(CS_CELL_BYTES, pair->run[side].result.gpu[gpu][peak], text[side]);
-            print_cells(pair, 12, text[CS_WITHOUT], text[CS_WITH]);
+            const int64_t *without = pair->run[CS_WITHOUT].result.gpu[gpu],
+                          *with = pair->run[CS_WITH].result.gpu[gpu];
+            print_cells(pair, 12, cell_text(CS_CELL_BYTES, without[peak], text[CS_WITHOUT]),
+                        cell_text(CS_CELL_BYTES, with[peak], text[CS_WITH]));
         }
         putchar('\n');
     }
@@ -256,9 +251,9 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
 
 /* --- notes on the figures --- */
 
-static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void put_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-static void note(const char *format, ...)
+static void put_note(const char *format, ...)
 {
     char text[2 * MOST_TEXT];
     va_list list;
@@ -277,36 +272,39 @@ static void note_left_out(const struct cs_simulated_result *result)
     add_count(calls, sizeof calls, result->library_calls, "call of another library",
               "calls of other libraries");
     if (*calls)
-        note(
+        put_note(
             "Large operations were counted, not computed: %s. Files that the program saves contain "
             "no results.",
             calls);
     if (result->reads > 0) {
         (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
-        note("The program read %" PRId64 " result%s that were not computed (%s), and got zeros. "
-             "So it may decide otherwise on a GPU. Calls: %s.",
-             result->reads, result->reads == 1 ? "" : "s",
-             cs_table_bytes_text(bytes, result->read_bytes), names);
+        put_note("The program read %" PRId64
+                 " result%s that were not computed (%s), and got zeros. "
+                 "So it may decide otherwise on a GPU. Calls: %s.",
+                 result->reads, result->reads == 1 ? "" : "s",
+                 cs_table_bytes_text(bytes, result->read_bytes), names);
     }
     if (cs_simulated_result_unknown(result, names, sizeof names) > 0)
-        note("These lines of the program use values that were not computed, so they may decide "
-             "otherwise on a GPU: %s.",
-             names);
+        put_note("These lines of the program use values that were not computed, so they may decide "
+                 "otherwise on a GPU: %s.",
+                 names);
     if (cs_simulated_result_names(result, "estimated", names, sizeof names) > 0)
-        note("These sizes are estimates, because only a GPU reports them: %s.", names);
+        put_note("These sizes are estimates, because only a GPU reports them: %s.", names);
     if (cs_simulated_result_names(result, "missing", names, sizeof names) > 0)
-        note("The program called functions that are not simulated. They did nothing: %s.", names);
+        put_note("The program called functions that are not simulated. They did nothing: %s.",
+                 names);
     /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
     if (!cs_simulated_result_ran(result) && !*result->linked_runtime &&
         cs_simulated_result_names(result, "looked_up", names, sizeof names) > 0)
-        note("The program looked for driver functions that are not simulated, and may need them: "
-             "%s.",
-             names);
+        put_note(
+            "The program looked for driver functions that are not simulated, and may need them: "
+            "%s.",
+            names);
     if (result->times_asked > 0)
-        note("The program measured the time of GPU work %" PRId64
-             " times, for example to find the fastest algorithm. The simulated GPU has no real "
-             "times, so the program may choose otherwise on a GPU.",
-             result->times_asked);
+        put_note("The program measured the time of GPU work %" PRId64
+                 " times, for example to find the fastest algorithm. The simulated GPU has no real "
+                 "times, so the program may choose otherwise on a GPU.",
+                 result->times_asked);
 }
 
 /* True if the program ran on the GPU on that side. */
@@ -324,8 +322,9 @@ static void note_parallel(const struct cs_simulation *simulation,
         is_usable(&pair->run[CS_WITHOUT].result) != is_usable(&pair->run[CS_WITH].result) &&
         !cs_simulated_result_out_of_memory(&pair->run[CS_WITHOUT].result) &&
         !cs_simulated_result_out_of_memory(&pair->run[CS_WITH].result))
-        note("The two runs were parallel. If the program cannot run twice at the same time, for "
-             "example because of a fixed port: --jobs 1");
+        put_note(
+            "The two runs were parallel. If the program cannot run twice at the same time, for "
+            "example because of a fixed port: --jobs 1");
 }
 
 static void print_notes(const struct cs_simulation *simulation,
@@ -334,27 +333,29 @@ static void print_notes(const struct cs_simulation *simulation,
     const struct cs_simulated_result *result = any_result(pair);
     char bytes[CS_BYTES_TEXT];
     puts("\nnotes");
-    note("CUDA's context takes %s of the GPU's memory for each process. To set it: --context SIZE",
-         cs_table_bytes_text(bytes, pair->context));
+    put_note(
+        "CUDA's context takes %s of the GPU's memory for each process. To set it: --context SIZE",
+        cs_table_bytes_text(bytes, pair->context));
     note_parallel(simulation, pair);
     if (!result->used)
         return;
     note_left_out(result);
     if (was_short(&pair->run[CS_WITHOUT].result) || was_short(&pair->run[CS_WITH].result))
-        note("Memory was short, so the peaks depend on the memory of the GPU. Compare retries, "
-             "failed allocations and other engines instead.");
-    if (strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 &&
-        !cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF") && !cs_cli_variable("PYTORCH_ALLOC_CONF"))
-        note("All runs used PyTorch's expandable segments, which convshim run switches on. They "
-             "usually save memory. To simulate without them: "
-             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False");
+        put_note("Memory was short, so the peaks depend on the memory of the GPU. Compare retries, "
+                 "failed allocations and other engines instead.");
+    if (strncmp(result->framework, "PyTorch ", strlen("PyTorch ")) == 0 && !cs_pytorch_settings())
+        put_note(
+            "All runs used PyTorch's expandable segments, which convshim run switches on. They "
+            "usually save memory. To simulate without them: "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False");
     if (strncmp(result->framework, "JAX ", strlen("JAX ")) == 0 &&
         !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
-        note("JAX takes three quarters of the GPU's memory when it starts, so the reserved and the "
-             "device peak do not show what the program needs. To switch that off: "
-             "XLA_PYTHON_CLIENT_PREALLOCATE=false");
+        put_note(
+            "JAX takes three quarters of the GPU's memory when it starts, so the reserved and the "
+            "device peak do not show what the program needs. To switch that off: "
+            "XLA_PYTHON_CLIENT_PREALLOCATE=false");
     if (!*result->framework)
-        note("Allocated and reserved peaks are unknown, because no framework reported them.");
+        put_note("Allocated and reserved peaks are unknown, because no framework reported them.");
 }
 
 /* --- the whole --- */
@@ -380,10 +381,10 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_s
     printf("device      %s%s with %s, simulated\n", gpus, pair->device->title,
            cs_table_bytes_text(bytes, cs_simulate_memory(pair)));
     const char *framework = *result->framework ? result->framework : program->framework;
-    const char by[] = "cudnn "; /* not there where no convolution was planned */
-    if (result->used && strncmp(result->planning, by, strlen(by)) == 0)
-        printf("sizes       by cuDNN %s%s%s, in %s\n", result->planning + strlen(by),
-               *framework ? " of " : "", framework, program->folder);
+    const char *version = cs_planning_version(result->planning);
+    if (result->used && version)
+        printf("sizes       by cuDNN %s%s%s, in %s\n", version, *framework ? " of " : "", framework,
+               program->folder);
     putchar('\n');
 }
 

@@ -14,19 +14,25 @@ enum {
     FITS = SMALLEST + CS_SIDES
 };
 
-/* People see the columns with titles. Times are numbers for programs. */
-static const struct cs_column columns[CS_ROW_COLUMNS] = {
-    {"name", "", CS_CELL_TEXT},
-    {"memory", "memory", CS_CELL_BYTES},
-#define CS_FIGURE(name, title, column, cell, value)                                                \
-    {#name "_without", column, (cell) == CS_CELL_TEXT ? CS_CELL_COUNT : (cell)},                   \
-        {#name "_with", "with", (cell) == CS_CELL_TEXT ? CS_CELL_COUNT : (cell)},
+enum {
+    DEVICES = 1,
+    VALUES = 2
+};
+
+static const struct {
+    struct cs_column column;
+    int tables; /* that people see it in, if it has a value */
+} columns[CS_ROW_COLUMNS] = {
+    {{"name", "", CS_CELL_TEXT}, 0},
+    {{"memory", "memory", CS_CELL_BYTES}, DEVICES},
+#define CS_FIGURE(name, title, column, tables, cell, value)                                        \
+    {{#name "_without", column, cell}, tables}, {{#name "_with", "with", cell}, tables},
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
-    {"smallest_capacity_without", "smallest", CS_CELL_BYTES},
-    {"smallest_capacity_with", "with", CS_CELL_BYTES},
-    {"answer_without", "fits", CS_CELL_TEXT},
-    {"answer_with", "with", CS_CELL_TEXT}};
+    {{"smallest_capacity_without", "smallest", CS_CELL_BYTES}, DEVICES | VALUES},
+    {{"smallest_capacity_with", "with", CS_CELL_BYTES}, DEVICES | VALUES},
+    {{"answer_without", "fits", CS_CELL_TEXT}, DEVICES | VALUES},
+    {{"answer_with", "with", CS_CELL_TEXT}, DEVICES | VALUES}};
 
 /* The answer in few words. */
 static void say_short(const struct cs_simulated_pair *pair, enum cs_side side, struct cs_row *row)
@@ -69,13 +75,9 @@ static void add_row(struct cs_table *table, const struct cs_row *row)
 {
     struct cs_value value[CS_ROW_COLUMNS] = {
         [NAME] = {.text = row->name}, [MEMORY] = {.number = row->memory}};
-    char time[CS_SIDES][CS_BYTES_TEXT];
     for (int side = 0; side < CS_SIDES; side++) {
-        const int64_t ns = row->value[CS_FIGURE_predicted_ns][side];
         for (int i = 0; i < CS_FIGURES; i++)
             value[FIGURE + CS_SIDES * i + side].number = row->value[i][side];
-        value[FIGURE + CS_SIDES * CS_FIGURE_predicted_ns + side].shown =
-            ns >= 0 ? cs_table_time_text(time[side], ns) : NULL;
         value[SMALLEST + side].number = row->smallest[side];
         value[FITS + side] =
             (struct cs_value){.shown = *row->why[side] ? row->why[side] : NULL,
@@ -88,43 +90,27 @@ static bool has_value(const struct cs_table *table, int column)
 {
     for (size_t i = 0; i < table->rows; i++) {
         const struct cs_value *value = &cs_table_row(table, i)[column];
-        if (columns[column].cell == CS_CELL_TEXT ? value->text != NULL : value->number >= 0)
+        if (table->column[column].cell == CS_CELL_TEXT ? value->text != NULL : value->number >= 0)
             return true;
     }
     return false;
 }
 
-/* A table of devices shows other columns than one of values. */
-static bool is_shown(bool devices, int column)
-{
-    switch ((column - FIGURE) / CS_SIDES) {
-    case CS_FIGURE_reserved_peak:
-    case CS_FIGURE_needed:
-        return !devices || column < FIGURE;
-    case CS_FIGURE_tiled:
-    case CS_FIGURE_predicted_ns:
-        return devices;
-    default:
-        return column != MEMORY || devices;
-    }
-}
-
 void cs_rows_table(const struct cs_rows *rows, struct cs_table *table)
 {
     static struct cs_column shown[CS_ROW_COLUMNS];
+    for (int i = 0; i < CS_ROW_COLUMNS; i++)
+        shown[i] = columns[i].column;
+    shown[NAME].title = rows->title;
     cs_table_init(table, shown, CS_ROW_COLUMNS);
     for (size_t i = 0; i < rows->count; i++)
         add_row(table, &rows->row[i]);
-    memcpy(shown, columns, sizeof columns);
-    shown[NAME].title = rows->title;
     for (int i = MEMORY; i < CS_ROW_COLUMNS; i++) {
         const bool second = i > FIGURE && (i - FIGURE) % CS_SIDES == CS_WITH;
-        if (second && !columns[i - 1].title)
+        if (!(columns[i].tables & (rows->devices ? DEVICES : VALUES)) || !has_value(table, i))
             shown[i].title = NULL;
         else if (second && !shown[i - 1].title)
-            shown[i].title = columns[i - 1].title;
-        if (!has_value(table, i) || !is_shown(rows->devices, i))
-            shown[i].title = NULL;
+            shown[i].title = columns[i - 1].column.title;
     }
 }
 

@@ -26,7 +26,7 @@ enum {
 /* Seconds until a terminal's line is written again, and until a log gets another one. */
 static const double terminal_every = 0.2, log_every = 10;
 
-static double now(void)
+static double read_clock(void)
 {
     return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
 }
@@ -104,7 +104,7 @@ static pid_t start_process(const struct cs_simulation *simulation,
 static void end_run(struct cs_simulated_run *run, int status)
 {
     run->state = CS_RUN_ENDED;
-    run->seconds = now() - run->seconds;
+    run->seconds = read_clock() - run->seconds;
     run->status = status;
 }
 
@@ -114,7 +114,7 @@ static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_ru
 {
     if (!make_folder(simulation, run->name, run, run->folder))
         return false;
-    run->seconds = now();
+    run->seconds = read_clock();
     run->pid = start_process(simulation, run, NULL);
     run->state = run->pid > 0 ? CS_RUN_RUNNING : CS_RUN_WAITING;
     return run->pid > 0;
@@ -154,7 +154,7 @@ static bool start_server(struct cs_simulation *simulation, const struct cs_simul
     return server->pid > 0;
 }
 
-static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
+static bool request_run(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
     struct cs_fork_server *server = &simulation->server[server_of(simulation, run)];
     struct cs_child_variables variables = {.item = NULL};
@@ -171,7 +171,7 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
         cs_child_variables_set(&variables, "CONVSHIM", "0");
     if (server->state == CS_FORK_READY)
         cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
-    run->seconds = now();
+    run->seconds = read_clock();
     if (single && !simulation->told_single) {
         cs_cli_complain("%s: every run starts the program from the beginning, which takes longer, "
                         "because at its first use of the GPU %s",
@@ -200,9 +200,9 @@ static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_r
             simulation->shared = false; /* this process will be one run: not the one without */
             return true;
         }
-        return ask(simulation, run);
+        return request_run(simulation, run);
     case CS_FORK_READY:
-        return ask(simulation, run);
+        return request_run(simulation, run);
     case CS_FORK_STARTING:
     case CS_FORK_RUNNING:
         break;
@@ -211,9 +211,9 @@ static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_r
 }
 
 /* A run of that server in that state. */
-static struct cs_simulated_run *find(const struct cs_simulation *simulation, bool with,
-                                     struct cs_simulated_run *const *run, size_t runs,
-                                     enum cs_run_state state, pid_t pid)
+static struct cs_simulated_run *find_run(const struct cs_simulation *simulation, bool with,
+                                         struct cs_simulated_run *const *run, size_t runs,
+                                         enum cs_run_state state, pid_t pid)
 {
     for (size_t i = 0; i < runs; i++)
         if (server_of(simulation, run[i]) == with && run[i]->state == state &&
@@ -228,7 +228,7 @@ static struct cs_simulated_run *find(const struct cs_simulation *simulation, boo
 static void end_without_device(const struct cs_fork_server *server, struct cs_simulated_run *run)
 {
     snprintf(run->folder, sizeof run->folder, "%s", server->folder);
-    run->seconds = now();
+    run->seconds = read_clock();
     end_run(run, server->status);
 }
 
@@ -236,10 +236,11 @@ static void look_ended(const struct cs_simulation *simulation, bool with,
                        struct cs_simulated_run *const *run, size_t runs)
 {
     const struct cs_fork_server *server = &simulation->server[with];
-    struct cs_simulated_run *lost, *waiting = find(simulation, with, run, runs, CS_RUN_WAITING, 0);
+    struct cs_simulated_run *lost,
+        *waiting = find_run(simulation, with, run, runs, CS_RUN_WAITING, 0);
     bool any = false;
-    while ((lost = find(simulation, with, run, runs, CS_RUN_RUNNING, 0)) ||
-           (lost = find(simulation, with, run, runs, CS_RUN_ASKED, 0))) {
+    while ((lost = find_run(simulation, with, run, runs, CS_RUN_RUNNING, 0)) ||
+           (lost = find_run(simulation, with, run, runs, CS_RUN_ASKED, 0))) {
         end_run(lost, server->status);
         any = true;
     }
@@ -259,12 +260,12 @@ static void look_forked(struct cs_simulation *simulation, bool with,
         if (news.what == CS_FORK_QUIET)
             break;
         if (news.what == CS_FORK_STARTED &&
-            (of = find(simulation, with, run, runs, CS_RUN_ASKED, 0))) {
+            (of = find_run(simulation, with, run, runs, CS_RUN_ASKED, 0))) {
             of->pid = news.pid;
             of->state = CS_RUN_RUNNING;
         }
         if (news.what == CS_FORK_RUN_ENDED &&
-            (of = find(simulation, with, run, runs, CS_RUN_RUNNING, news.pid)))
+            (of = find_run(simulation, with, run, runs, CS_RUN_RUNNING, news.pid)))
             end_run(of, news.status);
     }
     if (server->state == CS_FORK_ENDED)
@@ -283,15 +284,17 @@ static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
 {
     struct cs_simulated_progress progress;
     char bytes[CS_BYTES_TEXT];
-    cs_text_put(text, "%s%s %.0f s", text->length > 0 ? "; " : "", run->name, now() - run->seconds);
+    cs_text_put(text, "%s%s %.0f s", text->length > 0 ? "; " : "", run->name,
+                read_clock() - run->seconds);
     if (cs_simulated_progress_read(run, &progress))
         cs_text_put(text, ": %llu convolution%s, %s", progress.convolutions,
                     progress.convolutions == 1 ? "" : "s",
                     cs_table_bytes_text(bytes, (int64_t)progress.peak_bytes));
 }
 
-static void say(const struct cs_simulation *simulation, struct cs_simulated_run *const *run,
-                size_t runs, double began, bool terminal)
+static void print_progress(const struct cs_simulation *simulation,
+                           struct cs_simulated_run *const *run, size_t runs, double began,
+                           bool terminal)
 {
     char line[512] = "";
     struct cs_text text = {line, sizeof line, 0};
@@ -299,15 +302,15 @@ static void say(const struct cs_simulation *simulation, struct cs_simulated_run 
         if (is_running(run[i]))
             put_run(run[i], &text);
     if (text.length == 0)
-        snprintf(line, sizeof line, "the program is loading, %.0f s", now() - began);
+        snprintf(line, sizeof line, "the program is loading, %.0f s", read_clock() - began);
     fprintf(stderr, terminal ? "\r\033[Kconvshim: %s: %.100s" : "convshim: %s: %.200s\n",
             simulation->title, line);
     fflush(stderr);
 }
 
 /* Updates the states of all runs. Returns how many are running. */
-static size_t look(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
-                   size_t runs)
+static size_t update_states(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
+                            size_t runs)
 {
     size_t running = 0;
     for (int with = 0; simulation->many && with < 2; with++)
@@ -356,11 +359,11 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
     const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
     const bool terminal = isatty(STDERR_FILENO);
     const double every = terminal ? terminal_every : log_every;
-    const double began = now();
+    const double began = read_clock();
     double said = began;
     bool good = true;
     for (;;) {
-        size_t running = look(simulation, run, runs);
+        size_t running = update_states(simulation, run, runs);
         if (cs_interrupted()) {
             end_all(run, runs);
             good = false;
@@ -370,9 +373,9 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
         if (all_ended(run, runs) || (!good && running == 0))
             break;
         nanosleep(&pause, NULL);
-        if (now() - said >= every) {
-            say(simulation, run, runs, began, terminal);
-            said = now();
+        if (read_clock() - said >= every) {
+            print_progress(simulation, run, runs, began, terminal);
+            said = read_clock();
         }
     }
     if (terminal)

@@ -60,7 +60,7 @@ const char *cs_vary_parse(const char *text, struct cs_vary *to)
 
 /* --- the command --- */
 
-static char *replace(const char *word, const char *what, const char *value, bool *uses_p)
+static char *replace_name(const char *word, const char *what, const char *value, bool *uses_p)
 {
     char *text = NULL;
     size_t size = 0;
@@ -93,7 +93,7 @@ char **cs_vary_command(char *const *command, const char *name, const char *value
     char **copy = calloc(words + 1, sizeof *copy);
     *uses_p = false;
     for (size_t i = 0; copy && i < words; i++) {
-        copy[i] = replace(command[i], what, value, uses_p);
+        copy[i] = replace_name(command[i], what, value, uses_p);
         if (!copy[i]) {
             cs_vary_free_command(copy);
             return NULL;
@@ -205,15 +205,15 @@ static const struct cs_row *row_of(struct search *search, int64_t number)
     return run_value(search, value) ? &search->row[search->rows - 1] : NULL;
 }
 
-static bool fits(const struct cs_row *row, enum cs_side side)
+static bool is_fitting(const struct cs_row *row, enum cs_side side)
 {
     return row->answer[side] == CS_ANSWER_YES || row->answer[side] == CS_ANSWER_MAY_FAIL;
 }
 
 /* Where the line between two rows reaches the memory; the middle if that is not known. `near`: how
  * many such places in a row were next to a known value. Then the distance to it doubles. */
-static int64_t guess(int64_t below, int64_t yes, int64_t above, int64_t no, int64_t memory,
-                     int *near)
+static int64_t guess_value(int64_t below, int64_t yes, int64_t above, int64_t no, int64_t memory,
+                           int *near)
 {
     const double rise = (double)above - (double)below;
     const int64_t middle = yes + (no - yes) / 2;
@@ -239,21 +239,21 @@ static int64_t search_side(struct search *search, enum cs_side side)
     if (!row)
         return -2;
     int64_t below = row->value[CS_FIGURE_needed][side];
-    if (!fits(row, side))
+    if (!is_fitting(row, side))
         return yes - 1;
     row = row_of(search, no);
     if (!row)
         return -2;
-    if (fits(row, side))
+    if (is_fitting(row, side))
         return no;
     int64_t above = row->value[CS_FIGURE_needed][side];
     for (int near = 0; no - yes > 1;) {
-        const int64_t at = guess(below, yes, above, no, memory, &near);
+        const int64_t at = guess_value(below, yes, above, no, memory, &near);
         row = row_of(search, at);
         if (!row)
             return -2;
-        *(fits(row, side) ? &yes : &no) = at;
-        *(fits(row, side) ? &below : &above) = row->value[CS_FIGURE_needed][side];
+        *(is_fitting(row, side) ? &yes : &no) = at;
+        *(is_fitting(row, side) ? &below : &above) = row->value[CS_FIGURE_needed][side];
     }
     return yes;
 }

@@ -23,7 +23,7 @@ static bool is_noise(const char *line)
 }
 
 /* Takes noise and NUL bytes out; the length that remains. */
-static size_t clean(char *text, size_t length)
+static size_t remove_noise(char *text, size_t length)
 {
     char *to = text;
     for (size_t i = 0; i < length; i++)
@@ -49,7 +49,7 @@ static char *read_output(const struct cs_simulated_run *run, size_t *length_p)
     snprintf(path, sizeof path, "%s/output", run->folder);
     char *text = cs_read_file_bytes(path, length_p, error);
     if (text)
-        *length_p = clean(text, *length_p);
+        *length_p = remove_noise(text, *length_p);
     return text;
 }
 
@@ -83,7 +83,7 @@ static char *last_traceback(char *text, char **end_p)
     return last;
 }
 
-static void put(char *from, char *until, FILE *out)
+static void put_part(char *from, char *until, FILE *out)
 {
     char cut = *until;
     *until = '\0';
@@ -99,14 +99,14 @@ bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out)
     char *text = read_output(run, &length), *end = NULL;
     char *traceback = text && length > 0 ? last_traceback(text, &end) : NULL;
     if (traceback) {
-        put(last_lines(traceback, end, LAST_LINES), end, out);
+        put_part(last_lines(traceback, end, LAST_LINES), end, out);
         char *rest = last_lines(end, text + length, LINES_AFTER);
         if (rest > end)
             fputs("...\n", out);
         if (*rest)
-            put(rest, text + length, out);
+            put_part(rest, text + length, out);
     } else if (length > 0) {
-        put(last_lines(text, text + length, LAST_LINES), text + length, out);
+        put_part(last_lines(text, text + length, LAST_LINES), text + length, out);
     }
     free(text);
     return length > 0;

@@ -120,7 +120,7 @@ static void take_cudnn(struct cs_simulated_program *program, const char *path, i
 }
 
 /* The first that comes to a cuDNN 9. */
-static void choose(struct search *search, const struct cs_program_facts *facts)
+static void choose_cudnn(struct search *search, const struct cs_program_facts *facts)
 {
     struct cs_simulated_program *program = search->program;
     for (size_t i = 0; i < facts->subjects; i++) {
@@ -160,7 +160,8 @@ static bool take_named(struct cs_simulated_program *program, const char *named,
     return true;
 }
 
-static bool examine(struct search *search, struct cs_program_facts *facts, const char *cudnn)
+static bool examine_program(struct search *search, struct cs_program_facts *facts,
+                            const char *cudnn)
 {
     cs_program_examine(facts, search->program->command);
     if (!*facts->program) {
@@ -168,7 +169,7 @@ static bool examine(struct search *search, struct cs_program_facts *facts, const
                         *cs_wrapper_unwrap(search->program->command));
         return false;
     }
-    choose(search, facts);
+    choose_cudnn(search, facts);
     look_at_python(search, &facts->packages);
     if (!*facts->python)
         look_at_file(search, facts->program);
@@ -191,7 +192,7 @@ bool cs_simulated_program_find(struct cs_simulated_program *program, char **comm
     *program = (struct cs_simulated_program){.command = command};
     facts = (struct cs_program_facts){.shell = false};
     struct search search = {.program = program};
-    bool found = examine(&search, &facts, cudnn);
+    bool found = examine_program(&search, &facts, cudnn);
     program->cuda = cuda ? cuda : search.cuda ? search.cuda : DEFAULT_CUDA;
     cs_program_free(&facts);
     if (!found)

@@ -111,9 +111,15 @@ list_processes(const struct cs_simulated_progress *progress, const struct cs_sim
     return chosen;
 }
 
+const char *cs_planning_version(const char *planning)
+{
+    static const char by[] = "cudnn ";
+    return strncmp(planning, by, strlen(by)) == 0 ? planning + strlen(by) : NULL;
+}
+
 static bool is_planned(const struct cs_simulated_result *result)
 {
-    return strncmp(result->planning, "cudnn ", strlen("cudnn ")) == 0 || result->launches <= 0;
+    return cs_planning_version(result->planning) || result->launches <= 0;
 }
 
 /* A process that was killed, or called _exit: the figures that the device noted of it last. */
@@ -330,10 +336,10 @@ struct cs_other_plans cs_simulated_result_other_plans(const struct cs_simulated_
 }
 
 /* Appends to a list in `text_p`. False if it is full. */
-static bool append(char *text_p, size_t size, size_t *length_p, const char *format, ...)
+static bool append_item(char *text_p, size_t size, size_t *length_p, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static bool append(char *text_p, size_t size, size_t *length_p, const char *format, ...)
+static bool append_item(char *text_p, size_t size, size_t *length_p, const char *format, ...)
 {
     const char *between = *length_p > 0 ? ", " : "";
     char one[512];
@@ -356,7 +362,7 @@ int64_t cs_simulated_result_names(const struct cs_simulated_result *result, cons
     *text_p = '\0';
     cJSON_ArrayForEach(item, cs_json_at(object, "most"))
     {
-        if (!append(text_p, size, &length, "%s %.0f", item->string, item->valuedouble))
+        if (!append_item(text_p, size, &length, "%s %.0f", item->string, item->valuedouble))
             break;
         shown++;
     }
@@ -379,8 +385,8 @@ int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, ch
         const int64_t count = number_of(item, "count");
         copy_text(item, "operation", operation, sizeof operation);
         copy_text(item, "line", line, sizeof line);
-        full = full || !append(text_p, size, &length, "%s%s%s %" PRId64, operation,
-                               *line ? " at " : "", line, count);
+        full = full || !append_item(text_p, size, &length, "%s%s%s %" PRId64, operation,
+                                    *line ? " at " : "", line, count);
         shown += !full;
         reads += count > 0 ? count : 0;
     }

@@ -3,6 +3,7 @@
 #include "cli/simulate/simulation.h"
 
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/program/child.h"
@@ -179,19 +180,9 @@ void cs_simulation_end(struct cs_simulation *simulation)
 
 /* --- a process's variables --- */
 
-struct list {
-    char text[LIST];
-    size_t length;
-};
-
-static void append(struct list *list, const char *folder, const char *file)
+static void append_path(struct cs_text *list, const char *folder, const char *file)
 {
-    int length = snprintf(list->text + list->length, sizeof list->text - list->length, "%s%s%s%s",
-                          list->length > 0 ? ":" : "", folder, *folder ? "/" : "", file);
-    if (length > 0 && (size_t)length < sizeof list->text - list->length)
-        list->length += (size_t)length;
-    else
-        list->text[list->length] = '\0';
+    cs_text_put(list, "%s%s%s%s", list->length > 0 ? ":" : "", folder, *folder ? "/" : "", file);
 }
 
 static int is_library(const struct dirent *entry)
@@ -202,12 +193,12 @@ static int is_library(const struct dirent *entry)
 
 /* Appends all libraries of a folder. A program that contains paths of its libraries then uses the
  * loaded ones instead. */
-static void append_folder(struct list *list, const char *folder)
+static void append_folder(struct cs_text *list, const char *folder)
 {
     struct dirent **entry;
     int found = scandir(folder, &entry, is_library, alphasort);
     for (int i = 0; i < found; i++) {
-        append(list, folder, entry[i]->d_name);
+        append_path(list, folder, entry[i]->d_name);
         free(entry[i]);
     }
     if (found >= 0)
@@ -216,7 +207,7 @@ static void append_folder(struct list *list, const char *folder)
 
 /* Appends the files that the user preloads, except our library: only runs with the library preload
  * it. */
-static void append_own(struct list *list)
+static void append_own(struct cs_text *list)
 {
     const char *rest = cs_cli_variable("LD_PRELOAD"), *file;
     size_t length;
@@ -224,28 +215,28 @@ static void append_own(struct list *list)
         char one[PATH_MAX];
         snprintf(one, sizeof one, "%.*s", (int)length, file);
         if (!cs_preload_is_library(file, length))
-            append(list, "", one);
+            append_path(list, "", one);
     }
 }
 
 static void set_preload(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                         const char *device, struct cs_child_variables *variables)
 {
-    struct list list = {.length = 0}, path = {.length = 0};
-    char standins[PATH_MAX + 32];
+    char files[LIST] = "", folders[LIST] = "", standins[PATH_MAX + 32];
+    struct cs_text list = {files, sizeof files, 0}, path = {folders, sizeof folders, 0};
     const char *before = cs_cli_variable("LD_LIBRARY_PATH");
     snprintf(standins, sizeof standins, "%s/standins", simulation->work);
     append_own(&list);
     append_folder(&list, device);
     append_folder(&list, standins);
-    char *preload = run->with ? cs_preload_list(simulation->library, list.text) : strdup(list.text);
-    append(&path, "", device);
-    append(&path, "", standins);
+    char *preload = run->with ? cs_preload_list(simulation->library, files) : strdup(files);
+    append_path(&path, "", device);
+    append_path(&path, "", standins);
     if (before)
-        append(&path, "", before);
-    variables->broken = variables->broken || !preload;
+        append_path(&path, "", before);
+    variables->broken = variables->broken || !preload || list.length >= LIST || path.length >= LIST;
     cs_child_variables_set(variables, "LD_PRELOAD", "%s", preload ? preload : "");
-    cs_child_variables_set(variables, "LD_LIBRARY_PATH", "%s", path.text);
+    cs_child_variables_set(variables, "LD_LIBRARY_PATH", "%s", folders);
     free(preload);
 }
 
@@ -285,13 +276,18 @@ static void set_library(const struct cs_simulation *simulation, const struct cs_
         cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);
 }
 
+const char *cs_pytorch_settings(void)
+{
+    const char *settings = cs_cli_variable("PYTORCH_ALLOC_CONF");
+    return settings ? settings : cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF"); /* its older name */
+}
+
 /* As convshim run sets them, and alike in runs without the library: the two runs then differ only
  * by it. */
 static void set_segments(struct cs_child_variables *variables)
 {
-    static const char name[] = "PYTORCH_CUDA_ALLOC_CONF";
-    if (!cs_cli_variable(name) && !cs_cli_variable("PYTORCH_ALLOC_CONF"))
-        cs_child_variables_set(variables, name, "expandable_segments:True");
+    if (!cs_pytorch_settings())
+        cs_child_variables_set(variables, "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True");
 }
 
 static void set_device(const struct cs_simulation *simulation, const struct cs_simulated_run *run,

@@ -211,7 +211,7 @@ bool cs_simulated_progress_read(const struct cs_simulated_run *run,
 
 /* The figures of a run, of which the first are peaks. */
 enum cs_figure {
-#define CS_FIGURE(name, title, column, cell, value) CS_FIGURE_##name,
+#define CS_FIGURE(name, title, column, tables, cell, value) CS_FIGURE_##name,
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
     CS_FIGURES,
@@ -293,6 +293,10 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
 
 /* --- inside of it --- */
 
+/* The user's settings of PyTorch's allocator; NULL: there are none. The runs then have expandable
+ * segments. */
+const char *cs_pytorch_settings(void);
+
 /* The variables of a run's process. */
 void cs_simulation_variables(const struct cs_simulation *simulation,
                              const struct cs_simulated_run *run,
@@ -311,6 +315,9 @@ void cs_simulated_result_free(struct cs_simulated_result *result);
 void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
                                    const struct cs_simulated_result *without,
                                    const struct cs_simulated_result *with);
+
+/* The version of the cuDNN that planned, of a text of `planning`. NULL: no cuDNN did. */
+const char *cs_planning_version(const char *planning);
 
 /* The program ended well, or was stopped. */
 bool cs_simulated_result_ran(const struct cs_simulated_result *result);

@@ -219,7 +219,7 @@ static bool add_calls(struct cs_called_list *list, struct cs_timeline *timeline)
 
 /* --- the run --- */
 
-static void note(void *ctx, const char *line)
+static void put_note(void *ctx, const char *line)
 {
     (void)ctx;
     cs_cli_complain("tune: %s", line);
@@ -231,7 +231,7 @@ static bool read_layers(const struct cs_simulated_run *run, struct cs_called_lis
     static const struct cs_layer_rules rules = {.direction = NULL};
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/summary.%ld.json", run->folder, (long)run->result.pid);
-    if (!cs_layers_summary(&list->layers, path, &rules, note, NULL))
+    if (!cs_layers_summary(&list->layers, path, &rules, put_note, NULL))
         return false;
     for (size_t i = 0; i < list->layers.count; i++) {
         const struct cs_layer *layer = &list->layers.layer[i];

@@ -52,8 +52,8 @@ static struct cs_chosen_engine *find_plan(struct cs_engine_list *engines,
     return NULL;
 }
 
-static void prepare(struct decider *decider, struct cs_engine_list *engines,
-                    const struct cs_called *called)
+static void prepare_decider(struct decider *decider, struct cs_engine_list *engines,
+                            const struct cs_called *called)
 {
     const double seconds = (double)called->untiled_ns * NANO;
     *decider = (struct decider){
@@ -70,8 +70,8 @@ static void prepare(struct decider *decider, struct cs_engine_list *engines,
 }
 
 /* The decision under a rule with this size. */
-static struct cs_decision decide(struct deciders *deciders, const struct decider *decider,
-                                 int64_t free)
+static struct cs_decision decide_with(struct deciders *deciders, const struct decider *decider,
+                                      int64_t free)
 {
     const struct cs_decide_call call = {.problem = &decider->called->layer->problem,
                                         .required = decider->called->required,
@@ -109,7 +109,7 @@ static void add_calls(struct deciders *deciders, const struct decider *decider, 
     struct cs_decision decision = cs_decide_leave(CS_REASON_RULE, called->required);
     struct cs_times times = decider->untiled;
     if (way->free != CS_UNTILED && decider->device)
-        decision = decide(deciders, decider, way->free);
+        decision = decide_with(deciders, decider, way->free);
     if (cs_decide_tiles(&decision) && time_tiles(decider, &decision, &times)) {
         way->tiled += called->calls;
         way->launches += called->calls * (decision.tiles - 1);
@@ -186,7 +186,7 @@ static bool decide_all(struct deciders *deciders, struct cs_engine_list *engines
     if (!deciders->decider || !frontier->shape)
         return false;
     for (size_t i = 0; i < list->items; i++)
-        prepare(&deciders->decider[i], engines, &list->item[i]);
+        prepare_decider(&deciders->decider[i], engines, &list->item[i]);
     frontier->level = list->level;
     frontier->price = price_of(deciders);
     frontier->shapes = list->shapes;
@@ -197,7 +197,7 @@ static bool decide_all(struct deciders *deciders, struct cs_engine_list *engines
     return cs_frontier_sweep(frontier);
 }
 
-static void begin(struct deciders *deciders, const struct cs_called_list *list)
+static void begin_deciders(struct deciders *deciders, const struct cs_called_list *list)
 {
     static struct cs_config config; /* too large for the stack */
     cs_config_load_items(&config, CS_TUNED_OPTIONS, cs_policy_names, NULL, NULL);
@@ -222,7 +222,7 @@ bool cs_decide_ways(const struct cs_called_list *list, const char *profile, bool
         cs_cli_complain("tune: %s", error);
         return false;
     }
-    begin(&deciders, list);
+    begin_deciders(&deciders, list);
     bool good = decide_all(&deciders, engines, targets, count, frontier);
     if (!good)
         cs_cli_complain("tune: out of memory");

@@ -24,7 +24,7 @@ static bool is_better(const struct cs_way *a, const struct cs_way *b)
     return a->peak < b->peak;
 }
 
-static int choose(const struct cs_shape_ways *shape, int64_t target)
+static int choose_way(const struct cs_shape_ways *shape, int64_t target)
 {
     int best = -1, lowest = 0;
     for (int i = 0; i < shape->ways; i++) {
@@ -37,7 +37,7 @@ static int choose(const struct cs_shape_ways *shape, int64_t target)
     return best >= 0 ? best : lowest;
 }
 
-static void add(struct cs_frontier_point *point, const struct cs_way *way)
+static void add_way(struct cs_frontier_point *point, const struct cs_way *way)
 {
     point->peak = cs_max(point->peak, way->peak);
     point->tiled += way->tiled;
@@ -75,13 +75,13 @@ struct cs_frontier_point cs_frontier_choose(struct cs_frontier *frontier, int64_
     struct cs_frontier_point point = {.target = target, .peak = frontier->level};
     size_t tuned = 0;
     for (size_t i = 0; i < frontier->shapes; i++) {
-        frontier->shape[i].chosen = choose(&frontier->shape[i], target);
+        frontier->shape[i].chosen = choose_way(&frontier->shape[i], target);
         tuned += frontier->shape[i].chosen > 0;
     }
     for (; tuned > CS_MOST_TUNED; tuned--)
         drop_one(frontier, target);
     for (size_t i = 0; i < frontier->shapes; i++)
-        add(&point, &frontier->shape[i].way[frontier->shape[i].chosen]);
+        add_way(&point, &frontier->shape[i].way[frontier->shape[i].chosen]);
     return point;
 }
 
@@ -89,11 +89,11 @@ struct cs_frontier_point cs_frontier_untiled(const struct cs_frontier *frontier)
 {
     struct cs_frontier_point point = {.target = INT64_MAX, .peak = frontier->level};
     for (size_t i = 0; i < frontier->shapes; i++)
-        add(&point, &frontier->shape[i].way[0]);
+        add_way(&point, &frontier->shape[i].way[0]);
     return point;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_targets(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
     return a < b ? -1 : a > b;
@@ -107,7 +107,7 @@ static size_t list_targets(const struct cs_frontier *frontier, int64_t *target)
     for (size_t i = 0; i < frontier->shapes; i++)
         for (int j = 0; j < frontier->shape[i].ways; j++)
             target[count++] = cs_max(frontier->shape[i].way[j].peak, frontier->level);
-    qsort(target, count, sizeof *target, compare);
+    qsort(target, count, sizeof *target, compare_targets);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || target[i] > target[kept - 1])
             target[kept++] = target[i];

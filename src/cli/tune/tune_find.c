@@ -29,14 +29,14 @@ static int64_t overhead_of(const struct cs_tune *tune)
     return tune->device->context + (tune->allocated ? MAPPED : 0);
 }
 
-static double middle(struct cs_times times)
+static double middle_of(struct cs_times times)
 {
     return (times.least + times.most) / 2;
 }
 
 static bool is_within(const struct cs_tune *tune, struct cs_times times)
 {
-    return middle(times) <= middle(tune->untiled.times) * (1 + tune->options->within / 100);
+    return middle_of(times) <= middle_of(tune->untiled.times) * (1 + tune->options->within / 100);
 }
 
 /* The shortest time in that memory. If no point fits, the lowest peak is tried. */
