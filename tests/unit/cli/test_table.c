@@ -1,5 +1,4 @@
 #include "check.h"
-#include "cli/common/cli.h"
 #include "cli/common/table.h"
 
 static const struct cs_column columns[] = {
@@ -141,23 +140,6 @@ static void bytes_for_people(void)
     }
 }
 
-static void nearest_words(void)
-{
-    const char *const words[] = {"predict", "run", "config", NULL};
-    CHECK_STR(cs_cli_nearest("predct", words), "predict");
-    CHECK_STR(cs_cli_nearest("rum", words), "run");
-    CHECK(!cs_cli_nearest("something else altogether, and longer than any of them", words));
-    CHECK(!cs_cli_nearest("", words));
-}
-
-static void sizes(void)
-{
-    int64_t bytes = 5;
-    CHECK(cs_cli_size("8GiB", &bytes) && bytes == INT64_C(8) << 30);
-    CHECK(!cs_cli_size("auto", &bytes) && !cs_cli_size("-1", &bytes) && !cs_cli_size("", &bytes));
-    CHECK_INT(bytes, INT64_C(8) << 30);
-}
-
 int main(void)
 {
     TEST(without_memory_no_table_is_printed);
@@ -165,7 +147,5 @@ int main(void)
     TEST(for_programs);
     TEST(control_characters_are_removed);
     TEST(bytes_for_people);
-    TEST(nearest_words);
-    TEST(sizes);
     return REPORT();
 }
