@@ -74,6 +74,7 @@ static void columns_of_the_list(void)
     CHECK_INT(two->groups, 2);
     CHECK_INT(two->tensor[CS_FILTER].dims[CS_C], 2);
     CHECK_INT(two->tensor[CS_Y].dims[CS_H], 32);
+    CHECK_INT(two->tensor[CS_Y].dims[CS_W], 32);
     CHECK_INT(two->tensor[CS_X].dims[CS_W], 32);
     CHECK_INT(two->tensor[CS_X].dtype, CS_BF16);
     CHECK_INT(three->spatial, 3);

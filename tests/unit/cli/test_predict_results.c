@@ -273,6 +273,38 @@ static void the_workspace_is_confirmed(void)
     }
 }
 
+static void count_different(void *count, size_t done, size_t of)
+{
+    CHECK_INT(done, ++*(size_t *)count);
+    CHECK_INT(of, 3);
+}
+
+/* Equal problems of a program are planned once. */
+static void equal_problems_are_planned_once(void)
+{
+    static const struct cs_rules none;
+    static const size_t program[] = {0, 1, 0, 0, 1};
+    size_t different = 0;
+    const struct cs_predictor predictor = {
+        .settings = {.rules = &none, .program = "", .policy = &cs_policy_fit, .most = INT64_MAX},
+        .estimate = true,
+        .program = program,
+        .progress = count_different,
+        .ctx = &different};
+    struct cs_prediction made[5];
+    char error[200];
+    begin();
+    add("m", "one");
+    const struct cs_problem *one = &layer[0].problem;
+    struct cs_problem two = *one;
+    two.direction = CS_BACKWARD_DATA;
+    const struct cs_problem *problem[] = {one, one, &two, one, one};
+    CHECK(cs_predict(&predictor, problem, 5, made, error, sizeof error));
+    CHECK_INT(different, 3);
+    CHECK_INT(made[3].peak, made[0].peak);
+    CHECK_INT(made[4].status, CS_OK);
+}
+
 int main(void)
 {
     heap_watch();
@@ -282,5 +314,6 @@ int main(void)
     TEST(times_of_a_model_count_each_call);
     TEST(the_largest_workspace_with_which_all_fits);
     TEST(the_workspace_is_confirmed);
+    TEST(equal_problems_are_planned_once);
     return REPORT();
 }

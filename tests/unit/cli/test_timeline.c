@@ -208,7 +208,7 @@ static void launches_and_the_calls_of_the_summary(void)
 static void without_a_framework_blocks_are_the_devices(void)
 {
     read_run("m 1000\na 10000 1000\nm 5000\na 20000 4000\n"
-             "c 20000 3000 100 10 5000 first\nc 20000 3000 100 10 5000 first\n"
+             "c 20000 3000 100 10 5000 first\nc 0 0 100 10 5000 first\n"
              "c 20200 2000 100 10 5000 second\nm 1000\nf 20000\n",
              "{\"order\":[0,1],\"sites\":[{\"calls\":1,\"tiled\":1,\"launches\":2},"
              "{\"calls\":1,\"tiled\":0}]}",
@@ -217,6 +217,7 @@ static void without_a_framework_blocks_are_the_devices(void)
     CHECK_INT(timeline.calls, 2);
     CHECK_INT(timeline.call[0].launches, 2);
     CHECK_INT(timeline.call[0].moment, 1);
+    CHECK_INT(timeline.call[0].block, 1); /* the last tile needs no workspace */
     CHECK_INT(timeline.call[1].block, 1);
     CHECK_INT(timeline.block[1].workspace, 3000);
     CHECK_INT(timeline.block[1].until, 2);
