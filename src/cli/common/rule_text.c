@@ -25,19 +25,6 @@ static void append_number(struct cs_text *text, int64_t number)
     cs_text_put(text, "%lld", (long long)number);
 }
 
-/* In the form of a rule, and below in that of a convolution. */
-static void rule_WORDS(struct cs_text *text, enum cs_rule_key key, const cs_rule_WORDS *words)
-{
-    const char *comma = "";
-    for (int i = 0; i < 32; i++) {
-        if (!(*words >> i & 1))
-            continue;
-        cs_text_put(text, "%s", comma);
-        append_word(text, key, i);
-        comma = ", ";
-    }
-}
-
 static void append_span(struct cs_text *text, const struct cs_span *span,
                         void (*write)(struct cs_text *text, int64_t value))
 {
@@ -50,100 +37,107 @@ static void append_span(struct cs_text *text, const struct cs_span *span,
         write(text, span->most);
 }
 
-static void rule_RANGE(struct cs_text *text, enum cs_rule_key key, const cs_rule_RANGE *span)
+/* A value of each type, in the form of a rule, and below in that of a convolution. */
+#define RULE_VALUE(type)                                                                           \
+    static void rule_##type(struct cs_text *text, __attribute__((unused)) enum cs_rule_key key,    \
+                            const cs_rule_##type *value)
+#define SUBJECT_VALUE(type)                                                                        \
+    static void subject_##type(struct cs_text *text, __attribute__((unused)) enum cs_rule_key key, \
+                               const cs_subject_##type *value)
+
+RULE_VALUE(WORDS)
 {
-    (void)key;
-    append_span(text, span, append_number);
+    const char *comma = "";
+    for (int i = 0; i < 32; i++) {
+        if (!(*value >> i & 1))
+            continue;
+        cs_text_put(text, "%s", comma);
+        append_word(text, key, i);
+        comma = ", ";
+    }
 }
 
-static void rule_BYTES(struct cs_text *text, enum cs_rule_key key, const cs_rule_BYTES *span)
+RULE_VALUE(RANGE)
 {
-    (void)key;
-    append_span(text, span, append_bytes);
+    append_span(text, value, append_number);
 }
 
-static void rule_KERNEL(struct cs_text *text, enum cs_rule_key key, const cs_rule_KERNEL *kernel)
+RULE_VALUE(BYTES)
 {
-    (void)key;
-    if (kernel->any)
+    append_span(text, value, append_bytes);
+}
+
+RULE_VALUE(KERNEL)
+{
+    if (value->any)
         cs_text_put(text, "*");
-    for (int i = 0; !kernel->any && i < CS_SPATIAL; i++) {
+    for (int i = 0; !value->any && i < CS_SPATIAL; i++) {
         cs_text_put(text, "%s", i > 0 ? "x" : "");
-        if (kernel->extent[i] > 0)
-            append_number(text, kernel->extent[i]);
+        if (value->extent[i] > 0)
+            append_number(text, value->extent[i]);
         else
             cs_text_put(text, "*");
     }
 }
 
-static void rule_GLOB(struct cs_text *text, enum cs_rule_key key, const cs_rule_GLOB *glob)
+RULE_VALUE(GLOB)
 {
-    (void)key;
-    cs_text_put(text, "%s", glob->text);
+    cs_text_put(text, "%s", value->text);
 }
 
-static void rule_SIZE(struct cs_text *text, enum cs_rule_key key, const cs_rule_SIZE *bytes)
+RULE_VALUE(SIZE)
 {
-    (void)key;
-    if (*bytes < 0)
+    if (*value < 0)
         cs_text_put(text, "auto");
     else
-        append_bytes(text, *bytes);
+        append_bytes(text, *value);
 }
 
-static void rule_COUNT(struct cs_text *text, enum cs_rule_key key, const cs_rule_COUNT *count)
+RULE_VALUE(COUNT)
 {
-    (void)key;
-    if (*count < 0)
+    if (*value < 0)
         cs_text_put(text, "auto");
     else
-        append_number(text, *count);
+        append_number(text, *value);
 }
 
-static void rule_SWITCH(struct cs_text *text, enum cs_rule_key key, const cs_rule_SWITCH *on)
+RULE_VALUE(SWITCH)
 {
-    append_word(text, key, *on ? 0 : 1);
+    append_word(text, key, *value ? 0 : 1);
 }
 
-static void rule_POLICY(struct cs_text *text, enum cs_rule_key key, const cs_rule_POLICY *policy)
+RULE_VALUE(POLICY)
 {
-    (void)key;
-    cs_text_put(text, "%s", policy->text);
+    cs_text_put(text, "%s", value->text);
 }
 
-static void subject_WORDS(struct cs_text *text, enum cs_rule_key key, const cs_subject_WORDS *place)
+SUBJECT_VALUE(WORDS)
 {
-    append_word(text, key, *place);
+    append_word(text, key, *value);
 }
 
-static void subject_RANGE(struct cs_text *text, enum cs_rule_key key,
-                          const cs_subject_RANGE *number)
+SUBJECT_VALUE(RANGE)
 {
-    (void)key;
-    if (*number < 0)
+    if (*value < 0)
         cs_text_put(text, "unknown");
     else
-        append_number(text, *number);
+        append_number(text, *value);
 }
 
-static void subject_BYTES(struct cs_text *text, enum cs_rule_key key, const cs_subject_BYTES *bytes)
+SUBJECT_VALUE(BYTES)
 {
-    (void)key;
-    append_bytes(text, *bytes);
+    append_bytes(text, *value);
 }
 
-static void subject_KERNEL(struct cs_text *text, enum cs_rule_key key,
-                           const cs_subject_KERNEL *kernel)
+SUBJECT_VALUE(KERNEL)
 {
-    (void)key;
     for (int i = 0; i < CS_SPATIAL; i++)
-        cs_text_put(text, "%s%lld", i > 0 ? "x" : "", (long long)kernel->extent[i]);
+        cs_text_put(text, "%s%lld", i > 0 ? "x" : "", (long long)value->extent[i]);
 }
 
-static void subject_GLOB(struct cs_text *text, enum cs_rule_key key, const cs_subject_GLOB *name)
+SUBJECT_VALUE(GLOB)
 {
-    (void)key;
-    cs_text_put(text, "%s", *name);
+    cs_text_put(text, "%s", *value);
 }
 
 static void append_rule_value(struct cs_text *text, const struct cs_rule *rule,
