@@ -95,6 +95,21 @@ END
     expect_line simulate.out '^without     No: needs 8 MiB .* 1 KiB too little'
 }
 
+@test "a program that selects a GPU beyond --gpus: no answer, and the number of GPUs that it needs" {
+    cat >third.py <<'END'
+import ctypes
+runtime = ctypes.CDLL("libcudart.so.13")
+assert runtime.cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20)) == 0
+assert runtime.cudaSetDevice(2) == 0
+END
+    simulate --gpus 2 --fits card --only without -- python3 third.py
+    expect_status 3
+    expect_line simulate.out '^without     Failed: the program selects GPU 2, .* Add --gpus 3\.$'
+    expect_line simulate.out '^without     No answer: the program needs more GPUs \(--gpus\)\.$'
+    simulate --gpus 3 --only without -- python3 third.py
+    expect_status 0
+}
+
 # bats test_tags=quick
 @test "--vary with values: a row for each, as each alone, and one start for both runs" {
     linear

@@ -24,6 +24,8 @@ static const char *no_answer(const struct cs_simulated_result *result)
         return NULL;
     if (!cs_simulated_result_ran(result) && *result->linked_runtime)
         return "the program contains its own CUDA runtime, which cannot be simulated";
+    if (!cs_simulated_result_ran(result) && result->missing_gpu > 0)
+        return "the program needs more GPUs (--gpus)";
     if (!cs_simulated_result_ran(result))
         return result->limited ? "the program limits its own memory to too little"
                                : "the program fails, but not for lack of memory";

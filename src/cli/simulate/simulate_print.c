@@ -184,6 +184,11 @@ static void say_failed(const struct cs_simulated_result *result, char *text, siz
                  "Cannot be simulated: %s contains its own CUDA runtime, which does not run on the "
                  "simulated GPU.",
                  cs_path_file(result->linked_runtime));
+    else if (result->missing_gpu > 0)
+        snprintf(text, size,
+                 "Failed: the program selects GPU %" PRId64 ", which is missing here. Add "
+                 "--gpus %" PRId64 ".",
+                 result->missing_gpu, result->missing_gpu + 1);
     else if (result->status > 128)
         snprintf(text, size, "Failed: signal %d ended the program.", result->status - 128);
     else

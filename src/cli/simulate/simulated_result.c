@@ -258,10 +258,12 @@ bool cs_simulated_result_read(struct cs_simulated_run *run)
         cs_simulated_result_free(result);
         return false;
     }
-    if (chosen)
+    if (chosen) {
         take_gpus(&progress, run, result);
-    else
+        result->missing_gpu = (int64_t)progress.missing_gpu;
+    } else {
         take_report(result);
+    }
     take_told(result);
     result->limited = result->status != 0 && result->refused <= 0 &&
                       cs_simulated_result_refusal(run, result->refusal, sizeof result->refusal);

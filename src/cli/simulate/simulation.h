@@ -196,7 +196,7 @@ struct cs_gpu_progress {
 struct cs_simulated_progress {
     char magic[8];
     unsigned long long convolutions, kernels, live_bytes, peak_bytes; /* of all processes */
-    unsigned long long unlisted;
+    unsigned long long unlisted, missing_gpu;
     struct cs_gpu_progress gpu[CS_MOST_GPUS];
     struct cs_process_progress process[CS_MOST_PROCESSES];
 };
@@ -233,7 +233,8 @@ struct cs_simulated_result {
     bool cut_short; /* the one that held most left no report: the device's record is used */
     int processes;  /* how many did */
     struct cs_simulated_process process[CS_MOST_PROCESSES];
-    int gpus;                            /* that the program saw */
+    int gpus;            /* that the program saw */
+    int64_t missing_gpu; /* the highest number that a process selected beyond them; 0: none */
     int64_t gpu[CS_MOST_GPUS][CS_PEAKS]; /* peaks of all processes on each; -1: not reported */
     pid_t pid;
     int number;   /* of that process, as in cs_simulated_run; 0: not known */

@@ -1,6 +1,7 @@
 /* The simulated GPU: its profile, and the functions that query it. */
 #include "cudart_device.h"
 #include "cudart_context.h"
+#include "cudart_record.h"
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
@@ -341,14 +342,23 @@ static void set_features(struct cudaDeviceProp *prop, int ordinal)
     prop->clusterLaunch = integer("deviceVer") >= 900;
 }
 
+/* The device of that number must exist. */
+static cudaError_t check_ordinal(int ordinal)
+{
+    if (ordinal >= 0 && ordinal < device.count)
+        return cudaSuccess;
+    simdev_record_missing_device(ordinal);
+    return cudaErrorInvalidDevice;
+}
+
 /* Values that the profile lacks and that all CUDA GPUs share are set. The rest is 0. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
 {
     cudaError_t error = simdev_begin(__func__);
     if (error == cudaSuccess && !prop)
         error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && (ordinal < 0 || ordinal >= device.count))
-        error = cudaErrorInvalidDevice;
+    if (error == cudaSuccess)
+        error = check_ordinal(ordinal);
     if (error != cudaSuccess)
         return simdev_leave(error);
     memset(prop, 0, sizeof(*prop));
@@ -480,8 +490,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     cudaError_t error = simdev_begin(__func__);
     if (error == cudaSuccess && !value)
         error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && (ordinal < 0 || ordinal >= device.count))
-        error = cudaErrorInvalidDevice;
+    if (error == cudaSuccess)
+        error = check_ordinal(ordinal);
     if (error == cudaSuccess && attribute == cudaDevAttrPciBusId)
         *value = ordinal + 1;
     else if (error == cudaSuccess)
@@ -513,8 +523,8 @@ cudaError_t cudaGetDevice(int *ordinal)
 cudaError_t cudaSetDevice(int ordinal)
 {
     cudaError_t error = simdev_begin(__func__);
-    if (error == cudaSuccess && (ordinal < 0 || ordinal >= device.count))
-        error = cudaErrorInvalidDevice;
+    if (error == cudaSuccess)
+        error = check_ordinal(ordinal);
     if (error == cudaSuccess)
         error = simdev_context_set_device(ordinal);
     return simdev_leave(error);

@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char magic[8] = "simdev4";
+static const char magic[8] = "simdev5";
 /* Written by init only. */
 static struct simdev_progress *progress;
 static struct simdev_process *own; /* NULL: no file, or it had no room */
@@ -219,6 +219,12 @@ void simdev_record_planning(const char *text)
     snprintf(planning, sizeof planning, "%s", text);
     if (own)
         memcpy(own->planning, planning, sizeof planning);
+}
+
+void simdev_record_missing_device(int ordinal)
+{
+    if (progress && ordinal > 0)
+        raise_to(&progress->missing, (unsigned long long)ordinal);
 }
 
 void simdev_record_kernel(void)

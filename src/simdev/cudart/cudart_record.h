@@ -32,9 +32,10 @@ struct simdev_shared_device {
  * over all devices, `peak_bytes` the maximum of that sum over time. A process locks the byte of its
  * number in `process` (fcntl), so that the others see its end. Its bytes are then subtracted. */
 struct simdev_progress {
-    char magic[8]; /* "simdev4" */
+    char magic[8]; /* "simdev5" */
     atomic_ullong convolutions, kernels, live_bytes, peak_bytes;
     atomic_ullong unlisted; /* processes for which `process` had no room */
+    atomic_ullong missing;  /* highest number of a device that was selected and does not exist */
     struct simdev_shared_device device[SIMDEV_MAX_DEVICES];
     struct simdev_process process[SIMDEV_MOST_PROCESSES];
 };
@@ -58,6 +59,8 @@ void simdev_record_workspace(size_t bytes);
 size_t simdev_record_others(int device);
 /* This planner plans the sizes, also those of processes that are forked from this one. */
 void simdev_record_planning(const char *text);
+/* The program selected a device of this number, which does not exist. */
+void simdev_record_missing_device(int ordinal);
 /* A kernel or a library call was counted. */
 void simdev_record_kernel(void);
 
