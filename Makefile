@@ -75,8 +75,9 @@ simcudnn_bare := $(simbare) src/simdev/cudnn/onednn/primitive_none.c
 simdriver := $(wildcard src/simdev/driver/*.c)
 simnvml  := src/simdev/libraries/nvml.c
 simcore  := $(filter-out $(simnvml),$(wildcard src/simdev/libraries/*.c))
+simlinked := src/simdev/linked/linked_runtime.c
 simtool  := $(wildcard src/simdev/standins/*.c)
-simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so standins)
+simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so libsimdev-linked.so standins)
 # The same libraries for CUDA 12 programs, in a separate folder.
 simdev12 := $(addprefix $(B)/simdev/cuda12/,libcudart.so.12 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so)
 appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
@@ -228,6 +229,10 @@ $(B)/gen/standin_calls.h: src/simdev/libraries/calls.def Makefile
 $(call objects,src/simdev/standins/rules.c): $(B)/gen/standin_calls.h
 $(B)/simdev/standins: $(call objects,$(simtool))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ -ldl
+# The loader's auditor, which runs before any sanitizer does.
+$(call objects,$(simlinked)): INCLUDES := -fPIC -fvisibility=hidden -fno-sanitize=all
+$(B)/simdev/libsimdev-linked.so: $(call objects,$(simlinked))
+	$(call say,LD)mkdir -p $(@D); $(CC) $(filter-out $(SANFLAGS),$(LDLIB)) -o $@ $^
 STANDIN  := $(LDLIB) -Wl,-Bsymbolic
 $(B)/simdev/libsimdev-standin.so: $(call objects,$(simcore)) $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(STANDIN) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart

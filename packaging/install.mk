@@ -61,11 +61,13 @@ $(1)/cuda12/libsimdev-standin.so: $(call objects12,$(simcore)) $(1)/cuda12/libcu
 $(1)/cuda12/libnvidia-ml.so.1: $(call objects12,$(simnvml)) $(1)/cuda12/libcudart.so.12
 $(foreach d,$(1) $(1)/cuda12,$(d)/libsimdev-standin.so $(d)/libnvidia-ml.so.1):
 	$$(call say,LD)$(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart
+$(1)/libsimdev-linked.so: $(call objects,$(simlinked))
+	$$(call say,LD)mkdir -p $$(@D); $(2) $(filter-out $(SANFLAGS),$(LDLIB)) -o $$@ $$(filter %.o,$$^)
 $(1)/standins: $(call objects,$(simtool))
 	$$(call say,LD)mkdir -p $$(@D); $(2) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $$@ $$(filter %.o,$$^) -ldl
 endef
 # Includes the program that writes stand-ins for NVIDIA's other libraries, and the core that they call.
-device    := libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so
+device    := libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so libsimdev-linked.so
 device    += cuda12/libcudart.so.12 cuda12/libcudnn.so.9 cuda12/libcuda.so.1 cuda12/libnvidia-ml.so.1 cuda12/libsimdev-standin.so
 $(call objects,src/simdev/cudnn/onednn/primitive_none.c): INCLUDES := $(SIMFLAGS)
 $(eval $(call device_rules,$(B)/shipped/simdev,$$(CC),-lcjson))

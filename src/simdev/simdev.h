@@ -105,7 +105,8 @@ void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
 /* Records the source of workspace sizes for the report: "cudnn 9.19.0" or "rule of thumb". */
 void simdev_note_planning(const char *text);
 
-/* A program or library with its own CUDA runtime, which cannot run here, for the report. */
+/* A program or library whose own CUDA runtime called the driver, for the report: it is stripped, or
+ * the function that it called is not simulated. */
 void simdev_note_linked_runtime(const char *path);
 
 /* True after exit() has begun. A library of the device that is unloaded then must not free its

@@ -505,6 +505,13 @@ static void test_driver_graph(void)
               p_cuGraphAddKernelNode(&node, graph, &node, 1, &params) == CUDA_SUCCESS &&
               p_cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS,
           "driver: graph of kernels created");
+    const cudaLaunchAttributeID id = cudaLaunchAttributeClusterDimension;
+    cudaLaunchAttributeValue cluster = {.clusterDim = {2, 1, 1}}, read[2];
+    check(cudaGraphKernelNodeGetAttribute(node, id, &read[0]) == cudaSuccess &&
+              cudaGraphKernelNodeSetAttribute(node, id, &cluster) == cudaSuccess &&
+              cudaGraphKernelNodeGetAttribute(node, id, &read[1]) == cudaSuccess &&
+              read[0].clusterDim.x == 0 && read[1].clusterDim.x == 2,
+          "kernel node: clusters, 0 until they are set");
     check(p_cuGraphLaunch(exec, NULL) == CUDA_SUCCESS && launched() == before + 2,
           "driver: graph of kernels launched");
     check(p_cuGraphExecDestroy(exec) == CUDA_SUCCESS && p_cuGraphDestroy(graph) == CUDA_SUCCESS,

@@ -95,6 +95,39 @@ END
     expect_line simulate.out '^without     No: needs 8 MiB .* 1 KiB too little'
 }
 
+@test "a CUDA runtime inside of a program or library: simulated, unless the file is stripped" {
+    cat >inside.c <<'END'
+#include <stddef.h>
+#include <stdlib.h>
+volatile int failed = 500;
+static __attribute__((noipa)) int cudaGetDeviceCount(int *count) { *count = failed; return *count / 5 * 5; }
+static __attribute__((noipa)) int cudaMalloc(void **at, size_t size) { *at = NULL; return size > 0 ? failed : 0; }
+__attribute__((constructor)) static void load(void)
+{
+    void *at;
+    int count;
+    if (cudaGetDeviceCount(&count) != 0 || cudaMalloc(&at, 5 << 20) != 0)
+        exit(9);
+}
+#ifdef PROGRAM
+int main(void) { return 0; }
+#endif
+END
+    gcc -O1 -DPROGRAM -o inside inside.c
+    gcc -O1 -shared -fPIC -o inside.so inside.c
+    local program=(python3 -c 'import ctypes; ctypes.CDLL("./inside.so")')
+    for command in ./inside "${program[*]@Q}"; do
+        eval "simulate --only without --format csv -- $command"
+        expect_status 0
+        expect_equal "$command" "$(figure device_peak without)" $((5 << 20))
+    done
+    strip inside inside.so
+    for command in ./inside "${program[*]@Q}"; do
+        eval "simulate --only without -- $command"
+        expect_status 3
+    done
+}
+
 @test "a program that selects a GPU beyond --gpus: no answer, and the number of GPUs that it needs" {
     cat >third.py <<'END'
 import ctypes

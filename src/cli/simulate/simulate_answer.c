@@ -23,7 +23,7 @@ static const char *no_answer(const struct cs_simulated_result *result)
     if (cs_simulated_result_out_of_memory(result) && !result->limited)
         return NULL;
     if (!cs_simulated_result_ran(result) && *result->linked_runtime)
-        return "the program contains its own CUDA runtime, which cannot be simulated";
+        return "the CUDA runtime inside of the program cannot be simulated";
     if (!cs_simulated_result_ran(result) && result->missing_gpu > 0)
         return "the program needs more GPUs (--gpus)";
     if (!cs_simulated_result_ran(result))

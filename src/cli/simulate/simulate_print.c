@@ -181,8 +181,8 @@ static void say_failed(const struct cs_simulated_result *result, char *text, siz
             cs_table_bytes_text(bytes, result->missing_bytes));
     else if (*result->linked_runtime)
         snprintf(text, size,
-                 "Cannot be simulated: %s contains its own CUDA runtime, which does not run on the "
-                 "simulated GPU.",
+                 "Cannot be simulated: %s contains its own CUDA runtime, and is stripped or uses a "
+                 "function of it that is not simulated.",
                  cs_path_file(result->linked_runtime));
     else if (result->missing_gpu > 0)
         snprintf(text, size,

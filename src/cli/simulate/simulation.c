@@ -240,6 +240,15 @@ static void set_preload(const struct cs_simulation *simulation, const struct cs_
     free(preload);
 }
 
+/* The auditor that redirects CUDA runtimes inside of programs. Without the file they cannot be
+ * simulated. */
+static void set_audit(const struct cs_simulation *simulation, struct cs_child_variables *variables)
+{
+    const char *before = cs_cli_variable("LD_AUDIT");
+    cs_child_variables_set(variables, "LD_AUDIT", "%s/libsimdev-linked.so%s%s", simulation->device,
+                           before ? ":" : "", before ? before : "");
+}
+
 /* Makes the file the only source of options: removes the variables that override it. */
 static void set_file(const char *file, struct cs_child_variables *variables)
 {
@@ -322,6 +331,7 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
     snprintf(device, sizeof device, "%s%s", simulation->device,
              simulation->program.cuda == 12 ? "/cuda12" : "");
     set_preload(simulation, run, device, variables);
+    set_audit(simulation, variables);
     set_device(simulation, run, variables);
     set_segments(variables);
     if (run->with)

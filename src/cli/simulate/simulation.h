@@ -240,7 +240,7 @@ struct cs_simulated_result {
     int number;   /* of that process, as in cs_simulated_run; 0: not known */
     bool planned; /* by a real cuDNN, or there was nothing to plan */
     char planning[64], device[64];
-    char linked_runtime[256]; /* a file whose own CUDA runtime cannot run on the simulated GPU */
+    char linked_runtime[256]; /* a file whose own CUDA runtime was not redirected */
     int64_t capacity, largest_workspace;
     int64_t device_peak, needed;    /* on the GPU that needs most; `needed` with the contexts */
     int64_t launches, tensor_bytes; /* of convolutions */

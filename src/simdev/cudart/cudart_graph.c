@@ -152,6 +152,7 @@ static bool copy_node(cudaGraphNode_t node, cudaGraph_t to)
         return false;
     }
     copy->origin = node->id;
+    copy->cluster = node->cluster;
     return true;
 }
 

@@ -27,8 +27,9 @@ struct CUgraphNode_st {
     uint64_t id;          /* never given twice */
     uint64_t origin;      /* the id of the node that this one was copied from; 0: none */
     enum cudaGraphNodeType type;
-    struct simdev_item *item; /* a reference; NULL: an empty or a child graph node */
-    cudaGraph_t child;        /* embedded, owned; NULL: any other node */
+    struct simdev_item *item;         /* a reference; NULL: an empty or a child graph node */
+    cudaGraph_t child;                /* embedded, owned; NULL: any other node */
+    cudaLaunchAttributeValue cluster; /* blocks of a cluster; zeros: not set */
     cudaGraphNode_t *dependency;
     size_t dependencies;
     size_t index;                 /* scratch: the place in the order of adding */

@@ -33,6 +33,39 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
     return simdev_leave(error);
 }
 
+/* Reads or, if `set` is not NULL, writes an attribute of a kernel node. Only the size of clusters
+ * is stored, because the others have no effect on memory. They read as zeros. */
+static cudaError_t kernel_attribute(const char *function, cudaGraphNode_t node,
+                                    cudaLaunchAttributeID attribute, cudaLaunchAttributeValue *get,
+                                    const cudaLaunchAttributeValue *set)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if ((!get && !set) || !simdev_graph_node_known(node) || node->type != cudaGraphNodeTypeKernel)
+        error = cudaErrorInvalidValue;
+    else if (set && attribute == cudaLaunchAttributeClusterDimension)
+        node->cluster = *set;
+    else if (get)
+        *get = attribute == cudaLaunchAttributeClusterDimension ? node->cluster
+                                                                : (cudaLaunchAttributeValue){0};
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attribute,
+                                            cudaLaunchAttributeValue *value)
+{
+    return kernel_attribute(__func__, node, attribute, value, NULL);
+}
+
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attribute,
+                                            const cudaLaunchAttributeValue *value)
+{
+    return kernel_attribute(__func__, node, attribute, NULL, value);
+}
+
 static cudaError_t add_kernel_v2(cudaGraphNode_t *node, cudaGraph_t graph,
                                  const cudaGraphNode_t *dependencies, size_t count,
                                  const struct cudaKernelNodeParamsV2 *params)

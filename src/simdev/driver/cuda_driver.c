@@ -80,11 +80,11 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
     const char *path = found.dlfo_link_map ? found.dlfo_link_map->l_name : "";
     path = *path ? path : "the program";
     simdev_note_linked_runtime(path);
-    fprintf(
-        stderr,
-        "simdev: %s contains its own CUDA runtime (nvcc's default), which cannot run here. Build "
-        "it with -cudart shared.\n",
-        path);
+    fprintf(stderr,
+            "simdev: %s contains its own CUDA runtime (nvcc's default) without names of its "
+            "functions, or a "
+            "function of it that is not simulated. Build it with -cudart shared.\n",
+            path);
     return CUDA_ERROR_NOT_FOUND;
 }
 
