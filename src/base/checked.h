@@ -35,6 +35,12 @@ static inline int64_t cs_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Without libm, which the library does not need otherwise. */
+static inline double cs_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static inline void cs_raise(int64_t *most, int64_t value)
 {
     *most = cs_max(*most, value);

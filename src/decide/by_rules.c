@@ -66,10 +66,8 @@ static int64_t free_bytes(const struct cs_limits *limits, const struct cs_rule *
     double part = OPERAND_PART * held->operands, free = room_of(rule, held);
     if (limits->workspace >= 0)
         return limits->workspace;
-    if (!rule || !cs_rule_has(rule, CS_RULE_free)) {
-        free = part > free ? part : free;
-        free = CS_LEFT_ALONE > free ? CS_LEFT_ALONE : free;
-    }
+    if (!rule || !cs_rule_has(rule, CS_RULE_free))
+        free = cs_larger(cs_larger(free, part), CS_LEFT_ALONE);
     return limits->most > 0 && free > (double)limits->most ? limits->most : whole_bytes(free);
 }
 

@@ -1,6 +1,7 @@
 /* The cost model: converts bytes, arithmetic, launches and waves of a plan to seconds. */
 #include "decide/cost.h"
 
+#include "base/checked.h"
 #include <string.h>
 
 enum {
@@ -33,12 +34,6 @@ static const struct kind_of_device known[] = {
 #include "decide/devices.def"
 #undef CS_DEVICE
 };
-
-/* Without libm, which the library does not need otherwise. */
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static double smaller(double a, double b)
 {
@@ -112,7 +107,7 @@ static struct rates rates_of(const struct cs_profile *profile, const struct cs_c
         .tf32 = usual->capability >= TF32_FROM ? tensor / 2 : fma,
         .fma = fma,
         .dram = dram,
-        .l2 = larger(use->l2_rate * hertz * multiprocessors, dram),
+        .l2 = cs_larger(use->l2_rate * hertz * multiprocessors, dram),
         .capacity = or_typical(profile->l2, usual->l2) * use->l2_share,
         .strided = use->strided_rate * hertz * multiprocessors,
         .engine = profile->engine,
@@ -217,8 +212,8 @@ static double splits_of(const struct cs_problem *problem, double sum, double blo
     double splits =
         smaller(rounded_down(rates->multiprocessors / blocks), rounded_down(sum / LEAST_SUM));
     if (rates->engine.splits > 0)
-        return smaller((double)rates->engine.splits, larger(rounded_down(sum / GRAIN), 1));
-    return problem->direction == CS_BACKWARD_FILTER ? larger(splits, 1) : 1;
+        return smaller((double)rates->engine.splits, cs_larger(rounded_down(sum / GRAIN), 1));
+    return problem->direction == CS_BACKWARD_FILTER ? cs_larger(splits, 1) : 1;
 }
 
 /* The factor of multiplications that Winograd's transforms save on a window: in tiles of t x t, r x
@@ -307,7 +302,7 @@ static struct tile tile_of(const struct cs_problem *untiled, const struct cs_pro
 static double hit_of(const struct tile *tile, double lanes, const struct rates *rates)
 {
     double between = lanes * (tile->workspace + tile->staged + tile->operands / 2);
-    return smaller(larger(2 - between / rates->capacity, 0), 1);
+    return smaller(cs_larger(2 - between / rates->capacity, 0), 1);
 }
 
 /* All tiles of a plan. */
@@ -331,7 +326,7 @@ static void add_tiles(struct sums *sums, const struct tile *tile, double count, 
     double conversions =
         copied * per_operand + (tile->workspace + 2 * tile->staged) * per_scratch + tile->strided;
     double convolution = (tile->operands - copied) * per_operand + tile->workspace * per_scratch;
-    sums->one_by_one += count * (conversions + larger(tile->waves, convolution));
+    sums->one_by_one += count * (conversions + cs_larger(tile->waves, convolution));
     sums->kernels += count * tile->kernels;
     sums->filled += count * tile->filled;
     sums->cost.memory += count * (conversions + convolution);
@@ -342,7 +337,7 @@ static void add_tiles(struct sums *sums, const struct tile *tile, double count, 
 
 static double lane_seconds(double lanes, const struct cs_coefficients *use)
 {
-    return larger(lanes - 1, 0) * use->lane_us * 1e-6;
+    return cs_larger(lanes - 1, 0) * use->lane_us * 1e-6;
 }
 
 /* Seconds with this fixed time of kernels, and with the gain of lanes. */
@@ -352,7 +347,7 @@ static double seconds_of(const struct sums *sums, double kernels, double lanes,
     double one_by_one = sums->one_by_one + kernels;
     if (lanes <= 1)
         return one_by_one;
-    double busiest = larger(larger(sums->filled, sums->cost.memory), one_by_one / lanes);
+    double busiest = cs_larger(cs_larger(sums->filled, sums->cost.memory), one_by_one / lanes);
     return one_by_one - use->overlap * (one_by_one - busiest) + lane_seconds(lanes, use);
 }
 
@@ -361,12 +356,12 @@ static struct cs_cost total_of(const struct sums *sums, double lanes,
 {
     struct cs_cost cost = sums->cost;
     double least = sums->kernels * use->kernel_us * 1e-6;
-    double most = sums->kernels * larger(use->kernel_us, use->kernel_us_most) * 1e-6;
+    double most = sums->kernels * cs_larger(use->kernel_us, use->kernel_us_most) * 1e-6;
     double decided = sums->kernels * use->kernel_us_decided * 1e-6;
     double host = sums->launched > 1 ? sums->launched * use->host_us * 1e-6 : 0;
-    cost.seconds = larger(seconds_of(sums, least, lanes, use), host);
-    cost.most = larger(seconds_of(sums, most, lanes, use), host);
-    cost.decided = larger(seconds_of(sums, decided, lanes, use), host);
+    cost.seconds = cs_larger(seconds_of(sums, least, lanes, use), host);
+    cost.most = cs_larger(seconds_of(sums, most, lanes, use), host);
+    cost.decided = cs_larger(seconds_of(sums, decided, lanes, use), host);
     cost.launches = least + lane_seconds(lanes, use);
     return cost;
 }
@@ -388,7 +383,7 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
             plan->shape[i].relaxation, &rates, use);
         operands += (double)plan->shape[i].tiles * tile[i].operands;
     }
-    double again = larger(1 - operand_bytes(&plan->problem) / operands, 0);
+    double again = cs_larger(1 - operand_bytes(&plan->problem) / operands, 0);
     for (int64_t i = 0; i < plan->shapes; i++)
         add_tiles(&sums, &tile[i], (double)plan->shape[i].tiles, again, lanes, &rates);
     return total_of(&sums, lanes, use);
@@ -415,7 +410,7 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
     struct tile each = tile_of(untiled, tile, scratch, tiles->relaxation, &rates, use);
     if (scratch.staged > 0)
         each.strided = 0;
-    double again = larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
+    double again = cs_larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
     add_tiles(&sums, &each, tiles->count, again, lanes, &rates);
     sums.kernels += (tiles->launched - tiles->count) * each.kernels;
     return total_of(&sums, lanes, use);
@@ -436,7 +431,7 @@ struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t require
 
 struct cs_times cs_cost_times(const struct cs_cost *cost)
 {
-    return (struct cs_times){cost->seconds, larger(cost->most, cost->seconds)};
+    return (struct cs_times){cost->seconds, cs_larger(cost->most, cost->seconds)};
 }
 
 struct cs_times cs_cost_ratio(struct cs_times tiled, struct cs_times untiled)
@@ -444,5 +439,5 @@ struct cs_times cs_cost_ratio(struct cs_times tiled, struct cs_times untiled)
     if (!(untiled.least > 0) || !(untiled.most > 0))
         return (struct cs_times){0, 0};
     double least = tiled.least / untiled.least;
-    return (struct cs_times){least, larger(tiled.most / untiled.most, least)};
+    return (struct cs_times){least, cs_larger(tiled.most / untiled.most, least)};
 }

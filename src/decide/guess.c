@@ -13,11 +13,6 @@ static const double MOST_PER_FILTER = 4;
 /* A guess's excess is informative from this multiple of the untiled time. */
 static const double HARDLY_LONGER = 1.005;
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static double bytes_of(const struct cs_tensor *tensor)
 {
     int64_t bytes;
@@ -146,7 +141,7 @@ bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                                .staged = staged_of(guesser, tiling)};
     guess->each = workspace_of(model_of(guesser, tiling), guess) + guess->staged;
     guess->workspace = guess->each * lanes_of(guesser, tiling);
-    guess->halo = larger(parts_of(problem, tiling) * guess->images - guesser->images, 0);
+    guess->halo = cs_larger(parts_of(problem, tiling) * guess->images - guesser->images, 0);
     guess->copied = (double)count * guess->staged;
     return true;
 }
@@ -198,7 +193,7 @@ bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
  * filter. *rest_p is the rest, which does not depend on them. */
 static double slope_of(double required, double bytes, double untiled, double tile, double *rest_p)
 {
-    double slope = larger((required - bytes) / (untiled - tile), 0);
+    double slope = cs_larger((required - bytes) / (untiled - tile), 0);
     if (slope * tile > bytes)
         slope = bytes / tile;
     *rest_p = bytes - slope * tile;
@@ -240,7 +235,7 @@ static void learn_seconds(const struct cs_guesser *guesser, double guessed, doub
 void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes)
 {
     struct cs_guess_model model = *model_of(guesser, &guess->tiling);
-    learn_workspace(guesser, guess, larger(bytes - guess->staged, 0), &model);
+    learn_workspace(guesser, guess, cs_larger(bytes - guess->staged, 0), &model);
     guesser->model[kind_of(&guess->tiling)] = model;
 }
 

@@ -51,6 +51,7 @@ struct turns {
     struct cs_tiling tiling[MOST_TURNS]; /* queried already */
     unsigned seen;                       /* one bit for each form of one axis that was queried */
     bool contradicted;                   /* some answer was not as guessed */
+    bool vetoed;                         /* the last best guess had no finite cost */
     int64_t parts; /* the fewest tiles in which an axis is queried to learn from it */
 };
 
@@ -124,9 +125,8 @@ static bool take_turn(struct turns *turns, enum cs_status *status_p)
     struct cs_guess guess;
     int form = 0;
     double answered, cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
-    search->slow = cost < __builtin_inf()
-                       ? guess.seconds > turns->guesser.seconds
-                       : least_at_any_time(turns, search->question->policy) < __builtin_inf();
+    turns->vetoed = !(cost < __builtin_inf());
+    search->slow = !turns->vetoed && guess.seconds > turns->guesser.seconds;
     const int most = turns->most < MOST_TURNS ? turns->most : MOST_TURNS;
     if (turns->asked >= most || !(cost < search->least) || !is_new(turns, &guess.tiling))
         return false;
@@ -216,6 +216,8 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
             continue;
     } while (status == CS_OK && search->budget.left > 0 && is_open(&turns) &&
              learn_axis(&turns, &status));
+    if (turns.vetoed)
+        search->slow = least_at_any_time(&turns, search->question->policy) < __builtin_inf();
     return status;
 }
 
