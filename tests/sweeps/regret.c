@@ -325,8 +325,7 @@ static void judge_gpu(const struct cs_layers *layers, const int *model_of, const
     cs_device_file_fini(&device);
 }
 
-/* In a separate process, because answers about a second GPU differed in one process (cause
- * unknown). */
+/* In a separate process, because cuDNN lists engines by the first GPU (engine_list.h). */
 static void judge_apart(const struct cs_layers *layers, const int *model_of, const char *folder,
                         const char *gpu, const struct cs_settings *settings, struct sums *sums)
 {

@@ -1,7 +1,11 @@
 /* cuDNN's answers about a convolution on a GPU that may be absent: the engines that its heuristics
  * offer, and a chosen engine as input of the library's own decision.
  *
- * An engine list is used by one thread. No function uses a device. */
+ * An engine list is used by one thread. No function uses a device.
+ *
+ * A process should plan for one GPU model. cuDNN 9.19 remembers the GPU for which it first queried
+ * cuBLASLt (float32, 1x1). If that GPU has no TF32 (capability below 8.0), cuDNN refuses all
+ * engines with TF32 on every later GPU. Other engines keep their workspaces. */
 #ifndef CS_CUDNN_STANDALONE_ENGINE_LIST_H
 #define CS_CUDNN_STANDALONE_ENGINE_LIST_H
 
