@@ -4,13 +4,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/stack.h"
 #include "config/ladder.h"
 #include "config/limits.h"
 #include "config/program.h"
-#include "flow/exit_report.h"
-#include "flow/renewal.h"
-#include "flow/sign_of_life.h"
+#include "flow/ending.h"
 #include "flow/traced_gpu.h"
 #include <errno.h>
 #include <limits.h>
@@ -47,7 +44,7 @@ struct candidate {
     struct cs *cs;
     char *notes; /* about the options, one in each line */
     size_t used, room;
-    char vendor[64]; /* its version if it is not supported, else "" */
+    char vendor[CS_VENDOR_NAME]; /* its version if it is not supported, else "" */
 };
 
 static void store_note(void *ctx, const char *line)
@@ -79,20 +76,6 @@ static void tell_notes(const struct candidate *mine)
 int64_t cs_instance_now_ms(void)
 {
     return cs_clock(CLOCK_REALTIME) / CS_MILLISECOND;
-}
-
-static int write_summary(void *unused)
-{
-    (void)unused;
-    cs_exit_report_write(instance);
-    cs_exit_report_trace(instance);
-    cs_sign_end(instance);
-    return 0;
-}
-
-static void summary_at_exit(void)
-{
-    (void)(cs_stack_ample() ? write_summary(NULL) : cs_stack_run(write_summary, NULL));
 }
 
 /* Locks are held across the fork, so that the child finds them free and their data consistent. */
@@ -136,10 +119,8 @@ static void after_fork_in_child(void)
         return;
     after_fork(true);
     cs_account_reset(&instance->account);
-    instance->reported = 0;
     instance->start_ms = cs_instance_now_ms();
-    instance->sign_due = 0;
-    cs_renewal_fork();
+    cs_ending_fork(instance);
 }
 
 static void configure(struct candidate *mine)
@@ -251,11 +232,8 @@ __attribute__((noinline)) static enum state start(const struct cs_host *host)
         }
         atomic_store_explicit(&state, usable ? READY : OFF, memory_order_release);
         tell_notes(&mine);
-        if (usable) {
-            cs_sign_begin(instance);
-            cs_renewal_begin(instance);
-            atexit(summary_at_exit);
-        }
+        if (usable)
+            cs_ending_begin(instance);
     }
     discard(&mine);
     pthread_setcancelstate(cancel, NULL);

@@ -15,6 +15,11 @@
 #include "exec/gate.h"
 #include "flow/host.h"
 #include "flow/peak.h"
+#include <sys/types.h>
+
+enum {
+    CS_VENDOR_NAME = 64
+};
 
 struct cs {
     const struct cs_host *host;
@@ -30,11 +35,13 @@ struct cs {
     struct cs_exec exec;
     struct cs_gate gate;
     struct cs_trace trace;
-    struct cs_place summary;  /* for its form JSON */
-    _Atomic int64_t sign_due; /* when the summary for `convshim status` is written again, seconds of
-                                 the monotonic clock; 0: this process has not written one */
-    int64_t start_ms;         /* since 1970 */
-    _Atomic int64_t reported; /* calls that were in the last report */
+    struct cs_place summary;     /* for its form JSON */
+    int64_t start_ms;            /* since 1970 */
+    char vendor[CS_VENDOR_NAME]; /* the library's name and version at the first call */
+    _Atomic(pid_t) process;      /* that writes a summary at its end; 0: not begun */
+    _Atomic int64_t renewal;     /* next time of a JSON summary, seconds of the monotonic clock; 0:
+                                    this process has not written one */
+    _Atomic int64_t reported;    /* calls that were in the last summary of flow/ending.h */
     atomic_bool device_named;
     char device[CS_PROFILE_NAME]; /* of the first prepared convolution, if a summary needs it, else
                                      ""; protected by the account's lock */

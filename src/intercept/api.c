@@ -3,7 +3,7 @@
 
 #include "base/version.h"
 #include "flow/configure.h"
-#include "flow/exit_report.h"
+#include "flow/ending.h"
 #include "flow/scoped_limit.h"
 #include "intercept/entry/entry.h"
 
@@ -32,7 +32,7 @@ CS_EXPORT size_t convshim_summary(char *json, size_t size)
     struct cs *cs = cs_instance_made();
     if (size > 0)
         json[0] = '\0';
-    return cs ? cs_exit_report_text(cs, json, size) : 0;
+    return cs ? cs_ending_text(cs, json, size) : 0;
 }
 
 CS_EXPORT int64_t convshim_limit(int64_t bytes)

@@ -9,10 +9,9 @@
  * summary if it is due, and call the real function with the same arguments. They make no system
  * call before a look at memory shows that a summary is due, because a sandbox may end a process for
  * it. */
+#include "flow/ending.h"
 #include "base/stack.h"
 #include "cudnn/bind/find_dlsym.h"
-#include "flow/renewal.h"
-#include "flow/sign_of_life.h"
 #include "intercept/cudnn_host.h"
 #include "intercept/entry/entry.h"
 #include <errno.h>
@@ -25,13 +24,13 @@
 /* If a process has several copies of the library, the first one writes the summary. */
 static bool speaks(void)
 {
-    return cs_sign_due() && cs_host_first_copy();
+    return cs_ending_line_due() && cs_host_first_copy();
 }
 
 static void after_exit(int status, void *unused)
 {
     (void)unused;
-    cs_sign_failed(&cs_host, status);
+    cs_ending_failed(&cs_host, status);
 }
 
 __attribute__((destructor)) static void last(void)
@@ -39,13 +38,13 @@ __attribute__((destructor)) static void last(void)
     if (!speaks())
         return;
     (void)on_exit(after_exit, NULL); /* libc calls it next */
-    cs_sign_last(&cs_host);
+    cs_ending_line(&cs_host);
 }
 
 static int say_last(void *status)
 {
-    cs_sign_last(&cs_host);
-    cs_sign_failed(&cs_host, *(int *)status);
+    cs_ending_line(&cs_host);
+    cs_ending_failed(&cs_host, *(int *)status);
     return 0;
 }
 
@@ -56,7 +55,7 @@ CS_EXPORT _Noreturn void end_at_once_c99(int status) __asm__("_Exit");
 _Noreturn void end_at_once(int status)
 {
     void (*real)(int) = (void (*)(int))cs_find_dlsym_behind("_exit");
-    cs_renewal_exit();
+    cs_ending_left();
     if (cs_locks_held == 0 && speaks())
         (void)cs_stack_run_last(say_last, &status);
     if (real)
@@ -77,14 +76,14 @@ static void before_signal(int number)
     sigset_t blocked;
     if ((number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
         pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0)
-        cs_renewal_killed(number, sigismember(&blocked, number) == 1);
+        cs_ending_killed(number, sigismember(&blocked, number) == 1);
     errno = error;
 }
 
 CS_EXPORT int kill(pid_t to, int number)
 {
     int (*real)(pid_t, int) = (int (*)(pid_t, int))cs_find_dlsym_behind("kill");
-    if (cs_renewal_due() && to == getpid())
+    if (cs_ending_due() && to == getpid())
         before_signal(number);
     return real ? real(to, number) : (int)syscall(SYS_kill, to, number);
 }
@@ -92,7 +91,7 @@ CS_EXPORT int kill(pid_t to, int number)
 CS_EXPORT int raise(int number)
 {
     int (*real)(int) = (int (*)(int))cs_find_dlsym_behind("raise");
-    if (cs_renewal_due())
+    if (cs_ending_due())
         before_signal(number);
     return real ? real(number) : (int)syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }

@@ -4,9 +4,7 @@
 
 #include "base/nest.h"
 #include "base/stack.h"
-#include "flow/instance.h"
-#include "flow/renewal.h"
-#include "flow/sign_of_life.h"
+#include "flow/ending.h"
 #include "intercept/cudnn_host.h"
 #include "intercept/loader/caller.h"
 #include <pthread.h>
@@ -34,8 +32,7 @@ static int intercept(void *opaque)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     cs_nest_enter();
     int status = cs_trace_on(&cs->trace) ? traced(cs, call) : call->handle(cs, call);
-    cs_renewal_pass(cs);
-    cs_sign_pass(cs);
+    cs_ending_pass(cs);
     cs_nest_leave();
     pthread_setcancelstate(cancel, NULL);
     return status;

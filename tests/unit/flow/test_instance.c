@@ -6,8 +6,7 @@
 #include "base/lock.h"
 #include "check.h"
 #include "config/session.h"
-#include "flow/exit_report.h"
-#include "flow/sign_of_life.h"
+#include "flow/ending.h"
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/wait.h>
@@ -174,50 +173,22 @@ static void child_starts_its_own_counts(void)
     CHECK_INT(cs->account.calls, 6);
 }
 
-static void its_summary_is_there_until_it_ends(void)
-{
-    char folder[CS_SESSION_PATH], path[PATH_MAX];
-    struct cs *cs = cs_instance_made();
-    cs_session_folder(folder);
-    cs_sign_pass(cs);
-    CHECK(cs_session_summary_path(folder, getpid(), path));
-    CHECK(access(path, R_OK) == 0);
-    cs_sign_end(cs);
-    CHECK(access(path, R_OK) != 0);
-}
-
-static void report_text(struct cs *cs)
-{
-    char text[16];
-    CHECK(cs_exit_report_text(cs, text, sizeof text) > sizeof text);
-}
-
-static void report_early(struct cs *cs)
-{
-    cs_exit_report_early(cs, "cuDNN 9.1.0");
-}
-
-static void report_last(struct cs *cs)
-{
-    cs_exit_report_last(cs, "cuDNN 9.1.0");
-}
-
 /* Other threads may count calls while a report is written. A thread that claims to hold the
  * innermost lock, the trace's, breaks the lock order with each other lock that it takes: the
  * peak's, the arena's, the gate's and the account's. */
 static void reports_take_the_accounts_lock(void)
 {
     static const struct {
-        void (*report)(struct cs *cs);
+        enum cs_moment moment;
         int locks;
-    } rows[] = {{report_text, 4}, {report_early, 4}, {cs_exit_report_write, 4}, {report_last, 5}};
+    } rows[] = {{CS_MOMENT_RUNNING, 4}, {CS_MOMENT_EXIT, 5}, {CS_MOMENT_KILLED, 5}};
     struct cs *cs = cs_instance_made();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int before = cs_lock_faults();
         cs->config.summary.form = CS_SUMMARY_JSON;
         cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
         cs_locks_held |= 1U << CS_RANK_TRACE;
-        rows[i].report(cs);
+        cs_ending_write(cs, rows[i].moment);
         cs_locks_held = 0;
         CHECK_INT(cs_lock_faults() - before, rows[i].locks);
         /* It is free again. */
@@ -242,7 +213,6 @@ int main(void)
     TEST(options_are_read_at_the_start);
     TEST(every_lock_is_held_across_a_fork);
     TEST(child_starts_its_own_counts);
-    TEST(its_summary_is_there_until_it_ends);
     TEST(reports_take_the_accounts_lock);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

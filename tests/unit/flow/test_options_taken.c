@@ -3,7 +3,7 @@
 #include "child_fixture.h"
 
 #include "flow/configure.h"
-#include "flow/exit_report.h"
+#include "flow/ending.h"
 #include "flow/scoped_limit.h"
 #include <errno.h>
 
@@ -99,7 +99,7 @@ static int name_rules(void)
     setenv("CONVSHIM_CONFIG", "summary=off;log=off", 1);
     struct cs *cs = cs_instance(&host);
     RETURN_IF(!cs || cs->rules.count != rules_now);
-    RETURN_IF(cs_exit_report_text(cs, text, sizeof text) >= sizeof text);
+    RETURN_IF(cs_ending_text(cs, text, sizeof text) >= sizeof text);
     char *begin_p = strstr(text, "\"rules\""), *end_p = begin_p ? strchr(begin_p, ']') : NULL;
     RETURN_IF(!end_p);
     *end_p = '\0';

@@ -1,13 +1,11 @@
 /* Messages of a process at its start and at each kind of end, the summary of a process that may be
  * killed. Each case is a child. */
-#include "flow/sign_of_life.h"
+#include "flow/ending.h"
 
 #include "account/session_files.h"
 #include "account_fixture.h"
 #include "child_fixture.h"
 #include "config/session.h"
-#include "flow/exit_report.h"
-#include "flow/renewal.h"
 #include "flow/request.h"
 #include <errno.h>
 #include <signal.h>
@@ -46,6 +44,18 @@ static void count(struct cs *cs, int passed, int tiled)
         cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
 }
 
+/* The instance of a child with these options, after some calls that were not tiled. */
+static struct cs *start(const char *options, int calls)
+{
+    unlink("summary.json");
+    setenv("CONVSHIM_CONFIG", options, 1);
+    struct cs *cs = cs_instance(&host);
+    if (!cs)
+        _exit(251);
+    count(cs, calls, 0);
+    return cs;
+}
+
 /* --- the last line of a run --- */
 
 static struct {
@@ -57,21 +67,17 @@ static struct {
 static int end_of_run(void)
 {
     be_the_run();
-    if (end_case.options) {
-        setenv("CONVSHIM_CONFIG", end_case.options, 1);
-        struct cs *cs = cs_instance(&host);
-        RETURN_IF(!cs);
-        count(cs, end_case.passed, end_case.tiled);
-    }
+    if (end_case.options)
+        count(start(end_case.options, end_case.passed), 0, end_case.tiled);
     if (end_case.noted) {
         char place[CS_SESSION_PATH];
         cs_session_folder(place);
         cs_session_note(place, getpid());
     }
-    RETURN_IF(!cs_sign_due());
-    cs_sign_last(&host);
-    RETURN_IF(cs_sign_due());
-    cs_sign_last(&host); /* once */
+    RETURN_IF(!cs_ending_line_due());
+    cs_ending_line(&host);
+    RETURN_IF(cs_ending_line_due());
+    cs_ending_line(&host); /* once */
     return GOOD;
 }
 
@@ -134,18 +140,18 @@ static void a_run_ends_with_a_line(void)
 
 static int end_that_says_nothing(void)
 {
-    RETURN_IF(cs_sign_due());
+    RETURN_IF(cs_ending_line_due());
     setenv("CONVSHIM_RUN", "1", 1); /* of another process */
-    RETURN_IF(cs_sign_due());
-    cs_sign_last(&host);
+    RETURN_IF(cs_ending_line_due());
+    cs_ending_line(&host);
     be_the_run();
-    RETURN_IF(!cs_sign_due());
+    RETURN_IF(!cs_ending_line_due());
     setenv("CONVSHIM", "0", 1);
-    RETURN_IF(cs_sign_due());
-    cs_sign_last(&host);
+    RETURN_IF(cs_ending_line_due());
+    cs_ending_line(&host);
     unsetenv("CONVSHIM");
     setenv("CONVSHIM_CONFIG", "log=off", 1);
-    cs_sign_last(&host);
+    cs_ending_line(&host);
     return GOOD;
 }
 
@@ -176,28 +182,26 @@ static int64_t sign_number(const char *name)
 static int pass(void)
 {
     char place[CS_SESSION_PATH];
-    setenv("CONVSHIM_CONFIG", "summary=off;workspace=3MiB;policy=fit", 1);
     setenv("CONVSHIM_RUN", "77", 1);
-    struct cs *cs = cs_instance(&host);
-    RETURN_IF(!cs);
+    struct cs *cs = start("summary=off;workspace=3MiB;policy=fit", 0);
     cs_session_folder(place);
-    cs_sign_pass(cs);
+    cs_ending_pass(cs);
     RETURN_IF(sign_number("pid") >= 0); /* nothing came yet */
     count(cs, 2, 1);
     errno = 9;
-    cs_sign_pass(cs);
+    cs_ending_pass(cs);
     RETURN_IF(errno != 9);
     RETURN_IF(sign_number("calls") != 3 || sign_number("tiled") != 1);
     RETURN_IF(sign_number("pid") != getpid() || sign_number("start_ms") != cs->start_ms);
     RETURN_IF(!cs_session_noted(place, 77)); /* for the parent process */
     count(cs, 1, 0);
-    cs_sign_pass(cs);
+    cs_ending_pass(cs);
     RETURN_IF(sign_number("calls") != 3); /* not ten seconds later */
-    cs->sign_due = 1;
-    cs_sign_pass(cs);
+    later = 10;
+    cs_ending_pass(cs);
     RETURN_IF(sign_number("calls") != 4);
     RETURN_IF(cs_session_noted(place, 77));
-    cs_sign_end(cs);
+    cs_ending_write(cs, CS_MOMENT_EXIT);
     RETURN_IF(sign_number("pid") >= 0);
     return GOOD;
 }
@@ -205,15 +209,12 @@ static int pass(void)
 static int pass_as_the_run(void)
 {
     char place[CS_SESSION_PATH];
-    setenv("CONVSHIM_CONFIG", "summary=off", 1);
     be_the_run();
-    struct cs *cs = cs_instance(&host);
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
-    cs_sign_pass(cs);
+    struct cs *cs = start("summary=off", 1);
+    cs_ending_pass(cs);
     cs_session_folder(place);
     RETURN_IF(cs_session_noted(place, getpid()));
-    cs_sign_end(cs);
+    cs_ending_write(cs, CS_MOMENT_EXIT);
     return GOOD;
 }
 
@@ -231,60 +232,33 @@ static int64_t summary_bytes(void)
     return stat("summary.json", &about) == 0 ? about.st_size : -1;
 }
 
-static struct cs *with_summary(const char *options)
-{
-    unlink("summary.json");
-    setenv("CONVSHIM_CONFIG", options, 1);
-    return cs_instance(&host);
-}
-
+/* A forked child counts from its first call. */
 static int renew(void)
 {
-    struct cs *cs = with_summary("summary=json:summary.json");
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
-    later = 9;
-    cs_renewal_pass(cs);
-    RETURN_IF(summary_bytes() >= 0);
-    later = 10;
-    cs_renewal_pass(cs);
-    RETURN_IF(summary_bytes() <= 0);
-    unlink("summary.json");
-    later = 19;
-    cs_renewal_pass(cs);
-    RETURN_IF(summary_bytes() >= 0);
-    later = 20;
-    errno = 5;
-    cs_renewal_pass(cs);
-    RETURN_IF(errno != 5);
-    RETURN_IF(summary_bytes() <= 0);
-    unlink("summary.json");
-    later = 29;
-    cs_renewal_pass(cs);
-    RETURN_IF(summary_bytes() >= 0);
-    later = 30;
-    cs_renewal_pass(cs);
-    RETURN_IF(summary_bytes() <= 0);
-    later = 35;
-    cs_renewal_fork(); /* which counts from now */
-    later = 44;
-    unlink("summary.json");
-    cs_renewal_pass(cs);
-    RETURN_IF(summary_bytes() >= 0);
-    later = 45;
-    cs_renewal_pass(cs);
-    RETURN_IF(summary_bytes() <= 0);
+    static const struct {
+        int64_t at; /* seconds */
+        bool forked, written;
+    } steps[] = {{5, false, true},  {14, false, false}, {15, false, true},  {24, false, false},
+                 {25, false, true}, {30, true, true},   {39, false, false}, {40, false, true}};
+    struct cs *cs = start("summary=json:summary.json", 1);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        later = steps[i].at;
+        if (steps[i].forked)
+            cs_ending_fork(cs);
+        unlink("summary.json");
+        errno = 5;
+        cs_ending_pass(cs);
+        RETURN_IF(errno != 5 || (summary_bytes() > 0) != steps[i].written);
+    }
     return GOOD;
 }
 
 static int renew_no_text(void)
 {
-    struct cs *cs = with_summary("summary=text");
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
+    struct cs *cs = start("summary=text", 1);
     later = 100;
-    cs_renewal_pass(cs);
-    cs_exit_report_early(cs, "cuDNN");
+    cs_ending_pass(cs);
+    cs_ending_write(cs, CS_MOMENT_RUNNING);
     return GOOD;
 }
 
@@ -323,7 +297,7 @@ static int catches(void)
     sigaction(SIGTERM, &action, NULL);
     if (catch_case.run)
         setenv("CONVSHIM_RUN", "1", 1);
-    RETURN_IF(!with_summary(catch_case.options));
+    start(catch_case.options, 0);
     sigaction(SIGTERM, NULL, &after);
     bool same = after.sa_handler == action.sa_handler;
     RETURN_IF(same == catch_case.caught);
@@ -356,9 +330,7 @@ static void signal_is_caught_if_a_summary_is_requested(void)
 
 static int terminate(void)
 {
-    struct cs *cs = with_summary("summary=json:summary.json");
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
+    start("summary=json:summary.json", 1);
     raise(SIGTERM);
     return 99;
 }
@@ -373,9 +345,7 @@ static void chained(int signal)
 static int terminate_chained(void)
 {
     struct sigaction action;
-    struct cs *cs = with_summary("summary=json:summary.json");
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
+    struct cs *cs = start("summary=json:summary.json", 1);
     sigaction(SIGTERM, NULL, &action);
     earlier = action.sa_handler;
     action.sa_handler = chained;
@@ -400,37 +370,34 @@ static void terminated_process_leaves_its_summary(void)
 
 static int end_without_exit(void)
 {
-    char place[CS_SESSION_PATH];
     int status = -1;
-    cs_renewal_exit(); /* there is nothing yet */
-    cs_renewal_killed(SIGINT, false);
-    struct cs *cs = with_summary("summary=json:summary.json");
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
-    cs_sign_pass(cs);
-    cs_session_folder(place);
+    cs_ending_left(); /* there is nothing yet */
+    cs_ending_killed(SIGINT, false);
+    struct cs *cs = start("summary=json:summary.json", 1);
+    cs_ending_pass(cs);
+    unlink("summary.json");
     pid_t child =
         (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* the library's handlers do not run */
     if (child == 0) {
-        cs_renewal_exit();
-        cs_renewal_killed(SIGINT, false);
+        cs_ending_left();
+        cs_ending_killed(SIGINT, false);
         syscall(SYS_exit_group, 0);
     }
     RETURN_IF(waitpid(child, &status, 0) != child || status != 0);
     RETURN_IF(summary_bytes() >= 0);
     cs_locks_held = 1; /* in the middle of something */
-    cs_renewal_exit();
+    cs_ending_left();
     cs_locks_held = 0;
     RETURN_IF(summary_bytes() >= 0);
     errno = 9;
-    cs_renewal_exit();
+    cs_ending_left();
     RETURN_IF(errno != 9 || summary_bytes() <= 0);
     RETURN_IF(sign_number("pid") < 0); /* it stays */
     unlink("summary.json");
-    cs_renewal_exit(); /* nothing has come since */
+    cs_ending_left(); /* nothing has come since */
     RETURN_IF(summary_bytes() >= 0);
     count(cs, 1, 0);
-    cs_renewal_killed(SIGINT, false);
+    cs_ending_killed(SIGINT, false);
     RETURN_IF(summary_bytes() <= 0 || sign_number("pid") >= 0);
     return GOOD;
 }
@@ -444,13 +411,11 @@ static void end_without_exit_leaves_its_summary(void)
 static int end_by_another_thread(void)
 {
     sigset_t number;
-    struct cs *cs = with_summary("summary=text,json:summary.json");
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
+    start("summary=text,json:summary.json", 1);
     sigemptyset(&number);
     sigaddset(&number, SIGHUP);
     sigprocmask(SIG_BLOCK, &number, NULL);
-    cs_renewal_killed(SIGHUP, true);
+    cs_ending_killed(SIGHUP, true);
     RETURN_IF(summary_bytes() >= 0); /* it may still be ignored, or taken by sigwait */
     kill(getpid(), SIGHUP);
     sigprocmask(SIG_UNBLOCK, &number, NULL); /* for the process, as good as another thread */
@@ -459,12 +424,10 @@ static int end_by_another_thread(void)
 
 static int end_of_own_action(void)
 {
-    struct cs *cs = with_summary("summary=json:summary.json");
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
+    start("summary=json:summary.json", 1);
     signal(SIGHUP, SIG_IGN);
-    cs_renewal_killed(SIGHUP, false);
-    cs_renewal_killed(SIGHUP, true);
+    cs_ending_killed(SIGHUP, false);
+    cs_ending_killed(SIGHUP, true);
     RETURN_IF(summary_bytes() >= 0 || signal(SIGHUP, SIG_DFL) != SIG_IGN);
     return GOOD;
 }
@@ -491,7 +454,7 @@ static int fail_run(void)
     setenv("PYTORCH_CUDA_ALLOC_CONF", failed_case.setting, 1);
     setenv("CONVSHIM_CONFIG", failed_case.options, 1);
     file_now = failed_case.file;
-    cs_sign_failed(&host, failed_case.status);
+    cs_ending_failed(&host, failed_case.status);
     return GOOD;
 }
 
@@ -548,47 +511,46 @@ static int report(void)
     static char whole[OUTPUT], part[OUTPUT];
     RETURN_IF(!write_rules());
     setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
-    struct cs *cs = with_summary("summary=text,json:summary.json;log=warn");
-    RETURN_IF(!cs);
-    cs_exit_report_write(cs); /* nothing came */
-    cs_exit_report_last(cs, "cuDNN");
-    cs_exit_report_early(cs, "cuDNN");
+    struct cs *cs = start("summary=text,json:summary.json;log=warn", 0);
+    cs_ending_write(cs, CS_MOMENT_EXIT); /* nothing came */
+    cs_ending_write(cs, CS_MOMENT_KILLED);
+    cs_ending_write(cs, CS_MOMENT_RUNNING);
     RETURN_IF(summary_bytes() >= 0);
     count(cs, 1, 0);
     bypass_now = "libtorch.so";
-    (void)cs_exit_report_text(cs, whole, sizeof whole);
+    (void)cs_ending_text(cs, whole, sizeof whole);
     bypass_now = "";
     RETURN_IF(!strstr(whole, "libtorch.so"));
-    size_t length = cs_exit_report_text(cs, whole, sizeof whole);
+    size_t length = cs_ending_text(cs, whole, sizeof whole);
     RETURN_IF(length != strlen(whole) || length < 500 || whole[length - 1] != '\n');
     RETURN_IF(!strstr(whole, "\"calls\":") || !strstr(whole, "cuDNN 9.1.0"));
     RETURN_IF(!strstr(whole, "\"first\"") || !strstr(whole, "\"second\""));
     for (size_t size = 0; size < 40; size++) {
         memset(part, '#', sizeof part);
-        size_t told = cs_exit_report_text(cs, part + 1, size);
+        size_t told = cs_ending_text(cs, part + 1, size);
         RETURN_IF(told < length - 20 || told > length + 20); /* times may have other digits */
         RETURN_IF(part[0] != '#' || part[1 + size] != '#');
         RETURN_IF(size > 0 && strlen(part + 1) != size - 1);
         RETURN_IF(size > 0 && memcmp(part + 1, whole, size - 1) != 0);
     }
-    cs_exit_report_early(cs, vendor_now);
+    cs_ending_write(cs, CS_MOMENT_RUNNING);
     RETURN_IF(!file_has(whole) || cs->reported != 0);
     unlink("summary.json");
-    cs_exit_report_last(cs, vendor_now);
+    cs_ending_write(cs, CS_MOMENT_KILLED);
     RETURN_IF(!file_has(whole) || cs->reported != 1);
     unlink("summary.json");
-    cs_exit_report_write(cs); /* nothing since */
-    cs_exit_report_last(cs, "cuDNN");
+    cs_ending_write(cs, CS_MOMENT_EXIT); /* nothing since */
+    cs_ending_write(cs, CS_MOMENT_KILLED);
     RETURN_IF(summary_bytes() >= 0);
     count(cs, 1, 0);
-    (void)cs_exit_report_text(cs, whole, sizeof whole);
-    cs_exit_report_write(cs);
+    (void)cs_ending_text(cs, whole, sizeof whole);
+    cs_ending_write(cs, CS_MOMENT_EXIT);
     RETURN_IF(!file_has(whole) || cs->reported != 2);
     unlink("summary.json");
     count(cs, 1, 0);
     cs->config.summary.form = CS_SUMMARY_OFF;
-    cs_exit_report_write(cs);
-    RETURN_IF(summary_bytes() >= 0 || cs->reported != 2);
+    cs_ending_write(cs, CS_MOMENT_EXIT);
+    RETURN_IF(summary_bytes() >= 0);
     return GOOD;
 }
 
@@ -609,33 +571,31 @@ static void reports_are_written_if_a_call_came(void)
     CHECK_INT(times(output, "cuDNN"), 2);
 }
 
-static const char *quiet_options;
+static const char *options_now;
 
-static int quiet_report(void)
+static int write_at_exit(void)
 {
-    struct cs *cs = with_summary(quiet_options);
-    RETURN_IF(!cs);
-    count(cs, 1, 0);
-    cs_exit_report_write(cs);
+    cs_ending_write(start(options_now, 1), CS_MOMENT_EXIT);
     return GOOD;
 }
 
 static void path_of_the_summary_is_logged(void)
 {
-    quiet_options = "summary=json:summary.json;log=off";
-    check_child(quiet_report);
-    CHECK_STR(output, "");
-    CHECK(summary_bytes() > 0);
-    quiet_options = "summary=json:/dev/null";
-    check_child(quiet_report);
-    CHECK_STR(output, "");
-    quiet_options = "summary=json:no/such/folder/x.json";
-    check_child(quiet_report);
-    CHECK(strstr(output, "cannot write the summary: ") != NULL);
-    CHECK(strstr(output, "no/such/folder/x.json") != NULL);
-    quiet_options = "summary=text";
-    check_child(quiet_report);
-    CHECK(output[0] != '\0' && !strstr(output, "summary written to "));
+    static const struct {
+        const char *options, *contains; /* NULL: nothing is logged */
+    } rows[] = {{"summary=json:summary.json;log=off", NULL},
+                {"summary=json:/dev/null", NULL},
+                {"summary=json:summary.json", "summary written to "},
+                {"summary=json:no/such/folder/x.json", "cannot write the summary: "},
+                {"summary=json:no/such/folder/x.json", "no/such/folder/x.json"},
+                {"summary=text", "0 of 1 call tiled"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        options_now = rows[i].options;
+        check_child(write_at_exit);
+        CHECK(rows[i].contains ? strstr(output, rows[i].contains) != NULL : !*output);
+        CHECK_INT(strstr(output, "summary written to ") != NULL, i == 2);
+        CHECK_INT(summary_bytes() > 0, i == 0 || i == 2);
+    }
 }
 
 int main(void)
