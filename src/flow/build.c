@@ -13,15 +13,18 @@ static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
                                             struct cs_built_plans *built)
 {
     struct cs_plan *plan = &rewrite->plan;
-    const bool later = built->real->compiles || built->real->many;
+    const struct cs_vendor *vendor = &built->vendor;
+    const bool later = vendor->compiles || vendor->many;
     for (int64_t i = 0; i < plan->shapes; i++) {
         struct cs_problem shape;
         cs_plan_problem(plan, i, &shape);
-        enum cs_status status =
-            cs_built_plans_build(built, &shape, plan->shape[i].relaxation,
-                                 &rewrite->execution_plan[i], &plan->shape[i].workspace);
-        if (status == CS_OK)
-            status = make_ready(built->real, later, rewrite->execution_plan[i]);
+        void *made;
+        enum cs_status status = vendor->build(vendor->ctx, &shape, plan->shape[i].relaxation, &made,
+                                              &plan->shape[i].workspace);
+        if (status != CS_OK)
+            return status;
+        rewrite->execution_plan[i] = cs_built_plans_release(made);
+        status = make_ready(built->real, later, rewrite->execution_plan[i]);
         if (status != CS_OK)
             return status;
     }
@@ -32,11 +35,14 @@ static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
 static enum cs_status build_fallback(struct cs_rewrite *rewrite, int64_t reported,
                                      struct cs_built_plans *built)
 {
+    const struct cs_vendor *vendor = &built->vendor;
     int64_t bytes;
-    enum cs_status status = cs_built_plans_fallback(built, reported, &rewrite->fallback, &bytes);
-    if (status == CS_OK && bytes > reported)
-        return CS_INVALID;
-    return status == CS_OK ? make_ready(built->real, built->real->many, rewrite->fallback) : status;
+    void *made;
+    enum cs_status status = vendor->fallback(vendor->ctx, reported, &made, &bytes);
+    if (status != CS_OK)
+        return status;
+    rewrite->fallback = cs_built_plans_release(made);
+    return bytes > reported ? CS_INVALID : make_ready(built->real, vendor->many, rewrite->fallback);
 }
 
 /* The same for a problem that was decided already: the plan exists then, and few of these plans
@@ -51,7 +57,7 @@ static enum cs_status build_known_fallback(struct cs_rewrite *rewrite, int64_t r
     return build_fallback(rewrite, reported, built);
 }
 
-static struct cs_rewrite *start(const struct cs_vendor *vendor)
+static struct cs_rewrite *new_rewrite(const struct cs_vendor *vendor)
 {
     struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
     if (rewrite)
@@ -60,8 +66,8 @@ static struct cs_rewrite *start(const struct cs_vendor *vendor)
 }
 
 /* Returns the rewriting if it is complete. */
-static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
-                             struct cs_rewrite **rewrite_p)
+static enum cs_status finish_rewrite(enum cs_status status, struct cs_rewrite *rewrite,
+                                     struct cs_rewrite **rewrite_p)
 {
     if (status == CS_OK)
         *rewrite_p = rewrite;
@@ -73,7 +79,7 @@ static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
 enum cs_status cs_build_tiles(const struct cs_problem *problem, const struct cs_decision *decision,
                               struct cs_built_plans *built, struct cs_rewrite **rewrite_p)
 {
-    struct cs_rewrite *rewrite = start(built->real);
+    struct cs_rewrite *rewrite = new_rewrite(built->real);
     if (!rewrite)
         return CS_NOMEM;
     enum cs_status status = cs_plan_cut(problem, &decision->tiling, &rewrite->plan);
@@ -83,16 +89,16 @@ enum cs_status cs_build_tiles(const struct cs_problem *problem, const struct cs_
         status = build_known_fallback(rewrite, decision->reported, built);
     if (status == CS_OK)
         status = cs_plan_validate(&rewrite->plan, decision->scratch);
-    return finish(status, rewrite, rewrite_p);
+    return finish_rewrite(status, rewrite, rewrite_p);
 }
 
 enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
                                  struct cs_rewrite **rewrite_p)
 {
-    struct cs_rewrite *rewrite = start(built->real);
+    struct cs_rewrite *rewrite = new_rewrite(built->real);
     if (!rewrite)
         return CS_NOMEM;
-    return finish(build_fallback(rewrite, reported, built), rewrite, rewrite_p);
+    return finish_rewrite(build_fallback(rewrite, reported, built), rewrite, rewrite_p);
 }
 
 /* Builds the application's own plan as the fallback plan. False if it requires more than `most`. */
@@ -113,12 +119,12 @@ enum cs_status cs_build_untiled(const struct cs_problem *problem, const struct c
                                 int64_t most, int64_t reported, struct cs_rewrite **rewrite_p)
 {
     struct cs_built_plans nothing;
-    struct cs_rewrite *rewrite = start(vendor);
+    struct cs_rewrite *rewrite = new_rewrite(vendor);
     if (!rewrite)
         return CS_NOMEM;
     cs_built_plans_init(&nothing, vendor);
     enum cs_status status = build_own(problem, vendor, most, rewrite)
                                 ? CS_OK
                                 : build_fallback(rewrite, reported, &nothing);
-    return finish(status, rewrite, rewrite_p);
+    return finish_rewrite(status, rewrite, rewrite_p);
 }

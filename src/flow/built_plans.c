@@ -19,11 +19,30 @@ struct cs_built_plan {
     struct cs_key key;
 };
 
-static void key_of(const struct cs_problem *problem, enum cs_relaxation relaxation,
-                   struct cs_key *key)
+static void make_key(const struct cs_problem *problem, enum cs_relaxation relaxation,
+                     struct cs_key *key)
 {
     const struct cs_engine any = {.index = 0}; /* a request has one engine */
     cs_memo_key_make(problem, &any, (int64_t)relaxation, 0, 0, key);
+}
+
+/* The link to the kept plan of a problem, or to NULL at the end of the list. */
+static struct cs_built_plan **problem_link(struct cs_built_plans *built, const struct cs_key *key)
+{
+    struct cs_built_plan **link = &built->first;
+    while (*link && ((*link)->limit >= 0 || !cs_memo_key_equal(&(*link)->key, key)))
+        link = &(*link)->next;
+    return link;
+}
+
+/* The same for a fallback plan. The first engine within a larger limit is also the first within a
+ * smaller one, if it fits that. */
+static struct cs_built_plan **fallback_link(struct cs_built_plans *built, int64_t limit)
+{
+    struct cs_built_plan **link = &built->first;
+    while (*link && ((*link)->limit < limit || (*link)->workspace > limit))
+        link = &(*link)->next;
+    return link;
 }
 
 static struct cs_built_plan *unlink_plan(struct cs_built_plans *built, struct cs_built_plan **link)
@@ -36,103 +55,76 @@ static struct cs_built_plan *unlink_plan(struct cs_built_plans *built, struct cs
     return taken;
 }
 
-static struct cs_built_plan *take_problem(struct cs_built_plans *built, const struct cs_key *key)
+static void destroy_plan(struct cs_built_plan *plan)
 {
-    struct cs_built_plan **link = &built->first;
-    while (*link && ((*link)->limit >= 0 || !cs_memo_key_equal(&(*link)->key, key)))
-        link = &(*link)->next;
-    return unlink_plan(built, link);
+    plan->built->real->destroy(plan->execution_plan);
+    free(plan);
 }
 
-/* The first engine within a larger limit is also the first within a smaller one, if it fits that.
- */
-static struct cs_built_plan *take_fallback(struct cs_built_plans *built, int64_t limit)
+static void keep_plan(void *opaque)
 {
-    struct cs_built_plan **link = &built->first;
-    while (*link && ((*link)->limit < limit || (*link)->workspace > limit))
-        link = &(*link)->next;
-    return unlink_plan(built, link);
-}
-
-static void destroy(struct cs_built_plan *execution_plan)
-{
-    execution_plan->built->real->destroy(execution_plan->execution_plan);
-    free(execution_plan);
-}
-
-static void keep(void *execution_plan)
-{
-    struct cs_built_plan *added = execution_plan;
-    if (!added)
+    struct cs_built_plan *plan = opaque;
+    if (!plan)
         return;
-    struct cs_built_plans *built = added->built;
-    added->next = built->first;
-    built->first = added;
+    struct cs_built_plans *built = plan->built;
+    plan->next = built->first;
+    built->first = plan;
     if (++built->count <= MAX_KEPT)
         return;
     struct cs_built_plan **link = &built->first;
     while ((*link)->next)
         link = &(*link)->next;
-    destroy(unlink_plan(built, link));
+    destroy_plan(unlink_plan(built, link));
 }
 
-static struct cs_built_plan *start(struct cs_built_plans *built, int64_t limit)
-{
-    struct cs_built_plan *made = malloc(sizeof *made);
-    if (made) {
-        made->built = built;
-        made->limit = limit;
-    }
-    return made;
-}
-
-static enum cs_status finish(enum cs_status status, struct cs_built_plan *made,
-                             void **execution_plan_p, int64_t *workspace_p)
+static enum cs_status hand_out(enum cs_status status, struct cs_built_plan *plan, void **plan_p,
+                               int64_t *workspace_p)
 {
     if (status != CS_OK) {
-        free(made);
+        free(plan);
         return status;
     }
-    *execution_plan_p = made;
-    *workspace_p = made->workspace;
+    *plan_p = plan;
+    *workspace_p = plan->workspace;
     return CS_OK;
 }
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem,
-                            enum cs_relaxation relaxation, void **execution_plan_p,
-                            int64_t *workspace_p)
+static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
+                                 enum cs_relaxation relaxation, void **plan_p, int64_t *workspace_p)
 {
     struct cs_built_plans *built = ctx;
-    struct cs_built_plan *made = start(built, -1);
-    if (!made)
+    const struct cs_vendor *real = built->real;
+    struct cs_key key;
+    make_key(problem, relaxation, &key);
+    struct cs_built_plan *plan = unlink_plan(built, problem_link(built, &key));
+    if (plan)
+        return hand_out(CS_OK, plan, plan_p, workspace_p);
+    plan = malloc(sizeof *plan);
+    if (!plan)
         return CS_NOMEM;
-    key_of(problem, relaxation, &made->key);
-    struct cs_built_plan *found = take_problem(built, &made->key);
-    if (found) {
-        free(made);
-        return finish(CS_OK, found, execution_plan_p, workspace_p);
-    }
-    enum cs_status status = built->real->build(built->real->ctx, problem, relaxation,
-                                               &made->execution_plan, &made->workspace);
-    return finish(status, made, execution_plan_p, workspace_p);
+    *plan = (struct cs_built_plan){.built = built, .limit = -1, .key = key};
+    return hand_out(
+        real->build(real->ctx, problem, relaxation, &plan->execution_plan, &plan->workspace), plan,
+        plan_p, workspace_p);
 }
 
-static enum cs_status fallback(void *ctx, int64_t limit, void **execution_plan_p,
-                               int64_t *workspace_p)
+static enum cs_status build_fallback(void *ctx, int64_t limit, void **plan_p, int64_t *workspace_p)
 {
     struct cs_built_plans *built = ctx;
-    struct cs_built_plan *made = take_fallback(built, limit);
-    if (made)
-        return finish(CS_OK, made, execution_plan_p, workspace_p);
-    made = start(built, limit);
-    if (!made)
+    const struct cs_vendor *real = built->real;
+    struct cs_built_plan *plan = unlink_plan(built, fallback_link(built, limit));
+    if (plan)
+        return hand_out(CS_OK, plan, plan_p, workspace_p);
+    plan = malloc(sizeof *plan);
+    if (!plan)
         return CS_NOMEM;
-    enum cs_status status =
-        built->real->fallback(built->real->ctx, limit, &made->execution_plan, &made->workspace);
-    return finish(status, made, execution_plan_p, workspace_p);
+    plan->built = built;
+    plan->limit = limit;
+    return hand_out(real->fallback(real->ctx, limit, &plan->execution_plan, &plan->workspace), plan,
+                    plan_p, workspace_p);
 }
 
-static const struct cs_profile *profile(void *ctx)
+static const struct cs_profile *read_profile(void *ctx)
 {
     const struct cs_built_plans *built = ctx;
     return built->real->profile(built->real->ctx);
@@ -144,59 +136,29 @@ void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *v
                                                 .compiles = vendor->compiles,
                                                 .many = vendor->many,
                                                 .rigid = vendor->rigid,
-                                                .build = build,
-                                                .fallback = fallback,
-                                                .destroy = keep,
-                                                .profile = vendor->profile ? profile : NULL},
+                                                .build = build_plan,
+                                                .fallback = build_fallback,
+                                                .destroy = keep_plan,
+                                                .profile = vendor->profile ? read_profile : NULL},
                                      .real = vendor};
 }
 
 void cs_built_plans_fini(struct cs_built_plans *built)
 {
-    struct cs_built_plan *execution_plan;
-    while ((execution_plan = unlink_plan(built, &built->first)))
-        destroy(execution_plan);
+    struct cs_built_plan *plan;
+    while ((plan = unlink_plan(built, &built->first)))
+        destroy_plan(plan);
 }
 
-/* The kept plan without its list entry, which is freed. */
-static void unwrap(struct cs_built_plan *found, void **execution_plan_p, int64_t *workspace_p)
+void *cs_built_plans_release(void *opaque)
 {
-    *execution_plan_p = found->execution_plan;
-    *workspace_p = found->workspace;
-    free(found);
+    struct cs_built_plan *plan = opaque;
+    void *execution_plan = plan->execution_plan;
+    free(plan);
+    return execution_plan;
 }
 
-enum cs_status cs_built_plans_build(struct cs_built_plans *built, const struct cs_problem *problem,
-                                    enum cs_relaxation relaxation, void **execution_plan_p,
-                                    int64_t *workspace_p)
+bool cs_built_plans_has_fallback(struct cs_built_plans *built, int64_t limit)
 {
-    struct cs_built_plan *found = NULL;
-    struct cs_key key;
-    if (built->first) {
-        key_of(problem, relaxation, &key);
-        found = take_problem(built, &key);
-    }
-    if (!found)
-        return built->real->build(built->real->ctx, problem, relaxation, execution_plan_p,
-                                  workspace_p);
-    unwrap(found, execution_plan_p, workspace_p);
-    return CS_OK;
-}
-
-bool cs_built_plans_has_fallback(const struct cs_built_plans *built, int64_t limit)
-{
-    const struct cs_built_plan *plan = built->first;
-    while (plan && (plan->limit < limit || plan->workspace > limit))
-        plan = plan->next;
-    return plan != NULL;
-}
-
-enum cs_status cs_built_plans_fallback(struct cs_built_plans *built, int64_t limit,
-                                       void **execution_plan_p, int64_t *workspace_p)
-{
-    struct cs_built_plan *found = take_fallback(built, limit);
-    if (!found)
-        return built->real->fallback(built->real->ctx, limit, execution_plan_p, workspace_p);
-    unwrap(found, execution_plan_p, workspace_p);
-    return CS_OK;
+    return *fallback_link(built, limit) != NULL;
 }

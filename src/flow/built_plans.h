@@ -8,7 +8,7 @@
 struct cs_built_plan;
 
 struct cs_built_plans {
-    struct cs_vendor vendor; /* to decide with */
+    struct cs_vendor vendor; /* to decide and build with */
     const struct cs_vendor *real;
     struct cs_built_plan *first; /* those in no use, the latest first */
     int count;
@@ -18,15 +18,10 @@ struct cs_built_plans {
 void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *vendor);
 void cs_built_plans_fini(struct cs_built_plans *built);
 
-/* The same as the vendor's functions. */
-CS_MUST_CHECK enum cs_status cs_built_plans_build(struct cs_built_plans *built,
-                                                  const struct cs_problem *problem,
-                                                  enum cs_relaxation relaxation,
-                                                  void **execution_plan_p, int64_t *workspace_p);
-CS_MUST_CHECK enum cs_status cs_built_plans_fallback(struct cs_built_plans *built, int64_t limit,
-                                                     void **execution_plan_p, int64_t *workspace_p);
+/* The real vendor's execution plan of one that `vendor` built. The caller owns it from now on. */
+void *cs_built_plans_release(void *plan);
 
-/* True if cs_built_plans_fallback needs no new plan. */
-bool cs_built_plans_has_fallback(const struct cs_built_plans *built, int64_t limit);
+/* True if `vendor` has a fallback plan for this limit that it built before. */
+bool cs_built_plans_has_fallback(struct cs_built_plans *built, int64_t limit);
 
 #endif
