@@ -21,7 +21,7 @@ static int rule_for(const struct cs_settings *settings, const struct cs_decide_c
     return cs_rule_match(settings->rules, &subject) + 1;
 }
 
-static bool skips(const struct cs_rule *rule)
+static bool rule_skips(const struct cs_rule *rule)
 {
     return rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip;
 }
@@ -117,7 +117,7 @@ static bool is_below_peak(const struct under *under, int64_t required)
 static struct cs_decision decide_under(const struct under *under, const struct cs_decide_call *call,
                                        const struct cs_vendor *vendor)
 {
-    if (skips(under->rule))
+    if (rule_skips(under->rule))
         return cs_decide_leave(CS_REASON_RULE, call->required);
     struct cs_decision decision =
         is_below_peak(under, call->required)
@@ -166,7 +166,7 @@ bool cs_decide_is_small(const struct cs_settings *settings, int64_t required)
     for (int i = 0; settings->rules && i < settings->rules->count; i++) {
         const struct cs_rule *rule = &settings->rules->rule[i];
         const struct cs_limits limits = limits_for(settings, rule, 0);
-        if (!skips(rule) && required > cs_decide_ignored(&limits))
+        if (!rule_skips(rule) && required > cs_decide_ignored(&limits))
             return false;
     }
     return true;

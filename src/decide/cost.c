@@ -62,7 +62,7 @@ struct rates {
     struct cs_engine_traits engine;
 };
 
-static const struct kind_of_device *typical(int64_t capability)
+static const struct kind_of_device *typical_device(int64_t capability)
 {
     const struct kind_of_device *found = &known[0];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -87,14 +87,14 @@ static bool is_geforce(const char *name)
 
 double cs_cost_bandwidth(const struct cs_profile *profile)
 {
-    const struct kind_of_device *usual = typical(profile->capability);
+    const struct kind_of_device *usual = typical_device(profile->capability);
     return 2 * 1e3 * or_typical(profile->memory_clock, usual->memory_clock) *
            or_typical(profile->bus_width, usual->bus_width) / 8;
 }
 
 static struct rates rates_of(const struct cs_profile *profile, const struct cs_coefficients *use)
 {
-    const struct kind_of_device *usual = typical(profile->capability);
+    const struct kind_of_device *usual = typical_device(profile->capability);
     double hertz = 1e3 * or_typical(profile->clock, usual->clock);
     double multiprocessors = or_typical(profile->multiprocessors, usual->multiprocessors);
     double tensor = is_geforce(profile->name) ? usual->geforce : usual->tensor;
@@ -262,7 +262,7 @@ static void add_arithmetic(const struct cs_problem *untiled, const struct cs_pro
 }
 
 /* An engine that replaces the application's is assumed to be slower. */
-static double slowness(enum cs_relaxation relaxation, const struct cs_coefficients *use)
+static double engine_slowdown(enum cs_relaxation relaxation, const struct cs_coefficients *use)
 {
     switch (relaxation) {
     case CS_DEFAULT_KNOBS:
@@ -283,7 +283,7 @@ static struct tile tile_of(const struct cs_problem *untiled, const struct cs_pro
                            struct scratch scratch, enum cs_relaxation relaxation,
                            const struct rates *rates, const struct cs_coefficients *use)
 {
-    double slower = slowness(relaxation, use);
+    double slower = engine_slowdown(relaxation, use);
     struct tile tile = {
         .operands = operand_bytes(problem),
         .workspace = scratch.workspace,

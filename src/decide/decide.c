@@ -72,7 +72,7 @@ bool cs_decide_tiles(const struct cs_decision *decision)
     return decision->reason == CS_REASON_NONE || decision->reason == CS_REASON_REPORT_ONLY;
 }
 
-static struct cs_decision leave(const struct deciding *deciding, enum cs_reason reason)
+static struct cs_decision leave_untiled(const struct deciding *deciding, enum cs_reason reason)
 {
     struct cs_decision decision = cs_decide_leave(reason, deciding->question.required);
     decision.asked = deciding->search.budget.asked;
@@ -94,7 +94,7 @@ static int64_t limit_of(const struct deciding *deciding)
 
 /* The question, and the untiled call as its best answer so far. Calls of huge tensors run on the
  * plain engine, which is the reason to tile them. */
-static void begin(struct deciding *deciding)
+static void begin_search(struct deciding *deciding)
 {
     struct cs_question *question = &deciding->question;
     const struct cs_limits *limits = &deciding->limits;
@@ -207,7 +207,7 @@ static struct cs_decision decision_of(struct deciding *deciding)
     const struct cs_candidate *best = &deciding->search.best;
     int64_t required = deciding->question.required;
     if (best->tiling.axis[0] == CS_AXIS_NONE && best->tiling.relaxation == CS_SAME_KNOBS)
-        return leave(deciding, reason_untiled(deciding));
+        return leave_untiled(deciding, reason_untiled(deciding));
     struct cs_decision decision = {
         .tiling = best->tiling,
         .tiles = best->tiles,
@@ -217,7 +217,7 @@ static struct cs_decision decision_of(struct deciding *deciding)
     };
     decision.reason = find_fallback(deciding, &decision);
     if (decision.reason != CS_REASON_NONE)
-        return leave(deciding, decision.reason);
+        return leave_untiled(deciding, decision.reason);
     if (deciding->question.policy->report_only)
         decision.reason = CS_REASON_REPORT_ONLY;
     decision.asked = deciding->search.budget.asked;
@@ -248,9 +248,9 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                                              .limits = &deciding.limits,
                                              .required = required,
                                              .copies = limits->staging != CS_STAGING_NEVER};
-    begin(&deciding);
+    begin_search(&deciding);
     if (search_all(&deciding) != CS_OK)
-        return leave(&deciding, CS_REASON_HOST_MEMORY);
+        return leave_untiled(&deciding, CS_REASON_HOST_MEMORY);
     struct cs_decision decision = decision_of(&deciding);
     decision.raised = limits->workspace >= 0 && cs_decide_tiles(&decision) &&
                       decision.scratch > limits->workspace;

@@ -109,7 +109,7 @@ static int64_t fewest_in(const struct line *line, double bytes)
 }
 
 /* The next larger count that makes different tiles. */
-static int64_t finer(int64_t units, int64_t most, int64_t count)
+static int64_t finer_count(int64_t units, int64_t most, int64_t count)
 {
     int64_t step = cs_ceil_div(units, count) - 1;
     int64_t grown = cs_ceil_div(units, count + 1 + count / FINER);
@@ -151,7 +151,7 @@ static void examine_counts(const struct line *line)
     const double free = (double)question->limits->free;
     int64_t fewest = fewest_in(line, (double)question->limit), enough = fewest_in(line, free);
     for (int64_t count = fewest > 2 ? fewest : 2; count <= line->most;
-         count = finer(line->units, line->most, count))
+         count = finer_count(line->units, line->most, count))
         if (examine_count(line, count) <= FINEST * free)
             break;
     if (enough > 2 && enough <= line->most)
@@ -188,7 +188,7 @@ static int64_t units_of(const struct line *line, enum cs_axis axis)
     return cs_ceil_div(cs_axis_extent(problem, axis), cs_axis_unit(problem, axis));
 }
 
-static void begin(struct line *line, int cut, enum cs_axis axis, int64_t outer)
+static void begin_line(struct line *line, int cut, enum cs_axis axis, int64_t outer)
 {
     line->cut = cut;
     line->tiling.axis[cut] = axis;
@@ -204,7 +204,7 @@ static bool is_phases(enum cs_axis axis)
 
 static void look_at_single(struct line *line)
 {
-    begin(line, 0, axes[line->form][0], 1);
+    begin_line(line, 0, axes[line->form][0], 1);
     if (is_phases(axes[line->form][0]))
         look_at_phases(line);
     else
@@ -214,13 +214,13 @@ static void look_at_single(struct line *line)
 static void look_at_pair(struct line *line)
 {
     const enum cs_axis *axis = axes[line->form];
-    begin(line, 0, axis[0], 1);
+    begin_line(line, 0, axis[0], 1);
     int64_t units = line->units, unit = line->unit;
     int64_t most = units < MOST_OUTER ? units : MOST_OUTER;
     for (int64_t outer = 2; outer <= most; outer = next_outer(outer, most)) {
         if (!cs_mul(cs_ceil_div(units, outer), unit, &line->tiling.step[0]))
             return;
-        begin(line, 1, axis[1], outer);
+        begin_line(line, 1, axis[1], outer);
         line->tiling.step[1] = 1;
         if (is_phases(axis[1]))
             look_at_phases(line);

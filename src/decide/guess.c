@@ -94,8 +94,8 @@ static double workspace_of(const struct cs_guess_model *model, const struct cs_g
 
 /* The time that tiles add to the untiled call is corrected by one factor, and all of it by another.
  */
-static double corrected(const struct cs_guesser *guesser, const struct cs_guess_model *model,
-                        double seconds)
+static double corrected_seconds(const struct cs_guesser *guesser,
+                                const struct cs_guess_model *model, double seconds)
 {
     double beyond = seconds - guesser->seconds;
     return model->pace * (seconds + (beyond > 0 ? beyond * (model->excess - 1) : 0));
@@ -175,9 +175,9 @@ void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
                                         .staged = guess->staged,
                                         .lanes = lanes_of(guesser, &guess->tiling),
                                         .relaxation = guess->tiling.relaxation};
-    guess->seconds =
-        corrected(guesser, model_of(guesser, &guess->tiling),
-                  cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).decided);
+    guess->seconds = corrected_seconds(
+        guesser, model_of(guesser, &guess->tiling),
+        cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).decided);
 }
 
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,

@@ -50,7 +50,7 @@ void cs_memo_init(struct cs_memo *memo)
     memo->clock = 0;
 }
 
-static struct cs_memo_entry *find(struct cs_memo *memo, const struct cs_key *key)
+static struct cs_memo_entry *find_entry(struct cs_memo *memo, const struct cs_key *key)
 {
     struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS];
     for (int way = 0; way < CS_MEMO_WAYS; way++) {
@@ -60,7 +60,7 @@ static struct cs_memo_entry *find(struct cs_memo *memo, const struct cs_key *key
     return NULL;
 }
 
-static struct cs_memo_entry *oldest(struct cs_memo *memo, const struct cs_key *key)
+static struct cs_memo_entry *oldest_entry(struct cs_memo *memo, const struct cs_key *key)
 {
     struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS], *least = set;
     for (int way = 1; way < CS_MEMO_WAYS; way++)
@@ -72,7 +72,7 @@ static struct cs_memo_entry *oldest(struct cs_memo *memo, const struct cs_key *k
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
 {
     cs_lock(&memo->lock);
-    struct cs_memo_entry *entry = find(memo, key);
+    struct cs_memo_entry *entry = find_entry(memo, key);
     if (entry) {
         entry->age = ++memo->clock;
         *decision = entry->decision;
@@ -82,9 +82,9 @@ bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
 }
 
 /* Called with the lock held. */
-static struct cs_memo_entry *make(struct cs_memo *memo, const struct cs_key *key)
+static struct cs_memo_entry *make_entry(struct cs_memo *memo, const struct cs_key *key)
 {
-    struct cs_memo_entry *entry = oldest(memo, key);
+    struct cs_memo_entry *entry = oldest_entry(memo, key);
     entry->key.words = key->words;
     entry->key.hash = key->hash;
     memcpy(entry->key.word, key->word, (size_t)key->words * sizeof *key->word);
@@ -94,8 +94,8 @@ static struct cs_memo_entry *make(struct cs_memo *memo, const struct cs_key *key
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs_decision *decision)
 {
     cs_lock(&memo->lock);
-    struct cs_memo_entry *entry = find(memo, key);
-    entry = entry ? entry : make(memo, key);
+    struct cs_memo_entry *entry = find_entry(memo, key);
+    entry = entry ? entry : make_entry(memo, key);
     entry->decision = *decision;
     entry->age = ++memo->clock;
     cs_unlock(&memo->lock);
@@ -104,11 +104,11 @@ void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
 {
     cs_lock(&memo->lock);
-    struct cs_memo_entry *entry = find(memo, key);
+    struct cs_memo_entry *entry = find_entry(memo, key);
     if (entry) {
         *decision = entry->decision;
     } else {
-        entry = make(memo, key);
+        entry = make_entry(memo, key);
         entry->decision = *decision;
     }
     entry->age = ++memo->clock;

@@ -10,7 +10,7 @@ enum {
 };
 
 /* A sum that would wrap becomes the maximum. */
-static int64_t plus(int64_t a, int64_t b)
+static int64_t add_bytes(int64_t a, int64_t b)
 {
     int64_t sum;
     return cs_add(a, b, &sum) ? sum : INT64_MAX;
@@ -22,13 +22,13 @@ static int64_t size_of(const struct cs_pass_range *range)
     return bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
 }
 
-static bool overlap(const struct cs_pass_range *a, const struct cs_pass_range *b)
+static bool ranges_overlap(const struct cs_pass_range *a, const struct cs_pass_range *b)
 {
     return a->begin < b->end && b->begin < a->end;
 }
 
 /* Bytes of an operand that is counted, else 0. */
-static int64_t counted(const struct cs_problem *problem, int tensor)
+static int64_t counted_bytes(const struct cs_problem *problem, int tensor)
 {
     const struct cs_tensor *operand = &problem->tensor[tensor];
     int64_t bytes;
@@ -43,16 +43,16 @@ int64_t cs_pass_operands(const struct cs_problem *problem)
 {
     int64_t sum = 0;
     for (int i = 0; i < problem->tensors; i++)
-        sum = plus(sum, counted(problem, i));
+        sum = add_bytes(sum, counted_bytes(problem, i));
     return sum;
 }
 
-static void forget(struct cs_pass *pass, int at)
+static void forget_range(struct cs_pass *pass, int at)
 {
     pass->range[at] = pass->range[--pass->ranges];
 }
 
-static int smallest(const struct cs_pass *pass)
+static int smallest_range(const struct cs_pass *pass)
 {
     int least = 0;
     for (int i = 1; i < pass->ranges; i++)
@@ -64,10 +64,10 @@ static int smallest(const struct cs_pass *pass)
 static void add_tensors(struct cs_pass *pass, int at, int64_t bytes)
 {
     struct cs_pass_call *call = &pass->call[at];
-    call->tensors = plus(call->tensors, bytes);
-    cs_raise(&pass->record, plus(call->tensors, call->workspace.reported));
-    cs_raise(&pass->peak_without, plus(call->tensors, call->workspace.without));
-    cs_raise(&pass->peak_with, plus(call->tensors, call->workspace.with));
+    call->tensors = add_bytes(call->tensors, bytes);
+    cs_raise(&pass->record, add_bytes(call->tensors, call->workspace.reported));
+    cs_raise(&pass->peak_without, add_bytes(call->tensors, call->workspace.without));
+    cs_raise(&pass->peak_with, add_bytes(call->tensors, call->workspace.with));
 }
 
 /* A range that is read unchanged after an earlier use was held during all calls in between. */
@@ -75,20 +75,20 @@ static void note_range(struct cs_pass *pass, const struct cs_pass_range *range, 
 {
     for (int i = pass->ranges - 1; i >= 0; i--) {
         const struct cs_pass_range *known = &pass->range[i];
-        if (!overlap(known, range))
+        if (!ranges_overlap(known, range))
             continue;
         bool same = known->begin == range->begin && known->end == range->end;
         for (int call = known->call + 1; same && !written && known->call >= 0 && call < pass->calls;
              call++)
             add_tensors(pass, call, size_of(range));
-        forget(pass, i);
+        forget_range(pass, i);
     }
     if (pass->ranges == CS_PASS_RANGES)
-        forget(pass, smallest(pass));
+        forget_range(pass, smallest_range(pass));
     pass->range[pass->ranges++] = *range;
 }
 
-static void begin(struct cs_pass *pass)
+static void begin_pass(struct cs_pass *pass)
 {
     pass->calls = 0;
     for (int i = 0; i < pass->ranges; i++)
@@ -108,23 +108,23 @@ void cs_pass_note(struct cs_pass *pass, uint64_t layer, const struct cs_pass_wor
 {
     layer = cs_hash_word(layer, (uintptr_t)addresses->tensor[CS_FILTER]);
     if (pass->calls == CS_PASS_CALLS || is_again(pass, layer))
-        begin(pass);
+        begin_pass(pass);
     int call = pass->calls;
     int64_t own = 0;
     for (int i = 0; i < problem->tensors; i++) {
         const uint64_t at = (uint64_t)(uintptr_t)addresses->tensor[i];
-        int64_t bytes = counted(problem, i);
+        int64_t bytes = counted_bytes(problem, i);
         if (bytes < LEAST || at == 0 || at > UINT64_MAX - (uint64_t)bytes)
             continue;
         const struct cs_pass_range range = {at, at + (uint64_t)bytes, call};
         bool taken = false;
         for (int r = 0; r < pass->ranges; r++)
-            taken |= pass->range[r].call == call && overlap(&pass->range[r], &range);
+            taken |= pass->range[r].call == call && ranges_overlap(&pass->range[r], &range);
         if (taken)
             continue;
         bool written = i == (int)cs_result(problem->direction) || problem->tensor[i].written;
         note_range(pass, &range, written);
-        own = plus(own, bytes);
+        own = add_bytes(own, bytes);
     }
     pass->call[call] = (struct cs_pass_call){.layer = layer, .workspace = *workspace};
     add_tensors(pass, call, own);
@@ -134,16 +134,16 @@ void cs_pass_note(struct cs_pass *pass, uint64_t layer, const struct cs_pass_wor
 int64_t cs_pass_beside(const struct cs_pass *pass, const struct cs_problem *problem)
 {
     enum cs_operand input = problem->direction == CS_BACKWARD_DATA ? CS_Y : CS_X;
-    int64_t sum = 0, largest = 0, own = counted(problem, (int)input);
+    int64_t sum = 0, largest = 0, own = counted_bytes(problem, (int)input);
     bool found = false;
     for (int i = 0; i < problem->tensors; i++)
-        largest = counted(problem, i) > largest ? counted(problem, i) : largest;
+        cs_raise(&largest, counted_bytes(problem, i));
     for (int i = 0; i < pass->ranges; i++) {
         int64_t bytes = size_of(&pass->range[i]);
         if (bytes == own && !found)
             found = true;
         else
-            sum = plus(sum, bytes);
+            sum = add_bytes(sum, bytes);
     }
-    return pass->ranges > 0 ? plus(sum, largest) : 0;
+    return pass->ranges > 0 ? add_bytes(sum, largest) : 0;
 }

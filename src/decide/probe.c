@@ -103,9 +103,9 @@ static void keep_best(struct cs_search *search, const struct cs_candidate *candi
 /* The shape that looks largest is queried first, because it usually shows that a tiling does not
  * fit. Shapes that were not queried yet count as 0 bytes. *refused_p is the refused shape, or -1.
  */
-static enum cs_status probe(struct cs_search *search, const struct cs_tiling *tiling,
-                            enum cs_probed *probed_p, struct cs_candidate *candidate_p,
-                            int64_t *refused_p)
+static enum cs_status probe_shapes(struct cs_search *search, const struct cs_tiling *tiling,
+                                   enum cs_probed *probed_p, struct cs_candidate *candidate_p,
+                                   int64_t *refused_p)
 {
     struct cs_plan *plan = &search->plan;
     enum cs_status status = cs_plan_cut(search->question->problem, tiling, plan);
@@ -159,11 +159,11 @@ enum cs_status cs_probe(struct cs_search *search, struct cs_mode mode,
     changed.relaxation = mode.relaxation;
     changed.staged = mode.staged;
     changed.equal_padding = search->equal_padding;
-    enum cs_status status = probe(search, &changed, probed_p, candidate_p, &refused);
+    enum cs_status status = probe_shapes(search, &changed, probed_p, candidate_p, &refused);
     if (status != CS_OK || !may_equalise(search, refused))
         return status;
     changed.equal_padding = true;
-    status = probe(search, &changed, probed_p, candidate_p, &refused);
+    status = probe_shapes(search, &changed, probed_p, candidate_p, &refused);
     search->equal_padding = *probed_p != CS_HOLE;
     search->unequal += *probed_p == CS_HOLE;
     return status;

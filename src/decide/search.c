@@ -17,7 +17,7 @@ enum {
  * of other tilings are as wrong. */
 static const double HELD = 1.01;
 
-static void begin(struct cs_search *search, int64_t asks)
+static void begin_mode(struct cs_search *search, int64_t asks)
 {
     search->budget.left = asks;
     search->equal_padding = false;
@@ -65,7 +65,8 @@ static bool is_new(const struct turns *turns, const struct cs_tiling *tiling)
 
 /* Queries the vendor about a guess, and learns from the answer. *cost_p is the cost of the tiling,
  * infinite if it was not confirmed. */
-static enum cs_status confirm(struct turns *turns, int form, struct cs_guess *guess, double *cost_p)
+static enum cs_status confirm_guess(struct turns *turns, int form, struct cs_guess *guess,
+                                    double *cost_p)
 {
     struct cs_search *search = turns->search;
     struct cs_candidate answer;
@@ -130,13 +131,13 @@ static bool take_turn(struct turns *turns, enum cs_status *status_p)
     const int most = turns->most < MOST_TURNS ? turns->most : MOST_TURNS;
     if (turns->asked >= most || !(cost < search->least) || !is_new(turns, &guess.tiling))
         return false;
-    *status_p = confirm(turns, form, &guess, &answered);
+    *status_p = confirm_guess(turns, form, &guess, &answered);
     bool held = answered <= HELD * cost && cost <= HELD * answered;
     return *status_p == CS_OK && (!held || !cs_question_fits(cost));
 }
 
 /* The tiling along one axis that has the free bytes if workspaces are proportional to tiles. */
-static bool proportional(struct turns *turns, int form, struct cs_guess *guess)
+static bool guess_proportional(struct turns *turns, int form, struct cs_guess *guess)
 {
     const struct cs_question *question = turns->search->question;
     enum cs_axis axis = cs_forms_axis(form);
@@ -159,7 +160,7 @@ static bool proportional(struct turns *turns, int form, struct cs_guess *guess)
 
 /* Engines refuse tiles of huge tensors above a size that cuDNN does not report. Then each axis is
  * queried again, in more tiles. */
-static bool refine(struct turns *turns)
+static bool refine_axes(struct turns *turns)
 {
     if (turns->forms.relaxation != CS_TILE_HEURISTICS || turns->search->budget.answered > 0 ||
         turns->parts >= CS_MAX_TILES)
@@ -177,15 +178,16 @@ static bool learn_axis(struct turns *turns, enum cs_status *status_p)
     double cost;
     struct cs_guess guess;
     for (int form = 0; form < CS_SINGLE_FORMS && turns->asked < MOST_TURNS; form++) {
-        if ((turns->seen | turns->forms.skipped) >> form & 1 || !proportional(turns, form, &guess))
+        if ((turns->seen | turns->forms.skipped) >> form & 1 ||
+            !guess_proportional(turns, form, &guess))
             continue;
         turns->most += MOST_LEARNED;
-        *status_p = confirm(turns, form, &guess, &cost);
+        *status_p = confirm_guess(turns, form, &guess, &cost);
         return *status_p == CS_OK;
     }
     bool more = !turns->forms.scattered;
     turns->forms.scattered = true;
-    return more || refine(turns);
+    return more || refine_axes(turns);
 }
 
 /* True if the vendor's answers leave no tiling, although another axis may have one. */
@@ -209,7 +211,7 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
                           .most = MOST_GUESSES,
                           .parts = 2};
     enum cs_status status = CS_OK;
-    begin(search, asks);
+    begin_mode(search, asks);
     cs_guess_start(&turns.guesser, search->question);
     do {
         while (search->budget.left > 0 && take_turn(&turns, &status))
@@ -244,7 +246,7 @@ enum cs_status cs_search_count(struct cs_search *search, struct cs_mode mode, in
 {
     static const int stages[][2] = {{0, 5}, {5, 7}, {7, CS_SINGLE_FORMS}, {0, CS_SINGLE_FORMS}};
     const size_t count = sizeof stages / sizeof *stages;
-    begin(search, asks);
+    begin_mode(search, asks);
     for (size_t stage = 0; stage < count && !search->found; stage++) {
         for (int form = stages[stage][0]; form < stages[stage][1]; form++) {
             enum cs_axis axis = cs_forms_axis(form);
@@ -266,6 +268,6 @@ enum cs_status cs_search_similar(struct cs_search *search, int64_t asks)
     const struct cs_mode mode = {.relaxation = CS_SIMILAR_ENGINE, .lanes = 1};
     struct cs_candidate answer;
     enum cs_probed probed;
-    begin(search, asks);
+    begin_mode(search, asks);
     return cs_probe(search, mode, &untiled, &probed, &answer);
 }

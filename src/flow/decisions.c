@@ -25,8 +25,8 @@ static int64_t scope_of(const struct cs_request *request, int64_t limit)
     return (int64_t)(request->recorded ? scope ^ CS_HASH_START : scope);
 }
 
-static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
-                                 const struct cs_vendor *vendor, int64_t limit)
+static struct cs_decision decide_request(struct cs *cs, const struct cs_request *request,
+                                         const struct cs_vendor *vendor, int64_t limit)
 {
     const struct cs_settings settings = cs_decisions_settings(cs, limit);
     const struct cs_decide_call call = {.problem = &request->problem,
@@ -49,7 +49,7 @@ struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *requ
                      scope_of(request, limit), key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
-    decision = decide(cs, request, vendor, limit);
+    decision = decide_request(cs, request, vendor, limit);
     /* A temporary lack of memory is not a property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
         cs_memo_add(&cs->memo, key, &decision);

@@ -267,7 +267,7 @@ size_t cs_ending_text(struct cs *cs, char *at, size_t size)
 
 /* --- while the process runs --- */
 
-static int64_t now(void)
+static int64_t coarse_seconds(void)
 {
     return cs_clock(CLOCK_MONOTONIC_COARSE) / CS_SECOND;
 }
@@ -287,7 +287,7 @@ __attribute__((noinline)) static void renew_summary(struct cs *cs, bool first)
 
 void cs_ending_pass(struct cs *cs)
 {
-    int64_t due = cs->renewal, at = now();
+    int64_t due = cs->renewal, at = coarse_seconds();
     if (at >= due && atomic_load_explicit(&cs->account.calls, memory_order_relaxed) > 0 &&
         atomic_compare_exchange_strong(&cs->renewal, &due, at + EVERY))
         renew_summary(cs, due == 0);

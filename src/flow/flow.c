@@ -65,7 +65,7 @@ static int64_t reportable_of(const struct cs_request *request, const struct cs_d
 }
 
 /* Bytes that a call takes while it runs, as known before. */
-static int64_t footprint(const struct cs_site_facts *facts)
+static int64_t footprint_of(const struct cs_site_facts *facts)
 {
     int64_t sum = cs_site_reported(facts), bytes;
     for (int i = 0; i < facts->problem.tensors; i++) {
@@ -85,9 +85,9 @@ static int64_t nanoseconds(double seconds)
 }
 
 /* Predicted times, for a summary that shows them. */
-static void predict(const struct cs *cs, const struct cs_request *request,
-                    const struct cs_vendor *vendor, const struct cs_rewrite *rewrite,
-                    struct cs_site_facts *facts)
+static void predict_times(const struct cs *cs, const struct cs_request *request,
+                          const struct cs_vendor *vendor, const struct cs_rewrite *rewrite,
+                          struct cs_site_facts *facts)
 {
     const struct cs_profile *profile =
         cs_describes_all(cs) && vendor->profile ? vendor->profile(vendor->ctx) : NULL;
@@ -106,7 +106,7 @@ static void predict(const struct cs *cs, const struct cs_request *request,
     facts->predicted_most_ns = nanoseconds(predicted.most);
 }
 
-static void announce(const struct cs *cs, const struct cs_site_facts *facts)
+static void announce_site(const struct cs *cs, const struct cs_site_facts *facts)
 {
     char text[512];
     if (cs->config.log < CS_LOG_INFO)
@@ -140,14 +140,14 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
         .beside = decision->level.beside,
         .raised = decision->raised && (reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY),
         .rule = decision->rule};
-    predict(cs, request, vendor, rewrite, &facts);
-    announce(cs, &facts);
+    predict_times(cs, request, vendor, rewrite, &facts);
+    announce_site(cs, &facts);
     return (struct cs_verdict){.reason = reason,
                                .rewrite = rewrite,
                                .reported = reported_of(request, decision, reason),
                                .reportable = reportable_of(request, decision, reason),
                                .site = cs_account_site(&cs->account, &facts, cs_range_name()),
-                               .footprint = footprint(&facts)};
+                               .footprint = footprint_of(&facts)};
 }
 
 /* Once, for the summary that names it. */
@@ -176,7 +176,7 @@ struct preparing {
     bool refused;
 };
 
-static void decide(struct preparing *p)
+static void decide_tiles(struct preparing *p)
 {
     p->decision = cs_decisions_get(p->cs, p->request, &p->built.vendor, &p->key);
     p->reason = p->decision.reason;
@@ -186,7 +186,7 @@ static void decide(struct preparing *p)
 }
 
 /* Records that the problem is not tiled, so that later requests are answered without a build. */
-static void leave(struct preparing *p)
+static void leave_untiled(struct preparing *p)
 {
     struct cs_decision left = cs_decide_leave(p->reason, p->request->required);
     left.rule = p->decision.rule;
@@ -229,7 +229,7 @@ static void fall_back(struct preparing *p)
                       cs_account_reason_text(p->reason));
     p->refused = held >= 0 && p->request->limit == 0;
     if (failed && !p->refused)
-        leave(p);
+        leave_untiled(p);
 }
 
 /* A size may have been reported, but without host memory it is not known. */
@@ -238,7 +238,7 @@ static bool is_unknown(const struct preparing *p)
     return p->reason == CS_REASON_HOST_MEMORY && !p->request->recorded && p->request->limit == 0;
 }
 
-static void refuse(struct preparing *p)
+static void refuse_plan(struct preparing *p)
 {
     bool due = cs_refusal_is_due(p->cs, p->request, p->vendor, &p->key, &p->decision, p->reason);
     if (due && p->rewrite) {
@@ -251,7 +251,7 @@ static void refuse(struct preparing *p)
         cs_account_refused(&p->cs->account);
 }
 
-static struct cs_verdict record(const struct preparing *p, int64_t begin)
+static struct cs_verdict record_verdict(const struct preparing *p, int64_t begin)
 {
     struct cs *cs = p->cs;
     struct cs_verdict verdict =
@@ -272,11 +272,11 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     const int64_t begin = cs_trace_now();
     struct preparing p = {.cs = cs, .request = request, .vendor = vendor};
     cs_built_plans_init(&p.built, vendor);
-    decide(&p);
+    decide_tiles(&p);
     fall_back(&p);
     cs_built_plans_fini(&p.built);
-    refuse(&p);
-    return record(&p, begin);
+    refuse_plan(&p);
+    return record_verdict(&p, begin);
 }
 
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,

@@ -123,7 +123,7 @@ static void after_fork_in_child(void)
     cs_ending_fork(instance);
 }
 
-static void configure(struct candidate *mine)
+static void read_options(struct candidate *mine)
 {
     struct cs *cs = mine->cs;
     cs->program = program_invocation_short_name;
@@ -136,7 +136,7 @@ static void configure(struct candidate *mine)
 }
 
 /* Allocates pages and makes system calls. Calls no foreign code. */
-static void provide(struct cs *cs)
+static void open_parts(struct cs *cs)
 {
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
     cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
@@ -173,7 +173,7 @@ static void note_copy(const struct cs_host *host, struct candidate *mine)
 }
 
 /* False if the library is not active in this process. */
-static bool prepare(const struct cs_host *host, struct candidate *mine)
+static bool prepare_candidate(const struct cs_host *host, struct candidate *mine)
 {
     *mine = (struct candidate){.cs = NULL};
     if (cs_config_disabled())
@@ -184,21 +184,21 @@ static bool prepare(const struct cs_host *host, struct candidate *mine)
     if (!mine->cs)
         return false;
     mine->cs->host = host;
-    configure(mine);
+    read_options(mine);
     note_copy(host, mine);
     if (!host->supported())
         host->version(mine->vendor, sizeof mine->vendor);
     return mine->cs->policy && !mine->vendor[0];
 }
 
-static void discard(struct candidate *mine)
+static void discard_candidate(struct candidate *mine)
 {
     free(mine->cs);
     free(mine->notes);
 }
 
 /* Waits until this thread may make the instance, or another one has made it. */
-static bool elected(void)
+static bool is_elected(void)
 {
     const struct timespec moment = {.tv_nsec = 50000};
     const pid_t self = getpid();
@@ -214,15 +214,15 @@ static bool elected(void)
 
 /* Cancellation is disabled, because all other threads would wait for a cancelled one. Not inlined,
  * because it runs once. */
-__attribute__((noinline)) static enum state start(const struct cs_host *host)
+__attribute__((noinline)) static enum state start_instance(const struct cs_host *host)
 {
     struct candidate mine;
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    bool usable = prepare(host, &mine);
-    if (elected()) {
+    bool usable = prepare_candidate(host, &mine);
+    if (is_elected()) {
         if (usable) {
-            provide(mine.cs);
+            open_parts(mine.cs);
             instance = mine.cs;
             if (host->measured)
                 host->measured(cs_ladder_of);
@@ -235,7 +235,7 @@ __attribute__((noinline)) static enum state start(const struct cs_host *host)
         if (usable)
             cs_ending_begin(instance);
     }
-    discard(&mine);
+    discard_candidate(&mine);
     pthread_setcancelstate(cancel, NULL);
     return atomic_load_explicit(&state, memory_order_acquire);
 }
@@ -254,6 +254,6 @@ struct cs *cs_instance(const struct cs_host *host)
 {
     enum state now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == UNKNOWN)
-        now = start(host);
+        now = start_instance(host);
     return now == READY ? instance : NULL;
 }

@@ -8,8 +8,8 @@ struct rivals {
     const struct cs_request *request;
 };
 
-static struct cs_decision decide(void *ctx, const struct cs_engine *engine, int64_t required,
-                                 const struct cs_vendor *vendor)
+static struct cs_decision decide_rival(void *ctx, const struct cs_engine *engine, int64_t required,
+                                       const struct cs_vendor *vendor)
 {
     struct rivals *rivals = ctx;
     struct cs_request request = *rivals->request;
@@ -36,7 +36,7 @@ bool cs_refusal_is_due(struct cs *cs, const struct cs_request *request,
     struct rivals rivals = {cs, request};
     const int known = decision->elsewhere;
     bool due = cs_decide_refuses(option_for(cs, request), decision, reason, &request->engine,
-                                 vendor, &(struct cs_rivals){&rivals, decide});
+                                 vendor, &(struct cs_rivals){&rivals, decide_rival});
     if (decision->elsewhere != known)
         cs_memo_put(&cs->memo, key, decision);
     return due;

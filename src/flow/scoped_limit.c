@@ -14,7 +14,7 @@ int64_t cs_scoped_limit(void)
     return atomic_load_explicit(&now, memory_order_relaxed);
 }
 
-static bool allowed(int64_t bytes)
+static bool is_allowed(int64_t bytes)
 {
     const struct cs_option *option = &cs_options[CS_OPTION_workspace];
     char text[32];
@@ -25,7 +25,7 @@ static bool allowed(int64_t bytes)
 
 int64_t cs_scoped_limit_set(int64_t bytes)
 {
-    if (bytes != 0 && !allowed(bytes))
+    if (bytes != 0 && !is_allowed(bytes))
         return -1;
     if (bytes != 0)
         atomic_store(&used, true);

@@ -46,7 +46,7 @@ struct places {
 /* Adds a library by its soname. If a framework's extension loads cuDNN with RTLD_LOCAL, RTLD_NEXT
  * does not find it, but its soname does. Loads no library. A found library stays loaded from now
  * on. */
-static bool place(struct places *places, const char *soname)
+static bool add_place(struct places *places, const char *soname)
 {
     void *library = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
     if (library)
@@ -80,7 +80,7 @@ static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 }
 
 /* A dispatcher under another name: of an older version, or renamed by its packager. */
-static bool renamed(const char *path)
+static bool is_renamed(const char *path)
 {
     return cs_real_has_file(path) && strchr(".-", cs_path_file(path)[strlen(VENDOR_PREFIX)]);
 }
@@ -106,7 +106,7 @@ static bool of_our_major(void *library)
 /* Adds a file if it is cuDNN, by its name or by its functions. */
 static bool place_other(struct places *places, const char *path, bool by_name, bool any_major)
 {
-    if ((by_name && !renamed(path)) || !place(places, path))
+    if ((by_name && !is_renamed(path)) || !add_place(places, path))
         return false;
     void *library = places->library[places->count - 1];
     if ((by_name || has_inside(library)) && (any_major || of_our_major(library)))
@@ -141,14 +141,14 @@ static const char *const our_files[] = {"libcudnn.so.9", "libcudnn_graph.so.9", 
 
 static enum origin find_ours(struct places *places)
 {
-    if (place(places, our_files[0]))
+    if (add_place(places, our_files[0]))
         return DISPATCHER;
     for (size_t i = 1; i < sizeof our_files / sizeof *our_files; i++)
-        place(places, our_files[i]);
+        add_place(places, our_files[i]);
     return places->count > 0 ? PARTS : ELSEWHERE;
 }
 
-static bool ours(const void *address)
+static bool is_ours(const void *address)
 {
     Dl_info there;
     return dladdr(address, &there) && cs_find_dlsym_ours(there.dli_fbase);
@@ -159,14 +159,14 @@ static void *find_function(const struct places *places, const char *name)
     struct cs_find_dlsym_libc libc = cs_find_dlsym_libc();
     for (int i = 0; i < places->count; i++) {
         void *address = libc.dlsym(places->library[i], name);
-        if (address && !ours(address))
+        if (address && !is_ours(address))
             return address;
     }
     return NULL;
 }
 
 /* Fills the empty slots. True if any was filled. */
-static bool fill(struct cs_real *real, const struct places *places)
+static bool fill_slots(struct cs_real *real, const struct places *places)
 {
     bool filled = false;
 #define CS_CALL(name)                                                                              \
@@ -179,7 +179,7 @@ static bool fill(struct cs_real *real, const struct places *places)
     return filled;
 }
 
-static bool bind(struct bound *table, bool any_major)
+static bool bind_table(struct bound *table, bool any_major)
 {
     struct places places = {.count = 0};
     table->origin = find_ours(&places);
@@ -187,28 +187,28 @@ static bool bind(struct bound *table, bool any_major)
     if (table->origin == ELSEWHERE && !find_others(&places, false) &&
         !(any_major && find_others(&places, true)) && (any_major || of_our_major(RTLD_NEXT)))
         places.library[places.count++] = RTLD_NEXT;
-    fill(&table->real, &places);
+    fill_slots(&table->real, &places);
     return table->real.cudnnBackendCreateDescriptor || table->real.cudnnConvolutionForward;
 }
 
 /* For a caller of an entry, which needs a real function. */
 static bool bind_any(void *table)
 {
-    return bind(table, true);
+    return bind_table(table, true);
 }
 
 /* For queries. */
 static bool bind_served(void *table)
 {
-    return bind(table, false);
+    return bind_table(table, false);
 }
 
 static bool bind_runtime(void *opaque)
 {
     struct cs_runtime *table = opaque;
     struct places places = {.count = 0};
-    if (!place(&places, "libcudart.so.13"))
-        place(&places, "libcudart.so.12");
+    if (!add_place(&places, "libcudart.so.13"))
+        add_place(&places, "libcudart.so.12");
     places.library[places.count++] = RTLD_NEXT;
 #define CS_RUNTIME(name) table->name = (__typeof__(name) *)find_function(&places, #name);
 #include "cudnn/bind/runtime.def"
@@ -220,7 +220,7 @@ static bool bind_driver(void *opaque)
 {
     struct cs_driver *table = opaque;
     struct places places = {.count = 0};
-    if (!place(&places, "libcuda.so.1"))
+    if (!add_place(&places, "libcuda.so.1"))
         return false;
 #define CS_DRIVER(name, parameters)                                                                \
     table->name = (CUresult(*) parameters)find_function(&places, #name);
@@ -276,7 +276,7 @@ const struct cs_real *cs_real_completed(void)
     *more = *(struct bound *)old;
     more->origin = find_ours(&places);
     more->before = old;
-    bool filled = fill(&more->real, &places);
+    bool filled = fill_slots(&more->real, &places);
     (void)dlerror();
     if (!filled || !atomic_compare_exchange_strong(&bound_real, &old, more))
         free(more);

@@ -369,7 +369,7 @@ static enum cs_status make_ready(void *ctx, void *execution_plan)
     return CS_OK;
 }
 
-static const struct cs_profile *profile(void *ctx)
+static const struct cs_profile *read_profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
     if (!cs_device_profile_of(&choice->target, &choice->profile))
@@ -393,5 +393,5 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
                               .many = choice->many,
                               .others = list_others,
                               .destroy = cs_execution_plan_destroy,
-                              .profile = profile};
+                              .profile = read_profile};
 }

@@ -90,7 +90,7 @@ CS_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descript
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
-static bool refuses(const struct cs_shadow *shadow)
+static bool refuses_plan(const struct cs_shadow *shadow)
 {
     return shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && shadow->plan.verdict.refused;
 }
@@ -103,7 +103,7 @@ static int finalize_replay(struct cs_entry_call *call)
 
 /* The vendor's status. An error if cuDNN cannot build the rewriting: the application has to take
  * another plan, because the full workspace exceeds the size that was reported. */
-static int finalized(struct cs *cs, struct cs_shadow *shadow)
+static int finalize_plan(struct cs *cs, struct cs_shadow *shadow)
 {
     switch (shadow->type) {
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
@@ -118,7 +118,7 @@ static int finalized(struct cs *cs, struct cs_shadow *shadow)
     default:
         break;
     }
-    return refuses(shadow) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
+    return refuses_plan(shadow) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
 /* After cuDNN: it checks the attributes, so that only consistent ones are described. The engine and
@@ -129,7 +129,7 @@ static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
     int status = finalize_replay(call);
     struct cs_shadow *shadow =
         status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
-    return shadow ? finalized(cs, shadow) : status;
+    return shadow ? finalize_plan(cs, shadow) : status;
 }
 
 CS_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
@@ -305,7 +305,7 @@ static int execute_replay(struct cs_entry_call *call)
 }
 
 /* The status for an execution of a plan that could not be finalized. */
-static int refused(struct cs *cs, const struct cs_shadow *plan)
+static int status_of_refused(struct cs *cs, const struct cs_shadow *plan)
 {
     cs_account_failed(&cs->account, &plan->plan.verdict.site);
     return CUDNN_STATUS_NOT_SUPPORTED;
@@ -317,8 +317,8 @@ static int execute_handle(struct cs *cs, struct cs_entry_call *call)
     const struct cs_shadow *plan = counted_plan(a->plan);
     if (!plan || !a->handle || !a->pack) /* cuDNN reports NULL arguments */
         return execute_real(a);
-    if (refuses(plan))
-        return refused(cs, plan);
+    if (refuses_plan(plan))
+        return status_of_refused(cs, plan);
     if (plan->plan.verdict.rewrite)
         return cs_plan_hooks_run(cs, plan, a->handle, a->pack);
     cs_plan_hooks_pass(cs, plan, a->pack);
@@ -372,8 +372,8 @@ static int populate_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
     const struct cs_shadow *plan = populated_plan(a);
-    if (plan && refuses(plan))
-        return refused(cs, plan);
+    if (plan && refuses_plan(plan))
+        return status_of_refused(cs, plan);
     if (plan && plan->plan.verdict.rewrite)
         return cs_populate(cs, plan, a->handle, a->pack, a->graph);
     if (plan)
@@ -385,8 +385,8 @@ static int update_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
     const struct cs_shadow *plan = populated_plan(a);
-    if (plan && refuses(plan))
-        return refused(cs, plan);
+    if (plan && refuses_plan(plan))
+        return status_of_refused(cs, plan);
     return plan && plan->plan.verdict.rewrite
                ? cs_populate_update(cs, plan, a->handle, a->pack, a->graph)
                : update_real(a);

@@ -149,7 +149,7 @@ static bool steps_valid(const struct cs_problem *problem)
     return true;
 }
 
-static bool fill(struct cs_graph *graph, const int64_t *word, int words, int64_t *reported_p)
+static bool fill_graph(struct cs_graph *graph, const int64_t *word, int words, int64_t *reported_p)
 {
     if (words < HEAD_WORDS || word[0] != FORMAT || word[1] < 0 || word[2] < 0 ||
         word[2] > words - HEAD_WORDS ||
@@ -172,7 +172,7 @@ struct cs_graph *cs_json_note_read(const char *text, int64_t *length_p, int64_t 
     if (!graph)
         return NULL;
     atomic_init(&graph->references, 1);
-    if (fill(graph, word, words, reported_p))
+    if (fill_graph(graph, word, words, reported_p))
         return graph;
     cs_graph_drop(graph);
     return NULL;

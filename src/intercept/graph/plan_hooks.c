@@ -40,7 +40,7 @@ static struct cs_verdict judge_new(struct cs *cs, const struct cs_shadow *plan,
 }
 
 /* The reason why a plan cannot be described, or CS_REASON_NONE. */
-static enum cs_reason obstacle(const struct cs_shadow *plan)
+static enum cs_reason obstacle_of(const struct cs_shadow *plan)
 {
     if (plan->plan.reason != CS_REASON_NONE)
         return plan->plan.reason;
@@ -72,9 +72,9 @@ static struct cs_verdict judge_loaded(struct cs *cs, int64_t held, struct cs_req
     return verdict;
 }
 
-static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
+static struct cs_verdict judge_plan(struct cs *cs, const struct cs_shadow *plan)
 {
-    struct cs_verdict verdict = {.reason = obstacle(plan)};
+    struct cs_verdict verdict = {.reason = obstacle_of(plan)};
     struct cs_engine_choice choice;
     int64_t required = 0;
     if (verdict.reason != CS_REASON_NONE || !plan->graph)
@@ -103,7 +103,7 @@ void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan)
 {
     plan->plan.counted = !plan->graph || plan->graph->convolution;
     if (plan->plan.counted)
-        plan->plan.verdict = judge(cs, plan);
+        plan->plan.verdict = judge_plan(cs, plan);
 }
 
 int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,

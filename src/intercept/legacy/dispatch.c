@@ -20,8 +20,9 @@ enum {
 static const int64_t tensor_uid[CS_MAX_TENSORS] = {1, 2,  3,  4,  5,  6,  7,  8,
                                                    9, 10, 11, 12, 13, 14, 15, 16};
 
-static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
-                               const struct cs_problem *problem, int64_t required, int64_t limit)
+static struct cs_verdict judge_call(struct cs *cs, const struct cs_legacy_call *call,
+                                    const struct cs_problem *problem, int64_t required,
+                                    int64_t limit)
 {
     struct cs_engine_choice choice;
     cs_engine_choice_init(&choice, problem, tensor_uid, call->handle);
@@ -111,12 +112,12 @@ static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legac
     entry->captured = false;
     entry->required = required;
     entry->verdict = large ? judge_oversized(cs, call, problem, limit, &entry->required)
-                           : judge(cs, call, problem, required, limit);
+                           : judge_call(cs, call, problem, required, limit);
     cs_plan_cache_insert(entry);
     return entry;
 }
 
-static int64_t reported(struct cs *cs, const struct cs_legacy_call *call, int64_t required)
+static int64_t reported_size(struct cs *cs, const struct cs_legacy_call *call, int64_t required)
 {
     struct cs_problem problem;
     struct cs_addresses none;
@@ -131,7 +132,7 @@ static int64_t reported(struct cs *cs, const struct cs_legacy_call *call, int64_
 
 size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, size_t required)
 {
-    return required > INT64_MAX ? required : (size_t)reported(cs, call, (int64_t)required);
+    return required > INT64_MAX ? required : (size_t)reported_size(cs, call, (int64_t)required);
 }
 
 size_t cs_legacy_report(struct cs *cs, struct cs_legacy_call *call, size_t required)
@@ -204,8 +205,8 @@ static int64_t provided_by(const struct cs_legacy_call *call)
 
 /* The entry whose tiles fit into the provided workspace or, without a rewriting, the entry with the
  * reason. */
-static struct cs_plan_cache_entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
-                                           const struct cs_problem *problem)
+static struct cs_plan_cache_entry *fitting_entry(struct cs *cs, const struct cs_legacy_call *call,
+                                                 const struct cs_problem *problem)
 {
     int64_t provided = provided_by(call);
     struct cs_plan_cache_entry *entry = entry_of(cs, call, problem, -1, 0);
@@ -219,13 +220,13 @@ static struct cs_plan_cache_entry *fitting(struct cs *cs, const struct cs_legacy
     return entry_of(cs, call, problem, entry->required, provided > 0 ? provided : 1);
 }
 
-static void match(struct cs *cs, const struct cs_legacy_call *call, struct match *match)
+static void match_plan(struct cs *cs, const struct cs_legacy_call *call, struct match *match)
 {
     match->entry = NULL;
     match->reason = cs_describe_legacy(call, &match->problem, &match->addresses);
     if (match->reason != CS_REASON_NONE)
         return;
-    match->entry = fitting(cs, call, &match->problem);
+    match->entry = fitting_entry(cs, call, &match->problem);
     match->reason =
         match->entry ? match->entry->verdict.reason : cs_describe_check(&match->problem);
     if (!match->entry && match->reason == CS_REASON_NONE)
@@ -252,8 +253,8 @@ static bool is_capturing(const struct cs *cs, void *stream)
 }
 
 /* Runs a tiled call, `counted`, or uncounted to be timed. */
-static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
-               bool counted)
+static int run_tiled(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
+                     bool counted)
 {
     struct cs_call made = {.base = match->addresses,
                            .provided = match->addresses.workspace ? provided_by(call) : 0};
@@ -275,7 +276,7 @@ static bool provided_all(const struct cs_legacy_call *call, const struct cs_plan
 
 /* cuDNN checks the provided workspace before it starts any work, so a refused call may be run
  * another way. */
-static bool refused(int status)
+static bool is_refused(int status)
 {
     return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
            status / STATUS_CATEGORY == CUDNN_STATUS_NOT_SUPPORTED / STATUS_CATEGORY;
@@ -293,7 +294,7 @@ bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call
 
 bool cs_legacy_settle(struct cs *cs, int status)
 {
-    if (refused(status) && !cs_query_filter_empty())
+    if (is_refused(status) && !cs_query_filter_empty())
         return false;
     cs_flow_pass(cs, NULL, CS_REASON_SMALL);
     return true;
@@ -362,11 +363,11 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
         return false;
     }
     call->math = cs_legacy_call_math(call->conv);
-    match(cs, call, &found);
+    match_plan(cs, call, &found);
     const struct cs_plan_cache_entry *entry = found.entry;
     if (entry && entry->verdict.rewrite &&
         (cs_oversized_tensor_in(call) || !provided_all(call, entry))) {
-        *status_p = run(cs, call, &found, true);
+        *status_p = run_tiled(cs, call, &found, true);
         cs_flow_watch(cs, &entry->verdict, CS_REASON_NONE, &found.problem, &found.addresses);
         return true;
     }
@@ -381,9 +382,9 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
-    match(cs, call, &found);
+    match_plan(cs, call, &found);
     if (!found.entry || !found.entry->verdict.rewrite)
         return false;
-    *status_p = run(cs, call, &found, false);
+    *status_p = run_tiled(cs, call, &found, false);
     return true;
 }

@@ -18,7 +18,7 @@ static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
 static struct cs_plan_cache_entry *buckets[BUCKETS];
 static struct cs_plan_cache_entry *captured; /* of handles that were destroyed */
 
-static void destroy(struct cs_plan_cache_entry *entry)
+static void destroy_entry(struct cs_plan_cache_entry *entry)
 {
     cs_rewrite_discard(entry->verdict.rewrite);
     free(entry);
@@ -56,7 +56,7 @@ static void destroy_all(struct cs_plan_cache_entry *entry)
 {
     while (entry) {
         struct cs_plan_cache_entry *next = entry->next;
-        destroy(entry);
+        destroy_entry(entry);
         entry = next;
     }
 }

@@ -20,7 +20,7 @@ static _Atomic(uintptr_t) answered[MAX_ANSWERED];
 
 /* False for the vendor's library, which looks its own parts up: with the entries it would call
  * itself endlessly. */
-static bool served(const void *caller)
+static bool is_served(const void *caller)
 {
     Dl_info from;
     return !dladdr(caller, &from) ||
@@ -62,12 +62,13 @@ bool cs_dlsym_answered(uintptr_t from, uintptr_t to)
 
 /* RTLD_DEFAULT and RTLD_NEXT find the entries by the loader's order. Otherwise the real lookup runs
  * first: an entry replaces only a function that exists and is cuDNN's. */
-__attribute__((noinline)) static void *answer(void *handle, const char *name, const char *version,
-                                              const void *caller, int versioned)
+__attribute__((noinline)) static void *answer_lookup(void *handle, const char *name,
+                                                     const char *version, const void *caller,
+                                                     int versioned)
 {
     void *entry = cs_entries_find(name);
     if (!entry || handle == RTLD_DEFAULT || handle == RTLD_NEXT || cs_config_disabled() ||
-        !served(caller))
+        !is_served(caller))
         return NULL;
     struct cs_find_dlsym_libc libc = cs_find_dlsym_libc();
     void *found = versioned ? libc.dlvsym(handle, name, version) : libc.dlsym(handle, name);
@@ -92,7 +93,7 @@ CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, 
     struct cs_dlsym_verdict verdict = {NULL, NULL};
     if (name && name[0] == 'c' && name[1] == 'u' && name[2] == 'd' && name[3] == 'n' &&
         name[4] == 'n' && cs_find_dlsym_relocated())
-        verdict.answer = answer(handle, name, version, caller, versioned);
+        verdict.answer = answer_lookup(handle, name, version, caller, versioned);
     verdict.next = cs_find_dlsym_next(versioned);
     return verdict;
 }
