@@ -200,6 +200,39 @@ def smp_unet_f16():
     return model, lambda: model(image)
 
 
+@program("segmentation", "plain U-Net of 64 to 1024 channels with BatchNorm, 1024 px, float32")
+def plain_unet_f32():
+    from torch import nn
+    from torch.nn import functional as F
+    widths = (64, 128, 256, 512, 1024)
+
+    def block(inputs, outputs):
+        pair = ((inputs, outputs), (outputs, outputs))
+        return nn.Sequential(*(layer for a, b in pair for layer in (nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(inplace=True))))
+
+    class UNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.down = nn.ModuleList(block(a, b) for a, b in zip((3,) + widths, widths))
+            self.up = nn.ModuleList(nn.ConvTranspose2d(2 * width, width, 2, 2) for width in widths[-2::-1])
+            self.merge = nn.ModuleList(block(2 * width, width) for width in widths[-2::-1])
+            self.out = nn.Conv2d(64, 2, 1)
+
+        def forward(self, x):
+            skips = []
+            for down in self.down[:-1]:
+                skips.append(down(x))
+                x = F.max_pool2d(skips[-1], 2)
+            x = self.down[-1](x)
+            for up, merge, skip in zip(self.up, self.merge, reversed(skips)):
+                x = merge(torch.cat([skip, up(x)], 1))
+            return self.out(x)
+
+    model = on_device(UNet)
+    image = data(1, 3, 1024, 1024)
+    return model, lambda: model(image)
+
+
 @program("segmentation", "torchvision deeplabv3_resnet50, 4 x 1024 px, float32")
 def deeplab_f32():
     from torchvision.models.segmentation import deeplabv3_resnet50
