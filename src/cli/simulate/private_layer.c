@@ -252,18 +252,13 @@ static bool add_layer(const struct cs_private_layers *layers, size_t which, int 
 
 static bool add_layers(const struct cs_private_layers *layers, const char *name)
 {
-    int file[CS_LAYERS];
-    bool good = true;
+    int file[CS_LAYERS] = {0};
     for (size_t i = 0; i < layers->folders; i++)
         file[i] = open(layers->folder[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < layers->folders && good; i++)
-        good = file[i] >= 0 && add_layer(layers, i, file[i], name);
-    int error = errno;
     for (size_t i = 0; i < layers->folders; i++)
-        if (file[i] >= 0)
-            close(file[i]);
-    errno = error;
-    return good;
+        if (file[i] < 0 || !add_layer(layers, i, file[i], name))
+            return false;
+    return true;
 }
 
 /* A folder that layers must not cover: the simulation's folder, or a cache. */
@@ -274,14 +269,17 @@ struct shared {
 
 static void open_shared(const struct cs_private_layers *layers, struct shared shared[MOST_SHARED])
 {
-    static const char *const variables[] = {"XDG_CACHE_HOME", "HF_HOME", "TORCH_HOME"};
-    const char *home = cs_cli_variable("HOME");
+    static const struct {
+        const char *variable, *below;
+    } caches[MOST_SHARED - 1] = {{"HOME", "/.cache"},
+                                 {"HOME", "/.triton"},
+                                 {"XDG_CACHE_HOME", ""},
+                                 {"HF_HOME", ""},
+                                 {"TORCH_HOME", ""}};
     snprintf(shared[0].path, PATH_MAX, "%s", layers->shared);
-    snprintf(shared[1].path, PATH_MAX, "%s/.cache", home ? home : "");
-    snprintf(shared[2].path, PATH_MAX, "%s/.triton", home ? home : "");
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = cs_cli_variable(variables[i]);
-        snprintf(shared[3 + i].path, PATH_MAX, "%s", value ? value : "");
+    for (size_t i = 1; i < MOST_SHARED; i++) {
+        const char *value = cs_cli_variable(caches[i - 1].variable);
+        snprintf(shared[i].path, PATH_MAX, "%s%s", value ? value : "", caches[i - 1].below);
     }
     for (size_t i = 0; i < MOST_SHARED; i++)
         shared[i].file = open(shared[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -299,25 +297,21 @@ static bool uncover_shared(const struct shared *shared)
     return same || mount(path, shared->path, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
+/* The files that it opens are closed at the end of this process, or if it executes a program. */
 static bool enter_layers(const struct cs_private_layers *layers, const char *name)
 {
     struct shared shared[MOST_SHARED];
     char here[PATH_MAX], base[PATH_MAX + 64];
     snprintf(base, sizeof base, "%s/%s", layers->area.path, name);
-    bool good = getcwd(here, sizeof here) && mkdir(base, 0700) == 0 && enter_namespaces();
-    if (!good)
+    if (!getcwd(here, sizeof here) || mkdir(base, 0700) != 0 || !enter_namespaces())
         return false;
     open_shared(layers, shared);
-    good = add_layers(layers, name);
+    if (!add_layers(layers, name))
+        return false;
     for (size_t i = 0; i < MOST_SHARED; i++)
-        good = good && uncover_shared(&shared[i]);
-    good = good && chdir(here) == 0;
-    int error = errno;
-    for (size_t i = 0; i < MOST_SHARED; i++)
-        if (shared[i].file >= 0)
-            close(shared[i].file);
-    errno = error;
-    return good;
+        if (!uncover_shared(&shared[i]))
+            return false;
+    return chdir(here) == 0;
 }
 
 int cs_layers_enter(const struct cs_private_layers *layers, const char *name)

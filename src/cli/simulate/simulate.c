@@ -41,14 +41,13 @@ static int status_of(const struct cs_simulated_pair *pair, bool checks)
                                    [CS_ANSWER_MAY_FAIL] = CS_CLI_OK,
                                    [CS_ANSWER_NO] = CS_CLI_NO,
                                    [CS_ANSWER_NONE] = CS_CLI_NONE};
-    char text[512];
     int worst = CS_CLI_OK;
     if (checks)
-        return statuses[cs_simulate_answer(pair)];
+        return statuses[cs_simulate_fits(pair, cs_simulated_pair_judged(pair), NULL, 0)];
     for (int side = 0; side < CS_SIDES; side++) {
         if (!pair->chosen[side])
             continue;
-        enum cs_answer answer = cs_simulate_fits(pair, (enum cs_side)side, text, sizeof text);
+        enum cs_answer answer = cs_simulate_fits(pair, (enum cs_side)side, NULL, 0);
         bool ran = cs_simulated_result_ran(&pair->run[side].result);
         int status = answer == CS_ANSWER_NO && ran ? CS_CLI_OK : statuses[answer];
         worst = status > worst ? status : worst;

@@ -116,11 +116,10 @@ enum cs_answer {
 
 extern const char *const cs_answer_names[]; /* "yes", "may fail", "no", "no answer" */
 
-/* The answer, and `text`: a sentence with the memory that is needed, there, and spare. */
+/* The answer, and `text` (NULL: none): a sentence with the memory that is needed, there, and spare.
+ */
 enum cs_answer cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
                                 size_t size);
-/* Of the run that decides: with the library, if it was chosen. */
-enum cs_answer cs_simulate_answer(const struct cs_simulated_pair *pair);
 
 /* One line: how the program ran on that side. */
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,

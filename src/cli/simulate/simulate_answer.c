@@ -103,12 +103,6 @@ enum cs_answer cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_si
     return sure ? CS_ANSWER_YES : CS_ANSWER_MAY_FAIL;
 }
 
-enum cs_answer cs_simulate_answer(const struct cs_simulated_pair *pair)
-{
-    char text[2 * LINE];
-    return cs_simulate_fits(pair, pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT, text, sizeof text);
-}
-
 /* --- why nothing is gained --- */
 
 enum {

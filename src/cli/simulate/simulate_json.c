@@ -130,7 +130,7 @@ static cJSON *internals_json(const struct cs_simulated_pair *pair)
 struct cJSON *cs_simulate_json(const struct cs_simulation *simulation,
                                const struct cs_simulated_pair *pair)
 {
-    const enum cs_side judged = pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
+    const enum cs_side judged = cs_simulated_pair_judged(pair);
     char text[2 * MOST_TEXT];
     cJSON *root = cJSON_CreateObject();
     cJSON_AddNumberToObject(root, "version", CS_SIMULATE_JSON_VERSION);

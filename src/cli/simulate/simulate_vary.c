@@ -156,9 +156,8 @@ static bool take_row(struct search *search, struct cs_simulated_pair *pair, cons
     cs_row_make(pair, value, true, row);
     row->number = strtod(value, &end);
     row->number = *end || end == value ? NAN : row->number;
-    if (cs_simulate_answer(pair) != CS_ANSWER_NONE)
+    if (cs_simulate_fits(pair, cs_simulated_pair_judged(pair), text, sizeof text) != CS_ANSWER_NONE)
         return true;
-    (void)cs_simulate_fits(pair, pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT, text, sizeof text);
     cs_cli_complain("simulate: %s=%s: %s", search->vary->name, value, text);
     cs_simulate_show_output(pair);
     search->status = CS_CLI_NONE;
@@ -266,7 +265,7 @@ static int by_number(const void *left, const void *right)
 
 static void search_range(struct search *search, int64_t largest[CS_SIDES])
 {
-    const enum cs_side judged = search->pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
+    const enum cs_side judged = cs_simulated_pair_judged(search->pair);
     for (int side = 0; side < CS_SIDES; side++)
         if (search->pair->chosen[side] && search->status != CS_CLI_NONE)
             largest[side] = search_side(search, (enum cs_side)side);
@@ -274,12 +273,13 @@ static void search_range(struct search *search, int64_t largest[CS_SIDES])
         search->status = CS_CLI_NONE;
     else if (search->status == CS_CLI_OK && largest[judged] < search->vary->low)
         search->status = CS_CLI_NO;
-    qsort(search->row, search->rows, sizeof *search->row, by_number);
+    if (search->rows > 0)
+        qsort(search->row, search->rows, sizeof *search->row, by_number);
 }
 
 static void run_values(struct search *search)
 {
-    const enum cs_side judged = search->pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
+    const enum cs_side judged = cs_simulated_pair_judged(search->pair);
     for (size_t i = 0; i < search->vary->values; i++)
         if (!run_value(search, search->vary->value[i])) {
             search->status = CS_CLI_NONE;

@@ -70,7 +70,8 @@ void cs_layers_begin(struct cs_private_layers *layers, char *const *command, con
 void cs_layers_end(struct cs_private_layers *layers, const char *keep);
 
 /* Moves this process behind private layers with that name, if they are possible. The process must
- * have one thread. Returns 0 or the errno value of the failure. */
+ * have one thread, and end or execute a program soon. Returns 0 or the errno value of the failure.
+ */
 int cs_layers_enter(const struct cs_private_layers *layers, const char *name);
 
 /* A fork server: a process of the program that waits at its first use of the simulated device. Runs
@@ -415,6 +416,12 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
                                  size_t pairs);
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair);
+
+/* The side that decides: that with the library, if it was chosen. */
+static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pair *pair)
+{
+    return pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
+}
 
 /* Both sides ran convolutions with memory to spare; and the peak is lower with the library. */
 bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair);
