@@ -71,10 +71,8 @@ static int print_pair(const struct cs_simulation *simulation,
     if (json || baseline) {
         cs_json_begin();
         struct cJSON *now = cs_simulate_json(simulation, pair);
-        if (baseline && json)
-            status = cs_baseline_add(baseline, now);
-        else if (baseline)
-            status = cs_baseline_print(baseline, now, csv ? stderr : stdout);
+        if (baseline)
+            status = cs_baseline_report(baseline, now, json ? NULL : csv ? stderr : stdout);
         good = cs_json_complete() && good;
         if (json && good)
             good = cs_json_print(now, stdout);

@@ -234,9 +234,8 @@ struct cs_growth {
 struct cs_growth *cs_baseline_compare(const struct cs_baseline *baseline, const struct cJSON *now,
                                       size_t *growths_p, bool *grown_p);
 
-/* Shows the comparison as text, or as a member "baseline" of `now`. Returns the status: 0, 1 if a
- * peak has grown, 3 if no side can be compared. */
-int cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *now, FILE *out);
-int cs_baseline_add(const struct cs_baseline *baseline, struct cJSON *now);
+/* Prints the comparison, or adds it to `now` as the member "baseline" (`out` NULL). Returns the
+ * status: 0, 1 if a peak has grown, 3 if no side can be compared. */
+int cs_baseline_report(const struct cs_baseline *baseline, struct cJSON *now, FILE *out);
 
 #endif

@@ -191,11 +191,6 @@ struct cs_growth *cs_baseline_compare(const struct cs_baseline *baseline, const 
     return list.item;
 }
 
-static int status_of(size_t growths, bool grown)
-{
-    return growths == 0 ? CS_CLI_NONE : grown ? CS_CLI_NO : CS_CLI_OK;
-}
-
 /* --- output --- */
 
 static void print_growth(const struct cs_growth *growth, FILE *out)
@@ -217,13 +212,9 @@ static void print_growth(const struct cs_growth *growth, FILE *out)
     fprintf(out, "%s\n", growth->grown ? ": GROWN" : "");
 }
 
-int cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *now, FILE *out)
+static void print_growths(const struct cs_baseline *baseline, const struct cs_growth *growth,
+                          size_t growths, bool grown, FILE *out)
 {
-    size_t growths;
-    bool grown;
-    struct cs_growth *growth = cs_baseline_compare(baseline, now, &growths, &grown);
-    if (!growth)
-        return CS_CLI_NONE;
     const char *planning = text_of(baseline->earlier, "planning"),
                *version = cs_planning_version(planning);
     fprintf(out, "\nbaseline    %s, by %s%s on %s\n", baseline->path, version ? "cuDNN " : "",
@@ -238,18 +229,12 @@ int cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *no
     if (growths > 0)
         fprintf(out, "%s by more than %g %%.\n", grown ? "A peak has grown" : "No peak has grown",
                 baseline->tolerance);
-    free(growth);
-    return status_of(growths, grown);
 }
 
-int cs_baseline_add(const struct cs_baseline *baseline, struct cJSON *now)
+static cJSON *growths_json(const struct cs_baseline *baseline, const struct cs_growth *growth,
+                           size_t growths, bool grown)
 {
-    size_t growths;
-    bool grown;
-    struct cs_growth *growth = cs_baseline_compare(baseline, now, &growths, &grown);
-    if (!growth)
-        return CS_CLI_NONE;
-    cJSON *object = cJSON_AddObjectToObject(now, "baseline"), *list = cJSON_CreateArray();
+    cJSON *object = cJSON_CreateObject(), *list = cJSON_CreateArray();
     cJSON_AddStringToObject(object, "file", baseline->path);
     cJSON_AddNumberToObject(object, "tolerance_percent", baseline->tolerance);
     if (growths == 0)
@@ -269,6 +254,20 @@ int cs_baseline_add(const struct cs_baseline *baseline, struct cJSON *now)
         cs_json_add(list, NULL, one);
     }
     cs_json_add(object, "changes", list);
+    return object;
+}
+
+int cs_baseline_report(const struct cs_baseline *baseline, struct cJSON *now, FILE *out)
+{
+    size_t growths;
+    bool grown;
+    struct cs_growth *growth = cs_baseline_compare(baseline, now, &growths, &grown);
+    if (!growth)
+        return CS_CLI_NONE;
+    if (out)
+        print_growths(baseline, growth, growths, grown, out);
+    else
+        cs_json_add(now, "baseline", growths_json(baseline, growth, growths, grown));
     free(growth);
-    return status_of(growths, grown);
+    return growths == 0 ? CS_CLI_NONE : grown ? CS_CLI_NO : CS_CLI_OK;
 }
