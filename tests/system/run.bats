@@ -48,20 +48,6 @@ set_to()
     expect_no_word
 }
 
-@test "LD_PRELOAD is extended: the library first, a sanitizer's runtime before it, each once" {
-    run_command 0 --dry-run
-    expect_equal "alone" "$(set_to LD_PRELOAD)" "$LIBRARY"
-    run_command 0 --print-library
-    expect_equal "printed" "$(<run.out)" "$LIBRARY"
-    LD_PRELOAD='/other.so /more.so' run_command 0 --dry-run
-    expect_equal "with others" "$(set_to LD_PRELOAD)" "$LIBRARY:/other.so /more.so"
-    LD_PRELOAD=/lib/libasan.so.8:/other.so run_command 0 --dry-run
-    expect_equal "with a sanitizer" "$(set_to LD_PRELOAD)" "/lib/libasan.so.8:$LIBRARY:/other.so"
-    touch libconvshim.so
-    LD_PRELOAD=/other.so:$PWD/libconvshim.so run_command 0 --dry-run --library libconvshim.so
-    expect_equal "already there" "$(set_to LD_PRELOAD)" "/other.so:$PWD/libconvshim.so"
-}
-
 # bats test_tags=quick
 @test "every option of the library is one of run's, and is checked as the library would" {
     local name value
@@ -73,10 +59,6 @@ set_to()
     expect_true "options" "$(wc -l <options.csv) > 10"
     run_command 125 --workspace 64parsecs -- touch ran
     expect_line run.err '^convshim: run: --workspace: "64parsecs" .*1KiB to 1TiB$'
-    run_command 125 --policy=fastest -- touch ran
-    run_command 125 --log-file 'a;b' -- touch ran
-    run_command 125 --worksapce 1MiB -- touch ran
-    expect_line run.err "'--worksapce'.*'--workspace'\\?\$"
     [ ! -e ran ] || fail "the program ran all the same"
 }
 
@@ -89,15 +71,6 @@ set_to()
     expect_status 2
     printf '%s\n' "$output" >rnu.err
     expect_line rnu.err "'rnu'.*'run'\?\$"
-}
-
-# bats test_tags=quick
-@test "CONVSHIM_CONFIG is extended: a given option replaces the one set there" {
-    export CONVSHIM_CONFIG='workspace = 1MiB; tiles=3;;policy=off'
-    run_command 0 --dry-run
-    expect_equal "nothing given" "$(set_to CONVSHIM_CONFIG)" "$CONVSHIM_CONFIG"
-    run_command 0 --dry-run --workspace 2MiB --tiles 5 --workspace 4MiB
-    expect_equal "two given" "$(set_to CONVSHIM_CONFIG)" "policy=off;tiles=5;workspace=4MiB"
 }
 
 @test "presets: each is a faultless ini file that begins with its purpose, is listed and accepted" {
@@ -138,17 +111,6 @@ in_force()
     expect_line options.out '^3MiB fit .*/mine\.ini'
 }
 
-@test "CONVSHIM_LOG would win over --log: it is removed, and only then" {
-    export CONVSHIM_LOG=error CONVSHIM_SUMMARY=off
-    run_command 0 --dry-run --workspace 2MiB
-    expect_equal "log, not given" "$(set_to CONVSHIM_LOG)" error
-    run_command 0 --dry-run --log debug
-    expect_equal "log" "$(set_to CONVSHIM_LOG)" unset
-    expect_equal "summary" "$(set_to CONVSHIM_SUMMARY)" off
-    LD_PRELOAD=$SAN_RT run_command 0 --log debug -- sh -c 'echo "${CONVSHIM_LOG-none} $CONVSHIM_CONFIG"'
-    expect_equal "for real" "$(<run.out)" "none log=debug"
-}
-
 @test "convolutions have the names of the program's NVTX ranges, unless another tool listens" {
     on_device shimmed env LD_PRELOAD="$SAN_RT" "$COMMAND" run --summary json:summary.json -- \
         "$CLIENTS/ranges" "$CLIENTS/libwork.so"
@@ -162,29 +124,6 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     on_device shimmed env LD_PRELOAD="$SAN_RT" NVTX_INJECTION64_PATH=/no/such.so "$COMMAND" run --summary json:other.json -- \
         "$CLIENTS/ranges" "$CLIENTS/libwork.so"
     expect_equal "names" "$(grep -c '"name":"step"' other.json)" 0
-}
-
-# bats test_tags=quick
-@test "run: PyTorch's allocator gets expandable segments without a line, unless its settings are set or it is refused" {
-    local old=PYTORCH_CUDA_ALLOC_CONF new=PYTORCH_ALLOC_CONF
-    unset "$old" "$new"
-    run_command 0 -- sh -c 'echo "$PYTORCH_CUDA_ALLOC_CONF"'
-    expect_equal "by default" "$(<run.out)" expandable_segments:True
-    ! grep -q segments run.err || fail "a line at the start"
-    run_command 0 --no-expandable-segments -- sh -c 'echo "${PYTORCH_CUDA_ALLOC_CONF-unset}"'
-    expect_equal "refused" "$(<run.out) $(grep -c ALLOC_CONF run.err)" "unset 0"
-    CONVSHIM=0 run_command 0 -- sh -c 'echo "${PYTORCH_CUDA_ALLOC_CONF-unset}"'
-    expect_equal "switched off" "$(<run.out)" unset
-    PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run
-    ! grep -q ALLOC_CONF run.out || fail "what was set is changed"
-    PYTORCH_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run
-    ! grep -q ALLOC_CONF run.out || fail "what was set is changed"
-    PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run --expandable-segments
-    expect_equal "added" "$(set_to $old)" "max_split_size_mb:32,expandable_segments:True"
-    PYTORCH_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run --expandable-segments
-    expect_equal "added to the newer one" "$(set_to $new)" "max_split_size_mb:32,expandable_segments:True"
-    PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False run_command 0 --dry-run --expandable-segments
-    ! grep -q ALLOC_CONF run.out || fail "a setting of that name is changed"
 }
 
 # bats test_tags=quick
@@ -244,48 +183,6 @@ ctypes.CDLL('$CLIENTS/libwork.so')
 2|predict --device list|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
 2|predict --estimate x|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
 END
-}
-
-# bats test_tags=quick
-@test "CONVSHIM_CONFIG overrides a preset, with a line" {
-    CONVSHIM_CONFIG=workspace=1MiB run_command 0 --dry-run --preset train
-    expect_line run.err "^convshim: CONVSHIM_CONFIG .*preset\$"
-    run_command 0 --dry-run --preset train --lanes 1
-    expect_empty run.err
-}
-
-@test "status 127: not found; 126: not executable; 125: no program" {
-    run_command 127 no-such-program
-    expect_line run.err '^convshim: no-such-program: No such file or directory$'
-    run_command 126 "$BATS_TEST_TMPDIR"
-    echo text >text
-    run_command 126 ./text
-    expect_line run.err '^convshim: \./text: Permission denied$'
-    run_command 125
-    expect_line run.err '^convshim: run: no program given\. Example: convshim run -- python app\.py$'
-}
-
-# bats test_tags=quick
-@test "the library: named, next to the command, in ../lib; otherwise a clear message" {
-    mkdir -p bin lib "odd name"
-    cp "$COMMAND" bin/
-    status=0
-    bin/convshim run --dry-run 2>run.err >run.out || status=$?
-    expect_status 125
-    expect_line run.err '^convshim: libconvshim\.so is not in the folder of this program and not in ../lib. Name it: --library FILE$'
-    cp "$LIBRARY" lib/
-    bin/convshim run --dry-run >run.out
-    expect_equal "in ../lib" "$(set_to LD_PRELOAD)" "$(realpath lib)/libconvshim.so"
-    cp "$LIBRARY" bin/
-    bin/convshim run --dry-run >run.out
-    expect_equal "beside it" "$(set_to LD_PRELOAD)" "$(realpath bin)/libconvshim.so"
-    run_command 0 --dry-run --library lib/libconvshim.so
-    expect_equal "named" "$(set_to LD_PRELOAD)" "$(realpath lib)/libconvshim.so"
-    run_command 125 --library missing.so -- true
-    expect_line run.err '^convshim: missing\.so: No such file or directory$'
-    cp "$LIBRARY" "odd name/"
-    run_command 125 --library "odd name/libconvshim.so" -- true
-    expect_line run.err 'LD_PRELOAD allows no blank and no colon in a path'
 }
 
 @test "CONVSHIM=0: reported, and the program runs" {

@@ -46,8 +46,7 @@ static void count_note(void *ctx, const char *line)
 
 static int explain_shape(const struct request *request, const struct cs_config *config)
 {
-    return cs_config_explain(config, request->program, request->script, request->explain,
-                             request->format);
+    return cs_config_explain(config, request->program, request->script, request->explain);
 }
 
 static int check_file(const struct request *request)
@@ -126,9 +125,7 @@ int cs_cli_config(int argc, char **argv)
         return cs_cli_refuse(command.name,
                              "\"%s\" is not an option. To check an ini file: --check FILE",
                              argv[operand]);
-    if (request.explain && request.format == CS_FORMAT_CSV)
-        return cs_cli_refuse(
-            command.name,
-            "--explain: \"csv\" is not allowed with it; allowed: --format text, --format json");
+    if (request.explain && request.format != CS_FORMAT_TEXT)
+        return cs_cli_refuse(command.name, "--explain prints text: leave out --format");
     return request.check ? check_file(&request) : show_options(&request);
 }

@@ -14,6 +14,6 @@ void cs_config_advise(const struct cs_config *config, cs_config_note_fn *note, v
  * `program` and `script` have the given names, NULL if there is none. Returns the exit status.
  * Reports a mistake in the text in one line. */
 int cs_config_explain(const struct cs_config *config, const char *program, const char *script,
-                      const char *text, enum cs_format format);
+                      const char *text);
 
 #endif

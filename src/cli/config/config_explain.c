@@ -4,11 +4,9 @@
 
 #include "base/log.h"
 #include "cli/common/cli.h"
-#include "cli/common/json_tree.h"
 #include "cli/common/rule_text.h"
 #include "cli/layers/layers.h"
 #include "cli/layers/plan_layers.h"
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,46 +76,8 @@ static void print_text(int64_t required, bool said, const char *explanation)
            explanation);
 }
 
-/* The lines of the explanation, "rule NAME: TEXT", as objects; the last line may be none of a rule.
- */
-static void add_rules(cJSON *root, char *explanation)
-{
-    static const char applies[] = "applies", rule[] = "rule ";
-    cJSON *rules = cJSON_AddArrayToObject(root, "rules");
-    const char *follows = NULL;
-    char *rest = NULL;
-    for (char *line = strtok_r(explanation, "\n", &rest); line;
-         line = strtok_r(NULL, "\n", &rest)) {
-        char *colon = strstr(line, ": ");
-        if (strncmp(line, rule, strlen(rule)) != 0 || !colon)
-            continue;
-        *colon = '\0';
-        cJSON *object = cJSON_CreateObject();
-        bool matches = strncmp(colon + 2, applies, strlen(applies)) == 0;
-        follows = matches ? line + strlen(rule) : NULL;
-        cJSON_AddStringToObject(object, "name", line + strlen(rule));
-        cJSON_AddBoolToObject(object, "applies", matches);
-        cJSON_AddStringToObject(object, "text", colon + 2);
-        cs_json_add(rules, NULL, object);
-    }
-    if (follows)
-        cJSON_AddStringToObject(root, "rule", follows);
-    else
-        cJSON_AddNullToObject(root, "rule");
-}
-
-static bool print_json(int64_t required, bool said, char *explanation)
-{
-    cs_json_begin();
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddNumberToObject(root, "required_bytes", (double)required);
-    cJSON_AddBoolToObject(root, "estimate", !said);
-    add_rules(root, explanation);
-    return cs_json_print(root, stdout);
-}
-
 static int explain_problem(const struct cs_config *config, const char *program, const char *script,
-                           const struct asked *asked, enum cs_format format)
+                           const struct asked *asked)
 {
     const bool said = asked->required >= 0;
     const int64_t required = said ? asked->required : cs_estimate_workspace(&asked->problem);
@@ -126,28 +86,25 @@ static int explain_problem(const struct cs_config *config, const char *program, 
     if (script)
         subject.script = script;
     char *explanation = make_explanation(config, &subject);
-    bool printed = explanation != NULL;
-    if (explanation && format == CS_FORMAT_JSON)
-        printed = print_json(required, said, explanation);
-    else if (explanation)
+    bool made = explanation != NULL;
+    if (made)
         print_text(required, said, explanation);
-    free(explanation);
-    if (!printed)
+    else
         cs_cli_complain("out of memory");
-    return printed ? CS_CLI_OK : CS_CLI_NO;
+    free(explanation);
+    return made ? CS_CLI_OK : CS_CLI_NO;
 }
 
 int cs_config_explain(const struct cs_config *config, const char *program, const char *script,
-                      const char *text, enum cs_format format)
+                      const char *text)
 {
     struct asked asked;
     char *copy = strdup(text);
     if (!copy)
         cs_cli_complain("out of memory");
-    int status = !copy ? CS_CLI_NO
-                 : read_text(copy, &asked)
-                     ? explain_problem(config, program, script, &asked, format)
-                     : CS_CLI_USAGE;
+    int status = !copy                     ? CS_CLI_NO
+                 : read_text(copy, &asked) ? explain_problem(config, program, script, &asked)
+                                           : CS_CLI_USAGE;
     free(copy);
     return status;
 }

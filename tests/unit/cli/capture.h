@@ -43,7 +43,7 @@ static inline const char *output_of(cli_command_fn *command, const char *const w
 }
 
 /* Checks that the output contains all texts, which end with NULL, in their order. */
-static void check_says(const char *const texts[])
+static inline void check_says(const char *const texts[])
 {
     const char *at = captured;
     for (int i = 0; texts[i] && at; i++) {

@@ -502,6 +502,7 @@ static void command_lines(void)
                                                 {"doctor --pid 1 true", 2, "--pid"},
                                                 {"doctor --pid 999999999", 2, "999999999"},
                                                 {"doctor --format xml", 2, "--format"},
+                                                {"doctor " CSV "bin/plain --format xml", 0, ""},
                                                 {"doctor --lib", 2, "--lib"}};
     reset();
     golden_answers(cs_cli_doctor, rows, sizeof rows / sizeof *rows);

@@ -12,41 +12,10 @@ enum {
     DEEPEST_SCRIPTS = 5 /* of which each is the next one's interpreter */
 };
 
-#define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* A call of cuDNN as in a program. It is never executed. */
 int cudnnBackendExecute(void *handle, void *plan, void *pack) __attribute__((weak));
-
-static void expect_inner(const char *const *words, const char *first)
-{
-    char **inner = cs_wrapper_unwrap((char **)words);
-    CHECK_STR(inner[0], first);
-}
-
-static void wrappers_are_skipped_to_the_program(void)
-{
-    expect_inner(WORDS("prog", "x"), "prog");
-    expect_inner(WORDS("env", "-u", "X", "A=1", "nice", "-n", "5", "prog", "x"), "prog");
-    expect_inner(WORDS("/usr/bin/env", "--unset", "X", "prog"), "prog");
-    expect_inner(WORDS("env", "--unset=X", "prog"), "prog");
-    expect_inner(WORDS("timeout", "-k", "3", "10", "taskset", "0xf", "prog"), "prog");
-    expect_inner(WORDS("numactl", "-C", "0-3", "--membind", "1", "--", "prog"), "prog");
-    expect_inner(WORDS("chrt", "-f", "5", "prog"), "prog");
-    expect_inner(WORDS("env", "A=1"), "env");
-}
-
-/* Their options are skipped with their values, because no file has such a name. */
-static void launchers_are_skipped_to_the_first_word_that_can_be_run(void)
-{
-    static const char *const names[] = {"srun", "/opt/mpirun", "mpiexec",
-                                        "nsys", "ncu",         "xvfb-run"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        expect_inner(WORDS(names[i], "-n", "2", "sh", "-c", "true"), "sh");
-        expect_inner(WORDS(names[i], "--no-such-word"), names[i]);
-    }
-    expect_inner(WORDS("other", "-n", "2", "sh"), "other");
-}
 
 /* By its version if that is known, otherwise by its name. */
 static void cudnn_files_have_a_title_and_a_status(void)
@@ -155,41 +124,6 @@ static void expect_finding(enum cs_check check, enum cs_severity severity, const
     CHECK_STR(doctor.finding[0].text, text);
 }
 
-static void channels_last_is_noted(void)
-{
-    new_doctor(WORDS("prog", "--channels-last"));
-    cs_doctor_layout(&doctor);
-    expect_finding(CS_CHECK_layout, CS_NOTE, "--channels-last",
-                   "uses channels_last. Such tensors often require no workspace, so that "
-                   "convshim saves nothing");
-    new_doctor(WORDS("prog", "--other"));
-    cs_doctor_layout(&doctor);
-    expect_finding(CS_CHECK_layout, CS_FINE, "layout",
-                   "the command and its script do not use channels_last");
-}
-
-static void no_library_is_reported_as_deepbind(void)
-{
-    struct cs_client client = {.linkage = CS_LINKAGE_LOOKED, .path = "/x/libfoo.so"};
-    struct cs_examined subject = {.title = "Foo", .package = "", .client = &client, .clients = 1};
-    new_doctor(NULL);
-    doctor.facts.subject = &subject;
-    doctor.facts.subjects = 1;
-    cs_doctor_deepbind(&doctor);
-    expect_finding(CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
-                   "no library is known to use it, but files alone cannot prove that");
-    cs_doctor_inside(&doctor);
-    CHECK_INT(doctor.findings, 2);
-    CHECK_INT(doctor.finding[1].severity, CS_FINE);
-    client.linkage = CS_LINKAGE_INSIDE;
-    cs_doctor_inside(&doctor);
-    CHECK_INT(doctor.findings, 3);
-    CHECK_INT(doctor.finding[2].severity, CS_FATAL);
-    CHECK_STR(doctor.finding[2].text, "/x/libfoo.so contains a statically linked cuDNN");
-    doctor.facts.subject = NULL;
-    doctor.facts.subjects = 0;
-}
-
 /* Pairs of PyTorch and cuDNN: the first patch of 2.9 bypasses all versions from 9.8, later patches
  * those in their own ranges. */
 static void which_pytorch_bypasses_which_cudnn(void)
@@ -270,42 +204,6 @@ static void scripts_of_scripts(void)
     CHECK(system(command) == 0);
 }
 
-static void dry_run_prints_the_environment(void)
-{
-    unsetenv("LD_PRELOAD");
-    unsetenv("NVTX_INJECTION64_PATH");
-    unsetenv("CONVSHIM_WORKSPACE");
-    output_of(cs_cli_run,
-              WORDS("run", "--dry-run", "--library", "/proc/self/exe", "--workspace", "1MiB"));
-    CHECK_INT(captured_status, CS_CLI_OK);
-    SAYS("export LD_PRELOAD=/", "\nexport NVTX_INJECTION64_PATH=/", "\nexport CONVSHIM_CONFIG=");
-    CHECK(!strstr(captured, "unset "));
-    setenv("CONVSHIM_WORKSPACE", "2MiB", 1);
-    output_of(cs_cli_run,
-              WORDS("run", "--dry-run", "--library", "/proc/self/exe", "--workspace", "1MiB"));
-    SAYS("\nunset CONVSHIM_WORKSPACE\n");
-    unsetenv("CONVSHIM_WORKSPACE");
-}
-
-static void which_rule_applies_as_json(void)
-{
-    char name[] = "/tmp/convshim-rules-XXXXXX";
-    int file = mkstemp(name);
-    static const char text[] = "[rule a]\nkernel = 3x3\nworkspace = 32MiB\n"
-                               "[rule b]\nkernel = 1x1\nworkspace = 16MiB\n";
-    CHECK(file >= 0 && write(file, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
-    setenv("CONVSHIM_CONFIGFILE", name, 1);
-    output_of(cs_cli_config, WORDS("config", "--format", "json", "--explain",
-                                   "1x64x32x32 -> 64 k1x1 s2 g2 f32 required=3MiB"));
-    CHECK_INT(captured_status, CS_CLI_OK);
-    SAYS("\"required_bytes\":\t3145728,\n\t\"estimate\":\tfalse,\n", "\"name\":\t\"a\",\n",
-         "\"applies\":\tfalse,\n", "\"name\":\t\"b\",\n", "\"applies\":\ttrue,\n",
-         "\"rule\":\t\"b\"\n}\n");
-    unsetenv("CONVSHIM_CONFIGFILE");
-    close(file);
-    unlink(name);
-}
-
 static const struct cs_doctor *judged;
 
 static int say_verdict(int argc, char **argv)
@@ -372,20 +270,14 @@ static void conclusion_follows_from_the_findings(void)
 int main(void)
 {
     descriptors_begin();
-    TEST(wrappers_are_skipped_to_the_program);
-    TEST(launchers_are_skipped_to_the_first_word_that_can_be_run);
     TEST(cudnn_files_have_a_title_and_a_status);
     TEST(packages_by_their_names);
     TEST(elf_properties_are_read);
-    TEST(channels_last_is_noted);
-    TEST(no_library_is_reported_as_deepbind);
     TEST(which_pytorch_bypasses_which_cudnn);
     TEST(without_a_python_no_framework_is_searched);
     TEST(program_of_a_command_is_the_first_subject);
     TEST(scripts_of_scripts);
-    TEST(dry_run_prints_the_environment);
     TEST(conclusion_follows_from_the_findings);
-    TEST(which_rule_applies_as_json);
     TEST(no_descriptor_is_left_open);
     return REPORT();
 }
