@@ -4,8 +4,7 @@
 
 COMMAND=$BUILD/convshim
 readonly LAYERS=$ROOT/tests/data/conv_layers.csv
-readonly HEADER=model,layer,dir,device,engine,input_bytes,filter_bytes,output_bytes,workspace_bytes,peak_bytes,tiled_axis,tiles,tiled_workspace_bytes,tiled_peak_bytes,reason
-readonly YOUNGER=read_again_bytes,predicted_slowdown,free_bytes,raised,predicted_slowdown_most # columns after all others
+readonly HEADER=model,layer,dir,device,engine,input_bytes,filter_bytes,output_bytes,workspace_bytes,peak_bytes,tiled_axis,tiles,tiled_workspace_bytes,tiled_peak_bytes,read_again_bytes,predicted_slowdown,predicted_slowdown_most,reason,free_bytes,raised
 
 # The convolution of cudnn-facts.md whose workspace is as large as its tensors.
 readonly SPIKE=('1x512x512x512 -> 512 k3x3 p1')

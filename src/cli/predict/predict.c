@@ -120,17 +120,6 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
 }
 
-/* Prints one convolution: its page as text, or its row in other formats. */
-static bool print_one(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
-{
-    if (results->options->format != CS_FORMAT_TEXT)
-        return cs_predict_print(results, fit);
-    bool good = cs_predict_print_one(results);
-    if (fit)
-        cs_predict_print_fit(results, fit, stdout);
-    return good;
-}
-
 static bool all_answered(const struct cs_predict_results *results)
 {
     for (size_t i = 0; i < results->layers->count; i++)
@@ -139,13 +128,14 @@ static bool all_answered(const struct cs_predict_results *results)
     return true;
 }
 
-static int print_results(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
+/* One convolution has a page as text, and a row in other formats. */
+static int print_results(const struct cs_predict_results *results)
 {
-    const bool one = results->options->shape != NULL;
-    bool good = one ? print_one(results, fit) : cs_predict_print(results, fit);
+    const bool page = results->options->shape && results->options->format == CS_FORMAT_TEXT;
+    bool good = page ? cs_predict_print_one(results) : cs_predict_print(results);
     if (!good)
         cs_cli_complain("predict: out of memory");
-    return good && all_answered(results) && !(fit && fit->after > 0) ? CS_CLI_OK : CS_CLI_NO;
+    return good && all_answered(results) ? CS_CLI_OK : CS_CLI_NO;
 }
 
 /* Layers of one model are of one program: the first of them is its number. */
@@ -170,7 +160,6 @@ static int predict_layers(struct cs_predict_results *results, struct cs_predicti
 {
     const struct cs_predict_options *options = results->options;
     struct cs_predictor predictor = predictor_of(options, results->device);
-    struct cs_predict_fit fit;
     char error[ERROR_BYTES];
     const bool of_the_run = is_of_the_run(results);
     for (size_t i = 0; i < results->layers->count; i++) {
@@ -182,12 +171,11 @@ static int predict_layers(struct cs_predict_results *results, struct cs_predicti
     }
     predictor.program = program;
     predictor.recorded = recorded;
-    if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error) ||
-        (options->fits > 0 && !cs_predict_fits(results, &predictor, &fit, error, sizeof error))) {
+    if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error)) {
         cs_cli_complain("predict: %s: %s", results->device->name, error);
         return CS_CLI_USAGE;
     }
-    return print_results(results, options->fits > 0 ? &fit : NULL);
+    return print_results(results);
 }
 
 static int predict_with_vendor(struct cs_predict_options *options,

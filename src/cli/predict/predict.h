@@ -23,7 +23,6 @@ struct cs_predict_options {
     const char *file, *program; /* of options and rules; NULL: none, "": no program by name */
     struct cs_config config;    /* only options that affect decisions are used */
     struct cs_rules rules;      /* of it, for the program */
-    int64_t fits;               /* bytes; 0: not asked */
     enum cs_format format;
 };
 
@@ -53,27 +52,8 @@ struct cs_predict_sum {
  * NULL if memory ran out. */
 struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results, size_t *count_p);
 
-/* Does the list fit? */
-struct cs_predict_fit {
-    size_t before, after;            /* layers that do not fit, without and with convshim */
-    size_t unanswered;               /* of them, those for which cuDNN has no engine */
-    bool possible;                   /* there is a workspace with which all others fit: */
-    int64_t workspace;               /* the largest such setting; 0: any will do */
-    const struct cs_layer *hopeless; /* otherwise a layer whose tensors alone are too large, or that
-                                        no tiling makes small enough */
-};
-
-/* Asks cuDNN again, with other limits. False, with a line in `error`, as cs_predict. */
-bool cs_predict_fits(const struct cs_predict_results *results, const struct cs_predictor *predictor,
-                     struct cs_predict_fit *fit, char *error, size_t size);
-
-/* Prints everything on standard output in the format asked for; `fit` may be NULL. False if memory
- * ran out. */
-bool cs_predict_print(const struct cs_predict_results *results, const struct cs_predict_fit *fit);
-
-/* Prints the answer to --fits as sentences. */
-void cs_predict_print_fit(const struct cs_predict_results *results,
-                          const struct cs_predict_fit *fit, FILE *out);
+/* Prints everything on standard output in the format asked for. False if memory ran out. */
+bool cs_predict_print(const struct cs_predict_results *results);
 
 /* Prints one line, after `before`, if a layer exceeds the memory of the GPU, has 2^31 elements
  * without option huge, or is predicted to take over 1.5 times as long with the limit. */

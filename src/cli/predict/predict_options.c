@@ -22,9 +22,8 @@ static const struct cs_cli_command command = {
              "convshim. The real cuDNN plans them, for GPUs that are not installed, so no GPU\n"
              "and no driver is needed. Peak: input, filter, output and workspace together.\n"
              "Floor: the peak without workspace.\n\n"
-             "Status: 0; 1 if a convolution does not fit (--fits), if cuDNN has no engine for\n"
-             "one, or if no cuDNN was found and the result is an estimate; 2 if the command\n"
-             "line or a file is wrong.",
+             "Status: 0; 1 if cuDNN has no engine for a convolution, or if no cuDNN was found\n"
+             "and the result is an estimate; 2 if the command line or a file is wrong.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };

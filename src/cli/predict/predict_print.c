@@ -10,45 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of the CSV form are a contract with scripts: append, never change. */
-enum show {
-    ALWAYS,
-    ASKED,  /* with --fits */
-    NOT_CSV /* younger than the contract */
-};
-
-static const struct {
-    struct cs_column column;
-    enum show show;
-} shown[] = {
-    {{"model", "model", CS_CELL_TEXT}, ALWAYS},
-    {{"layer", "layer", CS_CELL_TEXT}, ALWAYS},
-    {{"dir", "dir", CS_CELL_TEXT}, ALWAYS},
-    {{"device", NULL, CS_CELL_TEXT}, ALWAYS},
-    {{"engine", "engine", CS_CELL_TEXT}, ALWAYS},
-    {{"input_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
-    {{"filter_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
-    {{"output_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
-    {{"workspace_bytes", "workspace", CS_CELL_BYTES}, ALWAYS},
-    {{"peak_bytes", "peak", CS_CELL_BYTES}, ALWAYS},
-    {{"tiled_axis", "axis", CS_CELL_TEXT}, ALWAYS},
-    {{"tiles", "tiles", CS_CELL_COUNT}, ALWAYS},
-    {{"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES}, ALWAYS},
-    {{"tiled_peak_bytes", "peak", CS_CELL_BYTES}, ALWAYS},
-    {{"halo_bytes", NULL, CS_CELL_BYTES}, NOT_CSV},
-    {{"time_ratio", "time", CS_CELL_RATIO}, NOT_CSV},
-    {{"most_time_ratio", "at most", CS_CELL_RATIO}, NOT_CSV},
-    {{"reason", "not tiled because", CS_CELL_TEXT}, ALWAYS},
-    {{"fits", "fits", CS_CELL_TEXT}, ASKED},
-    {{"read_again_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
-    {{"predicted_slowdown", NULL, CS_CELL_RATIO}, ALWAYS},
-    {{"free_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
-    {{"raised", "raised", CS_CELL_TEXT}, ALWAYS},
-    {{"predicted_slowdown_most", NULL, CS_CELL_RATIO}, ALWAYS},
+static const struct cs_column columns[] = {
+    {"model", "model", CS_CELL_TEXT},
+    {"layer", "layer", CS_CELL_TEXT},
+    {"dir", "dir", CS_CELL_TEXT},
+    {"device", NULL, CS_CELL_TEXT},
+    {"engine", "engine", CS_CELL_TEXT},
+    {"input_bytes", NULL, CS_CELL_BYTES},
+    {"filter_bytes", NULL, CS_CELL_BYTES},
+    {"output_bytes", NULL, CS_CELL_BYTES},
+    {"workspace_bytes", "workspace", CS_CELL_BYTES},
+    {"peak_bytes", "peak", CS_CELL_BYTES},
+    {"tiled_axis", "axis", CS_CELL_TEXT},
+    {"tiles", "tiles", CS_CELL_COUNT},
+    {"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES},
+    {"tiled_peak_bytes", "peak", CS_CELL_BYTES},
+    {"read_again_bytes", NULL, CS_CELL_BYTES},
+    {"predicted_slowdown", "time", CS_CELL_RATIO},
+    {"predicted_slowdown_most", "at most", CS_CELL_RATIO},
+    {"reason", "not tiled because", CS_CELL_TEXT},
+    {"free_bytes", NULL, CS_CELL_BYTES},
+    {"raised", "raised", CS_CELL_TEXT},
 };
 
 enum {
-    COLUMNS = sizeof shown / sizeof *shown,
+    COLUMNS = sizeof columns / sizeof *columns,
     ANSWER = 8, /* the first column that depends on an engine */
     REASON = 17,
     ENGINE_TEXT = 24
@@ -84,16 +70,7 @@ static const char *engine_text(const struct cs_predict_options *options,
     return text;
 }
 
-static const char *fits_text(const struct cs_predict_options *options,
-                             const struct cs_prediction *prediction)
-{
-    if (prediction->peak <= options->fits)
-        return "yes";
-    return prediction->tiled_peak <= options->fits ? "with convshim" : "no";
-}
-
-static void fill_answer(const struct cs_predict_options *options,
-                        const struct cs_prediction *prediction, struct cs_value row[COLUMNS])
+static void fill_answer(const struct cs_prediction *prediction, struct cs_value row[COLUMNS])
 {
     const struct cs_decision *decision = &prediction->decision;
     bool tiled = decision->reason == CS_REASON_NONE;
@@ -108,12 +85,8 @@ static void fill_answer(const struct cs_predict_options *options,
         {.ratio = prediction->time_ratio},
         {.ratio = prediction->most_ratio},
         {.text = cs_account_reason_text(decision->reason)},
-        {.text = fits_text(options, prediction)},
-        {.number = prediction->halo},
-        {.ratio = prediction->time_ratio},
         {.number = decision->free},
         {.text = decision->raised ? "yes" : "no"},
-        {.ratio = prediction->most_ratio},
     };
     memcpy(row + ANSWER, values, sizeof values);
 }
@@ -137,39 +110,20 @@ static void fill_row(const struct cs_predict_results *results, size_t i, char en
     for (int k = ANSWER; k < COLUMNS; k++)
         row[k] = (struct cs_value){.number = -1};
     row[REASON].text = "no engine";
-    row[REASON + 1].text = "no"; /* does it fit? */
     if (prediction->status != CS_OK)
         return;
     row[4].text = engine_text(results->options, prediction, engine);
-    fill_answer(results->options, prediction, row);
+    fill_answer(prediction, row);
 }
 
-/* Whether the output format contains a column. */
-static bool is_shown(const struct cs_predict_options *options, int column)
+static void fill_layers(struct cs_table *table, const struct cs_predict_results *results)
 {
-    enum show show = shown[column].show;
-    return show == ALWAYS || (show == ASKED && options->fits > 0) ||
-           (show == NOT_CSV && options->format != CS_FORMAT_CSV);
-}
-
-/* `column` is filled for the table and must outlive it. */
-static void fill_layers(struct cs_table *table, const struct cs_predict_results *results,
-                        struct cs_column column[COLUMNS])
-{
-    int columns = 0;
-    for (int i = 0; i < COLUMNS; i++)
-        if (is_shown(results->options, i))
-            column[columns++] = shown[i].column;
-    cs_table_init(table, column, columns);
+    cs_table_init(table, columns, COLUMNS);
     for (size_t i = 0; i < results->layers->count; i++) {
-        struct cs_value row[COLUMNS], part[COLUMNS];
+        struct cs_value row[COLUMNS];
         char engine[ENGINE_TEXT];
-        int values = 0;
         fill_row(results, i, engine, row);
-        for (int k = 0; k < COLUMNS; k++)
-            if (is_shown(results->options, k))
-                part[values++] = row[k];
-        cs_table_add(table, part);
+        cs_table_add(table, row);
     }
 }
 
@@ -215,41 +169,6 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
     return true;
 }
 
-/* Only layers for which cuDNN has an engine. */
-static void print_remedy(const struct cs_predict_results *results, const struct cs_predict_fit *fit,
-                         FILE *out)
-{
-    char workspace[CS_BYTES_TEXT];
-    const struct cs_layer *layer = fit->hopeless;
-    const char *all = fit->unanswered > 0 ? "Everything else" : "Everything";
-    cs_table_bytes_text(workspace, fit->workspace);
-    if (fit->before == fit->unanswered)
-        fprintf(out, "%s fits without convshim.\n", all);
-    else if (fit->possible)
-        fprintf(out, "%s fits with workspace = %s (%" PRId64 "KiB) or less.\n", all, workspace,
-                fit->workspace / 1024);
-    else if (results->layers->count == 1)
-        fprintf(out, "No setting of workspace makes it fit.\n");
-    else
-        fprintf(out, "No setting of workspace makes everything fit: %s%s%s does not.\n",
-                layer->model, *layer->model ? ", " : "", layer->name);
-}
-
-void cs_predict_print_fit(const struct cs_predict_results *results,
-                          const struct cs_predict_fit *fit, FILE *out)
-{
-    char size[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
-    const size_t count = results->layers->count;
-    fprintf(out, "\n%s: %zu of %zu fit without convshim, %zu with workspace = %s.\n",
-            cs_table_bytes_text(size, results->options->fits), count - fit->before, count,
-            count - fit->after, workspace_text(results->options, now));
-    if (fit->unanswered > 0)
-        fprintf(out, "%zu do not fit because cuDNN has no engine for them on this GPU.\n",
-                fit->unanswered);
-    if (fit->unanswered < count)
-        print_remedy(results, fit, out);
-}
-
 static void print_head(const struct cs_predict_results *results, FILE *out)
 {
     const struct cs_predict_options *options = results->options;
@@ -280,11 +199,11 @@ static bool advise_memory(const struct cs_predict_results *results, const char *
                 "any workspace. Split the batch or the image.\n",
                 before, tensors, results->layers->count, bytes);
     else
-        fprintf(
-            out,
-            "%sAdvice: the peak of %zu of %zu convolutions exceeds the %s of the GPU. --fits SIZE "
-            "shows the workspace that fits.\n",
-            before, peaks, results->layers->count, bytes);
+        fprintf(out,
+                "%sAdvice: the peak of %zu of %zu convolutions exceeds the %s of the GPU. Try a "
+                "smaller "
+                "--workspace.\n",
+                before, peaks, results->layers->count, bytes);
     return true;
 }
 
@@ -347,7 +266,7 @@ void cs_predict_print_advice(const struct cs_predict_results *results, const cha
 }
 
 static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,
-                       const struct cs_table *models, const struct cs_predict_fit *fit)
+                       const struct cs_table *models)
 {
     print_head(results, stdout);
     if (!cs_table_print(layers, CS_FORMAT_TEXT, stdout))
@@ -356,22 +275,7 @@ static bool print_text(const struct cs_predict_results *results, const struct cs
     if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
         return false;
     cs_predict_print_advice(results, "\n", stdout);
-    if (fit)
-        cs_predict_print_fit(results, fit, stdout);
     return true;
-}
-
-static void add_fit(cJSON *root, const struct cs_predict_options *options,
-                    const struct cs_predict_fit *fit)
-{
-    cJSON *object = cJSON_AddObjectToObject(root, "fits");
-    cJSON_AddNumberToObject(object, "bytes", (double)options->fits);
-    cJSON_AddNumberToObject(object, "too_large", (double)fit->before);
-    cJSON_AddNumberToObject(object, "too_large_with_convshim", (double)fit->after);
-    cJSON_AddNumberToObject(object, "no_engine", (double)fit->unanswered);
-    cJSON_AddBoolToObject(object, "possible", fit->possible && fit->unanswered == 0);
-    if (fit->possible && fit->before > fit->unanswered)
-        cJSON_AddNumberToObject(object, "workspace_bytes", (double)fit->workspace);
 }
 
 /* Closes a stream of open_memstream. Returns false, with *text NULL, if memory ran out. */
@@ -424,7 +328,7 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
 }
 
 static bool print_json(const struct cs_predict_results *results, const struct cs_table *layers,
-                       const struct cs_table *models, const struct cs_predict_fit *fit)
+                       const struct cs_table *models)
 {
     const struct cs_predict_options *options = results->options;
     cs_json_begin();
@@ -438,26 +342,22 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);
     cs_json_add(root, "layers", layers_of(results, layers));
     cs_json_add(root, "models", cs_table_json(models));
-    if (fit)
-        add_fit(root, options, fit);
     add_advice(root, results);
     return cs_json_print(root, stdout);
 }
 
-bool cs_predict_print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
+bool cs_predict_print(const struct cs_predict_results *results)
 {
-    struct cs_column column[COLUMNS];
+    enum cs_format format = results->options->format;
     struct cs_table layers, models;
-    fill_layers(&layers, results, column);
+    fill_layers(&layers, results);
     bool good = fill_models(&models, results) && !layers.broken && !models.broken;
-    if (good && results->options->format == CS_FORMAT_CSV)
+    if (good && format == CS_FORMAT_CSV)
         good = cs_table_print(&layers, CS_FORMAT_CSV, stdout);
-    else if (good && results->options->format == CS_FORMAT_JSON)
-        good = print_json(results, &layers, &models, fit);
+    else if (good && format == CS_FORMAT_JSON)
+        good = print_json(results, &layers, &models);
     else if (good)
-        good = print_text(results, &layers, &models, fit);
-    if (good && fit && results->options->format == CS_FORMAT_CSV)
-        cs_predict_print_fit(results, fit, stderr);
+        good = print_text(results, &layers, &models);
     cs_table_fini(&models);
     cs_table_fini(&layers);
     return good;

@@ -131,7 +131,7 @@ char *cs_child_line(char **text_p)
 /* --- variables --- */
 
 /* Takes over `item`. */
-static void add(struct cs_child_variables *variables, char *item)
+static void add_item(struct cs_child_variables *variables, char *item)
 {
     char **place = item ? cs_array_add(&variables->item, &variables->items, sizeof *place) : NULL;
     if (place) {
@@ -154,12 +154,12 @@ void cs_child_variables_set(struct cs_child_variables *variables, const char *na
     if (!value || asprintf(&item, "%s=%s", name, value) < 0)
         item = NULL;
     free(value);
-    add(variables, item);
+    add_item(variables, item);
 }
 
 void cs_child_variables_remove(struct cs_child_variables *variables, const char *name)
 {
-    add(variables, strdup(name));
+    add_item(variables, strdup(name));
 }
 
 bool cs_child_variables_apply(const struct cs_child_variables *variables)

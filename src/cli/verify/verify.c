@@ -141,7 +141,7 @@ static int print_profile(const struct cs_verify_options *options,
     return CS_CLI_OK;
 }
 
-static int verify(const struct cs_verify_options *options, struct cs_verification *verification,
+static int verify_list(const struct cs_verify_options *options, struct cs_verification *verification,
                   struct cs_layers *layers)
 {
     int status =
@@ -171,7 +171,7 @@ static int run_command(const struct cs_verify_options *options)
     if (options->profile)
         status = print_profile(options, &verification);
     else if (!options->once)
-        status = verify(options, &verification, &layers);
+        status = verify_list(options, &verification, &layers);
     else if (read_list(options, &layers))
         status = cs_verify_once(options, &layers);
     for (size_t i = 0; i < verification.rows; i++)

@@ -139,7 +139,7 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
     return found;
 }
 
-static enum cs_status choose(struct cs_engine_list *list, const struct cs_problem *problem,
+static enum cs_status choose_offer(struct cs_engine_list *list, const struct cs_problem *problem,
                              enum cs_ask_mode mode, struct wish wish, struct cs_ask_offer *offer,
                              struct cs_chosen_engine **chosen_p)
 {
@@ -160,14 +160,14 @@ enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct c
                                      enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p)
 {
-    return choose(list, problem, mode, (struct wish){.skip = skip, .engine = -1}, offer, chosen_p);
+    return choose_offer(list, problem, mode, (struct wish){.skip = skip, .engine = -1}, offer, chosen_p);
 }
 
 enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
                                    enum cs_ask_mode mode, int64_t engine, int64_t workspace,
                                    struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p)
 {
-    return choose(list, problem, mode, (struct wish){.engine = engine, .workspace = workspace},
+    return choose_offer(list, problem, mode, (struct wish){.engine = engine, .workspace = workspace},
                   offer, chosen_p);
 }
 

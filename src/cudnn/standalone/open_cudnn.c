@@ -42,7 +42,7 @@ static void remember_file(const char *file)
     snprintf(opened, sizeof opened, "%s", known ? info.dli_fname : file);
 }
 
-static bool bind(void *library)
+static bool bind_calls(void *library)
 {
 #define CS_CALL(name) table.name = (__typeof__(name) *)dlsym(library, #name);
 #include "cudnn/bind/calls.def"
@@ -59,7 +59,7 @@ bool cs_standalone_open(const char *file, char *error, size_t size)
         snprintf(error, size, "%s", dlerror());
         return false;
     }
-    if (bind(library) && cs_standalone_version() >= OLDEST && cs_standalone_version() < AFTER) {
+    if (bind_calls(library) && cs_standalone_version() >= OLDEST && cs_standalone_version() < AFTER) {
         remember_file(file);
         cs_standalone_open_driver();
         return true;

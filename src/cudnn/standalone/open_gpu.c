@@ -11,7 +11,7 @@ void cs_gpu_error(CUresult result, const char *call, char *error, size_t size)
              result == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : "failed", (int)result);
 }
 
-static bool bind(struct cs_trial *trial, char *error, size_t size)
+static bool bind_driver(struct cs_trial *trial, char *error, size_t size)
 {
     struct cs_gpu_calls *calls = &trial->calls;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -51,7 +51,7 @@ static bool find_device(struct cs_trial *trial, char *error, size_t size)
     return result == CUDA_SUCCESS;
 }
 
-static void describe(const struct cs_trial *trial, struct cs_trial_gpu *gpu)
+static void describe_gpu(const struct cs_trial *trial, struct cs_trial_gpu *gpu)
 {
     size_t available = 0, total = 0;
     *gpu = (struct cs_trial_gpu){.simulated = trial->simulated};
@@ -72,11 +72,11 @@ bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char
     struct cs_trial *trial = calloc(1, sizeof *trial);
     if (!trial)
         snprintf(error, size, "out of memory");
-    if (!trial || !bind(trial, error, size) || !find_device(trial, error, size)) {
+    if (!trial || !bind_driver(trial, error, size) || !find_device(trial, error, size)) {
         cs_trial_close(trial);
         return false;
     }
-    describe(trial, gpu);
+    describe_gpu(trial, gpu);
     *trial_p = trial;
     return true;
 }

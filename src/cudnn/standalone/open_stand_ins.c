@@ -13,7 +13,7 @@ extern const char cs_stand_in_cublaslt_13[], cs_stand_in_cublaslt_13_end[];
 /* A file could be found by other processes. Memory has no name, but the loader finds the loaded
  * library by its soname. The descriptor stays open, because the loader takes a second library of
  * the same path for the first. */
-static void load(const char *begin, const char *end)
+static void load_library(const char *begin, const char *end)
 {
     const size_t size = (size_t)(end - begin);
     char path[64];
@@ -28,13 +28,13 @@ static void load(const char *begin, const char *end)
 static void load_once(const char *name, const char *begin, const char *end)
 {
     if (!dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD))
-        load(begin, end);
+        load_library(begin, end);
 }
 
 void cs_standalone_open_driver(void)
 {
     if (!dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL))
-        load(cs_stand_in_cuda, cs_stand_in_cuda_end);
+        load_library(cs_stand_in_cuda, cs_stand_in_cuda_end);
 }
 
 void cs_standalone_open_cublas(void)

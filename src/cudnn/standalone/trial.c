@@ -38,7 +38,7 @@ const char *cs_trial_status_name(enum cs_trial_status status)
     return names[status];
 }
 
-static bool fail(struct run *run, enum cs_trial_status status, const char *text)
+static bool set_failure(struct run *run, enum cs_trial_status status, const char *text)
 {
     struct cs_trial_result *result = run->result;
     if (result->status == CS_TRIAL_OK) {
@@ -54,7 +54,7 @@ static bool check_driver(struct run *run, CUresult result, const char *call)
     if (result == CUDA_SUCCESS)
         return true;
     cs_gpu_error(result, call, text, sizeof text);
-    return fail(run, result == CUDA_ERROR_OUT_OF_MEMORY ? CS_TRIAL_OUT_OF_MEMORY : CS_TRIAL_ERROR,
+    return set_failure(run, result == CUDA_ERROR_OUT_OF_MEMORY ? CS_TRIAL_OUT_OF_MEMORY : CS_TRIAL_ERROR,
                 text);
 }
 
@@ -64,7 +64,7 @@ static bool check_cudnn(struct run *run, cudnnStatus_t status, const char *call)
     if (status == CUDNN_STATUS_SUCCESS)
         return true;
     snprintf(text, sizeof text, "%s: cuDNN returned status %d", call, (int)status);
-    return fail(run, status / 1000 == 3 ? CS_TRIAL_REFUSED : CS_TRIAL_ERROR, text);
+    return set_failure(run, status / 1000 == 3 ? CS_TRIAL_REFUSED : CS_TRIAL_ERROR, text);
 }
 
 /* Bytes; -1: not known. */
@@ -137,7 +137,7 @@ static bool make_plan(struct run *run)
             (void)try_configuration(run, configuration[i]);
         cs_descriptor_builder_clear(&builder);
     }
-    return run->plan || fail(run, CS_TRIAL_REFUSED, "cuDNN has no engine for this convolution");
+    return run->plan || set_failure(run, CS_TRIAL_REFUSED, "cuDNN has no engine for this convolution");
 }
 
 /* Allocates the workspace, and sets all addresses. */
@@ -161,7 +161,7 @@ static bool call_plan(struct run *run)
                        "the convolution");
 }
 
-static bool synchronize(struct run *run)
+static bool wait_for_stream(struct run *run)
 {
     return check_driver(run, run->trial->calls.cuStreamSynchronize(run->trial->stream),
                         "cuStreamSynchronize");
@@ -190,7 +190,7 @@ static bool make_operands(struct run *run)
     for (int i = 0; i < CS_OPERANDS; i++) {
         if (!cs_pattern_make(run->problem->tensor[i].dtype, (uint64_t)'w' + (uint64_t)i,
                              &run->pattern[i]))
-            return fail(run, CS_TRIAL_ERROR, "out of host memory");
+            return set_failure(run, CS_TRIAL_ERROR, "out of host memory");
         if (!fill_operand(run, i))
             return false;
     }
@@ -217,7 +217,7 @@ static bool check_result(struct run *run, FILE *dump, uint64_t *checksum_p)
     if (!reset_result(run, written))
         return false;
     double start = seconds_now();
-    if (!call_plan(run) || !synchronize(run))
+    if (!call_plan(run) || !wait_for_stream(run))
         return false;
     if (run->result->first_us <= 0)
         run->result->first_us = (seconds_now() - start) * 1e6;
@@ -245,7 +245,7 @@ static bool queue_calls(struct run *run, int64_t calls, const CUevent *event)
         good = record_event(run, event[2 * i]) && call_plan(run) &&
                record_event(run, event[2 * i + 1]);
     run->result->host_us = (seconds_now() - start) * 1e6 / (double)calls;
-    return synchronize(run) && good;
+    return wait_for_stream(run) && good;
 }
 
 /* The microseconds of each of `calls` calls. */
@@ -276,7 +276,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* The least of `count` sorted numbers that a share of them does not exceed. */
-static double quantile(const double *sorted, int64_t count, double share)
+static double find_quantile(const double *sorted, int64_t count, double share)
 {
     int64_t rank = (int64_t)ceil(share * (double)count);
     return sorted[rank > 0 ? rank - 1 : 0];
@@ -293,7 +293,7 @@ static bool warm_up(struct run *run, double *seconds_p)
         double start = seconds_now();
         if (i >= most && start >= end)
             break;
-        if (!call_plan(run) || !synchronize(run))
+        if (!call_plan(run) || !wait_for_stream(run))
             return false;
         *seconds_p = seconds_now() - start;
     }
@@ -314,13 +314,13 @@ static bool time_plan(struct run *run)
     double *us = calloc((size_t)calls, sizeof *us);
     CUevent *event = calloc((size_t)calls * 2, sizeof *event);
     bool good = us && event ? time_calls(run, calls, event, us)
-                            : fail(run, CS_TRIAL_ERROR, "out of host memory");
+                            : set_failure(run, CS_TRIAL_ERROR, "out of host memory");
     if (good) {
         qsort(us, (size_t)calls, sizeof *us, compare_numbers);
         result->calls = calls;
-        result->median_us = quantile(us, calls, 0.5);
-        result->p10_us = quantile(us, calls, 0.1);
-        result->p90_us = quantile(us, calls, 0.9);
+        result->median_us = find_quantile(us, calls, 0.5);
+        result->p10_us = find_quantile(us, calls, 0.1);
+        result->p90_us = find_quantile(us, calls, 0.9);
     }
     free(event);
     free(us);
@@ -349,7 +349,7 @@ static bool check_memory(struct run *run, const char *text)
     for (int i = 0; i < CS_OPERANDS; i++)
         known = known && cs_add(bytes, run->bytes[i], &bytes);
     return (known && (run->settings->memory == 0 || bytes <= run->settings->memory)) ||
-           fail(run, CS_TRIAL_TOO_LARGE, text);
+           set_failure(run, CS_TRIAL_TOO_LARGE, text);
 }
 
 static void free_all(struct run *run)
@@ -373,7 +373,7 @@ void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
     run.free_before = run.least = free_memory_of(trial);
     for (int i = 0; i < CS_OPERANDS; i++) {
         if (cs_problem_tensor_span(&problem->tensor[i], &run.bytes[i]) != CS_OK) {
-            (void)fail(&run, CS_TRIAL_ERROR, "its tensors exceed 64 bits");
+            (void)set_failure(&run, CS_TRIAL_ERROR, "its tensors exceed 64 bits");
             return;
         }
     }

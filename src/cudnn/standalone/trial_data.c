@@ -13,7 +13,7 @@ enum {
 };
 
 /* splitmix64 */
-static uint64_t next(uint64_t *state)
+static uint64_t next_bits(uint64_t *state)
 {
     uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
     bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -22,9 +22,9 @@ static uint64_t next(uint64_t *state)
 }
 
 /* The sum of four uniform numbers. */
-static float bell(uint64_t *state)
+static float next_number(uint64_t *state)
 {
-    uint64_t bits = next(state);
+    uint64_t bits = next_bits(state);
     double sum = 0;
     for (int i = 0; i < 4; i++)
         sum += (double)(bits >> 16 * i & 0xffff) / 65536.0;
@@ -52,7 +52,7 @@ static uint16_t bfloat_of(float number)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static void store(enum cs_dtype dtype, void *base, size_t index, float number)
+static void store_number(enum cs_dtype dtype, void *base, size_t index, float number)
 {
     if (dtype == CS_F32)
         ((float *)base)[index] = number;
@@ -88,7 +88,7 @@ bool cs_pattern_make(enum cs_dtype dtype, uint64_t seed, struct cs_pattern *patt
     if (!value)
         return false;
     for (size_t i = 0; i < CS_PATTERN; i++)
-        store(dtype, value, i, bell(&seed));
+        store_number(dtype, value, i, next_number(&seed));
     *pattern = (struct cs_pattern){dtype, value};
     return true;
 }

@@ -1,4 +1,4 @@
-/* `convshim predict` by the rule of thumb, lists, whether they fit, and profiles of
+/* `convshim predict` by the rule of thumb, the limit of scratch, and profiles of
  * devices. And the rule itself. */
 #include "capture.h"
 #include "cli/layers/device_files.h"
@@ -24,25 +24,6 @@ static void write_list(const char *path)
                 "b,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA,1,8,16,16,16,3,3,1,1,f16\n",
                 file) >= 0 &&
           fclose(file) == 0);
-}
-
-static void whether_a_list_fits_as_json(void)
-{
-    RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "40MiB", "--format", "json");
-    CHECK_INT(captured_status, 1);
-    /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one long text of several lines */
-    SAYS("\"layer\":\t\"wide\"", "\"fits\":\t\"no\"", "\"layer\":\t\"A<&>\"", "\"fits\":\t\"yes\"",
-         "\"models\":",
-         "\"fits\":\t{\n\t\t\"bytes\":\t41943040,\n\t\t\"too_large\":\t2,\n"
-         "\t\t\"too_large_with_convshim\":\t2,\n\t\t\"no_engine\":\t0,\n"
-         "\t\t\"possible\":\tfalse\n\t}\n}\n");
-    RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "300MiB", "--format", "json");
-    CHECK_INT(captured_status, 0);
-    SAYS("\"fits\":\t{\n\t\t\"bytes\":\t314572800,\n\t\t\"too_large\":\t1,\n"
-         "\t\t\"too_large_with_convshim\":\t0,\n\t\t\"no_engine\":\t0,\n"
-         "\t\t\"possible\":\ttrue,\n\t\t\"workspace_bytes\":\t");
-    RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "1GiB", "--format", "json");
-    CHECK(!strstr(strstr(captured, "\"fits\":\t{"), "workspace_bytes"));
 }
 
 /* With scratch that is limited, a tiling may take no more than that. */
@@ -202,7 +183,6 @@ int main(void)
         symlink(link_to, "conf") != 0)
         return 1;
     write_list("list.csv");
-    TEST(whether_a_list_fits_as_json);
     TEST(the_limit_of_scratch);
     TEST(profiles_of_devices);
     TEST(names_of_devices);

@@ -33,7 +33,6 @@ static const struct {
     {"--format", "json", NUMBER, AT(format), CS_FORMAT_JSON},
     {"--format", "csv", NUMBER, AT(format), CS_FORMAT_CSV},
     {"--estimate", NULL, FLAG, AT(estimate), 0},
-    {"--fits", "3MiB", BYTES, AT(fits), 3 << 20},
     {"--workspace", "5MiB", BYTES, AT(config.workspace), 5 << 20},
     {"--price", "7", BYTES, AT(config.price), 7000},
     {"--max-slowdown", "1.5", BYTES, AT(config.max_slowdown), 1500},
@@ -100,7 +99,6 @@ static void omitted_options_have_defaults(void)
     CHECK(!options.csv && !options.summary && !options.devices && !options.cudnn);
     CHECK(!options.file && !options.program && !options.script);
     CHECK(!options.estimate);
-    CHECK_INT(options.fits, 0);
     CHECK_INT(options.format, CS_FORMAT_TEXT);
     CHECK_INT(options.rules.count, 0);
 }

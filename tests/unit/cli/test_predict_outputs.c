@@ -43,8 +43,6 @@ static void every_format(void)
     RUN(LAYER "--workspace 4MiB --dir wgrad --format json");
     RUN("--csv list.csv --workspace 4MiB");
     RUN("--csv list.csv --workspace 4MiB --format csv");
-    RUN("--csv list.csv --fits 64MiB");
-    RUN("'1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw' --fits 512MiB");
     golden_check(root, "predict.txt");
 }
 
@@ -89,11 +87,9 @@ static void options_of_the_library(void)
         {PREDICT "--csv list.csv --layout nhwc", 0, "rule of thumb"},
         {PREDICT "--csv list.csv --dir dgrad --dtype f32 --format csv", 0, "b,odd,dgrad,"},
         {PREDICT "--summary summary.json", 0, "stage <0>"},
-        {PREDICT "--csv list.csv --fits 8GiB", 0, "8192 MiB"},
         {PREDICT "--cs=list.csv --format csv", 0, "a,last,fwd"},
         {PREDICT "--max-slowdown=1.5 --csv=list.csv --format csv", 0, "a,last,fwd"},
         {PREDICT "'1x128x32768x32768 -> 128 k3x3'", 0, "Advice: the tensors of 1"},
-        {PREDICT "--csv list.csv --fits 1KiB --format csv", 1, "a,last,fwd"},
         {"predict --help", 0, "--estimate"}};
     ANSWERS(rows);
 }
@@ -108,7 +104,6 @@ static void refused_options(void)
         {"predict --csv list.csv --estimate --devices nowhere", 2, "nowhere"},
         {"predict --csv list.csv --estimate --devices conf --device none.json", 2, "none.json"},
         {PREDICT "--csv list.csv --format xml", 2, "--format"},
-        {PREDICT "--csv list.csv --fits 0", 2, "--fits"},
         {"predict '1x8x8x8 -> 8 k3x3' --cudnn x --estimate", 2, "--cudnn and --estimate exclude"},
         {PREDICT, 2, "no convolution given. Write one, such as '1x512x64x64 -> 512 k3x3 s1 p1"},
         {PREDICT "--csv a '1x8x8x8 -> 8 k3x3'", 2, "a convolution, --csv and --summary exclude"},
@@ -119,7 +114,6 @@ static void refused_options(void)
         {PREDICT "--csv ''", 2, "option '--csv' needs a value"},
         {PREDICT "--csv list.csv --workspace 12", 2, "auto, or 1KiB to 1TiB"},
         {PREDICT "--csv list.csv --max-slowdown 0.5", 2, "off, or 1 to 1000"},
-        {PREDICT "--csv list.csv --fits much", 2, "a size such as 8GiB"},
         {PREDICT "--csv list.csv --dtype f64", 2, "f32, f16 or bf16"},
         {PREDICT "--csv list.csv --dir down", 2, "fwd, dgrad or wgrad"},
         {PREDICT "--csv list.csv --layout chwn", 2, "nchw or nhwc"},
@@ -266,10 +260,9 @@ static void summaries(void)
 
 static void memory_that_runs_short(void)
 {
-    static const char *const lines[] = {"--csv short.csv --workspace 1MiB",
-                                        "--csv short.csv --format json --fits 50KiB",
-                                        "--summary summary.json --config one.ini",
-                                        "'1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw' --fits 1MiB"};
+    static const char *const lines[] = {
+        "--csv short.csv --workspace 1MiB", "--csv short.csv --format json",
+        "--summary summary.json --config one.ini", "'1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw'"};
     write_file("short.csv", NUMBERS ",model\nl,f16,1,8,32,32,8,3,3,m\nl,f16,2,8,8,8,8,3,3,\n");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char line[256];

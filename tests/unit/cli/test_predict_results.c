@@ -1,5 +1,5 @@
-/* The results of `convshim predict`: sums of a model, the workspace with which all fit, advice,
- * from predictions that are the test's own. */
+/* The results of `convshim predict`: sums of a model, and advice, from
+ * predictions that are the test's own. */
 #include "cli/predict/predict.h"
 #include "golden.h"
 #include "sample_problem.h"
@@ -67,9 +67,6 @@ static void add_unanswered(const char *model, const char *name)
         .status = CS_REFUSED, .bytes = {3 * MIB, MIB, 2 * MIB}, .floor = 6 * MIB};
 }
 
-static struct cs_predict_fit fit;
-static bool asked_to_fit;
-
 static void begin(void)
 {
     layers.count = 0;
@@ -78,13 +75,12 @@ static void begin(void)
     snprintf(options.config.policy.text, sizeof options.config.policy.text, "%s",
              cs_policy_fit.name);
     snprintf(results.vendor, sizeof results.vendor, "cuDNN 9.19.0");
-    asked_to_fit = false;
 }
 
 static int show_list(void *unused)
 {
     (void)unused;
-    return !cs_predict_print(&results, asked_to_fit ? &fit : NULL);
+    return !cs_predict_print(&results);
 }
 
 static void expect(const char *title, const char *phrase, bool there)
@@ -119,34 +115,6 @@ static void advice_on_slow_layers(void)
         layer[0].problem.tensor[CS_X].dims[CS_N] = INT64_C(1) << 31;
         expect("engine 0 is slow", "--huge 2147483648", engine == 0);
     }
-}
-
-/* The answer to --fits: the numbers that do not fit, and the workspace with which all fit. */
-static void convolutions_that_fit_are_counted(void)
-{
-    static const struct {
-        size_t before, after, unanswered;
-        bool possible;
-        const char *phrase;
-    } rows[] = {{0, 0, 0, true, "fits without convshim"},
-                {1, 0, 0, true, "2 of 3 fit without convshim, 3 with"},
-                {2, 1, 0, true, "3073KiB"},
-                {2, 2, 1, false, "1 of 3 fit without convshim, 1 with"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        begin();
-        for (int j = 0; j < 3; j++)
-            add(j == 1 ? "m" : "", "l");
-        options.fits = 16 * MIB;
-        asked_to_fit = true;
-        fit = (struct cs_predict_fit){.before = rows[i].before,
-                                      .after = rows[i].after,
-                                      .unanswered = rows[i].unanswered,
-                                      .possible = rows[i].possible,
-                                      .workspace = 3 * MIB + 1024,
-                                      .hopeless = &layer[i % 3]};
-        expect("whether it fits", rows[i].phrase, true);
-    }
-    asked_to_fit = false;
 }
 
 /* --- sums for each model --- */
@@ -193,86 +161,6 @@ static void times_of_a_model_count_each_call(void)
     free(sum);
 }
 
-/* The memory that the tensors leave is queried in whole KiB. Less than one KiB counts as none. */
-static void the_largest_workspace_with_which_all_fits(void)
-{
-    static const struct cs_rules none;
-    const struct cs_predictor predictor = {
-        .settings = {.rules = &none, .program = "", .policy = &cs_policy_fit, .most = INT64_MAX},
-        .estimate = true};
-    struct cs_predict_fit found;
-    char error[200];
-    begin();
-    add("m", "first");
-    add("m", "second");
-    struct cs_prediction *large = add("m", "third");
-    add_unanswered("m", "fourth");
-    options.fits = 70 * MIB;
-    CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
-    CHECK_INT(found.before, 1); /* the one without an engine */
-    CHECK_INT(found.unanswered, 1);
-    CHECK(found.possible && found.workspace == 0);
-    for (int left = 1022; left < 1026; left++) {
-        large->floor = 70 * MIB - left;
-        large->peak = large->tiled_peak = 70 * MIB + 1;
-        CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
-        CHECK_INT(found.before, 2);
-        CHECK_INT(found.after, 2);
-        CHECK_INT(found.workspace, left < 1024 ? 0 : 1024);
-        CHECK(left >= 1024 ? !found.hopeless : found.hopeless == &layer[2]);
-        CHECK_INT(found.possible, left >= 1024);
-    }
-    prediction[1].peak = 70 * MIB + 1;
-    prediction[1].floor = 70 * MIB - 5000; /* 4 KiB are left, and 1 of the third */
-    CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
-    CHECK_INT(found.before, 3);
-    CHECK_INT(found.after, 2);
-    CHECK_INT(found.workspace, 1024);
-    large->floor = 70 * MIB - 9000;
-    CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
-    CHECK_INT(found.workspace, 4096);
-    begin(); /* the first of all counts as any */
-    options.fits = 70 * MIB;
-    add("m", "first")->peak = 70 * MIB + 1;
-    add("m", "second");
-    prediction[0].floor = 70 * MIB - 9000;
-    CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
-    CHECK_INT(found.before, 1);
-    CHECK_INT(found.workspace, 8192);
-    CHECK(found.possible);
-}
-
-/* The found workspace is checked with all convolutions: none may need more, and an equal size fits.
- */
-static void the_workspace_is_confirmed(void)
-{
-    static const struct cs_rules none;
-    const struct cs_predictor predictor = {.settings = {.rules = &none,
-                                                        .program = "",
-                                                        .policy = &cs_policy_fit,
-                                                        .limits.workspace = 64 * MIB,
-                                                        .most = INT64_MAX},
-                                           .estimate = true};
-    struct cs_predict_fit found;
-    struct cs_prediction with;
-    const struct cs_problem *problem = &layer[0].problem;
-    struct cs_predictor other = predictor;
-    char error[200];
-    begin();
-    add("m", "first")->peak = INT64_MAX;
-    other.settings.limits.workspace = 4096;
-    CHECK(cs_predict(&other, &problem, 1, &with, error, sizeof error));
-    CHECK_INT(with.status, CS_OK);
-    for (int more = -1; more < 2; more++) {
-        options.fits = with.tiled_peak + more;
-        prediction[0].floor = options.fits - 4096;
-        CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
-        CHECK_INT(found.workspace, 4096);
-        CHECK_INT(found.possible, more >= 0);
-        CHECK(more >= 0 ? !found.hopeless : found.hopeless == &layer[0]);
-    }
-}
-
 static void count_different(void *count, size_t done, size_t of)
 {
     CHECK_INT(done, ++*(size_t *)count);
@@ -309,11 +197,8 @@ int main(void)
 {
     heap_watch();
     TEST(advice_on_slow_layers);
-    TEST(convolutions_that_fit_are_counted);
     TEST(sums_by_model);
     TEST(times_of_a_model_count_each_call);
-    TEST(the_largest_workspace_with_which_all_fits);
-    TEST(the_workspace_is_confirmed);
     TEST(equal_problems_are_planned_once);
     return REPORT();
 }
