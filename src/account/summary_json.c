@@ -2,6 +2,7 @@
  * base/json.h. */
 #include "account/summary_json.h"
 
+#include "account/advice.h"
 #include "account/outcome.h"
 #include "base/checked.h"
 #include <stdio.h>
@@ -394,6 +395,17 @@ static void put_order(struct cs_json *json, const struct cs_account *account,
     cs_json_close(json, ']');
 }
 
+/* The line of advice of the text summary. */
+static void put_advice(struct cs_json *json, const struct cs_account *account,
+                       const struct cs_summary_head *head)
+{
+    char text[CS_ADVICE_TEXT];
+    const struct cs_advice advice = cs_advice_of(account, head);
+    (void)cs_advice_text(&advice, head->policy, text, sizeof text);
+    cs_json_line(json, 1);
+    cs_json_string(json, "advice", text);
+}
+
 void cs_summary_json(struct cs_json *json, const struct cs_account *account,
                      const struct cs_summary_head *head, const struct cs_summary_process *process)
 {
@@ -410,6 +422,7 @@ void cs_summary_json(struct cs_json *json, const struct cs_account *account,
     put_rules(json, account, head->rules);
     cs_json_line(json, 1);
     cs_json_string(json, "bypass", head->bypass);
+    put_advice(json, account, head);
     cs_json_line(json, 1);
     cs_json_open(json, "sites", '[');
     for (int i = 0; i < listing.sites; i++)

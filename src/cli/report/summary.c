@@ -51,6 +51,7 @@ static const struct text_member run_texts[] = {
     {"device", "name", RUN(device)},
     {"config", "source", RUN(source)},
     {"", "bypass", RUN(bypass)},
+    {"", "advice", RUN(advice)},
 };
 #undef RUN
 

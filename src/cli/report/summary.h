@@ -38,7 +38,7 @@ struct cs_run_option {
 struct cs_run_summary {
     struct cJSON *json; /* owned; NULL: merged */
     const char *path;   /* of the file */
-    const char *program, *script, *convshim, *vendor, *device, *bypass;
+    const char *program, *script, *convshim, *vendor, *device, *bypass, *advice;
     const char *command, *source;              /* its words, and where the options are from */
     const char *framework;                     /* that reported its own peaks in a simulation; */
     int64_t allocated_without, allocated_with; /* NULL: none did */

@@ -7,7 +7,6 @@
 #include "cli/program/command_facts.h"
 #include "cli/report/report.h"
 #include "config/session.h"
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +29,7 @@ static const struct cs_cli_command command = {
     .usage = "convshim status [options] [PID]",
     .about = "Shows the counters of your running processes that use convshim, or those of PID.\n"
              "A process is listed from its first convolution to its end. Its figures are renewed\n"
-             "every ten seconds. If PID is not listed, a line reports whether it has loaded\n"
-             "convshim. The figures are in a JSON summary of each process in\n"
+             "every ten seconds. They are in a JSON summary of each process in\n"
              "$XDG_RUNTIME_DIR/convshim, or in /tmp/convshim-UID if that folder does not exist.\n\n"
              "Status: 0; 1 if there is no such process.",
     .option = rows,
@@ -113,31 +111,6 @@ static void add_row(struct cs_table *table, const struct cs_run_summary *run)
                                            {.text = run->convshim}});
 }
 
-/* Of one process that counts nothing, why. */
-static void explain_absence(int64_t pid)
-{
-    static struct cs_process_files files;
-    char run[32];
-    if (!cs_process_files(pid, &files))
-        cs_cli_complain(errno == ESRCH
-                            ? "%lld: no such process"
-                            : "%lld: This process belongs to another user or is protected. Run "
-                              "convshim status as its user.",
-                        (long long)pid);
-    else if (*files.library)
-        cs_cli_complain("%lld (%s) has loaded convshim, but has run no convolution yet%s",
-                        (long long)pid, files.program,
-                        *files.cudnn ? "" : ", because it has not loaded cuDNN");
-    else
-        cs_cli_complain(
-            "%lld (%s) has not loaded convshim%s. To find out why: convshim doctor --pid %lld",
-            (long long)pid, files.program,
-            cs_process_variable(pid, "CONVSHIM_RUN", run, sizeof run) && *run
-                ? ", although convshim run started it or its parent"
-                : "",
-            (long long)pid);
-}
-
 /* Adds a row for the process of the file PID.json, and removes files of processes that have ended.
  * Returns true if there is a row. */
 static bool take_file(const struct request *request, const char *path, struct cs_table *table)
@@ -203,7 +176,10 @@ static int watch_processes(const struct request *request)
     if (found < 0)
         cs_cli_complain("standard output: not all rows could be written");
     else if (first == 0 && request->pid)
-        explain_absence(request->pid);
+        cs_cli_complain(
+            "%lld: no process of yours that has run convolutions with convshim. To find "
+            "out why: convshim doctor --pid %lld",
+            (long long)request->pid, (long long)request->pid);
     else if (first == 0)
         cs_cli_complain("No running process of yours has used convshim yet (looked in %s). To "
                         "start one: convshim run -- COMMAND",

@@ -141,8 +141,8 @@ static int print_profile(const struct cs_verify_options *options,
     return CS_CLI_OK;
 }
 
-static int verify_list(const struct cs_verify_options *options, struct cs_verification *verification,
-                  struct cs_layers *layers)
+static int verify_list(const struct cs_verify_options *options,
+                       struct cs_verification *verification, struct cs_layers *layers)
 {
     int status =
         read_list(options, layers) ? cs_verify_describe(options, &verification->gpu) : CS_CLI_USAGE;

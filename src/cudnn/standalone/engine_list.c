@@ -140,8 +140,8 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
 }
 
 static enum cs_status choose_offer(struct cs_engine_list *list, const struct cs_problem *problem,
-                             enum cs_ask_mode mode, struct wish wish, struct cs_ask_offer *offer,
-                             struct cs_chosen_engine **chosen_p)
+                                   enum cs_ask_mode mode, struct wish wish,
+                                   struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p)
 {
     struct cs_chosen_engine *chosen = malloc(sizeof *chosen);
     if (!chosen)
@@ -160,15 +160,16 @@ enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct c
                                      enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p)
 {
-    return choose_offer(list, problem, mode, (struct wish){.skip = skip, .engine = -1}, offer, chosen_p);
+    return choose_offer(list, problem, mode, (struct wish){.skip = skip, .engine = -1}, offer,
+                        chosen_p);
 }
 
 enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
                                    enum cs_ask_mode mode, int64_t engine, int64_t workspace,
                                    struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p)
 {
-    return choose_offer(list, problem, mode, (struct wish){.engine = engine, .workspace = workspace},
-                  offer, chosen_p);
+    return choose_offer(list, problem, mode,
+                        (struct wish){.engine = engine, .workspace = workspace}, offer, chosen_p);
 }
 
 void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen)

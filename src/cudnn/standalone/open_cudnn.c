@@ -59,7 +59,8 @@ bool cs_standalone_open(const char *file, char *error, size_t size)
         snprintf(error, size, "%s", dlerror());
         return false;
     }
-    if (bind_calls(library) && cs_standalone_version() >= OLDEST && cs_standalone_version() < AFTER) {
+    if (bind_calls(library) && cs_standalone_version() >= OLDEST &&
+        cs_standalone_version() < AFTER) {
         remember_file(file);
         cs_standalone_open_driver();
         return true;

@@ -54,8 +54,8 @@ static bool check_driver(struct run *run, CUresult result, const char *call)
     if (result == CUDA_SUCCESS)
         return true;
     cs_gpu_error(result, call, text, sizeof text);
-    return set_failure(run, result == CUDA_ERROR_OUT_OF_MEMORY ? CS_TRIAL_OUT_OF_MEMORY : CS_TRIAL_ERROR,
-                text);
+    return set_failure(
+        run, result == CUDA_ERROR_OUT_OF_MEMORY ? CS_TRIAL_OUT_OF_MEMORY : CS_TRIAL_ERROR, text);
 }
 
 static bool check_cudnn(struct run *run, cudnnStatus_t status, const char *call)
@@ -137,7 +137,8 @@ static bool make_plan(struct run *run)
             (void)try_configuration(run, configuration[i]);
         cs_descriptor_builder_clear(&builder);
     }
-    return run->plan || set_failure(run, CS_TRIAL_REFUSED, "cuDNN has no engine for this convolution");
+    return run->plan ||
+           set_failure(run, CS_TRIAL_REFUSED, "cuDNN has no engine for this convolution");
 }
 
 /* Allocates the workspace, and sets all addresses. */

@@ -40,7 +40,8 @@ static void count(void)
             "\"start_ms\":1125899906842624,\"end_ms\":1125899906842624},"
             "\"versions\":{\"convshim\":\"1.2.3\",\"vendor\":\"cuDNN 9.1.0\"},"
             "\"config\":{\"source\":\"\",\"options\":{\"workspace\":\"64MiB\",\"policy\":\"fit\"}},"
-            "\"device\":{\"name\":\"\"},\"own\":{\"peak\":8192},\"bypass\":\"\",\"sites\":[],"
+            "\"device\":{\"name\":\"\"},\"own\":{\"peak\":8192},\"bypass\":\"\",\"advice\":\"\","
+            "\"sites\":[],"
             "\"totals\":{\"not_tiled\":[]",
             (int)getpid());
 #define CS_TOTAL(name, merge, value) fprintf(file, ",\"%s\":%d", #name, (int)strlen(#name) << 20);

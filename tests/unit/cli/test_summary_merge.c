@@ -49,6 +49,7 @@ static void make(struct job *job)
                                               .vendor = "cuDNN 9.19.0",
                                               .device = i ? "T4" : "A100",
                                               .bypass = "",
+                                              .advice = "Try this.",
                                               .script = "train.py",
                                               .command = "app train.py",
                                               .source = "convshim.ini",
@@ -197,8 +198,33 @@ static void tables_of_another_version(void)
     cs_summary_fini(&report.all);
 }
 
+/* The advice is that of one run. If the policy only reports, a row has the size that is possible.
+ */
+static void the_conclusion_of_a_run(void)
+{
+    for (int reports = 0; reports < 2; reports++)
+        for (int tiled = 0; tiled < 2; tiled++) {
+            struct job job;
+            static struct cs_report report;
+            make(&job);
+            memset(&report, 0, sizeof report);
+            job.passed[0][0].id = reports ? "REPORT_ONLY" : "LAYOUT";
+            job.run[0].tiled = 2 * tiled;
+            job.run[0].extra_launches = 5;
+            CHECK(cs_summary_merge(job.run, 1, &report.all));
+            cs_report_conclude(&report);
+            CHECK_STR(report.conclusion, tiled ? "2 of 4 calls tiled, 5 extra launches. Try this."
+                                               : "0 of 4 calls tiled, 5 extra launches. Try this.");
+            CHECK_INT((int64_t)report.section[CS_REPORT_CONCLUSION].table.rows,
+                      reports && !tiled ? 3 : 2);
+            cs_table_fini(&report.section[CS_REPORT_CONCLUSION].table);
+            cs_summary_fini(&report.all);
+        }
+}
+
 int main(void)
 {
+    TEST(the_conclusion_of_a_run);
     TEST(runs_of_a_job);
     TEST(sums_that_leave_63_bits);
     TEST(tables_of_a_job);
