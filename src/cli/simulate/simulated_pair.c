@@ -52,6 +52,8 @@ static void prepare_run(struct cs_simulated_pair *pair, enum cs_side side)
     pair->run[side] = (struct cs_simulated_run){.name = cs_side_names[side],
                                                 .profile = pair->device->path,
                                                 .capacity = pair->capacity,
+                                                .memory = pair->capacity > 0 ? pair->capacity
+                                                                             : pair->device->memory,
                                                 .context = pair->context,
                                                 .gpus = pair->gpus,
                                                 .history = pair->history,
@@ -65,6 +67,7 @@ static struct cs_simulated_run repeat_run(const struct cs_simulated_run *run, co
     return (struct cs_simulated_run){.name = name,
                                      .profile = run->profile,
                                      .capacity = capacity,
+                                     .memory = capacity > 0 ? capacity : run->memory,
                                      .context = run->context,
                                      .gpus = run->gpus,
                                      .history = history,

@@ -126,7 +126,6 @@ static bool is_planned(const struct cs_simulated_result *result)
 static void take_process(const struct cs_process_progress *process,
                          const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
-    const int64_t wanted = (int64_t)(process->last_refused_bytes + process->last_refused_live);
     result->cut_short = true;
     result->kernels = (int64_t)process->kernels;
     result->launches = (int64_t)process->convolutions;
@@ -136,7 +135,8 @@ static void take_process(const struct cs_process_progress *process,
     result->largest_workspace = (int64_t)process->largest_workspace;
     result->tensor_bytes = (int64_t)process->tensor_bytes;
     result->refused = (int64_t)process->refused;
-    result->missing_bytes = run->capacity > 0 ? wanted - run->capacity : 0;
+    result->missing_bytes =
+        (int64_t)(process->last_refused_bytes + process->last_refused_live) - run->memory;
 }
 
 static void take_report(struct cs_simulated_result *result)

@@ -266,6 +266,7 @@ struct cs_simulated_run {
     const char *name;    /* for people, and of its folder: "without"; NULL: there is no such run */
     const char *profile; /* the file of the device's profile */
     int64_t capacity;    /* 0: the profile's */
+    int64_t memory;      /* the capacity, or the profile's */
     int64_t context;     /* of it, bytes that a process takes before it allocates */
     int gpus;            /* that the program sees; 0: one */
     bool with;           /* the library */

@@ -155,6 +155,7 @@ static bool prepare_run(const struct cs_tune *tune, const char *name, const char
     *run = (struct cs_simulated_run){.name = name,
                                      .profile = tune->device->path,
                                      .capacity = capacity,
+                                     .memory = capacity,
                                      .context = tune->device->context,
                                      .with = true,
                                      .file = file};

@@ -10,7 +10,8 @@ struct progress_row {
     unsigned long long pid, peak, convolutions; /* pid 0: no more */
 };
 
-/* Writes it for up to two processes on one GPU, which held their peaks at the same time. */
+/* Writes it for up to two processes on one GPU, which held their peaks at the same time. Their last
+ * requests of 100 bytes would have been refused. */
 static inline void write_progress(const char *path, const struct progress_row row[2])
 {
     static struct cs_simulated_progress progress;
@@ -19,6 +20,8 @@ static inline void write_progress(const char *path, const struct progress_row ro
         progress.process[i].pid = row[i].pid;
         progress.process[i].peak_bytes = row[i].peak;
         progress.process[i].convolutions = row[i].convolutions;
+        progress.process[i].last_refused_bytes = 100;
+        progress.process[i].last_refused_live = row[i].peak;
         progress.gpu[0].peak_bytes += row[i].peak;
         progress.gpu[0].needed_bytes += row[i].peak;
     }

@@ -215,7 +215,7 @@ static void the_process_that_held_most(void)
                 /* Killed processes leave no report. */
                 {{{11, 3, 0}, {12, 5, 0}}, 0, 12, 2, false, true, true},
                 {{{11, 0, 0}, {0}}, 0, 11, 0, false, false, false}};
-    struct cs_simulated_run run = {.folder = "."};
+    struct cs_simulated_run run = {.folder = ".", .memory = 64};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CASE("row %zu", i);
         write_progress("progress", rows[i].process);
@@ -233,6 +233,8 @@ static void the_process_that_held_most(void)
         CHECK_INT(run.result.processes, rows[i].processes);
         CHECK_INT(run.result.used, rows[i].used);
         CHECK_INT(run.result.cut_short, rows[i].cut_short);
+        if (rows[i].cut_short)
+            CHECK_INT(run.result.missing_bytes, 5 + 100 - 64);
         CHECK_INT(run.result.kernels, rows[i].reports ? 3 : rows[i].used ? 0 : -1);
         cs_simulated_result_free(&run.result);
         CHECK(i == 0 || atomic_load(&heap_taken) == taken); /* the first fills caches */
