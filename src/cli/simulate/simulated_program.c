@@ -2,7 +2,6 @@
 #include "cli/simulate/simulation.h"
 
 #include "base/path.h"
-#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/program/command_facts.h"
 #include "cli/program/elf.h"
@@ -28,23 +27,15 @@ static const char *const stand_ins[] = {"libcublas.so.",   "libcublasLt.so.", "l
 struct search {
     struct cs_simulated_program *program;
     int cuda; /* seen so far; 0: not yet */
-    bool broken;
 };
 
-static void add_library(struct search *search, const char *path)
+static void add_library(struct cs_simulated_program *program, const char *path)
 {
-    struct cs_simulated_program *program = search->program;
     for (size_t i = 0; i < program->libraries; i++)
         if (strcmp(cs_path_file(program->library[i]), cs_path_file(path)) == 0)
             return;
-    char *copy = strdup(path);
-    char **library =
-        copy ? cs_array_add(&program->library, &program->libraries, sizeof *library) : NULL;
-    if (library)
-        *library = copy;
-    else
-        free(copy);
-    search->broken = search->broken || !library;
+    if (program->libraries < CS_MOST_LIBRARIES)
+        snprintf(program->library[program->libraries++], PATH_MAX, "%s", path);
 }
 
 static void note_runtime(struct search *search, const char *name)
@@ -63,7 +54,7 @@ static void look_at_library(void *ctx, const char *name, const char *path)
         note_runtime(search, file);
     for (size_t i = 0; path && i < sizeof stand_ins / sizeof *stand_ins; i++)
         if (strncmp(file, stand_ins[i], strlen(stand_ins[i])) == 0)
-            add_library(search, path);
+            add_library(search->program, path);
 }
 
 /* If a library is missing, the loader lists nothing for the file. The libraries that the file
@@ -173,7 +164,7 @@ static bool examine_program(struct search *search, struct cs_program_facts *fact
     look_at_python(search, &facts->packages);
     if (!*facts->python)
         look_at_file(search, facts->program);
-    if (facts->broken || search->broken) {
+    if (facts->broken) {
         cs_cli_complain("out of memory");
         return false;
     }
@@ -192,19 +183,8 @@ bool cs_simulated_program_find(struct cs_simulated_program *program, char **comm
     *program = (struct cs_simulated_program){.command = command};
     facts = (struct cs_program_facts){.shell = false};
     struct search search = {.program = program};
-    bool found = examine_program(&search, &facts, cudnn);
+    const bool found = examine_program(&search, &facts, cudnn);
     program->cuda = cuda ? cuda : search.cuda ? search.cuda : DEFAULT_CUDA;
     cs_program_free(&facts);
-    if (!found)
-        cs_simulated_program_free(program);
     return found;
-}
-
-void cs_simulated_program_free(struct cs_simulated_program *program)
-{
-    for (size_t i = 0; i < program->libraries; i++)
-        free(program->library[i]);
-    free(program->library);
-    program->library = NULL;
-    program->libraries = 0;
 }

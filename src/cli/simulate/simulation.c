@@ -73,17 +73,9 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     char tool[PATH_MAX + 32], out[PATH_MAX + 32];
     snprintf(tool, sizeof tool, "%s/standins", simulation->device);
     snprintf(out, sizeof out, "%s/standins", simulation->work);
-    const char **argv = calloc(program->libraries + 6, sizeof *argv);
+    const char *argv[CS_MOST_LIBRARIES + 6] = {tool, "--out", out, "--cuda",
+                                               program->cuda == 12 ? "12" : "13"};
     char *said = NULL;
-    if (!argv) {
-        cs_cli_complain("out of memory");
-        return false;
-    }
-    argv[0] = tool;
-    argv[1] = "--out";
-    argv[2] = out;
-    argv[3] = "--cuda";
-    argv[4] = program->cuda == 12 ? "12" : "13";
     for (size_t i = 0; i < program->libraries; i++)
         argv[5 + i] = program->library[i];
     int status = cs_child_output(argv, NULL, &said);
@@ -91,7 +83,6 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
         cs_cli_complain("%s: %.*s", tool, (int)strcspn(said ? said : "", "\n"),
                         said ? said : "cannot be run");
     free(said);
-    free(argv);
     return status >= 0 && status != 127;
 }
 
@@ -173,7 +164,6 @@ void cs_simulation_end(struct cs_simulation *simulation)
         cs_fork_server_close(&simulation->server[with]);
     cs_layers_end(&simulation->layers, simulation->keep ? simulation->work : NULL);
     cs_temporary_folder_remove(&simulation->temporary);
-    cs_simulated_program_free(&simulation->program);
     cs_library_options_free(&simulation->options);
     cs_interrupts_end();
 }

@@ -127,6 +127,10 @@ void cs_fork_server_close(struct cs_fork_server *server);
  * which of NVIDIA's other libraries it would bring along. Files are read; nothing of it is run but
  * the Python that lists its packages. */
 
+enum {
+    CS_MOST_LIBRARIES = 32
+};
+
 struct cs_simulated_program {
     char **command;             /* NULL-ended, the caller's */
     char folder[PATH_MAX];      /* of the cuDNN; "": none was found */
@@ -134,7 +138,8 @@ struct cs_simulated_program {
     char foreign[3 * PATH_MAX]; /* names a part of another cuDNN that the loader takes; "": none */
     char framework[96]; /* "PyTorch 2.15.0"; "": none, or not the one that the cuDNN is of */
     int cuda;           /* 12 or 13 */
-    char **library;     /* files of NVIDIA's libraries that need a GPU to start; owned */
+    char library[CS_MOST_LIBRARIES]
+                [PATH_MAX]; /* files of NVIDIA's libraries that need a GPU to start */
     size_t libraries;
 };
 
@@ -142,7 +147,6 @@ struct cs_simulated_program {
  * given. False if there is no such program or memory is short; the reason was printed. */
 bool cs_simulated_program_find(struct cs_simulated_program *program, char **command,
                                const char *cudnn, int cuda);
-void cs_simulated_program_free(struct cs_simulated_program *program);
 
 /* A simulation: the place of the device, the way in which programs get it, and one run of a program
  * on it. One thread. */
