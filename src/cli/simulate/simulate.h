@@ -149,8 +149,7 @@ struct cJSON *cs_written_json(const struct cs_private_layers *layers);
 
 enum {
     CS_ROW_TEXT = 64,
-    CS_ROW_COLUMNS = 2 + (CS_FIGURES + 2) * CS_SIDES,
-    CS_MOST_DEVICES = 32
+    CS_ROW_COLUMNS = 2 + (CS_FIGURES + 2) * CS_SIDES
 };
 
 struct cs_row {

@@ -6,7 +6,6 @@
 #include "cli/common/page.h"
 #include "cli/simulate/simulate.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -205,19 +204,13 @@ static bool put_page(const void *state, FILE *out)
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const char *path)
 {
-    struct page *page = calloc(1, sizeof *page);
-    if (!page) {
-        cs_cli_complain("out of memory");
-        return false;
-    }
-    page->simulation = simulation;
-    page->pair = pair;
-    bool good = cs_timelines_read(pair, &page->timelines);
+    static struct page page; /* too large for the stack */
+    page = (struct page){.simulation = simulation, .pair = pair};
+    bool good = cs_timelines_read(pair, &page.timelines);
     for (int side = 0; good && side < CS_SIDES; side++)
-        if (page->timelines.has[side])
-            fill_columns(page, side);
-    good = good && cs_output_page(simulation->title, path, put_page, page);
-    cs_timelines_fini(&page->timelines);
-    free(page);
+        if (page.timelines.has[side])
+            fill_columns(&page, side);
+    good = good && cs_output_page(simulation->title, path, put_page, &page);
+    cs_timelines_fini(&page.timelines);
     return good;
 }

@@ -143,11 +143,7 @@ static size_t list_runs(struct cs_simulated_pair *pair, size_t pairs, bool spare
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                             size_t pairs)
 {
-    struct cs_simulated_run **run = calloc(CS_SIDES * pairs, sizeof(struct cs_simulated_run *));
-    if (!run) {
-        cs_cli_complain("out of memory");
-        return false;
-    }
+    struct cs_simulated_run *run[CS_SIDES * CS_MOST_DEVICES];
     bool good = cs_simulated_runs(simulation, run, list_runs(pair, pairs, false, run));
     const size_t repeated = good ? list_runs(pair, pairs, true, run) : 0;
     if (repeated > 0)
@@ -158,7 +154,6 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
         good = choose_process(&pair[i]);
     for (size_t i = 0; good && i < pairs; i++)
         take_untiled_time(&pair[i]);
-    free(run);
     return good && (pairs > 1 || record_peak(simulation, pair));
 }
 
@@ -227,8 +222,9 @@ static void learn_from(struct question *question, size_t questions, const struct
 }
 
 static bool ask_round(struct cs_simulation *simulation, struct question *question, size_t questions,
-                      struct cs_simulated_run **run, bool *any)
+                      bool *any)
 {
+    struct cs_simulated_run *run[2 * CS_SIDES * CS_MOST_DEVICES] = {NULL};
     size_t runs = 0;
     for (size_t i = 0; i < questions; i++) {
         struct question *q = &question[i];
@@ -260,7 +256,6 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
                                  size_t pairs)
 {
     struct question *question = calloc(2 * CS_SIDES * pairs, sizeof *question);
-    struct cs_simulated_run **run = calloc(2 * CS_SIDES * pairs, sizeof(struct cs_simulated_run *));
     size_t questions = 0;
     for (size_t i = 0; question && i < 2 * CS_SIDES * pairs; i++) {
         struct cs_simulated_pair *p = &pair[i / (2 * CS_SIDES)];
@@ -272,16 +267,15 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
                                                       .engines = i % (2 * CS_SIDES) >= CS_SIDES,
                                                       .yes = base->needed};
     }
-    bool any = true, good = question && run;
+    bool any = true, good = question != NULL;
     if (!good)
         cs_cli_complain("out of memory");
     while (good && any)
-        good = ask_round(simulation, question, questions, run, &any);
+        good = ask_round(simulation, question, questions, &any);
     if (good)
         store_answers(question, questions);
     for (size_t i = 0; i < questions; i++)
         cs_simulated_result_free(&question[i].run.result);
-    free(run);
     free(question);
     return good;
 }

@@ -410,6 +410,10 @@ struct cs_simulated_pair {
 bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run **run,
                        size_t runs);
 
+enum {
+    CS_MOST_DEVICES = 32 /* pairs at once */
+};
+
 /* Runs all pairs, and again with memory to spare those that were short of it. False: a line
  * reports the reason. */
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
