@@ -1,218 +1,208 @@
-/* Decisions are kept by scope: a number that differs where plans may need other workspaces, and
- * with every handle that is destroyed. */
+/* Reading or picking the application's engine, and the scope of a decision about it: a number that
+ * differs where plans may need other workspaces. */
 #include "cudnn/plan/engine_choice.h"
 
-#include "cudnn/plan/device_profile.h"
+#include "base/hash.h"
 #include "cudnn/plan/handle_number.h"
-#include "vendor_fixture.h"
+#include "recorded_cudnn.h"
+#include "sample_problem.h"
 
-static char first[16], second[16];
+static char handles[1];
+static struct cs_engine_choice choice;
 
-static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_clusters)
+static void start(void *handle)
 {
-    static const struct cs_problem problem;
-    static const int64_t uid[CS_MAX_TENSORS];
-    struct cs_engine_choice choice;
+    static const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    const struct cs_problem problem = rows(CS_FORWARD, 1);
+    recorded_start();
     cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)handle);
-    choice.target.settings.sm_count = sm_count;
-    choice.target.settings.shared_memory = shared_memory;
-    choice.target.settings.no_clusters = no_clusters;
-    int64_t scope = cs_engine_choice_scope(&choice);
-    cs_engine_choice_fini(&choice);
-    return scope;
+    CHECK(choice.target.handle == handle && choice.target.uid[2] == 'y');
+    CHECK_INT(choice.problem.tensor[CS_X].dims[CS_H], 64);
+    CHECK(!choice.known && !choice.target.device);
+    cudnn.offers[0] = 1;
+    cudnn.offer[0][0] = (struct offer){
+        .engine = {.index = 34, .knobs = 2}, .numerical = 6, .behaviour = 9, .workspace = 70};
+    for (int i = 0; i < CS_MAX_KNOBS; i++) {
+        cudnn.offer[0][0].engine.knob_type[i] = 40 - i;
+        cudnn.offer[0][0].engine.knob_value[i] = 100 + i;
+    }
 }
 
-/* The workspace of a plan may depend on them, so plans with different settings must not share a
- * reported size. */
-static void engine_settings_have_separate_scopes(void)
+/* From a configuration or from a plan of it. */
+static bool read_engine(bool of_plan)
 {
-    int64_t scopes[] = {scope_of(first, 0, 0, false),  scope_of(first, 8, 0, false),
-                        scope_of(first, 9, 0, false),  scope_of(first, 0, 8, false),
-                        scope_of(first, 0, 9, false),  scope_of(first, 0, 0, true),
-                        scope_of(first, 8, 8, false),  scope_of(first, 8, 0, true),
-                        scope_of(second, 0, 0, false), scope_of(second, 8, 0, false)};
-    int count = (int)(sizeof scopes / sizeof *scopes);
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < i; j++)
-            CHECK(scopes[i] != scopes[j]);
-    CHECK_INT(scope_of(first, 8, 8, true), scope_of(first, 8, 8, true));
+    struct recorded *given = &cudnn.descriptor[cudnn.made++];
+    *given = (struct recorded){.number = cudnn.made - 1, .offer = &cudnn.offer[0][0]};
+    return of_plan ? cs_engine_choice_read_plan(&choice, given)
+                   : cs_engine_choice_read(&choice, given);
 }
 
-/* Its address is handed out again, for another device. */
+static void an_engine_is_read_whole(void)
+{
+    for (int of_plan = 0; of_plan <= 1; of_plan++) {
+        for (int knobs = 0; knobs <= CS_MAX_KNOBS; knobs += CS_MAX_KNOBS / 2) {
+            start(handles);
+            cudnn.offer[0][0].engine.knobs = knobs;
+            CHECK(read_engine(of_plan));
+            CHECK(choice.known);
+            CHECK_INT(choice.engine.index, 34);
+            CHECK_INT(choice.engine.knobs, knobs);
+            for (int i = 0; i < knobs; i++) {
+                CHECK_INT(choice.engine.knob_type[i], 40 - i);
+                CHECK_INT(choice.engine.knob_value[i], 100 + i);
+            }
+            CHECK_INT(choice.notes.numerical, 6);
+            CHECK_INT(choice.notes.behaviour, 9);
+            CHECK(choice.target.device == NULL);
+            CHECK_INT(cudnn.alive, 0);
+        }
+    }
+}
+
+/* If an engine has more knobs than the record can hold, its knobs cannot be set again. */
+static void too_many_knobs_cannot_be_read(void)
+{
+    start(handles);
+    cudnn.offer[0][0].engine.knobs = CS_MAX_KNOBS + 1;
+    CHECK(!read_engine(false));
+    CHECK(!choice.known);
+    CHECK_INT(cudnn.alive, 0);
+}
+
+static void known_settings_are_read(void)
+{
+    for (int known = 0; known <= 1; known++) {
+        start(handles);
+        cudnn.settings_known = known;
+        cudnn.sm_count = 20;
+        cudnn.shared_memory = 4096;
+        cudnn.no_clusters = true;
+        choice.target.settings.sm_count = choice.target.settings.shared_memory = 7;
+        choice.target.settings.no_clusters = true;
+        CHECK(read_engine(false));
+        CHECK_INT(choice.target.settings.sm_count, known ? 20 : 0);
+        CHECK_INT(choice.target.settings.shared_memory, known ? 4096 : 0);
+        CHECK_INT(choice.target.settings.no_clusters, known);
+    }
+}
+
+static void device_is_read_without_a_handle(void)
+{
+    start(NULL);
+    CHECK(read_engine(false));
+    const struct recorded *device = choice.target.device;
+    CHECK(device && device->type == CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR && !device->destroyed);
+    CHECK_INT(cudnn.alive, 1);
+    cs_engine_choice_fini(&choice);
+    CHECK_INT(cudnn.alive, 0);
+}
+
+/* Any failing call, except those of settings, which older versions lack. */
+static void unreadable_engine_is_unknown(void)
+{
+    for (int of_plan = 0; of_plan <= 1; of_plan++) {
+        int known = 0;
+        start(NULL);
+        CHECK(read_engine(of_plan));
+        int calls = cudnn.calls;
+        cs_engine_choice_fini(&choice);
+        for (int at = 1; at <= calls; at++) {
+            start(NULL);
+            cudnn.fails_at = at;
+            cudnn.failure = CUDNN_STATUS_INTERNAL_ERROR;
+            CHECK_INT(read_engine(of_plan), choice.known);
+            known += choice.known;
+            cs_engine_choice_fini(&choice);
+            CHECK_INT(cudnn.alive, 0);
+        }
+        CHECK_INT(known, 3);
+    }
+}
+
+static void the_first_engine_that_may_be_is_picked(void)
+{
+    static const struct {
+        unsigned forbidden;
+        int64_t picked; /* -1: none */
+    } cases[] = {{0, 11}, {1, 11}, {2, 13}, {4, 11}, {2 | 8, 14}, {2 | 8 | 16, -1}, {~0u, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(handles);
+        cudnn.offers[0] = 5;
+        cudnn.offer[0][0] = (struct offer){.engine.index = 10, .plan = CUDNN_STATUS_NOT_SUPPORTED};
+        cudnn.offer[0][1] = (struct offer){.engine.index = 11, .numerical = 2};
+        cudnn.offer[0][2] =
+            (struct offer){.engine.index = 12, .numerical = 4, .plan = CUDNN_STATUS_ALLOC_FAILED};
+        cudnn.offer[0][3] = (struct offer){.engine.index = 13, .numerical = 8};
+        cudnn.offer[0][4] = (struct offer){.engine.index = 14, .numerical = 16};
+        choice.engine.index = -1;
+        CHECK_INT(cs_engine_choice_pick(&choice, cases[i].forbidden), cases[i].picked >= 0);
+        CHECK_INT(choice.engine.index, cases[i].picked);
+        CHECK_INT(choice.known, cases[i].picked >= 0);
+        CHECK_INT(cudnn.asked_mode, CUDNN_HEUR_MODE_A);
+        CHECK_INT(cudnn.asked_capacity, 12);
+        CHECK_INT(cudnn.alive, 0);
+    }
+}
+
+static void first_offer_is_picked_if_allowed(void)
+{
+    start(handles);
+    CHECK(cs_engine_choice_pick(&choice, 1));
+    CHECK_INT(choice.engine.index, 34);
+    cudnn.offers[0] = 0; /* and nothing where nothing is offered */
+    CHECK(!cs_engine_choice_pick(&choice, 1));
+}
+
+/* The number of the handle, with a bit or more of each setting. */
+static void a_scope_is_made_of_handle_and_settings(void)
+{
+    static const struct {
+        int32_t sm_count, shared_memory;
+        bool no_clusters;
+        uint64_t word;
+    } cases[] = {{0, 0, false, 0},
+                 {0, 0, true, 1},
+                 {0, 1, false, 2},
+                 {1, 0, false, UINT64_C(1) << 33},
+                 {3, 5, true, UINT64_C(3) << 33 | 11}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(handles);
+        choice.handle_number = 500;
+        choice.target.settings.sm_count = cases[i].sm_count;
+        choice.target.settings.shared_memory = cases[i].shared_memory;
+        choice.target.settings.no_clusters = cases[i].no_clusters;
+        CHECK_INT(cs_engine_choice_scope(&choice), 500 ^ (int64_t)cs_hash_spread(cases[i].word));
+    }
+    start(NULL);
+    choice.handle_number = 500; /* without a handle it is the device that counts */
+    choice.target.device = &cudnn.descriptor[cudnn.made++];
+    cudnn.device = "";
+    CHECK_INT(cs_engine_choice_scope(&choice), 0);
+    cudnn.device = "H100";
+    CHECK_INT(cs_engine_choice_scope(&choice), cs_hash_bytes(CS_HASH_START, "H100", 4));
+    choice.target.device = NULL;
+}
+
+/* The address of a destroyed handle is used again, for another device. */
 static void reused_handle_address_gets_a_new_scope(void)
 {
-    int64_t before = scope_of(first, 0, 0, false), other = scope_of(second, 0, 0, false);
-    CHECK_INT(scope_of(first, 0, 0, false), before);
-    cs_handle_retire((cudnnHandle_t)(void *)first);
-    CHECK(scope_of(first, 0, 0, false) != before);
-    /* The scope of another handle is kept. */
-    CHECK_INT(scope_of(second, 0, 0, false), other);
-}
-
-/* --- reading a configuration, and a device that is only described --- */
-
-static int created, asked_types;
-static const char *described = "";
-
-static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made_p)
-{
-    static char places[64];
-    (void)type;
-    *made_p = (cudnnBackendDescriptor_t)(void *)&places[created++ % 64];
-    return CUDNN_STATUS_SUCCESS;
-}
-
-static cudnnStatus_t release(cudnnBackendDescriptor_t descriptor)
-{
-    (void)descriptor;
-    created--;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-static cudnnStatus_t get(const cudnnBackendDescriptor_t descriptor,
-                         cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                         int64_t requested, int64_t *count, void *to)
-{
-    (void)descriptor, (void)type;
-    *count = 1;
-    switch ((int)name) {
-    case CUDNN_ATTR_ENGINECFG_ENGINE:
-    case CUDNN_ATTR_ENGINE_DEVICEPROP:
-        return CUDNN_STATUS_SUCCESS;
-    case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
-        *(int64_t *)to = 34;
-        return CUDNN_STATUS_SUCCESS;
-    case CUDNN_ATTR_ENGINECFG_KNOB_CHOICES:
-        *count = 2;
-        return CUDNN_STATUS_SUCCESS;
-    case CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE:
-        *(cudnnBackendKnobType_t *)to = (cudnnBackendKnobType_t)(5 + asked_types++);
-        return CUDNN_STATUS_SUCCESS;
-    case CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE:
-        *(int64_t *)to = 100 + asked_types;
-        return CUDNN_STATUS_SUCCESS;
-    case CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION:
-        *count = (int64_t)strlen(described);
-        snprintf(to, (size_t)requested, "%s", described);
-        return CUDNN_STATUS_SUCCESS;
-    default:
-        *count = 0;
-        return CUDNN_STATUS_NOT_SUPPORTED;
-    }
-}
-
-static void use_descriptions(void)
-{
-    vendor = (struct cs_real){.cudnnBackendCreateDescriptor = create,
-                              .cudnnBackendDestroyDescriptor = release,
-                              .cudnnBackendGetAttribute = get};
-    created = asked_types = 0;
-}
-
-static void knobs_of_a_configuration_are_read(void)
-{
-    static const struct cs_problem problem;
-    static const int64_t uid[CS_MAX_TENSORS];
-    struct cs_engine_choice choice;
-    use_descriptions();
-    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
-    (void)cs_engine_choice_read(&choice, (cudnnBackendDescriptor_t)(void *)second);
-    CHECK_INT(choice.engine.index, 34);
-    CHECK_INT(choice.engine.knobs, 2);
-    for (int i = 0; i < 2; i++) {
-        CHECK_INT(choice.engine.knob_type[i], 5 + i);
-        CHECK_INT(choice.engine.knob_value[i], 101 + i);
-    }
-    CHECK_INT(choice.target.settings.sm_count, 0);
-    cs_engine_choice_fini(&choice);
-    CHECK_INT(created, 0);
-}
-
-static int64_t scope_of_device(const char *json)
-{
-    static const struct cs_problem problem;
-    static const int64_t uid[CS_MAX_TENSORS];
-    struct cs_engine_choice choice;
-    use_descriptions();
-    described = json;
-    cs_engine_choice_init(&choice, &problem, uid, NULL);
-    choice.target.device = (cudnnBackendDescriptor_t)(void *)second;
-    int64_t scope = cs_engine_choice_scope(&choice);
-    choice.target.device = NULL;
-    cs_engine_choice_fini(&choice);
-    return scope;
-}
-
-static void equal_device_descriptions_share_a_scope(void)
-{
-    int64_t one = scope_of_device("{\"deviceVer\":900}");
-    CHECK_INT(scope_of_device("{\"deviceVer\":900}"), one);
-    CHECK(scope_of_device("{\"deviceVer\":800}") != one);
-    CHECK(scope_of_device("") != one);
-}
-
-static void a_profile_is_read_from_a_description(void)
-{
-    struct cs_target target = {.device = (cudnnBackendDescriptor_t)(void *)second};
-    struct cs_profile profile;
-    char json[512], name[300];
-    use_descriptions();
-    memset(name, 'n', sizeof name - 1);
-    name[sizeof name - 1] = '\0';
-    snprintf(json, sizeof json,
-             "{\"deviceName\":\"%s\", \"deviceVer\": 900,\"l2CacheSize\":7,\"totalGlobalMem\":-5}",
-             name);
-    described = json;
-    CHECK(cs_device_profile_of(&target, &profile));
-    CHECK_INT(strnlen(profile.name, sizeof profile.name + 1), CS_PROFILE_NAME - 1);
-    CHECK_INT(profile.capability, 900);
-    CHECK_INT(profile.l2, 7);
-    CHECK_INT(profile.memory, 0);
-    CHECK_INT(profile.clock, 0);
-    described = "{\"deviceName\":\"H100\"}";
-    CHECK(!cs_device_profile_of(&target, &profile));
-    CHECK_STR(profile.name, "H100");
-}
-
-static CUresult current_device(CUdevice *device_p)
-{
-    *device_p = 3;
-    return CUDA_SUCCESS;
-}
-
-static CUresult some_attributes(int *value_p, CUdevice_attribute attribute, CUdevice device)
-{
-    CHECK_INT(device, 3);
-    *value_p = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
-               : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 1
-               : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 132
-                                                                           : 0;
-    return attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-/* Properties that the driver does not report are 0. */
-static void a_profile_is_asked_of_the_driver(void)
-{
-    struct cs_target target = {.handle = (cudnnHandle_t)(void *)first};
-    struct cs_profile profile;
-    driver = (struct cs_driver){.cuCtxGetDevice = current_device,
-                                .cuDeviceGetAttribute = some_attributes};
-    CHECK(cs_device_profile_of(&target, &profile));
-    CHECK_INT(profile.capability, 910);
-    CHECK_INT(profile.multiprocessors, 132);
-    CHECK_INT(profile.clock, 0);
-    CHECK_INT(profile.l2, 0);
-    CHECK_INT(profile.memory, 0);
-    CHECK_STR(profile.name, "");
+    start(handles);
+    int64_t before = cs_engine_choice_scope(&choice);
+    CHECK_INT(cs_engine_choice_scope(&choice), before);
+    cs_handle_retire((cudnnHandle_t)(void *)handles);
+    CHECK(cs_engine_choice_scope(&choice) != before);
 }
 
 int main(void)
 {
-    TEST(engine_settings_have_separate_scopes);
+    TEST(an_engine_is_read_whole);
+    TEST(too_many_knobs_cannot_be_read);
+    TEST(known_settings_are_read);
+    TEST(device_is_read_without_a_handle);
+    TEST(unreadable_engine_is_unknown);
+    TEST(the_first_engine_that_may_be_is_picked);
+    TEST(first_offer_is_picked_if_allowed);
+    TEST(a_scope_is_made_of_handle_and_settings);
     TEST(reused_handle_address_gets_a_new_scope);
-    TEST(knobs_of_a_configuration_are_read);
-    TEST(equal_device_descriptions_share_a_scope);
-    TEST(a_profile_is_read_from_a_description);
-    TEST(a_profile_is_asked_of_the_driver);
     return REPORT();
 }

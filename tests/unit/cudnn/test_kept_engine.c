@@ -2,6 +2,7 @@
  * memory. */
 #include "cudnn/plan/kept_engine.h"
 
+#include "base/lock.h"
 #include "cudnn/plan/handle_number.h"
 #include "heap.h"
 #include "recorded_cudnn.h"
@@ -39,12 +40,37 @@ static void numbers_are_unique(void)
         number[i] = now;
         most = now > most ? now : most;
     }
-    cs_handle_fork(true);
-    cs_handle_fork(false);
     for (int i = 0; i < HANDLES; i++)
         cs_handle_retire(handle_at(i));
     CHECK_INT(cs_handle_number(handle_at(0)), most + 1);
     cs_handle_retire(handle_at(0));
+}
+
+/* A thread that claims to hold the innermost lock breaks the order with every other lock that it
+ * takes. */
+static int locks_since(int *faults)
+{
+    int before = *faults;
+    *faults = cs_lock_faults();
+    cs_locks_held = 1U << CS_RANK_TRACE;
+    return *faults - before;
+}
+
+static void numbers_are_given_under_the_lock(void)
+{
+    int faults = 0;
+    locks_since(&faults);
+    int64_t number = cs_handle_number(handle_at(1));
+    CHECK_INT(locks_since(&faults), 2);
+    CHECK_INT(cs_handle_number(handle_at(1)), number);
+    CHECK_INT(locks_since(&faults), 1);
+    cs_handle_retire(handle_at(1));
+    CHECK_INT(locks_since(&faults), 1);
+    cs_locks_held = 0;
+    cs_handle_fork(true);
+    CHECK_INT(cs_locks_held, 1U << CS_RANK_HANDLES);
+    cs_handle_fork(false);
+    CHECK_INT(cs_locks_held, 0);
 }
 
 static struct cs_target target;
@@ -190,6 +216,7 @@ int main(void)
 {
     heap_watch();
     TEST(numbers_are_unique);
+    TEST(numbers_are_given_under_the_lock);
     TEST(engines_are_separate_by_all_inputs);
     TEST(kept_engine_is_exclusive);
     TEST(incomplete_engines_are_not_kept);

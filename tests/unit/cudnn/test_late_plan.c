@@ -6,7 +6,6 @@
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/plan/handle_number.h"
 #include "cudnn/plan/kept_engine.h"
-#include "cudnn/run/launcher.h"
 #include "heap.h"
 #include "sample_problem.h"
 #include "vendor_fixture.h"
@@ -20,17 +19,12 @@ enum {
 
 /* Calls that the test's cuDNN has received, and its results. */
 static struct {
-    atomic_int alive, finalized, asked, executed, graphs;
+    atomic_int alive, finalized, asked, graphs;
     void *handle; /* of the last plan */
     void *graph_handle;
-    int64_t pointers, uids; /* of the last variant pack */
-    void *pointer[CS_MAX_TENSORS], *workspace;
-    int64_t uid[CS_MAX_TENSORS];
     cudnnStatus_t finalize, ask;
     int64_t configured, planned; /* bytes that the configuration and the plan report */
     pthread_barrier_t *together; /* that plans are finalized in, two by two */
-    int offered;                 /* configurations by the heuristics, which report no workspace */
-    const int64_t *each;         /* bytes of their plans, when they are finalized */
 } fake;
 
 static char first[16], second[16];
@@ -57,13 +51,7 @@ static cudnnStatus_t destroy(cudnnBackendDescriptor_t descriptor)
 static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
                          cudnnBackendAttributeType_t type, int64_t count, const void *elements)
 {
-    (void)descriptor, (void)type;
-    if (name == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)
-        memcpy(fake.pointer, elements, (size_t)(fake.pointers = count) * sizeof *fake.pointer);
-    if (name == CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS)
-        memcpy(fake.uid, elements, (size_t)(fake.uids = count) * sizeof *fake.uid);
-    if (name == CUDNN_ATTR_VARIANT_PACK_WORKSPACE)
-        memcpy(&fake.workspace, elements, sizeof fake.workspace);
+    (void)descriptor, (void)type, (void)count;
     if (name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE && !fake.together)
         memcpy(&fake.handle, elements, sizeof fake.handle);
     if (name == CUDNN_ATTR_OPERATIONGRAPH_HANDLE && !fake.together)
@@ -78,13 +66,6 @@ static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttrib
     bool of_plan = name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE;
     (void)type, (void)most;
     CHECK_INT(*(const int *)descriptor, of_plan ? PLAN : CONFIGURATION);
-    if (fake.each && !of_plan) {
-        *count = name == CUDNN_ATTR_ENGINEHEUR_RESULTS ? fake.offered
-                                                       : name == CUDNN_ATTR_ENGINECFG_ENGINE;
-        return CUDNN_STATUS_SUCCESS;
-    }
-    if (fake.each)
-        fake.planned = fake.each[fake.finalized - 1];
     fake.asked += !of_plan;
     *count = 1;
     memcpy(elements, of_plan ? &fake.planned : &fake.configured, sizeof fake.planned);
@@ -101,23 +82,6 @@ static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
     return fake.finalize;
 }
 
-static cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
-                             cudnnBackendDescriptor_t pack)
-{
-    (void)pack;
-    CHECK((void *)handle == second);
-    CHECK(plan && *(const int *)plan == PLAN);
-    fake.executed++;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-static cudnnStatus_t stream_of(cudnnHandle_t handle, cudaStream_t *stream)
-{
-    (void)handle;
-    *stream = NULL;
-    return CUDNN_STATUS_SUCCESS;
-}
-
 static void start(void)
 {
     memset(&fake, 0, sizeof fake);
@@ -126,9 +90,7 @@ static void start(void)
                               .cudnnBackendDestroyDescriptor = destroy,
                               .cudnnBackendSetAttribute = set,
                               .cudnnBackendGetAttribute = get,
-                              .cudnnBackendFinalize = finalize,
-                              .cudnnBackendExecute = execute,
-                              .cudnnGetStream = stream_of};
+                              .cudnnBackendFinalize = finalize};
 }
 
 static struct cs_execution_plan *make(void *handle)
@@ -311,67 +273,6 @@ static void without_memory(void)
 #endif
 }
 
-/* Tensors that exist inside a launch only have no address; all others go with their own name. */
-static void variant_pack_has_the_addresses_of_the_tile(void)
-{
-    static char memory[5];
-    struct cs_problem problem = rows(CS_FORWARD, 1);
-    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y', 'b', 'r'};
-    const struct cs_launcher launcher = {.problem = &problem, .uid = uid};
-    struct cs_addresses addresses = {.workspace = &memory[0]};
-    cudnnBackendDescriptor_t pack;
-    start();
-    problem.tensors = 5;
-    problem.tensor[CS_Y].is_virtual = true;
-    for (int i = 0; i < 5; i++)
-        addresses.tensor[i] = &memory[i];
-    CHECK_INT(cs_launcher_pack(&launcher, &addresses, &pack), CUDNN_STATUS_SUCCESS);
-    CHECK_INT(fake.pointers, 4);
-    CHECK_INT(fake.uids, 4);
-    for (int i = 0; i < 4; i++) {
-        int tensor = i < CS_Y ? i : i + 1;
-        CHECK_INT(fake.uid[i], uid[tensor]);
-        CHECK(fake.pointer[i] == &memory[tensor]);
-    }
-    CHECK(fake.workspace == &memory[0]);
-    CHECK_INT(destroy(pack), CUDNN_STATUS_SUCCESS);
-    CHECK_INT(fake.alive, 0);
-}
-
-/* Each function that runs plans makes them ready first. */
-static void launches_make_plans_ready(void)
-{
-    start();
-    struct cs_problem problem = rows(CS_FORWARD, 1);
-    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
-    struct cs_rewrite rewrite = {.execution_plan = {make(first)}, .fallback = make(first)};
-    struct cs_launcher launcher = {.handle = (cudnnHandle_t)(void *)second,
-                                   .rewrite = &rewrite,
-                                   .problem = &problem,
-                                   .uid = uid,
-                                   .provided = fake.planned};
-    const struct cs_addresses addresses = {.workspace = NULL};
-    void *stream, *launch = NULL;
-    struct cs_gpu gpu = cs_launcher_gpu(&launcher, &stream);
-    CHECK_INT(gpu.bind(gpu.ctx, 0, &addresses, &launch), 0);
-    CHECK_INT(gpu.launch(gpu.ctx, 0, launch), 0);
-    gpu.release(gpu.ctx, launch);
-    CHECK_INT(gpu.fallback(gpu.ctx), 0);
-    CHECK_INT(fake.executed, 2);
-    CHECK_INT(fake.finalized, 2);
-    launcher.provided = fake.planned - 1;
-    CHECK_INT(gpu.fallback(gpu.ctx), CUDNN_STATUS_BAD_PARAM);
-    CHECK_INT(fake.executed, 2);
-    /* A plan that is refused then is not started. */
-    struct cs_execution_plan *ready_one = rewrite.execution_plan[0];
-    rewrite.execution_plan[0] = make(first);
-    fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
-    CHECK(gpu.bind(gpu.ctx, 0, &addresses, &launch) != 0);
-    cs_execution_plan_destroy(rewrite.execution_plan[0]);
-    cs_execution_plan_destroy(rewrite.fallback);
-    end(ready_one);
-}
-
 /* Of an engine that cuDNN compiles; fallback plans are not of that engine. */
 static void plans_are_finalized_when_they_are_taken(void)
 {
@@ -441,108 +342,6 @@ static void engines_of_many_plans_share_one_graph(void)
     CHECK_INT(fake.alive, 0);
 }
 
-/* One graph for all of them. Their workspaces are known without a plan. */
-static void fallback_sizes_are_queried_without_a_plan(void)
-{
-    start();
-    struct cs_problem problem = rows(CS_FORWARD, 1);
-    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
-    struct cs_engine_choice choice;
-    void *fallback[2], *fused;
-    int64_t workspace;
-    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
-    choice.many = true;
-    struct cs_vendor plans = cs_execution_plan_vendor(&choice);
-    for (int i = 0; i < 2; i++) {
-        CHECK_INT(plans.fallback(plans.ctx, TOLD, &fallback[i], &workspace), CS_OK);
-        CHECK_INT(workspace, TOLD);
-    }
-    CHECK_INT(plans.fallback(plans.ctx, TOLD - 1, &fused, &workspace), CS_REFUSED);
-    CHECK_INT(fake.graphs, 1);
-    CHECK_INT(fake.finalized, 0);
-    CHECK(ready(fallback[0], second));
-    CHECK(fake.handle == second);
-    choice.problem.steps = 1; /* which engine takes these is looked for */
-    CHECK_INT(plans.fallback(plans.ctx, TOLD, &fused, &workspace), CS_OK);
-    CHECK(cs_execution_plan_is_ready(fused));
-    cs_kept_engine_forget();
-    cs_execution_plan_destroy(fused);
-    cs_execution_plan_destroy(fallback[1]);
-    end(fallback[0]);
-}
-
-/* The same address may be another handle's by then. */
-static void graphs_are_kept_for_their_handle(void)
-{
-    start();
-    struct cs_problem problem = rows(CS_FORWARD, 1);
-    const struct cs_target target = {.handle = (cudnnHandle_t)(void *)first};
-    for (int64_t number = 1; number <= 2; number++) {
-        struct cs_kept_engine *kept = cs_kept_engine_take(&target, number, &problem, 7);
-        CHECK_INT(fake.graphs, number);
-        cs_kept_engine_give(kept);
-        cs_kept_engine_give(cs_kept_engine_take(&target, number, &problem, 7));
-        CHECK_INT(fake.graphs, number);
-    }
-    cs_kept_engine_give(cs_kept_engine_take(&target, 2, &problem, 8));
-    CHECK_INT(fake.graphs, 3);
-    const struct cs_target elsewhere = {.handle = NULL};
-    int before = fake.alive;
-    cs_kept_engine_give(cs_kept_engine_take(&elsewhere, 0, &problem, 7));
-    CHECK_INT(fake.alive, before);
-    cs_kept_engine_forget();
-    CHECK_INT(fake.alive, 0);
-}
-
-static void known_fallback_may_be_built_late(void)
-{
-    start();
-    struct cs_problem problem = rows(CS_FORWARD, 1);
-    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
-    struct cs_engine_choice choice;
-    void *fallback = NULL;
-    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
-    struct cs_vendor plans = cs_execution_plan_vendor(&choice);
-    CHECK_INT(plans.fallback_later(plans.ctx, TOLD, &fallback), CS_OK);
-    CHECK_INT(fake.alive, 0);
-    CHECK(ready(fallback, second));
-    end(fallback);
-    CHECK_INT(plans.fallback_later(plans.ctx, TOLD - 1, &fallback), CS_OK);
-    CHECK(!ready(fallback, second));
-    end(fallback);
-    choice.problem.steps = 1; /* which engine takes these is looked for */
-    CHECK_INT(plans.fallback_later(plans.ctx, TOLD, &fallback), CS_REFUSED);
-    choice.problem.steps = 0;
-    choice.target.handle = NULL;
-    CHECK_INT(plans.fallback_later(plans.ctx, TOLD, &fallback), CS_REFUSED);
-}
-
-/* From the plans of the heuristics. A plan without a workspace cannot be improved. */
-static void other_engine_is_the_smallest(void)
-{
-    static const struct {
-        int64_t bytes[4], least;
-        int asked;
-    } offers[] = {{{30, 10, 20, 40}, 10, 4}, {{30, 20, 40, 10}, 10, 4}, {{30, 0, 20, 10}, 0, 2}};
-    struct cs_problem problem = rows(CS_FORWARD, 1);
-    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
-    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++) {
-        struct cs_engine_choice choice;
-        void *plan = NULL;
-        int64_t workspace = -1;
-        start();
-        fake.offered = 4;
-        fake.each = offers[i].bytes;
-        cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
-        struct cs_vendor plans = cs_execution_plan_vendor(&choice);
-        CHECK_INT(plans.build(plans.ctx, &problem, CS_SIMILAR_ENGINE, &plan, &workspace), CS_OK);
-        CHECK_INT(workspace, offers[i].least);
-        CHECK_INT(fake.finalized, offers[i].asked);
-        CHECK_INT(fake.alive, 1);
-        end(plan);
-    }
-}
-
 static void *run(void *plan)
 {
     CHECK(ready(plan, first));
@@ -578,14 +377,8 @@ int main(void)
     TEST(plan_reports_a_size_that_its_configuration_does_not);
     TEST(each_pair_of_results_has_its_outcome);
     TEST(without_memory);
-    TEST(variant_pack_has_the_addresses_of_the_tile);
-    TEST(launches_make_plans_ready);
     TEST(plans_are_finalized_when_they_are_taken);
     TEST(engines_of_many_plans_share_one_graph);
-    TEST(fallback_sizes_are_queried_without_a_plan);
-    TEST(graphs_are_kept_for_their_handle);
-    TEST(known_fallback_may_be_built_late);
-    TEST(other_engine_is_the_smallest);
     TEST(one_of_two_threads_keeps_its_plan);
     return REPORT();
 }

@@ -196,6 +196,10 @@ static void tiles_and_fallback_are_launched(void)
             CHECK(none == NULL);
             CHECK_INT(fake.executed, executed);
         }
+        fake.executed = 0;
+        launcher.provided--;
+        CHECK_INT(gpu.fallback(gpu.ctx), CUDNN_STATUS_BAD_PARAM);
+        CHECK_INT(fake.executed, 0);
         gpu.release(gpu.ctx, launch);
         CHECK_INT(cudnn.alive, 2);
         drop_plans();
@@ -219,11 +223,14 @@ static void a_plan_is_made_ready_in_relaxed_mode(void)
     drop_plans();
     start();
     cudnn.tells_workspace = true;
-    gpu_of();
+    const struct cs_addresses addresses = {.workspace = memory};
+    void *launch = NULL;
+    struct cs_gpu gpu = gpu_of();
     cudnn.own.plan = CUDNN_STATUS_NOT_SUPPORTED;
     fake.mode_unknown = true; /* nothing is set back */
+    CHECK_INT(gpu.bind(gpu.ctx, 0, &addresses, &launch), CUDNN_STATUS_NOT_SUPPORTED);
     CHECK_INT(cs_launcher_prepare(&launcher, 0), CUDNN_STATUS_NOT_SUPPORTED);
-    CHECK_INT(fake.modes, 0);
+    CHECK_INT(fake.modes + fake.executed, 0);
     drop_plans();
 }
 

@@ -1,8 +1,6 @@
-/* Plans as text against tests/golden/plans.txt, and cuts at the edges of the legal range. */
+/* Cuts at the edges of the legal range, and names of axes. */
 #include "check.h"
 #include "convshim/plan.h"
-#include "golden_file.h"
-#include "plan_dump.h"
 #include "sample_problem.h"
 
 static struct cs_tiling one_cut(enum cs_axis axis, int64_t step)
@@ -15,81 +13,6 @@ static enum cs_status cut_one(const struct cs_problem *problem, enum cs_axis axi
 {
     struct cs_tiling tiling = one_cut(axis, step);
     return cs_plan_cut(problem, &tiling, plan);
-}
-
-static void dump_into(char *text, size_t size, const struct cs_problem *problem,
-                      struct cs_tiling tiling)
-{
-    static struct cs_plan plan;
-    size_t used = strlen(text);
-    CHECK_INT(cs_problem_check(problem), CS_OK);
-    CHECK_INT(cs_plan_cut(problem, &tiling, &plan), CS_OK);
-    for (int k = 0; k < plan.shapes; k++)
-        plan.shape[k].workspace = 1000 + 10 * k;
-    cs_plan_settle(&plan);
-    CHECK_INT(cs_plan_validate(&plan, plan.workspace), CS_OK);
-    int need = plan_dump(&plan, NULL, 0);
-    int wrote = plan_dump(&plan, text + used, size - used);
-    CHECK_INT(wrote, need);
-    CHECK_INT(strlen(text + used), need);
-
-    char cut[40];
-    CHECK_INT(plan_dump(&plan, cut, sizeof cut), need);
-    CHECK_INT(strlen(cut), sizeof cut - 1);
-    CHECK(memcmp(cut, text + used, sizeof cut - 1) == 0);
-}
-
-static void dumps_are_as_ever(void)
-{
-    static char text[32768];
-    struct cs_problem even = rows(CS_FORWARD, 1), odd = rows(CS_FORWARD, 0);
-    struct cs_problem hard = awkward(CS_FORWARD), data = rows(CS_BACKWARD_DATA, 1);
-    struct cs_problem hard_data = awkward(CS_BACKWARD_DATA), filter = awkward(CS_BACKWARD_FILTER);
-    struct cs_problem channels = deep(), addends = fused();
-    struct cs_problem deep_data = deep_towards(CS_BACKWARD_DATA);
-    text[0] = 0;
-    dump_into(text, sizeof text, &even, one_cut(CS_AXIS_NONE, 1));
-    dump_into(text, sizeof text, &even, one_cut(CS_AXIS_N, 1));
-    dump_into(text, sizeof text, &even, one_cut(CS_AXIS_H, 16));
-    dump_into(text, sizeof text, &odd, one_cut(CS_AXIS_H, 20));
-    dump_into(text, sizeof text, &hard, one_cut(CS_AXIS_D, 1));
-    dump_into(text, sizeof text, &hard, one_cut(CS_AXIS_H, 3));
-    dump_into(text, sizeof text, &hard, one_cut(CS_AXIS_W, 4));
-    dump_into(text, sizeof text, &even, one_cut(CS_AXIS_K, 3));
-    dump_into(text, sizeof text, &even,
-              (struct cs_tiling){.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 32}});
-    dump_into(text, sizeof text, &addends, one_cut(CS_AXIS_H, 32));
-    dump_into(text, sizeof text, &addends, one_cut(CS_AXIS_K, 4));
-    dump_into(text, sizeof text, &data, one_cut(CS_AXIS_H, 16));
-    dump_into(text, sizeof text, &hard_data, one_cut(CS_AXIS_D, 3));
-    dump_into(text, sizeof text, &hard_data, one_cut(CS_AXIS_H, 6));
-    dump_into(text, sizeof text, &filter, one_cut(CS_AXIS_D, 2));
-    dump_into(text, sizeof text, &filter,
-              (struct cs_tiling){.axis = {CS_AXIS_D, CS_AXIS_H}, .step = {4, 4}});
-    dump_into(text, sizeof text, &channels, one_cut(CS_AXIS_K, 10));
-    dump_into(text, sizeof text, &channels,
-              (struct cs_tiling){.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}});
-    dump_into(text, sizeof text, &deep_data, one_cut(CS_AXIS_C, 8));
-    dump_into(text, sizeof text, &deep_data,
-              (struct cs_tiling){.axis = {CS_AXIS_C, CS_AXIS_N}, .step = {16, 1}});
-    dump_into(text, sizeof text, &data, one_cut(CS_AXIS_C, 2));
-    dump_into(text, sizeof text, &even,
-              (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {16, 1}, .lanes = 2});
-    dump_into(text, sizeof text, &channels,
-              (struct cs_tiling){.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}, .lanes = 3});
-    dump_into(text, sizeof text, &even,
-              (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {16, 1}, .staged = true});
-    dump_into(text, sizeof text, &hard,
-              (struct cs_tiling){.axis = {CS_AXIS_D, CS_AXIS_H}, .step = {2, 4}, .staged = true});
-    dump_into(text, sizeof text, &addends,
-              (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {32, 1}, .staged = true});
-
-    dump_into(
-        text, sizeof text, &even,
-        (struct cs_tiling){
-            .axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{24, 1, CS_SIMILAR_ENGINE}}});
-
-    golden_file(".", "plans.txt", text);
 }
 
 static void untiled_plan_has_one_kind(void)
@@ -202,7 +125,6 @@ static void halo_overflow_is_reported(void)
 
 int main(void)
 {
-    TEST(dumps_are_as_ever);
     TEST(untiled_plan_has_one_kind);
     TEST(steps_out_of_range);
     TEST(names);
