@@ -12,8 +12,16 @@ enum {
     WHOLE = 80 << 20 /* bytes that the untiled plan requires */
 };
 
+extern const struct cs_policy cs_policy_fixed;
+
 /* With these options such a convolution runs in that many tiles. */
-#define SIZED_OPTIONS "summary=off;policy=fixed;tiles=8;threshold=0;lanes=1;backing=client"
+static inline void set_sized_options(void)
+{
+    char text[200];
+    snprintf(text, sizeof text, "summary=off;policy=%s;tiles=%d;threshold=0;lanes=1;backing=client",
+             cs_policy_fixed.name, TILES);
+    setenv("CONVSHIM_CONFIG", text, 1);
+}
 
 static inline const struct recorded *link_of(const struct recorded *from, int name)
 {

@@ -328,7 +328,7 @@ static void failed_search_leaves_no_memory(void)
 
 int main(void)
 {
-    setenv("CONVSHIM_CONFIG", SIZED_OPTIONS, 1);
+    set_sized_options();
     setenv("CONVSHIM_CONFIGFILE", "/dev/null", 1);
     TEST(size_of_the_tiles_is_reported_and_is_enough);
     TEST(whole_workspace_runs_the_whole);

@@ -416,7 +416,7 @@ static void every_failure_of_planning_leaves_the_size_kept_or_the_plan_refused(v
 
 int main(void)
 {
-    setenv("CONVSHIM_CONFIG", SIZED_OPTIONS, 1);
+    set_sized_options();
     setenv("CONVSHIM_CONFIGFILE", "/dev/null", 1);
     TEST(reported_size_is_that_of_the_tiles);
     TEST(execution_runs_every_tile_and_never_the_whole);
