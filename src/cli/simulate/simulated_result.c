@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,21 +336,14 @@ struct cs_other_plans cs_simulated_result_other_plans(const struct cs_simulated_
     return others;
 }
 
-/* Appends to a list in `text_p`. False if it is full. */
-static bool append_item(char *text_p, size_t size, size_t *length_p, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static bool append_item(char *text_p, size_t size, size_t *length_p, const char *format, ...)
+/* Adds to a list. False if it is full. */
+static bool add_item(char *list, size_t size, const char *item)
 {
-    const char *between = *length_p > 0 ? ", " : "";
-    char one[512];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(one, sizeof one, format, list);
-    va_end(list);
-    if (strlen(between) + strlen(one) >= size - *length_p)
+    const size_t length = strlen(list);
+    const char *between = length > 0 ? ", " : "";
+    if (length + strlen(between) + strlen(item) >= size)
         return false;
-    *length_p += (size_t)sprintf(text_p + *length_p, "%s%s", between, one);
+    sprintf(list + length, "%s%s", between, item);
     return true;
 }
 
@@ -359,40 +351,40 @@ int64_t cs_simulated_result_names(const struct cs_simulated_result *result, cons
                                   char *text_p, size_t size)
 {
     const cJSON *object = cs_json_at(result->report, kind), *item;
-    int64_t names = number_of(object, "names"), shown = 0;
-    size_t length = 0;
+    const int64_t names = number_of(object, "names");
+    int64_t shown = 0;
+    char one[512];
     *text_p = '\0';
     cJSON_ArrayForEach(item, cs_json_at(object, "most"))
     {
-        if (!append_item(text_p, size, &length, "%s %.0f", item->string, item->valuedouble))
+        snprintf(one, sizeof one, "%s %.0f", item->string, item->valuedouble);
+        if (!add_item(text_p, size, one))
             break;
         shown++;
     }
-    if (shown < names && length + sizeof ", ..." < size)
-        snprintf(text_p + length, size - length, "%s...", length > 0 ? ", " : "");
+    if (shown < names)
+        (void)add_item(text_p, size, "...");
     return names;
 }
 
 int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, char *text_p,
                                     size_t size)
 {
-    const cJSON *list = cs_json_at(result->framework_peaks, "unknown"), *item;
-    int64_t reads = 0, shown = 0;
-    size_t length = 0;
+    const cJSON *item;
+    int64_t reads = 0;
     bool full = false;
     *text_p = '\0';
-    cJSON_ArrayForEach(item, list)
+    cJSON_ArrayForEach(item, cs_json_at(result->framework_peaks, "unknown"))
     {
-        char operation[64], line[256];
+        char operation[64], line[256], one[512];
         const int64_t count = number_of(item, "count");
         copy_text(item, "operation", operation, sizeof operation);
         copy_text(item, "line", line, sizeof line);
-        full = full || !append_item(text_p, size, &length, "%s%s%s %" PRId64, operation,
-                                    *line ? " at " : "", line, count);
-        shown += !full;
+        snprintf(one, sizeof one, "%s%s%s %" PRId64, operation, *line ? " at " : "", line, count);
+        full = full || !add_item(text_p, size, one);
         reads += count > 0 ? count : 0;
     }
-    if (shown < cJSON_GetArraySize(list) && length + sizeof ", ..." < size)
-        snprintf(text_p + length, size - length, "%s...", length > 0 ? ", " : "");
+    if (full)
+        (void)add_item(text_p, size, "...");
     return reads;
 }
