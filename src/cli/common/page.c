@@ -76,22 +76,6 @@ bool cs_page_table(const char *id, const char *title, struct cs_table *table, FI
     return whole;
 }
 
-/* --- bars --- */
-
-/* A bar of SVG, in units of its picture. A width of 0 prints nothing. Others are at least wide
- * enough to see. */
-struct bar {
-    const char *class;
-    double x, y, width, height;
-};
-
-static void put_bar(const struct bar *bar, FILE *out)
-{
-    if (bar->width > 0)
-        fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\"/>\n",
-                bar->class, bar->x, bar->y, fmax(bar->width, THINNEST), bar->height);
-}
-
 static void put_key(const char *class, const char *name, int64_t bytes, FILE *out)
 {
     char size[CS_BYTES_TEXT];
@@ -102,50 +86,46 @@ static void put_key(const char *class, const char *name, int64_t bytes, FILE *ou
     fputs("</li>\n", out);
 }
 
-static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
+/* --- bars --- */
+
+/* In units of the picture. A width of 0 prints nothing. Others are at least wide enough to see. */
+static void put_bar(const char *class, double y, double width, FILE *out)
 {
-    char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT];
-    const bool pair = row->after >= 0;
-    const double scale = (double)WIDTH / (double)most;
-    const struct bar bars[] = {
-        {pair ? "before" : "only", 0, pair ? 1.5 : 4.5, (double)row->before * scale, BAR},
-        {"after", 0, 7.5, pair ? (double)row->after * scale : 0, BAR}};
-    fputs("<li><span class=\"name\">", out);
-    cs_table_html_text(row->name, out);
-    if (row->detail) {
-        fputs("<small>", out);
-        cs_table_html_text(row->detail, out);
-        fputs("</small>", out);
-    }
-    cs_table_bytes_text(before, row->before);
-    cs_table_bytes_text(after, pair ? row->after : 0);
-    fprintf(out, "</span><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><title>", WIDTH,
-            ROW);
-    fprintf(out, pair ? "%s without convshim, %s with</title>" : "%s</title>", before, after);
-    put_bar(&bars[0], out);
-    put_bar(&bars[1], out);
-    fprintf(out,
-            pair ? "</svg><span class=\"value\">%s &#8594; %s" : "</svg><span class=\"value\">%s",
-            before, after);
-    fputs("</span></li>\n", out);
+    if (width > 0)
+        fprintf(out, "<rect class=\"%s\" x=\"0.0\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>\n",
+                class, y, fmax(width, THINNEST), BAR);
 }
 
-void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, bool legend,
-                 FILE *out)
+static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
+{
+    char without[CS_BYTES_TEXT], with[CS_BYTES_TEXT];
+    const double scale = (double)WIDTH / (double)most;
+    fputs("<li><span class=\"name\">", out);
+    cs_table_html_text(row->name, out);
+    fputs("<small>", out);
+    cs_table_html_text(row->detail, out);
+    cs_table_bytes_text(without, row->without);
+    cs_table_bytes_text(with, row->with);
+    fprintf(out,
+            "</small></span><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><title>%s "
+            "without convshim, %s with</title>",
+            WIDTH, ROW, without, with);
+    put_bar("before", 1.5, (double)row->without * scale, out);
+    put_bar("after", 7.5, (double)row->with * scale, out);
+    fprintf(out, "</svg><span class=\"value\">%s &#8594; %s</span></li>\n", without, with);
+}
+
+void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, FILE *out)
 {
     int64_t most = 0;
     for (size_t i = 0; i < rows; i++)
-        cs_raise(&most, cs_max(row[i].before, row[i].after));
+        cs_raise(&most, cs_max(row[i].without, row[i].with));
     if (most == 0)
         return;
-    fprintf(out, "<h2>%s</h2>\n", title);
-    if (legend) {
-        fputs("<ul class=\"legend\">\n", out);
-        put_key("before", "without convshim", -1, out);
-        put_key("after", "with convshim", -1, out);
-        fputs("</ul>\n", out);
-    }
-    fputs("<ul class=\"bars\">\n", out);
+    fprintf(out, "<h2>%s</h2>\n<ul class=\"legend\">\n", title);
+    put_key("before", "without convshim", -1, out);
+    put_key("after", "with convshim", -1, out);
+    fputs("</ul>\n<ul class=\"bars\">\n", out);
     for (size_t i = 0; i < rows; i++)
         put_row(&row[i], most, out);
     fputs("</ul>\n", out);

@@ -22,16 +22,14 @@ void cs_page_source(char *const *command, const char *const *texts, FILE *out);
 /* A table that sorts, below a heading, and frees it. False: memory was short for its rows. */
 bool cs_page_table(const char *id, const char *title, struct cs_table *table, FILE *out);
 
-/* A row of bars in a page: a name, bars of bytes, and the bytes as text. */
+/* Two bars of bytes in a page, with a name and a detail below it. */
 struct cs_bar_row {
-    const char *name, *detail; /* `detail` is shown below the name; NULL: none */
-    int64_t before, after;     /* `after` negative: one bar alone */
+    const char *name, *detail;
+    int64_t without, with;
 };
 
-/* Prints rows on one scale below a heading, or nothing if all are 0. `legend`: also print the names
- * of the two bars. */
-void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, bool legend,
-                 FILE *out);
+/* Prints rows on one scale below a heading and a legend, or nothing if all are 0. */
+void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, FILE *out);
 
 enum {
     CS_PLOT_COLUMNS = 480 /* at most */

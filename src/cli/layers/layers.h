@@ -42,12 +42,9 @@ bool cs_shape_layout(const char *text, enum cs_order *layout_p);
  * if one does not fit 64 bits or if the text is anything else. */
 int cs_shape_numbers(const char *text, int64_t *numbers, int limit);
 
-/* True if a text is meant to be a problem's as the summary writes it: it has an arrow. */
-bool cs_shape_is_text(const char *text);
-
-/* Reads such a text, "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw dgrad". A type, direction or layout
- * that it omits is unchanged in *shape_p; other omitted values are 1, paddings 0. Returns false,
- * with a line in `error`, if the text is not a convolution. */
+/* Reads a problem as the summary writes it, "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw dgrad". A type,
+ * direction or layout that it omits is unchanged in *shape_p; other omitted values are 1, paddings
+ * 0. Returns false, with a line in `error`, if the text is not a convolution. */
 bool cs_shape_text(const char *text, struct cs_shape *shape_p, char *error, size_t size);
 
 /* Packed tensors, aligned as frameworks' are (16 bytes), products in f32 (frameworks' default),

@@ -10,11 +10,6 @@ enum {
     WORD = 64
 };
 
-bool cs_shape_is_text(const char *text)
-{
-    return strstr(text, "->") != NULL;
-}
-
 /* Copies the next word and advances *text_p. Returns false at the end. A word that is too long is
  * cut, and equals no known word. */
 static bool next_word(const char **text_p, char word[WORD])

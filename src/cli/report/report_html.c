@@ -107,7 +107,7 @@ static void put_bars(const struct cs_report *report, FILE *out)
         bars[i] = (struct cs_bar_row){row[PROBLEM].text, details[i], row[REQUIRED].number,
                                       row[REPORTED].number};
     }
-    cs_bar_rows("Largest workspaces", bars, rows, true, out);
+    cs_bar_rows("Largest workspaces", bars, rows, out);
 }
 
 /* All tables can be sorted, except the figures, whose order has a meaning. */
