@@ -252,22 +252,19 @@ static void add_model(const struct model *model, struct sums *sums)
 static struct cs_prediction *predict(const struct cs_layers *layers, const int *model,
                                      const char *profile, const struct cs_settings *settings)
 {
-    const struct cs_problem **problem = calloc(layers->count, sizeof *problem);
-    size_t *program = calloc(layers->count, sizeof *program);
+    struct cs_to_predict *list = calloc(layers->count, sizeof *list);
     struct cs_prediction *prediction = calloc(layers->count, sizeof *prediction);
     char error[400];
-    if (!problem || !program || !prediction)
+    if (!list || !prediction)
         fail("out of memory");
-    for (size_t i = 0; i < layers->count; i++) {
-        problem[i] = &layers->layer[i].problem;
-        program[i] = (size_t)model[i];
-    }
-    const struct cs_predictor predictor = {
-        .profile = profile, .settings = *settings, .program = program};
-    if (!cs_predict(&predictor, problem, layers->count, prediction, error, sizeof error))
+    for (size_t i = 0; i < layers->count; i++)
+        list[i] = (struct cs_to_predict){.problem = &layers->layer[i].problem,
+                                         .program = (size_t)model[i],
+                                         .recorded = CS_NOT_RECORDED};
+    const struct cs_predictor predictor = {.profile = profile, .settings = *settings};
+    if (!cs_predict(&predictor, list, layers->count, prediction, error, sizeof error))
         fail(error);
-    free(problem);
-    free(program);
+    free(list);
     return prediction;
 }
 

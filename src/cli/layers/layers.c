@@ -18,7 +18,7 @@ enum {
 bool cs_layers_add(struct cs_layers *layers, const char *model, const char *name, int64_t line,
                    const struct cs_problem *problem)
 {
-    static const struct cs_recorded none = {.level = {-1, 0}, .engine = -1, .calls = 1};
+    static const struct cs_recorded none = CS_NOT_RECORDED;
     struct cs_layer layer = {strdup(model), strdup(name), line, *problem, none};
     struct cs_layer *place = layer.model && layer.name
                                  ? cs_array_add(&layers->layer, &layers->count, sizeof *place)

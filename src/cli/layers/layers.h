@@ -63,6 +63,11 @@ struct cs_recorded {
     int64_t calls;              /* 1: unknown, or not a summary's */
 };
 
+#define CS_NOT_RECORDED                                                                            \
+    {                                                                                              \
+        .level = {-1, 0}, .engine = -1, .calls = 1                                                 \
+    }
+
 struct cs_layer {
     char *model, *name; /* owned; "" for none */
     int64_t line;       /* of the list: in CSV from 1, the header; in JSON the element, from 1 */

@@ -96,7 +96,7 @@ static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, i
 static enum cs_status choose_recorded(struct asking *asking, const struct cs_recorded *recorded,
                                       struct cs_prediction *prediction)
 {
-    if (!recorded || recorded->engine < 0)
+    if (recorded->engine < 0)
         return CS_REFUSED;
     enum cs_status status = cs_engine_list_find(
         asking->list, asking->problem, asking->predictor->mode, recorded->engine,
@@ -157,9 +157,7 @@ static void decide_layer(struct asking *asking, struct cs_peak_level *level,
 
 /* A problem of the list, with a key to compare it by. */
 struct place {
-    const struct cs_problem *problem;
-    const struct cs_recorded *recorded; /* NULL: not */
-    size_t program;
+    const struct cs_to_predict *of;
     size_t first; /* the index of the first that is equal */
     uint64_t hash;
     int used;
@@ -167,20 +165,19 @@ struct place {
 };
 
 static void predict_layer(const struct cs_predictor *predictor, struct cs_engine_list *list,
-                          const struct place *place, struct cs_peak_level *level,
+                          const struct cs_to_predict *of, struct cs_peak_level *level,
                           struct cs_prediction *prediction)
 {
-    const struct cs_problem *problem = place->problem;
-    const struct cs_recorded *recorded = place->recorded;
-    const bool has_level = recorded && recorded->level.record >= 0;
+    const struct cs_problem *problem = of->problem;
+    const bool has_level = of->recorded.level.record >= 0;
     struct asking asking = {.predictor = predictor,
                             .problem = problem,
                             .list = list,
                             .vendor = cs_estimate_vendor(),
-                            .level = has_level ? recorded->level : *level};
+                            .level = has_level ? of->recorded.level : *level};
     *prediction = (struct cs_prediction){.status = CS_OK};
     predict_time(problem, prediction);
-    if (list && choose_recorded(&asking, recorded, prediction) != CS_OK)
+    if (list && choose_recorded(&asking, &of->recorded, prediction) != CS_OK)
         prediction->status = choose_offer(&asking, 0, prediction);
     else if (!list)
         prediction->offer.workspace = cs_estimate_workspace(problem);
@@ -191,26 +188,20 @@ static void predict_layer(const struct cs_predictor *predictor, struct cs_engine
     cs_engine_chosen_destroy(asking.chosen);
 }
 
-static void place_problem(const struct cs_predictor *predictor, const struct cs_problem *problem,
-                          size_t index, struct place *place)
+static void place_problem(const struct cs_to_predict *of, size_t index, struct place *place)
 {
-    place->problem = problem;
-    place->recorded = predictor->recorded ? &predictor->recorded[index] : NULL;
-    place->program = predictor->program ? predictor->program[index] : 0;
+    place->of = of;
     place->first = index;
-    place->used = cs_problem_words(problem, place->words);
+    place->used = cs_problem_words(of->problem, place->words);
     place->hash = cs_hash_words(CS_HASH_START, place->words, place->used);
 }
 
-static bool same_plan(const struct cs_recorded *a, const struct cs_recorded *b)
+/* The same problem with the same plan in the same program. */
+static bool is_same(const struct place *a, const struct place *b)
 {
-    return (!a && !b) || (a && b && a->engine == b->engine && a->required == b->required);
-}
-
-static bool same_place(const struct place *a, const struct place *b)
-{
-    return a->program == b->program && same_plan(a->recorded, b->recorded) && a->hash == b->hash &&
-           a->used == b->used &&
+    return a->hash == b->hash && a->of->program == b->of->program &&
+           a->of->recorded.engine == b->of->recorded.engine &&
+           a->of->recorded.required == b->of->recorded.required && a->used == b->used &&
            memcmp(a->words, b->words, (size_t)a->used * sizeof *a->words) == 0;
 }
 
@@ -220,7 +211,7 @@ static size_t find_first(struct place *place, size_t count)
     size_t different = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < i && place[i].first == i; j++)
-            if (place[j].first == j && same_place(&place[i], &place[j]))
+            if (place[j].first == j && is_same(&place[i], &place[j]))
                 place[i].first = j;
         different += place[i].first == i;
     }
@@ -232,18 +223,15 @@ static bool predict_all(const struct cs_predictor *predictor, struct cs_engine_l
                         struct place *place, size_t count, struct cs_prediction *prediction)
 {
     const size_t different = find_first(place, count);
-    size_t programs = 1, done = 0;
-    for (size_t i = 0; i < count; i++)
-        if (place[i].program >= programs)
-            programs = place[i].program + 1;
-    struct cs_peak_level *level = calloc(programs, sizeof *level);
+    size_t done = 0;
+    struct cs_peak_level *level = calloc(count + 1, sizeof *level);
     bool good = level != NULL;
     for (size_t i = 0; i < count && good; i++) {
         if (place[i].first != i) {
             prediction[i] = prediction[place[i].first];
             continue;
         }
-        predict_layer(predictor, list, &place[i], &level[place[i].program], &prediction[i]);
+        predict_layer(predictor, list, place[i].of, &level[place[i].of->program], &prediction[i]);
         good = prediction[i].status != CS_NOMEM;
         if (good && predictor->progress)
             predictor->progress(predictor->ctx, ++done, different);
@@ -252,21 +240,21 @@ static bool predict_all(const struct cs_predictor *predictor, struct cs_engine_l
     return good;
 }
 
-bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
+bool cs_predict(const struct cs_predictor *predictor, const struct cs_to_predict *list,
                 size_t count, struct cs_prediction *prediction, char *error, size_t size)
 {
-    struct cs_engine_list *list = NULL;
+    struct cs_engine_list *engines = NULL;
     if (!predictor->estimate &&
-        !cs_engine_list_create(predictor->profile, true, &list, error, size))
+        !cs_engine_list_create(predictor->profile, true, &engines, error, size))
         return false;
     struct place *place = calloc(count + 1, sizeof *place);
     for (size_t i = 0; place && i < count; i++)
-        place_problem(predictor, problem[i], i, &place[i]);
-    const bool good = place && predict_all(predictor, list, place, count, prediction);
+        place_problem(&list[i], i, &place[i]);
+    const bool good = place && predict_all(predictor, engines, place, count, prediction);
     if (!good)
         snprintf(error, size, "out of memory");
     free(place);
-    cs_engine_list_destroy(list);
+    cs_engine_list_destroy(engines);
     return good;
 }
 

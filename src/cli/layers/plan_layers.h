@@ -22,14 +22,19 @@ struct cs_predictor {
     enum cs_ask_mode mode;
     struct cs_settings settings; /* under which the library would decide */
     enum cs_untileable untileable;
-    bool estimate;         /* by the rule of thumb (cs_estimate_vendor) instead of cuDNN */
-    const size_t *program; /* by index, a number for the program of each problem; NULL: one */
-    const struct cs_recorded *recorded; /* by index: the plan and the memory of a run, instead of
-                                           the first plan and the earlier problems; NULL: none */
-
+    bool estimate; /* by the rule of thumb (cs_estimate_vendor) instead of cuDNN */
     /* Called after each problem that differs from all before it. May be NULL. */
     void (*progress)(void *ctx, size_t done, size_t of);
     void *ctx;
+};
+
+/* A checked problem of a list. */
+struct cs_to_predict {
+    const struct cs_problem *problem;
+    size_t program; /* the number of its program, which has its own memory; less than the list's
+                       length */
+    struct cs_recorded recorded; /* the plan and the memory of a run, instead of the first plan and
+                                    the earlier problems */
 };
 
 struct cs_prediction {
@@ -50,9 +55,9 @@ struct cs_prediction {
     double most_ratio;   /* the same at the upper end of the range; not below time_ratio */
 };
 
-/* Fills prediction[i] for problem[i]; problems have to be checked. False, with a line in `error`,
- * if the device cannot be planned for or memory runs out. */
-bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
+/* Fills prediction[i] for list[i]. False, with a line in `error`, if the device cannot be planned
+ * for or memory runs out. */
+bool cs_predict(const struct cs_predictor *predictor, const struct cs_to_predict *list,
                 size_t count, struct cs_prediction *prediction, char *error, size_t size);
 
 /* Builds the plans of a cut's tile shapes, whose workspaces a decision does not keep, and settles

@@ -155,23 +155,19 @@ static bool is_of_the_run(const struct cs_predict_results *results)
 }
 
 static int predict_layers(struct cs_predict_results *results, struct cs_prediction *prediction,
-                          const struct cs_problem **problem, size_t *program,
-                          struct cs_recorded *recorded)
+                          struct cs_to_predict *list)
 {
-    const struct cs_predict_options *options = results->options;
-    struct cs_predictor predictor = predictor_of(options, results->device);
+    const struct cs_predictor predictor = predictor_of(results->options, results->device);
+    const struct cs_layers *layers = results->layers;
     char error[ERROR_BYTES];
-    const bool of_the_run = is_of_the_run(results);
-    for (size_t i = 0; i < results->layers->count; i++) {
-        problem[i] = &results->layers->layer[i].problem;
-        program[i] = program_of(results->layers, i);
-        recorded[i] = results->layers->layer[i].recorded;
-        if (!of_the_run)
-            recorded[i].engine = -1;
+    for (size_t i = 0; i < layers->count; i++) {
+        list[i] = (struct cs_to_predict){.problem = &layers->layer[i].problem,
+                                         .program = program_of(layers, i),
+                                         .recorded = layers->layer[i].recorded};
+        if (!is_of_the_run(results))
+            list[i].recorded.engine = -1;
     }
-    predictor.program = program;
-    predictor.recorded = recorded;
-    if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error)) {
+    if (!cs_predict(&predictor, list, layers->count, prediction, error, sizeof error)) {
         cs_cli_complain("predict: %s: %s", results->device->name, error);
         return CS_CLI_USAGE;
     }
@@ -186,18 +182,14 @@ static int predict_with_vendor(struct cs_predict_options *options,
         return status;
     size_t count = results->layers->count;
     struct cs_prediction *prediction = calloc(count, sizeof *prediction);
-    const struct cs_problem **problem = calloc(count, sizeof *problem);
-    size_t *program = calloc(count, sizeof *program);
-    struct cs_recorded *recorded = calloc(count, sizeof *recorded);
+    struct cs_to_predict *list = calloc(count, sizeof *list);
     status = CS_CLI_NO;
     results->prediction = prediction;
-    if (prediction && problem && program && recorded)
-        status = predict_layers(results, prediction, problem, program, recorded);
+    if (prediction && list)
+        status = predict_layers(results, prediction, list);
     else
         cs_cli_complain("predict: out of memory");
-    free(recorded);
-    free(program);
-    free(problem);
+    free(list);
     free(prediction);
     return status == CS_CLI_OK && results->unasked ? CS_CLI_NO : status;
 }

@@ -21,13 +21,12 @@ enum {
 /* --- the choice --- */
 
 /* Without a prediction the command goes on: it measures. */
-static void predict_rows(struct cs_verification *verification,
-                         const struct cs_problem *const *problem, struct cs_prediction *prediction)
+static void predict_rows(struct cs_verification *verification, const struct cs_to_predict *list,
+                         struct cs_prediction *prediction)
 {
     static struct cs_config config;
     static struct cs_rules rules;
     const size_t count = verification->rows;
-    size_t program[count + 1];
     char error[ERROR_BYTES] = "cuDNN returned no description of this GPU";
     cs_command_config(&config, NULL, cs_cli_note, NULL);
     cs_limits_rules(&config, "", "", &rules);
@@ -38,13 +37,10 @@ static void predict_rows(struct cs_verification *verification,
                      .program = "",
                      .policy = cs_policy_find(config.policy.text),
                      .limits = cs_limits_of(&config, &rules),
-                     .most = INT64_MAX},
-        .program = program};
-    for (size_t i = 0; i < count; i++)
-        program[i] = i;
+                     .most = INT64_MAX}};
     if (verification->gpu.profile &&
         cs_standalone_open(verification->gpu.file, error, sizeof error) &&
-        cs_predict(&predictor, problem, count, prediction, error, sizeof error))
+        cs_predict(&predictor, list, count, prediction, error, sizeof error))
         return;
     cs_cli_complain("verify: no times are predicted: %s", error);
     memset(prediction, 0, count * sizeof *prediction);
@@ -97,15 +93,15 @@ static int by_peak(const void *left, const void *right)
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers)
 {
     struct cs_verified *row = calloc(layers->count + 1, sizeof *row);
-    const struct cs_problem **problem = calloc(layers->count + 1, sizeof *problem);
+    struct cs_to_predict *list = calloc(layers->count + 1, sizeof *list);
     struct cs_prediction *prediction = calloc(layers->count + 1, sizeof *prediction);
-    bool good = row && problem && prediction;
+    bool good = row && list && prediction;
     verification->row = row;
     if (good) {
         size_t rows = verification->rows = list_rows(layers, row);
         for (size_t i = 0; i < rows; i++)
-            problem[i] = &row[i].layer->problem;
-        predict_rows(verification, problem, prediction);
+            list[i] = (struct cs_to_predict){&row[i].layer->problem, i, CS_NOT_RECORDED};
+        predict_rows(verification, list, prediction);
         for (size_t i = 0; i < rows; i++)
             row[i].prediction = prediction[i];
         if (rows > MOST_ROWS) {
@@ -116,7 +112,7 @@ bool cs_verify_choose(struct cs_verification *verification, const struct cs_laye
         qsort(row, verification->rows, sizeof *row, by_peak);
     }
     free(prediction);
-    free(problem);
+    free(list);
     return good;
 }
 

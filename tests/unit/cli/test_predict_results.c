@@ -171,12 +171,10 @@ static void count_different(void *count, size_t done, size_t of)
 static void equal_problems_are_planned_once(void)
 {
     static const struct cs_rules none;
-    static const size_t program[] = {0, 1, 0, 0, 1};
     size_t different = 0;
     const struct cs_predictor predictor = {
         .settings = {.rules = &none, .program = "", .policy = &cs_policy_fit, .most = INT64_MAX},
         .estimate = true,
-        .program = program,
         .progress = count_different,
         .ctx = &different};
     struct cs_prediction made[5];
@@ -186,8 +184,12 @@ static void equal_problems_are_planned_once(void)
     const struct cs_problem *one = &layer[0].problem;
     struct cs_problem two = *one;
     two.direction = CS_BACKWARD_DATA;
-    const struct cs_problem *problem[] = {one, one, &two, one, one};
-    CHECK(cs_predict(&predictor, problem, 5, made, error, sizeof error));
+    const struct cs_to_predict list[] = {{one, 0, CS_NOT_RECORDED},
+                                         {one, 1, CS_NOT_RECORDED},
+                                         {&two, 0, CS_NOT_RECORDED},
+                                         {one, 0, CS_NOT_RECORDED},
+                                         {one, 1, CS_NOT_RECORDED}};
+    CHECK(cs_predict(&predictor, list, 5, made, error, sizeof error));
     CHECK_INT(different, 3);
     CHECK_INT(made[3].peak, made[0].peak);
     CHECK_INT(made[4].status, CS_OK);
