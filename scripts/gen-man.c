@@ -329,6 +329,17 @@ static void tabulate_command(const struct cs_cli_command *command, const char *s
         puts("\nEvery option of the library, as `--NAME VALUE`: [options.md](options.md).");
 }
 
+static void tabulate_checks(void)
+{
+    puts("\n## Checks of convshim doctor\n\n| Check | Subject |\n|---|---|");
+#define CS_CHECK(id, what, advice)                                                                 \
+    printf("| `%s` | ", #id);                                                                      \
+    print_cell(what);                                                                              \
+    puts(" |");
+#include "cli/doctor/doctor_checks.def"
+#undef CS_CHECK
+}
+
 static void print_commands(void)
 {
     puts(
@@ -338,6 +349,7 @@ static void print_commands(void)
 #define CS_COMMAND(name, summary) tabulate_command(cs_cli_command_##name, summary);
 #include "cli/commands.def"
 #undef CS_COMMAND
+    tabulate_checks();
 }
 
 int main(int argc, char **argv)

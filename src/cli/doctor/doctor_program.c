@@ -1,6 +1,5 @@
 /* Checks of the command: the program that would run, and the Python that would import frameworks.
  */
-#include "cli/common/read_file.h"
 #include "cli/doctor/doctor.h"
 #include "cli/program/command_facts.h"
 #include <stdio.h>
@@ -87,49 +86,17 @@ void cs_doctor_python(struct cs_doctor *doctor)
         cs_doctor_advise(doctor, check_its_program);
 }
 
-/* --- channels_last, whose convolutions often need no workspace ---
- *
- * Programs take it as a word of the command, or have it in the file that a Python runs. */
+/* --- channels_last, whose convolutions often need no workspace --- */
 
-/* As options of programs spell it: --force-channels-last, --opt-channelslast. */
-static bool word_asks(const char *word)
-{
-    return strcasestr(word, "channels-last") || strcasestr(word, "channels_last") ||
-           strcasestr(word, "channelslast");
-}
-
-static bool ends_with(const char *word, const char *ending)
-{
-    size_t length = strlen(word), end = strlen(ending);
-    return length > end && strcmp(word + length - end, ending) == 0;
-}
-
-/* Comments aside. */
-static bool source_asks(const char *text)
-{
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
-        if (memmem(line, strcspn(line, "#\n"), "channels_last", strlen("channels_last")))
-            return true;
-    return false;
-}
-
-static bool file_asks(const char *path)
-{
-    char why[CS_FILE_ERROR];
-    char *text = access(path, R_OK) == 0 ? cs_read_file_text(path, why) : NULL;
-    bool asks = text && source_asks(text);
-    free(text);
-    return asks;
-}
-
-/* The word or file that requests channels_last. NULL if there is none. */
+/* The word of the command that requests channels_last, as options of programs spell it:
+ * --force-channels-last, --opt-channelslast. NULL if there is none. */
 static const char *find_request(const struct cs_doctor *doctor)
 {
-    const char *file = cs_program_script_file(doctor->command);
     for (char **word = doctor->command; word && *word; word++)
-        if (word_asks(*word) || (ends_with(*word, ".py") && file_asks(*word)))
+        if (strcasestr(*word, "channels-last") || strcasestr(*word, "channels_last") ||
+            strcasestr(*word, "channelslast"))
             return *word;
-    return file && file_asks(file) ? file : NULL;
+    return NULL;
 }
 
 void cs_doctor_layout(struct cs_doctor *doctor)
@@ -141,6 +108,6 @@ void cs_doctor_layout(struct cs_doctor *doctor)
                       "convshim saves nothing");
     else if (doctor->command)
         cs_doctor_add(doctor, CS_CHECK_layout, CS_FINE, "layout",
-                      "the command and its script do not use channels_last");
+                      "no word of the command requests channels_last");
     doctor->channels_last = where != NULL;
 }

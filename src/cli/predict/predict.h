@@ -55,10 +55,12 @@ struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results,
 /* Prints everything on standard output in the format asked for. False if memory ran out. */
 bool cs_predict_print(const struct cs_predict_results *results);
 
-/* Prints one line, after `before`, if a layer exceeds the memory of the GPU, has 2^31 elements
- * without option huge, or is predicted to take over 1.5 times as long with the limit. */
-void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
-                             FILE *out);
+/* A line, if a layer exceeds the memory of the GPU, has 2^31 elements without option huge, or is
+ * predicted to take over 1.5 times as long with the limit; else "". */
+enum {
+    CS_PREDICT_ADVICE = 320
+};
+void cs_predict_advice(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE]);
 
 /* "a", "b", "fallback" */
 extern const char *const cs_predict_modes[CS_ASK_MODES];

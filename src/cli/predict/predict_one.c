@@ -94,6 +94,7 @@ static void print_time(const struct cs_prediction *prediction)
 bool cs_predict_print_one(const struct cs_predict_results *results)
 {
     const struct cs_prediction *prediction = results->prediction;
+    char advice[CS_PREDICT_ADVICE];
     print_head(results);
     if (prediction->status != CS_OK) {
         puts("cuDNN has no engine for this convolution on this GPU.");
@@ -102,6 +103,8 @@ bool cs_predict_print_one(const struct cs_predict_results *results)
     if (!print_numbers(results))
         return false;
     print_time(prediction);
-    cs_predict_print_advice(results, "", stdout);
+    cs_predict_advice(results, advice);
+    if (*advice)
+        puts(advice);
     return true;
 }

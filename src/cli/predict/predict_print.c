@@ -180,31 +180,28 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
 }
 
 /* Convolutions that exceed the memory of the GPU, with their tensors alone or with workspace. */
-static bool advise_memory(const struct cs_predict_results *results, const char *before, FILE *out)
+static void advise_memory(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE])
 {
     const int64_t memory = results->device->memory;
+    const size_t count = results->layers->count;
     size_t tensors = 0, peaks = 0;
     char bytes[CS_BYTES_TEXT];
-    for (size_t i = 0; i < results->layers->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         tensors += results->prediction[i].floor > memory;
         peaks +=
             results->prediction[i].status == CS_OK && results->prediction[i].tiled_peak > memory;
     }
-    if (memory <= 0 || tensors + peaks == 0)
-        return false;
     cs_table_bytes_text(bytes, memory);
-    if (tensors > 0)
-        fprintf(out,
-                "%sAdvice: the tensors of %zu of %zu convolutions exceed the %s of the GPU without "
-                "any workspace. Split the batch or the image.\n",
-                before, tensors, results->layers->count, bytes);
-    else
-        fprintf(out,
-                "%sAdvice: the peak of %zu of %zu convolutions exceeds the %s of the GPU. Try a "
-                "smaller "
-                "--workspace.\n",
-                before, peaks, results->layers->count, bytes);
-    return true;
+    if (memory > 0 && tensors > 0)
+        snprintf(text, CS_PREDICT_ADVICE,
+                 "Advice: the tensors of %zu of %zu convolutions exceed the %s of the GPU without "
+                 "any workspace. Split the batch or the image.",
+                 tensors, count, bytes);
+    else if (memory > 0 && peaks > 0)
+        snprintf(text, CS_PREDICT_ADVICE,
+                 "Advice: the peak of %zu of %zu convolutions exceeds the %s of the GPU. Try a "
+                 "smaller --workspace.",
+                 peaks, count, bytes);
 }
 
 static bool is_huge(const struct cs_problem *problem)
@@ -220,7 +217,7 @@ static bool is_huge(const struct cs_problem *problem)
     return false;
 }
 
-static bool advise_huge(const struct cs_predict_results *results, const char *before, FILE *out)
+static void advise_huge(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE])
 {
     size_t count = 0;
     for (size_t i = 0; i < results->layers->count; i++) {
@@ -228,21 +225,17 @@ static bool advise_huge(const struct cs_predict_results *results, const char *be
         count += prediction->status == CS_OK && prediction->offer.engine.index == 0 &&
                  is_huge(&results->layers->layer[i].problem);
     }
-    if (count == 0 || results->options->estimate || results->options->config.huge > 0)
-        return false;
-    fprintf(out,
-            "%sAdvice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for which "
+    if (count > 0 && !results->options->estimate && results->options->config.huge <= 0)
+        snprintf(
+            text, CS_PREDICT_ADVICE,
+            "Advice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for which "
             "cuDNN offers only a slow engine. --huge 2147483648 shows them as tiles on other "
-            "engines.\n",
-            before, count, results->layers->count);
-    return true;
+            "engines.",
+            count, results->layers->count);
 }
 
-void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
-                             FILE *out)
+static void advise_time(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE])
 {
-    if (advise_memory(results, before, out) || advise_huge(results, before, out))
-        return;
     size_t slow = 0, worst = 0;
     for (size_t i = 0; i < results->layers->count; i++) {
         double ratio = results->prediction[i].time_ratio;
@@ -254,58 +247,40 @@ void cs_predict_print_advice(const struct cs_predict_results *results, const cha
     const struct cs_layer *layer = &results->layers->layer[worst];
     double most = results->prediction[worst].time_ratio;
     if (results->layers->count == 1)
-        fprintf(out, "%sAdvice: with this limit it is predicted to take %.2f times as long", before,
-                most);
+        snprintf(text, CS_PREDICT_ADVICE,
+                 "Advice: with this limit it is predicted to take %.2f times as long.", most);
     else
-        fprintf(out,
-                "%sAdvice: with this limit %zu of %zu convolutions are predicted to take over %.1f "
-                "times as long, most of all %s%s%s (%.2f times)",
-                before, slow, results->layers->count, SLOW, layer->model, *layer->model ? ", " : "",
-                layer->name, most);
-    fputs(".\n", out);
+        snprintf(text, CS_PREDICT_ADVICE,
+                 "Advice: with this limit %zu of %zu convolutions are predicted to take over %.1f "
+                 "times as long, most of all %.64s%s%.64s (%.2f times).",
+                 slow, results->layers->count, SLOW, layer->model, *layer->model ? ", " : "",
+                 layer->name, most);
+}
+
+void cs_predict_advice(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE])
+{
+    text[0] = '\0';
+    advise_memory(results, text);
+    if (!*text)
+        advise_huge(results, text);
+    if (!*text)
+        advise_time(results, text);
 }
 
 static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,
                        const struct cs_table *models)
 {
+    char advice[CS_PREDICT_ADVICE];
     print_head(results, stdout);
     if (!cs_table_print(layers, CS_FORMAT_TEXT, stdout))
         return false;
     puts("");
     if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
         return false;
-    cs_predict_print_advice(results, "\n", stdout);
+    cs_predict_advice(results, advice);
+    if (*advice)
+        printf("\n%s\n", advice);
     return true;
-}
-
-/* Closes a stream of open_memstream. Returns false, with *text NULL, if memory ran out. */
-static bool close_text(FILE *out, char **text)
-{
-    bool whole = out && fflush(out) == 0 && !ferror(out);
-    if (out)
-        whole = fclose(out) == 0 && whole;
-    if (whole && *text)
-        return true;
-    free(*text);
-    *text = NULL;
-    return false;
-}
-
-/* The line for people, if there is one. */
-static void add_advice(cJSON *root, const struct cs_predict_results *results)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out)
-        cs_predict_print_advice(results, "", out);
-    if (!close_text(out, &text)) {
-        cs_json_add(root, "advice", NULL);
-    } else if (*text) {
-        text[strcspn(text, "\n")] = '\0';
-        cs_json_add(root, "advice", cJSON_CreateString(text));
-    }
-    free(text);
 }
 
 static cJSON *layers_of(const struct cs_predict_results *results, const struct cs_table *table)
@@ -331,6 +306,7 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
                        const struct cs_table *models)
 {
     const struct cs_predict_options *options = results->options;
+    char advice[CS_PREDICT_ADVICE];
     cs_json_begin();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "device", results->device->name);
@@ -342,7 +318,9 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);
     cs_json_add(root, "layers", layers_of(results, layers));
     cs_json_add(root, "models", cs_table_json(models));
-    add_advice(root, results);
+    cs_predict_advice(results, advice);
+    if (*advice)
+        cJSON_AddStringToObject(root, "advice", advice);
     return cs_json_print(root, stdout);
 }
 

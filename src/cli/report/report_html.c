@@ -43,29 +43,7 @@ static void put_cards(const struct cs_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-/* Copies texts about the run from the section "figures", so that the head cannot differ from it. */
-static void put_figures(const struct cs_report *report, FILE *out)
-{
-    static const struct {
-        const char *name, *before;
-    } shown[] = {{"policy", "\npolicy "}, {"workspace", ", limit "}, {"options", ", "},
-                 {"started", "\n"},       {"duration_ms", ", "},     {"command", "\n"}};
-    enum {
-        NAME = 0,
-        TEXT = 3
-    };
-    const struct cs_table *table = &report->section[CS_REPORT_FIGURES].table;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        for (size_t row = 0; row < table->rows; row++) {
-            const struct cs_value *value = table->value + row * (size_t)table->columns;
-            if (strcmp(value[NAME].text, shown[i].name) != 0)
-                continue;
-            fputs(shown[i].before, out);
-            cs_table_html_text(value[TEXT].text, out);
-        }
-}
-
-static void put_source(const struct cs_report *report, const struct cs_run_summary *all, FILE *out)
+static void put_source(const struct cs_run_summary *all, FILE *out)
 {
     const char *const texts[] = {all->device, all->vendor};
     fputs("<p class=\"source\">", out);
@@ -80,7 +58,6 @@ static void put_source(const struct cs_report *report, const struct cs_run_summa
     cs_table_html_text(all->convshim, out);
     if (all->runs > 1)
         fprintf(out, ", %" PRId64 " processes", all->runs);
-    put_figures(report, out);
     fputs("</p>\n", out);
 }
 
@@ -129,7 +106,7 @@ bool cs_report_html(const void *state, FILE *out)
 {
     const struct cs_report *report = state;
     cs_page_begin("convshim report", report->all.program, out);
-    put_source(report, &report->all, out);
+    put_source(&report->all, out);
     put_cards(report, out);
     put_bars(report, out);
     for (int i = 0; i < CS_REPORT_SECTIONS; i++)

@@ -246,8 +246,7 @@ static void make_files(void)
     write_text("empty", "");
     write_text("good.ini", "workspace = 8MiB\n");
     write_text("bad.ini", "workspace = lots\ncolour = red\n");
-    write_text("main.py", "x = 1\nt.to(memory_format=torch.channels_last)\n");
-    write_text("plain.py", "x = 1 # channels_last\n");
+    write_text("main.py", "x = 1\n");
 }
 
 /* --- findings --- */
@@ -421,7 +420,6 @@ static void pythons(void)
                 {four, "", 1, "cuDNN 9.14.1 in "},
                 {four, "", 1, "\nframework,note,JAX 0.7,"},
                 {four, "", 1, "\nframework,note,ONNX Runtime 1.30,"},
-                {four, "", 1, "\nlayout,note,main.py,"},
                 {four, "libcudnn.so.9", 0, "cuDNN 9.19.2 in "},
                 {four, "libcudnn.so.8", 2, "\nframework,fatal,PyTorch 2.9.1,"},
                 {old, "", 2, "\nframework,fatal,PyTorch 2.8.0,"},
@@ -435,7 +433,9 @@ static void pythons(void)
                rows[i].status, rows[i].phrase);
     }
     reset();
-    expect("no channels last", "doctor " CSV "bin/python3 plain.py", 1, "\nlayout,ok,");
+    expect("no channels last", "doctor " CSV "bin/python3 main.py", 1, "\nlayout,ok,");
+    expect("channels last", "doctor " CSV "bin/python3 main.py --force-channels-last", 1,
+           "\nlayout,note,--force-channels-last,");
     machine.python = four;
     expect("no command", "doctor " LIBRARY "--format csv", 1, "\nframework,ok,PyTorch 2.9.1,");
 }
