@@ -96,46 +96,12 @@ static void advise_path(const struct advice *advice, int option, const char *pat
                      cs_options[option].name);
 }
 
-static bool always_WORDS(enum cs_rule_key key, const cs_rule_WORDS *words)
-{
-    int length, count = 0;
-    while (cs_rule_word(key, count, &length), length > 0)
-        count++;
-    return *words == ((cs_rule_WORDS)1 << count) - 1;
-}
-
-/* Extents begin at 1; an engine may be unknown. */
-static bool always_RANGE(enum cs_rule_key key, const cs_rule_RANGE *span)
-{
-    return key != CS_RULE_engine && span->least <= 1 && span->most == INT64_MAX;
-}
-
-static bool always_BYTES(enum cs_rule_key key, const cs_rule_BYTES *span)
-{
-    (void)key;
-    return span->least == 0 && span->most == INT64_MAX;
-}
-
-static bool always_KERNEL(enum cs_rule_key key, const cs_rule_KERNEL *kernel)
-{
-    (void)key;
-    return kernel->any;
-}
-
-static bool always_GLOB(enum cs_rule_key key, const cs_rule_GLOB *glob)
-{
-    (void)key;
-    return glob->text[strspn(glob->text, "*")] == '\0';
-}
-
-/* Every convolution of every program follows it. */
+/* It has no key that matches, so every convolution of every program follows it. */
 static bool is_for_all(const struct cs_rule *rule)
 {
-#define CS_RULE_WHEN(name, type, allowed, help)                                                    \
-    if (cs_rule_has(rule, CS_RULE_##name) && !always_##type(CS_RULE_##name, &rule->name))          \
-        return false;
-#define CS_RULE_SET(name, type, allowed, help)
-#include "convshim/rules.def"
+    for (int key = 0; key < CS_RULE_KEYS; key++)
+        if (!cs_rule_key_sets((enum cs_rule_key)key) && cs_rule_has(rule, (enum cs_rule_key)key))
+            return false;
     return true;
 }
 

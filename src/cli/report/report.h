@@ -32,9 +32,6 @@ struct cs_report {
 /* Fills the sections of `report`, which has all else. A broken table shows when it is printed. */
 void cs_report_sections(struct cs_report *report);
 
-/* Fills the section about savings. */
-void cs_report_conclude(struct cs_report *report);
-
 /* The value of an option in a run. "" if the summary does not contain it. */
 const char *cs_report_option(const struct cs_run_summary *run, const char *name);
 

@@ -25,6 +25,68 @@ static struct cs_table *begin_section(struct cs_report *report, enum cs_report_s
     return &begun->table;
 }
 
+const char *cs_report_option(const struct cs_run_summary *run, const char *name)
+{
+    for (size_t i = 0; i < run->options; i++)
+        if (strcmp(run->option[i].name, name) == 0)
+            return run->option[i].value;
+    return "";
+}
+
+/* True if the policy only reports, and no rule tiles. */
+static bool only_reports(const struct cs_run_summary *run)
+{
+    for (size_t i = 0; i < run->passed_count; i++)
+        if (strcmp(run->passed[i].id, "REPORT_ONLY") == 0 && run->passed[i].calls > 0)
+            return run->tiled == 0;
+    return false;
+}
+
+static void add_saved(struct cs_table *table, const char *name, const char *title, int64_t before,
+                      int64_t after)
+{
+    char percent[CS_BYTES_TEXT] = "-";
+    int64_t saved = before > after ? before - after : 0;
+    /* As doubles, because the product may exceed 63 bits. */
+    int64_t share = before > 0 ? (int64_t)(100 * (double)saved / (double)before + 0.5) : 0;
+    snprintf(percent, sizeof percent, "%" PRId64 " %%", share);
+    const struct cs_value row[] = {{.text = name},     {.text = title},
+                                   {.number = saved},  {.number = share, .shown = percent},
+                                   {.number = before}, {.number = after}};
+    cs_table_add(table, row);
+}
+
+static void add_conclusion(struct cs_report *report)
+{
+    static const struct cs_column columns[] = {{"name", NULL, CS_CELL_TEXT},
+                                               {"title", "what", CS_CELL_TEXT},
+                                               {"saved", "saved", CS_CELL_BYTES},
+                                               {"percent", "percent", CS_CELL_COUNT},
+                                               {"without", "without convshim", CS_CELL_BYTES},
+                                               {"with", "with convshim", CS_CELL_BYTES}};
+    const struct cs_run_summary *all = &report->all;
+    char peak[96];
+    snprintf(report->conclusion, sizeof report->conclusion,
+             "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s", all->tiled,
+             all->calls, all->extra_launches, all->runs > 1 ? "" : " ",
+             all->runs > 1 ? "" : all->advice);
+    struct cs_table *table = begin_section(report, CS_REPORT_CONCLUSION, "conclusion", "Conclusion",
+                                           report->conclusion, columns, LENGTH(columns));
+    if (all->framework && all->allocated_without > 0) {
+        snprintf(peak, sizeof peak, "allocated peak, by %.60s", all->framework);
+        add_saved(table, "allocated_peak", peak, all->allocated_without, all->allocated_with);
+    }
+    if (all->peak_without > 0)
+        add_saved(table, "peak",
+                  only_reports(all) ? "peak of convolutions if policy = fit"
+                                    : "peak of convolutions",
+                  all->peak_without, all->peak_with);
+    add_saved(table, "workspace", "largest workspace", all->required_max, all->reported_max);
+    if (only_reports(all))
+        add_saved(table, "possible", "largest workspace if policy = fit", all->required_max,
+                  all->possible_max);
+}
+
 /* Figures: a number or a text each. */
 static void figure_text(struct cs_table *table, const char *name, const char *title,
                         const char *text)
@@ -61,17 +123,20 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
         add_number(table, name, title, CS_CELL_COUNT, all->passed[i].calls);
     }
     add_number(table, "launches", "tile launches", CS_CELL_COUNT, all->launches);
-    if (all->peak_without > 0) {
-        add_number(table, "peak_without", "peak of convolutions without convshim", CS_CELL_BYTES,
-                   all->peak_without);
-        add_number(table, "peak_with", "peak of convolutions with convshim", CS_CELL_BYTES,
-                   all->peak_with);
-    }
-    add_number(table, "required_max", "largest workspace without convshim", CS_CELL_BYTES,
-               all->required_max);
-    add_number(table, "reported_max", "largest workspace with convshim", CS_CELL_BYTES,
-               all->reported_max);
-    add_number(table, "own_peak", "peak of convshim's own scratch", CS_CELL_BYTES, all->own_peak);
+    const struct {
+        const char *name, *title;
+        int64_t bytes;
+    } sizes[] = {
+        {"peak_without", "peak of convolutions without convshim",
+         all->peak_without > 0 ? all->peak_without : -1},
+        {"peak_with", "peak of convolutions with convshim",
+         all->peak_with > 0 ? all->peak_with : -1},
+        {"required_max", "largest workspace without convshim", all->required_max},
+        {"reported_max", "largest workspace with convshim", all->reported_max},
+        {"own_peak", "peak of convshim's own scratch", all->own_peak},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        add_number(table, sizes[i].name, sizes[i].title, CS_CELL_BYTES, sizes[i].bytes);
     const struct cs_value host[] = {{.text = "host_ns"},
                                     {.number = all->host_ns},
                                     {.text = "host time of convshim"},
@@ -266,7 +331,7 @@ static void add_sites(struct cs_report *report)
 
 void cs_report_sections(struct cs_report *report)
 {
-    cs_report_conclude(report);
+    add_conclusion(report);
     add_sites(report);
     add_figures(report);
     add_processes(report);

@@ -212,12 +212,13 @@ static void the_conclusion_of_a_run(void)
             job.run[0].tiled = 2 * tiled;
             job.run[0].extra_launches = 5;
             CHECK(cs_summary_merge(job.run, 1, &report.all));
-            cs_report_conclude(&report);
+            cs_report_sections(&report);
             CHECK_STR(report.conclusion, tiled ? "2 of 4 calls tiled, 5 extra launches. Try this."
                                                : "0 of 4 calls tiled, 5 extra launches. Try this.");
             CHECK_INT((int64_t)report.section[CS_REPORT_CONCLUSION].table.rows,
                       reports && !tiled ? 3 : 2);
-            cs_table_fini(&report.section[CS_REPORT_CONCLUSION].table);
+            for (int i = 0; i < CS_REPORT_SECTIONS; i++)
+                cs_table_fini(&report.section[i].table);
             cs_summary_fini(&report.all);
         }
 }
