@@ -156,6 +156,9 @@ static void pages(void)
         CHECK_INT(status, 0);
         check_markup(page);
         CHECK(!strstr(page, "<b>&"));
+        /* Bars of 122 and 64 MiB, on a scale that ends at the larger one. */
+        CHECK(i > 0 || (strstr(page, "class=\"before\" x=\"0.0\" y=\"1.5\" width=\"960.0\"") &&
+                        strstr(page, "class=\"after\" x=\"0.0\" y=\"7.5\" width=\"503.6\"")));
         free(page);
     }
 }
