@@ -25,6 +25,7 @@ static void put_text(struct cs_json *json, const char *text)
     }
 }
 
+/* The bounds hold for the second byte. Those of further bytes do not depend on the first one. */
 size_t cs_json_utf8_length(const char *from)
 {
     const unsigned char *text = (const unsigned char *)from;

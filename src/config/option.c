@@ -350,6 +350,8 @@ static bool is_swapped(const char *a, const char *b)
     return lower_case(a[0]) == lower_case(b[1]) && lower_case(a[1]) == lower_case(b[0]);
 }
 
+/* Row by row: row i contains the distances of the first i letters of `a` to the beginnings of `b`.
+ * The last three rows are kept, in turn. */
 size_t cs_option_name_distance(const char *a, const char *b)
 {
     size_t rows[3][CS_CONFIG_NAME], width = strlen(b), i;

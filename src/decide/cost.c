@@ -279,6 +279,7 @@ struct scratch {
     double workspace, staged;
 };
 
+/* `problem` is a tile of `untiled`, on an engine of this relaxation. */
 static struct tile tile_of(const struct cs_problem *untiled, const struct cs_problem *problem,
                            struct scratch scratch, enum cs_relaxation relaxation,
                            const struct rates *rates, const struct cs_coefficients *use)

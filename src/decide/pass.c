@@ -70,7 +70,8 @@ static void add_tensors(struct cs_pass *pass, int at, int64_t bytes)
     cs_raise(&pass->peak_with, add_bytes(call->tensors, call->workspace.with));
 }
 
-/* A range that is read unchanged after an earlier use was held during all calls in between. */
+/* A range that is read again without having been written was held during all calls since its last
+ * use. */
 static void note_range(struct cs_pass *pass, const struct cs_pass_range *range, bool written)
 {
     for (int i = pass->ranges - 1; i >= 0; i--) {

@@ -9,12 +9,13 @@
 /* Choices, compared with the sequences of tests/unit/exec/test_call_period.c; only LOOK_EVERY's
  * reason is a measurement. */
 enum {
-    LOW_PART = 5,   /* of the highest; sizes go in steps of two: a half or a quarter would be in the
-                       balance */
+    LOW_PART = 5, /* of the highest; sizes often differ by factors of two, so a half or a quarter is
+                     itself a frequent size */
     LOOK_EVERY = 8, /* one search takes 1 to 2 us */
     EVIDENCE = 16,  /* calls that a period must have predicted, however short it is */
-    FLAT_TIMES = 3, /* a period of like calls may as well be a loop inside a high stage: it must */
-    FLAT_CALLS = 32, /* calls that were predicted correctly in a row */
+    FLAT_TIMES = 3, /* a period of similar calls may be a loop inside a high stage, so it must occur
+                       more often, */
+    FLAT_CALLS = 32, /* and predict that many calls in a row */
     LOOP_TIMES = 64  /* a loop with more iterations is the program itself */
 };
 
@@ -120,7 +121,7 @@ static void place_stages(const bool *low, int period, uint8_t *place)
     }
 }
 
-/* False if the period has no stages, or too little speaks for it. */
+/* False if the period has no stages, or if it has not been seen often enough. */
 static bool find_stages(struct cs_call_period *detector, int period, int count)
 {
     const int64_t *bytes = detector->bytes + detector->calls - period;

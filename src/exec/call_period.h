@@ -39,7 +39,7 @@ struct cs_call_period {
 void cs_call_period_init(struct cs_call_period *detector);
 
 /* Notes a call that is about to be made, identified by a number, with the bytes that it takes;
- * returns a set of enum cs_call_place, 0 mostly. */
+ * returns a set of enum cs_call_place, usually 0. */
 unsigned cs_call_period_add(struct cs_call_period *detector, uint64_t call, int64_t bytes);
 
 #endif

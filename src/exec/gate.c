@@ -43,9 +43,7 @@ static int64_t clock_now(void)
     return cs_clock(CLOCK_MONOTONIC);
 }
 
-/* NULL: none. Threads wait only if another one is inside. The caller holds the lock, as for most
- * functions below.
- */
+/* The state of a context, or NULL. The caller holds the lock, as for most functions below. */
 static struct cs_gate_context *context_of(struct cs_gate *gate, uint64_t context)
 {
     struct cs_gate_context *context_state = gate->contexts;
@@ -54,7 +52,8 @@ static struct cs_gate_context *context_of(struct cs_gate *gate, uint64_t context
     return context_state;
 }
 
-/* The same, made if there is none; NULL if there are too many or there is no memory. */
+/* The state of the thread's context, made if there is none. NULL if there are too many, or if
+ * memory is short. */
 static struct cs_gate_context *own_state(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = context_of(gate, thread->context);

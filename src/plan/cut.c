@@ -393,6 +393,7 @@ static int lanes_of(const struct cs_plan *plan, int required)
     return required < 1 ? 1 : required < plan->tiles ? required : (int)plan->tiles;
 }
 
+/* True if the axes are known and no extent is cut twice. Phases cut the extent of their axis. */
 static bool names_axes(const struct cs_tiling *tiling)
 {
     enum cs_axis axis[CS_MAX_CUTS];

@@ -112,7 +112,7 @@ static bool range_valid(const struct way *way, const struct cs_range *range)
 }
 
 /* The part of tensor `index` in the range: first element and count. False if the tensor is not cut.
- */
+ * Tensors with the extents of the divided side have the range itself, the others its input. */
 static bool part_of(const struct cs_problem *untiled, const struct way *way, int index,
                     const struct cs_range *range, int64_t *first_p, int64_t *count_p)
 {
