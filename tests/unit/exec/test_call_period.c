@@ -1,7 +1,6 @@
 #include "check.h"
 #include "exec/call_period.h"
 #include "random_problem.h"
-#include <time.h>
 
 enum {
     MANY = 400,    /* random programs */
@@ -331,38 +330,6 @@ static void the_longest_period(void)
     }
 }
 
-static double seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void cost(void)
-{
-    enum {
-        CALLS = 400000
-    };
-    struct program program = pipeline(20);
-    struct rng rng = {SEED};
-    uint64_t random[4096];
-    for (int i = 0; i < 4096; i++)
-        random[i] = rng_next(&rng);
-    cs_call_period_init(&detector);
-    run(&program, 4);
-    double start = seconds();
-    run(&program, CALLS / program.calls);
-    double learned = seconds() - start;
-    cs_call_period_init(&detector);
-    start = seconds();
-    for (int i = 0; i < CALLS; i++)
-        cs_call_period_add(&detector, random[i % 4096] + (uint64_t)i, i % 7);
-    double unlearned = seconds() - start;
-    printf("# a call costs %.1f ns where the period is known, %.0f ns where there is none\n",
-           1e9 * learned / CALLS, 1e9 * unlearned / CALLS);
-    CHECK_INT(detector.period, 0);
-}
-
 int main(void)
 {
     TEST(finds_the_stages);
@@ -382,6 +349,5 @@ int main(void)
     TEST(changed_program_is_learned_again);
     TEST(one_call_too_many);
     TEST(the_longest_period);
-    TEST(cost);
     return REPORT();
 }
