@@ -93,16 +93,25 @@ static void start(void)
                               .cudnnBackendFinalize = finalize};
 }
 
-static struct cs_execution_plan *make(void *handle)
+/* `heap`: requests for memory that are granted; -1: all. */
+static enum cs_status make_late(void *handle, int heap, void **made_p, int64_t *workspace_p)
 {
     struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     const struct cs_recipe recipe = {.target.handle = (cudnnHandle_t)handle,
                                      .problem = rows(CS_FORWARD, 1)};
-    void *made = NULL;
-    int64_t workspace = 0;
     cudnnBackendDescriptor_t configuration =
         cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    CHECK_INT(cs_late_plan(&builder, &recipe, configuration, &made, &workspace), CS_OK);
+    *made_p = NULL;
+    *workspace_p = -77;
+    heap_left = heap;
+    return cs_late_plan(&builder, &recipe, configuration, made_p, workspace_p);
+}
+
+static struct cs_execution_plan *make(void *handle)
+{
+    void *made;
+    int64_t workspace;
+    CHECK_INT(make_late(handle, -1, &made, &workspace), CS_OK);
     CHECK_INT(workspace, TOLD);
     return made;
 }
@@ -212,20 +221,14 @@ static void each_pair_of_results_has_its_outcome(void)
         {CUDNN_STATUS_NOT_SUPPORTED, 1, CUDNN_STATUS_ALLOC_FAILED, -5, CS_NOMEM, false},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-        const struct cs_recipe recipe = {.target.handle = (cudnnHandle_t)(void *)first,
-                                         .problem = rows(CS_FORWARD, 1)};
-        void *made = NULL;
-        int64_t workspace = -77;
+        void *made;
+        int64_t workspace;
         start();
         fake.ask = row[i].ask;
         fake.configured = row[i].configured;
         fake.finalize = row[i].finalize;
         fake.planned = row[i].planned;
-        cudnnBackendDescriptor_t configuration =
-            cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-        CHECK_INT(cs_late_plan(&builder, &recipe, configuration, &made, &workspace),
-                  row[i].outcome);
+        CHECK_INT(make_late(first, -1, &made, &workspace), row[i].outcome);
         CHECK_INT(fake.finalized, !row[i].late);
         if (row[i].outcome == CS_OK) {
             CHECK_INT(workspace, row[i].late ? row[i].configured : row[i].planned);
@@ -246,19 +249,12 @@ static void without_memory(void)
     for (int late = 0; late < 2; late++) {
         bool all = false;
         for (int n = 0; !all; n++) {
-            struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-            const struct cs_recipe recipe = {.target.handle = (cudnnHandle_t)(void *)first,
-                                             .problem = rows(CS_FORWARD, 1)};
-            void *made = NULL;
-            int64_t workspace = -77;
+            void *made;
+            int64_t workspace;
             start();
             long long taken = heap_taken;
             fake.ask = late ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
-            cudnnBackendDescriptor_t configuration =
-                cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-            heap_left = n;
-            enum cs_status status =
-                cs_late_plan(&builder, &recipe, configuration, &made, &workspace);
+            enum cs_status status = make_late(first, n, &made, &workspace);
             all = heap_left >= 0;
             heap_left = -1;
             CHECK_INT(status, all ? CS_OK : CS_NOMEM);

@@ -114,10 +114,27 @@ static void the_table_is_used_under_its_locks(void)
     CHECK_INT(cs_lock_faults(), faults);
 }
 
+/* A graph stays until the last of its users has given it back. */
+static void graphs_count_their_users(void)
+{
+    long long taken = heap_taken;
+    struct cs_graph *graph = calloc(1, sizeof *graph);
+    atomic_store(&graph->references, 1);
+    CHECK(cs_graph_keep(graph) == graph);
+    CHECK_INT(atomic_load(&graph->references), 2);
+    cs_graph_drop(graph);
+    CHECK_INT(atomic_load(&graph->references), 1);
+    cs_graph_drop(graph);
+    CHECK_INT(heap_taken - taken, 0);
+    CHECK(cs_graph_keep(NULL) == NULL);
+    cs_graph_drop(NULL);
+}
+
 int main(void)
 {
     heap_watch();
     TEST(notes_are_freed);
+    TEST(graphs_count_their_users);
     TEST(thousands_of_descriptors_have_separate_notes);
     TEST(the_table_is_used_under_its_locks);
     return REPORT();
