@@ -533,6 +533,8 @@ static int report(void)
         RETURN_IF(size > 0 && strlen(part + 1) != size - 1);
         RETURN_IF(size > 0 && memcmp(part + 1, whole, size - 1) != 0);
     }
+    part[1 + length] = '#'; /* no room for the last NUL */
+    RETURN_IF(cs_ending_text(cs, part + 1, length) == length && part[1 + length] != '#');
     cs_ending_write(cs, CS_MOMENT_RUNNING);
     RETURN_IF(!file_has(whole) || cs->reported != 0);
     unlink("summary.json");
