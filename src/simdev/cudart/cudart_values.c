@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-    MOST_PIECES = 4096 /* that are forgotten one by one */
+    MOST_PIECES = 4096, /* that are forgotten one by one */
+    MOST_ASSUMED = 512  /* that are stored one by one although they are unknown */
 };
 
 _Atomic int simdev_values_told;
@@ -92,19 +93,6 @@ void simdev_values_write(const struct simdev_values *values, void *host)
         (void)each_piece(values, host, 1, write_piece);
 }
 
-static bool assume_piece(char *device, char *host, size_t bytes, size_t element)
-{
-    (void)element;
-    simdev_bytes_assume(device, host, bytes);
-    return true;
-}
-
-void simdev_values_assume(const struct simdev_values *values, void *host)
-{
-    if (values->dimensions <= SIMDEV_VALUES_DIMENSIONS)
-        (void)each_piece(values, host, 1, assume_piece);
-}
-
 static bool forget_piece(char *device, char *host, size_t bytes, size_t element)
 {
     (void)host, (void)element;
@@ -121,22 +109,37 @@ static size_t span(const struct simdev_values *values)
     return (last + 1) * values->element;
 }
 
-/* False: there are too many pieces to visit them one by one. */
-static bool has_few_pieces(const struct simdev_values *values)
+/* False: there are more pieces than that. */
+static bool has_at_most(const struct simdev_values *values, size_t most)
 {
     size_t run, pieces = 1;
     const int outer = inner_dimensions(values, &run);
     for (int i = 0; i < outer; i++)
         pieces *= (size_t)values->extent[i];
-    return outer == 0 || (pieces <= MOST_PIECES && values->dimensions <= SIMDEV_VALUES_DIMENSIONS);
+    return outer == 0 || (pieces <= most && values->dimensions <= SIMDEV_VALUES_DIMENSIONS);
 }
 
 void simdev_values_forget_tensor(const struct simdev_values *values)
 {
-    if (has_few_pieces(values))
+    if (has_at_most(values, MOST_PIECES))
         (void)each_piece(values, NULL, 0, forget_piece);
     else
         simdev_values_forget(values->device, span(values));
+}
+
+static bool assume_piece(char *device, char *host, size_t bytes, size_t element)
+{
+    (void)element;
+    simdev_bytes_assume(device, host, bytes);
+    return true;
+}
+
+void simdev_values_assume(const struct simdev_values *values, void *host)
+{
+    if (has_at_most(values, MOST_ASSUMED))
+        (void)each_piece(values, host, 1, assume_piece);
+    else
+        simdev_values_forget_tensor(values);
 }
 
 static bool write_element(char *device, char *value, size_t bytes, size_t element)
@@ -159,7 +162,7 @@ void simdev_values_write_all(const struct simdev_values *values, void *element, 
         return;
     if (span(values) == bytes)
         (void)write(values->device, element, bytes, values->element);
-    else if (has_few_pieces(values))
+    else if (has_at_most(values, MOST_PIECES))
         (void)each_piece(values, element, 0, write);
     else
         simdev_values_forget_tensor(values);

@@ -34,7 +34,8 @@ extern _Atomic int simdev_values_told;
 int simdev_values_read(const struct simdev_values *values, void *host);
 /* Copies packed elements from `host`: they are known from now on. */
 void simdev_values_write(const struct simdev_values *values, void *host);
-/* The same, but they stay unknown: they were computed from unknown elements. */
+/* The same, but they stay unknown: they were computed from unknown elements. A tensor with many
+ * gaps is forgotten instead, such as a column of a large picture. */
 void simdev_values_assume(const struct simdev_values *values, void *host);
 /* One of both for an element of 1, 2, 4 or 8 bytes, which all elements equal. A tensor with very
  * many gaps is forgotten instead. */
