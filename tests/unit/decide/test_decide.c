@@ -175,6 +175,26 @@ static double refuse_tiles(const struct cs_candidate *candidate, const struct cs
     return candidate->tiles > 1 ? INFINITY : 1;
 }
 
+/* Tiles that take longer are not worth this price, or exceed this slowdown. */
+static void slow_tiles_are_the_reason(void)
+{
+    static const struct {
+        int64_t price, max_slowdown;
+    } rows[] = {{1, 0}, {15000, 1}};
+    struct cs_problem problem = same(1, 128, 1, 256, 256, 128);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fake fake = vae_vendor();
+        struct cs_limits limits = automatic;
+        fake.profile = &h200;
+        limits.price = rows[i].price;
+        limits.max_slowdown = rows[i].max_slowdown;
+        struct cs_decision decision =
+            decide(&fake, &problem, formula(&fake, &problem), &cs_policy_fit, &limits);
+        CASE("row %zu", i);
+        CHECK_INT(decision.reason, CS_REASON_SLOW);
+    }
+}
+
 static void a_policy_that_refuses_all_tilings_is_the_reason(void)
 {
     struct cs_policy policy = cs_policy_fit;
@@ -397,6 +417,7 @@ int main(void)
     TEST(limit_below_every_tiling_gives_the_least_scratch);
     TEST(written_slowdown_is_a_bound);
     TEST(fixed_tiles_without_a_legal_cut_are_the_policys_reason);
+    TEST(slow_tiles_are_the_reason);
     TEST(a_policy_that_refuses_all_tilings_is_the_reason);
     TEST(tiles_of_whole_images_are_found_if_parts_cost_more);
     TEST(convolution_below_the_record_stays_untiled);
