@@ -321,7 +321,8 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
     snprintf(device, sizeof device, "%s%s", simulation->device,
              simulation->program.cuda == 12 ? "/cuda12" : "");
     set_preload(simulation, run, device, variables);
-    set_audit(simulation, variables);
+    if (simulation->redirects)
+        set_audit(simulation, variables);
     set_device(simulation, run, variables);
     set_segments(variables);
     if (run->with)

@@ -165,6 +165,7 @@ struct cs_simulation {
     struct cs_private_layers layers; /* over the folders that programs write to */
     int jobs;                        /* runs at once, at least */
     int runs;                        /* made so far */
+    bool redirects;                  /* CUDA runtimes inside of programs to the simulated one */
     bool told_single;                /* that they cannot be forked; or it does not matter */
     bool shared; /* both sides are forked from one process, with the library in it */
     bool many;   /* more than one run a side: they are forked if possible */
