@@ -189,6 +189,7 @@ many()
     expect_equal "which are tiled" "$(column tiles | awk '{ printf "%d", ($1 > 1) }')" 101
 }
 
+# bats test_tags=quick
 @test "models: largest peaks, floor and ratio agree with the rows" {
     expect_predicted 0 --csv "$LAYERS" --format csv
     mv predict.out rows.csv
@@ -266,6 +267,7 @@ END
     ! diff -q wanted predict.out || fail "float32 is taken for a type of 16 bits"
 }
 
+# bats test_tags=quick
 @test "malformed shapes are refused, quickly and with a message" {
     printf 'layer,n,c,w,k,kw,dtype\ra,1,8,9,8,3,f16\r' >cr.csv
     refused 'cr.csv:1: lines end with a carriage return alone' --csv cr.csv
