@@ -10,21 +10,6 @@ const char *const cs_side_names[CS_SIDES] = {"without", "with"};
 /* More than any device has. */
 static const int64_t plenty = (int64_t)1 << 44;
 
-/* The same run once more, without a result. */
-static struct cs_simulated_run repeat_run(const struct cs_simulated_run *run, const char *name,
-                                          int64_t capacity, bool history)
-{
-    return (struct cs_simulated_run){.name = name,
-                                     .profile = run->profile,
-                                     .capacity = capacity,
-                                     .memory = capacity > 0 ? capacity : run->memory,
-                                     .context = run->context,
-                                     .gpus = run->gpus,
-                                     .history = history,
-                                     .with = run->with,
-                                     .process = run->process};
-}
-
 /* Makes the runs and reads what they left. Frees earlier results. */
 static bool make_runs_once(struct cs_simulation *simulation, struct cs_simulated_run **run,
                            size_t runs)
@@ -56,13 +41,12 @@ static bool make_runs(struct cs_simulation *simulation, struct cs_simulated_run 
     if (simulation->redirects || !need_redirection(run, runs))
         return true;
     simulation->redirects = true;
+    simulation->many = simulation->shared = false; /* a process that has started has no auditor */
     cs_cli_complain("%s: the program contains its own CUDA runtime. Once more, with calls of that "
                     "runtime redirected.",
                     simulation->title);
-    for (size_t i = 0; i < runs; i++) {
-        cs_simulated_result_free(&run[i]->result);
-        *run[i] = repeat_run(run[i], run[i]->name, run[i]->capacity, run[i]->history);
-    }
+    for (size_t i = 0; i < runs; i++)
+        run[i]->state = CS_RUN_WAITING;
     return make_runs_once(simulation, run, runs);
 }
 
@@ -103,6 +87,21 @@ static void prepare_run(struct cs_simulated_pair *pair, enum cs_side side)
                                                 .gpus = pair->gpus,
                                                 .history = pair->history,
                                                 .with = side == CS_WITH};
+}
+
+/* The same run once more, without a result. */
+static struct cs_simulated_run repeat_run(const struct cs_simulated_run *run, const char *name,
+                                          int64_t capacity, bool history)
+{
+    return (struct cs_simulated_run){.name = name,
+                                     .profile = run->profile,
+                                     .capacity = capacity,
+                                     .memory = capacity > 0 ? capacity : run->memory,
+                                     .context = run->context,
+                                     .gpus = run->gpus,
+                                     .history = history,
+                                     .with = run->with,
+                                     .process = run->process};
 }
 
 static bool record_peak(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
