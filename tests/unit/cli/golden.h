@@ -53,12 +53,13 @@ static inline void golden_put_output(const char *text)
         size_t taken = 1;
         for (int i = 0; !put && i < 4 && golden_hidden[i].name; i++) {
             const char *hidden = golden_hidden[i].text;
-            bool number = golden_digit(*hidden);
-            bool inside = number && ((from > text && golden_digit(from[-1])) ||
-                                     golden_digit(from[strlen(hidden)]));
-            if (!inside && strncmp(from, hidden, strlen(hidden)) == 0) {
+            const size_t length = strlen(hidden);
+            bool whole = strncmp(from, hidden, length) == 0 &&
+                         !(golden_digit(*hidden) &&
+                           ((from > text && golden_digit(from[-1])) || golden_digit(from[length])));
+            if (whole) {
                 put = golden_hidden[i].name;
-                taken = strlen(hidden);
+                taken = length;
             }
         }
         golden_puts(put ? put : (const char[]){*from, '\0'});
