@@ -68,7 +68,7 @@ bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run
         return true;
     if (!simulation->told_single)
         cs_cli_complain("%s: every run starts the program from the beginning, which takes longer, "
-                        "because it uses cuDNN before the GPU",
+                        "because the program uses cuDNN before the GPU",
                         simulation->title);
     simulation->many = simulation->shared = false;
     for (size_t i = 0; i < runs; i++)

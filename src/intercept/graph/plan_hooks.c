@@ -64,9 +64,9 @@ static struct cs_verdict judge_loaded(struct cs *cs, int64_t held, struct cs_req
     } else {
         verdict.refused = true;
         cs_log_capped(&cap, CS_LOG_ERROR,
-                      "A plan loaded from JSON is refused, because it was reported with %lld bytes "
-                      "and cannot run in them with these options. Load it with the options that it "
-                      "was written with, or plan again.",
+                      "A plan loaded from JSON is refused: its reported workspace is %lld bytes, "
+                      "but it needs more with these options. Load it with the options that it was "
+                      "written with, or plan again.",
                       (long long)held);
     }
     return verdict;
