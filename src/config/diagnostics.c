@@ -62,6 +62,7 @@ const char *cs_diagnostics_doubt(const char *allowed, const char *value)
     enum {
         KIBIBYTE_DIGITS = 4
     };
+    /* The first number other than 0, also of a range: 512, ..512, 0..512. */
     const char *number = value + strspn(value, ".0");
     size_t digits = strspn(number, "0123456789");
     bool ends = !number[digits] || strncmp(number + digits, "..", 2) == 0;

@@ -26,10 +26,10 @@ struct cs_forms {
  */
 unsigned cs_forms_without(int form, const struct cs_guess *guess);
 
-/* The guess of least cost of all forms, and the form's number. Pairs of axes are examined only if
- * no single axis costs about as little as the untiled time without scratch. Costs of the policy are
- * assumed to rise with scratch and time. Returns the cost, infinite without a guess. */
+/* Finds the form whose guess costs least, and that guess. Returns its cost, or infinity if no form
+ * has a guess. The search ends after the single axes if one costs little more than the untiled time
+ * without scratch would. Costs of the policy are assumed to rise with scratch and time. */
 double cs_forms_best(struct cs_guesser *guesser, const struct cs_forms *forms,
-                     struct cs_guess *best, int *form_p);
+                     struct cs_guess *best_p, int *form_p);
 
 #endif

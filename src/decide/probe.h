@@ -44,10 +44,10 @@ enum cs_probed {
 void cs_probe_begin(struct cs_search *search, const struct cs_question *question,
                     struct cs_candidate untiled);
 
-/* A tiling is confirmed if it is legal, none of its shapes is refused and it needs at most the
- * limit. Then *candidate_p is it, and it may become the best. `workspace` of *candidate_p is also
- * set if some shape is above the limit: to the need of that shape, staged tensors included. CS_OK
- * with any *probed_p; CS_NOMEM. */
+/* Queries the vendor for the shapes of a tiling. Returns CS_OK with *probed_p, or CS_NOMEM.
+ * CS_FITS: *candidate_p is the tiling, and it may become the best.
+ * CS_OVER: `workspace` of *candidate_p is the need of the shape that exceeds the limit, including
+ * its staged tensors. */
 CS_MUST_CHECK enum cs_status cs_probe(struct cs_search *search, struct cs_mode mode,
                                       const struct cs_tiling *tiling, enum cs_probed *probed_p,
                                       struct cs_candidate *candidate_p);

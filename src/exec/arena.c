@@ -52,11 +52,12 @@ static int64_t rounded_up(int64_t bytes)
                : INT64_MAX;
 }
 
+/* Work that may still run in a block. */
 enum pending {
-    NOTHING, /* runs in it */
-    OWN,     /* blocks that the same stream used last */
-    OTHERS,  /* blocks that other streams used: the stream must wait */
-    REFUSED  /* not available */
+    NOTHING,
+    OWN,    /* work of the taker's stream, which orders it */
+    OTHERS, /* work of another stream: the taker's stream must wait for its end */
+    REFUSED /* not relevant: the taker may not use the block */
 };
 
 static bool is_own(const struct cs_block *block, const struct taker *taker)
@@ -70,7 +71,7 @@ static enum pending pending_in(const struct cs_block *block, const struct taker 
         return REFUSED;
     if (!block->mark)
         return NOTHING;
-    if (taker->capture.id != 0 && !block->owner) /* a replay depends on nothing */
+    if (taker->capture.id != 0 && !block->owner) /* a replay would not wait for the mark */
         return REFUSED;
     return is_own(block, taker) ? OWN : OTHERS;
 }

@@ -52,9 +52,9 @@ static void pack_tensor(const struct cs_tensor *untiled, int spatial, struct cs_
     }
 }
 
-/* One image has no next one: its stride says nothing, but cuDNN judges tensors by it. As far as the
- * tile's own images reach a slice of channels is packed, and shorter than 2^31 elements where the
- * whole is not. */
+/* Reduces the stride between images to the extent of one image, if the tile has only one. This
+ * stride has no meaning then, but cuDNN uses it to judge tensors: with the smaller one, a slice of
+ * channels is packed, and can have less than 2^31 elements. */
 static void shorten_tensor(struct cs_tensor *tensor)
 {
     int64_t reach = 1, bytes;

@@ -145,7 +145,7 @@ static int index_of(const cJSON *item, int none)
     return index <= INT_MAX ? (int)index : none;
 }
 
-/* How many launches a call of a site is; 0: they differ. */
+/* The number of launches of each call of a site. 0: its calls differ. */
 static int64_t launches_of(const cJSON *site)
 {
     int64_t tiled = cs_json_whole_at(site, "tiled", 0), calls = cs_json_whole_at(site, "calls", 0);

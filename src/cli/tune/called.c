@@ -182,6 +182,8 @@ static int64_t *around_blocks(const struct cs_timeline *timeline, const int64_t 
     return around;
 }
 
+/* `rest`: bytes held at each moment, without workspaces. `around`: the most bytes held during each
+ * block, without the workspace in it. */
 static void add_call(struct cs_called_list *list, const struct cs_timeline *timeline,
                      const struct cs_timeline_call *call, const int64_t *rest,
                      const int64_t *around)

@@ -69,15 +69,15 @@ static void prepare_decider(struct decider *decider, struct cs_engine_list *engi
     decider->untiled = cs_cost_times(&cost);
 }
 
-/* The decision under a rule with this size. */
+/* The decision under a rule with this value of `free`, in bytes. */
 static struct cs_decision decide_with(struct deciders *deciders, const struct decider *decider,
                                       int64_t free)
 {
     const struct cs_decide_call call = {.problem = &decider->called->layer->problem,
                                         .required = decider->called->required,
                                         .engine = decider->called->layer->recorded.engine};
-    /* Any level will do: the rule states the free bytes. Without one, measured constants do not
-     * count (by_rules.h), which a run uses. */
+    /* The rule states the free bytes, so the numbers of the level have no effect. Without a level,
+     * the decision would ignore the measured constants that a run uses (by_rules.h). */
     const struct cs_peak_level level = {0, 0};
     deciders->rules.rule[0].free = free;
     return cs_decide_by_rules(&deciders->settings, &call, &decider->vendor, &level);

@@ -16,7 +16,7 @@ enum {
     RADIUS = 5
 };
 
-/* Times longer than this many untiled ones are left out of the picture. */
+/* The time axis ends at this multiple of the untiled time. */
 static const double LONGEST = 1.25;
 
 /* The ranges of the picture. */

@@ -81,7 +81,7 @@ enum cs_verified_as {
     CS_VERDICT_DIFFERS,
     CS_VERDICT_VARIES,  /* the untiled results differ: nothing can be compared */
     CS_VERDICT_FAILED,  /* with the library alone */
-    CS_VERDICT_NOT_RUN, /* for lack of memory or time, or untiled, too */
+    CS_VERDICT_NOT_RUN, /* too little memory or time, or the untiled run failed, too */
     CS_VERDICTS
 };
 extern const char *const cs_verdict_names[CS_VERDICTS];

@@ -99,7 +99,8 @@ static void set_defaults(struct cs_shadow *shadow)
     }
 }
 
-/* The whole rewriting, without cancellation: cuDNN may contain cancellation points. */
+/* With cancellation disabled, because cuDNN may contain cancellation points. A cancelled thread
+ * would leak the rest of the rewrite. */
 static void discard_rewrite(struct cs_rewrite *rewrite)
 {
     int cancel;

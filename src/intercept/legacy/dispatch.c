@@ -89,11 +89,11 @@ static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
     return true;
 }
 
-/* The lock is not held while an entry is made. Two threads could make one for the same handle only
- * if they used the handle at once, which cuDNN forbids.
+/* The entry of a described call, made if necessary. `required` < 0: cuDNN is queried. NULL if the
+ * problem is not supported, if the query fails or if host memory is short.
  *
- * The entry of a described call, made if necessary. `required` < 0: cuDNN is queried. NULL if the
- * problem is not supported, if the query fails or if host memory is short. */
+ * The lock is not held while an entry is made. Two threads could make one for the same handle only
+ * if they used the handle at once, which cuDNN forbids. */
 static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
                                             const struct cs_problem *problem, int64_t required,
                                             int64_t limit)
