@@ -28,8 +28,9 @@ static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t requ
     return decision.reason == CS_REASON_NONE && !decision.raised;
 }
 
-static bool is_had_elsewhere(struct cs_decision *decision, const struct cs_engine *engine,
-                             const struct cs_vendor *vendor, const struct cs_rivals *rivals)
+/* True if another engine of the vendor fits the limit. The answer is kept in the decision. */
+static bool fits_elsewhere(struct cs_decision *decision, const struct cs_engine *engine,
+                           const struct cs_vendor *vendor, const struct cs_rivals *rivals)
 {
     struct search search = {rivals, engine, decision->required, decision->free, 0};
     if (decision->elsewhere == 0)
@@ -51,5 +52,5 @@ bool cs_decide_refuses(enum cs_untileable option, struct cs_decision *decision,
     if (option == CS_UNTILEABLE_REFUSE)
         return untileable || slow;
     return option == CS_UNTILEABLE_AUTO && untileable &&
-           is_had_elsewhere(decision, engine, vendor, rivals);
+           fits_elsewhere(decision, engine, vendor, rivals);
 }

@@ -32,7 +32,7 @@ struct cs_arena_facts {
     int64_t captured; /* bytes that belong to captures now */
     int64_t lost;     /* bytes that are never used again */
     int64_t waits;    /* event waits on the device: blocks that changed streams, all in captures */
-    int64_t refused;  /* takes that found nothing, patient ones */
+    int64_t refused;  /* patient takes that found no block */
 };
 
 struct cs_arena {

@@ -45,8 +45,9 @@ void cs_doctor_program(struct cs_doctor *doctor)
     if (!cs_program_find(&doctor->facts, doctor->command)) {
         cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, name,
                       "not found, not executable, or its interpreter is missing");
-        cs_doctor_advise(doctor, "Check its spelling and PATH, or give its path. Of a script, also "
-                                 "check the line after #!.");
+        cs_doctor_advise(doctor,
+                         "Check its spelling and PATH, or give its path. For a script, also "
+                         "check the line after #!.");
         return;
     }
     judge_program(doctor, name);

@@ -224,7 +224,7 @@ static const char *explain_error(const char *name, int error)
         (strcmp(end, ".onnx") == 0 || strcmp(end, ".pt") == 0 || strcmp(end, ".safetensors") == 0))
         return "this is a model. Give the program that runs it, such as python app.py";
     if (error == ENOENT && access(name, X_OK) == 0)
-        return "its interpreter is missing. Of a script, check the line after #!";
+        return "its interpreter is missing. For a script, check the line after #!";
     return strerror(error);
 }
 

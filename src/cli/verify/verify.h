@@ -132,7 +132,7 @@ struct cs_verify_job {
     size_t count;
     const char *config; /* CONVSHIM_CONFIG of the process; NULL: that of this one */
     int repeats;
-    FILE *results; /* takes the bytes of all results, which then are not timed; NULL: none */
+    FILE *results;           /* for the bytes of all results. NULL: the calls are timed instead */
     struct cJSON **measured; /* gets the line of each layer, by its index; the caller owns them */
 };
 

@@ -7,7 +7,7 @@
 
 enum {
     WORD = 64,  /* bits */
-    WORDS = 256 /* with a thousand inputs added, one in sixteen others is described unnecessarily */
+    WORDS = 256 /* with 1000 inputs, one in 16 others looks like one of them */
 };
 
 /* Checked first: for most programs, whose queries were all small, one load decides. */
