@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 enum {
-    AMPLE =
-        256 << 10, /* bytes: twice the need of the deepest decision, and as much again for cuDNN */
+    AMPLE = 256 << 10,      /* bytes: up to 110 KiB for a decision, the rest for cuDNN */
     BYTES = 1 << 20,        /* of the second stack; untouched pages use no memory */
     GUARD = 64 << 10,       /* inaccessible pages at its end */
     LAST_BYTES = 128 << 10, /* four times the need of a report at exit */
