@@ -42,8 +42,8 @@ static bool make_runs(struct cs_simulation *simulation, struct cs_simulated_run 
         return true;
     simulation->redirects = true;
     simulation->many = simulation->shared = false; /* a process that has started has no auditor */
-    cs_cli_complain("%s: the program contains its own CUDA runtime. Once more, with calls of that "
-                    "runtime redirected.",
+    cs_cli_complain("%s: the program contains its own CUDA runtime. It runs again, with the calls "
+                    "of that runtime redirected.",
                     simulation->title);
     for (size_t i = 0; i < runs; i++)
         run[i]->state = CS_RUN_WAITING;
