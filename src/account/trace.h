@@ -30,7 +30,7 @@ struct cs_trace {
     int64_t written_at;  /* nanoseconds, of the last chunk */
     bool broken;         /* a write failed */
     bool ended;          /* later events are written at once */
-    bool shared;         /* another process writes to the file, too */
+    bool shared;         /* a parent or child may write to the file, too */
     bool closed;         /* the file ends with the bracket */
     size_t used;
     char buffer[CS_TRACE_CHUNK];

@@ -27,8 +27,9 @@ struct cs_forms {
 unsigned cs_forms_without(int form, const struct cs_guess *guess);
 
 /* Finds the form whose guess costs least, and that guess. Returns its cost, or infinity if no form
- * has a guess. The search ends after the single axes if one costs little more than the untiled time
- * without scratch would. Costs of the policy are assumed to rise with scratch and time. */
+ * has a guess. Forms are examined in stages, pairs of axes last. The search ends after a stage in
+ * which one costs little more than the untiled time without scratch would. Costs of the policy are
+ * assumed to rise with scratch and time. */
 double cs_forms_best(struct cs_guesser *guesser, const struct cs_forms *forms,
                      struct cs_guess *best_p, int *form_p);
 

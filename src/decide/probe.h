@@ -46,8 +46,8 @@ void cs_probe_begin(struct cs_search *search, const struct cs_question *question
 
 /* Queries the vendor for the shapes of a tiling. Returns CS_OK with *probed_p, or CS_NOMEM.
  * CS_FITS: *candidate_p is the tiling, and it may become the best.
- * CS_OVER: `workspace` of *candidate_p is the need of the shape that exceeds the limit, including
- * its staged tensors. */
+ * CS_OVER: only `workspace` of *candidate_p is set, to the need of the shapes that were queried
+ * until the limit was exceeded, staged tensors included. */
 CS_MUST_CHECK enum cs_status cs_probe(struct cs_search *search, struct cs_mode mode,
                                       const struct cs_tiling *tiling, enum cs_probed *probed_p,
                                       struct cs_candidate *candidate_p);

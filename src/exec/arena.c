@@ -55,7 +55,7 @@ static int64_t rounded_up(int64_t bytes)
 /* Work that may still run in a block. */
 enum pending {
     NOTHING,
-    OWN,    /* work of the taker's stream, which orders it */
+    OWN,    /* work of the taker's stream: ordered, except in a capture */
     OTHERS, /* work of another stream: the taker's stream must wait for its end */
     REFUSED /* not relevant: the taker may not use the block */
 };

@@ -16,7 +16,8 @@ enum {
     RADIUS = 5
 };
 
-/* The time axis ends at this multiple of the untiled time. */
+/* The time axis reaches at least this multiple of the untiled time. Points to the right of its end
+ * are left out. */
 static const double LONGEST = 1.25;
 
 /* The ranges of the picture. */

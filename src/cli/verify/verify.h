@@ -81,7 +81,7 @@ enum cs_verified_as {
     CS_VERDICT_DIFFERS,
     CS_VERDICT_VARIES,  /* the untiled results differ: nothing can be compared */
     CS_VERDICT_FAILED,  /* with the library alone */
-    CS_VERDICT_NOT_RUN, /* too little memory or time, or the untiled run failed, too */
+    CS_VERDICT_NOT_RUN, /* too little memory or time, or the untiled run was not ok */
     CS_VERDICTS
 };
 extern const char *const cs_verdict_names[CS_VERDICTS];
@@ -132,7 +132,7 @@ struct cs_verify_job {
     size_t count;
     const char *config; /* CONVSHIM_CONFIG of the process; NULL: that of this one */
     int repeats;
-    FILE *results;           /* for the bytes of all results. NULL: the calls are timed instead */
+    FILE *results; /* gets the bytes of all results, and the calls are not timed; NULL: none */
     struct cJSON **measured; /* gets the line of each layer, by its index; the caller owns them */
 };
 

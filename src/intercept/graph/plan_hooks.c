@@ -65,8 +65,8 @@ static struct cs_verdict judge_loaded(struct cs *cs, int64_t held, struct cs_req
         verdict.refused = true;
         cs_log_capped(&cap, CS_LOG_ERROR,
                       "A plan loaded from JSON is refused: its reported workspace is %lld bytes, "
-                      "but it needs more with these options. Load it with the options that it was "
-                      "written with, or plan again.",
+                      "and it cannot run in that with these options. Load it with the options that "
+                      "it was written with, or plan again.",
                       (long long)held);
     }
     return verdict;
