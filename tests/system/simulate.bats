@@ -112,12 +112,12 @@ END
     local lock
     lock=$(mktemp -u)
     cat >alone.sh <<END
-mkdir "$lock" || exit 0
-sleep 1
+mkdir "$lock" || { touch "$lock/second"; exit 0; }
 "$APPS/vae_decoder" ${decoder[*]}
-rmdir "$lock"
+while [ -n "\$1" ] && [ ! -e "$lock/second" ]; do sleep 0.1; done
+rm -r "$lock"
 END
-    simulate -- sh ./alone.sh
+    simulate -- sh ./alone.sh wait-for-the-second
     expect_status 3
     expect_line simulate.out ' Ended without a call of CUDA'
     expect_line simulate.out 'for example because of a fixed port: --jobs 1$'

@@ -39,17 +39,32 @@ expect_alone()
 }
 
 @test "a program that uses cuDNN before the GPU is run without the library all the same" {
-    cat >early.c <<'END'
-extern int cudnnBackendCreateDescriptor(int, void **);
-static void *tensor;
-__attribute__((constructor)) static void early(void) { cudnnBackendCreateDescriptor(18, &tensor); }
+    cat >early.py <<'END'
+import ctypes
+at, tensor = ctypes.c_void_p(), ctypes.c_void_p()
+assert ctypes.CDLL("libcudnn.so.9").cudnnBackendCreateDescriptor(18, ctypes.byref(tensor)) == 0
+assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(at), ctypes.c_size_t(3 << 20)) == 0
 END
-    gcc -w -shared -fPIC -o early.so early.c -L"$SIMDEV_DIR" -l:libcudnn.so.9
-    alone --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
-    LD_PRELOAD=$PWD/early.so simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
+    alone --cuda 13 -- python3 early.py
+    simulate --format csv --cuda 13 --keep kept -- python3 early.py
     expect_status 0
     expect_alone
-    expect_equal "separate processes" "$(find kept -maxdepth 1 -name 'with*' | wc -l)" 4
+    expect_equal "separate processes" "$(find kept -maxdepth 1 -name 'with*' | wc -l)" 2
+}
+
+@test "a library that uses the GPU in its constructor is not forked there: the loader holds its lock" {
+    cat >loaded.c <<'END'
+extern int cudaMalloc(void **, unsigned long);
+__attribute__((constructor)) static void load(void)
+{
+    void *at;
+    cudaMalloc(&at, 3 << 20);
+}
+END
+    gcc -w -shared -fPIC -o loaded.so loaded.c -L"$SIMDEV_DIR" -l:libcudart.so.13
+    simulate --format csv --keep kept --cuda 13 -- python3 -c 'import ctypes; ctypes.CDLL("./loaded.so"); ctypes.CDLL(None)'
+    expect_status 0
+    expect_equal "device peak" "$(figure device_peak without) $(figure device_peak with)" "$((3 << 20)) $((3 << 20))"
 }
 
 @test "each forked run has its own files, variables and options" {

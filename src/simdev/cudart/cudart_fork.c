@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,7 +24,8 @@
 enum {
     MESSAGE = 128 << 10,
     LOOK_EVERY = 10, /* milliseconds */
-    MOST_FILES = 256
+    MOST_FILES = 256,
+    MOST_FRAMES = 256
 };
 
 static const char setting[] = "SIMDEV_FORK";
@@ -83,6 +86,19 @@ static bool can_be_opened(int file, int connection)
     return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISCHR(status.st_mode);
 }
 
+/* True in a library's constructor: the loader waits for it and holds its lock, which a child could
+ * not release. */
+static bool is_in_loader(void)
+{
+    void *frame[MOST_FRAMES];
+    Dl_info object;
+    const int frames = backtrace(frame, MOST_FRAMES);
+    for (int i = 0; i < frames; i++)
+        if (dladdr(frame[i], &object) && object.dli_fbase == (void *)getauxval(AT_BASE))
+            return true;
+    return false;
+}
+
 /* NULL if the process can be forked now. */
 static const char *obstacle(int connection, char *text, size_t size)
 {
@@ -92,6 +108,8 @@ static const char *obstacle(int connection, char *text, size_t size)
     if (threads != 1) {
         snprintf(text, size, "it has %d threads", threads);
         found = text;
+    } else if (is_in_loader()) {
+        found = "a library uses the GPU while it is loaded";
     }
     for (const struct dirent *entry; !found && dir && (entry = readdir(dir));) {
         const int file = atoi(entry->d_name);
