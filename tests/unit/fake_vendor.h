@@ -227,9 +227,4 @@ static inline struct cs_problem random_towards(struct rng *rng, enum cs_directio
     return problem;
 }
 
-static inline struct cs_problem random_same(struct rng *rng)
-{
-    return random_towards(rng, CS_FORWARD);
-}
-
 #endif
