@@ -598,6 +598,17 @@ static int compute_child(void)
                : 1;
 }
 
+/* A T4 reserves no shared memory, and has room for 1024 threads: 4 blocks of 256. */
+static int turing_child(void)
+{
+    int blocks = 0;
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &plain_stub, 256, 0) ==
+                       cudaSuccess &&
+                   blocks == 4
+               ? 0
+               : 1;
+}
+
 static int run_self(const char *how, const char *mode, const char *report)
 {
     fflush(stdout);
@@ -631,6 +642,9 @@ static void test_report(void)
     cJSON_Delete(report);
     check(run_self("compute", "compute", path) == 0,
           "compute mode: kernel launch, refused with a violation");
+    setenv("SIMDEV_PROFILE", "conf/devices/t4.json", 1);
+    check(run_self("turing", "account", path) == 0,
+          "occupancy: a GPU that reserves no shared memory, a kernel that needs none");
     close(file);
     unlink(path);
 }
@@ -666,6 +680,8 @@ int main(int count, char **arguments)
     if (count == 1)
         setenv("SIMDEV_MODE", "account", 1);
     void **handle = register_program(FAT_PLAIN);
+    if (count > 1 && strcmp(arguments[1], "turing") == 0)
+        return turing_child();
     if (count > 1)
         return strcmp(arguments[1], "report") == 0 ? report_child() : compute_child();
     test_launches();

@@ -1,14 +1,15 @@
 /* Which cost of a kernel and which gain of lanes should decide for a GPU on which neither was
  * measured?
  *
- *     regret LIST FOLDER GPU...
+ *     regret CUDNN LIST FOLDER GPU...
  *
  * Every candidate, a pair of these numbers, decides the layers of a list (CSV, the models in
  * order). Then every true pair judges the decisions: predicted time of a model, and `price` for
  * each byte of its largest convolution. The regret of a candidate is its loss against the best
  * candidate for that truth, in percent of the untiled time, as a mean over models and GPUs
- * (profiles in FOLDER). The library cannot know the truth, so the worst one counts. Higher costs of
- * a kernel make higher peaks, so only candidates within MOST_PEAK are allowed.
+ * (profiles in FOLDER). CUDNN is the folder of cuDNN, or empty. The library cannot know the truth,
+ * so the worst one counts. Higher costs of a kernel make higher peaks, so only candidates within
+ * MOST_PEAK are allowed.
  *
  * Prints the peaks and the worst regrets of all candidates. TAP: kernel_us_decided and overlap of
  * cost.def must be the allowed candidate of least worst regret. */
@@ -418,9 +419,9 @@ int main(int argc, char **argv)
     char error[400];
     if (sums == MAP_FAILED)
         fail("out of memory");
-    if (argc < 4 || !cs_layers_csv(&layers, argv[1], &(struct cs_layer_rules){0}, NULL, NULL))
-        fail("usage: regret LIST FOLDER GPU...");
-    if (!cs_find_cudnn(NULL, error, sizeof error)) {
+    if (argc < 5 || !cs_layers_csv(&layers, argv[2], &(struct cs_layer_rules){0}, NULL, NULL))
+        fail("usage: regret CUDNN LIST FOLDER GPU...");
+    if (!cs_find_cudnn(*argv[1] ? argv[1] : NULL, error, sizeof error)) {
         printf("ok 1 - regret # SKIP no real cuDNN: %s\n1..1\n", error);
         return 0;
     }
@@ -431,8 +432,8 @@ int main(int argc, char **argv)
                                    .most = INT64_MAX};
     settings.limits.lent = false;
     int *model = models_of(&layers);
-    for (int i = 3; i < argc; i++)
-        judge_apart(&layers, model, argv[2], argv[i], &settings, sums);
+    for (int i = 4; i < argc; i++)
+        judge_apart(&layers, model, argv[3], argv[i], &settings, sums);
     free(model);
     cs_layers_fini(&layers);
     return judge_defaults(sums);

@@ -52,12 +52,12 @@ cudaError_t simdev_function_occupancy(const struct simdev_function *function, in
                            WARPS_IN_STEP * WARPS_IN_STEP;
     const long bytes =
         (long)facts.static_shared + (long)shared + (long)limits->shared_reserved + SHARED_UNIT - 1;
-    const long most_by_shared =
-        limits->shared_per_multiprocessor / (bytes / SHARED_UNIT * SHARED_UNIT);
+    const long units = bytes / SHARED_UNIT;
     int found = at_most(limits->threads_per_multiprocessor / (warps * limits->warp),
                         limits->blocks_per_multiprocessor);
     found = at_most(found, most_warps / warps);
-    found = most_by_shared < found ? (int)most_by_shared : found;
+    if (units > 0) /* GPUs before Ampere reserve none */
+        found = at_most(found, (int)(limits->shared_per_multiprocessor / (units * SHARED_UNIT)));
     *blocks = threads > most_threads(&facts) ? 0 : found;
     return cudaSuccess;
 }

@@ -6,7 +6,8 @@
  * (LD_AUDIT), writes a jump to the simulated function at the start of each one. The loader reports
  * objects when they are mapped, before their constructors, which register kernels.
  *
- * It is in a namespace of its own, so it shares no code with the simulated libcudart. */
+ * It is in a separate namespace of the loader, so it shares no code with the simulated libcudart.
+ */
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
