@@ -52,7 +52,7 @@ struct cs_gpu {
 /* A stream capture that is under way. */
 struct cs_capture {
     uint64_t id; /* never given twice in a process; 0: no capture */
-    void *graph; /* that it makes */
+    void *graph; /* under construction */
 };
 
 /* Shared by all calls. Any thread may call any function. Streams, events and memory belong to the
@@ -64,31 +64,31 @@ struct cs_device {
      * process; 0: none. */
     uint64_t (*context)(void *ctx);
 
-    /* The same context by its handle, which another one may have after it. */
+    /* The handle of that context. A later context may get the same handle. */
     void *(*handle)(void *ctx);
 
     /* False if the context that had this handle and this number is gone, and with it everything
      * that was made in it. */
     bool (*lives)(void *ctx, void *handle, uint64_t context);
 
-    /* A stream by a number that is never given twice in a process, though handles are; 0: unknown,
-     * then it is like no other. */
+    /* The number of a stream. Unlike its handle, it is never given twice in a process. 0: unknown,
+     * so the stream is treated as different from all others. */
     uint64_t (*stream_id)(void *ctx, void *stream);
 
-    /* The capture that a stream takes part in, id 0 for none. Fails for one that was invalidated.
-     */
+    /* The capture that a stream takes part in, id 0 for none. Fails if the capture was
+     * invalidated. */
     int (*capture)(void *ctx, void *stream, struct cs_capture *capture);
 
     /* True if a stream's work is confined to a part of the device (a green context). Streams
      * created here would not be confined. */
     bool (*confined)(void *ctx, void *stream);
 
-    /* Makes a stream that does not wait for the legacy default stream, of the priority of `like`;
-     * also while something is being captured. */
+    /* Makes a stream that does not wait for the legacy default stream, with the priority of `like`.
+     * Allowed during a capture. */
     int (*stream_create)(void *ctx, void *like, void **stream_p);
     void (*stream_destroy)(void *ctx, void *stream);
 
-    /* Events without timing; also while something is being captured. */
+    /* Events without timing. Allowed during a capture. */
     int (*event_create)(void *ctx, void **event_p);
     void (*event_destroy)(void *ctx, void *event);
     int (*record)(void *ctx, void *event, void *stream);
@@ -98,8 +98,8 @@ struct cs_device {
      * that was recorded in a capture. */
     bool (*done)(void *ctx, void *event);
 
-    /* Device memory, aligned to CS_SCRATCH_ALIGNMENT; also while something is being captured (it
-     * does not become part of the graph). Freeing may wait for the device. */
+    /* Device memory, aligned to CS_SCRATCH_ALIGNMENT. Allowed during a capture: the memory does not
+     * become part of the graph. Freeing may wait for the device. */
     int (*allocate)(void *ctx, int64_t bytes, void **memory_p);
     void (*free)(void *ctx, void *memory);
 

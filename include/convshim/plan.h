@@ -11,8 +11,7 @@
  * along it, if n divides the dilation. Such tiles do not overlap, and their dilation is the n-th
  * part.
  *
- * A plan is a value of fixed size: no
- * pointers, no ownership.
+ * A plan is a value of fixed size: no pointers, no ownership.
  *
  * A tile's tensors are views of the application's tensors. If the vendor does not accept a view, or
  * handles packed tensors better, the tensor is staged: a packed copy in the scratch. Its input is
@@ -48,8 +47,8 @@ enum {
     CS_MAX_TILE_SHAPES = 16,
     CS_MAX_TILES = 1024,
     CS_MAX_LANES = 8,
-    CS_STAGED_ALIGNMENT = 16,  /* that staged tensors need of the scratch, bytes */
-    CS_SCRATCH_ALIGNMENT = 256 /* of the parts of a plan's scratch, bytes */
+    CS_STAGED_ALIGNMENT = 16,  /* bytes; of staged tensors in the scratch */
+    CS_SCRATCH_ALIGNMENT = 256 /* bytes; of the parts of a plan's scratch */
 };
 
 /* Consecutive tiles of one size. */
@@ -67,7 +66,7 @@ struct cs_tiling {
     int64_t step[CS_MAX_CUTS]; /* elements of a tile. For phases: the remaining dilation, a divisor
                                   of the whole. 1 without an axis */
     int lanes;                 /* tiles that may run at once; 0 is 1 */
-    enum cs_relaxation relaxation; /* of the tiles' engine, but in runs */
+    enum cs_relaxation relaxation; /* of the tiles' engine, except in runs */
     bool staged; /* tensors that cuts leave in pieces, or not aligned to CS_STAGED_ALIGNMENT, are
                     staged */
     bool equal_padding; /* tiles have equal padding on both sides of cut axes, except in
@@ -91,13 +90,13 @@ struct cs_slice {
 struct cs_cut {
     enum cs_axis axis;
     bool equal_padding; /* of all of its tiles, by spare elements */
-    int64_t every;      /* elements from one of a tile's to its next; 1 but for phases */
+    int64_t every;      /* elements from one of a tile's to its next; 1 except for phases */
     int runs;
     struct cs_run run[CS_MAX_RUNS +
                       1]; /* consecutive. The last range takes the rest, regardless of its run */
     int64_t tiles;        /* of all runs */
-    int64_t slices;
-    uint8_t slice_of[CS_MAX_TILES];
+    int64_t slices;       /* different ones */
+    uint8_t slice_of[CS_MAX_TILES]; /* the index of each tile's slice */
     struct cs_slice slice[CS_MAX_TILE_SHAPES];
 };
 
@@ -110,7 +109,7 @@ struct cs_tile_shape {
 
 struct cs_plan {
     struct cs_problem problem; /* the whole */
-    struct cs_tiling tiling;   /* it was cut by, with the steps and lanes that it has */
+    struct cs_tiling tiling;   /* by which it was cut, with rounded steps and its actual lanes */
     int cuts;                  /* 0: the whole problem in one launch */
     struct cs_cut cut[CS_MAX_CUTS];
     int64_t tiles;
@@ -118,8 +117,8 @@ struct cs_plan {
     int lanes; /* tile i runs on lane i % lanes, in parallel with other lanes. 1 if tiles add up */
     int64_t workspace;              /* scratch bytes that the whole plan needs on all its lanes */
     bool stages;                    /* the tiling requests staged tensors, and the plan has some */
-    bool is_staged[CS_MAX_TENSORS]; /* in all shapes. If not `stages`: the filter alone, of which
-                                       the vendor takes no view, where it is cut along C */
+    bool is_staged[CS_MAX_TENSORS]; /* in all shapes. Without `stages` only a filter that is
+                                       cut along C: the vendor accepts no view of filters */
     int64_t staged_at[CS_MAX_TENSORS]; /* bytes from a lane's staged tensors to this one, a multiple
                                           of CS_SCRATCH_ALIGNMENT; 0 if it is not staged */
     int64_t staged;                    /* bytes of all of a tile's staged tensors, a multiple of
@@ -135,7 +134,7 @@ struct cs_range {
     int64_t first, count; /* of the divided operand */
     int64_t in_first,
         in_count;  /* of the corresponding operand; the same unless the axis is spatial */
-    int64_t every; /* from one element of both to the next */
+    int64_t every; /* from one element to the next, in both operands; 1 except for phases */
     int64_t pre, post;
     int64_t spare_before, spare_behind; /* elements computed in addition to `count` */
 };
@@ -156,7 +155,7 @@ const char *cs_axis_tiling_name(const struct cs_tiling *tiling);
 /* True if an axis of phases is cut. */
 bool cs_axis_tiling_by_phase(const struct cs_tiling *tiling);
 
-/* True if both cut alike, on as many lanes. */
+/* True if all members are equal: cuts, lanes, relaxations, staging and padding. */
 bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
 
 /* The dimension that an axis cuts in tensors of a side; CS_DIMS if it leaves them whole. */
@@ -174,19 +173,20 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 
 /* Cuts a checked problem. Steps are rounded up so that tiles have few shapes: to multiples of the
  * stride in backward-data, and of eight channels. A tile whose window would lie entirely in the
- * padding is merged into its neighbour. Workspaces are left 0. CS_ILLEGAL if that gives more than
- * CS_MAX_TILES tiles or CS_MAX_TILE_SHAPES shapes, if an axis cannot be cut or is given twice, once
- * perhaps by phase, if runs begin a cut by phase, if some cut would give less than two tiles or a
- * phase without an element, or if a staged tensor cannot be copied (copy.h); CS_OVERFLOW. *plan is
- * valid only with CS_OK. */
+ * padding is merged into its neighbour. Workspaces are left 0. *plan is valid only with CS_OK.
+ * CS_OVERFLOW if a number exceeds 64 bits. CS_ILLEGAL if one of these holds:
+ * - the plan would have more than CS_MAX_TILES tiles or CS_MAX_TILE_SHAPES shapes
+ * - an axis cannot be cut, or is cut twice, also if one of the two cuts is by phase
+ * - a cut by phase has runs
+ * - a cut would have less than two tiles, or a phase without an element
+ * - a staged tensor cannot be copied (copy.h) */
 CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
                                          const struct cs_tiling *tiling, struct cs_plan *plan);
 
 /* Extents and beta of a tile from the middle of a cut, and how many tiles there are, without making
- * the plan of all of them: for predictions. `tile` is a copy of the problem, which may have been
- * through here before; its paddings and alignments stay those of the whole. CS_ILLEGAL if
- * cs_plan_cut would find too many or too few tiles. Runs, shapes and staging are ignored.
- */
+ * the plan of all of them: for predictions. `tile` begins as a copy of the problem, and may be
+ * reused for the next call. Its other members stay those of the whole problem. CS_ILLEGAL if
+ * cs_plan_cut would find too many or too few tiles. Runs, shapes and staging are ignored. */
 CS_MUST_CHECK enum cs_status cs_typical_tile(const struct cs_problem *problem,
                                              const struct cs_tiling *tiling,
                                              struct cs_problem *tile, int64_t *tiles_p);
@@ -207,13 +207,13 @@ struct cs_stage {
     struct cs_copy copy;
 };
 
-/* The staged tensors of a shape, in the order of their numbers. Returns how many. Of plans that
- * cs_plan_cut did not make, those that cannot be copied are left out. */
+/* The staged tensors of a shape, in the order of their numbers. Returns how many. If cs_plan_cut
+ * did not make the plan, tensors that cannot be copied are left out. */
 int cs_plan_stages(const struct cs_plan *plan, int64_t shape,
                    struct cs_stage stage[CS_MAX_TENSORS]);
 
-/* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. For another plan of a checked
- * problem and axes that can be cut, with runs, steps and tiles of at least 1: a tile that does not
+/* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Any other plan needs a checked
+ * problem, axes that can be cut, and runs, steps and tiles of at least 1. Then a tile that does not
  * exist or exceeds 64 bits becomes zeros. */
 void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
 

@@ -43,7 +43,7 @@ struct cs_limits {
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. The search also
- * asks for costs of guesses: their shapes are 0, and their bytes are estimated. */
+ * computes costs of guesses: their shapes are 0, and their bytes are estimated. */
 struct cs_candidate {
     struct cs_tiling tiling; /* with the lanes that its tiles run on */
     int64_t tiles;           /* launches */
@@ -66,7 +66,7 @@ struct cs_policy {
     int64_t (*tiles)(const struct cs_limits *limits);
 
     /* The cost of a candidate, of less than 1e100. The least one wins. Infinite or NaN: the
-     * candidate is vetoed. A decision asks for thousands of costs. It skips guesses by assuming
+     * candidate is vetoed. A decision computes thousands of costs. It skips guesses by assuming
      * that a cost does not fall if scratch or seconds rise. A candidate above a workspace that the
      * user wrote is never chosen if another one is below it, for any cost. */
     double (*cost)(const struct cs_candidate *candidate, const struct cs_limits *limits);
@@ -81,7 +81,7 @@ extern const char *const cs_policy_names[];
 /* The policy of that name or NULL. */
 const struct cs_policy *cs_policy_find(const char *name);
 
-/* True if the policy of that name tries the number of tiles in option tiles. */
-bool cs_policy_counts(const char *name);
+/* True if the policy of that name uses the number of tiles in option tiles. */
+bool cs_policy_uses_tiles(const char *name);
 
 #endif

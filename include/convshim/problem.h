@@ -56,7 +56,7 @@ enum {
 struct cs_tensor {
     int64_t dims[CS_DIMS];
     int64_t strides[CS_DIMS]; /* of absent dimensions: 0 */
-    int64_t alignment;        /* bytes that divide the base address */
+    int64_t alignment;        /* bytes; divides the base address */
     enum cs_dtype dtype;
     enum cs_operand side; /* the operand whose elements this tensor's correspond to: an extent is
                              that operand's or 1 (broadcast); of an operand: itself */
@@ -103,10 +103,9 @@ struct cs_engine {
 
 /* How far an execution plan may go from the engine that an application chose. */
 enum cs_relaxation {
-    CS_SAME_KNOBS,      /* its engine and knobs, or the nearest to them that takes the problem */
-    CS_DEFAULT_KNOBS,   /* its engine with that engine's own settings of the knobs */
-    CS_SIMILAR_ENGINE,  /* of the engines that compute and behave alike the one with least workspace
-                         */
+    CS_SAME_KNOBS,     /* its engine and knobs, or the nearest to them that takes the problem */
+    CS_DEFAULT_KNOBS,  /* its engine with that engine's default knobs */
+    CS_SIMILAR_ENGINE, /* the engine of least workspace among those that compute and behave alike */
     CS_TILE_HEURISTICS, /* if the application got the plain engine that accepts every problem: the
                            first other engine that the heuristics offer for the tile and that keeps
                            the application's precision, without transforms, changing orders of sums,
@@ -150,8 +149,9 @@ const char *cs_problem_layout(const struct cs_problem *problem);
  * and groups agree; the output's extents follow from the input's; every further tensor fits its
  * side; every span fits 64 bits; the result of the convolution is virtual or written; a tensor is
  * written; every written tensor has an address, lies on the result's side and has all of its
- * extents; no two elements of it share an address. CS_INVALID, CS_OVERFLOW for the span, CS_ILLEGAL
- * for written tensors. Only a problem that passed this check may be planned. */
+ * extents; no two elements of it share an address. CS_OVERFLOW if a number
+ * exceeds 64 bits, CS_ILLEGAL for written tensors, else CS_INVALID. Only a problem that passed this
+ * check may be planned. */
 CS_MUST_CHECK enum cs_status cs_problem_check(const struct cs_problem *problem);
 
 /* The problem as a row of integers, for comparing and hashing: equal problems, and only those, give

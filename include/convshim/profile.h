@@ -26,7 +26,7 @@ struct cs_ladder {
     bool known;       /* false: the constants of cost.def apply */
     double kernel_us; /* microseconds that each kernel adds; for the three kernel_us */
     double
-        lane_gain; /* share of the possible overlap of lanes that they reach, 0 to 1; for overlap */
+        lane_gain; /* share of the possible overlap of lanes that is reached, 0 to 1; for overlap */
 };
 
 struct cs_profile {

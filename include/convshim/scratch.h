@@ -18,12 +18,12 @@ enum cs_scratch_happening {
 struct cs_scratch_event {
     enum cs_scratch_happening what;
     int64_t slab;     /* number, from 1; 0: no slab */
-    int64_t offset;   /* bytes from the slab's begin to the block */
+    int64_t offset;   /* bytes from the slab's start to the block */
     int64_t bytes;    /* of the slab or block; CS_SCRATCH_RELEASED: of all blocks */
     uint64_t stream;  /* CS_SCRATCH_TAKEN: see struct cs_device */
-    uint64_t capture; /* that the block or the graph belongs to; 0: no capture */
+    uint64_t capture; /* the capture of the block or the graph; 0: no capture */
     int64_t waits; /* CS_SCRATCH_TAKEN: the number of events of other streams that it waits for */
-    int64_t held, used; /* by all of the process, bytes, afterwards: see struct cs_arena_facts */
+    int64_t held, used; /* bytes of the whole process after the event: see struct cs_arena_facts */
 };
 
 /* NULL: no watcher. Called with the arena's lock held, so it must not call the arena. */

@@ -16,10 +16,11 @@ struct cs_vendor {
     bool many;     /* the application makes plans of other engines for the same problem too, most of
                       which never run. Like plans that must be compiled, they are made ready when they
                       first run */
-    bool rigid;    /* no relaxation but CS_SAME_KNOBS is understood */
+    bool rigid;    /* `build` accepts no relaxation except CS_SAME_KNOBS */
 
-    /* Builds the application's own engine, or as far from it as `relaxation` allows, for `problem`.
-     * The caller owns the execution plan. CS_REFUSED if that does not take the problem. */
+    /* Builds an execution plan for `problem` with the application's engine, or with another one as
+     * far as `relaxation` allows. The caller owns the execution plan. *workspace_p: the bytes that
+     * it requires. CS_REFUSED if no such engine accepts the problem. */
     enum cs_status (*build)(void *ctx, const struct cs_problem *problem,
                             enum cs_relaxation relaxation, void **execution_plan_p,
                             int64_t *workspace_p);
@@ -34,8 +35,8 @@ struct cs_vendor {
     enum cs_status (*fallback)(void *ctx, int64_t limit, void **execution_plan_p,
                                int64_t *workspace_p);
 
-    /* The same for a problem for which `fallback` can build a plan within the limit. The plan is
-     * built when it first runs. CS_REFUSED if that is not possible. NULL: never possible. */
+    /* Like `fallback`, which must be able to build a plan within the limit. This plan is built when
+     * it first runs. CS_REFUSED if that is not possible. NULL: never possible. */
     enum cs_status (*fallback_later)(void *ctx, int64_t limit, void **execution_plan_p);
 
     /* Calls `look` with other engines that the vendor's heuristics offer for the application's

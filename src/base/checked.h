@@ -35,12 +35,13 @@ static inline int64_t cs_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Without libm, which the library does not need otherwise. */
+/* Like fmax, which would be the only use of libm. */
 static inline double cs_larger(double a, double b)
 {
     return a > b ? a : b;
 }
 
+/* Raises *most to `value` if it is less. */
 static inline void cs_raise(int64_t *most, int64_t value)
 {
     *most = cs_max(*most, value);

@@ -8,8 +8,8 @@
 #define CS_SECOND INT64_C(1000000000) /* nanoseconds */
 #define CS_MILLISECOND INT64_C(1000000)
 
-/* Nanoseconds: of CLOCK_MONOTONIC since some moment, of CLOCK_REALTIME since 1970, or of their
- * coarse forms, which cost less and are some milliseconds late. */
+/* The time of a clock in nanoseconds. CLOCK_REALTIME counts from 1970, CLOCK_MONOTONIC from an
+ * arbitrary moment. Their coarse forms cost less and are some milliseconds late. */
 static inline int64_t cs_clock(clockid_t clock)
 {
     struct timespec time = {0};

@@ -10,8 +10,8 @@
 /* A path as the user wrote it, with the folder that it is relative to. */
 struct cs_place {
     char path[PATH_MAX]; /* the folder's name if the path is relative, then the path with its %p */
-    size_t folder;       /* bytes */
-    bool fits;
+    size_t folder;       /* bytes of the folder's name and its slash; 0 without a folder */
+    bool fits;           /* false: the path is too long for any use */
 };
 
 /* Stores a path, relative to the current directory. NULL or empty: no place. errno is kept. */
@@ -50,6 +50,9 @@ struct cs_new_file {
 
 /* Begins a file. False with errno if it cannot be created. */
 bool cs_file_new_begin(struct cs_new_file *file, const struct cs_place *place);
+
+/* Appends bytes to a struct cs_new_file, as the `write` of struct cs_json. The end reports a
+ * failure. */
 void cs_file_new_write(void *file, const char *bytes, size_t size);
 
 /* Renames the file to its path. False with errno if writing or renaming failed. Then no temporary

@@ -25,7 +25,7 @@ static void put_text(struct cs_json *json, const char *text)
     }
 }
 
-/* The bounds hold for the second byte. Those of further bytes do not depend on the first one. */
+/* `least` and `most` bound the second byte. Further bytes are 0x80 to 0xbf. */
 size_t cs_json_utf8_length(const char *from)
 {
     const unsigned char *text = (const unsigned char *)from;
@@ -107,20 +107,20 @@ void cs_json_integer(struct cs_json *json, const char *key, int64_t number)
     put_text(json, text);
 }
 
-/* Nine digits, with a decimal point in every locale. */
+/* Nine digits. The decimal point is written here, because that of snprintf follows the locale. */
 void cs_json_number(struct cs_json *json, const char *key, double number)
 {
     enum {
-        BEHIND = 8
+        DECIMALS = 8
     };
     char text[48];
-    snprintf(text, sizeof text, "%.*e", BEHIND, number);
+    snprintf(text, sizeof text, "%.*e", DECIMALS, number);
     size_t first = strcspn(text, "0123456789"), power = strcspn(text, "e");
     char digit[] = {text[first], '.', '\0'};
     begin_value(json, key);
     put_text(json, number < 0 ? "-" : "");
     put_text(json, digit);
-    put_text(json, text + power - BEHIND);
+    put_text(json, text + power - DECIMALS);
 }
 
 void cs_json_boolean(struct cs_json *json, const char *key, bool value)

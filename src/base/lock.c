@@ -10,16 +10,16 @@ __thread unsigned cs_locks_held;
 
 static atomic_int faults;
 
-static const char *const guards[CS_RANKS] = {
+static const char *const rank_names[CS_RANKS] = {
 #define CS_LOCK(id, guards, where) #id,
 #include "base/locks.def"
 #undef CS_LOCK
 };
 
-/* The rank taken last: the highest. */
+/* The name of the highest rank that the thread holds, which it took last. */
 static const char *held_name(void)
 {
-    return cs_locks_held ? guards[31 - __builtin_clz(cs_locks_held)] : "none";
+    return cs_locks_held ? rank_names[31 - __builtin_clz(cs_locks_held)] : "none";
 }
 
 void cs_lock_fault(const char *what)
@@ -58,14 +58,14 @@ static void acquire_mutex(struct cs_lock *lock)
 void cs_lock(struct cs_lock *lock)
 {
     if (cs_locks_held >> lock->rank)
-        cs_lock_fault(guards[lock->rank]);
+        cs_lock_fault(rank_names[lock->rank]);
     acquire_mutex(lock);
 }
 
 void cs_lock_next(struct cs_lock *lock)
 {
     if (cs_locks_held >> lock->rank >> 1)
-        cs_lock_fault(guards[lock->rank]);
+        cs_lock_fault(rank_names[lock->rank]);
     acquire_mutex(lock);
 }
 
@@ -85,7 +85,7 @@ void cs_lock_condition_init(struct cs_condition *condition)
     pthread_condattr_destroy(&attributes);
 }
 
-void cs_lock_condition_tell(struct cs_condition *condition)
+void cs_lock_condition_wake(struct cs_condition *condition)
 {
     pthread_cond_broadcast(&condition->condition);
 }

@@ -42,7 +42,7 @@ void cs_lock_next(struct cs_lock *lock);
 
 /* Also makes a condition usable again in a forked child, which has no waiting threads. */
 void cs_lock_condition_init(struct cs_condition *condition);
-void cs_lock_condition_tell(struct cs_condition *condition); /* wakes all waiting threads */
+void cs_lock_condition_wake(struct cs_condition *condition); /* wakes all waiting threads */
 
 /* Releases the lock until the condition is signalled or the monotonic clock reaches `nanoseconds`.
  * False on timeout. The thread cannot be cancelled during the wait, because it would then end with
@@ -53,9 +53,11 @@ bool cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock
 /* The ranks that the calling thread holds, one bit each. */
 extern __thread unsigned cs_locks_held __attribute__((tls_model("initial-exec")));
 
-/* Called before foreign code is entered: counts a violation if the thread holds a lock. */
+/* Counts a violation. `what`: the lock or the foreign function, for the debug build's line. */
 void cs_lock_fault(const char *what);
-static inline void cs_locks_free(const char *what)
+
+/* Called before foreign code is entered: counts a violation if the thread holds a lock. */
+static inline void cs_lock_expect_none(const char *what)
 {
     if (__builtin_expect(cs_locks_held != 0, false))
         cs_lock_fault(what);

@@ -22,7 +22,7 @@ static const char cut_mark[] = "...";
 static const char last_mark[] = " (further messages of this kind are not shown)";
 
 static _Atomic(enum cs_level) log_level = CS_LOG_WARN;
-static atomic_bool complained;
+static atomic_bool failure_reported;
 
 /* The log file; "" for standard error. */
 static struct cs_place log_place;
@@ -51,10 +51,10 @@ static void write_line(int fd, const char *text, size_t length)
     (void)cs_file_write_all(fd, line, at);
 }
 
-static void report_file(const char *path, int error)
+static void report_open_failure(const char *path, int error)
 {
     char text[TEXT_BYTES], why[128];
-    if (atomic_exchange(&complained, true))
+    if (atomic_exchange(&failure_reported, true))
         return;
     int length = snprintf(text, sizeof text,
                           "cannot open the log file, so messages go to standard error: %s: %s",
@@ -73,10 +73,11 @@ static struct target open_target(void)
         fd = cs_file_open_append(path, O_WRONLY);
     if (fd >= 0)
         return (struct target){fd, true};
-    report_file(log_place.path, errno);
+    report_open_failure(log_place.path, errno);
     return (struct target){STDERR_FILENO, false};
 }
 
+/* Writes the text as one line, or each of its lines (`every_line`). */
 static void emit_text(const char *text, bool every_line)
 {
     int error = errno;
@@ -96,7 +97,7 @@ static void emit_text(const char *text, bool every_line)
     errno = error;
 }
 
-static bool is_required(enum cs_level level)
+static bool is_logged(enum cs_level level)
 {
     return level > CS_LOG_OFF && level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
@@ -104,7 +105,7 @@ static bool is_required(enum cs_level level)
 void cs_log_open(enum cs_level level, const char *path)
 {
     cs_file_place_set(&log_place, path);
-    atomic_store(&complained, false);
+    atomic_store(&failure_reported, false);
     atomic_store(&log_level, level);
 }
 
@@ -119,7 +120,7 @@ static void format_text(char text[TEXT_BUFFER], const char *format, va_list argu
 
 void cs_log(enum cs_level level, const char *format, ...)
 {
-    if (!is_required(level))
+    if (!is_logged(level))
         return;
     char text[TEXT_BUFFER];
     va_list arguments;
@@ -141,8 +142,8 @@ static void append_last_mark(char text[TEXT_BUFFER])
 
 void cs_log_capped(struct cs_log_cap *cap, enum cs_level level, const char *format, ...)
 {
-    /* Read before it is counted, because the counter could wrap otherwise. */
-    if (!is_required(level) || atomic_load_explicit(&cap->lines, memory_order_relaxed) >= CAP_LINES)
+    /* The counter is read before it is raised, because it could wrap otherwise. */
+    if (!is_logged(level) || atomic_load_explicit(&cap->lines, memory_order_relaxed) >= CAP_LINES)
         return;
     int line = atomic_fetch_add_explicit(&cap->lines, 1, memory_order_relaxed) + 1;
     if (line > CAP_LINES)
@@ -181,7 +182,7 @@ char *cs_log_size_text(char text[CS_SIZE_TEXT], long long bytes)
         snprintf(text, CS_SIZE_TEXT, "%s%llu B", sign, size);
         return text;
     }
-    /* Tenths in whole numbers: printf's point follows the program's locale. */
+    /* Tenths are computed as integers, because printf's decimal point follows the locale. */
     int unit = 0, shift = 10;
     unsigned long long tenths;
     for (;;) {
@@ -192,7 +193,7 @@ char *cs_log_size_text(char text[CS_SIZE_TEXT], long long bytes)
         unit++;
         shift += 10;
     }
-    /* The types keep the whole below 10240, for a compiler that checks the size. */
+    /* Types that limit the digits, so that the compiler can check the size of `text`. */
     unsigned whole = (unsigned)(tenths / 10);
     unsigned char tenth = (unsigned char)(tenths % 10);
     if (tenth)

@@ -1,6 +1,7 @@
-/* True if this thread is inside the library already. Calls that the vendor's code or the library
- * makes must reach the real function. Per thread. The TLS model is initial-exec because a preloaded
- * library's TLS must not be allocated lazily inside an intercepted call. */
+/* Counts for each thread how deep it is inside the library. While the count is above 0, calls come
+ * from the library or from the vendor's code, and must reach the real function. The TLS model is
+ * initial-exec because a preloaded library's TLS must not be allocated lazily inside an intercepted
+ * call. */
 #ifndef CS_BASE_NEST_H
 #define CS_BASE_NEST_H
 

@@ -15,8 +15,8 @@ enum {
     BYTES = 1 << 20,        /* of the second stack; untouched pages use no memory */
     GUARD = 64 << 10,       /* inaccessible pages at its end */
     LAST_BYTES = 128 << 10, /* four times the need of a report at exit */
-    LAST_MOMENT = 5000000,  /* nanoseconds */
-    LAST_MOMENTS = 400
+    LAST_PAUSE = 5000000,   /* nanoseconds between two attempts to take the last stack */
+    LAST_ATTEMPTS = 400
 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -33,8 +33,9 @@ static __thread struct {
     char *own; /* GUARD + BYTES; NULL until it is needed */
 } thread __attribute__((tls_model("initial-exec")));
 
-/* Size 0 if the size of the stack is unknown: in a fiber, or without /proc. The first thread's
- * stack is then assumed to be large. */
+/* The addresses of the thread's stack that have AMPLE bytes below them. A fiber's stack is outside.
+ * If the stack is unknown, for example without /proc, only the first thread's is assumed to be
+ * large. */
 static struct cs_stack_part find_part(void)
 {
     pthread_attr_t attributes;
@@ -64,9 +65,9 @@ static void release_stack(void *own)
     munmap(own, GUARD + BYTES);
 }
 
-/* The key whose value is a thread's second stack. The stack is freed when the thread ends. False if
- * the process has no more keys. */
-static bool key_of(pthread_key_t *key_p)
+/* Finds or creates the key whose value is a thread's second stack. The stack is freed when the
+ * thread ends. False if the process has no more keys. */
+static bool get_key(pthread_key_t *key_p)
 {
     static _Atomic(unsigned) made; /* the key + 1 */
     unsigned known = atomic_load(&made);
@@ -81,11 +82,11 @@ static bool key_of(pthread_key_t *key_p)
     return known != 0;
 }
 
-/* True if the thread has a second stack now. */
-static bool own_stack(void)
+/* Makes the thread's second stack if it has none. False if that fails. */
+static bool ensure_own_stack(void)
 {
     pthread_key_t key;
-    if (thread.own || !key_of(&key))
+    if (thread.own || !get_key(&key))
         return thread.own;
     char *own = mmap(NULL, GUARD + BYTES, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -108,7 +109,7 @@ struct visit {
 /* makecontext passes only ints, so the argument is passed here. */
 static __thread struct visit *visit __attribute__((tls_model("initial-exec")));
 
-static void make_key(void)
+static void run_visit(void)
 {
     struct visit *now = visit;
     now->result = now->function(now->arg);
@@ -125,7 +126,7 @@ static int run_on(char *low, size_t bytes, int (*function)(void *arg), void *arg
     there.uc_stack.ss_sp = low;
     there.uc_stack.ss_size = bytes;
     there.uc_link = &here;
-    makecontext(&there, make_key, 0);
+    makecontext(&there, run_visit, 0);
     visit = &now;
     bool failed = swapcontext(&here, &there) != 0;
     visit = before;
@@ -134,22 +135,24 @@ static int run_on(char *low, size_t bytes, int (*function)(void *arg), void *arg
 
 int cs_stack_run(int (*function)(void *arg), void *arg)
 {
-    return own_stack() ? run_on(thread.own + GUARD, BYTES, function, arg) : function(arg);
+    return ensure_own_stack() ? run_on(thread.own + GUARD, BYTES, function, arg) : function(arg);
 }
 
 static _Atomic(pid_t) last_user; /* the thread that uses the last stack; 0 if it is free */
 
+/* Takes the last stack. False if another thread keeps it for two seconds, or if this one uses it.
+ */
 static bool take_last(void)
 {
-    const struct timespec moment = {.tv_nsec = LAST_MOMENT};
+    const struct timespec interval = {.tv_nsec = LAST_PAUSE};
     const pid_t self = gettid();
-    for (int i = 0; i < LAST_MOMENTS; i++) {
+    for (int i = 0; i < LAST_ATTEMPTS; i++) {
         pid_t user = 0;
         if (atomic_compare_exchange_strong(&last_user, &user, self))
             return true;
         if (user == self)
             break;
-        nanosleep(&moment, NULL);
+        nanosleep(&interval, NULL);
     }
     return false;
 }

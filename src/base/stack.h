@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The part of the calling thread's stack above which the library has enough: where it begins and
- * its size, 0 until measured. The TLS model is explained in base/nest.h. */
+/* The addresses of the calling thread's stack that have enough of it below them: the lowest, and
+ * their number, 0 until measured. The TLS model is explained in base/nest.h. */
 struct cs_stack_part {
     uintptr_t from, size;
 };
@@ -29,7 +29,7 @@ static inline bool cs_stack_ample(void)
 int cs_stack_run(int (*function)(void *arg), void *arg);
 
 /* Calls a function on a stack that is reserved for the end of the process, because a signal handler
- * may run on one of 8 KiB. Allocates no memory. The process has one such stack. A second thread
+ * may have only 8 KiB. Allocates no memory. The process has one such stack. A second thread
  * waits for it, at most two seconds. False, without a call, if it did not become free. */
 bool cs_stack_run_last(int (*function)(void *arg), void *arg);
 

@@ -11,7 +11,7 @@ const struct cs_policy *cs_policy_find(const char *name)
     return NULL;
 }
 
-bool cs_policy_counts(const char *name)
+bool cs_policy_uses_tiles(const char *name)
 {
     static const struct cs_limits limits = {.workspace = -1, .tiles = 2};
     const struct cs_policy *policy = cs_policy_find(name);

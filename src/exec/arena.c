@@ -384,7 +384,7 @@ static bool block_claim(struct taker *taker, struct run *run, struct cs_lease *l
         cs_lock(&arena->lock);
         if (!waiting) {
             set_use(run, CS_BLOCK_FREE);
-            cs_lock_condition_tell(&arena->given);
+            cs_lock_condition_wake(&arena->given);
             return false;
         }
         arena->facts.waits += waits;
@@ -484,7 +484,7 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
     }
     report_block(arena, marked ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, block, NULL, 0);
     cs_pool_leave(pool);
-    cs_lock_condition_tell(&arena->given);
+    cs_lock_condition_wake(&arena->given);
     cs_unlock(&arena->lock);
 }
 

@@ -107,7 +107,7 @@ static void leave_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
     if (!first)
         return;
     step_out(context_state, first);
-    cs_lock_condition_tell(&gate->left);
+    cs_lock_condition_wake(&gate->left);
 }
 
 static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_state)
@@ -116,7 +116,7 @@ static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_stat
     context_state->inside = NULL;
     context_state->waiting = NULL;
     gate->facts.given_up = true;
-    cs_lock_condition_tell(&gate->left);
+    cs_lock_condition_wake(&gate->left);
 }
 
 /* Waits until the thread is let in or goes in by itself; true if the wait timed out. */
@@ -168,7 +168,7 @@ static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
     int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
     context_state->overdue = thread->last + OVERDUE_TIMES * soon + gate->grace;
     if (context_state->waiting)
-        cs_lock_condition_tell(&gate->left);
+        cs_lock_condition_wake(&gate->left);
 }
 
 static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)

@@ -463,6 +463,6 @@ bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_
     int64_t size = slab_bytes(arena, bytes);
     bool grown = size > 0 && add_slab(arena, pool, device, size);
     arena->growing--;
-    cs_lock_condition_tell(&arena->given);
+    cs_lock_condition_wake(&arena->given);
     return grown;
 }

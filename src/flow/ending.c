@@ -77,7 +77,7 @@ static struct cs_summary_head head_of(struct cs *cs, const struct loaded *loaded
     struct cs_summary_head head = {.version = CS_VERSION,
                                    .vendor = loaded->vendor,
                                    .policy = cs->policy->name,
-                                   .counts = cs_policy_counts(cs->policy->name),
+                                   .counts = cs_policy_uses_tiles(cs->policy->name),
                                    .config = cs->config.source,
                                    .bypass = loaded->bypass,
                                    .workspace = cs->limits.workspace,

@@ -48,9 +48,9 @@ static const char *policy_of(const struct cs_config *config, const struct cs_rul
 /* True if the tiles of some convolution are (`counts`) or are not a fixed number. */
 static bool has_policy(const struct cs_config *config, bool counts)
 {
-    bool has = cs_policy_counts(config->policy.text) == counts;
+    bool has = cs_policy_uses_tiles(config->policy.text) == counts;
     for (int i = 0; !has && i < config->rules.count; i++)
-        has = cs_policy_counts(policy_of(config, &config->rules.rule[i])) == counts;
+        has = cs_policy_uses_tiles(policy_of(config, &config->rules.rule[i])) == counts;
     return has;
 }
 
@@ -132,7 +132,7 @@ static void advise_rule(const struct advice *advice, int index)
         print_advice(advice, place,
                      "rule %s: its other settings have no effect, because of skip = yes",
                      rule->name);
-    else if (cs_rule_has(rule, CS_RULE_tiles) && !cs_policy_counts(policy_of(config, rule)))
+    else if (cs_rule_has(rule, CS_RULE_tiles) && !cs_policy_uses_tiles(policy_of(config, rule)))
         print_advice(advice, place,
                      "rule %s: tiles has no effect, because it is used only with policy = fixed",
                      rule->name);

@@ -20,7 +20,7 @@ const struct cs_driver *cs_driver(void);
 
 /* Calls a function. An empty slot returns the error of a driver that is too old for it. */
 #define CS_CU(name, ...)                                                                           \
-    (cs_locks_free(#name),                                                                         \
+    (cs_lock_expect_none(#name),                                                                   \
      cs_driver()->name ? cs_driver()->name(__VA_ARGS__) : CUDA_ERROR_NOT_SUPPORTED)
 
 #endif

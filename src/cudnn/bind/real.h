@@ -48,8 +48,8 @@ bool cs_real_owns(const char *path);
 /* Calls a real function that returns a status. A slot that stays empty returns cuDNN's status for a
  * missing feature. */
 #define CS_REAL(name, ...)                                                                         \
-    (cs_locks_free(#name), cs_real()->name             ? cs_real()->name(__VA_ARGS__)              \
-                           : cs_real_completed()->name ? cs_real()->name(__VA_ARGS__)              \
-                                                       : CUDNN_STATUS_NOT_SUPPORTED)
+    (cs_lock_expect_none(#name), cs_real()->name             ? cs_real()->name(__VA_ARGS__)        \
+                                 : cs_real_completed()->name ? cs_real()->name(__VA_ARGS__)        \
+                                                             : CUDNN_STATUS_NOT_SUPPORTED)
 
 #endif

@@ -18,7 +18,7 @@ const struct cs_runtime *cs_runtime(void);
 /* Calls a function that returns an error. An empty slot returns the error of a runtime that is too
  * old for it. */
 #define CS_CUDA(name, ...)                                                                         \
-    (cs_locks_free(#name),                                                                         \
+    (cs_lock_expect_none(#name),                                                                   \
      cs_runtime()->name ? cs_runtime()->name(__VA_ARGS__) : cudaErrorCallRequiresNewerDriver)
 
 #endif
