@@ -9,7 +9,7 @@
  * choice: see docs/design/decisions.md. */
 static const double OPERAND_PART = 0.03;
 
-/* The rule that applies to a call: 0: no rule, else 1 + its index. */
+/* 1 + the index of the rule that applies to a call, 0: no rule. */
 static int rule_for(const struct cs_settings *settings, const struct cs_decide_call *call)
 {
     if (!settings->rules || settings->rules->count == 0)
@@ -47,7 +47,7 @@ static double below_record(const struct held *held)
     return (double)held->level.record - (double)held->level.beside - held->operands;
 }
 
-/* The same, or the size that the rule states instead. */
+/* The size that the rule states, or else the scratch below the record. */
 static double room_of(const struct cs_rule *rule, const struct held *held)
 {
     return rule && cs_rule_has(rule, CS_RULE_free) ? (double)rule->free : below_record(held);
@@ -58,8 +58,8 @@ static int64_t whole_bytes(double bytes)
     return bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX / 2;
 }
 
-/* The bytes that cost nothing: a limit or a free size written by the user, or else the bytes up to
- * the record and a part of the operands. */
+/* The bytes that cost nothing: a workspace or a free size written by the user, or else the largest
+ * of the bytes below the record, a part of the operands, and CS_LEFT_ALONE. */
 static int64_t free_bytes(const struct cs_limits *limits, const struct cs_rule *rule,
                           const struct held *held)
 {
@@ -88,46 +88,48 @@ static struct cs_limits limits_for(const struct cs_settings *settings, const str
 }
 
 /* The settings of one decision. */
-struct under {
+struct terms {
     const struct cs_rule *rule;
     const struct cs_policy *policy;
     struct cs_limits limits;
     double room; /* scratch that does not raise the peak, by the record or the rule */
 };
 
-static struct under under_rule(const struct cs_settings *settings, const struct cs_rule *rule,
-                               const struct cs_decide_call *call, const struct cs_peak_level *level)
+static struct terms terms_of(const struct cs_settings *settings, const struct cs_rule *rule,
+                             const struct cs_decide_call *call, const struct cs_peak_level *level)
 {
     const struct held held = {(double)cs_pass_operands(call->problem),
                               level ? *level : (struct cs_peak_level){0, 0}};
-    struct under under = {rule, policy_for(settings, rule),
+    struct terms terms = {rule, policy_for(settings, rule),
                           limits_for(settings, rule, call->provided), room_of(rule, &held)};
-    under.limits.free = free_bytes(&under.limits, rule, &held);
-    under.limits.builtin = !level;
-    return under;
+    terms.limits.free = free_bytes(&terms.limits, rule, &held);
+    terms.limits.builtin = !level;
+    return terms;
 }
 
-static bool is_below_peak(const struct under *under, int64_t required)
+/* True if even the untiled call cannot raise the peak. */
+static bool is_below_peak(const struct terms *terms, int64_t required)
 {
-    const struct cs_limits *limits = &under->limits;
-    return limits->workspace < 0 && under->policy->tiles(limits) == 0 &&
-           required > cs_decide_ignored(limits) && (double)required <= under->room;
+    const struct cs_limits *limits = &terms->limits;
+    return limits->workspace < 0 && terms->policy->tiles(limits) == 0 &&
+           required > cs_decide_ignored(limits) && (double)required <= terms->room;
 }
 
-static struct cs_decision decide_under(const struct under *under, const struct cs_decide_call *call,
-                                       const struct cs_vendor *vendor)
+static struct cs_decision decide_by_terms(const struct terms *terms,
+                                          const struct cs_decide_call *call,
+                                          const struct cs_vendor *vendor)
 {
-    if (rule_skips(under->rule))
+    if (rule_skips(terms->rule))
         return cs_decide_leave(CS_REASON_RULE, call->required);
     struct cs_decision decision =
-        is_below_peak(under, call->required)
+        is_below_peak(terms, call->required)
             ? cs_decide_leave(CS_REASON_BELOW_PEAK, call->required)
-            : cs_decide(call->problem, call->required, under->policy, &under->limits, vendor);
-    decision.free = under->limits.free;
+            : cs_decide(call->problem, call->required, terms->policy, &terms->limits, vendor);
+    decision.free = terms->limits.free;
     return decision;
 }
 
-/* True if a file of the user's changes predictions. */
+/* True if predictions use constants that were measured on this GPU. */
 static bool is_measured(const struct cs_vendor *vendor)
 {
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
@@ -141,14 +143,14 @@ struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
 {
     const int number = rule_for(settings, call);
     const struct cs_rule *rule = number > 0 ? &settings->rules->rule[number - 1] : NULL;
-    const struct under under = under_rule(settings, rule, call, level);
-    const struct under alone = under_rule(settings, rule, call, NULL);
-    struct cs_decision decision = decide_under(&under, call, vendor);
+    const struct terms terms = terms_of(settings, rule, call, level);
+    const struct terms without_record = terms_of(settings, rule, call, NULL);
+    struct cs_decision decision = decide_by_terms(&terms, call, vendor);
     decision.recorded =
-        (level && is_measured(vendor)) || under.limits.free != alone.limits.free ||
-        is_below_peak(&under, call->required) != is_below_peak(&alone, call->required);
+        (level && is_measured(vendor)) || terms.limits.free != without_record.limits.free ||
+        is_below_peak(&terms, call->required) != is_below_peak(&without_record, call->required);
     if (decision.recorded && cs_decide_tiles(&decision)) {
-        const struct cs_decision least = decide_under(&alone, call, vendor);
+        const struct cs_decision least = decide_by_terms(&without_record, call, vendor);
         if (least.reported >= decision.reported)
             decision = least;
     }

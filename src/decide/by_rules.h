@@ -1,6 +1,6 @@
 /* The limits and the policy of one call by options and rules, and the decision under them. The
  * library decides by this, and `convshim predict` predicts the library's decisions by it. Pure
- * except for the functions in struct cs_decide_help. */
+ * except for the vendor's queries. */
 #ifndef CS_DECIDE_BY_RULES_H
 #define CS_DECIDE_BY_RULES_H
 
@@ -13,7 +13,7 @@ struct cs_settings {
     const char *program;          /* its file name, for rules that match it */
     const char *script; /* the script, if the program is an interpreter; NULL: no script */
     const struct cs_policy *policy; /* unless a rule sets another */
-    struct cs_limits limits;        /* also */
+    struct cs_limits limits;        /* unless a rule changes them */
     int64_t most;                   /* largest bytes of scratch that a rule may allow */
 };
 

@@ -25,7 +25,7 @@ const struct cs_coefficients cs_cost_defaults = {
 /* A row of devices.def. */
 struct kind_of_device {
     int64_t capability;
-    double tensor, geforce, fma; /* operations a clock and multiprocessor */
+    double tensor, geforce, fma; /* operations per clock and multiprocessor */
     int64_t multiprocessors, clock, memory_clock, bus_width, l2;
 };
 
@@ -48,8 +48,8 @@ static double rounded_down(double number)
 
 static double rounded_up(double number)
 {
-    double untiled = rounded_down(number);
-    return untiled < number ? untiled + 1 : untiled;
+    double below = rounded_down(number);
+    return below < number ? below + 1 : below;
 }
 
 /* The rates that a device reaches. */
@@ -119,7 +119,7 @@ struct tile {
     double operands, workspace, staged; /* bytes */
     double kernels;
     double waves;   /* seconds of arithmetic, with an incomplete last wave */
-    double filled;  /* if other tiles complete the last wave */
+    double filled;  /* the same if other tiles complete the last wave */
     double strided; /* seconds that conversions of unpacked views add */
 };
 
@@ -199,6 +199,7 @@ static struct product product_of(const struct cs_problem *problem)
     }
 }
 
+/* Results of a thread block along rows or columns. */
 static double block_side(double extent)
 {
     return extent >= BLOCK ? BLOCK : rounded_up(extent / GRAIN) * GRAIN;
@@ -274,7 +275,7 @@ static double engine_slowdown(enum cs_relaxation relaxation, const struct cs_coe
     }
 }
 
-/* Separate bytes of one tile. */
+/* Scratch bytes of one tile. */
 struct scratch {
     double workspace, staged;
 };
@@ -299,7 +300,8 @@ static struct tile tile_of(const struct cs_problem *untiled, const struct cs_pro
     return tile;
 }
 
-/* The part of repeated reads that is still in L2. */
+/* The share of repeated reads that is still in L2: 1 while the bytes moved in between fit, 0 from
+ * twice its capacity on. */
 static double hit_of(const struct tile *tile, double lanes, const struct rates *rates)
 {
     double between = lanes * (tile->workspace + tile->staged + tile->operands / 2);
@@ -308,10 +310,10 @@ static double hit_of(const struct tile *tile, double lanes, const struct rates *
 
 /* All tiles of a plan. */
 struct sums {
-    double one_by_one; /* seconds of tiles run one after the other, without the fixed time of
-                          kernels */
-    double filled, kernels;
-    double launched; /* tiles */
+    double one_by_one;      /* seconds of tiles run one after the other, without the fixed time of
+                               kernels */
+    double filled, kernels; /* of all tiles, as in struct tile */
+    double launched;        /* tiles */
     struct cs_cost cost;
 };
 
@@ -341,7 +343,7 @@ static double lane_seconds(double lanes, const struct cs_coefficients *use)
     return cs_larger(lanes - 1, 0) * use->lane_us * 1e-6;
 }
 
-/* Seconds with this fixed time of kernels, and with the gain of lanes. */
+/* Seconds of all tiles on their lanes. `kernels`: seconds that kernels add. */
 static double seconds_of(const struct sums *sums, double kernels, double lanes,
                          const struct cs_coefficients *use)
 {

@@ -55,8 +55,8 @@ struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t require
 
 /* Tiles of one extent. */
 struct cs_cost_tiles {
-    double count;     /* an incomplete tile at the end of an axis counts as a fraction */
-    double launched;  /* the same as a whole */
+    double count;     /* tiles; an incomplete one at the end of an axis counts as a fraction */
+    double launched;  /* tiles; an incomplete one counts as one */
     double workspace; /* bytes of one, with `staged` */
     double staged;    /* bytes of the packed copies of one */
     int lanes;        /* 0 is 1 */

@@ -42,7 +42,7 @@ static bool within_threshold(int64_t required, int64_t tiles, const struct cs_li
     return (threshold > 0 || tiles == 0) && required <= threshold;
 }
 
-/* True if cuDNN has another engine for it than the plain one, which requires a workspace. */
+/* True if an operand spans at least `elements` elements. 0: never. */
 static bool is_huge(const struct cs_problem *problem, int64_t elements)
 {
     for (int i = 0; elements > 0 && i < CS_OPERANDS; i++) {
@@ -79,7 +79,7 @@ static struct cs_decision leave_untiled(const struct deciding *deciding, enum cs
     return decision;
 }
 
-/* The most bytes of tiles. Those of huge tensors may use the user's limit although the call
+/* The most scratch bytes of tiles. Those of huge tensors may use the user's limit although the call
  * requires no workspace. */
 static int64_t limit_of(const struct deciding *deciding)
 {
@@ -111,8 +111,8 @@ static void begin_search(struct deciding *deciding)
     cs_probe_begin(&deciding->search, question, cs_question_untiled(question, workspace, seconds));
 }
 
-/* True if no other set of tilings is searched: a tiling was found that is not slow, or is possible
- * but costs too much. */
+/* True if no other set of tilings is to be searched: a tiling was found that is not slow, or is
+ * possible but costs too much. */
 static bool is_done(const struct deciding *deciding)
 {
     const struct cs_search *search = &deciding->search;
@@ -154,7 +154,8 @@ static enum cs_status search_all(struct deciding *deciding)
 
 /* --- the decision ----------------------------------------------------------------------------- */
 
-static enum cs_status try_fallback(struct cs_search *search, int64_t limit, int64_t *workspace_p)
+/* Builds the fallback plan to learn its workspace, and destroys it. */
+static enum cs_status query_fallback(struct cs_search *search, int64_t limit, int64_t *workspace_p)
 {
     const struct cs_vendor *vendor = search->question->vendor;
     void *execution_plan = NULL;
@@ -178,9 +179,9 @@ static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decisio
     int64_t allowed = limits->workspace >= 0 ? limits->workspace : limits->free;
     int64_t most = cs_min(decision->required, allowed);
     int64_t provided = limits->lent ? 0 : decision->scratch, workspace = 0;
-    enum cs_status status = try_fallback(&deciding->search, provided, &workspace);
+    enum cs_status status = query_fallback(&deciding->search, provided, &workspace);
     if (status != CS_OK && status != CS_NOMEM && most > provided)
-        status = try_fallback(&deciding->search, most, &workspace);
+        status = query_fallback(&deciding->search, most, &workspace);
     if (status == CS_NOMEM)
         return CS_REASON_HOST_MEMORY;
     if (status != CS_OK)

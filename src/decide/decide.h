@@ -14,7 +14,7 @@ struct cs_peak_level {
 };
 
 struct cs_decision {
-    enum cs_reason reason; /* CS_REASON_NONE: rewrite as below. CS_REASON_REPORT_ONLY: the same
+    enum cs_reason reason; /* CS_REASON_NONE: tile as below. CS_REASON_REPORT_ONLY: the same
                               decision, but it is not applied */
     struct cs_tiling tiling;
     int64_t tiles;
@@ -26,12 +26,12 @@ struct cs_decision {
     int64_t asked;   /* vendor plans built for the decision */
     int64_t free;    /* scratch in bytes that costs nothing: a written workspace, the rule's option
                         free, or the bytes below the record; set by cs_decide_by_rules */
-    struct cs_peak_level level; /* by which it was made; set by cs_decide_by_rules */
+    struct cs_peak_level level; /* that the decision used; set by cs_decide_by_rules */
     bool raised;   /* `scratch` is above a written workspace, because no tiling needs less */
     int elsewhere; /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
                       not queried; set by cs_decide_refuses */
     int rule;      /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
-    bool recorded; /* without the level it could be another decision; set by cs_decide_by_rules */
+    bool recorded; /* the decision may depend on the level; set by cs_decide_by_rules */
 };
 
 /* Vendor plans that may be built for one decision. */

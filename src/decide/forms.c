@@ -84,7 +84,8 @@ static double cost_of(const struct line *line, const struct cs_guess *guess, dou
     return cs_question_cost(line->guesser->question, &candidate);
 }
 
-/* The workspace of the tiles, without their time. */
+/* Guesses the workspace of `count` tiles along the line, without their time. False if that count is
+ * not possible. */
 static bool guess_at(const struct line *line, int64_t count, struct cs_guess *guess)
 {
     struct cs_tiling tiling = line->tiling;
@@ -92,7 +93,7 @@ static bool guess_at(const struct line *line, int64_t count, struct cs_guess *gu
            cs_guess_size(line->guesser, &tiling, guess) && !(line->even && guess->uneven);
 }
 
-/* The fewest tiles that need at most `bytes`. More than allowed if no number of tiles does. Smaller
+/* The fewest tiles that need at most `bytes`, line->most + 1 if no number of tiles does. Smaller
  * tiles need less. */
 static int64_t fewest_in(const struct line *line, double bytes)
 {
@@ -135,8 +136,9 @@ static double examine_count(const struct line *line, int64_t count)
     return guess.workspace;
 }
 
-/* Of phases every divisor of the dilation is examined: they are few, and some are illegal. */
-static void look_at_phases(const struct line *line)
+/* Examines counts of phases. Every divisor of the dilation is examined: they are few, and some are
+ * illegal. */
+static void examine_phases(const struct line *line)
 {
     for (int64_t count = 2; count <= line->most; count++)
         if (line->units % count == 0)
@@ -188,6 +190,7 @@ static int64_t units_of(const struct line *line, enum cs_axis axis)
     return cs_ceil_div(cs_axis_extent(problem, axis), cs_axis_unit(problem, axis));
 }
 
+/* Sets the axis of the line's cut. `outer`: tiles along the outer axis, 1 without one. */
 static void begin_line(struct line *line, int cut, enum cs_axis axis, int64_t outer)
 {
     line->cut = cut;
@@ -202,16 +205,16 @@ static bool is_phases(enum cs_axis axis)
     return cs_phases_of(axis) != CS_AXIS_NONE;
 }
 
-static void look_at_single(struct line *line)
+static void examine_single(struct line *line)
 {
     begin_line(line, 0, axes[line->form][0], 1);
     if (is_phases(axes[line->form][0]))
-        look_at_phases(line);
+        examine_phases(line);
     else
         examine_counts(line);
 }
 
-static void look_at_pair(struct line *line)
+static void examine_pair(struct line *line)
 {
     const enum cs_axis *axis = axes[line->form];
     begin_line(line, 0, axis[0], 1);
@@ -223,7 +226,7 @@ static void look_at_pair(struct line *line)
         begin_line(line, 1, axis[1], outer);
         line->tiling.step[1] = 1;
         if (is_phases(axis[1]))
-            look_at_phases(line);
+            examine_phases(line);
         else
             examine_ends(line);
     }
@@ -250,9 +253,9 @@ static void examine_form(struct cs_guesser *guesser, const struct cs_forms *form
             (!forms->scattered && is_scattered(guesser, axes[form][c])))
             return;
     if (axes[form][1] == CS_AXIS_NONE)
-        look_at_single(&line);
+        examine_single(&line);
     else
-        look_at_pair(&line);
+        examine_pair(&line);
 }
 
 static bool has_axis(int form, enum cs_axis axis)

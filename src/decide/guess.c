@@ -200,6 +200,8 @@ static double slope_of(double required, double bytes, double untiled, double til
     return slope;
 }
 
+/* Tiles of fewer channels set the part of the workspace that grows with the filter, tiles of
+ * smaller images the part that grows with images. All others only scale the model. */
 static void learn_workspace(const struct cs_guesser *guesser, const struct cs_guess *guess,
                             double bytes, struct cs_guess_model *model)
 {

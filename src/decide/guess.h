@@ -7,7 +7,7 @@
 
 /* Workspace and time of a set of tilings, corrected by the vendor's answers. */
 struct cs_guess_model {
-    double per_image, per_filter; /* bytes of workspace for each of a tile's bytes */
+    double per_image, per_filter; /* workspace bytes for each byte of a tile's x and y, or filter */
     double fixed;                 /* and for every tile */
     double scale;                 /* the factor of the last answer */
     double excess;                /* the factor of the time above the untiled time */
@@ -16,7 +16,7 @@ struct cs_guess_model {
 
 /* Kinds of tiles whose workspaces differ. */
 enum {
-    CS_GUESS_IMAGES,   /* cuts along N alone: images are as contiguous as before */
+    CS_GUESS_IMAGES,   /* cuts along N alone: images are as contiguous as untiled */
     CS_GUESS_CHANNELS, /* along K or C alone: a part of the filter, and all of one image */
     CS_GUESS_PARTS,    /* all others: engines may copy parts of images */
     CS_GUESS_KINDS
@@ -25,7 +25,7 @@ enum {
 struct cs_guesser {
     const struct cs_question *question;
     const struct cs_profile *profile;
-    double images, filter; /* bytes of the whole's */
+    double images, filter; /* bytes of the untiled x and y, and of the filter */
     double seconds;        /* of the untiled call */
     struct cs_guess_model model[CS_GUESS_KINDS];
     struct cs_problem tile; /* the one under examination */
@@ -35,8 +35,8 @@ struct cs_guess {
     struct cs_tiling tiling;
     int64_t tiles;
     bool uneven;           /* phases of unequal length, which engines refuse more often */
-    double images, filter; /* bytes of one tile's */
-    double staged;         /* bytes of copies of it, on each lane */
+    double images, filter; /* bytes of one tile's x and y, and of its filter */
+    double staged;         /* bytes of one tile's packed copies */
     double each;           /* bytes of workspace on one lane, copies included */
     double workspace;      /* the same on all lanes */
     double halo, copied;   /* bytes as in struct cs_candidate */
@@ -60,7 +60,7 @@ void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess);
 struct cs_candidate cs_guess_candidate(const struct cs_guesser *guesser,
                                        const struct cs_guess *guess, double seconds);
 
-/* Learns from the vendor's answer about a listed tiling. */
+/* Learns workspace and time from a candidate that the vendor confirmed. */
 void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candidate);
 
 /* Learns the bytes that one lane needs for a guess, copies included, from the vendor's answer. */

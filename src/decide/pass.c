@@ -27,7 +27,7 @@ static bool ranges_overlap(const struct cs_pass_range *a, const struct cs_pass_r
     return a->begin < b->end && b->begin < a->end;
 }
 
-/* Bytes of an operand that is counted, else 0. */
+/* Bytes of a tensor in device memory. 0 for a filter that is only read. */
 static int64_t counted_bytes(const struct cs_problem *problem, int tensor)
 {
     const struct cs_tensor *operand = &problem->tensor[tensor];
@@ -61,6 +61,7 @@ static int smallest_range(const struct cs_pass *pass)
     return least;
 }
 
+/* Adds bytes that are held during call `at`. */
 static void add_tensors(struct cs_pass *pass, int at, int64_t bytes)
 {
     struct cs_pass_call *call = &pass->call[at];
@@ -96,7 +97,7 @@ static void begin_pass(struct cs_pass *pass)
         pass->range[i].call = -1;
 }
 
-static bool is_again(const struct cs_pass *pass, uint64_t layer)
+static bool has_layer(const struct cs_pass *pass, uint64_t layer)
 {
     for (int i = 0; i < pass->calls; i++)
         if (pass->call[i].layer == layer)
@@ -108,7 +109,7 @@ void cs_pass_note(struct cs_pass *pass, uint64_t layer, const struct cs_pass_wor
                   const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
     layer = cs_hash_word(layer, (uintptr_t)addresses->tensor[CS_FILTER]);
-    if (pass->calls == CS_PASS_CALLS || is_again(pass, layer))
+    if (pass->calls == CS_PASS_CALLS || has_layer(pass, layer))
         begin_pass(pass);
     int call = pass->calls;
     int64_t own = 0;

@@ -1,5 +1,5 @@
-/* Bounds of a program's memory, from the address ranges of its convolutions' operands. Two bounds
- * are computed. Pure. Allocates no memory. */
+/* Bounds of a program's memory, from the address ranges of its convolutions' operands. A pass is
+ * a sequence of calls in which no layer repeats. Pure. Allocates no memory. */
 #ifndef CS_DECIDE_PASS_H
 #define CS_DECIDE_PASS_H
 
@@ -24,8 +24,8 @@ struct cs_pass_workspace {
 };
 
 struct cs_pass {
-    int64_t record; /* the most that a call held with its reported workspace, and the operands of
-                       planned problems */
+    int64_t record; /* the most that a call held with its reported workspace, or that the
+                       operands of a planned problem hold */
     int64_t peak_without, peak_with; /* the most that a call held without convshim, and with it */
     int calls;
     struct cs_pass_call {

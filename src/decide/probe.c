@@ -16,6 +16,7 @@ void cs_probe_begin(struct cs_search *search, const struct cs_question *question
         .question = question, .best = untiled, .least = cs_question_cost(question, &untiled)};
 }
 
+/* Builds a plan of a shape to learn its workspace. CS_REFUSED also if no queries are left. */
 static enum cs_status query_shape(struct cs_search *search, int64_t shape)
 {
     const struct cs_vendor *vendor = search->question->vendor;
@@ -39,6 +40,7 @@ static enum cs_status query_shape(struct cs_search *search, int64_t shape)
     return CS_OK;
 }
 
+/* The product of a shape's extents along the cuts. */
 struct extent {
     int64_t count, in_count;
 };
@@ -58,7 +60,8 @@ static struct extent extent_of(const struct cs_plan *plan, int64_t shape)
     return extent;
 }
 
-static int64_t largest_of(const struct cs_plan *plan, unsigned skipped)
+/* The shape of most elements without a bit in `skipped`, -1 if each has one. */
+static int64_t largest_shape(const struct cs_plan *plan, unsigned skipped)
 {
     int64_t largest = -1;
     struct extent most = {0, 0};
@@ -117,7 +120,7 @@ static enum cs_status probe_shapes(struct cs_search *search, const struct cs_til
     }
     unsigned asked = 0;
     for (int64_t i = 0; i < plan->shapes; i++) {
-        int64_t shape = largest_of(plan, asked);
+        int64_t shape = largest_shape(plan, asked);
         status = query_shape(search, shape);
         if (status != CS_OK) {
             *refused_p = shape;

@@ -1,4 +1,4 @@
-/* Asks the policy for costs, within the limits. */
+/* Computes costs by the policy, within the limits. */
 #include "decide/question.h"
 
 /* Costs of a policy are below FITS, those of candidates above the user's limit are above it for any

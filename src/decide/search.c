@@ -96,6 +96,7 @@ static enum cs_status confirm_guess(struct turns *turns, int form, struct cs_gue
     return CS_OK;
 }
 
+/* The cost of a policy for which all tilings are equal. */
 static double no_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
     (void)candidate;
@@ -119,8 +120,9 @@ static double least_at_any_time(struct turns *turns, const struct cs_policy *pol
     return cost;
 }
 
-/* Queries the vendor about the best guess. False if no further guess is worth a query. */
-static bool take_turn(struct turns *turns, enum cs_status *status_p)
+/* Queries the vendor about the best guess, if it is new and cheaper than the best answer. False if
+ * no further guess is worth a query. */
+static bool query_best_guess(struct turns *turns, enum cs_status *status_p)
 {
     struct cs_search *search = turns->search;
     struct cs_guess guess;
@@ -190,8 +192,9 @@ static bool learn_axis(struct turns *turns, enum cs_status *status_p)
     return more || refine_axes(turns);
 }
 
-/* True if the vendor's answers leave no tiling, although another axis may have one. */
-static bool is_open(struct turns *turns)
+/* True if the vendor's answers leave no tiling, although another axis may have one. Sets
+ * search->possible. */
+static bool should_learn(struct turns *turns)
 {
     struct cs_search *search = turns->search;
     if (search->found || search->question->vendor->compiles)
@@ -214,9 +217,9 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
     begin_mode(search, asks);
     cs_guess_start(&turns.guesser, search->question);
     do {
-        while (search->budget.left > 0 && take_turn(&turns, &status))
+        while (search->budget.left > 0 && query_best_guess(&turns, &status))
             continue;
-    } while (status == CS_OK && search->budget.left > 0 && is_open(&turns) &&
+    } while (status == CS_OK && search->budget.left > 0 && should_learn(&turns) &&
              learn_axis(&turns, &status));
     if (turns.vetoed)
         search->slow = least_at_any_time(&turns, search->question->policy) < __builtin_inf();

@@ -4,7 +4,7 @@
 
 #include "decide/probe.h"
 
-/* Guesses tilings in `mode`, and confirms the cheapest. Where the vendor's answers leave no guess,
+/* Guesses tilings in `mode`, and confirms the cheapest. If the vendor's answers leave no guess,
  * a tiling along each single axis is queried, from which later guesses learn. At most `asks` plans.
  * CS_OK; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode,

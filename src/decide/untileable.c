@@ -14,8 +14,8 @@ struct search {
 };
 
 /* True if the engine fits the limit, untiled or in tiles. */
-static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t required,
-                          const struct cs_vendor *vendor)
+static bool rival_fits(void *to, const struct cs_engine *engine, int64_t required,
+                       const struct cs_vendor *vendor)
 {
     struct search *search = to;
     if (required <= search->limit)
@@ -35,7 +35,7 @@ static bool fits_elsewhere(struct cs_decision *decision, const struct cs_engine 
     struct search search = {rivals, engine, decision->required, decision->free, 0};
     if (decision->elsewhere == 0)
         decision->elsewhere =
-            vendor->others && vendor->others(vendor->ctx, look_at_rival, &search) ? 1 : -1;
+            vendor->others && vendor->others(vendor->ctx, rival_fits, &search) ? 1 : -1;
     return decision->elsewhere > 0;
 }
 

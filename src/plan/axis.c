@@ -195,9 +195,9 @@ enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t fir
     return CS_OK;
 }
 
-/* Adds whole windows at the end with less padding. At the front they reach less than a stride too
- * far, so x begins a little earlier, if it exists. At the end this has no effect, because an
- * incomplete window does not count. */
+/* Adds whole windows on the side with less padding. Behind, an incomplete window does not count. In
+ * front, windows may reach up to a stride too far. Then x begins earlier if it has such elements,
+ * else both sides get more padding. */
 static enum cs_status equalise_y(const struct cs_axis_map *axis_map, struct cs_range *range)
 {
     int64_t missing = range->post - range->pre, span;
@@ -221,8 +221,8 @@ static enum cs_status equalise_y(const struct cs_axis_map *axis_map, struct cs_r
     return CS_OK;
 }
 
-/* dx with its padding is as long as the windows on dy reach, or up to a stride less one longer.
- * More of dx is less padding. */
+/* The windows on dy fix the length of dx with its padding, up to stride - 1 elements. Spare
+ * elements of dx replace padding. */
 static enum cs_status equalise_x(const struct cs_axis_map *axis_map, struct cs_range *range)
 {
     int64_t padded, shortest, longest;

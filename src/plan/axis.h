@@ -6,14 +6,14 @@
 #include "convshim/plan.h"
 
 struct cs_axis_map {
-    int64_t tiled_extent, other_extent; /* extents */
+    int64_t tiled_extent, other_extent; /* of the divided and of the other operand */
     int64_t stride, pre;
     int64_t reach;   /* elements of x from the first to the last tap of one of y */
     bool transposed; /* x is divided and y follows, not the other way round */
 };
 
-/* `axis` can be cut, and not by phase. CS_OVERFLOW only for problems that never passed
- * cs_problem_check. */
+/* The map of an axis that can be cut, and is not cut by phase. CS_OVERFLOW only for problems that
+ * never passed cs_problem_check. */
 CS_MUST_CHECK enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axis,
                                             struct cs_axis_map *axis_map);
 

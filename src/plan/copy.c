@@ -75,7 +75,7 @@ static bool can_be_rows(int64_t width, const struct level *level)
     return true;
 }
 
-/* Devices count planes in rows. */
+/* True if planes are whole numbers of rows apart, because devices count planes in rows. */
 static bool can_be_planes(const struct level *rows, const struct level *level)
 {
     for (int side = 0; side < CS_COPY_SIDES; side++)
@@ -85,14 +85,14 @@ static bool can_be_planes(const struct level *rows, const struct level *level)
     return true;
 }
 
-/* The levels of a copy. */
+/* The levels of a copy. `boxes` NULL: no copy is possible. */
 struct boxed {
-    const struct level *rows, *planes, *boxes; /* the last is NULL: not possible */
+    const struct level *rows, *planes, *boxes;
 };
 
 static const struct level one_level = {1, {0, 0}};
 
-/* With one level as boxes, or none (NULL), and the others as rows and planes in their order. */
+/* Uses one level as boxes, or none (NULL), and the others in their order as rows and planes. */
 static struct boxed box_levels(const struct levels *levels, const struct level *boxes)
 {
     struct boxed made = {&one_level, &one_level, boxes ? boxes : &one_level};

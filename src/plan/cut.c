@@ -6,8 +6,8 @@
 #include "plan/staging.h"
 #include <string.h>
 
-/* How often the range that follows is read: elements of all tiles together, and those of them that
- * are not the same. */
+/* Elements that tiles read of the range that goes with the divided one: in all tiles together, and
+ * without repetitions. */
 struct reading {
     int64_t read, distinct;
 };
@@ -15,8 +15,8 @@ struct reading {
 /* Elements of y whose window lies in the padding before x, and the first one whose window lies
  * after it. Windows move forward with y, so those two sets are a head and a tail, and a tile
  * between them always meets x. */
-static enum cs_status padding_only(const struct cs_axis_map *axis_map, int64_t *before_p,
-                                   int64_t *behind_p)
+static enum cs_status find_padding_only(const struct cs_axis_map *axis_map, int64_t *before_p,
+                                        int64_t *behind_p)
 {
     int64_t end;
     *before_p = 0;
@@ -31,10 +31,10 @@ static enum cs_status padding_only(const struct cs_axis_map *axis_map, int64_t *
     return CS_OK;
 }
 
-/* Where a cut has got to. */
+/* The progress of a cut. */
 struct progress {
     int64_t begin; /* first element of the next tile */
-    int64_t held;  /* elements of tiles in the padding alone, for the next tile to take along */
+    int64_t held;  /* elements of tiles in the padding alone, which the next tile includes */
 };
 
 static enum cs_status append_run(struct cs_cut *cut, const struct cs_run *run)
@@ -55,8 +55,9 @@ static enum cs_status append_run(struct cs_cut *cut, const struct cs_run *run)
     return CS_OK;
 }
 
-/* Up to as many tiles as the run says, those in the padding alone merged into the first or last
- * that meets x: `before` elements lie in the padding before it, and none from `end` on is met. */
+/* Appends at most run->tiles tiles. Tiles in the padding alone are merged into the first or last
+ * tile that meets x. The windows of the first `before` elements lie before x. The tiles end when
+ * they reach `end`. */
 static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t end,
                               struct progress *progress, struct cs_cut *cut)
 {
@@ -83,17 +84,18 @@ static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t 
                : append_run(cut, &(struct cs_run){step, tiles - first, run->relaxation});
 }
 
-static enum cs_status lay_out(const struct cs_axis_map *axis_map, const struct cs_run *run,
-                              int runs, struct cs_cut *cut)
+static enum cs_status lay_runs(const struct cs_axis_map *axis_map, const struct cs_run *run,
+                               int runs, struct cs_cut *cut)
 {
     struct progress progress = {0, 0};
     int64_t before, behind;
-    enum cs_status status = padding_only(axis_map, &before, &behind);
+    enum cs_status status = find_padding_only(axis_map, &before, &behind);
     for (int i = 0; status == CS_OK && i < runs; i++)
         status = lay_run(&run[i], before, cs_min(axis_map->tiled_extent, behind), &progress, cut);
     return status == CS_OK && cut->tiles < 2 ? CS_ILLEGAL : status;
 }
 
+/* The range of tile `index` of a cut in runs. */
 static enum cs_status run_range_at(const struct cs_cut *cut, const struct cs_axis_map *axis_map,
                                    int64_t index, struct cs_range *range)
 {
@@ -192,19 +194,19 @@ static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs
 /* Phases do not overlap. Of consecutive ranges, the elements before `*read_end_p` were read
  * already. */
 static enum cs_status add_reading(const struct cs_range *range, int64_t *read_end_p,
-                                  struct reading *other_extent)
+                                  struct reading *reading)
 {
     int64_t end = range->in_first + range->in_count;
     int64_t fresh = end - (range->in_first > *read_end_p ? range->in_first : *read_end_p);
     if (range->every > 1)
         fresh = range->in_count;
-    other_extent->distinct += fresh > 0 ? fresh : 0;
+    reading->distinct += fresh > 0 ? fresh : 0;
     *read_end_p = end > *read_end_p ? end : *read_end_p;
-    return cs_add(other_extent->read, range->in_count, &other_extent->read) ? CS_OK : CS_OVERFLOW;
+    return cs_add(reading->read, range->in_count, &reading->read) ? CS_OK : CS_OVERFLOW;
 }
 
 static enum cs_status add_slices(const struct cs_problem *problem, struct cs_cut *cut,
-                                 struct reading *other_extent)
+                                 struct reading *reading)
 {
     int64_t read_end = 0;
     bool sums = cs_axis_accumulates(problem, cut->axis);
@@ -225,7 +227,7 @@ static enum cs_status add_slices(const struct cs_problem *problem, struct cs_cut
         if (status == CS_OK)
             status = lower_alignments(problem, cut->axis, &range, &cut->slice[slice]);
         if (status == CS_OK)
-            status = add_reading(&range, &read_end, other_extent);
+            status = add_reading(&range, &read_end, reading);
         if (status != CS_OK)
             return status;
         cut->slice_of[i] = (uint8_t)slice;
@@ -234,7 +236,7 @@ static enum cs_status add_slices(const struct cs_problem *problem, struct cs_cut
 }
 
 /* True if the padding of some tile differs between its two sides. */
-static bool has_unequal(const struct cs_problem *problem, const struct cs_cut *cut)
+static bool has_unequal_padding(const struct cs_problem *problem, const struct cs_cut *cut)
 {
     struct cs_range range;
     for (int64_t i = 0; i < cut->tiles; i++)
@@ -284,7 +286,7 @@ static enum cs_status cut_in_runs(const struct cs_problem *problem, int index,
     memcpy(run, tiling->run, (size_t)runs * sizeof *run);
     run[runs++] = (struct cs_run){tiling->step[index], INT64_MAX, tiling->relaxation};
     cut->every = 1;
-    return lay_out(&axis_map, run, runs, cut);
+    return lay_runs(&axis_map, run, runs, cut);
 }
 
 static enum cs_status cut_in_phases(const struct cs_problem *problem, int index,
@@ -300,21 +302,22 @@ static enum cs_status cut_in_phases(const struct cs_problem *problem, int index,
 
 static enum cs_status cut_axis(const struct cs_problem *problem, int index,
                                struct cs_tiling *tiling, struct cs_cut *cut,
-                               struct reading *other_extent)
+                               struct reading *reading)
 {
     cut->axis = tiling->axis[index];
     enum cs_status status = cs_phases_of(cut->axis) != CS_AXIS_NONE
                                 ? cut_in_phases(problem, index, tiling, cut)
                                 : cut_in_runs(problem, index, tiling, cut);
     if (status == CS_OK && tiling->equal_padding && problem->direction != CS_BACKWARD_FILTER)
-        cut->equal_padding = has_unequal(problem, cut);
+        cut->equal_padding = has_unequal_padding(problem, cut);
     if (status == CS_OK)
-        status = add_slices(problem, cut, other_extent);
+        status = add_slices(problem, cut, reading);
     return status;
 }
 
-/* Slices of two cuts meet as often as each of them does. */
-static enum cs_status multiply_runs(struct cs_plan *plan)
+/* Sets the tiles and shapes of all cuts together. A shape's tiles are the product of the tiles of
+ * its slices. */
+static enum cs_status combine_cuts(struct cs_plan *plan)
 {
     int64_t met[CS_MAX_CUTS][CS_MAX_TILE_SHAPES] = {{1}, {1}};
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
@@ -337,10 +340,10 @@ static enum cs_status multiply_runs(struct cs_plan *plan)
     return CS_OK;
 }
 
-/* Elements of x or y that are read again. Along a cut this is the divided range or the range that
+/* Bytes of x or y that are read again. Along a cut this is the divided range or the range that
  * follows from it. A tensor that is not cut is read whole by each tile. */
 static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand side,
-                                   const struct reading *other_extent, int64_t *bytes_p)
+                                   const struct reading *reading, int64_t *bytes_p)
 {
     const struct cs_problem *problem = &plan->problem;
     const struct cs_tensor *tensor = &problem->tensor[side];
@@ -351,7 +354,7 @@ static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand s
         enum cs_dim dim = cs_axis_dim(plan->cut[c].axis, side);
         struct reading along = {plan->cut[c].tiles, 1};
         if (dim != CS_DIMS) {
-            along = other_extent[c];
+            along = reading[c];
             if (side == cs_axis_divided_side(problem))
                 along.read = along.distinct = tensor->dims[dim];
             rest /= tensor->dims[dim];
@@ -365,14 +368,14 @@ static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand s
     return CS_OK;
 }
 
-static enum cs_status add_halo(const struct reading *other_extent, struct cs_plan *plan)
+static enum cs_status add_halo(const struct reading *reading, struct cs_plan *plan)
 {
     enum cs_operand result = cs_result(plan->problem.direction);
     const enum cs_operand images[] = {CS_X, CS_Y};
     for (int i = 0; i < 2; i++) {
         int64_t bytes = 0;
         enum cs_status status =
-            images[i] == result ? CS_OK : reread_bytes(plan, images[i], other_extent, &bytes);
+            images[i] == result ? CS_OK : reread_bytes(plan, images[i], reading, &bytes);
         if (status != CS_OK)
             return status;
         if (!cs_add(plan->halo, bytes, &plan->halo))
@@ -381,7 +384,7 @@ static enum cs_status add_halo(const struct reading *other_extent, struct cs_pla
     return CS_OK;
 }
 
-/* Tiles that add up come one after the other. */
+/* The lanes of a plan. Tiles that add up run one after the other. */
 static int lanes_of(const struct cs_plan *plan, int required)
 {
     for (int c = 0; c < plan->cuts; c++)
@@ -394,7 +397,7 @@ static int lanes_of(const struct cs_plan *plan, int required)
 }
 
 /* True if the axes are known and no extent is cut twice. Phases cut the extent of their axis. */
-static bool names_axes(const struct cs_tiling *tiling)
+static bool axes_valid(const struct cs_tiling *tiling)
 {
     enum cs_axis axis[CS_MAX_CUTS];
     for (int c = 0; c < CS_MAX_CUTS; c++) {
@@ -409,23 +412,22 @@ static bool names_axes(const struct cs_tiling *tiling)
 enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_tiling *tiling,
                            struct cs_plan *plan)
 {
-    struct reading other_extent[CS_MAX_CUTS] = {{0, 0}};
+    struct reading reading[CS_MAX_CUTS] = {{0, 0}};
     memset(plan, 0, sizeof *plan);
     plan->problem = *problem;
     plan->tiling = *tiling;
-    if (!names_axes(tiling) || tiling->runs < 0 || tiling->runs >= CS_MAX_RUNS ||
+    if (!axes_valid(tiling) || tiling->runs < 0 || tiling->runs >= CS_MAX_RUNS ||
         (unsigned)tiling->relaxation >= CS_RELAXATIONS)
         return CS_ILLEGAL;
     for (int c = 0; c < CS_MAX_CUTS && tiling->axis[c] != CS_AXIS_NONE; c++) {
-        enum cs_status status =
-            cut_axis(problem, c, &plan->tiling, &plan->cut[c], &other_extent[c]);
+        enum cs_status status = cut_axis(problem, c, &plan->tiling, &plan->cut[c], &reading[c]);
         if (status != CS_OK)
             return status;
         plan->cuts++;
     }
-    enum cs_status status = multiply_runs(plan);
+    enum cs_status status = combine_cuts(plan);
     if (status == CS_OK)
-        status = add_halo(other_extent, plan);
+        status = add_halo(reading, plan);
     if (status == CS_OK)
         status = cs_plan_stage(plan, tiling->staged);
     if (status != CS_OK)

@@ -58,7 +58,7 @@ struct phase {
     int64_t ahead; /* elements of the phase by which the first window of y begins before x */
 };
 
-/* The first tap of y is y - pre, and the others lie in the same phase of x. */
+/* The first tap of element y is element y - pre of x. Its other taps lie in the same phase of x. */
 static struct phase phase_at(const struct cs_problem *problem, enum cs_dim dim, int64_t every,
                              int64_t index)
 {
@@ -71,6 +71,7 @@ static struct phase phase_at(const struct cs_problem *problem, enum cs_dim dim, 
     return (struct phase){.x = x, .y = index, .ahead = (pre - (index - x)) / every};
 }
 
+/* The elements of a phase that begins at `first`. */
 static int64_t count_of(int64_t extent, int64_t first, int64_t every)
 {
     return first < extent ? cs_ceil_div(extent - first, every) : 0;

@@ -9,20 +9,20 @@
 /* The spatial axis that is cut by phase; CS_AXIS_NONE if `axis` is another. */
 enum cs_axis cs_phases_of(enum cs_axis axis);
 
-/* The dilation along an axis of phases, if it can be cut there: how many phases there are at most;
- * else 1. */
+/* The most phases of an axis of phases: its dilation, or 1 if it cannot be cut. */
 int64_t cs_phases_extent(const struct cs_problem *problem, enum cs_axis axis);
 
 /* True if the contiguous elements of a phase of x or y are smaller than a sector of memory. Then
  * each phase also moves the elements between them. */
 bool cs_phases_scattered(const struct cs_problem *problem, enum cs_axis axis);
 
-/* The largest dilation that can be left of at most `step`: it divides the whole. */
+/* The dilation inside a phase: the largest divisor of the axis's dilation that is at most `step`,
+ * or 1 if that makes more than CS_MAX_TILES phases. */
 int64_t cs_phases_step(const struct cs_problem *problem, enum cs_axis axis, int64_t step);
 
-/* Phase `index` of `every`, which divides the dilation, in [2, it]; with equal padding if the cut
- * has it. CS_ILLEGAL if the phase has no element of x or y, or if its window lies in the padding
- * alone; CS_OVERFLOW. */
+/* The range of phase `index` of cut->every phases, with equal padding if the cut has it. CS_ILLEGAL
+ * if `every` is less than 2 or does not divide the dilation, if the phase has no element of x or y,
+ * or if its window lies in the padding alone; CS_OVERFLOW. */
 CS_MUST_CHECK enum cs_status cs_phases_range(const struct cs_problem *problem,
                                              const struct cs_cut *cut, int64_t index,
                                              struct cs_range *range);

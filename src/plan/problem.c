@@ -168,8 +168,8 @@ static enum cs_status check_extents(const struct cs_problem *problem)
     return CS_OK;
 }
 
-/* Sufficient, not necessary: dimensions by growing stride, each stepping over all that the smaller
- * ones touch. */
+/* True if the dimensions by growing stride each step over all that the smaller ones touch. Then no
+ * two elements share an address. False also for some tensors without shared addresses. */
 static bool elements_distinct(const struct cs_tensor *tensor)
 {
     int64_t span = 1;
@@ -304,7 +304,7 @@ int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_
     return used;
 }
 
-/* Words on their way into a problem; past the end they are zeros. */
+/* Reads words one by one. Words past the end are zeros. */
 struct reader {
     const int64_t *words;
     int used, count;

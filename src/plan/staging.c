@@ -22,7 +22,8 @@ static bool must_be_staged(const struct cs_plan *plan, int tensor)
     return false;
 }
 
-static bool is_whole_piece(const struct cs_tensor *view)
+/* True if the elements are contiguous, and aligned as staged tensors are. */
+static bool is_contiguous(const struct cs_tensor *view)
 {
     int64_t span, bytes;
     return cs_problem_tensor_span(view, &span) == CS_OK &&
@@ -30,7 +31,7 @@ static bool is_whole_piece(const struct cs_tensor *view)
            view->alignment >= CS_STAGED_ALIGNMENT;
 }
 
-/* Tile shapes are views as long as nothing is staged. */
+/* Sets `is_staged` and `stages`. Until then all tensors of tile shapes are views. */
 static void choose_staging(struct cs_plan *plan, bool required)
 {
     bool chosen[CS_MAX_TENSORS] = {false};
@@ -42,7 +43,7 @@ static void choose_staging(struct cs_plan *plan, bool required)
         for (int i = 0; i < shape.tensors; i++) {
             const struct cs_tensor *view = &shape.tensor[i];
             chosen[i] |=
-                !view->is_virtual && !view->by_value && is_cut(plan, i) && !is_whole_piece(view);
+                !view->is_virtual && !view->by_value && is_cut(plan, i) && !is_contiguous(view);
         }
     }
     memcpy(plan->is_staged, chosen, sizeof chosen);
@@ -144,7 +145,8 @@ static enum cs_status add_shape(struct cs_plan *plan, int64_t k, int tensor, int
     return cs_problem_tensor_bytes(packed, bytes_p);
 }
 
-/* All of a tile's staged tensors are in use while it runs: they lie one after the other. */
+/* Places a staged tensor behind the earlier ones, because all of a tile's are in use while it runs.
+ */
 static enum cs_status lay_out(struct cs_plan *plan, int tensor)
 {
     int64_t most = 0;

@@ -2,7 +2,8 @@
 #include "base/checked.h"
 #include "plan/axis.h"
 
-/* Where a stride leaves 64 bits there is one element alone, and nothing to step to. */
+/* Applies the slice of one cut. A stride that leaves 64 bits belongs to a single element, and is
+ * not used. */
 static void take_slice(const struct cs_problem *untiled, const struct cs_cut *cut,
                        const struct cs_slice *slice, struct cs_problem *shape)
 {
@@ -30,7 +31,8 @@ static void take_slice(const struct cs_problem *untiled, const struct cs_cut *cu
     }
 }
 
-/* The order of dimensions stays; of equal strides the later dimension is the inner one. */
+/* Sets packed strides in the order of the untiled ones. Of equal strides the later dimension is the
+ * inner one. */
 static void pack_tensor(const struct cs_tensor *untiled, int spatial, struct cs_tensor *packed)
 {
     bool done[CS_DIMS] = {false};

@@ -17,7 +17,7 @@ static void set_extents(const struct cs_problem *untiled, enum cs_axis axis,
         tile->beta = 1;
 }
 
-/* The first phase is as long as any. */
+/* Takes the first phase. No phase is longer. */
 static enum cs_status take_phase(const struct cs_problem *untiled, enum cs_axis axis, int64_t step,
                                  struct cs_problem *tile, int64_t *tiles_p)
 {

@@ -7,8 +7,8 @@
 
 __extension__ typedef __int128 wide; /* the bytes that all tiles read may exceed 64 bits */
 
-/* One axis of the problem. */
-struct way {
+/* The axis of a cut, from the problem alone. */
+struct cut_axis {
     enum cs_dim dim[CS_OPERANDS]; /* CS_DIMS in operands that it leaves whole */
     int64_t extent;               /* of the divided operand */
     bool spatial, transposed, sums;
@@ -24,115 +24,118 @@ static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
     return used_a == used_b && memcmp(words_a, words_b, (size_t)used_a * sizeof *words_a) == 0;
 }
 
-static bool find_way(const struct cs_problem *untiled, const struct cs_cut *cut, struct way *way)
+static bool find_axis(const struct cs_problem *untiled, const struct cs_cut *cut,
+                      struct cut_axis *axis)
 {
-    *way =
-        (struct way){.extent = cs_axis_extent(untiled, cut->axis), .every = cut->every, .step = 1};
+    *axis = (struct cut_axis){
+        .extent = cs_axis_extent(untiled, cut->axis), .every = cut->every, .step = 1};
     for (int side = 0; side < CS_OPERANDS; side++)
-        way->dim[side] = cs_axis_dim(cut->axis, (enum cs_operand)side);
-    way->in = way->out = way->extent;
-    way->sums = untiled->direction == CS_BACKWARD_FILTER && way->dim[CS_FILTER] == CS_DIMS;
-    enum cs_dim dim = way->dim[CS_X];
+        axis->dim[side] = cs_axis_dim(cut->axis, (enum cs_operand)side);
+    axis->in = axis->out = axis->extent;
+    axis->sums = untiled->direction == CS_BACKWARD_FILTER && axis->dim[CS_FILTER] == CS_DIMS;
+    enum cs_dim dim = axis->dim[CS_X];
     if (dim < CS_D || dim == CS_DIMS)
         return true;
-    way->spatial = true;
-    way->transposed = untiled->direction == CS_BACKWARD_DATA;
-    way->step = untiled->stride[dim - CS_D];
-    way->pad = untiled->pre[dim - CS_D];
-    way->in = untiled->tensor[CS_X].dims[dim];
-    way->out = untiled->tensor[CS_Y].dims[dim];
-    way->extent = way->transposed ? way->in : way->out;
+    axis->spatial = true;
+    axis->transposed = untiled->direction == CS_BACKWARD_DATA;
+    axis->step = untiled->stride[dim - CS_D];
+    axis->pad = untiled->pre[dim - CS_D];
+    axis->in = untiled->tensor[CS_X].dims[dim];
+    axis->out = untiled->tensor[CS_Y].dims[dim];
+    axis->extent = axis->transposed ? axis->in : axis->out;
     return cs_mul(untiled->tensor[CS_FILTER].dims[dim] - 1, untiled->dilation[dim - CS_D],
-                  &way->sweep);
+                  &axis->sweep);
 }
 
-/* Where the first tap of element `first` of y lies and the last tap of element `last`. */
-static bool taps_of(const struct way *way, int64_t first, int64_t last, int64_t *first_tap,
+/* The positions in x of the first tap of element `first` of y, and of the last tap of element
+ * `last`. */
+static bool taps_of(const struct cut_axis *axis, int64_t first, int64_t last, int64_t *first_tap,
                     int64_t *last_tap)
 {
-    return cs_mul(first, way->step, first_tap) && cs_add(*first_tap, -way->pad, first_tap) &&
-           cs_mul(last, way->step, last_tap) && cs_add(*last_tap, way->sweep, last_tap) &&
-           cs_add(*last_tap, -way->pad, last_tap);
+    return cs_mul(first, axis->step, first_tap) && cs_add(*first_tap, -axis->pad, first_tap) &&
+           cs_mul(last, axis->step, last_tap) && cs_add(*last_tap, axis->sweep, last_tap) &&
+           cs_add(*last_tap, -axis->pad, last_tap);
 }
 
 /* The position after the last of `count` elements of a tile from `first` on. */
-static bool end_of(const struct way *way, int64_t first, int64_t count, int64_t *end_p)
+static bool end_of(const struct cut_axis *axis, int64_t first, int64_t count, int64_t *end_p)
 {
-    return cs_mul(count, way->every, end_p) && cs_add(*end_p, first, end_p);
+    return cs_mul(count, axis->every, end_p) && cs_add(*end_p, first, end_p);
 }
 
 /* True if every tap that meets the whole x meets the tile's part of it. Taps between the first and
  * the last follow, since both have the same steps. Spare elements come first. Their windows are not
  * checked, because their values are not used. */
-static bool reads_all(const struct way *way, const struct cs_range *range)
+static bool reads_all(const struct cut_axis *axis, const struct cs_range *range)
 {
     int64_t first_tap, last_tap, spare, begin, end, last;
-    if (!end_of(way, range->first, range->count - 1, &last) ||
-        !end_of(way, range->in_first, range->in_count, &end) ||
-        !end_of(way, range->in_first, -range->pre, &begin) ||
-        !taps_of(way, range->first, last, &first_tap, &last_tap) ||
-        !cs_mul(range->spare_before, way->step, &spare) || !cs_mul(spare, way->every, &spare))
+    if (!end_of(axis, range->first, range->count - 1, &last) ||
+        !end_of(axis, range->in_first, range->in_count, &end) ||
+        !end_of(axis, range->in_first, -range->pre, &begin) ||
+        !taps_of(axis, range->first, last, &first_tap, &last_tap) ||
+        !cs_mul(range->spare_before, axis->step, &spare) || !cs_mul(spare, axis->every, &spare))
         return false;
     return begin == first_tap - spare &&
-           (first_tap >= range->in_first || range->in_first < way->every) &&
-           (last_tap < end || end >= way->in);
+           (first_tap >= range->in_first || range->in_first < axis->every) &&
+           (last_tap < end || end >= axis->in);
 }
 
 /* Checks that no element of y outside the tile uses the tile's part of x: the elements before and
  * after it, and those between, whose taps are between the tile's taps. */
-static bool reached_by_all(const struct way *way, const struct cs_range *range)
+static bool reached_by_part_alone(const struct cut_axis *axis, const struct cs_range *range)
 {
     int64_t first_tap, before, behind, unused, first, end, next;
     int64_t begin = range->in_first;
-    if (!end_of(way, range->first, -range->spare_before - range->pre, &first) ||
-        !end_of(way, range->first, range->count, &end) ||
-        !end_of(way, begin, range->in_count, &next) ||
-        !taps_of(way, begin, begin - way->every, &first_tap, &before) ||
-        !taps_of(way, next, begin, &behind, &unused))
+    if (!end_of(axis, range->first, -range->spare_before - range->pre, &first) ||
+        !end_of(axis, range->first, range->count, &end) ||
+        !end_of(axis, begin, range->in_count, &next) ||
+        !taps_of(axis, begin, begin - axis->every, &first_tap, &before) ||
+        !taps_of(axis, next, begin, &behind, &unused))
         return false;
-    return first == first_tap && (begin < way->every || before < range->first) &&
-           (next >= way->out || behind >= end);
+    return first == first_tap && (begin < axis->every || before < range->first) &&
+           (next >= axis->out || behind >= end);
 }
 
 /* True if the `count` elements from `first` lie within the extent. */
-static bool is_inside(const struct way *way, int64_t first, int64_t count, int64_t extent)
+static bool is_inside(const struct cut_axis *axis, int64_t first, int64_t count, int64_t extent)
 {
     int64_t last;
-    return count >= 1 && first >= 0 && end_of(way, first, count - 1, &last) && last < extent;
+    return count >= 1 && first >= 0 && end_of(axis, first, count - 1, &last) && last < extent;
 }
 
-static bool range_valid(const struct way *way, const struct cs_range *range)
+static bool range_valid(const struct cut_axis *axis, const struct cs_range *range)
 {
-    if (!is_inside(way, range->first, range->count, way->extent) ||
-        !is_inside(way, range->in_first, range->in_count, way->transposed ? way->out : way->in) ||
-        range->every != way->every || range->pre < 0 || range->post < 0 ||
+    if (!is_inside(axis, range->first, range->count, axis->extent) ||
+        !is_inside(axis, range->in_first, range->in_count,
+                   axis->transposed ? axis->out : axis->in) ||
+        range->every != axis->every || range->pre < 0 || range->post < 0 ||
         range->spare_before < 0 || range->spare_behind < 0)
         return false;
-    return way->transposed ? reached_by_all(way, range) : reads_all(way, range);
+    return axis->transposed ? reached_by_part_alone(axis, range) : reads_all(axis, range);
 }
 
 /* The part of tensor `index` in the range: first element and count. False if the tensor is not cut.
  * Tensors with the extents of the divided side have the range itself, the others its input. */
-static bool part_of(const struct cs_problem *untiled, const struct way *way, int index,
+static bool part_of(const struct cs_problem *untiled, const struct cut_axis *axis, int index,
                     const struct cs_range *range, int64_t *first_p, int64_t *count_p)
 {
     const struct cs_tensor *tensor = &untiled->tensor[index];
-    enum cs_dim dim = way->dim[tensor->side];
+    enum cs_dim dim = axis->dim[tensor->side];
     if (dim == CS_DIMS || tensor->dims[dim] != untiled->tensor[tensor->side].dims[dim])
         return false;
-    bool tiled_extent = !way->spatial || (tensor->side == CS_X) == way->transposed;
+    bool tiled_extent = !axis->spatial || (tensor->side == CS_X) == axis->transposed;
     *first_p = tiled_extent ? range->first : range->in_first;
     *count_p = tiled_extent ? range->count : range->in_count;
     return true;
 }
 
 /* Spare elements of tensor `index`, outside its part of the range. */
-static int64_t spare_of(const struct cs_problem *untiled, const struct way *way, int index,
+static int64_t spare_of(const struct cs_problem *untiled, const struct cut_axis *axis, int index,
                         const struct cs_range *range)
 {
     int64_t first, count;
-    return part_of(untiled, way, index, range, &first, &count) &&
-                   untiled->tensor[index].side == (way->transposed ? CS_X : CS_Y)
+    return part_of(untiled, axis, index, range, &first, &count) &&
+                   untiled->tensor[index].side == (axis->transposed ? CS_X : CS_Y)
                ? range->spare_before + range->spare_behind
                : 0;
 }
@@ -140,12 +143,12 @@ static int64_t spare_of(const struct cs_problem *untiled, const struct way *way,
 /* The filter must be staged if channels are cut. Otherwise only cut tensors with an address may be
  * staged.
  */
-static bool may_be_staged(const struct cs_plan *plan, const struct way *ways, int index)
+static bool may_be_staged(const struct cs_plan *plan, const struct cut_axis *axes, int index)
 {
     const struct cs_tensor *tensor = &plan->problem.tensor[index];
     bool cut = false;
     for (int c = 0; c < plan->cuts; c++) {
-        enum cs_dim dim = ways[c].dim[tensor->side];
+        enum cs_dim dim = axes[c].dim[tensor->side];
         if (index == CS_FILTER && plan->cut[c].axis == CS_AXIS_C)
             return plan->is_staged[index];
         cut |= dim != CS_DIMS && tensor->dims[dim] == plan->problem.tensor[tensor->side].dims[dim];
@@ -154,7 +157,7 @@ static bool may_be_staged(const struct cs_plan *plan, const struct way *ways, in
            (plan->stages && cut && !tensor->is_virtual && !tensor->by_value);
 }
 
-/* A packed tensor with the dimensions in the same order. */
+/* True if the part is packed, with the dimensions in the same order. */
 static bool packed_alike(const struct cs_tensor *untiled, const struct cs_tensor *part)
 {
     int64_t span, bytes;
@@ -170,8 +173,8 @@ static bool packed_alike(const struct cs_tensor *untiled, const struct cs_tensor
            part->alignment <= CS_STAGED_ALIGNMENT;
 }
 
-/* The tensor's part of a tile: extents, offset, inside the whole, and its alignment. */
-static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int index,
+/* True if the tile's part of a tensor has its extents, offset and alignment, and lies inside. */
+static bool tensor_valid(const struct cs_plan *plan, const struct cut_axis *axes, int index,
                          const struct cs_tile *tile, const struct cs_problem *shape)
 {
     const struct cs_tensor *untiled = &plan->problem.tensor[index], *part = &shape->tensor[index];
@@ -179,13 +182,13 @@ static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int
     int64_t offset = 0, span, view_span, end, spares = 0;
     for (int c = 0; c < plan->cuts; c++) {
         int64_t first, count, bytes;
-        if (!part_of(&plan->problem, &ways[c], index, &tile->range[c], &first, &count))
+        if (!part_of(&plan->problem, &axes[c], index, &tile->range[c], &first, &count))
             continue;
-        enum cs_dim dim = ways[c].dim[untiled->side];
-        int64_t spare = spare_of(&plan->problem, &ways[c], index, &tile->range[c]);
+        enum cs_dim dim = axes[c].dim[untiled->side];
+        int64_t spare = spare_of(&plan->problem, &axes[c], index, &tile->range[c]);
         view.dims[dim] = count;
         if (count > 1)
-            view.strides[dim] *= ways[c].every;
+            view.strides[dim] *= axes[c].every;
         if (!cs_add(count, spare, &with_spare.dims[dim]))
             return false;
         spares |= spare;
@@ -204,26 +207,27 @@ static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int
     return staged ? packed_alike(untiled, part) : offset % part->alignment == 0;
 }
 
-/* Elements further apart than the whole's, and no more dilated than that makes of it. */
-static bool phase_derives(const struct cs_plan *plan, const struct way *way,
+/* True if a shape of phases has the whole's strides times `every`, and its dilation divided by it.
+ * Then *restored gets the whole's strides and dilation. */
+static bool phase_derives(const struct cs_plan *plan, const struct cut_axis *axis,
                           const struct cs_problem *shape, int64_t shape_index,
                           struct cs_problem *restored)
 {
     const struct cs_problem *untiled = &plan->problem;
-    int i = (int)way->dim[CS_X] - CS_D;
-    if (way->every == 1)
+    int i = (int)axis->dim[CS_X] - CS_D;
+    if (axis->every == 1)
         return true;
-    if (shape->dilation[i] * way->every != untiled->dilation[i])
+    if (shape->dilation[i] * axis->every != untiled->dilation[i])
         return false;
     restored->dilation[i] = untiled->dilation[i];
     for (int t = 0; t < shape->tensors; t++) {
         const struct cs_tensor *tensor = &untiled->tensor[t];
-        enum cs_dim dim = way->dim[tensor->side];
+        enum cs_dim dim = axis->dim[tensor->side];
         if (dim == CS_DIMS || tensor->dims[dim] != untiled->tensor[tensor->side].dims[dim] ||
             cs_plan_is_staged(plan, shape_index, t))
             continue;
         if (shape->tensor[t].dims[dim] > 1 &&
-            shape->tensor[t].strides[dim] != tensor->strides[dim] * way->every)
+            shape->tensor[t].strides[dim] != tensor->strides[dim] * axis->every)
             return false;
         restored->tensor[t].strides[dim] = tensor->strides[dim];
     }
@@ -233,7 +237,7 @@ static bool phase_derives(const struct cs_plan *plan, const struct way *way,
 /* A tile may differ from the whole problem in extents, in padding along the cut axes, in
  * alignments, in beta if it accumulates, in the strides of staged tensors, in the image stride of a
  * single image, and by phases. */
-static bool shape_derives(const struct cs_plan *plan, const struct way *ways,
+static bool shape_derives(const struct cs_plan *plan, const struct cut_axis *axes,
                           const struct cs_tile *tile, const struct cs_problem *shape, bool adds)
 {
     const struct cs_problem *untiled = &plan->problem;
@@ -253,11 +257,11 @@ static bool shape_derives(const struct cs_plan *plan, const struct way *ways,
             restored.tensor[i].strides[CS_N] = untiled->tensor[i].strides[CS_N];
     }
     for (int c = 0; c < plan->cuts; c++) {
-        if (!ways[c].spatial)
+        if (!axes[c].spatial)
             continue;
-        int i = (int)ways[c].dim[CS_X] - CS_D;
+        int i = (int)axes[c].dim[CS_X] - CS_D;
         if (shape->pre[i] != tile->range[c].pre || shape->post[i] != tile->range[c].post ||
-            !phase_derives(plan, &ways[c], shape, tile->shape, &restored))
+            !phase_derives(plan, &axes[c], shape, tile->shape, &restored))
             return false;
         restored.pre[i] = untiled->pre[i];
         restored.post[i] = untiled->post[i];
@@ -270,20 +274,20 @@ static bool shape_derives(const struct cs_plan *plan, const struct way *ways,
     return same_problem(untiled, &restored);
 }
 
-static bool tile_valid(const struct cs_plan *plan, const struct way *ways,
+static bool tile_valid(const struct cs_plan *plan, const struct cut_axis *axes,
                        const struct cs_tile *tile, bool adds)
 {
     if (tile->shape < 0 || tile->shape >= plan->shapes)
         return false;
     for (int c = 0; c < plan->cuts; c++)
-        if (!range_valid(&ways[c], &tile->range[c]))
+        if (!range_valid(&axes[c], &tile->range[c]))
             return false;
     struct cs_problem shape;
     cs_plan_problem(plan, tile->shape, &shape);
     for (int i = 0; i < plan->problem.tensors; i++)
-        if (!tensor_valid(plan, ways, i, tile, &shape))
+        if (!tensor_valid(plan, axes, i, tile, &shape))
             return false;
-    return shape_derives(plan, ways, tile, &shape, adds);
+    return shape_derives(plan, axes, tile, &shape, adds);
 }
 
 /* Bytes of x and y that tiles read, and elements that they read for the first time. */
@@ -306,7 +310,7 @@ static bool add_reading(const struct cs_plan *plan, const struct cs_tile *tile,
     return true;
 }
 
-static bool halo_valid(const struct cs_plan *plan, const struct way *ways,
+static bool halo_valid(const struct cs_plan *plan, const struct cut_axis *axes,
                        const struct readings *readings)
 {
     const struct cs_problem *untiled = &plan->problem;
@@ -315,8 +319,8 @@ static bool halo_valid(const struct cs_plan *plan, const struct way *ways,
         struct cs_tensor once = untiled->tensor[side];
         int64_t bytes;
         for (int c = 0; c < plan->cuts; c++)
-            if (ways[c].spatial && (side == CS_X) != ways[c].transposed)
-                once.dims[ways[c].dim[side]] = readings->distinct[c];
+            if (axes[c].spatial && (side == CS_X) != axes[c].transposed)
+                once.dims[axes[c].dim[side]] = readings->distinct[c];
         if (side == (int)cs_result(untiled->direction))
             continue;
         if (cs_problem_tensor_bytes(&once, &bytes) != CS_OK)
@@ -331,14 +335,14 @@ struct walk {
     int64_t next, read_end, distinct;
 };
 
-static bool step_on(const struct way *way, struct walk *walk, const struct cs_range *range)
+static bool advance(const struct cut_axis *axis, struct walk *walk, const struct cs_range *range)
 {
     if (range->first != walk->next)
         return false;
-    if (way->every > 1) {
+    if (axis->every > 1) {
         walk->next++;
         walk->distinct += range->in_count;
-        return range->count == cs_ceil_div(way->extent - range->first, way->every);
+        return range->count == cs_ceil_div(axis->extent - range->first, axis->every);
     }
     if (!cs_add(walk->next, range->count, &walk->next))
         return false;
@@ -351,9 +355,9 @@ static bool step_on(const struct way *way, struct walk *walk, const struct cs_ra
     return true;
 }
 
-static bool is_over(const struct way *way, const struct walk *walk)
+static bool is_complete(const struct cut_axis *axis, const struct walk *walk)
 {
-    return walk->next == (way->every > 1 ? way->every : way->extent);
+    return walk->next == (axis->every > 1 ? axis->every : axis->extent);
 }
 
 static bool same_range(const struct cs_range *a, const struct cs_range *b)
@@ -362,45 +366,45 @@ static bool same_range(const struct cs_range *a, const struct cs_range *b)
            a->in_count == b->in_count && a->pre == b->pre && a->post == b->post;
 }
 
-/* One range of the first cut with all those of the second. */
-static bool row_valid(const struct cs_plan *plan, const struct way *ways, int64_t row,
+/* True if the tiles with one range of the first cut are valid. */
+static bool row_valid(const struct cs_plan *plan, const struct cut_axis *axes, int64_t row,
                       struct walk *outer, struct readings *readings)
 {
     int64_t tiles = plan->cuts > 1 ? plan->cut[1].tiles : 1;
     struct cs_tile first, tile;
     struct walk inner = {0};
     cs_plan_tile(plan, row * tiles, &first);
-    if (!step_on(&ways[0], outer, &first.range[0]))
+    if (!advance(&axes[0], outer, &first.range[0]))
         return false;
     for (int64_t i = 0; i < tiles; i++) {
-        bool adds = (ways[0].sums && row > 0) || (plan->cuts > 1 && ways[1].sums && i > 0);
+        bool adds = (axes[0].sums && row > 0) || (plan->cuts > 1 && axes[1].sums && i > 0);
         cs_plan_tile(plan, row * tiles + i, &tile);
         if (!same_range(&tile.range[0], &first.range[0]) ||
-            (plan->cuts > 1 && !step_on(&ways[1], &inner, &tile.range[1])) ||
-            !tile_valid(plan, ways, &tile, adds) || !add_reading(plan, &tile, readings))
+            (plan->cuts > 1 && !advance(&axes[1], &inner, &tile.range[1])) ||
+            !tile_valid(plan, axes, &tile, adds) || !add_reading(plan, &tile, readings))
             return false;
     }
     readings->distinct[1] = inner.distinct;
-    return plan->cuts < 2 || is_over(&ways[1], &inner);
+    return plan->cuts < 2 || is_complete(&axes[1], &inner);
 }
 
 static bool tiles_valid(const struct cs_plan *plan)
 {
-    struct way ways[CS_MAX_CUTS] = {0};
+    struct cut_axis axes[CS_MAX_CUTS] = {0};
     struct readings readings = {0};
     struct walk outer = {0};
     for (int c = 0; c < plan->cuts; c++)
-        if (!find_way(&plan->problem, &plan->cut[c], &ways[c]) ||
-            (ways[c].sums && plan->lanes > 1)) /* in parallel they would add to the same element */
+        if (!find_axis(&plan->problem, &plan->cut[c], &axes[c]) ||
+            (axes[c].sums && plan->lanes > 1)) /* in parallel they would add to the same element */
             return false;
     for (int i = 0; i < plan->problem.tensors; i++)
-        if (!may_be_staged(plan, ways, i))
+        if (!may_be_staged(plan, axes, i))
             return false;
     for (int64_t row = 0; row < plan->cut[0].tiles; row++)
-        if (!row_valid(plan, ways, row, &outer, &readings))
+        if (!row_valid(plan, axes, row, &outer, &readings))
             return false;
     readings.distinct[0] = outer.distinct;
-    return is_over(&ways[0], &outer) && halo_valid(plan, ways, &readings);
+    return is_complete(&axes[0], &outer) && halo_valid(plan, axes, &readings);
 }
 
 static bool runs_valid(const struct cs_cut *cut)
@@ -416,7 +420,7 @@ static bool runs_valid(const struct cs_cut *cut)
     return tiles == cut->tiles;
 }
 
-/* Phases are apart only if each keeps to every n-th element of both sides. */
+/* Phases are separate only with stride 1, and if their number divides the dilation. */
 static bool every_valid(const struct cs_problem *untiled, const struct cs_cut *cut)
 {
     if (cut->axis < CS_AXIS_D_PHASES)
@@ -480,7 +484,7 @@ struct part {
     int64_t begin, bytes;
 };
 
-/* True if the parts lie inside a scratch of `bytes`, aligned, and none in another. */
+/* True if the parts lie inside a scratch of `bytes`, are aligned and do not overlap. */
 static bool parts_apart(const struct part *part, int parts, int64_t bytes)
 {
     for (int i = 0; i < parts; i++) {
@@ -549,8 +553,8 @@ static int64_t copied_from(const struct cs_copy *copy, int64_t at)
     return at == 0 && from <= INT64_MAX ? (int64_t)from : -1;
 }
 
-/* The copy moves as many bytes as the tensor has, and every corner of it and every neighbour of the
- * first element from its place to its place. */
+/* True if the copy moves as many bytes as the tensor has, and connects the two places of every
+ * corner, and of every neighbour of the first element. */
 static bool copy_valid(const struct cs_tensor *untiled, const struct cs_tensor *packed,
                        const struct cs_copy *copy)
 {
@@ -579,7 +583,7 @@ struct staging {
     wide copied;
 };
 
-/* A tile of that shape; there is one. */
+/* Finds a tile of that shape, which has at least one. */
 static void tile_of(const struct cs_plan *plan, int64_t shape, struct cs_tile *tile)
 {
     int64_t i = 0;
@@ -588,9 +592,9 @@ static void tile_of(const struct cs_plan *plan, int64_t shape, struct cs_tile *t
     while (tile->shape != shape && i < plan->tiles);
 }
 
-/* The tile shape's own elements are copied, all of them, between the view and their place in the
- * packed tensor; spare ones are not. */
-static bool stage_valid(const struct cs_plan *plan, const struct way *ways,
+/* True if all elements of the tile shape except spare ones are copied between the view and their
+ * place in the packed tensor. */
+static bool stage_valid(const struct cs_plan *plan, const struct cut_axis *axes,
                         const struct cs_problem *shape, const struct cs_tile *tile,
                         const struct cs_stage *stage, struct staging *staging)
 {
@@ -601,12 +605,12 @@ static bool stage_valid(const struct cs_plan *plan, const struct way *ways,
     wide skipped = 0;
     for (int c = 0; c < plan->cuts; c++) {
         const struct cs_range *range = &tile->range[c];
-        enum cs_dim dim = ways[c].dim[packed->side];
-        int64_t spare = spare_of(&plan->problem, &ways[c], i, range);
-        if (!part_of(&plan->problem, &ways[c], i, range, &first, &count))
+        enum cs_dim dim = axes[c].dim[packed->side];
+        int64_t spare = spare_of(&plan->problem, &axes[c], i, range);
+        if (!part_of(&plan->problem, &axes[c], i, range, &first, &count))
             continue;
         if (count > 1)
-            view.strides[dim] *= ways[c].every;
+            view.strides[dim] *= axes[c].every;
         own.dims[dim] -= spare;
         if (spare > 0)
             skipped += (wide)range->spare_before * packed->strides[dim];
@@ -624,7 +628,7 @@ static bool stage_valid(const struct cs_plan *plan, const struct way *ways,
     return true;
 }
 
-static bool shape_stages_valid(const struct cs_plan *plan, const struct way *ways, int64_t k,
+static bool shape_stages_valid(const struct cs_plan *plan, const struct cut_axis *axes, int64_t k,
                                struct staging *staging)
 {
     struct cs_stage stage[CS_MAX_TENSORS];
@@ -637,24 +641,25 @@ static bool shape_stages_valid(const struct cs_plan *plan, const struct way *way
         if (!cs_plan_is_staged(plan, k, i))
             continue;
         if (next == stages || stage[next].tensor != i ||
-            !stage_valid(plan, ways, &shape, &tile, &stage[next], staging))
+            !stage_valid(plan, axes, &shape, &tile, &stage[next], staging))
             return false;
         next++;
     }
     return next == stages && plan->shape[k].staged == (stages > 0 ? plan->staged : 0);
 }
 
-/* Staged tensors one after the other, each with room for every tile shape's, all of them copied. */
+/* True if staged tensors lie one after the other, have room for every tile shape, and are copied.
+ */
 static bool stages_valid(const struct cs_plan *plan)
 {
-    struct way ways[CS_MAX_CUTS] = {0};
+    struct cut_axis axes[CS_MAX_CUTS] = {0};
     struct staging staging = {.copied = 0};
     wide end = 0;
     for (int c = 0; c < plan->cuts; c++)
-        if (!find_way(&plan->problem, &plan->cut[c], &ways[c]))
+        if (!find_axis(&plan->problem, &plan->cut[c], &axes[c]))
             return false;
     for (int64_t k = 0; k < plan->shapes; k++)
-        if (!shape_stages_valid(plan, ways, k, &staging))
+        if (!shape_stages_valid(plan, axes, k, &staging))
             return false;
     for (int i = 0; i < plan->problem.tensors; i++) {
         if (plan->staged_at[i] != (staging.room[i] > 0 ? end : 0))
