@@ -21,6 +21,7 @@ enum {
     COMMANDS = sizeof commands / sizeof *commands
 };
 
+/* Returns `status`, the exit status. */
 static int print_help(int status)
 {
     puts("usage: convshim COMMAND [options]\n"
@@ -54,7 +55,7 @@ static int refuse_command(const char *name)
     return CS_CLI_USAGE;
 }
 
-/* Also behind `help`. */
+/* True for a word that requests the help of all commands. It may follow `help`. */
 static bool asks_for_help(const char *word)
 {
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;

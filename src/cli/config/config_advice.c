@@ -45,7 +45,8 @@ static const char *policy_of(const struct cs_config *config, const struct cs_rul
     return cs_rule_has(rule, CS_RULE_policy) ? rule->policy.text : config->policy.text;
 }
 
-/* True if the tiles of some convolution are (`counts`) or are not a fixed number. */
+/* `counts`: true if the policy, or that of a rule, has a fixed number of tiles. Otherwise: true if
+ * one of them computes the number. */
 static bool has_policy(const struct cs_config *config, bool counts)
 {
     bool has = cs_policy_uses_tiles(config->policy.text) == counts;
@@ -59,7 +60,7 @@ static void advise_options(const struct advice *advice)
     const struct cs_config *config = advice->config;
     const struct {
         int option;
-        bool counts;
+        bool is_used;
         const char *with;
     } rows[] = {
         {CS_OPTION_tiles, has_policy(config, true), "policy = fixed"},
@@ -72,7 +73,7 @@ static void advise_options(const struct advice *advice)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char place[CS_CONFIG_TEXT + 32];
-        if (rows[i].counts || !is_set(advice, rows[i].option))
+        if (rows[i].is_used || !is_set(advice, rows[i].option))
             continue;
         cs_option_origin_text(config, rows[i].option, place, sizeof place);
         print_advice(advice, place, "%s has no effect, because it is used only with %s",
@@ -80,7 +81,7 @@ static void advise_options(const struct advice *advice)
     }
 }
 
-/* Quotes and ~ have no special meaning in paths. */
+/* Reports quotes around a path and a leading ~, which have no special meaning. */
 static void advise_path(const struct advice *advice, int option, const char *path)
 {
     char place[CS_CONFIG_TEXT + 32];
@@ -96,7 +97,7 @@ static void advise_path(const struct advice *advice, int option, const char *pat
                      cs_options[option].name);
 }
 
-/* It has no key that matches, so every convolution of every program follows it. */
+/* True if no key of the rule selects convolutions, so it applies to all of them. */
 static bool is_for_all(const struct cs_rule *rule)
 {
     for (int key = 0; key < CS_RULE_KEYS; key++)
@@ -119,10 +120,10 @@ static void advise_rule(const struct advice *advice, int index)
     const struct cs_config *config = advice->config;
     const struct cs_rule *rule = &config->rules.rule[index];
     bool skips = cs_rule_has(rule, CS_RULE_skip) && rule->skip;
-    int behind = config->rules.count - index - 1;
+    int later_rules = config->rules.count - index - 1;
     char place[CS_CONFIG_TEXT + 16];
     snprintf(place, sizeof place, "%s:%d", config->source, rule->line);
-    if (behind > 0 && is_for_all(rule))
+    if (later_rules > 0 && is_for_all(rule))
         print_advice(
             advice, place,
             "rule %s: it matches every convolution, so the rules from %s on have no effect. Move "

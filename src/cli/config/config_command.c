@@ -37,6 +37,7 @@ static const struct cs_column columns[] = {{"option", "option", CS_CELL_TEXT},
                                            {"default", "default", CS_CELL_TEXT},
                                            {"source", "from", CS_CELL_TEXT}};
 
+/* Prints a mistake, and counts it in `ctx`, an int (cs_config_note_fn). */
 static void count_note(void *ctx, const char *line)
 {
     int *notes = ctx;
@@ -77,7 +78,7 @@ static void add_row(struct cs_table *table, const struct cs_config *config, int 
                                                   {.text = source}});
 }
 
-/* Rules as an ini file would have them: the same text makes the same rules. */
+/* Prints the rules as an ini file that makes the same rules. False if memory is short. */
 static bool print_rules(const struct cs_rules *rules)
 {
     for (int i = 0; i < rules->count; i++) {

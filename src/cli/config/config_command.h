@@ -5,14 +5,14 @@
 #include "cli/common/table.h"
 #include "config/config.h"
 
-/* Makes a line for each option that has no effect, each rule that hides all that follow, each key
- * of a rule that has no effect, and each path in quotes or with ~. Values that are the defaults are
- * no mistake of the user. */
+/* Calls `note` with a line for each option that has no effect, each rule that hides all later ones,
+ * each key of a rule that has no effect, and each path in quotes or with ~. Options with their
+ * default values are not reported. */
 void cs_config_advise(const struct cs_config *config, cs_config_note_fn *note, void *ctx);
 
-/* Prints it for the convolution of `text`: see config_options.def.
- * `program` and `script` have the given names, NULL if there is none. Returns the exit status.
- * Reports a mistake in the text in one line. */
+/* Prints which rule applies to the convolution in `text` (the SHAPE of --explain), and why.
+ * `program` and `script` are its names for rules, NULL if not given. Returns the exit status, after
+ * a line about a mistake in the text. */
 int cs_config_explain(const struct cs_config *config, const char *program, const char *script,
                       const char *text);
 

@@ -29,7 +29,7 @@ static bool refuse_word(const char *word, const char *allowed)
     return false;
 }
 
-/* Takes "NAME=VALUE". */
+/* Takes a word "NAME=VALUE"; `value` is the part behind the =. False after printing the reason. */
 static bool take_word(struct asked *asked, const char *word, const char *value)
 {
     if (strncmp(word, "required=", strlen("required=")) == 0)
@@ -39,7 +39,8 @@ static bool take_word(struct asked *asked, const char *word, const char *value)
     return refuse_word(word, "required=SIZE or engine=NUMBER");
 }
 
-/* Takes the words with a = from the end, and the rest as a convolution. */
+/* Takes words with a = off the end of `text`, and reads the rest as a convolution. False after
+ * printing the reason. */
 static bool read_text(char *text, struct asked *asked)
 {
     char error[LINE], *word;
@@ -57,7 +58,7 @@ static bool read_text(char *text, struct asked *asked)
     return false;
 }
 
-/* The explanation; to be freed, NULL: out of memory. */
+/* The caller frees the explanation. NULL: memory is short. */
 static char *make_explanation(const struct cs_config *config, const struct cs_subject *subject)
 {
     int length = cs_explain_rules(&config->rules, subject, NULL, 0);
@@ -67,20 +68,21 @@ static char *make_explanation(const struct cs_config *config, const struct cs_su
     return text;
 }
 
-static void print_text(int64_t required, bool said, const char *explanation)
+static void print_text(int64_t required, bool is_given, const char *explanation)
 {
     char size[CS_SIZE_TEXT];
     printf("%s required%s\n%s", cs_log_size_text(size, required),
-           said ? ""
-                : ", by a rule of thumb. Add required=SIZE to use the size that cuDNN requires.",
+           is_given
+               ? ""
+               : ", by a rule of thumb. Add required=SIZE to use the size that cuDNN requires.",
            explanation);
 }
 
 static int explain_problem(const struct cs_config *config, const char *program, const char *script,
                            const struct asked *asked)
 {
-    const bool said = asked->required >= 0;
-    const int64_t required = said ? asked->required : cs_estimate_workspace(&asked->problem);
+    const bool is_given = asked->required >= 0;
+    const int64_t required = is_given ? asked->required : cs_estimate_workspace(&asked->problem);
     struct cs_subject subject =
         cs_rule_subject_of(&asked->problem, required, asked->engine, program ? program : "");
     if (script)
@@ -88,7 +90,7 @@ static int explain_problem(const struct cs_config *config, const char *program, 
     char *explanation = make_explanation(config, &subject);
     bool made = explanation != NULL;
     if (made)
-        print_text(required, said, explanation);
+        print_text(required, is_given, explanation);
     else
         cs_cli_complain("out of memory");
     free(explanation);

@@ -143,6 +143,7 @@ void cs_doctor_free(struct cs_doctor *doctor)
     memset(doctor, 0, sizeof *doctor);
 }
 
+/* Makes all checks and prints their findings. Returns the exit status. */
 static int make_checks(struct cs_doctor *doctor, enum cs_format format)
 {
     static const int status[] = {

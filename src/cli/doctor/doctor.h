@@ -10,7 +10,7 @@
 enum cs_severity {
     CS_FINE,    /* as it should be */
     CS_NOTE,    /* information, nothing to fix */
-    CS_WARNING, /* works less well than it could, or may */
+    CS_WARNING, /* works worse than it could, or may not work */
     CS_FATAL    /* will not work */
 };
 
@@ -44,10 +44,10 @@ struct cs_doctor {
     bool broken; /* out of memory */
 };
 
-/* One line that concludes from all findings, for people. */
+/* Prints the conclusion from all findings for people. With --pid it prints nothing. */
 void cs_doctor_verdict(const struct cs_doctor *doctor);
 
-/* Adds a finding about `subject`. */
+/* Adds a finding about `subject`, whose text `format` makes. */
 void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
                    const char *subject, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -55,8 +55,7 @@ void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severi
 /* Replaces the advice of the last finding by `advice`, a static text. */
 void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 
-/* The checks. Each makes at least one finding, also if it could not be made. Checks of frameworks
- * make one for each framework. */
+/* The checks. Each adds its findings. A check for which there is nothing to check may add none. */
 #define CS_CHECK(id, what, advice) void cs_doctor_##id(struct cs_doctor *doctor);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK

@@ -1,6 +1,6 @@
-/* Check of XLA's caches: compiled programs and tuning results contain workspace sizes. One that was
- * written with the library and is used without it would run a whole convolution in a tile's
- * workspace. `convshim run` gives folders of caches a part for each version and set of options. */
+/* Check of XLA's caches: compiled programs and tuning results contain workspace sizes. If a cache
+ * is written with the library and used without it, a whole convolution runs in a tile's workspace.
+ * `convshim run` uses folders below those of the caches, one for each version and options. */
 #include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
 #include <dirent.h>
@@ -21,7 +21,7 @@ static const struct place {
     {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from=", false},
 };
 
-/* The path in the variable, valid until the next call. NULL if it has none. */
+/* Copies the path in the variable to `path`. NULL if there is none. */
 static const char *find_path(const struct place *place, char *path, size_t size)
 {
     const char *value = cs_cli_variable(place->variable);

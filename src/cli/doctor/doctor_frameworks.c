@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* `asked`: the condition under which the file loads the cuDNN of a package (frameworks.def). */
 static void report_client(struct cs_doctor *doctor, const char *name, const char *asked,
                           const struct cs_client *client)
 {
@@ -36,7 +37,7 @@ static void report_client(struct cs_doctor *doctor, const char *name, const char
             title, client->cudnn);
 }
 
-/* A command that is no framework's Python has no build for CUDA to be installed. */
+/* Advice for a command that is not Python, for which there is no CUDA build to install. */
 static const char other_command[] =
     "Check the program that uses cuDNN: convshim doctor -- COMMAND.";
 
@@ -123,16 +124,17 @@ void cs_doctor_deepbind(struct cs_doctor *doctor)
                       "no library is known to use it, but files alone cannot prove that");
 }
 
-/* --- the PyTorch that leaves cuDNN by itself for some convolutions --- */
+/* --- PyTorch that runs some convolutions without cuDNN --- */
 
-/* The treatment of a contiguous 16-bit conv3d with a filter larger than 1, as reported by
- * ConvParams::use_cudnn in the wheels 2.8.0 to 2.15.0. PyTorch itself gives cuDNN 9.8 to 9.14 as
- * the versions with wrong results (its issue 163539). */
+/* True for cuDNN 9.8 to 9.14, which PyTorch lists as the versions with wrong results of some 16-bit
+ * conv3d (its issue 163539). */
 static bool is_doubtful(int cudnn)
 {
     return cudnn >= 90800 && cudnn < 91500;
 }
 
+/* True if this PyTorch runs a contiguous 16-bit conv3d with a filter larger than 1 without cuDNN,
+ * as reported by ConvParams::use_cudnn in the wheels 2.8.0 to 2.15.0. */
 static bool is_bypassing(const struct cs_examined *torch, int cudnn)
 {
     int major = 0, minor = 0, patch = 0;
@@ -142,8 +144,8 @@ static bool is_bypassing(const struct cs_examined *torch, int cudnn)
     return patch == 0 ? cudnn >= 90800 : is_doubtful(cudnn);
 }
 
-static void tell_bypass(struct cs_doctor *doctor, const struct cs_examined *torch,
-                        const struct cs_client *client)
+static void report_bypass(struct cs_doctor *doctor, const struct cs_examined *torch,
+                          const struct cs_client *client)
 {
     char name[128], title[64];
     cs_examined_name(torch, name, sizeof name);
@@ -169,7 +171,7 @@ static void judge_torch(struct cs_doctor *doctor, const struct cs_examined *torc
         const struct cs_client *client = &torch->client[i];
         if (client->linkage != CS_LINKAGE_LINKED || !*client->cudnn)
             continue;
-        tell_bypass(doctor, torch, client);
+        report_bypass(doctor, torch, client);
         return;
     }
 }

@@ -14,6 +14,7 @@ enum {
     LINE = 1024
 };
 
+/* Whether a library exports dlsym, and functions of cuDNN. */
 struct exports {
     bool lookup, entry;
 };
@@ -75,7 +76,7 @@ void cs_doctor_glibc(struct cs_doctor *doctor)
         cs_doctor_add(doctor, CS_CHECK_glibc, CS_FINE, "glibc", "%s is new enough", version);
 }
 
-/* One path of LD_PRELOAD, `length` bytes long. */
+/* Judges one path of a list of preloaded libraries, `length` bytes long. */
 static enum cs_severity judge_preloaded(struct cs_doctor *doctor, const char *where,
                                         const char *file, int length)
 {
@@ -161,7 +162,8 @@ void cs_doctor_config(struct cs_doctor *doctor)
                       *config.source ? config.source : "built-in defaults");
 }
 
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ..." */
+/* Writes ", kernel module 580.65.06", from a line such as "NVRM version: NVIDIA UNIX x86_64 Kernel
+ * Module  580.65.06  ...". "": not known. */
 static void driver_version(char *text, size_t size)
 {
     char line[LINE] = "", *word, *rest;
@@ -189,7 +191,8 @@ void cs_doctor_driver(struct cs_doctor *doctor)
                       "not found%s, so programs run without a GPU", version);
 }
 
-/* True if the command, or every framework that was found, does without that file. */
+/* True if all frameworks that were found load another cuDNN, or if a command was given and does not
+ * load this one. */
 static bool is_unused(const struct cs_doctor *doctor, const char *path)
 {
     char wanted[PATH_MAX], real[PATH_MAX];
@@ -234,6 +237,7 @@ void cs_doctor_cudnn(struct cs_doctor *doctor)
                       path);
 }
 
+/* True after a finding: the loader takes a part of this cuDNN from another folder. */
 static bool judge_parts(struct cs_doctor *doctor, const char *path)
 {
     char line[2 * PATH_MAX + 256];

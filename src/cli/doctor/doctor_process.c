@@ -10,7 +10,8 @@ enum {
     LIST = 1024
 };
 
-static bool was_given(int64_t pid, const char *name)
+/* True if the process started with this variable, and its value is not empty. */
+static bool started_with(int64_t pid, const char *name)
 {
     char value[LIST];
     return cs_process_variable(pid, name, value, sizeof value) && *value;
@@ -18,7 +19,7 @@ static bool was_given(int64_t pid, const char *name)
 
 /* Reports why the process lacks the library. The reason follows from the environment that the
  * process started with. */
-static void library_missing(struct cs_doctor *doctor, const char *subject)
+static void report_missing_library(struct cs_doctor *doctor, const char *subject)
 {
     char list[LIST] = "";
     (void)cs_process_variable(doctor->pid, "LD_PRELOAD", list, sizeof list);
@@ -26,7 +27,7 @@ static void library_missing(struct cs_doctor *doctor, const char *subject)
         cs_doctor_add(doctor, CS_CHECK_process, CS_FATAL, subject,
                       "has not loaded libconvshim.so, although its LD_PRELOAD contains it: %s",
                       list);
-    else if (was_given(doctor->pid, "CONVSHIM_RUN"))
+    else if (started_with(doctor->pid, "CONVSHIM_RUN"))
         cs_doctor_add(
             doctor, CS_CHECK_process, CS_FATAL, subject,
             "has not loaded libconvshim.so: convshim run started it, then LD_PRELOAD was %s%s",
@@ -41,7 +42,7 @@ static void judge_library(struct cs_doctor *doctor, const char *subject,
 {
     char value[LIST] = "";
     if (!*files->library)
-        library_missing(doctor, subject);
+        report_missing_library(doctor, subject);
     else if (cs_process_variable(doctor->pid, "CONVSHIM", value, sizeof value) &&
              strcmp(value, "0") == 0)
         cs_doctor_add(doctor, CS_CHECK_process, CS_WARNING, subject,

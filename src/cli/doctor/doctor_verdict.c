@@ -3,7 +3,7 @@
 #include "cli/program/command_facts.h"
 #include <stdio.h>
 
-/* A file of the subject that gets a cuDNN which the library serves; NULL: there is none. */
+/* The first file of the subject that loads a supported cuDNN; NULL: there is none. */
 static const struct cs_client *find_served(const struct cs_examined *subject)
 {
     for (size_t i = 0; i < subject->clients; i++) {
@@ -32,7 +32,7 @@ static int count_warnings(const struct cs_doctor *doctor)
     return count;
 }
 
-/* "PyTorch 2.15.0 with cuDNN 9.26.0, JAX 0.7 with cuDNN 9.19.0"; how many. */
+/* Prints "PyTorch 2.15.0 with cuDNN 9.26.0, JAX 0.7 with cuDNN 9.19.0". Returns their number. */
 static int print_served(const struct cs_doctor *doctor)
 {
     char title[64];
@@ -61,7 +61,7 @@ void cs_doctor_verdict(const struct cs_doctor *doctor)
     const struct cs_finding *fatal = first_fatal(doctor);
     int count = count_warnings(doctor);
     if (doctor->pid)
-        return; /* the one finding is the verdict */
+        return; /* its findings are the verdict */
     putchar('\n');
     if (fatal) {
         printf("This will not work: %s: %s.\n", fatal->subject, fatal->text);

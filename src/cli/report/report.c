@@ -132,7 +132,7 @@ static int run_report(const struct request *request, char **paths, size_t count)
         return status;
     }
     if (!cs_summary_merge(report.run, report.runs, &report.all)) {
-        cs_cli_complain("report: out of memory, or numbers of 64 bits and more");
+        cs_cli_complain("report: out of memory, or a sum over the files exceeds 63 bits");
         free_report(&report);
         return status;
     }

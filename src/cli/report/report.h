@@ -22,21 +22,22 @@ struct cs_section {
 };
 
 struct cs_report {
-    struct cs_run_summary *run; /* as given; owned with `all` */
+    struct cs_run_summary *run; /* one for each file; owned, as is `all` */
     size_t runs;
     struct cs_run_summary all; /* merged */
     char conclusion[384];      /* in a sentence or two */
     struct cs_section section[CS_REPORT_SECTIONS];
 };
 
-/* Fills the sections of `report`, which has all else. A broken table shows when it is printed. */
+/* Makes the sections from the runs and from `all`. If memory is short, a table is broken, and
+ * printing it fails. */
 void cs_report_sections(struct cs_report *report);
 
 /* The value of an option in a run. "" if the summary does not contain it. */
 const char *cs_report_option(const struct cs_run_summary *run, const char *name);
 
-/* One page without any reference to elsewhere: cards, bars and the tables. True; `report` is a
- * struct cs_report (cs_output_fn). */
+/* Writes a page that refers to no other file: cards, bars and the tables. `report` is a struct
+ * cs_report (cs_output_fn). Returns true. */
 bool cs_report_html(const void *report, FILE *out);
 
 #endif

@@ -5,35 +5,35 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Prints the saving first, then the sizes before and after. */
-static void put_saved(const char *title, int64_t before, int64_t after, FILE *out)
+/* Puts a card with the saving, and below it the sizes without and with convshim. */
+static void put_saved(const char *title, int64_t without, int64_t with, FILE *out)
 {
     char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], saved[CS_BYTES_TEXT];
     fputs("<div><dt>", out);
     cs_table_html_text(title, out);
     fputs("</dt><dd>", out);
-    if (before > after)
-        fprintf(out, "%s saved (%.0f %%)", cs_table_bytes_text(saved, before - after),
-                100 * (double)(before - after) / (double)before);
+    if (without > with)
+        fprintf(out, "%s saved (%.0f %%)", cs_table_bytes_text(saved, without - with),
+                100 * (double)(without - with) / (double)without);
     else
         fputs("nothing saved", out);
-    fprintf(out, "<small>%s &#8594; %s</small></dd></div>\n", cs_table_bytes_text(a, before),
-            cs_table_bytes_text(b, after));
+    fprintf(out, "<small>%s &#8594; %s</small></dd></div>\n", cs_table_bytes_text(a, without),
+            cs_table_bytes_text(b, with));
 }
 
 static void put_cards(const struct cs_report *report, FILE *out)
 {
     enum {
         TITLE = 1,
-        BEFORE = 4,
-        AFTER = 5
+        WITHOUT = 4,
+        WITH = 5
     };
     const struct cs_run_summary *all = &report->all;
     const struct cs_table *conclusion = &report->section[CS_REPORT_CONCLUSION].table;
     fputs("<dl class=\"cards\">\n", out);
     for (size_t i = 0; i < conclusion->rows; i++) {
         const struct cs_value *row = conclusion->value + i * (size_t)conclusion->columns;
-        put_saved(row[TITLE].text, row[BEFORE].number, row[AFTER].number, out);
+        put_saved(row[TITLE].text, row[WITHOUT].number, row[WITH].number, out);
     }
     fprintf(out,
             "<div><dt>Calls run as tiles</dt><dd>%" PRId64 " of %" PRId64 "<small>%" PRId64
@@ -61,7 +61,8 @@ static void put_source(const struct cs_run_summary *all, FILE *out)
     fputs("</p>\n", out);
 }
 
-/* Rows of the table of sites, which is sorted. The columns are those of report_sections.c. */
+/* Bars of the first rows of the sites, which are sorted. The columns are those of
+ * report_sections.c. */
 static void put_bars(const struct cs_report *report, FILE *out)
 {
     enum {

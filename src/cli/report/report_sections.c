@@ -42,17 +42,17 @@ static bool only_reports(const struct cs_run_summary *run)
     return false;
 }
 
-static void add_saved(struct cs_table *table, const char *name, const char *title, int64_t before,
-                      int64_t after)
+static void add_saved(struct cs_table *table, const char *name, const char *title, int64_t without,
+                      int64_t with)
 {
     char percent[CS_BYTES_TEXT] = "-";
-    int64_t saved = before > after ? before - after : 0;
+    int64_t saved = without > with ? without - with : 0;
     /* As doubles, because the product may exceed 63 bits. */
-    int64_t share = before > 0 ? (int64_t)(100 * (double)saved / (double)before + 0.5) : 0;
+    int64_t share = without > 0 ? (int64_t)(100 * (double)saved / (double)without + 0.5) : 0;
     snprintf(percent, sizeof percent, "%" PRId64 " %%", share);
-    const struct cs_value row[] = {{.text = name},     {.text = title},
-                                   {.number = saved},  {.number = share, .shown = percent},
-                                   {.number = before}, {.number = after}};
+    const struct cs_value row[] = {{.text = name},      {.text = title},
+                                   {.number = saved},   {.number = share, .shown = percent},
+                                   {.number = without}, {.number = with}};
     cs_table_add(table, row);
 }
 
@@ -87,9 +87,7 @@ static void add_conclusion(struct cs_report *report)
                   all->possible_max);
 }
 
-/* Figures: a number or a text each. */
-static void figure_text(struct cs_table *table, const char *name, const char *title,
-                        const char *text)
+static void add_text(struct cs_table *table, const char *name, const char *title, const char *text)
 {
     const struct cs_value row[] = {
         {.text = name}, {.number = -1}, {.text = title}, {.text = *text ? text : "-"}};
@@ -174,11 +172,11 @@ static void add_run(struct cs_table *table, const struct cs_run_summary *all)
 {
     char text[512], time[CS_BYTES_TEXT];
     if (*all->script)
-        figure_text(table, "script", "script", all->script);
+        add_text(table, "script", "script", all->script);
     if (*all->command)
-        figure_text(table, "command", "command", all->command);
+        add_text(table, "command", "command", all->command);
     date_text(all->start_ms, text, sizeof text);
-    figure_text(table, "started", "started", text);
+    add_text(table, "started", "started", text);
     int64_t lasted = all->end_ms > all->start_ms ? all->end_ms - all->start_ms : 0;
     const struct cs_value row[] = {
         {.text = "duration_ms"},
@@ -186,13 +184,13 @@ static void add_run(struct cs_table *table, const struct cs_run_summary *all)
         {.text = "duration"},
         {.text = cs_table_time_text(time, lasted < INT64_MAX / 1000000 ? lasted * 1000000 : 0)}};
     cs_table_add(table, row);
-    figure_text(table, "policy", "policy", cs_report_option(all, "policy"));
-    figure_text(table, "workspace", "limit of a convolution", cs_report_option(all, "workspace"));
+    add_text(table, "policy", "policy", cs_report_option(all, "policy"));
+    add_text(table, "workspace", "limit of a convolution", cs_report_option(all, "workspace"));
     others_text(all, text, sizeof text);
     if (*text)
-        figure_text(table, "options", "other options", text);
+        add_text(table, "options", "other options", text);
     if (*all->source)
-        figure_text(table, "source", "source of the options", all->source);
+        add_text(table, "source", "source of the options", all->source);
 }
 
 static void add_figures(struct cs_report *report)
@@ -204,13 +202,13 @@ static void add_figures(struct cs_report *report)
     const struct cs_run_summary *all = &report->all;
     struct cs_table *table = begin_section(report, CS_REPORT_FIGURES, "figures", "Figures", NULL,
                                            columns, LENGTH(columns));
-    figure_text(table, "program", "program", all->program);
-    figure_text(table, "device", "device", all->device);
-    figure_text(table, "convshim", "convshim", all->convshim);
-    figure_text(table, "vendor", "vendor", all->vendor);
+    add_text(table, "program", "program", all->program);
+    add_text(table, "device", "device", all->device);
+    add_text(table, "convshim", "convshim", all->convshim);
+    add_text(table, "vendor", "vendor", all->vendor);
     add_number(table, "processes", "processes", CS_CELL_COUNT, all->runs);
     if (*all->bypass)
-        figure_text(table, "bypass", "bypassed by calls of", all->bypass);
+        add_text(table, "bypass", "bypassed by calls of", all->bypass);
     add_run(table, all);
     add_calls(table, all);
 }
@@ -247,7 +245,7 @@ static int compare_sites(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
-/* The text of a reason. A reason of a newer library has no text here: then its id. */
+/* The text of a reason, or its id if it is unknown, such as one of a newer library. */
 static const char *reason_text(const char *id)
 {
     static const struct {

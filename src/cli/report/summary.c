@@ -131,8 +131,8 @@ static int64_t read_number(struct reader *reader, const cJSON *object, const cha
     return 0;
 }
 
-/* Names may have any source: control characters, which change a terminal's state, become question
- * marks. */
+/* Replaces control characters, which change a terminal's state, by question marks: names may have
+ * any source. Returns `text`. */
 static const char *clean_text(char *text)
 {
     for (char *c = text; *c; c++)
@@ -169,6 +169,7 @@ static void read_members(struct reader *reader, const cJSON *from,
             read_text(reader, place_of(reader, from, text[i].place), text[i].name);
 }
 
+/* The array of that name. Refuses the file if there is none. */
 static const cJSON *array_of(struct reader *reader, const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -177,8 +178,8 @@ static const cJSON *array_of(struct reader *reader, const cJSON *object, const c
     return item;
 }
 
-/* Room for the elements of a list; one at least, so that NULL always means that memory ran out.
- * *first_p: the first element. */
+/* Allocates room for the elements of a list, zeroed. An empty list gets room for one, so NULL
+ * always means that the file is refused. *first_p: the first element, NULL if there is none. */
 static void *begin_list(struct reader *reader, const cJSON *list, size_t size,
                         const cJSON **first_p)
 {
@@ -216,7 +217,7 @@ static void read_passed(struct reader *reader, const cJSON *root, struct cs_run_
                                        .calls = read_number(reader, item, "calls")};
 }
 
-/* The words of the command line with blanks between them, which the JSON keeps. */
+/* Joins the words of the command line with blanks. The JSON owns the text. */
 static void read_command(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
 {
     cJSON *process = cJSON_GetObjectItemCaseSensitive(root, "process"), *word;
@@ -325,7 +326,7 @@ void cs_summary_fini(struct cs_run_summary *run)
 
 /* --- merging --- */
 
-/* *to_p is NULL before the first run. */
+/* Merges the text of another run. *to_p is NULL before the first run. */
 static void merge_text(const char **to_p, const char *text)
 {
     if (!*to_p)
@@ -334,7 +335,7 @@ static void merge_text(const char **to_p, const char *text)
         *to_p = "(various)";
 }
 
-/* `first`: nothing was merged into `to` before. False if a sum leaves 63 bits. */
+/* `first`: nothing was merged into `to` before. False if a sum exceeds 63 bits. */
 static bool merge_numbers(const struct number_member *member, size_t members, void *to,
                           const void *from, bool first)
 {

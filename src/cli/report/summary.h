@@ -63,7 +63,7 @@ bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[
 
 /* Merges the runs of one job, which must outlive the result. Sites of the same id become one, in
  * the order of first appearance. Texts in which the runs differ become "(various)". False, with
- * nothing to free, if memory ran out or a sum leaves 63 bits. */
+ * nothing to free, if memory ran out or a sum exceeds 63 bits. */
 bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
                       struct cs_run_summary *merged_p);
 

@@ -65,7 +65,7 @@ static bool take_option(void *to, int option, const char *value)
     return true;
 }
 
-/* For a shell: in quotes unless it is plain. */
+/* Prints the value as one word of a shell, in quotes if it has special characters. */
 static void print_value(const char *value)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -83,7 +83,8 @@ static void print_value(const char *value)
     puts("'");
 }
 
-/* Sets a variable of the program to come, or removes it (NULL). */
+/* Sets a variable of this process, which the program inherits, or removes it (`value` NULL). A dry
+ * run also prints the change as a line for a shell. False if memory is short. */
 static bool change_variable(const struct request *request, const char *name, const char *value)
 {
     if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
@@ -109,7 +110,7 @@ static bool listen_to_ranges(const struct request *request, const char *library)
 static const char older[] = "PYTORCH_CUDA_ALLOC_CONF", newer[] = "PYTORCH_ALLOC_CONF";
 static const char setting[] = "expandable_segments:True";
 
-/* Adds the setting to a variable, unless the variable has one of that name. */
+/* Adds expandable segments to a variable, unless it already switches them on or off. */
 static bool add_setting(const struct request *request, const char *name)
 {
     const char *before = cs_cli_variable(name);
@@ -126,22 +127,22 @@ static bool add_setting(const struct request *request, const char *name)
     return done;
 }
 
-/* Windows' driver below WSL does not map memory as expandable segments need it. */
+/* On WSL, Windows' driver cannot map memory as expandable segments require. */
 static bool is_wsl(void)
 {
     struct utsname system;
     return uname(&system) == 0 && strcasestr(system.release, "microsoft");
 }
 
-/* If the program fails, the library names the setting (CONVSHIM_SEGMENTS). It does so in the
- * process of CONVSHIM_RUN, which a dry run does not set. */
+/* Sets CONVSHIM_SEGMENTS: if the program fails, the library then names the setting. Only the
+ * process of CONVSHIM_RUN prints that, and a dry run does not set CONVSHIM_RUN. */
 static bool mark_segments(const struct request *request)
 {
     return request->dry || change_variable(request, "CONVSHIM_SEGMENTS", "1");
 }
 
-/* Every PyTorch reads the older variable. Where the newer one is set, the versions that have it do
- * not look at the older one. */
+/* Every PyTorch reads the older variable. If the newer one is set, versions that read it ignore the
+ * older one. */
 static bool set_segments(const struct request *request)
 {
     bool set = cs_cli_variable(older) || cs_cli_variable(newer);
@@ -160,7 +161,7 @@ static bool hand_on_pid(const struct request *request)
 {
     char pid[32], folder[CS_SESSION_PATH];
     cs_session_folder(folder);
-    (void)cs_session_noted(folder, getpid()); /* of a run that had this id before */
+    (void)cs_session_noted(folder, getpid()); /* removes the note of an earlier run with this id */
     snprintf(pid, sizeof pid, "%lld", (long long)getpid());
     return request->dry || change_variable(request, "CONVSHIM_RUN", pid);
 }
@@ -189,7 +190,8 @@ static bool prepare_environment(const struct request *request, const char *libra
     return done;
 }
 
-/* Workspace sizes in XLA's caches are valid for these options. */
+/* Gives XLA's caches a folder for these options, because the workspace sizes in a cache are valid
+ * only for them. False if memory is short. */
 static bool separate_caches(const struct request *request, char **argv)
 {
     static struct cs_config config;
@@ -210,7 +212,7 @@ static bool separate_caches(const struct request *request, char **argv)
 
 /* Prints mistakes in the options of the new environment. In a real run the library prints them with
  * the first convolution. */
-static void say_mistakes(char **argv)
+static void print_mistakes(char **argv)
 {
     static struct cs_config config;
     cs_command_config(&config, argv, cs_cli_note, NULL);
@@ -228,6 +230,7 @@ static const char *explain_error(const char *name, int error)
     return strerror(error);
 }
 
+/* Replaces this process by the program. If that fails, returns the exit status. */
 static int run_command(char **argv)
 {
     struct cs_program_facts facts = {.shell = false};
@@ -283,7 +286,7 @@ static int run_request(const struct request *request, char **argv)
         return FAILED;
     if (!request->dry)
         return run_command(argv);
-    say_mistakes(argv);
+    print_mistakes(argv);
     return CS_CLI_OK;
 }
 

@@ -59,7 +59,8 @@ static uint64_t hash_file(const char *folder, const char *name)
     return cs_hash_bytes(add_text(CS_HASH_START, name), text, length);
 }
 
-/* Of the files for all GPUs, because the program's GPU is not known. In any order. */
+/* The hash of the files for all GPUs, because the program's GPU is not known. A sum, because the
+ * order of the files may change. */
 static uint64_t hash_ladders(void)
 {
     char path[CS_LADDER_PATH];

@@ -20,8 +20,9 @@ enum {
 };
 const char *cs_xla_cache_variable(int index);
 
-/* The value of that variable with the folder `name` below the one that it names, to be freed. NULL
- * if `value` names no folder, or is below such a folder already, or if memory ran out. */
+/* Returns `value`, that of variable `index`, with /`name` appended to the folder that it names. The
+ * caller frees it. NULL if `value` is NULL or names no folder, if the folder ends with `name`
+ * already, or if memory is short. */
 char *cs_xla_cache_value(int index, const char *value, const char *name);
 
 #endif

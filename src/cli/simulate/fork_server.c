@@ -13,7 +13,7 @@
 
 enum {
     MESSAGE = 128 << 10,
-    PATIENCE = 250 /* of 20 ms, until a program that was asked to end is ended */
+    PATIENCE = 250 /* waits of 20 ms for a program to end, until it is killed */
 };
 
 bool cs_fork_server_open(struct cs_fork_server *server)
@@ -34,7 +34,7 @@ bool cs_fork_server_open(struct cs_fork_server *server)
     return true;
 }
 
-/* Anybody on this machine can find the socket. */
+/* True if the peer belongs to this user. All users of this machine can connect to the socket. */
 static bool is_ours(int connection)
 {
     struct ucred peer;
@@ -55,6 +55,7 @@ static void accept_program(struct cs_fork_server *server)
         close(connection);
 }
 
+/* Updates the state if the process has ended. */
 static void look_at_process(struct cs_fork_server *server)
 {
     if (server->state == CS_FORK_ENDED || server->state == CS_FORK_NONE)
@@ -96,7 +97,8 @@ struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server)
     return quiet;
 }
 
-/* OUTPUT and the settings, each with its end. */
+/* Writes the path of the output and the variables, each with its NUL byte. Returns the bytes; 0:
+ * they are too many. */
 static size_t put_request(char *message, const char *output,
                           const struct cs_child_variables *variables)
 {

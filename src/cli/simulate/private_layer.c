@@ -42,7 +42,7 @@ static bool is_root(const char *folder)
     return strcmp(folder, "/") == 0;
 }
 
-/* Shared by design, or no place for a program's results. */
+/* True for a folder without a layer: shared by design, or no place for a program's results. */
 static bool is_left_out(const char *folder)
 {
     static const char *const exactly[] = {"/", "/tmp", "/var/tmp", "/lost+found"};
@@ -57,6 +57,7 @@ static bool is_left_out(const char *folder)
     return false;
 }
 
+/* Adds a folder that the user can write. True if the list has it or a folder above it. */
 static bool add_folder(struct cs_private_layers *layers, const char *folder)
 {
     for (size_t i = 0; i < layers->folders; i++)
@@ -68,8 +69,8 @@ static bool add_folder(struct cs_private_layers *layers, const char *folder)
     return writable;
 }
 
-/* Every folder that the user can write, in `/` or one level below, such as /data or /home/NAME.
- * Some systems have links there, such as /home -> /var/home. */
+/* Adds every folder that the user can write, up to `levels` below `parent`, such as /data or
+ * /home/NAME. Some systems have links there, such as /home -> /var/home. */
 static void add_others(struct cs_private_layers *layers, const char *parent, int levels)
 {
     struct dirent **entry;
@@ -89,8 +90,8 @@ static void add_others(struct cs_private_layers *layers, const char *parent, int
         free(entry);
 }
 
-/* An argument that is a path outside of the working folder, or has one behind its `=`: that folder,
- * or the one that the file is in or would be in. */
+/* Adds the folder of an argument PATH or NAME=PATH, if PATH begins with / or ../: PATH itself, or
+ * the folder in which the file is or would be. */
 static void add_argument(struct cs_private_layers *layers, const char *argument)
 {
     const char *equals = strchr(argument, '='), *path = equals ? equals + 1 : argument;
@@ -144,7 +145,7 @@ static void add_mounts(struct cs_private_layers *layers)
         endmntent(list);
 }
 
-/* In an order in which a folder is before those below it. */
+/* Lists the folders that get a layer. Sorted, so that a folder comes before those below it. */
 static void find_folders(struct cs_private_layers *layers, char *const *command)
 {
     const char *home = cs_cli_variable("HOME");
@@ -174,7 +175,8 @@ static bool write_text(const char *path, const char *text)
     return good;
 }
 
-/* The user stays who they are. */
+/* Moves this process into a mount namespace of its own, and into a user namespace if it has no
+ * privilege. The ids of user and group stay the same. False with errno. */
 static bool enter_namespaces(void)
 {
     char users[64], groups[64];
@@ -187,7 +189,7 @@ static bool enter_namespaces(void)
     return entered && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-/* Appends a path as an option of a mount, whose commas and colons mean something. */
+/* Appends a path as an option of a mount, in which commas and colons have a meaning. */
 static void put_path(char *text, size_t size, const char *name, const char *path)
 {
     size_t length = strlen(text);
@@ -208,10 +210,10 @@ static bool bind_read_only(const char *from, const char *to)
            mount(NULL, to, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0;
 }
 
-/* The options under which the kernel can note in the upper folder which of its folders hide those
- * below, without which programs cannot remove a folder (EIO). In a user namespace only attributes
- * of users can hold that note, and a folder of the layer below cannot be renamed (EXDEV).
- * Volatile: the end of a layer waits for no disk. */
+/* The kernel must note in the upper folder which of its folders hide those below. Without that
+ * note, programs cannot remove a folder (EIO). In a user namespace only attributes of users can
+ * hold it, and a folder of the layer below cannot be renamed (EXDEV). Volatile: the end of a layer
+ * waits for no disk. */
 static const char *overlay_options(const char *upper)
 {
     const bool trusted = setxattr(upper, "trusted.convshim", "", 0, 0) == 0 &&
@@ -219,7 +221,8 @@ static const char *overlay_options(const char *upper)
     return trusted ? ",redirect_dir=on,volatile" : ",userxattr,volatile";
 }
 
-/* `file`: the folder, opened before any layer. */
+/* Mounts a layer over the folder with index `which`. `file`: that folder, opened before any layer
+ * was mounted. False with errno. */
 static bool add_layer(const struct cs_private_layers *layers, size_t which, int file,
                       const char *name)
 {
@@ -285,6 +288,7 @@ static void open_shared(const struct cs_private_layers *layers, struct shared sh
         shared[i].file = open(shared[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Shows a shared folder at its place again, if a layer covers it. */
 static bool uncover_shared(const struct shared *shared)
 {
     struct stat before, now;
@@ -329,7 +333,8 @@ static int try_layers(void *layers)
     return cs_layers_enter(layers, "try");
 }
 
-/* A layer cannot be in the folder that it covers, nor on another overlay. */
+/* Makes the area at the first place where layers work: a layer cannot be in the folder that it
+ * covers, or on another overlay. False with the first error in `layers`. */
 static bool find_area(struct cs_private_layers *layers)
 {
     if (layers->error)
@@ -372,12 +377,12 @@ void cs_layers_begin(struct cs_private_layers *layers, char *const *command, con
 void cs_layers_end(struct cs_private_layers *layers, const char *keep)
 {
     char to[PATH_MAX + 16];
-    char *said = NULL;
+    char *output = NULL;
     if (*layers->area.path && keep) {
         snprintf(to, sizeof to, "%s/layers", keep);
         const char *argv[] = {"cp", "-a", "--", layers->area.path, to, NULL};
-        (void)cs_child_output(argv, NULL, &said);
-        free(said);
+        (void)cs_child_output(argv, NULL, &output);
+        free(output);
     }
     cs_temporary_folder_remove(&layers->area);
 }
@@ -389,7 +394,7 @@ void cs_layers_end(struct cs_private_layers *layers, const char *keep)
 struct written {
     char **name;
     size_t count;
-    bool more; /* than were looked at */
+    bool more; /* the list is not complete */
 };
 
 static void add_name(struct written *to, const char *prefix, const char *path, bool removed)

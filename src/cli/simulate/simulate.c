@@ -34,7 +34,7 @@ void cs_simulate_show_output(const struct cs_simulated_pair *pair)
     }
 }
 
-/* One pair's part of the status. Without --fits, a run that ends well is enough. */
+/* The exit status for one pair. Without --fits (`checks`), a run that ends well is enough. */
 static int status_of(const struct cs_simulated_pair *pair, bool checks)
 {
     static const int statuses[] = {[CS_ANSWER_YES] = CS_CLI_OK,
@@ -96,7 +96,8 @@ static int print_all(const struct cs_simulation *simulation,
     return CS_CLI_NONE;
 }
 
-/* The memory of the simulated GPU: of --fits, at most the card's. 0: the card's. */
+/* The memory of the simulated GPU, from --fits or --capacity. 0: the card's, also after a line if
+ * --fits exceeds it. */
 static int64_t memory_for(const struct cs_simulate_options *options,
                           const struct cs_device_file *device)
 {
@@ -109,13 +110,14 @@ static int64_t memory_for(const struct cs_simulate_options *options,
     return 0;
 }
 
-/* The contents of the peaks are on the page and in the JSON. */
+/* True if the output shows the contents of the peaks, as the page and the JSON do. */
 static bool needs_history(const struct cs_simulate_options *options)
 {
     return !options->varies &&
            (options->html || options->baseline || options->format == CS_FORMAT_JSON);
 }
 
+/* Runs the pairs of all devices, prints their results and frees them. Returns the exit status. */
 static int run_devices(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                        struct answer *answer)
 {
@@ -166,7 +168,8 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
             cs_cli_complain("%s", error);
             return false;
         }
-        (void)cs_cli_measured(answer->device[answer->devices++].title); /* names them */
+        /* Prints which constants are used. */
+        (void)cs_cli_measured(answer->device[answer->devices++].title);
     }
     if (answer->devices == 0)
         cs_cli_complain("simulate: --device: the name is empty. To list all: convshim simulate "
@@ -186,8 +189,8 @@ static bool take_names(struct cs_simulation *simulation, const struct cs_simulat
     return false;
 }
 
-/* The command with the first value of --vary, whose libraries all values load. NULL: a line has
- * said why. */
+/* The command with the first value of --vary. Its libraries are used for all values. NULL after
+ * printing the reason. */
 static char **first_command(const struct cs_simulate_options *options, char **command)
 {
     char low[CS_VARY_TEXT];
@@ -210,6 +213,7 @@ static char **first_command(const struct cs_simulate_options *options, char **co
     return first;
 }
 
+/* Finds the program, simulates it and prints the answer. Returns the exit status. */
 static int answer_question(const struct cs_simulate_options *options, char **command)
 {
     static struct cs_simulation simulation; /* these two are too large for the stack */

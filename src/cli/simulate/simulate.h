@@ -22,7 +22,7 @@ struct cs_vary {
     int64_t low, high;
 };
 
-/* The reason why `text` is not such a list, or NULL. */
+/* Reads such a text. Returns NULL, or the reason why it is none. */
 const char *cs_vary_parse(const char *text, struct cs_vary *vary_p);
 
 struct cs_simulate_options {
@@ -31,7 +31,7 @@ struct cs_simulate_options {
     int64_t capacity, fits; /* 0: the profile's */
     int64_t context;        /* -1: the profile's */
     int cuda, jobs, gpus;
-    bool smallest, checks; /* does it fit into `fits` */
+    bool smallest, checks; /* checks: --fits was given */
     bool varies;
     struct cs_vary vary;
     bool side[CS_SIDES]; /* which are chosen */
@@ -73,14 +73,14 @@ enum {
 /* The words of the command as an array. */
 struct cJSON *cs_simulate_command_json(const struct cs_simulation *simulation);
 
-/* Prints the end of a failed program's output, which contains the error. A run that is short of
- * memory is a result. */
+/* Prints the end of the output of the first run that failed, which contains the error. Prints
+ * nothing for runs that are short of memory, because that is a result. */
 void cs_simulate_show_output(const struct cs_simulated_pair *pair);
 
 /* The memory of a pair's GPU. */
 int64_t cs_simulate_memory(const struct cs_simulated_pair *pair);
 
-/* The pair as JSON, between cs_json_begin and cs_json_print. */
+/* The pair as JSON, between cs_json_begin and cs_json_print. The caller owns it. */
 struct cJSON *cs_simulate_json(const struct cs_simulation *simulation,
                                const struct cs_simulated_pair *pair);
 
@@ -127,13 +127,14 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
 
 /* A table of the memory that a run held at its peak. */
 
-/* Workspaces one by one, with the convolution: that of the same call of `names`, the timeline of
- * the run whose summary is given (both NULL: not known). Everything else by the code that allocated
- * it. False: memory is short, and nothing is owned. */
+/* Workspaces by convolution, everything else by the code that allocated it. The convolution is that
+ * of the same call in `names`, the timeline of the run that wrote `summary`. Both NULL:
+ * convolutions are unknown. The caller frees the table. False: memory is short, and nothing is
+ * owned. */
 bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline *names,
                    const struct cJSON *summary, struct cs_table *table_p);
 
-/* That of a side of a pair, with the names of the run that has them. */
+/* The table of one side of a pair. The run with the library names the convolutions. */
 bool cs_timelines_peak(const struct cs_timelines *timelines, const struct cs_simulated_pair *pair,
                        enum cs_side side, struct cs_table *table_p);
 
@@ -154,7 +155,7 @@ enum {
 
 struct cs_row {
     char name[CS_VARY_TEXT];
-    double number;                       /* of a value; NAN: it is none */
+    double number;                       /* the value; NAN: it is no number */
     int64_t memory;                      /* of the GPU */
     int64_t value[CS_FIGURES][CS_SIDES]; /* -1: not known */
     int64_t smallest[CS_SIDES];          /* likewise */
@@ -169,10 +170,12 @@ struct cs_rows {
     size_t count;
 };
 
+/* Makes the row of a pair. `spare`: with the figures of its runs with memory to spare. */
 void cs_row_make(const struct cs_simulated_pair *pair, const char *name, bool spare,
                  struct cs_row *row);
 
-/* Makes the table, one at a time. The caller frees it. */
+/* Makes the table, which the caller frees. Only one can exist at a time, because its columns are
+ * static. */
 void cs_rows_table(const struct cs_rows *rows, struct cs_table *table);
 
 /* The table as JSON, between cs_json_begin and cs_json_print. */
@@ -192,9 +195,9 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
 char **cs_vary_command(char *const *command, const char *name, const char *value, bool *uses_p);
 void cs_vary_free_command(char **command);
 
-/* Growth of the allocated peak, or of the device peak if no framework reports any, between the rows
- * of the smallest and the largest number, for each unit of the value or of its square, and the
- * largest distance of another row from that line; NAN: not known. */
+/* The line between the rows of the smallest and the largest number. `each`: bytes by which the peak
+ * grows for each unit of the number, or of its square; NAN: not known. `distance`: bytes from the
+ * line to the farthest row. The peak is the allocated one, else the device peak. */
 struct cs_slope {
     double each, distance;
 };
@@ -227,9 +230,9 @@ struct cs_growth {
     bool grown; /* of a peak: by more than the tolerance */
 };
 
-/* Compares `now`, the JSON of this simulation (cs_simulate_json), in order: for each side, its
- * peaks, and the contents of the peak that changed, largest first. The caller frees them. NULL:
- * memory is short. `*grown_p`: a peak has grown. */
+/* Compares `now`, the JSON of this simulation (cs_simulate_json), with the earlier one. Returns an
+ * array that the caller frees: for each side its peaks, then the contents of the peak that changed,
+ * the largest change first. NULL: memory is short. `*grown_p`: a peak has grown. */
 struct cs_growth *cs_baseline_compare(const struct cs_baseline *baseline, const struct cJSON *now,
                                       size_t *growths_p, bool *grown_p);
 

@@ -34,8 +34,8 @@ static const char *no_answer(const struct cs_simulated_result *result)
     return result->planned ? NULL : "no real cuDNN planned the sizes";
 }
 
-/* The memory that the program takes if there is enough; 0: not known. A program that takes a part
- * of the free memory shows no need. */
+/* The memory that the program takes if there is enough; 0: not known, as of a program that takes a
+ * share of the free memory. */
 static int64_t need_of(const struct cs_simulated_pair *pair, enum cs_side side)
 {
     const struct cs_simulated_result *base = cs_simulated_pair_base(pair, side);
@@ -43,7 +43,7 @@ static int64_t need_of(const struct cs_simulated_pair *pair, enum cs_side side)
     return cs_simulated_result_ran(base) && base->needed < absurd ? base->needed : 0;
 }
 
-static void say_need(const struct cs_simulated_pair *pair, int64_t need, char text[LINE])
+static void write_need(const struct cs_simulated_pair *pair, int64_t need, char text[LINE])
 {
     char bytes[CS_BYTES_TEXT], context[CS_BYTES_TEXT], with[CS_BYTES_TEXT + 32] = "";
     if (pair->context > 0)
@@ -53,21 +53,21 @@ static void say_need(const struct cs_simulated_pair *pair, int64_t need, char te
 }
 
 /* "Tesla T4 has 14.56 GiB" */
-static void say_memory(const struct cs_simulated_pair *pair, int64_t memory, char text[LINE])
+static void write_memory(const struct cs_simulated_pair *pair, int64_t memory, char text[LINE])
 {
     char bytes[CS_BYTES_TEXT];
     snprintf(text, LINE, "%s has %s", pair->capacity > 0 ? "The GPU" : pair->device->title,
              cs_table_bytes_text(bytes, memory));
 }
 
-static void say_no(const struct cs_simulated_pair *pair, enum cs_side side, int64_t memory,
-                   char *text, size_t size)
+static void write_no(const struct cs_simulated_pair *pair, enum cs_side side, int64_t memory,
+                     char *text, size_t size)
 {
     const struct cs_simulated_result *result = &pair->run[side].result;
     const int64_t need = need_of(pair, side), failures = cs_simulated_result_failures(result);
     char line[LINE], there[LINE], bytes[CS_BYTES_TEXT];
-    say_memory(pair, memory, there);
-    say_need(pair, need, line);
+    write_memory(pair, memory, there);
+    write_need(pair, need, line);
     if (need > memory)
         snprintf(text, size, "No: %s. %s, %s too little.", line, there,
                  cs_table_bytes_text(bytes, need - memory));
@@ -91,12 +91,12 @@ enum cs_answer cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_si
         return CS_ANSWER_NONE;
     }
     if (!cs_simulated_result_fits(result)) {
-        say_no(pair, side, memory, text, size);
+        write_no(pair, side, memory, text, size);
         return CS_ANSWER_NO;
     }
     const bool sure = result->needed <= memory / 100 * SURE_PERCENT;
-    say_need(pair, result->needed, line);
-    say_memory(pair, memory, there);
+    write_need(pair, result->needed, line);
+    write_memory(pair, memory, there);
     snprintf(text, size, "%s: %s. %s, %s spare.%s", sure ? "Yes" : "May fail", line, there,
              cs_table_bytes_text(bytes, memory - result->needed),
              sure ? "" : " Above 95 %, fragmentation decides.");
@@ -106,7 +106,7 @@ enum cs_answer cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_si
 /* --- why nothing is gained --- */
 
 enum {
-    GAIN = 100 /* a hundredth of the peak: less is none */
+    GAIN = 100 /* a gain is at least the peak / GAIN */
 };
 
 static int64_t peak_of(const struct cs_simulated_result *result)
@@ -130,8 +130,8 @@ bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair)
     return pair->run[CS_WITH].result.calls > 0;
 }
 
-/* Both sides ran, and memory was short. The capacity limited the peaks, so they are not compared.
- */
+/* True if both sides ran, for pairs that were short of memory. The capacity limited their peaks, so
+ * peaks are not compared. */
 static bool ran_short(const struct cs_simulated_pair *pair)
 {
     return pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] &&
@@ -140,6 +140,7 @@ static bool ran_short(const struct cs_simulated_pair *pair)
            cs_simulated_result_ran(&pair->run[CS_WITH].result);
 }
 
+/* The number of allocations that failed or were retried. */
 static int64_t troubles_of(const struct cs_simulated_result *result)
 {
     return cs_simulated_result_failures(result) + (result->retries > 0 ? result->retries : 0);
@@ -147,6 +148,7 @@ static int64_t troubles_of(const struct cs_simulated_result *result)
 
 /* --- the convolutions --- */
 
+/* Puts why the convolutions bring no gain. If some are tiled: their number, and `no_gain`. */
 static void put_reasons(struct cs_text *text, const struct cs_simulated_result *with,
                         const char *no_gain)
 {
@@ -173,7 +175,7 @@ static void put_reasons(struct cs_text *text, const struct cs_simulated_result *
 
 /* --- the memory at the peak --- */
 
-/* The reason of a site for people. */
+/* Why the workspace of a site is not smaller, for people. */
 static const char *reason_of(const cJSON *site)
 {
     static const struct {
@@ -190,6 +192,8 @@ static const char *reason_of(const cJSON *site)
     return "it is tiled, and smaller tiles would take too much time";
 }
 
+/* The site of the largest workspace at the peak, or NULL. *bytes_p: bytes of its block, 0 if there
+ * is none. */
 static const cJSON *site_at_peak(const struct cs_timeline *timeline, const cJSON *summary,
                                  int64_t *bytes_p)
 {
@@ -290,9 +294,10 @@ static bool knows_smallest(const struct cs_simulated_pair *pair)
     return pair->smallest[CS_WITHOUT].runs > 0 && pair->smallest[CS_WITH].runs > 0;
 }
 
-/* If both smallest devices are known, they decide: with memory to spare, a larger peak need not
- * mean that more memory is required. Peaks of runs that were short of memory are not compared. */
-static bool wants_more(const struct cs_simulated_pair *pair)
+/* True if the program needs more memory with the library. If both smallest devices are known, they
+ * decide: with memory to spare, a larger peak need not mean that more memory is required. Peaks of
+ * runs that were short of memory are not compared. */
+static bool needs_more(const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result,
                                      *with = &pair->run[CS_WITH].result;
@@ -313,7 +318,7 @@ const char *cs_simulate_advice(const struct cs_simulated_program *program,
     const char *framework = pair->run[CS_WITHOUT].result.framework,
                *settings = cs_pytorch_settings();
     bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
-    if (!both || !wants_more(pair))
+    if (!both || !needs_more(pair))
         return NULL;
     if (strncmp(program->framework, onnx, strlen(onnx)) == 0)
         return "The arena of ONNX Runtime grows more with convshim, because it keeps all memory "

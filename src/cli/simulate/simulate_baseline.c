@@ -82,6 +82,7 @@ static struct cs_growth *add_growth(struct growths *list)
     return added;
 }
 
+/* The item of the same place, from index `from` on; NULL: there is none. */
 static struct cs_growth *find_growth(struct growths *list, size_t from, const char *what,
                                      const char *of)
 {
@@ -91,7 +92,7 @@ static struct cs_growth *find_growth(struct growths *list, size_t from, const ch
     return NULL;
 }
 
-/* Rows of the same place are one: their order in a file has no meaning. */
+/* Adds the rows of a peak. Rows of the same place become one: their order has no meaning. */
 static void add_contents(struct growths *list, size_t from, enum cs_side side, const cJSON *rows,
                          bool is_now)
 {
@@ -147,7 +148,7 @@ static bool is_grown(const struct cs_baseline *baseline, int64_t before, int64_t
     return (double)after > (double)before * (1 + baseline->tolerance / 100);
 }
 
-/* A side that ran in both, with enough memory. */
+/* True if the side ran and used memory of the device. */
 static bool is_comparable(const cJSON *side)
 {
     return cJSON_IsTrue(cs_json_at(side, "ran")) && number_of(side, "device_peak") > 0;

@@ -5,7 +5,7 @@ import sys
 
 
 def chain():
-    """The sitecustomize that Python would have imported."""
+    """Imports the sitecustomize that Python would have imported without this file."""
     import os
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != here]
@@ -39,6 +39,7 @@ class Torch:
         self.peaks = {}
 
     def patch(self, cuda):
+        """Keeps the peaks whenever the program resets them, and calls `record` at the first use of CUDA."""
         import torch
         reset = getattr(torch._C, "_cuda_resetPeakMemoryStats", None)
         if reset:
@@ -46,8 +47,7 @@ class Torch:
                 self.keep()
                 return reset(*arguments)
             torch._C._cuda_resetPeakMemoryStats = keep_and_reset
-        # To be called when the program first uses CUDA, which may be in a child.
-        cuda._lazy_call(self.record)
+        cuda._lazy_call(self.record)  # the first use may be in a child
 
     def record(self):
         if variable("SIMDEV_FORKED"):
@@ -73,13 +73,13 @@ class Torch:
                               ("retries", "num_alloc_retries"), ("failed", "num_ooms")):
                 peak[key] = max(peak.get(key, 0), stats.get(name, 0))
 
-    def tell(self):
+    def report(self):
         import torch
         self.keep()
         if not self.peaks:
             return None
         device, peak = max(self.peaks.items(), key=lambda item: item[1]["reserved"])
-        peaks = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak, "unknown": VALUES.tell()}
+        peaks = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak, "unknown": VALUES.report()}
         if len(self.peaks) > 1:
             peaks["gpus"] = self.peaks
         if variable("SIMDEV_HISTORY") == "1":
@@ -117,7 +117,7 @@ class Values:
     MOST_PIECES = 1 << 12  # of a tensor with gaps, as cudart_values.c has
     MOST_LINES = 1 << 10
     LEFT_ALONE = ("empty", "new_empty", "resize_", "set_", "record_stream", "is_", "_is_", "_use_", "_pin_", "_copy_from")
-    # PyTorch calls it with a number as a tensor on the device, which no Python function can get.
+    # Not registered: PyTorch calls it with a number as a tensor on the device, which no Python function can get.
     NOT_FOR_PYTHON = "aten::pow.Tensor_Tensor_out"
     CHOOSES_FROM_FIRST = "index", "masked_select"  # the values of the first argument do not determine the shape
     OVERWRITES = ("fill_", "zero_", "copy_")
@@ -205,7 +205,7 @@ class Values:
         number, masks = (int, float, complex), (torch.bool, torch.uint8)
         state = 1 if base in ("copy_", "_local_scalar_dense") else 2  # SIMDEV_VALUES_...: others read only what they wrote
 
-        def changed(arguments, named):
+        def changed(arguments, named):  # the arguments that the operation writes
             for place, key, _ in written:
                 value = arguments[place] if place < len(arguments) else named.get(key)
                 yield from value if isinstance(value, (list, tuple)) else (value,)
@@ -232,6 +232,7 @@ class Values:
                 told.value = before
 
         def run(keyset, *arguments, **named):
+            """Runs the CUDA kernel. If values are known or assumed, computes the results on the CPU and stores them, else forgets them."""
             with quiet():
                 for place in tensors:
                     if place < len(arguments) and isinstance(arguments[place], number):
@@ -436,7 +437,7 @@ class Values:
         return self.torch.ops.aten.empty.memory_format(list(self.ordered(one.shape, order)), dtype=one.dtype, device="cpu")
 
     def copy_to_host(self, one, is_read, assumes):
-        """None if a value is unknown, unless `assumes`."""
+        """A copy for the CPU, with values only if `is_read`. None if a value is unknown, unless `assumes`."""
         if not one.is_cuda or one.layout != self.torch.strided or one.is_quantized or one.dim() > 16:
             return one if not one.is_cuda else None
         if assumes is self.FIRST:
@@ -556,7 +557,7 @@ class Values:
         if key in self.lines or len(self.lines) < self.MOST_LINES:
             self.lines[key] = self.lines.get(key, 0) + 1
 
-    def tell(self):
+    def report(self):
         """[{"operation": ..., "line": ..., "count": n}], most frequent first."""
         return [{"operation": operation, "line": line, "count": count}
                 for (operation, line), count in sorted(self.lines.items(), key=lambda item: -item[1])]
@@ -588,7 +589,7 @@ class Jax:
                 self.peaks = {"framework": "JAX " + jax.__version__, "device": device.id, "allocated": stats["peak_bytes_in_use"],
                               "reserved": stats.get("peak_pool_bytes", stats.get("peak_bytes_reserved", -1))}
 
-    def tell(self):
+    def report(self):
         return self.peaks
 
 
@@ -596,7 +597,7 @@ TORCH, VALUES, JAX = Torch(), Values(), Jax()
 
 
 class Finder:
-    """Sees modules come in of which something is changed, once they are there."""
+    """Patches modules directly after their import."""
 
     def __init__(self):
         self.patches = {"torch.cuda": TORCH.patch, "torch": VALUES.patch,
@@ -635,9 +636,9 @@ def write():
     if not place:
         return False
     if "torch" in sys.modules:
-        peaks = guarded(TORCH.tell)
+        peaks = guarded(TORCH.report)
     if peaks is None and "jax" in sys.modules:
-        peaks = guarded(JAX.tell)
+        peaks = guarded(JAX.report)
     if peaks is not None:
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
             json.dump(peaks, file)
@@ -660,7 +661,7 @@ def write_device():
 
 
 def write_before(module, name):
-    """Ends of a process without atexit: children of multiprocessing call os._exit, servers raise the signal that stopped them again."""
+    """Makes a function that ends the process write both reports first. It skips atexit, as in children of multiprocessing and servers."""
     end = getattr(module, name)
 
     def write_and_end(*arguments, **named):

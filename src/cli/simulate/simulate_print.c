@@ -43,7 +43,8 @@ static const char *cell_text(enum cs_cell cell, int64_t value, char text[CS_CELL
                          true, text);
 }
 
-/* "-37.0 %". A time has two ends: "-3.1 to +1.2 %". */
+/* Writes "-37.0 %", or "-3.1 to +1.2 %" for a time, whose upper ends are in `most`. Writes nothing
+ * if a value is not known. */
 static void set_change(const int64_t value[CS_SIDES], const int64_t most[CS_SIDES],
                        char text[CS_BYTES_TEXT])
 {
@@ -55,7 +56,8 @@ static void set_change(const int64_t value[CS_SIDES], const int64_t most[CS_SIDE
     cs_table_change_text(text, a < b ? a : b, a < b ? b : a);
 }
 
-/* Tiles read the same memory as the untiled convolutions, and their edges again. */
+/* Leaves only what tiles read more than the untiled convolutions, in the value with the library.
+ * Tiles read their edges again. */
 static void make_difference(int64_t value[CS_SIDES], bool both)
 {
     bool known = both && value[CS_WITHOUT] >= 0 && value[CS_WITH] >= value[CS_WITHOUT];
@@ -76,6 +78,7 @@ static bool is_shown(enum cs_figure figure, const struct cs_simulated_pair *pair
     return any;
 }
 
+/* The result without the library, or with it if only that run used the device. */
 static const struct cs_simulated_result *any_result(const struct cs_simulated_pair *pair)
 {
     int side = pair->chosen[CS_WITHOUT] && pair->run[CS_WITHOUT].result.used ? CS_WITHOUT : CS_WITH;
@@ -167,7 +170,7 @@ static void print_gpus(const struct cs_simulated_pair *pair)
 
 /* --- how it ran --- */
 
-static void say_failed(const struct cs_simulated_result *result, char *text, size_t size)
+static void write_failure(const struct cs_simulated_result *result, char *text, size_t size)
 {
     char bytes[CS_BYTES_TEXT];
     if (result->limited)
@@ -204,9 +207,9 @@ static void add_count(char *text, size_t size, int64_t count, const char *one, c
                  count == 1 ? one : several);
 }
 
-/* How memory was, of a run that ended well or was stopped. */
-static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
-                         size_t size)
+/* Writes how short of memory a run was that ended well or was stopped. */
+static void write_pressure(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
+                           size_t size)
 {
     const struct cs_simulated_result *result = &pair->run[side].result;
     if (!result->used) {
@@ -244,9 +247,9 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
         length = (size_t)snprintf(text, size,
                                   "Stopped by signal %d. Until then: ", result->status - 128);
     if (!cs_simulated_result_ran(result))
-        say_failed(result, text, size);
+        write_failure(result, text, size);
     else
-        say_pressure(pair, side, text + length, size - length);
+        write_pressure(pair, side, text + length, size - length);
     length = strlen(text);
     if (result->cut_short)
         snprintf(text + length, size - length,
@@ -270,6 +273,7 @@ static void put_note(const char *format, ...)
     putchar('\n');
 }
 
+/* Notes on parts of the program that are not computed, not simulated or only estimated. */
 static void note_left_out(const struct cs_simulated_result *result)
 {
     char names[MOST_TEXT], bytes[CS_BYTES_TEXT], calls[64] = "";
@@ -312,7 +316,7 @@ static void note_left_out(const struct cs_simulated_result *result)
                  result->times_asked);
 }
 
-/* True if the program ran on the GPU on that side. */
+/* True if the program ran and used the device. */
 static bool is_usable(const struct cs_simulated_result *result)
 {
     return result->used && cs_simulated_result_ran(result);

@@ -35,7 +35,8 @@ static const struct {
     {{"answer_with", "with", CS_CELL_TEXT}, DEVICES | VALUES}};
 
 /* The answer in few words. */
-static void say_short(const struct cs_simulated_pair *pair, enum cs_side side, struct cs_row *row)
+static void write_short_answer(const struct cs_simulated_pair *pair, enum cs_side side,
+                               struct cs_row *row)
 {
     const struct cs_simulated_result *result = &pair->run[side].result;
     char bytes[CS_BYTES_TEXT], *text = row->why[side];
@@ -67,7 +68,7 @@ void cs_row_make(const struct cs_simulated_pair *pair, const char *name, bool sp
         row->smallest[side] = pair->smallest[side].runs > 0 ? pair->smallest[side].runs : -1;
         row->answer[side] = CS_ANSWER_NONE;
         if (pair->chosen[side])
-            say_short(pair, (enum cs_side)side, row);
+            write_short_answer(pair, (enum cs_side)side, row);
     }
 }
 

@@ -31,7 +31,8 @@ static double read_clock(void)
     return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
 }
 
-/* A run in its process, of a fork server of this name or (NULL) by itself. */
+/* The data of a new process: its run, and the name of the fork server that it becomes. NULL: it is
+ * only that run. */
 struct start {
     const struct cs_simulation *simulation;
     const struct cs_simulated_run *run;
@@ -48,7 +49,7 @@ static int become_program(void *ctx)
     struct cs_child_variables variables = {.item = NULL};
     char path[PATH_MAX + 16];
     int error = cs_layers_enter(&simulation->layers, cs_path_file(run->folder));
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* other namespaces undo that */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* after the namespaces, which would reset it */
     snprintf(path, sizeof path, "%s/output", run->folder);
     int input = open("/dev/null", O_RDONLY),
         output = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -66,7 +67,8 @@ static int become_program(void *ctx)
     (void)close_range(STDERR_FILENO + 1, ~0U, 0);
     char **command = simulation->program.command;
     if (error != 0) {
-        fprintf(stderr, "convshim: %s: %s\n", simulation->layers.folder[0], strerror(error));
+        fprintf(stderr, "convshim: no private layer over %s: %s\n", simulation->layers.folder[0],
+                strerror(error));
         return NOT_FOUND;
     }
     execvp(command[0], command);
@@ -129,8 +131,8 @@ static void look_plain(struct cs_simulated_run *run)
 
 /* --- runs forked from one process --- */
 
-/* Of which server a run is. A run without the library may be of a process that has it, where it is
- * switched off. */
+/* The index of a run's server: 1 with the library. If both sides are shared, all runs are forked
+ * from that server, and the library is switched off in runs without it. */
 static bool server_of(const struct cs_simulation *simulation, const struct cs_simulated_run *run)
 {
     return run->with || simulation->shared;
@@ -210,7 +212,7 @@ static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_r
     return true;
 }
 
-/* A run of that server in that state. */
+/* The first run of server `with` in that state. `pid`: of that process only; 0: of any. */
 static struct cs_simulated_run *find_run(const struct cs_simulation *simulation, bool with,
                                          struct cs_simulated_run *const *run, size_t runs,
                                          enum cs_run_state state, pid_t pid)
@@ -232,6 +234,7 @@ static void end_without_device(const struct cs_fork_server *server, struct cs_si
     end_run(run, server->status);
 }
 
+/* Ends the runs of a server that has ended, or the first run that waits for it. */
 static void look_ended(const struct cs_simulation *simulation, bool with,
                        struct cs_simulated_run *const *run, size_t runs)
 {
@@ -248,6 +251,7 @@ static void look_ended(const struct cs_simulation *simulation, bool with,
         end_without_device(server, waiting);
 }
 
+/* Takes the messages of a server, and updates the states of its runs. */
 static void look_forked(struct cs_simulation *simulation, bool with,
                         struct cs_simulated_run *const *run, size_t runs)
 {
@@ -323,6 +327,7 @@ static size_t update_states(struct cs_simulation *simulation, struct cs_simulate
     return running;
 }
 
+/* Starts waiting runs until as many run as simulation->jobs. False after printing the reason. */
 static bool start_some(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
                        size_t runs, size_t running)
 {
@@ -345,7 +350,7 @@ static bool all_ended(struct cs_simulated_run *const *run, size_t runs)
     return true;
 }
 
-/* Of a server, the runs are ended here, and itself with the simulation. */
+/* Ends all runs. The servers that they were forked from end with the simulation. */
 static void end_all(struct cs_simulated_run *const *run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
@@ -360,7 +365,7 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
     const bool terminal = isatty(STDERR_FILENO);
     const double every = terminal ? terminal_every : log_every;
     const double began = read_clock();
-    double said = began;
+    double printed = began;
     bool good = true;
     for (;;) {
         size_t running = update_states(simulation, run, runs);
@@ -373,9 +378,9 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
         if (all_ended(run, runs) || (!good && running == 0))
             break;
         nanosleep(&pause, NULL);
-        if (read_clock() - said >= every) {
+        if (read_clock() - printed >= every) {
             print_progress(simulation, run, runs, began, terminal);
-            said = read_clock();
+            printed = read_clock();
         }
     }
     if (terminal)

@@ -146,7 +146,7 @@ struct search {
     int status;
 };
 
-/* A value for which there is no answer ends the search. */
+/* Adds the row of a value. False: memory is short, or there is no answer for a value of a range. */
 static bool take_row(struct search *search, struct cs_simulated_pair *pair, const char *value)
 {
     struct cs_row *row = cs_array_add(&search->row, &search->rows, sizeof *row);
@@ -194,6 +194,7 @@ static bool run_value(struct search *search, const char *value)
     return good;
 }
 
+/* The row of a number. Runs the program if there is no row yet. NULL: no answer. */
 static const struct cs_row *row_of(struct search *search, int64_t number)
 {
     char value[CS_VARY_TEXT];
@@ -209,8 +210,9 @@ static bool is_fitting(const struct cs_row *row, enum cs_side side)
     return row->answer[side] == CS_ANSWER_YES || row->answer[side] == CS_ANSWER_MAY_FAIL;
 }
 
-/* Where the line between two rows reaches the memory; the middle if that is not known. `near`: how
- * many such places in a row were next to a known value. Then the distance to it doubles. */
+/* The next value to try between `yes`, which fits and needs `below` bytes, and `no`, which needs
+ * `above`: where the line between them reaches `memory`, or the middle if `below` is not known.
+ * *near counts results in a row that were next to `yes` or `no`. Each doubles the distance. */
 static int64_t guess_value(int64_t below, int64_t yes, int64_t above, int64_t no, int64_t memory,
                            int *near)
 {
@@ -303,7 +305,7 @@ enum {
     LINE = 256
 };
 
-/* The square describes the growth better, as for the side of an image. */
+/* True if the square of the value describes the growth better, as for the side of an image. */
 static bool prefers_square(const struct vary_result *result, enum cs_side side)
 {
     return cs_vary_slope(result->rows.row, result->rows.count, side, true).distance <
@@ -323,8 +325,8 @@ static const char *kind_of_peak(const struct vary_result *result)
 }
 
 /* "12.50 bytes for each px * px" */
-static void say_slope(const struct vary_result *result, enum cs_side side, bool square,
-                      char text[LINE])
+static void write_slope(const struct vary_result *result, enum cs_side side, bool square,
+                        char text[LINE])
 {
     const char *name = result->vary->name;
     snprintf(text, LINE, "%.2f bytes for each %s%s%s",
@@ -332,7 +334,7 @@ static void say_slope(const struct vary_result *result, enum cs_side side, bool 
              square ? " * " : "", square ? name : "");
 }
 
-static void say_largest(const struct vary_result *result, enum cs_side side, char text[LINE])
+static void write_largest(const struct vary_result *result, enum cs_side side, char text[LINE])
 {
     if (result->largest[side] == -2)
         snprintf(text, LINE, "no answer");
@@ -352,12 +354,12 @@ static void print_text(const struct vary_result *result)
             if (!knows_slope(result, (enum cs_side)side) ||
                 (result->rows.count > 2 && square != prefers_square(result, (enum cs_side)side)))
                 continue;
-            say_slope(result, (enum cs_side)side, square, text);
+            write_slope(result, (enum cs_side)side, square, text);
             printf("%s peak %s: %s\n", kind_of_peak(result), cs_side_names[side], text);
         }
     for (int side = 0; side < CS_SIDES; side++)
         if (result->vary->values == 0 && result->pair->chosen[side]) {
-            say_largest(result, (enum cs_side)side, text);
+            write_largest(result, (enum cs_side)side, text);
             printf("largest %s that fits in %s %s: %s\n", result->vary->name,
                    cs_table_bytes_text(bytes, cs_simulate_memory(result->pair)),
                    cs_side_names[side], text);
@@ -456,11 +458,11 @@ static bool put_page(const void *state, FILE *out)
     for (int side = 0; side < CS_SIDES; side++) {
         if (!knows_slope(result, (enum cs_side)side))
             continue;
-        say_slope(result, (enum cs_side)side, prefers_square(result, (enum cs_side)side), text);
+        write_slope(result, (enum cs_side)side, prefers_square(result, (enum cs_side)side), text);
         fprintf(out, "<p>The %s peak %s: %s</p>\n", kind_of_peak(result), cs_side_names[side],
                 text);
         if (result->vary->values == 0) {
-            say_largest(result, (enum cs_side)side, text);
+            write_largest(result, (enum cs_side)side, text);
             fprintf(out, "<p>Largest %s that fits %s: %s</p>\n", result->vary->name,
                     cs_side_names[side], text);
         }

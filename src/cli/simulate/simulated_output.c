@@ -11,7 +11,7 @@ enum {
     LINES_AFTER = 10 /* a traceback */
 };
 
-/* Of nanobind, whose report of leaks comes after any failure. */
+/* True for a line of nanobind's report of leaks, which comes after any failure. */
 static bool is_noise(const char *line)
 {
     static const char *const beginnings[] = {"nanobind: ", " - leaked ", " - ... skipped remainder",
@@ -22,7 +22,7 @@ static bool is_noise(const char *line)
     return false;
 }
 
-/* Takes noise and NUL bytes out; the length that remains. */
+/* Removes noise, and replaces NUL bytes by ?. Returns the new length. */
 static size_t remove_noise(char *text, size_t length)
 {
     char *to = text;
@@ -42,7 +42,7 @@ static size_t remove_noise(char *text, size_t length)
     return (size_t)(to - text);
 }
 
-/* NULL: there is nothing; the caller frees it. */
+/* The program's output, which the caller frees. NULL: there is none. */
 static char *read_output(const struct cs_simulated_run *run, size_t *length_p)
 {
     char path[PATH_MAX + 16], error[CS_FILE_ERROR];
@@ -53,7 +53,7 @@ static char *read_output(const struct cs_simulated_run *run, size_t *length_p)
     return text;
 }
 
-/* Where the last lines of [text, end) begin. */
+/* The beginning of the last `lines` lines of [text, end). */
 static char *last_lines(char *text, char *end, int lines)
 {
     char *start = end;

@@ -50,8 +50,8 @@ static bool make_runs(struct cs_simulation *simulation, struct cs_simulated_run 
     return make_runs_once(simulation, run, runs);
 }
 
-/* The library had read its options before the program first used the device: the options of the run
- * were set too late. */
+/* True if the library of a run had read its options before the program first used the device. Then
+ * the options of the run were set too late, and it has no summary. */
 static bool came_too_late(struct cs_simulated_run *const *run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
@@ -147,8 +147,8 @@ static void take_untiled_time(struct cs_simulated_pair *pair)
     without->predicted_most_ns = pair->run[CS_WITH].result.untiled_most_ns;
 }
 
-/* Lists the runs to make of all pairs: at first those of the chosen sides, then, with memory to
- * spare, those that were short of it. */
+/* Lists the runs of the chosen sides of all pairs. `spare`: repeats, with memory to spare, of those
+ * that were short of it. Returns their number. */
 static size_t list_runs(struct cs_simulated_pair *pair, size_t pairs, bool spare,
                         struct cs_simulated_run **run)
 {
@@ -210,8 +210,8 @@ struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *p
 
 /* --- the smallest capacity --- */
 
-/* A question: on which capacities, between one on which it is known to be so and one on which it is
- * not? */
+/* A bisection for the smallest capacity on which the answer is yes. It is known to be yes on `yes`
+ * and no on `no`. */
 struct question {
     struct cs_simulated_pair *pair;
     enum cs_side side;
@@ -250,6 +250,7 @@ static void learn_from(struct question *question, size_t questions, const struct
     }
 }
 
+/* Tries the middle of each open question. *any: there was an open question. */
 static bool ask_round(struct cs_simulation *simulation, struct question *question, size_t questions,
                       bool *any)
 {

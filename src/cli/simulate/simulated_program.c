@@ -110,7 +110,7 @@ static void take_cudnn(struct cs_simulated_program *program, const char *path, i
         program->foreign[0] = '\0';
 }
 
-/* The first that comes to a cuDNN 9. */
+/* Takes the first cuDNN 9 that a file of the program loads, and the libraries of all such files. */
 static void choose_cudnn(struct search *search, const struct cs_program_facts *facts)
 {
     struct cs_simulated_program *program = search->program;
@@ -131,7 +131,7 @@ static void choose_cudnn(struct search *search, const struct cs_program_facts *f
     }
 }
 
-/* A file or its folder. */
+/* Takes the cuDNN of --cudnn, a file or its folder. False after printing the reason. */
 static bool take_named(struct cs_simulated_program *program, const char *named,
                        const struct cs_packages *packages)
 {

@@ -121,7 +121,8 @@ static bool is_planned(const struct cs_simulated_result *result)
     return cs_planning_version(result->planning) || result->launches <= 0;
 }
 
-/* A process that was killed, or called _exit: the figures that the device noted of it last. */
+/* Takes the last figures that the device stored for a process without a report: it was killed, or
+ * called _exit. */
 static void take_process(const struct cs_process_progress *process,
                          const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
@@ -215,7 +216,7 @@ void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
 }
 
 /* The framework's peaks on each GPU, in the process that held most. */
-static void take_gpus_told(struct cs_simulated_result *result)
+static void take_framework_gpus(struct cs_simulated_result *result)
 {
     const cJSON *gpus = cs_json_at(result->framework_peaks, "gpus"), *gpu;
     cJSON_ArrayForEach(gpu, gpus)
@@ -228,9 +229,10 @@ static void take_gpus_told(struct cs_simulated_result *result)
     }
 }
 
-static void take_told(struct cs_simulated_result *result)
+/* Takes the framework's peaks and the totals of the library's summary. */
+static void take_totals(struct cs_simulated_result *result)
 {
-    take_gpus_told(result);
+    take_framework_gpus(result);
     copy_text(result->framework_peaks, "framework", result->framework, sizeof result->framework);
     result->allocated = number_of(result->framework_peaks, "allocated");
     result->reserved = number_of(result->framework_peaks, "reserved");
@@ -263,7 +265,7 @@ bool cs_simulated_result_read(struct cs_simulated_run *run)
     } else {
         take_report(result);
     }
-    take_told(result);
+    take_totals(result);
     result->limited = result->status != 0 && result->refused <= 0 &&
                       cs_simulated_result_refusal(run, result->refusal, sizeof result->refusal);
     return true;

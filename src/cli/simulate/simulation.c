@@ -25,10 +25,11 @@ static const char nvidia_smi[] =
     ;
 
 enum {
-    LIST = 16384 /* LD_PRELOAD */
+    LIST = 16384 /* bytes of LD_PRELOAD */
 };
 
-/* Where the library is, the device is: build/simdev, LIBDIR/convshim/simdev. */
+/* Finds the device's folder: SIMDEV_DIR, or that next to the library, such as build/simdev or
+ * LIBDIR/convshim/simdev. */
 static bool find_device(struct cs_simulation *simulation)
 {
     static const char *const beside[] = {"simdev", "convshim/simdev"};
@@ -86,7 +87,7 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     return status >= 0 && status != 127;
 }
 
-/* A folder of another simulation has the same names in it. */
+/* True for an empty folder. One of another simulation has files with the same names. */
 static bool is_empty(const char *folder)
 {
     struct dirent **entry;
@@ -230,8 +231,7 @@ static void set_preload(const struct cs_simulation *simulation, const struct cs_
     free(preload);
 }
 
-/* The auditor that redirects CUDA runtimes inside of programs. Without the file they cannot be
- * simulated. */
+/* Adds the auditor (libsimdev-linked.so), which redirects CUDA runtimes inside of programs. */
 static void set_audit(const struct cs_simulation *simulation, struct cs_child_variables *variables)
 {
     const char *before = cs_cli_variable("LD_AUDIT");
@@ -270,7 +270,7 @@ static void set_library(const struct cs_simulation *simulation, const struct cs_
                 cs_child_variables_remove(variables, variable);
         }
     }
-    /* A simulation neither uses nor leaves a record of a real run. */
+    /* As convshim run does. */
     if (!cs_cli_variable("NVTX_INJECTION64_PATH"))
         cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);
 }
@@ -281,8 +281,8 @@ const char *cs_pytorch_settings(void)
     return settings ? settings : cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF"); /* its older name */
 }
 
-/* As convshim run sets them, and alike in runs without the library: the two runs then differ only
- * by it. */
+/* Sets expandable segments as convshim run does, also without the library, so that both runs differ
+ * only by it. */
 static void set_segments(struct cs_child_variables *variables)
 {
     if (!cs_pytorch_settings())

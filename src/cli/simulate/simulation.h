@@ -23,7 +23,7 @@ struct cs_temporary_folder {
     int lock;            /* held while the owner lives */
 };
 
-/* TMPDIR. Otherwise /tmp, or /var/tmp if /tmp is in memory. */
+/* The place of temporary folders: TMPDIR, else /tmp, or /var/tmp if /tmp is in memory. */
 const char *cs_temporary_place(void);
 
 /* Makes `place`/convshim-`kind`-XXXXXX, and removes the folders of that kind there whose owner has
@@ -52,21 +52,23 @@ enum {
 struct cs_private_layers {
     char folder[CS_LAYERS][PATH_MAX]; /* that get a layer, sorted */
     size_t folders;
-    bool whole;          /* also folders that neither the user's place nor the command names */
+    bool whole;          /* `folder` has more than the working folder and the command's */
     char here[PATH_MAX]; /* the working folder */
     struct cs_temporary_folder area; /* of the layers; none if the system does not allow layers */
     char shared[PATH_MAX];           /* the simulation's folder, which has no layer at any place */
-    int error;                       /* why there are none, or not the whole; 0: the whole */
+    int error;                       /* errno value: why layers are missing; 0: all exist */
     struct timespec begun;
 };
 
-/* Finds the folders, which are the working folder, those of paths in the command's arguments, all
- * others that the user can write except /tmp, caches and the system's, and the file systems mounted
- * below them, and tries out a layer over each, else over those of the first two kinds. `error`: the
- * program writes to the other folders, or to all, themselves. */
+/* Finds the folders, and tries out a layer over each:
+ * - the working folder, and folders of paths in the command's arguments,
+ * - all others that the user can write, except /tmp, caches and the system's,
+ * - file systems that are mounted below these folders.
+ * If that fails, tries again without the others. `error` is set if the program really writes to
+ * some or all folders. */
 void cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared);
 
-/* Removes the layers; `keep`: copies them to that folder before. */
+/* Removes the layers, after copying them to the folder `keep`. NULL: copies nothing. */
 void cs_layers_end(struct cs_private_layers *layers, const char *keep);
 
 /* Moves this process behind private layers with that name, if they are possible. The process must
@@ -84,8 +86,8 @@ enum cs_fork_state {
     CS_FORK_STARTING, /* it has not yet used the device */
     CS_FORK_READY,    /* runs can be asked for */
     CS_FORK_SINGLE,   /* one run can be asked for */
-    CS_FORK_RUNNING,  /* and was: the process is that run */
-    CS_FORK_ENDED     /* the process has ended, `status` is how */
+    CS_FORK_RUNNING,  /* that one run was asked for: the process is the run */
+    CS_FORK_ENDED     /* the process has ended with `status` */
 };
 
 struct cs_fork_server {
@@ -104,12 +106,12 @@ struct cs_fork_news {
         CS_FORK_STARTED,
         CS_FORK_RUN_ENDED
     } what;
-    pid_t pid;
-    int status;
+    pid_t pid;  /* of the run that started or ended */
+    int status; /* of the run that ended, as of cs_child_status */
 };
 
 /* Opens the socket, whose name is passed to the program in SIMDEV_FORK. The caller starts the
- * process and stores its pid. */
+ * process and stores its pid. False with errno. */
 bool cs_fork_server_open(struct cs_fork_server *server);
 
 /* Returns the server's next message, or CS_FORK_QUIET, without waiting. Updates the server's state.
@@ -123,9 +125,9 @@ bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
 /* Ends the process, unless it has ended, and closes everything. */
 void cs_fork_server_close(struct cs_fork_server *server);
 
-/* The program that is to be simulated: which cuDNN it would load, which CUDA it was built for, and
- * which of NVIDIA's other libraries it would bring along. Files are read; nothing of it is run but
- * the Python that lists its packages. */
+/* The program that is to be simulated: the cuDNN that it would load, the CUDA that it was built
+ * for, and NVIDIA's other libraries that it would load. To find them, files are read. Only the
+ * program's Python is run, to list its packages. */
 
 enum {
     CS_MOST_LIBRARIES = 32
@@ -136,8 +138,8 @@ struct cs_simulated_program {
     char folder[PATH_MAX];      /* of the cuDNN; "": none was found */
     char cudnn[32];             /* "cuDNN 9.26.0"; "" */
     char foreign[3 * PATH_MAX]; /* names a part of another cuDNN that the loader takes; "": none */
-    char framework[96]; /* "PyTorch 2.15.0"; "": none, or not the one that the cuDNN is of */
-    int cuda;           /* 12 or 13 */
+    char framework[96];         /* "PyTorch 2.15.0", which has the cuDNN; "": not known */
+    int cuda;                   /* 12 or 13 */
     char library[CS_MOST_LIBRARIES]
                 [PATH_MAX]; /* files of NVIDIA's libraries that need a GPU to start */
     size_t libraries;
@@ -165,16 +167,17 @@ struct cs_simulation {
     struct cs_private_layers layers; /* over the folders that programs write to */
     int jobs;                        /* runs at once, at least */
     int runs;                        /* made so far */
-    bool redirects;                  /* CUDA runtimes inside of programs to the simulated one */
-    bool told_single;                /* that they cannot be forked; or it does not matter */
-    bool shared; /* both sides are forked from one process, with the library in it */
-    bool many;   /* more than one run a side: they are forked if possible */
+    bool redirects;   /* calls of CUDA runtimes inside of programs to the simulated one */
+    bool told_single; /* the line that runs cannot be forked was printed, or is not needed */
+    bool shared;      /* both sides are forked from one process, with the library in it */
+    bool many;        /* more than one run a side: they are forked if possible */
     struct cs_fork_server server[2]; /* without and with the library */
 };
 
 /* Finds device and library, makes the folder (`keep`: that one) with stand-ins and the hook in it.
  * False after printing the reason. */
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep);
+/* Ends fork servers and removes the folders. Ends this process if a signal has interrupted it. */
 void cs_simulation_end(struct cs_simulation *simulation);
 
 /* The progress of a simulated run, which the device keeps in a mapped file. The file also outlives
@@ -262,7 +265,7 @@ struct cs_simulated_result {
     int64_t reported; /* to the program, at most: the size of its workspace */
     int64_t calls, tiled, extra_launches; /* of the library's summary */
     int64_t untiled_ns, predicted_ns; /* of it: predicted times of all calls, untiled and as run */
-    int64_t untiled_most_ns, predicted_most_ns;       /* the other ends of these */
+    int64_t untiled_most_ns, predicted_most_ns;       /* upper ends; those above are lower ends */
     struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
 
@@ -289,7 +292,7 @@ struct cs_simulated_run {
         CS_RUN_ENDED
     } state;
     pid_t pid;
-    int status; /* the program's, 128 + the signal that ended it */
+    int status; /* the program's exit status, or 128 + the signal that ended it */
     double seconds;
     struct cs_simulated_result result; /* of cs_simulated_result_read */
 };
@@ -299,7 +302,7 @@ struct cs_simulated_run {
 bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
                        size_t runs);
 
-/* --- inside of it --- */
+/* --- parts of a run --- */
 
 /* The user's settings of PyTorch's allocator; NULL: there are none. The runs then have expandable
  * segments. */
@@ -314,7 +317,8 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
  * program sets the number itself. */
 void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables);
 
-/* False after a line: memory is short, or a file is damaged. */
+/* Reads the files of a run that has ended into its result. False after a line: memory is short, or
+ * a file is damaged. */
 bool cs_simulated_result_read(struct cs_simulated_run *run);
 void cs_simulated_result_free(struct cs_simulated_result *result);
 
@@ -327,20 +331,17 @@ void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
 /* The version of the cuDNN that planned, of a text of `planning`. NULL: no cuDNN did. */
 const char *cs_planning_version(const char *planning);
 
-/* The program ended well, or was stopped. */
+/* True if the program ended with status 0, or was stopped. */
 bool cs_simulated_result_ran(const struct cs_simulated_result *result);
-/* It used the device and was ended by SIGTERM or SIGINT, as servers are. */
+/* True if it used the device and was ended by SIGTERM or SIGINT, as servers are. */
 bool cs_simulated_result_stopped(const struct cs_simulated_result *result);
-/* It did not run, and an allocation had been refused, by the device or by the framework's own
- * limit.
- */
+/* True if it failed, and the device or the framework's own limit had refused an allocation. */
 bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result);
 
-/* Its kernels, convolutions or memory were on the GPU. */
+/* True if its kernels, convolutions or memory were on the GPU. */
 bool cs_simulated_result_used_gpu(const struct cs_simulated_result *result);
-/* It ran, and no allocation failed; one that a framework made after it had emptied its cache did
- * not.
- */
+/* True if it ran and no allocation failed. An allocation that succeeds after the framework has
+ * emptied its cache does not count as failed. */
 bool cs_simulated_result_fits(const struct cs_simulated_result *result);
 /* Number of failed allocations: from the framework's report, else from the device's refusals. */
 int64_t cs_simulated_result_failures(const struct cs_simulated_result *result);
@@ -433,8 +434,9 @@ static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pa
     return pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
 }
 
-/* Both sides ran convolutions with memory to spare; and the peak is lower with the library. */
+/* True if both sides ran with memory to spare, with the library also convolutions. */
 bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair);
+/* True if the peak is at least 1 % lower with the library. */
 bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair);
 
 /* The convolutions of a side that differ from those with memory to spare; zeros if it had that. */
@@ -486,8 +488,8 @@ struct cs_timeline {
     bool matched;               /* the summary's calls are those of the record, one for one */
 };
 
-/* Of a run with `history`, whose result must stay. False, with nothing owned, if there is no record
- * or memory is short, which a line reports. */
+/* Reads the timeline of a run with `history`. The run's result must outlive it. False, with nothing
+ * owned, after a line: there is no record, or memory is short. */
 bool cs_timeline_read(const struct cs_simulated_run *run, struct cs_timeline *timeline_p);
 void cs_timeline_fini(struct cs_timeline *timeline);
 
@@ -495,7 +497,7 @@ void cs_timeline_fini(struct cs_timeline *timeline);
 struct cs_timelines {
     struct cs_timeline side[CS_SIDES];
     bool has[CS_SIDES];
-    bool same_calls; /* of both runs, or there is one run */
+    bool same_calls; /* both runs made as many calls, or there is only one run */
 };
 bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines *timelines_p);
 void cs_timelines_fini(struct cs_timelines *timelines);

@@ -42,8 +42,8 @@ const char *cs_temporary_place(void)
     return is_in_memory("/tmp") && access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
-/* The kernel makes the scratch folder of an overlay unreadable, and a program may make its own
- * folders read-only. */
+/* Makes folders accessible first: the kernel makes the scratch folder of an overlay unreadable, and
+ * a program may make its own folders read-only. */
 static void remove_tree(const char *path)
 {
     FTS *walk = fts_open((char *const[]){(char *)path, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -57,6 +57,7 @@ static void remove_tree(const char *path)
         fts_close(walk);
 }
 
+/* Returns the lock, a file descriptor. -1: another process holds it, or there is no such folder. */
 static int lock_folder(const char *path)
 {
     int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

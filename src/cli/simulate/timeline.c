@@ -49,7 +49,7 @@ static bool add_held(void **held, uint64_t address, int64_t bytes, size_t index)
     return node != NULL;
 }
 
-/* The index of the block that begins there, which is taken out, or -1. */
+/* Removes the block that begins at the address. Returns its index, or -1. */
 static long take_held(void **held, uint64_t address)
 {
     struct held **node = find_node(held, address), *one = node ? *node : NULL;
@@ -154,7 +154,8 @@ static int64_t launches_of(const cJSON *site)
     return tiled == calls ? cs_json_whole_at(site, "launches", 0) / tiled : 0;
 }
 
-/* Beyond the calls whose sites the summary has: the site of a call with a launch like this one. */
+/* For a call after the last one that the summary lists: the site of an earlier call with the same
+ * single launch. */
 static int find_similar(const struct cs_timeline *timeline, const struct launch *launch)
 {
     for (size_t i = 0; i < timeline->calls; i++) {
@@ -166,6 +167,7 @@ static int find_similar(const struct cs_timeline *timeline, const struct launch 
     return CS_NO_SITE;
 }
 
+/* Adds a call, which begins with this launch. Its site is the next one in the summary's order. */
 static void begin_call(struct builder *builder, const struct launch *first)
 {
     struct cs_timeline *to = builder->timeline;
@@ -312,7 +314,9 @@ static void find_workspace(const struct cs_timeline *timeline, struct cs_timelin
         call->block = (long)*next - 1;
 }
 
-/* Calls without a workspace leave no trace there: they come with the call before them. */
+/* Finds the blocks of the calls' workspaces in the framework's record, and the moments of the
+ * calls. A call without a workspace is not in that record, so it gets the moment of the call before
+ * it. */
 static void find_workspaces(struct cs_timeline *timeline, const cJSON *sites)
 {
     size_t next = 0, moment = 0;

@@ -72,8 +72,8 @@ static int64_t seconds_since(int64_t then)
     return seconds > 0 ? seconds : 0;
 }
 
-/* "512.3 MiB (148.3 MiB possible)" if nothing is tiled although it could be. NULL: the size alone.
- */
+/* "512.3 MiB (148.3 MiB possible)" if nothing is tiled although it could be. Otherwise NULL: the
+ * table then shows the size alone. */
 static const char *reported_text(char text[64], const struct cs_run_summary *run)
 {
     char reported[CS_BYTES_TEXT], possible[CS_BYTES_TEXT];
@@ -149,7 +149,7 @@ static int gather_rows(const struct request *request, const char *folder, struct
     return count;
 }
 
-/* -1: out of memory. */
+/* Returns the number of processes, or -1 if memory is short or the output cannot be written. */
 static int show_table(const struct request *request, const char *folder)
 {
     struct cs_table table;
@@ -163,6 +163,7 @@ static int show_table(const struct request *request, const char *folder)
     return fflush(stdout) == 0 ? found : -1;
 }
 
+/* Prints the table, with --watch every second until no process is left. Returns the exit status. */
 static int watch_processes(const struct request *request)
 {
     const struct timespec second = {.tv_sec = 1};

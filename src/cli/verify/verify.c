@@ -141,6 +141,7 @@ static int print_profile(const struct cs_verify_options *options,
     return CS_CLI_OK;
 }
 
+/* Runs the convolutions and prints the results. Returns the exit status. */
 static int verify_list(const struct cs_verify_options *options,
                        struct cs_verification *verification, struct cs_layers *layers)
 {

@@ -33,23 +33,23 @@ struct cs_verify_options {
 /* Reads the command line; the caller frees `given`. -1: go on; else the status to end with. */
 int cs_verify_options(int argc, char **argv, struct cs_verify_options *options);
 
-/* Appends a convolution of a text (cs_shape_text), of this type if it is not NULL. False after
- * printing the reason. */
+/* Appends the convolution of a text (cs_shape_text). `dtype` replaces the type in the text, unless
+ * it is NULL. False after printing the reason. */
 bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
                    struct cs_layers *layers);
 
 /* --- the process that runs the convolutions --- */
 
 /* Opens the GPU and cuDNN: that of --cudnn, else of LD_LIBRARY_PATH, else of python3's packages,
- * which PyTorch loads, else that of the loader. The status: CS_CLI_OK; CS_VERIFY_NO_GPU or
- * CS_CLI_NO after a line. */
+ * which PyTorch loads, else that of the loader. Returns CS_CLI_OK, or CS_VERIFY_NO_GPU or CS_CLI_NO
+ * after printing the reason. On success the caller closes the trial. */
 int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
                    struct cs_trial_gpu *gpu);
 
-/* `convshim verify --once`; the status. */
+/* `convshim verify --once`. Returns the exit status. */
 int cs_verify_once(const struct cs_verify_options *options, const struct cs_layers *layers);
 
-/* --- the process that starts and compares them --- */
+/* --- the process that starts the others and compares their results --- */
 
 /* The GPU and the cuDNN that are used. Texts are owned by `json`, which is part of the file of
  * --out: it has no path and no name of this machine. */
@@ -62,8 +62,8 @@ struct cs_verify_gpu {
     bool simulated;
 };
 
-/* Describes the GPU in a separate process, which ends before the measurements. The status as of
- * cs_verify_open. */
+/* Describes the GPU in a separate process, which ends before the measurements. Returns a status as
+ * cs_verify_open does. */
 int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu);
 
 /* The runs of a convolution, in this order. A difference between the first and the last is not an
@@ -77,10 +77,10 @@ enum cs_verify_side {
 
 enum cs_verified_as {
     CS_VERDICT_EQUAL,
-    CS_VERDICT_ROUNDED, /* other bits, numbers that sums of another order may have */
+    CS_VERDICT_ROUNDED, /* other bits, within the rounding of sums in another order */
     CS_VERDICT_DIFFERS,
     CS_VERDICT_VARIES,  /* the untiled results differ: nothing can be compared */
-    CS_VERDICT_FAILED,  /* with the library alone */
+    CS_VERDICT_FAILED,  /* only with the library */
     CS_VERDICT_NOT_RUN, /* too little memory or time, or the untiled run was not ok */
     CS_VERDICTS
 };
@@ -103,11 +103,12 @@ struct cs_verified {
     bool tiled;
 };
 
-/* Two constants of the cost model, from one convolution in more and more tiles (config/ladder.h),
+/* Two constants of the cost model (config/ladder.h), from one convolution in few and in many tiles,
  * and repeats of another one on two lanes. */
 struct cs_verify_ladder {
     bool known;
-    double kernel_us, lane_gain;
+    double kernel_us;           /* microseconds that each kernel adds */
+    double lane_gain;           /* the share of it that two lanes hide, 0 to 1 */
     int64_t repeats, differing; /* results, and those of other bits than the first */
 };
 
@@ -115,13 +116,14 @@ struct cs_verification {
     const struct cs_verify_options *options;
     struct cs_verify_gpu gpu;
     struct cs_verified *row; /* in the order of their memory */
-    size_t rows,
-        left_out;   /* convolutions that require less workspace than the others, of long lists */
-    double seconds; /* that all took */
+    size_t rows;
+    size_t left_out; /* of a long list: those not tiled, or with less workspace than the others */
+    double seconds;  /* that all took */
     struct cs_verify_ladder ladder;
 };
 
-/* Predicts all layers and chooses those to run. False if memory is out. */
+/* Predicts all layers, and makes the rows of those to run. The caller frees the rows. False if
+ * memory is short. */
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers);
 
 /* One process of verify --once. */
@@ -131,36 +133,38 @@ struct cs_verify_job {
     const struct cs_layer *const *layer;
     size_t count;
     const char *config; /* CONVSHIM_CONFIG of the process; NULL: that of this one */
-    int repeats;
-    FILE *results; /* gets the bytes of all results, and the calls are not timed; NULL: none */
+    int repeats;        /* 0: one */
+    FILE *results;      /* gets the bytes of all results, and the calls are not timed; NULL: none */
     struct cJSON **measured; /* gets the line of each layer, by its index; the caller owns them */
 };
 
 /* Seconds of the monotonic clock. */
 double cs_verify_seconds(void);
 
-/* Runs it until `end` (cs_verify_seconds) at most; *in_time_p: it ended by itself. False: a line
- * has said why there is no process. */
+/* Runs the process, and kills it at the time `end` (cs_verify_seconds). *in_time_p: it ended by
+ * itself. False after printing why it could not be started. */
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p);
 
-/* Runs them untiled, tiled and untiled again within the time, and judges. False after printing
- * the reason. */
+/* Runs the rows untiled, tiled and untiled again within `seconds`, and sets their verdicts. False
+ * after printing the reason. */
 bool cs_verify_measure(struct cs_verification *verification, double seconds);
 
-/* The verdict of the lines of a row, without their numbers. `cut_short`: the run with the library
- * was ended for lack of time. */
+/* The verdict of a row by the statuses and checksums of its lines. `cut_short`: the run with the
+ * library was ended for lack of time. */
 enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_short);
 
-/* Measures the ladder until `end` at most, and keeps it for the library. */
+/* Measures the ladder until `end` at most. Unless the GPU is simulated, stores it in the user's
+ * cache for the library. */
 void cs_verify_ladder(struct cs_verification *verification, double end);
 
-/* Microseconds of a call, without the library the mean of both runs; 0: not measured. */
+/* Median microseconds of a call; for CS_VERIFY_UNTILED the mean of both untiled runs. 0: not
+ * measured. */
 double cs_verify_time(const struct cs_verified *row, enum cs_verify_side side);
 
 /* Time with convshim, in times of the untiled one; 0: not measured. */
 double cs_verify_ratio(const struct cs_verified *row);
 
-/* Prints the table and the last line, writes --out; the status. */
+/* Prints the table and the last line, and writes --out. Returns the exit status. */
 int cs_verify_conclude(const struct cs_verification *verification);
 
 /* Writes --out with the last line. False after printing the reason. */

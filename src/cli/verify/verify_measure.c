@@ -20,7 +20,7 @@ enum {
 
 /* --- the choice --- */
 
-/* Without a prediction the command goes on: it measures. */
+/* If nothing can be predicted, prints a line and sets zeros: the command measures anyway. */
 static void predict_rows(struct cs_verification *verification, const struct cs_to_predict *list,
                          struct cs_prediction *prediction)
 {
@@ -54,7 +54,7 @@ static bool is_same_problem(const struct cs_problem *a, const struct cs_problem 
            memcmp(left, right, (size_t)count * sizeof *left) == 0;
 }
 
-/* Each problem once. */
+/* Makes a row for each different problem. Returns their number. */
 static size_t list_rows(const struct cs_layers *layers, struct cs_verified *row)
 {
     size_t rows = 0;
@@ -74,6 +74,8 @@ static int compare_bytes(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
+/* First the convolutions that are predicted to be tiled; among equals the larger workspace first.
+ */
 static int by_tiling(const void *left, const void *right)
 {
     const struct cs_verified *a = left, *b = right;
@@ -82,8 +84,8 @@ static int by_tiling(const void *left, const void *right)
                       : compare_bytes(b->prediction.offer.workspace, a->prediction.offer.workspace);
 }
 
-/* The library weighs time against memory above the largest that came before. In this order each
- * convolution is the largest so far, so that it is decided about as if it were alone. */
+/* Smallest peak first. The library weighs time against memory above the largest peak so far. In
+ * this order each convolution has the largest, so the library decides as if it were alone. */
 static int by_peak(const void *left, const void *right)
 {
     const struct cs_verified *a = left, *b = right;
@@ -213,7 +215,7 @@ static bool measure_sides(struct cs_verification *verification, double start, do
 
 /* --- numbers --- */
 
-/* Sums of other orders differ by less, of the largest number; a missing or a wrong part differs by
+/* Shares of the largest number. Sums in another order differ by less, a missing or wrong part by
  * far more. */
 static const double rounding[CS_DTYPES] = {
     [CS_F32] = 0x1p-16, [CS_F16] = 0x1p-9, [CS_BF16] = 0x1p-6};
@@ -256,7 +258,8 @@ static bool compare_files(FILE *dump[2], enum cs_dtype dtype, int64_t bytes,
     return true;
 }
 
-/* Both files contain the results of all chosen rows, one after the other. */
+/* Compares the numbers of the chosen rows, whose results are in both files, one after the other.
+ * Sets the differences, and verdicts that are only rounding. */
 static void compare_rows(struct cs_verification *verification, const size_t *chosen, size_t count,
                          FILE *dump[2])
 {

@@ -19,8 +19,8 @@ enum {
     ERROR_BYTES = 512
 };
 
-/* LD_LIBRARY_PATH has a cuDNN. It comes before the folders of any library, so Python's cuDNN would
- * load parts of it. */
+/* True if LD_LIBRARY_PATH has a cuDNN. The loader searches there first, so Python's cuDNN would
+ * load parts of that one. */
 static bool is_in_library_path(void)
 {
     char file[PATH_MAX];
@@ -91,7 +91,8 @@ static void add_measured(cJSON *line, const struct session *session,
     add_whole(line, "differing", result->differing);
 }
 
-/* Sites are in the order of their first calls. Sites without calls come last. */
+/* The site of the last convolution: sites are in the order of their first calls, those without
+ * calls come last. */
 static const cJSON *last_site(const cJSON *summary)
 {
     const cJSON *site, *last = NULL;
@@ -103,7 +104,7 @@ static const cJSON *last_site(const cJSON *summary)
     return last;
 }
 
-/* The library's decision about the convolution that ran last, of its summary. */
+/* Adds the library's decision about the convolution that ran last, from its summary. */
 static void add_decision(cJSON *line, const struct cs_trial *trial)
 {
     char *text = cs_trial_summary(trial);
@@ -157,7 +158,7 @@ static cJSON *begin_line(const struct cs_layer *layer, size_t index)
     return line;
 }
 
-/* True if it ran, or cuDNN cannot run it. */
+/* Runs a layer and prints its line. True if it ran, or if cuDNN cannot run it. */
 static bool run_layer(struct session *session, size_t index)
 {
     const struct cs_layer *layer = &session->layers->layer[index];

@@ -71,7 +71,7 @@ static const char *time_text(const struct cs_verified *row, enum cs_verify_side 
     return us > 0 ? cs_table_time_text(text, (int64_t)(us * 1e3)) : "-";
 }
 
-/* The largest distance from the 10th to the 90th percentile of all runs. */
+/* The largest distance from the 10th to the 90th percentile of a run, in percent of its median. */
 static const char *spread_text(const struct cs_verified *row, char text[RATIO_TEXT])
 {
     double most = 0;
@@ -95,7 +95,9 @@ static const char *tiles_text(const struct cs_verified *row, char text[CS_BYTES_
     return text;
 }
 
-/* The status of the first line without a result, from --once. */
+/* Why a row has no result: the status of its untiled run, if that is ok, of the run with the
+ * library.
+ */
 static const char *status_of(const struct cs_verified *row)
 {
     const char *untiled = cs_json_text(row->measured[CS_VERIFY_UNTILED], "status");
@@ -260,7 +262,7 @@ static void put_safe(struct cs_text *text, const struct cs_verification *verific
     cs_text_put(text, ".");
 }
 
-/* True if it is safe. */
+/* Puts the last line of the output. True if it is "Safe". */
 static bool put_answer(struct cs_text *text, const struct cs_verification *verification)
 {
     const struct sums sums = add_up(verification);

@@ -49,7 +49,7 @@ static int run_body(void *ctx)
     return process->body(process->ctx);
 }
 
-/* Takes the lines that are complete. False at the end of the output. */
+/* Takes the lines that are complete. False at the end of the output, or if a line is too long. */
 static bool take_output(struct process *process)
 {
     ssize_t got = read(process->output[0], process->line + process->length,
@@ -80,7 +80,7 @@ static int run_process(struct process *process, double end, bool *in_time_p)
     *in_time_p = true;
     pid_t pid = pipe2(process->output, O_CLOEXEC) == 0 ? cs_child_start(run_body, process) : -1;
     if (pid < 0) {
-        cs_cli_complain("verify: %s", strerror(errno));
+        cs_cli_complain("verify: cannot start a process: %s", strerror(errno));
         return -1;
     }
     close(process->output[1]);
@@ -112,7 +112,7 @@ static void add_driver(cJSON *line)
     free(text);
 }
 
-/* cuDNN's description, with the width of the memory bus, which NVIDIA's does not have. */
+/* Adds cuDNN's description of the GPU, and the width of the memory bus, which it may lack. */
 static void add_profile(cJSON *line, const struct cs_trial *trial, const char *version)
 {
     char *json = NULL, source[96], day[16];
@@ -140,8 +140,8 @@ struct description {
     cJSON *json;
 };
 
-/* The GPU as a line, in the child. The loader's cuDNN is looked up first, because only one is in
- * this process later. */
+/* In the child: prints the GPU as a line. The loader's cuDNN is looked up first, because this
+ * process loads only one. */
 static int print_gpu(void *ctx)
 {
     const struct description *description = ctx;
@@ -244,8 +244,8 @@ struct run {
     double seconds;
 };
 
-/* In the child. */
-static bool set_library(const struct cs_verify_job *job)
+/* In the child: sets its variables for the side of the job. False if memory is short. */
+static bool set_variables(const struct cs_verify_job *job)
 {
     const struct cs_verify_options *options = job->verification->options;
     struct cs_child_variables variables = {.items = 0};
@@ -288,12 +288,13 @@ static int become_once(void *ctx)
         argv[words++] = results;
     }
     dup2(fileno(run->list), STDIN_FILENO);
-    if (set_library(job))
+    if (set_variables(job))
         execv("/proc/self/exe", (char *const *)argv);
-    cs_cli_complain("verify: %s", strerror(errno));
+    cs_cli_complain("verify: this program cannot run itself again: %s", strerror(errno));
     return CS_CLI_NO;
 }
 
+/* Stores a line of the job under its index. Frees one without a valid index. */
 static void keep_line(void *ctx, cJSON *line)
 {
     const struct cs_verify_job *job = ((const struct run *)ctx)->job;
@@ -315,7 +316,7 @@ bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p)
     const double planned = 0.85;
     struct run run = {job, write_list(job), (end - cs_verify_seconds()) * planned};
     if (!run.list) {
-        cs_cli_complain("verify: %s", strerror(errno));
+        cs_cli_complain("verify: the list of convolutions cannot be written: %s", strerror(errno));
         return false;
     }
     process = (struct process){become_once, keep_line, .ctx = &run};
