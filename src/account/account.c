@@ -9,10 +9,8 @@
 _Static_assert(CS_MAX_SITES + 1 < 1 << 12, "places no longer fit PLACE_BITS");
 
 enum {
-    COUNT_BITS = 44, /* a million calls a second fill them in half a year */
-    TENANTS =
-        1 << (64 -
-              COUNT_BITS), /* the reference to an earlier tenant must not live longer than that */
+    COUNT_BITS = 44, /* of a counter; a million calls a second fill them in half a year */
+    TENANTS = 1 << (64 - COUNT_BITS), /* numbers of tenants, after which they repeat */
     PLACE_BITS =
         12, /* bits of a call number's table entry for the site's place; the tenant has the rest */
     KEY_WORDS = CS_PROBLEM_WORDS + 9 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
@@ -130,8 +128,8 @@ static bool is_smaller(const struct cs_site *a, const struct cs_site *b)
     return a->saved != b->saved ? a->saved < b->saved : a->required < b->required;
 }
 
-/* The site to fold when the table is full. It is kept, so that a program with many shapes searches
- * only when it adds a new one.
+/* Finds the site to fold when the table is full. The result is kept, so that a program with many
+ * shapes searches only when it adds a new one.
  *
  * Called with the lock held, like the following functions up to cs_account_site. */
 static void find_smallest(struct cs_account *account)
@@ -156,8 +154,8 @@ static void clear_site(struct cs_account *account, struct cs_site *site, uint32_
     site->host = site->prepared = 0;
 }
 
-static void settle_site(struct cs_account *account, int index, const struct cs_site *measures,
-                        const struct cs_site_facts *facts, uint64_t hash)
+static void fill_site(struct cs_account *account, int index, const struct cs_site *measures,
+                      const struct cs_site_facts *facts, uint64_t hash)
 {
     struct cs_site *site = &account->site[index];
     site->required = measures->required;
@@ -176,7 +174,7 @@ static int add_site(struct cs_account *account, const struct cs_site_facts *fact
                                .saved = facts->required - facts->possible};
     strncat(measures.name, name, sizeof measures.name - 1);
     if (index < CS_MAX_SITES) {
-        settle_site(account, index, &measures, facts, hash);
+        fill_site(account, index, &measures, facts, hash);
         /* Last, so that threads that read the table without the lock find only complete rows. */
         atomic_store_explicit(&account->sites, index + 1, memory_order_release);
         if (index + 1 == CS_MAX_SITES)
@@ -189,7 +187,7 @@ static int add_site(struct cs_account *account, const struct cs_site_facts *fact
     if (!is_smaller(site, &measures))
         return CS_MAX_SITES;
     clear_site(account, site, (site->tenant + 1) % TENANTS);
-    settle_site(account, index, &measures, facts, hash);
+    fill_site(account, index, &measures, facts, hash);
     find_smallest(account);
     return index;
 }
@@ -221,7 +219,7 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
     return site;
 }
 
-/* The site of a reference, or NULL if it has none or was folded. */
+/* The site at the place of a reference, which may have another tenant now. NULL without a place. */
 static struct cs_site *site_of(struct cs_account *account, const struct cs_site_ref *site)
 {
     if (!site || site->place == 0 || site->place > CS_MAX_SITES)
@@ -264,8 +262,8 @@ static void add_count(struct cs_account *account, const struct cs_site_ref *ref,
         add_to(&account->folded[counter], amount);
 }
 
-/* If two threads make a site's first calls at once, either may be recorded as the first, because
- * concurrent calls have no order. */
+/* Records the number of a site's call. If two threads make its first calls at once, either may be
+ * recorded as the first, because concurrent calls have no order. */
 static void note_order(struct cs_account *account, const struct cs_site_ref *ref, int64_t number)
 {
     struct cs_site *site = site_of(account, ref);

@@ -41,12 +41,13 @@ struct cs_site_facts {
 struct cs_site_ref {
     uint64_t hash;   /* of all facts */
     uint32_t place;  /* 1 + the index of the site; CS_MAX_SITES + 1: folded from the start */
-    uint32_t tenant; /* of the site; if the site has another tenant now, this one was folded */
+    uint32_t tenant; /* the number of the convolution at that place; if it has another one now, this
+                        one was folded */
     int64_t required, possible;
 };
 
-/* The low 44 bits are the count, the bits above the site's tenant. A count by an outdated reference
- * goes to the folded sites, even at the moment of folding. */
+/* The low 44 bits are the count. The bits above are the site's tenant. A count by an outdated
+ * reference goes to the folded sites, even at the moment of folding. */
 typedef _Atomic uint64_t cs_tagged;
 
 enum cs_counter {
@@ -62,8 +63,8 @@ struct cs_site {
     cs_tagged counter[CS_COUNTERS];
     cs_tagged first, last;   /* numbers of calls of the process, from 1 */
     uint32_t tenant;         /* this and the following are protected by the account's lock */
-    int64_t required, saved; /* which one is folded first */
-    int64_t prepared;        /* times */
+    int64_t required, saved; /* bytes, from which the site to fold is chosen */
+    int64_t prepared;        /* the number of times */
     int64_t host;            /* nanoseconds of preparing */
     char name[CS_SITE_NAME];
 };
@@ -131,7 +132,7 @@ bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *site
 int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
                           enum cs_reason reason);
 
-/* One execution run as `launches` tiles on that many lanes. */
+/* One execution run as `launches` tiles on `lanes` lanes. */
 int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
                          int64_t launches, int lanes);
 
@@ -200,7 +201,7 @@ struct cs_summary_head {
     const char *version; /* convshim's */
     const char *vendor;  /* "cuDNN 9.19.0" or "" */
     const char *policy;
-    bool counts;        /* by option tiles */
+    bool counts;        /* the policy uses option tiles instead of workspace */
     const char *config; /* the file read, "" for built-in defaults */
     const char
         *bypass; /* objects whose convolutions are not intercepted, separated by ", ", or "" */

@@ -67,7 +67,7 @@ static enum cs_reason main_reason(const struct cs_account *account)
     return (enum cs_reason)most;
 }
 
-static struct cs_advice on_small(const struct cs_account *account)
+static struct cs_advice advice_if_small(const struct cs_account *account)
 {
     if (account->required_max > 0)
         return (struct cs_advice){.kind = CS_ADVICE_LARGEST_WITHIN, .bytes = account->required_max};
@@ -77,8 +77,8 @@ static struct cs_advice on_small(const struct cs_account *account)
 }
 
 /* Explains why nothing was tiled, first by reasons that the user can change. */
-static struct cs_advice on_nothing(const struct cs_account *account,
-                                   const struct cs_summary_head *head)
+static struct cs_advice advice_if_untiled(const struct cs_account *account,
+                                          const struct cs_summary_head *head)
 {
     enum cs_reason reason = main_reason(account);
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
@@ -92,7 +92,7 @@ static struct cs_advice on_nothing(const struct cs_account *account,
     if (reason == CS_REASON_BELOW_PEAK)
         return (struct cs_advice){.kind = CS_ADVICE_BELOW_PEAK};
     if (reason == CS_REASON_SMALL)
-        return on_small(account);
+        return advice_if_small(account);
     return (struct cs_advice){.kind = CS_ADVICE_REASON, .reason = reason};
 }
 
@@ -101,7 +101,7 @@ struct cs_advice cs_advice_of(const struct cs_account *account, const struct cs_
     if (*head->bypass)
         return (struct cs_advice){.kind = CS_ADVICE_BYPASSED};
     if (account->tiled_calls + account->fallbacks + account->failed == 0)
-        return on_nothing(account, head);
+        return advice_if_untiled(account, head);
     if (account->launches > account->tiled_calls && account->required_max > 0 &&
         account->reported_max >= account->required_max)
         return (struct cs_advice){.kind = CS_ADVICE_NO_GAIN, .bytes = account->reported_max};

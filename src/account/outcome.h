@@ -14,6 +14,7 @@ struct cs_site_outcome_text {
     char tiles[96]; /* "H x 9 on 2", "H x 9, raised", "possible: 8 MiB, H x 9", or the reason */
 };
 
+/* Writes both texts for a convolution. */
 void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outcome_text *outcome);
 
 #endif

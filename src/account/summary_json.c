@@ -18,6 +18,7 @@ struct listing {
     int16_t site[CS_MAX_SITES], place[CS_MAX_SITES];
 };
 
+/* The low 44 bits: see cs_tagged. */
 static int64_t count_of(uint64_t tagged)
 {
     return (int64_t)(tagged << 20 >> 20);
@@ -159,7 +160,7 @@ static void put_times(struct cs_json *json, const struct cs_account *account)
     put_integer_or_null(json, "predicted_most_ns", predicted_most);
 }
 
-/* Over the sites that were executed, each once; of the host's time over all. */
+/* Sums over sites that were executed, each once. `host` is a sum over all sites. */
 struct site_sums {
     int64_t required, reported, possible, host;
 };

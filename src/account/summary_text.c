@@ -23,7 +23,7 @@ enum {
 static void append_format(struct cs_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* One line. */
+/* Appends one line. */
 static void append_format(struct cs_text *text, const char *format, ...)
 {
     char line[LINE];
@@ -82,7 +82,7 @@ static const char *option_of(const struct cs_site_facts *facts, const struct cs_
     }
 }
 
-/* The same, or the rule that may set this option. */
+/* Writes that option, or the rule that may set it. */
 static void option_text(char *text, const struct cs_site_facts *facts,
                         const struct cs_summary_head *head)
 {
@@ -249,7 +249,7 @@ static void append_peak(struct cs_text *text, const struct cs_account *account,
             only_reports(account) ? "if policy fit is used" : "with");
 }
 
-/* The result, for people. */
+/* The result in one line. */
 static void append_result(struct cs_text *text, const struct cs_account *account)
 {
     char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], launches[64] = "";
@@ -324,8 +324,7 @@ static void append_passed(struct cs_text *text, const struct cs_account *account
     }
 }
 
-/* Prints the calls that followed each rule, without the calls of folded convolutions.
- */
+/* Prints the calls that followed each rule, without the calls of folded convolutions. */
 static void append_rules(struct cs_text *text, const struct cs_account *account,
                          const char *const *rules)
 {

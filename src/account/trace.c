@@ -85,7 +85,7 @@ static bool write_chunk(const struct cs_trace *trace)
     return whole;
 }
 
-/* Called with the lock held, like the following functions up to cs_trace_flush. */
+/* Writes the buffer to the file. Called with the lock held, like all functions put_*. */
 static void flush_buffer(struct cs_trace *trace)
 {
     char text[128];
@@ -152,6 +152,7 @@ static void put_head(struct cs_trace *trace)
     put_name(trace, "process_name", 0, trace->program);
 }
 
+/* Writes the event that reports the end, and switches the trace off. */
 static void put_last(struct cs_trace *trace)
 {
     char line[LAST];
@@ -163,7 +164,9 @@ static void put_last(struct cs_trace *trace)
     flush_buffer(trace);
 }
 
-static bool begin_file(struct cs_trace *trace)
+/* Takes the lock, which end_events releases, and begins the file if necessary. True if the trace is
+ * on. */
+static bool begin_events(struct cs_trace *trace)
 {
     cs_lock(&trace->lock);
     if (cs_trace_on(trace) && !trace->path[0])
@@ -171,7 +174,8 @@ static bool begin_file(struct cs_trace *trace)
     return cs_trace_on(trace);
 }
 
-static void end_file(struct cs_trace *trace)
+/* Writes the buffer if it is due, and releases the lock. */
+static void end_events(struct cs_trace *trace)
 {
     if (cs_trace_on(trace) && (trace->ended || cs_trace_now() - trace->written_at > MOST_LOST))
         flush_buffer(trace);
@@ -219,7 +223,7 @@ static int64_t track_of(struct cs_trace *trace, int lane)
 
 void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t from, int64_t to)
 {
-    if (begin_file(trace)) {
+    if (begin_events(trace)) {
         int64_t track = track_of(trace, lane);
         put_event(trace,
                   ",\n{\"ph\":\"X\",\"cat\":\"tile\",\"name\":\"tile %lld\",\"pid\":%lld,"
@@ -228,7 +232,7 @@ void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t from,
                   (long long)from % 1000, (long long)(to - from) / 1000,
                   (long long)(to - from) % 1000);
     }
-    end_file(trace);
+    end_events(trace);
 }
 
 static void put_scratch(struct cs_trace *trace, int64_t at, int64_t required, int64_t reported,
@@ -241,7 +245,7 @@ static void put_scratch(struct cs_trace *trace, int64_t at, int64_t required, in
               (long long)reported, (long long)own);
 }
 
-/* The site's text as a name, its id, and, returned, the reported workspace. */
+/* Writes the site's quoted text and its id. Returns its reported workspace. */
 static int64_t describe_site(struct cs_account *account, const struct cs_site_ref *site,
                              char name[NAME], char id[CS_SITE_ID])
 {
@@ -266,10 +270,10 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
     noted.number = 0;
     if (call.number == 0)
         return;
-    /* Before begin, which takes the trace's lock, because the account's lock comes first in the
-     * order. */
+    /* Before begin_events, which takes the trace's lock, because the account's lock comes first in
+     * the order. */
     const int64_t reported = describe_site(account, &call.site, name, id);
-    if (begin_file(trace)) {
+    if (begin_events(trace)) {
         put_scratch(trace, from, call.site.required, reported, own);
         put_event(trace,
                   ",\n{\"ph\":\"X\",\"cat\":\"call\",\"name\":%s,\"pid\":%lld,\"tid\":%lld,"
@@ -281,7 +285,7 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
                   (long long)call.site.required, (long long)reported);
         put_scratch(trace, to, 0, 0, own);
     }
-    end_file(trace);
+    end_events(trace);
 }
 
 /* Begins or ends a span on the track of a slab, of a place in it, or of a graph. Tracks are
@@ -347,7 +351,7 @@ static void put_held(struct cs_trace *trace, const struct cs_scratch_event *even
 void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *event)
 {
     int64_t at = cs_trace_now();
-    if (begin_file(trace)) {
+    if (begin_events(trace)) {
         switch (event->what) {
         case CS_SCRATCH_ALLOCATED:
         case CS_SCRATCH_FREED:
@@ -365,7 +369,7 @@ void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *eve
         }
         put_held(trace, event, at);
     }
-    end_file(trace);
+    end_events(trace);
 }
 
 void cs_trace_flush(struct cs_trace *trace)

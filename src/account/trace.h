@@ -4,9 +4,9 @@
  *
  * A process that ends normally writes the closing bracket.
  *
- * Events are written in chunks, at the latest one second after the next event. No line crosses a
- * page of the file, and chunks are appended whole, so that a killed process leaves a readable file.
- * Thread-safe. One load if the trace is off. */
+ * Events are written in chunks: when the buffer is full, or when an event comes more than a second
+ * after the last chunk. No line crosses a page of the file, and chunks are appended whole, so that
+ * a killed process leaves a readable file. Thread-safe. One load if the trace is off. */
 #ifndef CS_ACCOUNT_TRACE_H
 #define CS_ACCOUNT_TRACE_H
 
@@ -40,7 +40,7 @@ struct cs_trace {
 struct cs_trace_annotate {
     int64_t number; /* of the call; 0: no record */
     struct cs_site_ref site;
-    const char *outcome; /* static: "tiles", "fallback plan", "failed" or a reason's id */
+    const char *outcome; /* static: "tiles", "fallback", "failed" or a reason's id */
 };
 
 /* Initializes zeroed memory. `path` empty: off. */
@@ -58,7 +58,7 @@ int64_t cs_trace_now(void);
 struct cs_trace_annotate *cs_trace_annotated(void);
 
 /* Writes the call that the calling thread has recorded, with its site's text, and clears the
- * record. `own`: bytes of scratch that the library holds. */
+ * record. `own`: bytes of scratch that the library holds. Times are those of cs_trace_now. */
 void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t begin, int64_t end,
                    int64_t own);
 

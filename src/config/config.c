@@ -68,7 +68,8 @@ static bool names_file(const char *name)
     return name && *name && !strchr(name, '/');
 }
 
-static void load_own_file(struct cs_load *load, const char *program, const char *script)
+/* Loads the first file that exists. */
+static void search_file(struct cs_load *load, const char *program, const char *script)
 {
     char folder[CS_CONFIG_TEXT];
     if (user_folder("XDG_CONFIG_HOME", "/.config", folder, sizeof folder)) {
@@ -105,7 +106,7 @@ static void load_file(struct cs_load *load, const char *program, const char *scr
         try_file(load, named, true);
         return;
     }
-    load_own_file(load, program, script);
+    search_file(load, program, script);
     note_unread_file(load);
 }
 
@@ -164,7 +165,7 @@ static void load_environment(struct cs_load *load)
 }
 
 static char overrides[CS_CONFIG_TEXT];
-static _Atomic size_t overriding; /* bytes of complete words */
+static _Atomic size_t overriding; /* bytes of complete items */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
 
 bool cs_config_override(const char *items)
@@ -182,13 +183,13 @@ bool cs_config_override(const char *items)
 static void load_overrides(struct cs_load *load)
 {
     char items[CS_CONFIG_TEXT], *source = load->config->source;
-    size_t length = overriding, said = strlen(source);
+    size_t length = overriding, used = strlen(source);
     if (length == 0)
         return;
     snprintf(items, sizeof items, "%.*s", (int)(length - 1), overrides + 1);
     cs_ini_items(load, "convshim_configure", items);
-    snprintf(source + said, sizeof load->config->source - said, "%sconvshim_configure",
-             said ? " and " : "");
+    snprintf(source + used, sizeof load->config->source - used, "%sconvshim_configure",
+             used ? " and " : "");
 }
 
 void cs_config_load_items(struct cs_config *config, const char *items, const char *const *policies,

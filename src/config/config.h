@@ -1,13 +1,16 @@
 /* The options as one struct, from the ini file and the environment. This part parses options and
  * does not depend on their meaning. A bad value makes one note, and the default stays.
  *
- * Order of precedence: the variable of one option, CONVSHIM_<NAME> (CONVSHIM_WORKSPACE,
- * CONVSHIM_INTERLEAVE_BUDGET); CONVSHIM_CONFIG ("name=value;name=value"); one file; built-in
- * defaults. The file is CONVSHIM_CONFIGFILE, else $XDG_CONFIG_HOME/convshim/<script>.ini
- * (XDG_CONFIG_HOME unset: ~/.config) if the program runs a script (main.py.ini), else
- * <program>.ini, else convshim.ini in the same folder, else /etc/convshim.ini. CONVSHIM=0 switches
- * everything off. The current directory is not searched: a relative XDG_CONFIG_HOME or HOME counts
- * as unset. The first file that exists is used. If it cannot be read, the defaults stay. An empty
+ * Sources, highest precedence first:
+ * - the variable of one option, CONVSHIM_<NAME> (CONVSHIM_INTERLEAVE_BUDGET)
+ * - CONVSHIM_CONFIG ("name=value;name=value")
+ * - one file: CONVSHIM_CONFIGFILE or, if it is unset, the first that exists of <script>.ini (if the
+ *   program runs a script: main.py.ini), <program>.ini and convshim.ini in
+ *   $XDG_CONFIG_HOME/convshim (XDG_CONFIG_HOME unset: ~/.config), and /etc/convshim.ini
+ * - built-in defaults
+ *
+ * CONVSHIM=0 switches everything off. The current directory is not searched: a relative
+ * XDG_CONFIG_HOME or HOME counts as unset. If the file cannot be read, the defaults stay. An empty
  * environment variable counts as unset. Of larger files the first MiB is read.
  *
  * Rules are sections [rule NAME] of the file, tried in its order. In CONVSHIM_CONFIG their keys are
@@ -26,8 +29,8 @@
 
 enum {
     CS_CONFIG_TEXT = 4096, /* bytes of a path, NUL included */
-    CS_CONFIG_NAME = 32,
-    CS_CONFIG_AUTO = -1 /* value of `auto` (SIZE, COUNT, RATIO); `off` is 0 */
+    CS_CONFIG_NAME = 32,   /* bytes of a name, NUL included */
+    CS_CONFIG_AUTO = -1    /* value of `auto` (SIZE, COUNT, RATIO); `off` is 0 */
 };
 
 /* Bits: one form, or both. */
@@ -77,7 +80,8 @@ enum {
 /* The source of a value: a line of the file, an environment variable (with the number of the item,
  * from 1, if it has several), or the built-in default. */
 struct cs_origin {
-    const char *variable; /* static; NULL: the file if `line` is not 0, else the built-in default */
+    const char *variable; /* valid until the thread that read it ends; NULL: the file if `line` is
+                             not 0, else the built-in default */
     int line;
 };
 
@@ -136,7 +140,7 @@ int64_t cs_config_rank(void);
 /* True if CONVSHIM=0 is set. Called before anything else. Reads only that variable. */
 bool cs_config_disabled(void);
 
-/* Defaults alone. */
+/* Sets every option to its default. */
 void cs_config_default(struct cs_config *config);
 
 /* Converts "64MiB", "64M", "1.5g", "512KiB", "4096" to bytes and "auto" to CS_CONFIG_AUTO. False if

@@ -84,8 +84,8 @@ void cs_ini_set(struct cs_load *load, const char *name, const char *value)
     load->config->origin[index] = (struct cs_origin){load->file ? NULL : load->source, load->line};
 }
 
-/* The consequence for a line that cannot be read, for a note. */
-static const char *describe_fate(struct lines *lines)
+/* Drops the rule that an unreadable line belongs to. Returns the consequence for a note. */
+static const char *drop_line(struct lines *lines)
 {
     return cs_rules_spoil(lines->load, lines->rule, lines->shown) ? "the rule is dropped"
                                                                   : "ignored";
@@ -103,7 +103,7 @@ static int next_byte(struct lines *lines)
         if (filled < 0)
             cs_diagnostics_note(lines->load, "cannot be read further (errno %d)", errno);
         if (filled < 0)
-            describe_fate(lines);
+            drop_line(lines);
         lines->at = 0;
         lines->filled = filled > 0 ? (size_t)filled : 0;
     }
@@ -111,7 +111,7 @@ static int next_byte(struct lines *lines)
         return EOF;
     if (lines->total++ == MAX_FILE) {
         cs_diagnostics_note(lines->load, "larger than 1 MiB, the rest is ignored");
-        describe_fate(lines);
+        drop_line(lines);
         lines->filled = 0;
         return EOF;
     }
@@ -162,11 +162,11 @@ static void note_unanswered(struct lines *lines)
 {
     if (lines->unanswered)
         cs_diagnostics_note(lines->load, "\"%s\" is not an option, %s; allowed: NAME = VALUE",
-                            lines->shown, describe_fate(lines));
+                            lines->shown, drop_line(lines));
     lines->unanswered = false;
 }
 
-static void refuse_section(struct lines *lines)
+static void note_unknown_section(struct lines *lines)
 {
     char nearest[CS_CONFIG_NAME], first[CS_CONFIG_NAME], shown[CS_SHOWN_BYTES];
     char all[CS_OPTION_TEXT];
@@ -196,7 +196,7 @@ static void note_behind(struct lines *lines, const char *rest)
     if (*rest && *rest != ';' && *rest != '#')
         cs_diagnostics_note(lines->load,
                             "\"%s\" follows a section's name, %s; allowed: a separate line",
-                            cs_diagnostics_show(shown, rest), describe_fate(lines));
+                            cs_diagnostics_show(shown, rest), drop_line(lines));
 }
 
 /* `text` begins with '['. A line that is not a valid section counts as an unknown section. */
@@ -215,7 +215,7 @@ static void enter_section(struct lines *lines, const char *text)
     } else {
         lines->unknown_section = !whole || !cs_option_section(lines->section);
         if (lines->unknown_section)
-            refuse_section(lines);
+            note_unknown_section(lines);
     }
     if (!lines->unknown_section)
         note_behind(lines, text + length + strlen("[]"));
@@ -228,12 +228,12 @@ static void announce_fault(struct lines *lines, enum fault fault, const char *te
     cs_diagnostics_show(lines->shown, text);
     if (fault == HAS_NUL)
         cs_diagnostics_note(lines->load, "\"%s\" and a NUL byte, %s; allowed: text", lines->shown,
-                            describe_fate(lines));
+                            drop_line(lines));
     else if (*text == '\0' || *text == ';' || *text == '#')
         return;
     else if (fault == TOO_LONG)
         cs_diagnostics_note(lines->load, "\"%s\" is too long, %s; allowed: %d bytes a line",
-                            lines->shown, describe_fate(lines), room);
+                            lines->shown, drop_line(lines), room);
     else if (*text == '[')
         enter_section(lines, text);
     else

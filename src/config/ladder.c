@@ -18,7 +18,7 @@ enum {
     NOTE = CS_LADDER_PATH + 256
 };
 
-/* Of kernel_us, as in decide/cost.def. */
+/* The bounds of kernel_us, as in decide/cost.def. */
 static const double LEAST_KERNEL = 0.1, MOST_KERNEL = 50;
 
 static bool is_plain(char c)
@@ -43,7 +43,7 @@ bool cs_ladder_path(const char *gpu, char path[CS_LADDER_PATH])
                CS_LADDER_PATH;
 }
 
-/* printf's point follows the program's locale. */
+/* In whole numbers, because printf's point follows the program's locale. */
 size_t cs_ladder_write(const struct cs_ladder *ladder, const char *gpu, char text[CS_LADDER_TEXT])
 {
     enum {
@@ -95,7 +95,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* strtod depends on the program's locale. */
+/* Reads a decimal number. strtod depends on the program's locale. */
 static bool take_number(const char **at, double *number_p)
 {
     double number = 0, unit = 1;
@@ -206,7 +206,7 @@ static const char *read_text(int fd, char text[CS_LADDER_TEXT])
     return NULL;
 }
 
-/* NULL without a file, or if *ladder was read. */
+/* Returns the reason why a file is ignored. NULL if *ladder was read, or if no file exists. */
 static const char *read_file(const char *path, const char *gpu, struct cs_ladder *ladder)
 {
     char text[CS_LADDER_TEXT];

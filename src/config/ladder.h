@@ -29,7 +29,7 @@ bool cs_ladder_path(const char *gpu, char path[CS_LADDER_PATH]);
 /* The text of a file, with three decimals. Returns its length. */
 size_t cs_ladder_write(const struct cs_ladder *ladder, const char *gpu, char text[CS_LADDER_TEXT]);
 
-/* Parses the text of a file for this GPU. NULL, or the reason why it is damaged (static). */
+/* Parses the text of a file for this GPU. NULL, or the reason why it is ignored (static). */
 const char *cs_ladder_parse(const char *text, const char *gpu, struct cs_ladder *ladder);
 
 /* Reads the file for this GPU. False if no file exists, or if it is ignored. Then `note` (may be

@@ -7,7 +7,7 @@ enum {
     AUTO_WORKSPACE = 64 << 20 /* bytes for each convolution, for the size of an arena under auto */
 };
 
-static bool is_for(const struct cs_rule *rule, const char *program, const char *script)
+static bool applies_to(const struct cs_rule *rule, const char *program, const char *script)
 {
     return (!cs_rule_has(rule, CS_RULE_program) ||
             cs_rule_glob_match(rule->program.text, program)) &&
@@ -20,7 +20,7 @@ void cs_limits_rules(const struct cs_config *config, const char *program, const 
     rules->count = 0;
     for (int i = 0; i < config->rules.count; i++) {
         const struct cs_rule *rule = &config->rules.rule[i];
-        if (is_for(rule, program, script))
+        if (applies_to(rule, program, script))
             rules->rule[rules->count++] = *rule;
     }
 }

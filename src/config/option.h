@@ -19,7 +19,7 @@ struct cs_option {
 };
 
 enum {
-    CS_OPTION_TEXT = 256
+    CS_OPTION_TEXT = 256 /* bytes of a composed text */
 };
 
 extern const struct cs_option cs_options[CS_OPTIONS];

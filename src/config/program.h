@@ -13,6 +13,8 @@ enum {
  * python -m. "" if the program is not a known interpreter, or reads its code from elsewhere.
  * Returns `script`. */
 char *cs_program_script(char script[CS_PROGRAM_SCRIPT]);
+
+/* The same of another command line: `length` bytes of words, each with its NUL. */
 char *cs_program_script_of(const char *arguments, int64_t length, char script[CS_PROGRAM_SCRIPT]);
 
 /* The words of this process's command line, each with its NUL. Words that do not fit are left out.

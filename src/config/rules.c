@@ -37,6 +37,7 @@ static bool next_item(const char **rest, char mark, char *item, size_t size)
     return true;
 }
 
+/* The index of a word among the key's allowed words, or -1. */
 static int place_of(enum cs_rule_key key, const char *text)
 {
     for (int place = 0;; place++) {
@@ -49,7 +50,7 @@ static int place_of(enum cs_rule_key key, const char *text)
     }
 }
 
-/* A comma at the end means a missing word. */
+/* Stores a bit for each word. A comma at the end means a missing word. */
 static bool parse_WORDS(enum cs_rule_key key, const char *text, void *out)
 {
     cs_rule_WORDS words = 0;
@@ -406,6 +407,7 @@ static void drop_faulty(struct cs_load *load)
     rules->count = kept;
 }
 
+/* Moves the source's rules before earlier ones, then removes earlier ones of the same names. */
 void cs_rules_end(struct cs_load *load)
 {
     struct cs_rules *rules = &load->config->rules;

@@ -5,8 +5,8 @@
 
 #include "config/ini.h"
 
-/* The variable of an option, "CONVSHIM_INTERLEAVE_BUDGET" for interleave.budget. Static. The first
- * call is not thread-safe. */
+/* The variable of an option, "CONVSHIM_INTERLEAVE_BUDGET" for interleave.budget. Valid until the
+ * calling thread ends. */
 const char *cs_variable_of(int option);
 
 /* The value of an environment variable. NULL if it is empty, or if the program is set-user-id and

@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    PATIENCE_NS = 100000000, /* starting a call takes microseconds: one that takes longer hangs */
-    MAX_ASKED = 64,          /* marks, for one call; the others count as busy */
+    PATIENCE_NS = 100000000, /* the longest wait for calls that start */
+    MAX_ASKED = 64,          /* marks that one call queries; the others count as busy */
     MAX_GROWN = 4            /* times that one call tries to allocate */
 };
 
@@ -33,7 +33,7 @@ struct run {
     struct cs_block *first, *last;
     int64_t bytes;
     int waits;  /* events to wait for */
-    bool clean; /* includes unowned memory, which other callers may need more */
+    bool clean; /* includes idle memory, which other callers may need more */
 };
 
 void cs_arena_init(struct cs_arena *arena, int64_t limit)
@@ -76,15 +76,15 @@ static enum pending pending_in(const struct cs_block *block, const struct taker 
     return is_own(block, taker) ? OWN : OTHERS;
 }
 
-/* Can become available later. */
-static bool in_time(const struct cs_block *block, const struct taker *taker)
+/* True if the block can become usable for the taker at some time. */
+static bool usable_later(const struct cs_block *block, const struct taker *taker)
 {
     return block->use != CS_BLOCK_LOST &&
            (!block->owner || block->owner->capture == taker->capture.id);
 }
 
-/* Becomes available when calls that are being started return their blocks. */
-static bool when_given(const struct cs_block *block, const struct taker *taker)
+/* True if the block is usable now, or when the calls that are being started return their blocks. */
+static bool usable_when_given(const struct cs_block *block, const struct taker *taker)
 {
     if (block->use != CS_BLOCK_LEASED)
         return pending_in(block, taker) != REFUSED;
@@ -113,8 +113,10 @@ static bool run_fits(const struct taker *taker,
     return false;
 }
 
-static bool look_from(const struct taker *taker, struct cs_slab *slab, struct cs_block *first,
-                      bool behind, struct run *run)
+/* The shortest run that begins at `first`. `behind`: its blocks may have work of other streams, for
+ * which the taker's stream waits. */
+static bool find_run_from(const struct taker *taker, struct cs_slab *slab, struct cs_block *first,
+                          bool behind, struct run *run)
 {
     *run = (struct run){.slab = slab, .first = first};
     for (struct cs_block *block = first; block && run->bytes < taker->bytes; block = block->next) {
@@ -138,19 +140,20 @@ static bool run_is_better(const struct run *a, const struct run *b)
     return a->bytes < b->bytes;
 }
 
+/* The best run of all slabs. */
 static bool search_slab_runs(const struct taker *taker, bool behind, struct run *best)
 {
     struct run run;
     *best = (struct run){.first = NULL};
     for (struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
         for (struct cs_block *block = slab->first; block; block = block->next)
-            if (look_from(taker, slab, block, behind, &run) &&
+            if (find_run_from(taker, slab, block, behind, &run) &&
                 (!best->last || run_is_better(&run, best)))
                 *best = run;
     return best->last != NULL;
 }
 
-/* Marks to query without the lock: is the work before them complete? */
+/* Marks that are queried without the lock. done: the work before the mark is complete. */
 struct asked {
     struct cs_mark *mark[MAX_ASKED];
     bool done[MAX_ASKED];
@@ -178,8 +181,9 @@ static bool is_done(const struct asked *asked, const struct cs_mark *mark)
     return false;
 }
 
-/* Releases the lock while it queries. It counts as a user of the marks: otherwise another call
- * could record a mark again in a capture, and the query would invalidate that capture. */
+/* Drops marks whose work is complete. Releases the lock while it queries. It counts as a user of
+ * the marks: otherwise another call could record a mark again in a capture, and the query would
+ * invalidate that capture. */
 static void forget_done(const struct taker *taker)
 {
     const struct cs_device *device = taker->device;
@@ -202,6 +206,7 @@ static void forget_done(const struct taker *taker)
         cs_pool_leave_mark(taker->pool, asked.mark[i]);
 }
 
+/* Finds a run, if possible without work of other streams. `behind`: see find_run_from. */
 static bool run_find(const struct taker *taker, bool behind, struct run *run)
 {
     if (search_slab_runs(taker, false, run))
@@ -210,8 +215,8 @@ static bool run_find(const struct taker *taker, bool behind, struct run *run)
     return search_slab_runs(taker, behind, run);
 }
 
-/* The rest of a run's last block stays as it was. If the slab has no spare block for it, it is
- * leased as well. */
+/* Cuts a run to `bytes`. The rest of its last block becomes a block with the same mark. If the slab
+ * has no spare block for it, the run keeps the rest. */
 static void run_cut(struct run *run, int64_t bytes)
 {
     struct cs_block *last = run->last, *rest = run->slab->spare;
@@ -236,7 +241,7 @@ static void set_use(const struct run *run, enum cs_use use)
     run->last->use = use;
 }
 
-/* Each begins at the end of the one before, so leases do not overlap. */
+/* True if each block begins at the end of the one before, so that leases do not overlap. */
 static bool is_divided(const struct cs_arena *arena)
 {
     for (const struct cs_pool *pool = arena->pools; pool; pool = pool->next)
@@ -263,8 +268,9 @@ static bool is_sound(const struct cs_arena *arena)
 #endif
 }
 
-/* Work on a stream is ordered, but not in a capture: cudaStreamUpdateCaptureDependencies may have
- * changed the order. A wait in a capture is free. */
+/* True if the taker's work follows the block's without a wait. Work on a stream is ordered, but not
+ * in a capture: cudaStreamUpdateCaptureDependencies may have changed the order. A wait in a capture
+ * is free. */
 static bool in_order(const struct cs_block *block, const struct taker *taker)
 {
     return !block->mark || (is_own(block, taker) && taker->capture.id == 0);
@@ -280,8 +286,8 @@ static int count_waits(const struct taker *taker, const struct run *run)
     }
 }
 
-/* The run is leased, so that its marks stay; the lock is free, as a full queue makes the caller
- * wait. */
+/* Makes the taker's stream wait for the work in a leased run, whose marks stay. Called without the
+ * lock, because the host waits if the stream's queue is full. */
 static bool wait_for(const struct taker *taker, const struct run *run)
 {
     const struct cs_device *device = taker->device;
@@ -294,7 +300,7 @@ static bool wait_for(const struct taker *taker, const struct run *run)
     }
 }
 
-/* Makes one block of a leased run. */
+/* Joins the blocks of a leased run into its first one, and drops their marks. */
 static struct cs_block *run_merge(const struct run *run)
 {
     struct cs_block *first = run->first, *next = first->next, *end = run->last->next;
@@ -331,7 +337,7 @@ static void report_block(const struct cs_arena *arena, enum cs_scratch_happening
                                              .waits = waits});
 }
 
-/* A block is a call's now. */
+/* Counts and reports a block that a call has taken. */
 static void note_taken(const struct taker *taker, const struct cs_block *block, int64_t waits)
 {
     struct cs_owner *owner = block->owner;
@@ -344,7 +350,7 @@ static void note_taken(const struct taker *taker, const struct cs_block *block, 
     report_block(taker->arena, CS_SCRATCH_TAKEN, block, taker, waits);
 }
 
-/* True if the taker has everything else that a lease needs. */
+/* True if the taker has a mark and, in a capture, an owner. */
 static bool is_ready(struct taker *taker)
 {
     if (!taker->mark)
@@ -352,7 +358,8 @@ static bool is_ready(struct taker *taker)
     return taker->mark && (taker->capture.id == 0 || cs_pool_owner(taker->pool, taker->capture.id));
 }
 
-/* Releases the lock during the calls of the device or the heap. */
+/* Creates the missing mark and owner. Releases the lock during the calls of the device or the heap.
+ */
 static bool make_ready(struct taker *taker)
 {
     struct cs_arena *arena = taker->arena;
@@ -369,7 +376,7 @@ static bool make_ready(struct taker *taker)
     return taker->mark && (owned || owner);
 }
 
-/* For a taker that is ready. */
+/* Leases a run to a taker that is ready. False if its stream cannot wait for the run. */
 static bool block_claim(struct taker *taker, struct run *run, struct cs_lease *lease)
 {
     struct cs_arena *arena = taker->arena;
@@ -399,7 +406,8 @@ static bool block_claim(struct taker *taker, struct run *run, struct cs_lease *l
     return true;
 }
 
-/* False when the time is over. `until` begins as 0. */
+/* Waits for a returned block. False after PATIENCE_NS. *until begins as 0, and becomes the
+ * deadline. */
 static bool wait_given(struct cs_arena *arena, int64_t *until)
 {
     if (*until == 0)
@@ -407,8 +415,8 @@ static bool wait_given(struct cs_arena *arena, int64_t *until)
     return cs_lock_condition_wait(&arena->given, &arena->lock, *until);
 }
 
-/* Allocates. Memory that another thread allocates or frees at that moment is not available until
- * that thread finishes. The caller then tries again. */
+/* True if the caller should search again: after an allocation, or after another thread has finished
+ * one, during which its memory is not available. */
 static bool pool_grow(struct taker *taker, bool patient, int64_t *until)
 {
     enum cs_sacrifice sacrifice = taker->capture.id != 0 ? CS_SPARE_ALL : CS_FREE_DONE;
@@ -425,7 +433,8 @@ static bool block_take(struct taker *taker, bool patient, struct cs_lease *lease
     for (;;) {
         cs_pool_reclaim(taker->arena, taker->pool);
         while (!run_find(taker, patient, &run)) {
-            if (!patient || !run_fits(taker, when_given) || !wait_given(taker->arena, &until))
+            if (!patient || !run_fits(taker, usable_when_given) ||
+                !wait_given(taker->arena, &until))
                 break;
             cs_pool_reclaim(taker->arena, taker->pool);
         }
@@ -433,7 +442,7 @@ static bool block_take(struct taker *taker, bool patient, struct cs_lease *lease
             return block_claim(taker, &run, lease);
         if (run.first && make_ready(taker))
             continue; /* others have had the lock */
-        if (run.first || (!patient && run_fits(taker, in_time)) ||
+        if (run.first || (!patient && run_fits(taker, usable_later)) ||
             !pool_grow(taker, patient, &until))
             return false;
     }

@@ -31,19 +31,20 @@ struct cs_arena_facts {
     int64_t allocations;
     int64_t captured; /* bytes that belong to captures now */
     int64_t lost;     /* bytes that are never used again */
-    int64_t waits;    /* event waits on the device: blocks that changed streams, all in captures */
-    int64_t refused;  /* patient takes that found no block */
+    int64_t waits;   /* event waits on the device: for blocks of other streams and, in captures, for
+                        all */
+    int64_t refused; /* patient takes that found no block */
 };
 
 struct cs_arena {
     struct cs_lock lock;
-    struct cs_condition given;
-    struct cs_pool *pools; /* the one used last first */
-    int64_t promised;      /* bytes that are being allocated, not held yet */
-    int growing;           /* calls that allocate or free, and have freed the lock for it */
-    int64_t slabs;         /* ever made */
+    struct cs_condition given; /* a block was returned, or an allocation ended */
+    struct cs_pool *pools;     /* the most recently used first */
+    int64_t promised;          /* bytes that are being allocated, not held yet */
+    int growing;   /* calls that allocate or free, and have released the lock meanwhile */
+    int64_t slabs; /* ever made */
     struct cs_arena_facts facts;
-    struct { /* in no list any more: freed when the lock is free */
+    struct { /* removed from all lists; freed after the lock is released */
         struct cs_pool *pools;
         struct cs_slab *slabs;
         struct cs_owner *owners;
@@ -84,12 +85,12 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
  * takes and frees no memory. */
 struct cs_arena_facts cs_arena_facts(struct cs_arena *arena);
 
-/* True unless two blocks overlap or memory is missing between them. Debug builds (CS_DEBUG) ask
- * this at every take, and lease nothing of an arena of which it is false. */
+/* True unless two blocks overlap or memory is missing between them. Debug builds (CS_DEBUG) check
+ * this at every take, and lease no memory if it is false. */
 bool cs_arena_sound(struct cs_arena *arena);
 
-/* Holds (before) or frees (after) the lock across a fork. In the child device memory is not ours:
- * `child` forgets it. */
+/* Takes the lock before a fork, and releases it after it. `child`: forgets the device memory, which
+ * belongs to the parent. */
 void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child);
 
 #endif

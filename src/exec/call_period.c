@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Choices, compared with the sequences of tests/unit/exec/test_call_period.c; only LOOK_EVERY's
- * reason is a measurement. */
+/* Chosen by the sequences of tests/unit/exec/test_call_period.c, except LOOK_EVERY, which follows
+ * from a measurement. */
 enum {
-    LOW_PART = 5, /* of the highest; sizes often differ by factors of two, so a half or a quarter is
-                     itself a frequent size */
-    LOOK_EVERY = 8, /* one search takes 1 to 2 us */
-    EVIDENCE = 16,  /* calls that a period must have predicted, however short it is */
+    LOW_PART = 5, /* a low call has at most 1/5 of the highest bytes. Sizes often differ by factors
+                     of two, so 1/4 would be a frequent size */
+    LOOK_EVERY = 8, /* calls between two searches, which take 1 to 2 us each */
+    EVIDENCE = 16,  /* calls that any period must have predicted */
     FLAT_TIMES = 3, /* a period of similar calls may be a loop inside a high stage, so it must occur
-                       more often, */
-    FLAT_CALLS = 32, /* and predict that many calls in a row */
+                       3 times */
+    FLAT_CALLS = 32, /* and predict 32 calls in a row */
     LOOP_TIMES = 64  /* a loop with more iterations is the program itself */
 };
 
@@ -31,7 +31,8 @@ static uint32_t fold_call(uint64_t call)
     return (uint32_t)(cs_hash_spread(call) >> 32);
 }
 
-/* Keeps the newer half, which is two of the longest periods. */
+/* Appends a call. If there is no room, keeps the newer half, which is two of the longest periods.
+ */
 static void remember_call(struct cs_call_period *detector, uint32_t call, int64_t bytes)
 {
     enum {
@@ -56,7 +57,8 @@ static int count_predicted(const struct cs_call_period *detector, int period)
     return detector->calls - i;
 }
 
-/* The period that predicts most, so that a program's own wins over that of a loop inside it. */
+/* The period that predicts most calls (*predicted_p), so that a program's period wins over that of
+ * a loop inside it. 0: none. */
 static int best_period(const struct cs_call_period *detector, int *predicted_p)
 {
     int best = 0, most = 0;
@@ -72,6 +74,7 @@ static int best_period(const struct cs_call_period *detector, int *predicted_p)
     return best;
 }
 
+/* The highest bytes of the newest `calls` calls. */
 static int64_t highest_bytes(const struct cs_call_period *detector, int calls)
 {
     int64_t high = 0;
@@ -82,8 +85,8 @@ static int64_t highest_bytes(const struct cs_call_period *detector, int calls)
     return high;
 }
 
-/* The bytes up to which calls of a period count as low, at least those of its lowest call. `flat`
- * if no call is between the lowest and the highest. */
+/* The bytes up to which calls of a period count as low: a LOW_PART of `high` or, if all calls
+ * exceed that (*flat), those of the lowest call. */
 static int64_t low_bytes(const int64_t *bytes, int period, int64_t high, bool *flat)
 {
     int64_t low = high;
@@ -102,6 +105,8 @@ static int low_stretch(const bool *low, int period, int first)
     return length;
 }
 
+/* Sets the places of the calls around low stages. A low stretch shorter than half the longest one
+ * belongs to the high stage around it. */
 static void place_stages(const bool *low, int period, uint8_t *place)
 {
     int longest = 0;
@@ -121,7 +126,8 @@ static void place_stages(const bool *low, int period, uint8_t *place)
     }
 }
 
-/* False if the period has no stages, or if it has not been seen often enough. */
+/* Finds the stages of a period that has predicted `count` calls. False if it has none, has not
+ * occurred often enough, or is a loop in a low stage of the program. */
 static bool find_stages(struct cs_call_period *detector, int period, int count)
 {
     const int64_t *bytes = detector->bytes + detector->calls - period;
@@ -150,7 +156,7 @@ static void search_period(struct cs_call_period *detector)
     }
 }
 
-/* The kind of the next call of a learned period. */
+/* The place of the next call in the learned period. An unexpected call ends the period. */
 static unsigned follow_period(struct cs_call_period *detector, uint32_t call)
 {
     if (call != detector->call[detector->calls - detector->period]) {

@@ -1,11 +1,12 @@
 /* The repeated sequence of calls of a host thread: its period, and its stages of high memory.
  *
- * A period is learned after it has occurred twice. A short one must occur more often, since a loop
- * inside a program looks alike. Earlier calls do not matter. Of the calls of a period those are low
- * whose bytes are at most a fifth of the highest; a low stage is a stretch of low calls, and a dip
- * much shorter than the longest such stretch belongs to the high stage around it. A period without
- * low calls has its lowest call for a low stage; a period of one call has no stages, and is not
- * learned.
+ * A period is learned after it has occurred twice. A short one must occur more often, because a
+ * loop inside a program looks alike. Earlier calls do not matter.
+ *
+ * A call is low if its bytes are at most a fifth of the period's highest. A low stage is a stretch
+ * of low calls. A low stretch shorter than half the longest one belongs to the high stage around
+ * it. In a period without low calls, the lowest call is the low stage. A period of one call has no
+ * stages and is not learned.
  *
  * Used by one thread at a time. It does not allocate. */
 #ifndef CS_EXEC_CALL_PERIOD_H
@@ -29,8 +30,8 @@ enum cs_call_place {
 struct cs_call_period {
     int calls;    /* remembered */
     int period;   /* 0: none */
-    int at;       /* how far in the period the next call is */
-    int patience; /* calls until the next look for a period */
+    int at;       /* the position of the next call in the period */
+    int patience; /* calls until the next search for a period */
     uint32_t call[CS_CALL_EXPECTED];
     int64_t bytes[CS_CALL_EXPECTED];
     uint8_t place[CS_CALL_PERIOD_MAX]; /* of the calls of the period */
@@ -38,8 +39,8 @@ struct cs_call_period {
 
 void cs_call_period_init(struct cs_call_period *detector);
 
-/* Notes a call that is about to be made, identified by a number, with the bytes that it takes;
- * returns a set of enum cs_call_place, usually 0. */
+/* Records a call that is about to be made, by a number that identifies it, with the bytes that it
+ * takes. Returns a set of enum cs_call_place, usually 0. */
 unsigned cs_call_period_add(struct cs_call_period *detector, uint64_t call, int64_t bytes);
 
 #endif

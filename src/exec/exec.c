@@ -3,11 +3,11 @@
 
 #include "base/checked.h"
 
-/* The tensors that share memory. */
+/* How outputs share memory with other operands. */
 enum sharing {
-    APART,    /* outputs share no memory with other operands */
+    APART,    /* not at all */
     IN_PLACE, /* an addend is overwritten by its own sum */
-    MIXED
+    MIXED     /* in any other way */
 };
 
 static bool has_address(const struct cs_problem *problem, const struct cs_addresses *base, int i)
@@ -30,8 +30,8 @@ static bool same_elements(const struct cs_tensor *a, const struct cs_tensor *b)
     return a->side == b->side && a->dtype == b->dtype;
 }
 
-/* Bytes that the dimensions of smaller strides than `stride` (in elements) reach over; 0 if a
- * larger stride is no multiple of it. */
+/* The bytes that a tensor spans without its dimensions whose strides are at least `stride` (in
+ * elements). 0 if one of those strides is no multiple of it. */
 static int64_t span_below(const struct cs_tensor *tensor, int64_t stride)
 {
     struct cs_tensor inner = *tensor;
@@ -46,10 +46,10 @@ static int64_t span_below(const struct cs_tensor *tensor, int64_t stride)
     return cs_problem_tensor_span(&inner, &bytes) == CS_OK ? bytes : 0;
 }
 
-/* Views that take turns in memory, such as channel slices of one tensor, overlap as ranges and
- * share no element: in every block of `stride` elements each has a part of its own. */
-static bool take_turns(const struct cs_tensor *a, const char *at_a, const struct cs_tensor *b,
-                       const char *at_b, int64_t stride)
+/* True if two views alternate in memory, such as channel slices of one tensor: in every block of
+ * `stride` elements each uses its own part. Their ranges overlap, but they share no element. */
+static bool alternate_by(const struct cs_tensor *a, const char *at_a, const struct cs_tensor *b,
+                         const char *at_b, int64_t stride)
 {
     int64_t block;
     if (stride < 1)
@@ -67,7 +67,7 @@ static bool is_interleaved(const struct cs_tensor *a, const char *at_a, const st
                            const char *at_b)
 {
     for (int dim = 0; dim < CS_DIMS; dim++)
-        if (a->dims[dim] > 1 && take_turns(a, at_a, b, at_b, a->strides[dim]))
+        if (a->dims[dim] > 1 && alternate_by(a, at_a, b, at_b, a->strides[dim]))
             return true;
     return false;
 }
@@ -117,7 +117,7 @@ static void shift_addresses(const struct cs_problem *problem, const struct cs_ad
     }
 }
 
-/* Puts the staged tensors' packed places in that of their views. */
+/* Replaces the addresses of staged tensors by those of their packed copies. */
 static void place_staged(const struct cs_plan *plan, int shape, char *staged,
                          struct cs_addresses *out)
 {
@@ -126,6 +126,7 @@ static void place_staged(const struct cs_plan *plan, int shape, char *staged,
             out->tensor[i] = staged + plan->staged_at[i];
 }
 
+/* A tile that is bound. */
 struct bound {
     void *launch;
     int shape;
@@ -142,7 +143,7 @@ struct walk {
     struct cs_lease own; /* scratch of the library. Empty: the application's */
     char *scratch;
     struct cs_lane lane[CS_MAX_LANES];
-    int64_t bound;
+    int64_t bound; /* tiles */
     struct bound tile[CS_MAX_TILES];
 };
 
@@ -154,7 +155,8 @@ static bool on_streams(const struct walk *walk)
     return walk->exec->device && walk->gpu->choose;
 }
 
-static bool may_borrow(const struct walk *walk)
+/* True if the call may run in the library's scratch. */
+static bool may_use_own(const struct walk *walk)
 {
     if (!on_streams(walk))
         return false;
@@ -162,6 +164,7 @@ static bool may_borrow(const struct walk *walk)
            (walk->exec->backing == CS_BACKING_AUTO && walk->call->provided == 0);
 }
 
+/* True if the call may run in the application's workspace, of which it needs `bytes`. */
 static bool client_suffices(const struct walk *walk, int64_t bytes)
 {
     const char *workspace = walk->call->base.workspace;
@@ -172,7 +175,9 @@ static bool client_suffices(const struct walk *walk, int64_t bytes)
             (workspace && (uintptr_t)workspace % CS_STAGED_ALIGNMENT == 0));
 }
 
-static bool take_for(struct walk *walk, int lanes, bool patient)
+/* Takes scratch for `lanes` lanes: the application's workspace, else the library's. `patient`: see
+ * cs_arena_take. */
+static bool take_scratch_for(struct walk *walk, int lanes, bool patient)
 {
     const struct cs_call *call = walk->call;
     int64_t bytes = cs_plan_scratch(walk->plan, lanes, walk->lane);
@@ -180,8 +185,8 @@ static bool take_for(struct walk *walk, int lanes, bool patient)
     walk->scratch = call->base.workspace;
     if (client_suffices(walk, bytes))
         return true;
-    if (!may_borrow(walk) || !cs_arena_take(&walk->exec->arena, walk->exec->device, call->stream,
-                                            &walk->capture, bytes, patient, &walk->own))
+    if (!may_use_own(walk) || !cs_arena_take(&walk->exec->arena, walk->exec->device, call->stream,
+                                             &walk->capture, bytes, patient, &walk->own))
         return false;
     walk->scratch = walk->own.memory;
     return true;
@@ -192,16 +197,17 @@ static bool take_for(struct walk *walk, int lanes, bool patient)
 static bool take_scratch(struct walk *walk)
 {
     for (int lanes = walk->lanes.lanes; lanes >= 1; lanes--)
-        if (take_for(walk, lanes, false))
+        if (take_scratch_for(walk, lanes, false))
             return true;
-    return take_for(walk, 1, true);
+    return take_scratch_for(walk, 1, true);
 }
 
+/* Reads the capture and, outside of one, leases lanes. False if the capture is invalid. */
 static bool take_lanes(struct walk *walk)
 {
     const struct cs_device *device = walk->exec->device;
     int lanes = on_streams(walk) ? walk->plan->lanes : 1;
-    if (!may_borrow(walk) && lanes == 1)
+    if (!may_use_own(walk) && lanes == 1)
         return true;
     if (device->capture(device->ctx, walk->call->stream, &walk->capture) != 0)
         return false;
@@ -237,7 +243,7 @@ static int list_parts(const struct walk *walk, struct part *part)
 }
 #endif
 
-/* Debug builds run no tiles in scratch that overlaps anything. */
+/* False if scratch overlaps other scratch or an operand. Only debug builds check this. */
 static bool is_apart(const struct walk *walk)
 {
 #ifdef CS_DEBUG
@@ -321,7 +327,7 @@ static void put_back(struct walk *walk, bool settled)
         cs_lanes_give(&exec->lanes, exec->device, &walk->lanes, !settled);
 }
 
-/* --- after the tiles --- */
+/* --- after the point of no return --- */
 
 static int choose_lane(const struct walk *walk, int from, int to)
 {
@@ -335,7 +341,8 @@ struct start {
     bool on_clients; /* the application's stream is chosen again, after all that was started */
 };
 
-/* Staged tensors are a lane's own: the tile that it runs next waits for this one's copies. */
+/* Starts a tile's copies into (`in`) or out of the packed tensors, which belong to its lane. The
+ * lane's stream orders them before the copies of its next tile. */
 static int copy_all(const struct walk *walk, int64_t index, const struct cs_stage *stage,
                     int stages, bool in)
 {
@@ -414,6 +421,7 @@ struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu)
     return (struct cs_outcome){vendor == 0 ? CS_RAN_FALLBACK : CS_RAN_NOTHING, vendor, 0, 1};
 }
 
+/* `repeatable`: running again gives the same result, so the fallback plan may repair a failure. */
 static struct cs_outcome launch_tiles(struct walk *walk, bool repeatable)
 {
     struct cs_outcome outcome = {CS_RAN_TILES, 0, 0, walk->lanes.lanes};

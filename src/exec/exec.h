@@ -18,7 +18,7 @@
 enum cs_backing {
     CS_BACKING_AUTO,   /* the application's, our own for a call that provides none */
     CS_BACKING_CLIENT, /* the application's */
-    CS_BACKING_OWN
+    CS_BACKING_OWN     /* the library's */
 };
 
 /* Shared by all calls. Lives as long as the process. */
@@ -33,7 +33,7 @@ struct cs_exec {
 struct cs_call {
     struct cs_addresses base; /* `workspace` is the application's, or NULL */
     int64_t provided;         /* bytes at base.workspace that may be used */
-    void *stream;             /* the application's; nothing where gpu->choose is NULL */
+    void *stream;             /* the application's; not used if gpu->choose is NULL */
 };
 
 enum cs_ran {
@@ -46,13 +46,14 @@ struct cs_outcome {
     enum cs_ran ran;
     int vendor;       /* status for the application */
     int64_t launches; /* tiles started */
-    int lanes;        /* they were started on */
+    int lanes;        /* on which they were started */
 };
 
+/* `limit`: the most bytes of scratch that the library may hold. */
 void cs_exec_init(struct cs_exec *exec, const struct cs_device *device, enum cs_backing backing,
                   int64_t limit);
 
-/* Runs a validated plan. Thread-safe; asynchronous. */
+/* Starts a validated plan, without waiting for the device. Thread-safe. */
 struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
@@ -65,7 +66,8 @@ struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu);
 bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease);
 void cs_exec_take_back(struct cs_exec *exec, void *stream, struct cs_lease *lease);
 
-/* Holds (before) or frees (after) the locks across a fork of the process; a child has no device. */
+/* Takes the locks before a fork of the process, and releases them after it. A child has no device.
+ */
 void cs_exec_process_fork(struct cs_exec *exec, bool before, bool child);
 
 #endif

@@ -8,18 +8,18 @@
 #include <string.h>
 
 enum {
-    TIMED_OUT_WAITS = 3, /* in a row: the gate stays open */
-    OVERDUE_TIMES = 4,   /* as long as a thread has taken from its last high call to a low one */
+    TIMED_OUT_WAITS = 3, /* after this many in a row the gate stays open */
+    OVERDUE_TIMES = 4,   /* a thread is overdue after this multiple of its shortest time */
     GRACE_MS = 10,
-    MAX_CONTEXTS = 64 /* contexts. In further ones no thread waits */
+    MAX_CONTEXTS = 64 /* in further contexts no thread waits */
 };
 
-/* Members that only its own thread uses come first. */
+/* Times are nanoseconds. Members that only its own thread uses come first. */
 struct cs_gate_thread {
     uint64_t context;
-    int64_t came; /* when it was let in */
-    int64_t last; /* when it made the last call of its high stage; 0: not yet */
-    int64_t soon; /* the least time from there to the first low call; 0: unknown */
+    int64_t came;     /* when it was let in */
+    int64_t last;     /* when it made the last call of its high stage; 0: not yet */
+    int64_t shortest; /* the shortest time from there to the first low call; 0: unknown */
     struct cs_call_period detector;
     struct cs_gate *gate;
     struct cs_gate_context
@@ -68,6 +68,7 @@ static struct cs_gate_context *own_state(struct cs_gate *gate, struct cs_gate_th
     return context_state;
 }
 
+/* Lets a thread in. NULL: no thread is inside now. */
 static void go_inside(struct cs_gate *gate, struct cs_gate_context *context_state,
                       struct cs_gate_thread *thread)
 {
@@ -79,7 +80,7 @@ static void go_inside(struct cs_gate *gate, struct cs_gate_context *context_stat
     gate->facts.stages++;
 }
 
-static void queue_up(struct cs_gate_context *context_state, struct cs_gate_thread *thread)
+static void join_queue(struct cs_gate_context *context_state, struct cs_gate_thread *thread)
 {
     struct cs_gate_thread **link = &context_state->waiting;
     while (*link)
@@ -88,7 +89,7 @@ static void queue_up(struct cs_gate_context *context_state, struct cs_gate_threa
     *link = thread;
 }
 
-static void step_out(struct cs_gate_context *context_state, const struct cs_gate_thread *thread)
+static void leave_queue(struct cs_gate_context *context_state, const struct cs_gate_thread *thread)
 {
     struct cs_gate_thread **link = &context_state->waiting;
     while (*link && *link != thread)
@@ -97,6 +98,7 @@ static void step_out(struct cs_gate_context *context_state, const struct cs_gate
         *link = thread->behind;
 }
 
+/* If the thread is inside, lets the first waiting one in. */
 static void leave_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = context_of(gate, thread->context);
@@ -106,10 +108,11 @@ static void leave_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
     go_inside(gate, context_state, first);
     if (!first)
         return;
-    step_out(context_state, first);
+    leave_queue(context_state, first);
     cs_lock_condition_wake(&gate->left);
 }
 
+/* For good. Releases all waiting threads. */
 static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_state)
 {
     context_state->open = true;
@@ -119,11 +122,12 @@ static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_stat
     cs_lock_condition_wake(&gate->left);
 }
 
-/* Waits until the thread is let in or goes in by itself; true if the wait timed out. */
+/* Waits until the thread is let in. Goes in at the deadline, or if it is the first and the one
+ * inside is overdue. True if the wait timed out. */
 static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_state,
                          struct cs_gate_thread *thread, int64_t deadline)
 {
-    queue_up(context_state, thread);
+    join_queue(context_state, thread);
     while (context_state->inside != thread && !context_state->open) {
         bool first = context_state->waiting == thread && context_state->overdue > 0;
         int64_t until =
@@ -131,7 +135,7 @@ static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_s
         (void)cs_lock_condition_wait(&gate->left, &gate->lock, until);
         if (context_state->inside == thread || context_state->open || clock_now() < until)
             continue;
-        step_out(context_state, thread);
+        leave_queue(context_state, thread);
         go_inside(gate, context_state, thread);
         return until == deadline;
     }
@@ -157,28 +161,29 @@ static void enter_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
         open_gate(gate, context_state);
 }
 
-/* The thread has been through its high calls. How soon it should leave is known from before; the
- * first time it is as long as the stage took. */
+/* Called at the last high call. Computes when the thread is overdue: from its shortest time to a
+ * low call, at first from the length of the stage. */
 static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = context_of(gate, thread->context);
     thread->last = clock_now();
     if (!context_state || context_state->inside != thread)
         return;
-    int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
-    context_state->overdue = thread->last + OVERDUE_TIMES * soon + gate->grace;
+    int64_t shortest = thread->shortest > 0 ? thread->shortest : thread->last - thread->came;
+    context_state->overdue = thread->last + OVERDUE_TIMES * shortest + gate->grace;
     if (context_state->waiting)
         cs_lock_condition_wake(&gate->left);
 }
 
+/* Called at the first low call. Measures the time since the last high one. */
 static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     leave_gate(gate, thread);
     if (thread->last == 0)
         return;
     int64_t took = clock_now() - thread->last;
-    if (thread->soon == 0 || took < thread->soon)
-        thread->soon = took;
+    if (thread->shortest == 0 || took < thread->shortest)
+        thread->shortest = took;
     thread->last = 0;
 }
 
@@ -187,7 +192,7 @@ static void act_on_place(struct cs_gate *gate, struct cs_gate_thread *thread, un
     cs_lock(&gate->lock);
     if (place & CS_CALL_UNEXPECTED) {
         leave_gate(gate, thread);
-        thread->last = thread->soon = 0;
+        thread->last = thread->shortest = 0;
     }
     if (place & CS_CALL_AFTER_FALL)
         begin_low(gate, thread);
@@ -198,7 +203,8 @@ static void act_on_place(struct cs_gate *gate, struct cs_gate_thread *thread, un
     cs_unlock(&gate->lock);
 }
 
-static void thread_ended(void *ended)
+/* Called when a thread ends. */
+static void destroy_thread(void *ended)
 {
     struct cs_gate_thread *thread = ended;
     struct cs_gate *gate = thread->gate;
@@ -231,7 +237,7 @@ static struct cs_gate_thread *create_thread(struct cs_gate *gate)
     return thread;
 }
 
-/* A thread that goes over to another context begins again there. */
+/* A thread that changes to another context begins again there. */
 static void move_thread(struct cs_gate *gate, struct cs_gate_thread *thread, uint64_t context)
 {
     act_on_place(gate, thread, CS_CALL_UNEXPECTED);
@@ -246,7 +252,7 @@ void cs_gate_init(struct cs_gate *gate, int64_t timeout)
     memset(gate, 0, sizeof *gate);
     gate->timeout = timeout;
     gate->grace = GRACE_MS * CS_MILLISECOND;
-    gate->usable = pthread_key_create(&gate->self, thread_ended) == 0;
+    gate->usable = pthread_key_create(&gate->self, destroy_thread) == 0;
     cs_lock_init(&gate->lock, CS_RANK_GATE);
     cs_lock_condition_init(&gate->left);
 }
@@ -295,7 +301,7 @@ static struct cs_gate_thread *forget_others(struct cs_gate *gate)
     gate->threads = self;
     if (self)
         self->next = NULL;
-    /* The child has no waiters, but the condition still counts the parent's. Initialise it again.
+    /* The child has no waiters, but the condition still counts the parent's. Initialize it again.
      */
     cs_lock_condition_init(&gate->left);
     memset(&gate->facts, 0, sizeof gate->facts);

@@ -3,12 +3,13 @@
  *
  * Every thread's calls are a sequence that repeats (a denoising step, a decode, a training step).
  * call_period.h learns the last call before memory rises and the first one after it has fallen. One
- * thread per context is inside at a time; the one that leaves lets the next one in, in the order of
- * arrival. No thread waits inside, and none waits longer than the time-out: then it goes in. After
- * a few time-outs in a row the gate of that context stays open for good: a program that cannot be
- * serialised is never slowed down for long and never stopped. A thread that ends leaves its stage,
- * and one that is long overdue with the first call after it, counted from the last one inside,
- * loses its place to the waiting one.
+ * thread of a context is inside at a time. When it leaves, the next one goes in, in the order of
+ * arrival. No thread waits inside. A thread that has waited for the time-out goes in. After a few
+ * time-outs in a row the gate of that context stays open for good, so a program that cannot be
+ * serialised is not slowed down for long.
+ *
+ * A thread that ends leaves its stage. A thread is overdue if its first low call comes much later
+ * after its last high call than before. Then the first waiting thread goes in.
  *
  * The host thread waits, not the device. A program that frees in stream order and runs far ahead of
  * its device leaves its stage before the device does. */
@@ -25,7 +26,7 @@ struct cs_gate_context; /* a context */
 
 struct cs_gate_facts {
     int64_t waits;     /* threads held at a gate */
-    int64_t waited;    /* nanoseconds, all of them together */
+    int64_t waited;    /* nanoseconds of all waits together */
     int64_t timed_out; /* of the waits, those that ended by time-out */
     int64_t stages;    /* entered high-memory stages, except those with an open gate */
     bool given_up;     /* some context's gate stays open */
@@ -33,14 +34,14 @@ struct cs_gate_facts {
 
 struct cs_gate {
     struct cs_lock lock;
-    struct cs_condition left;
-    pthread_key_t self;
+    struct cs_condition left; /* a thread left, will be overdue, or a gate was opened */
+    pthread_key_t self;       /* of the thread's struct cs_gate_thread */
     bool usable;
     int64_t timeout; /* nanoseconds */
-    int64_t grace;   /* likewise: beyond the usual time until its first low call, a thread keeps its
-                        place for so long, as other threads have the processor, too */
+    int64_t grace; /* nanoseconds, added to the time after which a thread is overdue, because other
+                      threads use the processor, too */
     struct cs_gate_context *contexts;
-    int count; /* of them */
+    int count; /* of contexts */
     struct cs_gate_thread *threads;
     struct cs_gate_facts facts;
 };
@@ -56,8 +57,8 @@ void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t
 /* A copy of the counters. */
 struct cs_gate_facts cs_gate_facts(struct cs_gate *gate);
 
-/* Holds (before) or frees (after) the lock across a fork; `child` forgets all threads but the
- * caller, and counts again. */
+/* Takes the lock before a fork, and releases it after it. `child`: forgets all threads except the
+ * caller, and resets the counters. */
 void cs_gate_fork(struct cs_gate *gate, bool before, bool child);
 
 #endif

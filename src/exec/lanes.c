@@ -14,14 +14,14 @@ struct cs_lane_set {
     struct cs_lane_set *next;
     uint64_t context;
     void *handle;    /* of the context */
-    uint64_t looked; /* the last taker that looked at it, by number */
+    uint64_t looked; /* the number of the last taker that examined it */
     void *home;      /* the stream that had it last */
     uint64_t home_id;
-    void *forked;
-    int sides; /* side streams, with an event each */
-    int busy;  /* of these, the last call used the first ones */
+    void *forked; /* event at the fork */
+    int sides;    /* side streams, with an event each */
+    int busy;     /* of these, used by the last call */
     void *stream[CS_MAX_LANES - 1];
-    void *joined[CS_MAX_LANES - 1];
+    void *joined[CS_MAX_LANES - 1]; /* events at the join */
 };
 
 /* The caller of a lease. */
@@ -39,12 +39,14 @@ void cs_lanes_init(struct cs_lanes *lanes)
     cs_lock_init(&lanes->lock, CS_RANK_LANES);
 }
 
+/* True if the taker's stream had the set last. */
 static bool is_home(const struct cs_lane_set *set, const struct taker *taker)
 {
     return set->home_id == taker->id && (taker->id != 0 || set->home == taker->stream);
 }
 
-/* In parallel with the work of another stream, not after it: that work may wait for this call. */
+/* True if the last call on the set is complete. A call must not queue behind the work of another
+ * stream, because that work may wait for this call. */
 static bool is_over(const struct cs_lane_set *set, const struct taker *taker)
 {
     bool over = true;
@@ -53,8 +55,8 @@ static bool is_over(const struct cs_lane_set *set, const struct taker *taker)
     return over;
 }
 
-/* The idle set to try next: the taker's previous one, or the oldest. Other threads do not take it
- * at that time. The caller holds the lock. */
+/* Removes and returns the idle set to try next: the taker's previous one, or the oldest. The caller
+ * holds the lock. */
 static struct cs_lane_set *next_idle(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set **found = NULL;
@@ -76,7 +78,8 @@ static struct cs_lane_set *next_idle(struct cs_lanes *lanes, const struct taker 
     return set;
 }
 
-/* The caller holds the lock. It is released while the device is queried. */
+/* Takes an idle set that the taker may use, or NULL. The caller holds the lock, which is released
+ * while the device is queried. */
 static struct cs_lane_set *take_idle(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set *set = NULL, *refused = NULL;
@@ -129,7 +132,8 @@ static struct cs_lane_set *take_other(struct cs_lanes *lanes, const struct taker
     return set;
 }
 
-/* A set of another context; its streams are gone with the context, if that is. */
+/* Destroys a set of another context. If that context is gone, its streams and events are gone, too.
+ */
 static void drop_set(const struct cs_device *device, struct cs_lane_set *set)
 {
     if (device->lives(device->ctx, set->handle, set->context))
@@ -138,7 +142,7 @@ static void drop_set(const struct cs_device *device, struct cs_lane_set *set)
         free(set);
 }
 
-/* At the end: who looks for a set that is over begins with the oldest. Caller holds the lock. */
+/* Appends a set, because searches begin with the oldest. The caller holds the lock. */
 static void put_idle(struct cs_lanes *lanes, struct cs_lane_set *set)
 {
     struct cs_lane_set **link = &lanes->idle;
@@ -148,8 +152,8 @@ static void put_idle(struct cs_lanes *lanes, struct cs_lane_set *set)
     *link = set;
 }
 
-/* Removes sets of other contexts to make room. The caller holds the lock, which is released during
- * the calls of the device. */
+/* Removes sets of other contexts to make room. False if none is left. The caller holds the lock,
+ * which is released during the calls of the device. */
 static bool make_room(struct cs_lanes *lanes, const struct taker *taker)
 {
     while (lanes->sets >= CS_MAX_LANE_SETS) {
@@ -177,6 +181,8 @@ static struct cs_lane_set *create_set(const struct cs_device *device, uint64_t c
     return NULL;
 }
 
+/* Adds side streams of the priority of `like` until there are `sides`, or the device refuses one.
+ */
 static void grow_set(const struct cs_device *device, void *like, int sides, struct cs_lane_set *set)
 {
     while (set->sides < sides) {
@@ -192,6 +198,7 @@ static void grow_set(const struct cs_device *device, void *like, int sides, stru
     }
 }
 
+/* An idle or new set, or NULL. */
 static struct cs_lane_set *get_set(struct cs_lanes *lanes, struct taker *taker)
 {
     cs_lock(&lanes->lock);

@@ -11,17 +11,17 @@
 #include "convshim/gpu.h"
 #include "convshim/plan.h"
 
-struct cs_lane_set; /* one lease's worth */
+struct cs_lane_set; /* the side streams and events of one lease */
 
 struct cs_lanes {
     struct cs_lock lock;
     struct cs_lane_set *idle; /* all that are not leased */
-    int sets;                 /* made, leased ones too */
-    uint64_t takers;          /* so far */
+    int sets;                 /* idle and leased */
+    uint64_t takers;          /* number of the last one */
 };
 
 enum {
-    CS_MAX_LANE_SETS = 64 /* of a process; who gets none runs on one lane */
+    CS_MAX_LANE_SETS = 64 /* of a process; further calls run on one lane */
 };
 
 struct cs_lanes_lease {
@@ -41,19 +41,20 @@ void cs_lanes_init(struct cs_lanes *lanes);
 void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void *stream,
                    int required, struct cs_lanes_lease *lease);
 
-/* Later work on the side streams runs after earlier work on stream [0]. */
+/* Makes later work on the side streams run after earlier work on stream [0]. Returns the vendor's
+ * status. */
 int cs_lanes_fork(const struct cs_device *device, struct cs_lanes_lease *lease);
 
-/* Later work on stream [0] runs after earlier work on the side streams. Joins as many as possible
- * even if one fails, and returns the first failure. */
+/* Makes later work on stream [0] run after earlier work on the side streams. Joins as many as
+ * possible even if one fails, and returns the first failure. */
 int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *lease);
 
-/* Gives a lease back. A set whose join has failed is destroyed instead (`broken`). */
+/* Returns a lease. `broken`: its join failed, so the set is destroyed. */
 void cs_lanes_give(struct cs_lanes *lanes, const struct cs_device *device,
                    struct cs_lanes_lease *lease, bool broken);
 
-/* Holds (before) or frees (after) the lock across a fork of the process. In the child streams are
- * not ours: `child` forgets them. */
+/* Takes the lock before a fork of the process, and releases it after it. `child`: forgets the
+ * streams, which belong to the parent. */
 void cs_lanes_process_fork(struct cs_lanes *lanes, bool before, bool child);
 
 #endif

@@ -11,10 +11,11 @@ enum {
     MAX_POOLS = 32        /* contexts: no machine has more devices */
 };
 
+/* States of an owner. */
 enum {
     KEPT,
-    GONE,
-    FORGOTTEN
+    GONE,     /* its graphs are destroyed */
+    FORGOTTEN /* its pool is gone */
 };
 
 void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event)
@@ -77,7 +78,8 @@ void cs_pool_drop_mark(struct cs_block *block)
         cs_pool_leave_mark(block->slab->pool, mark);
 }
 
-/* May be called on any thread, in the middle of a device's call. */
+/* Called by the device when the graphs of a capture are destroyed: on any thread, in the middle of
+ * a device's call. */
 static void report_gone(void *arg)
 {
     struct cs_owner *owner = arg;
@@ -104,6 +106,7 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
     arena->trash.pools = pool;
 }
 
+/* Frees host memory only. Device memory and events are gone with the context. */
 static void pool_destroy(struct cs_pool *pool)
 {
     while (pool->slabs) {
@@ -152,6 +155,7 @@ void cs_pool_unlock(struct cs_arena *arena)
     }
 }
 
+/* If there are too many pools, forgets the least recently used one without users. */
 static void forget_oldest(struct cs_arena *arena)
 {
     struct cs_pool **oldest = NULL;
@@ -168,6 +172,7 @@ static void forget_oldest(struct cs_arena *arena)
     cs_pool_forget(arena, pool);
 }
 
+/* Forgets the context's pool if it has no users. */
 static void forget_unused(struct cs_arena *arena, uint64_t context)
 {
     for (struct cs_pool **link = &arena->pools; *link; link = &(*link)->next) {
@@ -180,8 +185,8 @@ static void forget_unused(struct cs_arena *arena, uint64_t context)
     }
 }
 
-/* Pools of destroyed contexts: their memory no longer counts. Releases the lock while it queries
- * the device. */
+/* Forgets the pools of destroyed contexts, whose memory no longer counts. Releases the lock while
+ * it queries the device. */
 static void forget_gone(struct cs_arena *arena, const struct cs_device *device)
 {
     struct {
@@ -207,6 +212,7 @@ static void forget_gone(struct cs_arena *arena, const struct cs_device *device)
             forget_unused(arena, asked[i].context);
 }
 
+/* The link to the context's pool, or to NULL at the end of the list. */
 static struct cs_pool **pool_find(struct cs_arena *arena, uint64_t context)
 {
     struct cs_pool **link = &arena->pools;
@@ -215,7 +221,8 @@ static struct cs_pool **pool_find(struct cs_arena *arena, uint64_t context)
     return link;
 }
 
-/* In no list. NULL if host memory is exhausted. Releases the lock while it allocates. */
+/* Creates a pool that is in no list. NULL if host memory is exhausted. Releases the lock while it
+ * allocates. */
 static struct cs_pool *pool_create(struct cs_arena *arena, const struct cs_device *device,
                                    uint64_t context)
 {
@@ -255,7 +262,8 @@ void cs_pool_leave(struct cs_pool *pool)
     pool->users--;
 }
 
-/* True if a lease keeps the owner. Adds up the bytes that became free. */
+/* Frees the owner's blocks, except leased ones. True if a lease keeps the owner. Adds the freed
+ * bytes to *bytes. */
 static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner, int64_t *bytes)
 {
     bool leased = false;
@@ -330,7 +338,8 @@ static int64_t pool_room(const struct cs_arena *arena)
     return arena->facts.limit - arena->facts.held - arena->promised;
 }
 
-static void slab_divide(struct cs_slab *slab)
+/* One free block has all bytes. The others are spare. */
+static void slab_begin(struct cs_slab *slab)
 {
     slab->first = &slab->block[0];
     *slab->first = (struct cs_block){.slab = slab, .bytes = slab->bytes};
@@ -340,7 +349,7 @@ static void slab_divide(struct cs_slab *slab)
     }
 }
 
-/* A slab that is in no list, with memory; NULL if there is none. Asked without the lock. */
+/* A slab that is in no list, with memory; NULL if there is none. Called without the lock. */
 static struct cs_slab *new_slab(const struct cs_device *device, int64_t bytes)
 {
     void *memory = NULL;
@@ -354,7 +363,7 @@ static struct cs_slab *new_slab(const struct cs_device *device, int64_t bytes)
     return NULL;
 }
 
-/* Releases the lock during the calls of the device or the heap. */
+/* Allocates a slab. Releases the lock during the calls of the device or the heap. */
 static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                      int64_t bytes)
 {
@@ -371,7 +380,7 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
         return false;
     slab->pool = pool;
     slab->number = ++arena->slabs;
-    slab_divide(slab);
+    slab_begin(slab);
     slab->next = pool->slabs;
     pool->slabs = slab;
     arena->facts.allocations++;
@@ -384,7 +393,7 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
     return true;
 }
 
-/* For a slab of at least `bytes`, more if that is within the limit; 0 if there is no room. */
+/* The size of a new slab for `bytes`, rounded up if the limit allows it. 0 if there is no room. */
 static int64_t slab_bytes(const struct cs_arena *arena, int64_t bytes)
 {
     int64_t rounded;
@@ -429,7 +438,8 @@ static struct cs_slab *take_idle(const struct cs_arena *arena, struct cs_pool *p
     return taken;
 }
 
-/* Releases the lock during the calls of the device or the heap. */
+/* Frees idle slabs, if they make room for `bytes`. Releases the lock during the calls of the device
+ * or the heap. */
 static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                       int64_t bytes, enum cs_sacrifice sacrifice)
 {

@@ -13,10 +13,10 @@ enum {
 
 /* The end of the work in a block. The parts of a split block share it. */
 struct cs_mark {
-    struct cs_mark *next; /* of those to spare */
+    struct cs_mark *next; /* the next spare one */
     void *event;
     uint64_t stream; /* 0: unknown */
-    int users;       /* blocks that have it, and calls that ask it without the lock */
+    int users;       /* blocks that have it, and calls that query it without the lock */
 };
 
 /* A capture, until all graphs made from it are destroyed. The later of two events frees it: the
@@ -31,11 +31,11 @@ struct cs_owner {
 enum cs_use {
     CS_BLOCK_FREE,
     CS_BLOCK_LEASED,
-    CS_BLOCK_LOST /* something may run in it that no event follows */
+    CS_BLOCK_LOST /* it may contain work that no event follows */
 };
 
 struct cs_block {
-    struct cs_block *next; /* behind it in the slab, or to spare */
+    struct cs_block *next; /* the next one in the slab, or the next spare one */
     struct cs_slab *slab;
     int64_t offset, bytes;
     enum cs_use use;
@@ -68,38 +68,42 @@ struct cs_pool {
 enum cs_sacrifice {
     CS_SPARE_ALL,
     CS_FREE_DONE, /* slabs without running work */
-    CS_FREE_IDLE  /* also those that no call has any more: waits for the device */
+    CS_FREE_IDLE /* also slabs with running work that no call has leased: freeing them waits for the
+                    device */
 };
 
-/* The pool of a context, created if missing, which releases the lock for a time. There is no notice
- * of a destroyed context: when a new one appears, pools of destroyed contexts are removed, and the
- * oldest if there are too many. NULL if host memory is exhausted. The caller leaves it. */
+/* The pool of a context. If it is missing, the lock is released and a pool is created. CUDA does
+ * not report that a context is destroyed. So before a pool is created, pools of destroyed contexts
+ * are removed, and the oldest one if there are too many. NULL if host memory is exhausted. The
+ * caller calls cs_pool_leave. */
 struct cs_pool *cs_pool_enter(struct cs_arena *arena, const struct cs_device *device,
                               uint64_t context);
 void cs_pool_leave(struct cs_pool *pool);
 
-/* Forgets a pool that is in no list any more; its memory and its events went with the context. */
+/* Moves a pool to the trash that is in no list any more. Its memory and events are gone with the
+ * context. */
 void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool);
 
 /* Releases the lock, then frees the objects in the trash. */
 void cs_pool_unlock(struct cs_arena *arena);
 
-/* An unused mark, NULL if there is none; a new mark, created without the lock, NULL if that fails.
- */
+/* A spare mark, NULL if there is none. A new mark, created without the lock, NULL if that fails.
+ * cs_pool_put_mark makes an unused mark spare again. */
 struct cs_mark *cs_pool_spare_mark(struct cs_pool *pool);
 struct cs_mark *cs_pool_new_mark(const struct cs_device *device);
 void cs_pool_put_mark(struct cs_pool *pool, struct cs_mark *mark);
 
-/* Nothing runs in the block any more, or the block has been waited for. */
+/* Removes the block's mark: its work is complete or was waited for. */
 void cs_pool_drop_mark(struct cs_block *block);
 
-/* One of its users has done with it: after the last it is to spare, and may be recorded again. */
+/* Removes one user. Without users the mark becomes spare, and may be recorded again. */
 void cs_pool_leave_mark(struct cs_pool *pool, struct cs_mark *mark);
 
 /* The owner of a capture's blocks in this pool; NULL if there is none yet. */
 struct cs_owner *cs_pool_owner(const struct cs_pool *pool, uint64_t capture);
 
-/* Creates one without the lock. NULL if the device cannot report the end of the capture's graph. */
+/* Creates an owner, without the lock. NULL if the device cannot report the end of the capture's
+ * graph. */
 struct cs_owner *cs_pool_new_owner(const struct cs_device *device,
                                    const struct cs_capture *capture);
 void cs_pool_add_owner(struct cs_pool *pool, struct cs_owner *owner);
@@ -107,14 +111,15 @@ void cs_pool_add_owner(struct cs_pool *pool, struct cs_owner *owner);
 /* True if a block belongs to a capture whose graphs are not all gone. */
 bool cs_pool_captured(const struct cs_block *block);
 
-/* Blocks whose graphs are gone become free, with nothing running in them. */
+/* Frees the blocks whose graphs are gone. No work runs in them. */
 void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool);
 
 /* Notifies the watcher. `event` lacks the members `held` and `used`. */
 void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event);
 
-/* Adds a slab of at least `bytes`, within the limit. Releases the lock while it allocates. During
- * that time `growing` counts it. Afterwards it wakes all threads that wait for scratch. */
+/* Adds a slab of at least `bytes`, within the limit. False if that is not possible. Releases the
+ * lock while it allocates. During that time `growing` counts it. Afterwards it wakes all threads
+ * that wait for scratch. */
 bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                   int64_t bytes, enum cs_sacrifice sacrifice);
 

@@ -65,7 +65,7 @@ static struct cs_rewrite *new_rewrite(const struct cs_vendor *vendor)
     return rewrite;
 }
 
-/* Returns the rewriting if it is complete. */
+/* Stores the rewriting if it is complete, else discards it. */
 static enum cs_status finish_rewrite(enum cs_status status, struct cs_rewrite *rewrite,
                                      struct cs_rewrite **rewrite_p)
 {

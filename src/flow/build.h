@@ -1,4 +1,4 @@
-/* Builds a rewriting from a decision. Thread-safe, except that one thread uses a `built`. */
+/* Builds a rewriting from a decision. Thread-safe, if each `built` is used by one thread. */
 #ifndef CS_FLOW_BUILD_H
 #define CS_FLOW_BUILD_H
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_KEPT = 48 /* of tens of KB, mostly cuDNN's; beyond these the oldest is destroyed */
+    MAX_KEPT = 48 /* plans, tens of KB each; the oldest further one is destroyed */
 };
 
 struct cs_built_plan {
@@ -14,9 +14,8 @@ struct cs_built_plan {
     struct cs_built_plans *built;
     void *execution_plan;
     int64_t workspace;
-    int64_t
-        limit; /* of a fallback plan; -1: the execution plan of a problem, described by the rest */
-    struct cs_key key;
+    int64_t limit;     /* of a fallback plan; -1: not a fallback plan */
+    struct cs_key key; /* problem and relaxation; not set for a fallback plan */
 };
 
 static void make_key(const struct cs_problem *problem, enum cs_relaxation relaxation,
@@ -61,6 +60,7 @@ static void destroy_plan(struct cs_built_plan *plan)
     free(plan);
 }
 
+/* The wrapping vendor's `destroy`. */
 static void keep_plan(void *opaque)
 {
     struct cs_built_plan *plan = opaque;
@@ -77,6 +77,7 @@ static void keep_plan(void *opaque)
     destroy_plan(unlink_plan(built, link));
 }
 
+/* Stores a plan in the out-parameters, or frees it if `status` is an error. */
 static enum cs_status hand_out(enum cs_status status, struct cs_built_plan *plan, void **plan_p,
                                int64_t *workspace_p)
 {

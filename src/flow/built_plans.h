@@ -8,9 +8,9 @@
 struct cs_built_plan;
 
 struct cs_built_plans {
-    struct cs_vendor vendor; /* to decide and build with */
+    struct cs_vendor vendor; /* the wrapping vendor, with which decisions and rewritings are made */
     const struct cs_vendor *real;
-    struct cs_built_plan *first; /* those in no use, the latest first */
+    struct cs_built_plan *first; /* unused ones, the latest first */
     int count;
 };
 

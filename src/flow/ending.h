@@ -23,10 +23,11 @@ enum cs_moment {
  * leaves the signal at its default. Registers the report with libc's exit. */
 void cs_ending_begin(struct cs *cs);
 
-/* In a forked child. */
+/* Called in a forked child, whose reports are separate from its parent's. */
 void cs_ending_fork(struct cs *cs);
 
-/* Called after a call, without a lock. */
+/* Writes the JSON summaries if the last ones are ten seconds old. Called after each call, without a
+ * lock. */
 void cs_ending_pass(struct cs *cs);
 
 /* True if this process, or the parent of a vfork, has a summary to write. Only reads memory,

@@ -64,7 +64,7 @@ static int64_t reportable_of(const struct cs_request *request, const struct cs_d
                                            : reported_of(request, decision, reason);
 }
 
-/* Bytes that a call takes while it runs, as known before. */
+/* Bytes of operands and workspace that a call takes while it runs. INT64_MAX beyond 64 bits. */
 static int64_t footprint_of(const struct cs_site_facts *facts)
 {
     int64_t sum = cs_site_reported(facts), bytes;
@@ -150,7 +150,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                .footprint = footprint_of(&facts)};
 }
 
-/* Once, for the summary that names it. */
+/* Stores the name of the device for the summary, once. */
 static void name_device(struct cs *cs, const struct cs_vendor *vendor)
 {
     if (!cs_describes_all(cs) || !vendor->profile || atomic_exchange(&cs->device_named, true))
@@ -232,13 +232,14 @@ static void fall_back(struct preparing *p)
         leave_untiled(p);
 }
 
-/* A size may have been reported, but without host memory it is not known. */
-static bool is_unknown(const struct preparing *p)
+/* True if a size may have been reported that cannot be computed, because host memory is short. */
+static bool size_is_unknown(const struct preparing *p)
 {
     return p->reason == CS_REASON_HOST_MEMORY && !p->request->recorded && p->request->limit == 0;
 }
 
-static void refuse_plan(struct preparing *p)
+/* Decides whether the plan is refused, and counts it. */
+static void settle_refusal(struct preparing *p)
 {
     bool due = cs_refusal_is_due(p->cs, p->request, p->vendor, &p->key, &p->decision, p->reason);
     if (due && p->rewrite) {
@@ -246,7 +247,7 @@ static void refuse_plan(struct preparing *p)
         p->rewrite = NULL;
         p->reason = CS_REASON_NO_TILING;
     }
-    p->refused = p->refused || due || is_unknown(p);
+    p->refused = p->refused || due || size_is_unknown(p);
     if (p->refused)
         cs_account_refused(&p->cs->account);
 }
@@ -275,7 +276,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     decide_tiles(&p);
     fall_back(&p);
     cs_built_plans_fini(&p.built);
-    refuse_plan(&p);
+    settle_refusal(&p);
     return record_verdict(&p, begin);
 }
 
@@ -297,6 +298,7 @@ bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided)
     return provided == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;
 }
 
+/* With interleave, waits if another thread is in its stage of high memory. */
 static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
 {
     if (cs->config.interleave == CS_INTERLEAVE_STAGE && verdict && verdict->site.place &&

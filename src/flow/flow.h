@@ -17,7 +17,7 @@ struct cs_verdict {
     int64_t reportable;      /* the same as if a decision that is only reported were applied */
     struct cs_site_ref site; /* the site of its calls; zeros: not counted */
     uint64_t layer;          /* a number for its problem; 0: its calls are not recorded */
-    int64_t footprint;       /* bytes that a call takes while it runs, as known before */
+    int64_t footprint;       /* bytes of operands and workspace that a call takes while it runs */
     bool refused;  /* no tiling fits the limit, and the application should take another plan; or the
                       reported size is below the application's requirement and cannot be kept. In
                       both cases the plan must not run */
@@ -40,7 +40,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
                                   const struct cs_vendor *vendor);
 
 /* The same for a call that cannot be passed on unchanged: without tiling it runs whole on the
- * request's own engine. No rewriting only if the build failed. */
+ * request's own engine. `rewrite` is NULL only if the build failed. */
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor);
 

@@ -63,7 +63,7 @@ static void store_note(void *ctx, const char *line)
     mine->used += length;
 }
 
-static void tell_notes(const struct candidate *mine)
+static void log_notes(const struct candidate *mine)
 {
     for (size_t at = 0; at < mine->used; at += strlen(mine->notes + at) + 1)
         cs_log(CS_LOG_WARN, "%s", mine->notes + at);
@@ -231,7 +231,7 @@ __attribute__((noinline)) static enum state start_instance(const struct cs_host 
             cs_log_open((enum cs_level)mine.cs->config.log, mine.cs->config.log_file.text);
         }
         atomic_store_explicit(&state, usable ? READY : OFF, memory_order_release);
-        tell_notes(&mine);
+        log_notes(&mine);
         if (usable)
             cs_ending_begin(instance);
     }

@@ -25,17 +25,17 @@ struct cs {
     const struct cs_host *host;
     struct cs_config config;
     const char *program;            /* its file name */
-    char script[CS_PROGRAM_SCRIPT]; /* that it runs; "": no script */
+    char script[CS_PROGRAM_SCRIPT]; /* that the program runs; "": no script */
     struct cs_rules rules;          /* those that apply to this program */
     const struct cs_policy *policy; /* unless a rule sets another */
-    struct cs_limits limits;        /* also */
+    struct cs_limits limits;        /* unless a rule sets others */
     struct cs_memo memo;
     struct cs_peak peak;
     struct cs_account account;
     struct cs_exec exec;
     struct cs_gate gate;
     struct cs_trace trace;
-    struct cs_place summary;     /* for its form JSON */
+    struct cs_place summary;     /* the file of the JSON summary */
     int64_t start_ms;            /* since 1970 */
     char vendor[CS_VENDOR_NAME]; /* the library's name and version at the first call */
     _Atomic(pid_t) process;      /* that writes a summary at its end; 0: not begun */
@@ -63,8 +63,8 @@ static inline uint64_t cs_instance_context(const struct cs *cs)
     return device ? device->context(device->ctx) : 0;
 }
 
-/* The instance. NULL if switched off (CONVSHIM=0) or if host memory is short. The first call's
- * `host` is kept. Thread-safe. One load after the first time. */
+/* The instance. NULL if switched off (CONVSHIM=0), if cuDNN is not supported, or if host memory is
+ * short. The first call's `host` is kept. Thread-safe. One load after the first time. */
 struct cs *cs_instance(const struct cs_host *host);
 
 /* True if it is certain that this process has no instance. */

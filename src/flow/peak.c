@@ -25,7 +25,8 @@ static struct cs_peak_device **entry_of(struct cs_peak *peak, uint64_t context)
     return oldest;
 }
 
-/* The lock is held. NULL if memory is short. */
+/* The context's calls, in an entry that is made if necessary. The lock is held. NULL if memory is
+ * short. */
 static struct cs_pass *pass_of(struct cs_peak *peak, uint64_t context)
 {
     struct cs_peak_device **entry = entry_of(peak, context), *device = *entry;

@@ -15,7 +15,7 @@ enum {
 struct cs_peak {
     struct cs_lock lock;
     int64_t without, with; /* bytes that the calls of a context held at most, see cs_peak_read */
-    uint64_t turns;
+    uint64_t turns;        /* uses of entries so far */
     struct cs_peak_device {
         uint64_t context; /* of the device */
         uint64_t used;    /* the last turn of cs_peak that used it */

@@ -6,7 +6,7 @@
 #include "flow/instance.h"
 #include "flow/request.h"
 
-/* cs_decide_refuses for a request. What it found is also stored under `key`. */
+/* cs_decide_refuses for a request. The result is also stored under `key`. */
 bool cs_refusal_is_due(struct cs *cs, const struct cs_request *request,
                        const struct cs_vendor *vendor, const struct cs_key *key,
                        struct cs_decision *decision, enum cs_reason reason);

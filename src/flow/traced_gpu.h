@@ -10,8 +10,8 @@ struct cs_traced {
     const struct cs_gpu *inner;
     struct cs_trace *trace;
     void *stream[CS_MAX_LANES]; /* of lane i; the first is the application's */
-    int lanes, lane;
-    int64_t tiles;
+    int lanes, lane;            /* lanes used so far, and the current one */
+    int64_t tiles;              /* launched so far */
 };
 
 /* Wraps `gpu` in one that traces its launches. `traced` holds the result and must live as long.

@@ -124,6 +124,7 @@ static bool place_one_of(struct places *places, const char *names, bool by_name,
     return false;
 }
 
+/* Finds cuDNN under another name or inside another library. */
 static bool find_others(struct places *places, bool any_major)
 {
     struct files files = {.names = cs_pages(NAMES_BYTES)};
@@ -148,7 +149,7 @@ static enum origin find_ours(struct places *places)
     return places->count > 0 ? PARTS : ELSEWHERE;
 }
 
-static bool is_ours(const void *address)
+static bool in_this_library(const void *address)
 {
     Dl_info there;
     return dladdr(address, &there) && cs_find_dlsym_ours(there.dli_fbase);
@@ -159,7 +160,7 @@ static void *find_function(const struct places *places, const char *name)
     struct cs_find_dlsym_libc libc = cs_find_dlsym_libc();
     for (int i = 0; i < places->count; i++) {
         void *address = libc.dlsym(places->library[i], name);
-        if (address && !is_ours(address))
+        if (address && !in_this_library(address))
             return address;
     }
     return NULL;
@@ -191,13 +192,13 @@ static bool bind_table(struct bound *table, bool any_major)
     return table->real.cudnnBackendCreateDescriptor || table->real.cudnnConvolutionForward;
 }
 
-/* For a caller of an entry, which needs a real function. */
+/* For callers of entries, which need real functions of any version. */
 static bool bind_any(void *table)
 {
     return bind_table(table, true);
 }
 
-/* For queries. */
+/* For queries, which do not bind another major version. */
 static bool bind_served(void *table)
 {
     return bind_table(table, false);

@@ -13,7 +13,7 @@ enum {
 const cudnnDataType_t cs_descriptors_dtype[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
 
-/* Converts five dimensions to the application's number of dimensions. */
+/* Converts five dimensions to the application's dimensions. Returns their number. */
 static int gather_spatial(const int64_t values[CS_DIMS], int spatial, int64_t out[CS_DIMS])
 {
     out[0] = values[CS_N];
@@ -48,8 +48,8 @@ static cudnnBackendDescriptor_t make_tensor(struct cs_descriptor_builder *builde
     return made;
 }
 
-static cudnnBackendDescriptor_t make_conv(struct cs_descriptor_builder *builder,
-                                          const struct cs_problem *problem)
+static cudnnBackendDescriptor_t make_conv_descriptor(struct cs_descriptor_builder *builder,
+                                                     const struct cs_problem *problem)
 {
     cudnnConvolutionMode_t mode = problem->flipped ? CUDNN_CONVOLUTION : CUDNN_CROSS_CORRELATION;
     int64_t spatial = problem->spatial;
@@ -74,6 +74,7 @@ static cudnnBackendDescriptor_t make_conv(struct cs_descriptor_builder *builder,
     return made;
 }
 
+/* Sets a float if that is exact, else a double. */
 static void set_scale(struct cs_descriptor_builder *builder, cudnnBackendDescriptor_t operation,
                       cudnnBackendAttributeName_t name, double value)
 {
@@ -84,12 +85,12 @@ static void set_scale(struct cs_descriptor_builder *builder, cudnnBackendDescrip
         cs_descriptor_set(builder, operation, name, CUDNN_TYPE_DOUBLE, 1, &value);
 }
 
-static cudnnBackendDescriptor_t make_convolution(struct cs_descriptor_builder *builder,
-                                                 const struct cs_problem *problem,
-                                                 const cudnnBackendDescriptor_t *tensor)
+static cudnnBackendDescriptor_t make_conv_operation(struct cs_descriptor_builder *builder,
+                                                    const struct cs_problem *problem,
+                                                    const cudnnBackendDescriptor_t *tensor)
 {
     const struct cs_operation_names *names = &cs_operation_names[problem->direction];
-    cudnnBackendDescriptor_t conv = make_conv(builder, problem);
+    cudnnBackendDescriptor_t conv = make_conv_descriptor(builder, problem);
     cudnnBackendDescriptor_t operation = cs_descriptor_make(builder, names->type);
     for (int i = 0; i < CS_OPERANDS; i++)
         cs_descriptor_set(builder, operation, names->operand[i], CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
@@ -101,7 +102,7 @@ static cudnnBackendDescriptor_t make_convolution(struct cs_descriptor_builder *b
     return operation;
 }
 
-/* The settings of a pointwise operation belong to two descriptors. The attribute's number tells
+/* The settings of a pointwise operation belong to two descriptors. The attribute's number shows
  * which one. */
 static void set_settings(struct cs_descriptor_builder *builder, cudnnBackendDescriptor_t descriptor,
                          const struct cs_pointwise *pointwise, bool of_operation)
@@ -148,7 +149,7 @@ static cudnnBackendDescriptor_t make_step(struct cs_descriptor_builder *builder,
     return operation;
 }
 
-/* In the application's order. */
+/* Makes all operations in the application's order. Returns their number. */
 static int make_operations(struct cs_descriptor_builder *builder, const struct cs_problem *problem,
                            const cudnnBackendDescriptor_t *tensor,
                            cudnnBackendDescriptor_t operation[CS_MAX_STEPS + 1])
@@ -156,7 +157,7 @@ static int make_operations(struct cs_descriptor_builder *builder, const struct c
     int made = 0;
     for (int i = 0; i < problem->steps_before; i++)
         operation[made++] = make_step(builder, &problem->step[i], tensor);
-    operation[made++] = make_convolution(builder, problem, tensor);
+    operation[made++] = make_conv_operation(builder, problem, tensor);
     for (int i = problem->steps_before; i < problem->steps; i++)
         operation[made++] = make_step(builder, &problem->step[i], tensor);
     return made;

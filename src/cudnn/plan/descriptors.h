@@ -15,13 +15,13 @@ struct cs_engine_settings {
 
 /* The device and the settings for which descriptors are built. */
 struct cs_target {
-    cudnnHandle_t handle;               /* the device, or NULL if it is given by */
-    cudnnBackendDescriptor_t device;    /* its properties */
+    cudnnHandle_t handle;               /* of the device; NULL: `device` describes it */
+    cudnnBackendDescriptor_t device;    /* its properties; NULL with a handle */
     int64_t uid[CS_MAX_TENSORS];        /* names of the tensors in variant packs */
     struct cs_engine_settings settings; /* of the application's engine, applied to every engine */
 };
 
-/* cuDNN's data types. */
+/* cuDNN's data type of each enum cs_dtype. */
 extern const cudnnDataType_t cs_descriptors_dtype[CS_DTYPES];
 
 /* A finalized operation graph of the convolution and its steps. */
@@ -39,8 +39,8 @@ cudnnBackendDescriptor_t cs_descriptors_configuration(struct cs_descriptor_build
                                                       cudnnBackendDescriptor_t chosen,
                                                       const struct cs_engine *engine);
 
-/* The heuristics' configurations for a problem, best first, at most `capacity`. Returns how many.
- */
+/* The heuristics' configurations for a problem, best first, at most `capacity`. The builder owns
+ * them. Returns how many. */
 int cs_descriptors_heuristics(struct cs_descriptor_builder *builder, const struct cs_target *target,
                               const struct cs_problem *problem, cudnnBackendHeurMode_t mode,
                               cudnnBackendDescriptor_t *configuration, int capacity);

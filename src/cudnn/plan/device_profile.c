@@ -23,7 +23,7 @@ static struct {
     struct cs_profile profile; /* constant after it is known */
 } kept[KEPT];
 
-static struct cs_ladder (*_Atomic measured)(const char *gpu); /* NULL: no GPU is */
+static struct cs_ladder (*_Atomic measured)(const char *gpu); /* NULL: no constants */
 
 void cs_device_profile_measured(struct cs_ladder (*ladder_of)(const char *gpu))
 {
@@ -136,8 +136,8 @@ static void announce_profile(const struct cs_profile *profile)
            (long long)profile->memory_clock, (long long)profile->l2);
 }
 
-/* Threads that come at the same time each read the properties: no thread waits, and a fork in
- * between costs one place of the table. */
+/* The profile of a device, kept after it was read. Threads that come at the same time each read the
+ * properties: no thread waits, and a fork in between costs one place of the table. */
 static struct cs_profile of_device(CUdevice device)
 {
     enum state unknown = UNKNOWN;

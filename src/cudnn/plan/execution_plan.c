@@ -104,8 +104,9 @@ static enum cs_status build_offered(const struct cs_engine_choice *choice,
     return build_finished(&choice->target, problem, &engine, execution_plan_p, workspace_p);
 }
 
-static bool same_engine(const struct cs_engine_choice *choice,
-                        cudnnBackendDescriptor_t configuration)
+/* True if an engine has the same notes as the application's. */
+static bool behaves_alike(const struct cs_engine_choice *choice,
+                          cudnnBackendDescriptor_t configuration)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
@@ -114,7 +115,7 @@ static bool same_engine(const struct cs_engine_choice *choice,
            notes.behaviour == choice->notes.behaviour;
 }
 
-/* The heuristics' configurations that are built, and the plan that is kept. */
+/* A choice among the heuristics' configurations. */
 struct search {
     cudnnBackendHeurMode_t mode;
     int most; /* configurations that are examined, at most RESULTS */
@@ -123,6 +124,8 @@ struct search {
     int64_t limit; /* bytes of workspace */
 };
 
+/* Builds the plans of suitable configurations within the limit, and keeps the first or the one with
+ * least workspace. CS_REFUSED if there is none. */
 static enum cs_status build_found(const struct cs_engine_choice *choice,
                                   const struct cs_problem *problem, const struct search *search,
                                   void **execution_plan_p, int64_t *workspace_p)
@@ -157,13 +160,16 @@ static enum cs_status build_found(const struct cs_engine_choice *choice,
     return CS_OK;
 }
 
-/* The first one for the tile that computes and behaves like the application's engine. */
-static const struct search first_alike = {CUDNN_HEUR_MODE_A, RESULTS, same_engine,
+/* The first plan, or the one with least workspace, of an engine for the tile with the notes of the
+ * application's engine. */
+static const struct search first_alike = {CUDNN_HEUR_MODE_A, RESULTS, behaves_alike,
                                           .limit = INT64_MAX};
-static const struct search least_alike = {CUDNN_HEUR_MODE_A, RESULTS, same_engine, true, INT64_MAX};
+static const struct search least_alike = {CUDNN_HEUR_MODE_A, RESULTS, behaves_alike, true,
+                                          INT64_MAX};
 
-/* The application's engine with its own knobs. If a smaller problem does not accept them, the
- * engine's defaults. If it does not accept the engine, an engine that computes alike. */
+/* Builds the application's engine with its own knobs. If a smaller problem does not accept the
+ * knobs, they are the engine's defaults. If it does not accept the engine, an engine with the same
+ * notes is built. */
 static enum cs_status build_near(const struct cs_engine_choice *choice,
                                  const struct cs_problem *problem, void **execution_plan_p,
                                  int64_t *workspace_p)
@@ -187,8 +193,8 @@ static bool computes_alike(const struct cs_engine_choice *choice, unsigned numer
     return (numerical & ~(choice->notes.numerical | exact)) == 0;
 }
 
-/* Tensor cores multiply 16-bit numbers exactly. They would round f32 operands, and cuDNN does not
- * report whether the application allows that. */
+/* True if an engine may replace the plain one. Tensor cores multiply 16-bit numbers exactly. They
+ * would round f32 operands, and cuDNN does not report whether the application allows that. */
 static bool may_stand_in(const struct cs_engine_choice *choice,
                          cudnnBackendDescriptor_t configuration)
 {
@@ -204,7 +210,7 @@ static bool may_stand_in(const struct cs_engine_choice *choice,
            (notes.behaviour & native) == native;
 }
 
-/* The first one for the tile that may replace the plain engine. */
+/* The first plan of an engine for the tile that may replace the plain engine. */
 static const struct search stand_in = {CUDNN_HEUR_MODE_A, RESULTS, may_stand_in,
                                        .limit = INT64_MAX};
 
@@ -239,6 +245,7 @@ static enum cs_status keep_within(enum cs_status status, int64_t limit, void **e
     return status;
 }
 
+/* True if an engine may run the fallback plan. */
 static bool may_fall_back(const struct cs_engine_choice *choice,
                           cudnnBackendDescriptor_t configuration)
 {
@@ -286,7 +293,7 @@ static enum cs_status fallback_later(void *ctx, int64_t limit, void **execution_
     const struct cs_recipe recipe = {choice->target, choice->problem, {.index = PLAIN}};
     if (!choice->target.handle || choice->problem.steps > 0)
         return CS_REFUSED;
-    return cs_unasked_plan(&recipe, limit, execution_plan_p);
+    return cs_unqueried_plan(&recipe, limit, execution_plan_p);
 }
 
 /* The number of parts that sums are split into. 0 if no knob sets it. */
@@ -299,6 +306,7 @@ static int64_t splits_of(const struct cs_engine *engine)
     return splits;
 }
 
+/* The extent of Winograd's tiles. 1: not known, 0: no Winograd. */
 static int winograd_of(unsigned numerical)
 {
     static const struct {

@@ -10,7 +10,7 @@
 /* The execution plan of struct cs_vendor. Immutable after it is ready. */
 struct cs_execution_plan {
     _Atomic(cudnnBackendDescriptor_t) plan; /* finalized; NULL: not ready */
-    struct cs_late *late; /* the recipe for that case; NULL: ready from the start */
+    struct cs_late *late;                   /* the recipe for that case; NULL: not needed */
 };
 
 static inline bool cs_execution_plan_is_ready(const struct cs_execution_plan *execution_plan)
@@ -23,8 +23,7 @@ static inline bool cs_execution_plan_is_ready(const struct cs_execution_plan *ex
  * then return false without a new attempt. Thread-safe. */
 bool cs_execution_plan_make_ready(struct cs_execution_plan *execution_plan, cudnnHandle_t handle);
 
-/* The vendor's functions for planning, without `time` and `model`, which need a device
- * (cudnn/run/timing.h). `choice` must outlive its use. */
+/* The vendor's functions for planning. `choice` must outlive their use. */
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice);
 
 #endif

@@ -4,6 +4,7 @@
 #include <cudnn.h>
 #include <string.h>
 
+/* Indexes of a step's words. */
 enum {
     MODE,
     PRECISION,

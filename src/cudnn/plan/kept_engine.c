@@ -13,6 +13,7 @@ enum {
 
 static _Atomic(struct cs_kept_engine *) kept[PLACES];
 
+/* Writes the words that identify an engine. Returns their number. */
 static int words_of(const struct cs_target *target, int64_t handle_number,
                     const struct cs_problem *problem, int64_t index,
                     int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS])

@@ -9,7 +9,7 @@
 /* The recipe of a plan that is not finalized yet. Kept as long as the plan, because several threads
  * may run it first. */
 struct cs_late {
-    int64_t workspace; /* that was reported */
+    int64_t workspace; /* the most bytes that the plan may require */
     atomic_bool refused;
     int words;
     int64_t word[]; /* the recipe */
@@ -141,14 +141,14 @@ enum cs_status cs_late_plan(struct cs_descriptor_builder *builder, const struct 
         return cs_finished_plan(builder, &recipe->target, configuration, execution_plan_p,
                                 workspace_p);
     cs_descriptor_builder_clear(builder);
-    enum cs_status status = cs_unasked_plan(recipe, workspace, execution_plan_p);
+    enum cs_status status = cs_unqueried_plan(recipe, workspace, execution_plan_p);
     if (status == CS_OK)
         *workspace_p = workspace;
     return status;
 }
 
-enum cs_status cs_unasked_plan(const struct cs_recipe *recipe, int64_t most,
-                               void **execution_plan_p)
+enum cs_status cs_unqueried_plan(const struct cs_recipe *recipe, int64_t most,
+                                 void **execution_plan_p)
 {
     int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS];
     int words = pack_recipe(recipe, word);
@@ -168,7 +168,8 @@ enum cs_status cs_unasked_plan(const struct cs_recipe *recipe, int64_t most,
     return CS_OK;
 }
 
-/* A temporary lack of memory is not a property of the plan. */
+/* Finalizes a plan from its recipe. NULL if cuDNN refuses it or it requires too much, which is
+ * recorded, or if memory is short. */
 static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_t handle)
 {
     static struct cs_log_cap cap;

@@ -14,14 +14,14 @@ struct cs_launcher {
     const struct cs_problem *problem; /* the whole */
     const int64_t *uid;               /* of the problem's tensors */
     cudnnBackendDescriptor_t
-        pack; /* the application's variant pack for the whole problem. If NULL, */
-    struct cs_addresses untiled; /* its contents */
+        pack;                    /* the application's variant pack for the whole problem, or NULL */
+    struct cs_addresses untiled; /* if `pack` is NULL: the contents of that variant pack */
     int64_t provided;            /* the most bytes of its workspace */
     void *stream;                /* for launches; see cs_launcher_gpu */
 };
 
-/* *stream_p becomes the application's stream. If cuDNN does not report it, all launches use that
- * stream. */
+/* The launches of a call. *stream_p becomes the application's stream. If cuDNN does not report it,
+ * all launches use that stream. */
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p);
 
 /* Makes the plan of a tile shape, or the fallback plan, ready to run. Returns a status. */

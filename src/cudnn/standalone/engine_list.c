@@ -32,7 +32,7 @@ void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu))
     cs_device_profile_measured(ladder_of);
 }
 
-bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **asker_p,
+bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **list_p,
                            char *error, size_t size)
 {
     struct cs_engine_list *list = calloc(1, sizeof *list);
@@ -58,7 +58,7 @@ bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_li
     list->target.device = device;
     for (int i = 0; i < CS_MAX_TENSORS; i++)
         list->target.uid[i] = i + 1;
-    *asker_p = list;
+    *list_p = list;
     return true;
 }
 
@@ -104,12 +104,13 @@ static bool read_offer(const struct cs_engine_list *list, const struct cs_proble
     return true;
 }
 
-/* Which offer is chosen. */
+/* The offer that is to be chosen. */
 struct wish {
     int skip;                  /* offers to pass over */
     int64_t engine, workspace; /* engine < 0: any */
 };
 
+/* True for the first matching offer after `skip` others, which it counts down. */
 static bool is_wished(struct wish *wish, const struct cs_ask_offer *offer)
 {
     if (wish->engine >= 0 &&

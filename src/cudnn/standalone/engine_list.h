@@ -36,18 +36,19 @@ void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu));
 /* Called after cs_standalone_open. cuDNN offers the engines that call cuBLASLt only to programs
  * that have it: `cublas`. `profile` is a device's JSON (conf/devices). False, with a line in
  * `error`, if cuDNN does not accept it. */
-bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **asker_p,
+bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **list_p,
                            char *error, size_t size);
 void cs_engine_list_destroy(struct cs_engine_list *list);
 
 /* The choice of a framework to which `skip` plans were refused: the next offer that has a plan,
- * from the fallbacks behind those of the mode. CS_REFUSED: no further offer has a plan. The caller
+ * first of the mode, then of the fallbacks. CS_REFUSED: no further offer has a plan. The caller
  * owns the chosen engine. */
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
                                      enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p);
 
-/* The first offer with this engine and this workspace, in the same order and as owned. */
+/* The first offer with this engine and this workspace, in the same order. The caller owns the
+ * chosen engine. */
 enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
                                    enum cs_ask_mode mode, int64_t engine, int64_t workspace,
                                    struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p);

@@ -12,7 +12,7 @@
 
 enum {
     OLDEST = 90800, /* the first version that plans by device properties */
-    AFTER = 100000  /* another cuDNN has another ABI */
+    AFTER = 100000  /* the next major version, whose ABI differs */
 };
 
 static struct cs_real table;

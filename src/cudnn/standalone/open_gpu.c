@@ -31,7 +31,7 @@ static bool bind_driver(struct cs_trial *trial, char *error, size_t size)
     return true;
 }
 
-/* The calls that a machine without a GPU refuses. */
+/* Opens the first GPU. False, with a line in `error`, on a machine without one. */
 static bool find_device(struct cs_trial *trial, char *error, size_t size)
 {
     int count = 0;
@@ -81,7 +81,7 @@ bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char
     return true;
 }
 
-/* Of the cuDNN that cs_standalone_open has opened. */
+/* Binds functions of the cuDNN that cs_standalone_open has opened. */
 static bool bind_cudnn(struct cs_cudnn_calls *calls)
 {
     void *library = dlopen(cs_standalone_file(), RTLD_NOW | RTLD_NOLOAD);
@@ -175,7 +175,7 @@ static cudnnBackendDescriptor_t describe_device(cudnnBackendAttributeName_t name
     return NULL;
 }
 
-/* The text of such a descriptor, or NULL. */
+/* The JSON of such a descriptor, or NULL. The caller frees it. */
 static char *text_of(cudnnBackendDescriptor_t device)
 {
     const cudnnBackendAttributeName_t name = CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION;

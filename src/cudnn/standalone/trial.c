@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-    OFFERS = 96, /* engines of one heuristic mode that are examined */
-    WARM_UP = 3,
-    CLOCK_CALLS = 1000,
-    NAN_BYTE = 0xff /* four of them are a NaN, two of them one of either 16-bit type */
+    OFFERS = 96,        /* engines of one heuristic mode that are examined */
+    WARM_UP = 3,        /* calls before the timed ones */
+    CLOCK_CALLS = 1000, /* most calls that raise the clocks of the GPU */
+    NAN_BYTE = 0xff     /* four of them are a NaN, two of them one of either 16-bit type */
 };
 
 /* A run. Functions that return bool record the first failure as the status of the result. The
@@ -38,6 +38,7 @@ const char *cs_trial_status_name(enum cs_trial_status status)
     return names[status];
 }
 
+/* Records the first failure. Returns false. */
 static bool set_failure(struct run *run, enum cs_trial_status status, const char *text)
 {
     struct cs_trial_result *result = run->result;
@@ -120,8 +121,8 @@ static bool try_configuration(struct run *run, cudnnBackendDescriptor_t configur
     return run->result->planned;
 }
 
-/* Makes a plan of the first answer of cuDNN that becomes one. The fallback engines come last, as
- * frameworks try them. */
+/* Makes a plan of the first configuration from which cuDNN can build one. The fallback engines come
+ * last, as frameworks try them. */
 static bool make_plan(struct run *run)
 {
     static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
@@ -198,8 +199,8 @@ static bool make_operands(struct run *run)
     return true;
 }
 
-/* The result begins as NaNs, so that places without a write are found. If launches read it, it
- * begins as numbers. */
+/* Fills the result with NaNs, so that elements without a write are found, or with numbers if
+ * launches read it. */
 static bool reset_result(struct run *run, int written)
 {
     if (run->problem->beta < 0 || run->problem->beta > 0)
@@ -211,7 +212,7 @@ static bool reset_result(struct run *run, int written)
                         "cuMemsetD8Async");
 }
 
-/* A call on a fresh result, and the checksum of what it wrote. */
+/* Calls the plan on a reset result, and computes the checksum of the result. */
 static bool check_result(struct run *run, FILE *dump, uint64_t *checksum_p)
 {
     int written = (int)cs_result(run->problem->direction);
@@ -342,7 +343,8 @@ static bool measure_plan(struct run *run)
     return good;
 }
 
-/* False if operands and workspace exceed the limit, if there is one. */
+/* False, with `text` as the failure, if operands and workspace exceed the limit, if there is one.
+ */
 static bool check_memory(struct run *run, const char *text)
 {
     int64_t bytes = run->result->workspace;

@@ -21,7 +21,7 @@ static uint64_t next_bits(uint64_t *state)
     return bits ^ bits >> 31;
 }
 
-/* The sum of four uniform numbers. */
+/* A bell-shaped number of mean 0 and standard deviation 1: a scaled sum of four uniform ones. */
 static float next_number(uint64_t *state)
 {
     uint64_t bits = next_bits(state);
@@ -31,7 +31,8 @@ static float next_number(uint64_t *state)
     return (float)((sum - 2) * 1.7320508075688772);
 }
 
-/* To nearest even; a number below the normal ones becomes 0. Not for numbers beyond the type. */
+/* Rounds to nearest, ties to even. Numbers below the normal ones become 0. Not for numbers beyond
+ * the type. */
 static uint16_t half_of(float number)
 {
     uint32_t bits;
@@ -93,7 +94,7 @@ bool cs_pattern_make(enum cs_dtype dtype, uint64_t seed, struct cs_pattern *patt
     return true;
 }
 
-/* The part that is there is copied behind itself, so that its period stays that of the pattern. */
+/* The filled part is copied after itself, so that the period stays that of the pattern. */
 CUresult cs_pattern_spread(const struct cs_trial *trial, const struct cs_pattern *pattern,
                            CUdeviceptr buffer, int64_t bytes)
 {

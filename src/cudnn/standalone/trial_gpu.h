@@ -21,17 +21,17 @@ struct cs_cudnn_calls {
 };
 
 struct cs_trial {
-    struct cs_gpu_calls calls; /* no slot is empty, also of `cudnn` after the handle is open */
+    struct cs_gpu_calls calls; /* all slots are filled, those of `cudnn` after the handle is open */
     struct cs_cudnn_calls cudnn;
     CUdevice device;
     CUcontext context;
     CUstream stream;
     cudnnHandle_t handle;
-    bool simulated, warm;                       /* warm: calls have brought the clocks up */
+    bool simulated, warm;                       /* warm: calls have raised the clocks */
     size_t (*summary)(char *json, size_t size); /* the library's; NULL without it */
 };
 
-/* "out of memory" and other errors of the driver as a text with the number. */
+/* Writes an error of the driver in `call` to `error`, with its number. */
 void cs_gpu_error(CUresult result, const char *call, char *error, size_t size);
 
 /* A tensor on the GPU repeats a pattern, so that the largest needs no copy on the host: element i
