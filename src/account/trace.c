@@ -140,7 +140,7 @@ static void put_head(struct cs_trace *trace)
     char line[LINE];
     if (!cs_file_place_path(&trace->place, trace->path)) {
         atomic_store(&trace->on, false);
-        cs_log(CS_LOG_WARN, "cannot write the trace: the path is too long");
+        cs_log(CS_LOG_WARN, "cannot write the trace: the path in option trace is too long");
         return;
     }
     snprintf(

@@ -101,7 +101,8 @@ static int next_byte(struct lines *lines)
             filled = read(lines->fd, lines->block, sizeof lines->block);
         while (filled < 0 && errno == EINTR);
         if (filled < 0)
-            cs_diagnostics_note(lines->load, "cannot be read further (errno %d)", errno);
+            cs_diagnostics_note(lines->load,
+                                "cannot be read further (errno %d), the rest is ignored", errno);
         if (filled < 0)
             drop_line(lines);
         lines->at = 0;

@@ -238,7 +238,7 @@ bool cs_ladder_read(const char *gpu, struct cs_ladder *ladder, cs_config_note_fn
     int error = errno;
     *ladder = (struct cs_ladder){.known = false};
     if (getauxval(AT_SECURE)) {
-        write_note(note, ctx, gpu, "A set-user-id process reads no measured constants");
+        write_note(note, ctx, gpu, "a set-user-id process reads no measured constants");
     } else if (cs_ladder_path(gpu, path)) {
         const char *fault = read_file(path, gpu, ladder);
         if (fault)

@@ -49,6 +49,6 @@ int cs_configure(const char *options, char *error, size_t size)
     }
     if (cs_config_override(options))
         return 0;
-    store_note(&fault, "the options are too long in total");
+    store_note(&fault, "the options of all calls are too long together: shorten them");
     return -1;
 }

@@ -420,7 +420,7 @@ static void a_path_that_is_too_long_ends_the_trace(void)
     cs_trace_flush(trace);
     CHECK(!cs_trace_on(trace) && !cs_trace_written(trace));
     read_text(log);
-    CHECK(strstr(text, "cannot write the trace: the path is too long") != NULL);
+    CHECK(strstr(text, "cannot write the trace: the path in option trace is too long") != NULL);
     cs_log_open(CS_LOG_WARN, NULL);
     end();
 }
