@@ -35,7 +35,7 @@ include tests/reliability.mk
 
 $(B)/simdev/selftest_cuda12: $(B)/obj/tests/simdev/selftest_cuda12.o $(simdev12)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(B)/simdev/cuda12 -lcudart -lcjson -ldl
-$(B)/simdev/selftest_account: $(B)/obj/tests/simdev/selftest_account.o $(B)/obj/tests/simdev/fat_image.o $(simdev)
+$(B)/simdev/selftest_account $(B)/simdev/selftest_account_process: $(B)/simdev/%: $(B)/obj/tests/simdev/%.o $(B)/obj/tests/simdev/fat_image.o $(simdev)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(@D) -lcudart -lcjson
 $(B)/simdev/selftest_nvcc: tests/simdev/selftest_nvcc.cu $(simdev)
 	$(call say,NVCC)$(NVCC) -cudart shared -gencode arch=compute_90,code=sm_90 -o $@ $<

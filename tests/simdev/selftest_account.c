@@ -1,50 +1,10 @@
 /* Tests of account mode with a program that registers kernels as nvcc's generated code does: its
- * memory, its kernels, and the report. */
-#include "cudart_nvcc.h"
-#include "fat_image.h"
+ * memory and its kernels. */
+#include "account_program.h"
 #include "selftest_cudart.h"
 #include <cuda.h>
 #include <dlfcn.h>
 #include <string.h>
-#include <sys/wait.h>
-
-/* The program's stubs of its kernels and its variable. Only their addresses matter. */
-static char plain_stub, shared_stub;
-static int numbers[FAT_NUMBERS];
-
-static struct {
-    int magic, version;
-    const void *data;
-    void *unused;
-} wrapper = {0x466243b1, 1, NULL, NULL};
-
-static void **register_program(enum fat_packing packing)
-{
-    wrapper.data = fat_image(90, packing);
-    void **handle = __cudaRegisterFatBinary(&wrapper);
-    __cudaRegisterFunction(handle, &plain_stub, &plain_stub, "plain", -1, NULL, NULL, NULL, NULL,
-                           NULL);
-    __cudaRegisterFunction(handle, &shared_stub, &shared_stub, "shared", -1, NULL, NULL, NULL, NULL,
-                           NULL);
-    __cudaRegisterVar(handle, (char *)numbers, (char *)numbers, "numbers", 0, sizeof(numbers), 0,
-                      0);
-    __cudaRegisterFatBinaryEnd(handle);
-    return handle;
-}
-
-/* kernel<<<blocks, threads, shared, stream>>>() */
-static cudaError_t launch(const void *stub, unsigned blocks, unsigned threads, size_t shared,
-                          cudaStream_t stream)
-{
-    struct dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
-    cudaKernel_t kernel;
-    cudaStream_t popped;
-    if (__cudaPushCallConfiguration(grid, block, shared, stream) != 0 ||
-        __cudaGetKernel(&kernel, stub) != cudaSuccess ||
-        __cudaPopCallConfiguration(&grid, &block, &shared, &popped) != cudaSuccess)
-        return cudaErrorUnknown;
-    return __cudaLaunchKernel(kernel, grid, block, NULL, shared, popped);
-}
 
 static uint64_t launched(void)
 {
@@ -569,86 +529,6 @@ static void test_virtual_memory(void)
           "virtual memory: above the capacity, refused");
 }
 
-/* --- the report, and compute mode --- */
-
-static int number_in(const cJSON *json, const char *first, const char *second, const char *third)
-{
-    json = cJSON_GetObjectItem(json, first);
-    json = second ? cJSON_GetObjectItem(json, second) : json;
-    json = third ? cJSON_GetObjectItem(json, third) : json;
-    return cJSON_IsNumber(json) ? json->valueint : -1;
-}
-
-static int report_child(void)
-{
-    int back;
-    int *memory = device_alloc(sizeof(back));
-    launch(&plain_stub, 1, 32, 0, NULL);
-    launch(&plain_stub, 1, 32, 0, NULL);
-    launch(&shared_stub, 1, 32, 0, NULL);
-    simdev_account_call(NULL, "blas", NULL);
-    cudaMemcpy(&back, memory, sizeof(back), cudaMemcpyDeviceToHost);
-    return !simdev_missing("cuNothing") && back == 0 ? 0 : 1;
-}
-
-static int compute_child(void)
-{
-    return launch(&plain_stub, 1, 32, 0, NULL) == cudaErrorNotSupported && simdev_violations() == 1
-               ? 0
-               : 1;
-}
-
-/* A T4 reserves no shared memory, and has room for 1024 threads: 4 blocks of 256. */
-static int turing_child(void)
-{
-    int blocks = 0;
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &plain_stub, 256, 0) ==
-                       cudaSuccess &&
-                   blocks == 4
-               ? 0
-               : 1;
-}
-
-static int run_self(const char *how, const char *mode, const char *report)
-{
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        setenv("SIMDEV_MODE", mode, 1);
-        setenv("SIMDEV_REPORT", report, 1);
-        execl("/proc/self/exe", "selftest_account", how, (char *)NULL);
-        _exit(127);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void test_report(void)
-{
-    char path[] = "/tmp/simdev-account-XXXXXX";
-    const int file = mkstemp(path);
-    check(run_self("report", "account", path) == 0,
-          "report: program in account mode, exits with 0");
-    cJSON *report = read_json(path);
-    check(number_in(report, "not_executed", "kernels", "total") == 3 &&
-              number_in(report, "not_executed", "kernels", "names") == 2 &&
-              number_in(report, "kernel_launches", NULL, NULL) == 3,
-          "report: kernels");
-    check(number_in(report, "not_executed", "calls", "total") == 1, "report: library call");
-    check(number_in(report, "missing", "most", "cuNothing") == 1, "report: missing function");
-    check(number_in(report, "reads_of_nothing_written", "bytes", NULL) == 4,
-          "report: read of bytes that a kernel should have written");
-    cJSON_Delete(report);
-    check(run_self("compute", "compute", path) == 0,
-          "compute mode: kernel launch, refused with a violation");
-    setenv("SIMDEV_PROFILE", "conf/devices/t4.json", 1);
-    check(run_self("turing", "account", path) == 0,
-          "occupancy: a GPU that reserves no shared memory, a kernel that needs none");
-    close(file);
-    unlink(path);
-}
-
 /* Eight copies of 128 MiB: more than the 512 MiB that are kept. */
 static void test_large_copies(void)
 {
@@ -673,17 +553,12 @@ static void test_large_copies(void)
     free(host);
 }
 
-int main(int count, char **arguments)
+int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     alarm(120);
-    if (count == 1)
-        setenv("SIMDEV_MODE", "account", 1);
+    setenv("SIMDEV_MODE", "account", 1);
     void **handle = register_program(FAT_PLAIN);
-    if (count > 1 && strcmp(arguments[1], "turing") == 0)
-        return turing_child();
-    if (count > 1)
-        return strcmp(arguments[1], "report") == 0 ? report_child() : compute_child();
     test_launches();
     test_attributes("as it is");
     __cudaUnregisterFatBinary(handle);
@@ -709,7 +584,6 @@ int main(int count, char **arguments)
     test_driver_module();
     test_driver_graph();
     test_virtual_memory();
-    test_report();
     __cudaUnregisterFatBinary(handle);
     return finish_checks();
 }
