@@ -222,7 +222,7 @@ expect_no_finding()
     doctor 0
     expect_finding ok framework "PyTorch 2\\.10\\.0\\+cu130: libtorch_cuda\\.so links cuDNN \\(intercepted with LD_PRELOAD\\): cuDNN 9\\.15\\.1 in $SITE/nvidia/cudnn/lib/libcudnn\\.so\\.9"
     expect_finding ok bypass 'PyTorch 2\.10\.0\+cu130: with cuDNN 9\.15\.1 every conv3d runs in cuDNN'
-    expect_finding ok inside 'linked in: nothing'
+    expect_finding ok inside 'statically linked cuDNN: in no file'
     expect_finding ok deepbind 'RTLD_DEEPBIND: no library is known to use it'
 }
 
@@ -316,7 +316,7 @@ expect_no_finding()
 @test "a program: libraries that it and its libraries link" {
     LD_LIBRARY_PATH=$BUILD/simdev doctor 0 "$APPS/vae_decoder" --help
     expect_finding ok framework "vae_decoder: vae_decoder links cuDNN \\(intercepted with LD_PRELOAD\\): cuDNN 9.* in $BUILD/simdev/libcudnn\\.so\\.9"
-    expect_finding ok inside 'linked in: nothing'
+    expect_finding ok inside 'statically linked cuDNN: in no file'
     object lib/libuser.so -L"$BUILD/simdev" -l:libcudnn.so.9 -Wl,-rpath-link,"$BUILD/simdev" \
         <<<'extern int cudnnBackendExecute(void); int user(void) { return cudnnBackendExecute(); }'
     printf 'int user(void); int main(void) { return user(); }' >main.c

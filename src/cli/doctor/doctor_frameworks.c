@@ -91,7 +91,7 @@ void cs_doctor_inside(struct cs_doctor *doctor)
         }
     }
     if (found == 0 && doctor->facts.subjects > 0)
-        cs_doctor_add(doctor, CS_CHECK_inside, CS_FINE, "linked in", "nothing");
+        cs_doctor_add(doctor, CS_CHECK_inside, CS_FINE, "statically linked cuDNN", "in no file");
 }
 
 /* Files do not show how a library will be loaded. A program that contains the word may use it. */

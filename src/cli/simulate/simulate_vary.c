@@ -16,6 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    NO_ANSWER = -2 /* values are at least 0, and LO - 1 is at least -1 */
+};
+
 static bool parse_whole(const char *text, size_t length, int64_t *number_p)
 {
     char digits[20], *end;
@@ -231,20 +235,20 @@ static int64_t guess_value(int64_t below, int64_t yes, int64_t above, int64_t no
     return at <= yes ? yes + 1 : at >= no ? no - 1 : at;
 }
 
-/* The largest value of the range that fits; below the range: none does; -2: no answer. */
+/* The largest value of the range that fits, a lower one if none does, or NO_ANSWER. */
 static int64_t search_side(struct search *search, enum cs_side side)
 {
     const int64_t memory = cs_simulate_memory(search->pair);
     int64_t yes = search->vary->low, no = search->vary->high;
     const struct cs_row *row = row_of(search, yes);
     if (!row)
-        return -2;
+        return NO_ANSWER;
     int64_t below = row->value[CS_FIGURE_needed][side];
     if (!is_fitting(row, side))
         return yes - 1;
     row = row_of(search, no);
     if (!row)
-        return -2;
+        return NO_ANSWER;
     if (is_fitting(row, side))
         return no;
     int64_t above = row->value[CS_FIGURE_needed][side];
@@ -252,7 +256,7 @@ static int64_t search_side(struct search *search, enum cs_side side)
         const int64_t at = guess_value(below, yes, above, no, memory, &near);
         row = row_of(search, at);
         if (!row)
-            return -2;
+            return NO_ANSWER;
         *(is_fitting(row, side) ? &yes : &no) = at;
         *(is_fitting(row, side) ? &below : &above) = row->value[CS_FIGURE_needed][side];
     }
@@ -271,7 +275,7 @@ static void search_range(struct search *search, int64_t largest[CS_SIDES])
     for (int side = 0; side < CS_SIDES; side++)
         if (search->pair->chosen[side] && search->status != CS_CLI_NONE)
             largest[side] = search_side(search, (enum cs_side)side);
-    if (largest[judged] == -2)
+    if (largest[judged] == NO_ANSWER)
         search->status = CS_CLI_NONE;
     else if (search->status == CS_CLI_OK && largest[judged] < search->vary->low)
         search->status = CS_CLI_NO;
@@ -298,7 +302,7 @@ struct vary_result {
     const struct cs_vary *vary;
     const struct cs_simulated_pair *pair; /* the device and the chosen sides */
     struct cs_rows rows;                  /* of a range in order of numbers */
-    int64_t largest[CS_SIDES]; /* of a range, that fits; below it: none does; -2: no answer */
+    int64_t largest[CS_SIDES];            /* of a range: see search_side */
 };
 
 enum {
@@ -336,7 +340,7 @@ static void write_slope(const struct vary_result *result, enum cs_side side, boo
 
 static void write_largest(const struct vary_result *result, enum cs_side side, char text[LINE])
 {
-    if (result->largest[side] == -2)
+    if (result->largest[side] == NO_ANSWER)
         snprintf(text, LINE, "no answer");
     else if (result->largest[side] < result->vary->low)
         snprintf(text, LINE, "none: %" PRId64 " does not fit", result->vary->low);
@@ -481,7 +485,8 @@ int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_
                             .vary = &options->vary,
                             .command = simulation->program.command,
                             .status = CS_CLI_OK};
-    struct vary_result result = {.vary = &options->vary, .pair = pair, .largest = {-2, -2}};
+    struct vary_result result = {
+        .vary = &options->vary, .pair = pair, .largest = {NO_ANSWER, NO_ANSWER}};
     if (options->vary.values == 0)
         search_range(&search, result.largest);
     else

@@ -138,7 +138,8 @@ struct launch {
     char plan[40];
 };
 
-/* An index as another program wrote it; `none` if it is none. */
+/* The index in an item that another program wrote; `none` if it is no whole number or exceeds an
+ * int. */
 static int index_of(const cJSON *item, int none)
 {
     int64_t index = cs_json_whole(item, none);
