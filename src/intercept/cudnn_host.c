@@ -51,8 +51,8 @@ static void file_text(char *text, size_t size)
     dl_iterate_phdr(note_file, &found);
 }
 
-/* A library without cudnnGetVersion lacks more functions, and every empty slot returns an error
- * then. */
+/* True for the major version of cuDNN that the library was built for. A cuDNN without
+ * cudnnGetVersion lacks more functions, which then return errors, so it counts as supported. */
 static bool supported(void)
 {
     const struct cs_real *real = cs_real();
@@ -61,6 +61,7 @@ static bool supported(void)
 
 #define OWN_NAME "convshim_version"
 
+/* The file of another copy of this library, if this one is the first in the loader's list. */
 static const char *second_copy(void)
 {
     bool first;

@@ -21,8 +21,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* If a process has several copies of the library, the first one writes the summary. */
-static bool speaks(void)
+/* True if this copy of the library writes the process's last line. Of several copies the first one
+ * does. */
+static bool writes_last(void)
 {
     return cs_ending_line_due() && cs_host_first_copy();
 }
@@ -35,13 +36,13 @@ static void after_exit(int status, void *unused)
 
 __attribute__((destructor)) static void last(void)
 {
-    if (!speaks())
+    if (!writes_last())
         return;
     (void)on_exit(after_exit, NULL); /* libc calls it next */
     cs_ending_line(&cs_host);
 }
 
-static int say_last(void *status)
+static int write_last(void *status)
 {
     cs_ending_line(&cs_host);
     cs_ending_failed(&cs_host, *(int *)status);
@@ -56,8 +57,8 @@ _Noreturn void end_at_once(int status)
 {
     void (*real)(int) = (void (*)(int))cs_find_dlsym_behind("_exit");
     cs_ending_left();
-    if (cs_locks_held == 0 && speaks())
-        (void)cs_stack_run_last(say_last, &status);
+    if (cs_locks_held == 0 && writes_last())
+        (void)cs_stack_run_last(write_last, &status);
     if (real)
         real(status);
     for (;;)
@@ -69,7 +70,8 @@ _Noreturn void end_at_once_c99(int status)
     end_at_once(status);
 }
 
-/* A signal that this thread blocks may end the process in another thread, or later. */
+/* Writes the summary if the signal would end the process. A signal that this thread blocks may end
+ * it in another thread, or later. */
 static void before_signal(int number)
 {
     int error = errno;

@@ -9,8 +9,9 @@
 #include "intercept/loader/caller.h"
 #include <pthread.h>
 
-/* Events that the handling records are traced with the total time. */
-static int traced(struct cs *cs, struct cs_entry_call *call)
+/* Handles a call. If the handling has recorded events, they are traced with the call's total time.
+ */
+static int handle_traced(struct cs *cs, struct cs_entry_call *call)
 {
     int64_t begin = cs_trace_now();
     int status = call->handle(cs, call);
@@ -31,7 +32,7 @@ static int intercept(void *opaque)
      * half started. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     cs_nest_enter();
-    int status = cs_trace_on(&cs->trace) ? traced(cs, call) : call->handle(cs, call);
+    int status = cs_trace_on(&cs->trace) ? handle_traced(cs, call) : call->handle(cs, call);
     cs_ending_pass(cs);
     cs_nest_leave();
     pthread_setcancelstate(cancel, NULL);
@@ -72,7 +73,7 @@ int cs_intercept_from(struct cs_entry_call *call, const void *caller)
     return enter(intercept, call, caller);
 }
 
-/* Not on the thread's second stack, because it may hold a suspended coroutine. */
+/* Stays on the caller's stack, because the thread's second stack may hold a suspended coroutine. */
 int cs_intercept_always(struct cs_entry_call *call)
 {
     return intercept(call);

@@ -13,6 +13,7 @@
 struct cs;
 struct cs_entry_call;
 
+/* Both return a cudnnStatus_t. */
 typedef int cs_replay_fn(struct cs_entry_call *call);
 typedef int cs_handle_fn(struct cs *cs, struct cs_entry_call *call);
 

@@ -29,6 +29,8 @@ typedef void function(void);
 
 struct callbacks {
     size_t size;
+    /* Sets *table to the addresses of a module's function pointers, and *count to their number.
+     * Returns 0 if the module is unknown. */
     int (*functions)(int module, function ****table, unsigned *count);
 };
 

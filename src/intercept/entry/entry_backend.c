@@ -19,8 +19,8 @@ static int create_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendCreateDescriptor, a->type, a->descriptor);
 }
 
-/* After cuDNN has created it, because it has no address before. No other thread has the address
- * until this returns. */
+/* The record is added after cuDNN has created the descriptor, because it has no address before. No
+ * other thread has the address until this returns. */
 static int create_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct create *a = CS_ARGS(struct create, call);
@@ -101,9 +101,10 @@ static int finalize_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendFinalize, a->descriptor);
 }
 
-/* The vendor's status. An error if cuDNN cannot build the rewriting: the application has to take
- * another plan, because the full workspace exceeds the size that was reported. */
-static int finalize_plan(struct cs *cs, struct cs_shadow *shadow)
+/* Describes a graph or decides on a plan. Returns CUDNN_STATUS_NOT_SUPPORTED for a refused plan, so
+ * that the application takes another one. Such a plan cannot run within the reported size, or
+ * option untileable refuses it. */
+static int record_finalized(struct cs *cs, struct cs_shadow *shadow)
 {
     switch (shadow->type) {
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
@@ -121,15 +122,15 @@ static int finalize_plan(struct cs *cs, struct cs_shadow *shadow)
     return refuses_plan(shadow) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
-/* After cuDNN: it checks the attributes, so that only consistent ones are described. The engine and
- * knobs of a plan can be read only now. */
+/* cuDNN finalizes first, because it checks the attributes, so that only consistent ones are
+ * described. The engine and knobs of a plan can be read only after that. */
 static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
     int status = finalize_replay(call);
     struct cs_shadow *shadow =
         status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
-    return shadow ? finalize_plan(cs, shadow) : status;
+    return shadow ? record_finalized(cs, shadow) : status;
 }
 
 CS_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)

@@ -3,8 +3,8 @@
 #include "intercept/legacy/find_algorithm.h"
 #include "intercept/legacy/oversized_tensor.h"
 
-/* cuDNN fills in the results, and only their memory is changed. cuDNN's structs for the three
- * directions differ only in the type of the algorithm's enum, so one struct serves all of them. */
+/* cuDNN's structs for the results of the three directions differ only in the type of the
+ * algorithm's enum, so one struct serves all of them. */
 
 #define RESULTS(result) ((cs_legacy_result *)(void *)(result))
 

@@ -38,9 +38,9 @@ static int as_int64s(const struct attribute *a, int64_t *values, int capacity,
     return (int)a->count;
 }
 
-/* An attribute that cannot be read counts as true. For a graph with dynamic shapes that forbids
- * tiling. */
-static bool as_true(const struct attribute *a)
+/* An attribute that cannot be read counts as true. A graph whose shapes are dynamic by this rule is
+ * not tiled. */
+static bool as_bool(const struct attribute *a)
 {
     unsigned char value = 1;
     if (a->type == CUDNN_TYPE_BOOLEAN && a->count == 1)
@@ -136,10 +136,10 @@ static void set_tensor(struct cs_tensor_attributes *attributes, const struct att
     case CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION:
         break; /* not used while the vector count is 1 */
     case CUDNN_ATTR_TENSOR_IS_VIRTUAL:
-        attributes->is_virtual = as_true(a);
+        attributes->is_virtual = as_bool(a);
         break;
     case CUDNN_ATTR_TENSOR_IS_BY_VALUE:
-        attributes->by_value = as_true(a);
+        attributes->by_value = as_bool(a);
         break;
     case CUDNN_ATTR_TENSOR_REORDERING_MODE:
         if (as_enum(a, CUDNN_TYPE_TENSOR_REORDERING_MODE, &attributes->reason) !=
@@ -370,7 +370,7 @@ static void set_graph(struct cs_graph_attributes *attributes, const struct attri
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED:
     case CS_ATTR_GRAPH_OVERRIDE_SHAPE:
-        if (as_true(a))
+        if (as_bool(a))
             attributes->reason = CS_REASON_DYNAMIC;
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_IS_SAME_TOPOLOGY:
@@ -411,15 +411,15 @@ static void set_pack(struct cs_pack_attributes *attributes, const struct attribu
     }
 }
 
-/* The problem is passed from the graph to heuristics, engine configuration and plan. The plan is
- * the first one that is decided on. */
+/* The graph's facts are passed on to heuristics, engines, engine configurations and plans. */
 static void set_origin(struct cs_shadow *shadow, const struct attribute *a)
 {
     const struct cs_shadow *from = as_shadow(a);
     cs_shadow_origin(shadow, from ? from->graph : NULL);
 }
 
-/* cuDNN does not report the operations of a plan that was loaded. */
+/* cuDNN does not report the operations of a loaded plan. They are read from the note in its JSON.
+ */
 static void set_json(struct cs_shadow *shadow, const struct attribute *a)
 {
     int64_t length = a->count, held = 0;
@@ -488,7 +488,7 @@ __attribute__((noinline)) static void set_part(struct cs_shadow *shadow, const s
     }
 }
 
-/* Packs first, because they are made for every call. */
+/* Tests for a pack first, because packs are made for every call. */
 void cs_attribute_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
                       cudnnBackendAttributeType_t type, int64_t count, const void *elements)
 {

@@ -6,10 +6,9 @@
 #include "cudnn/bind/real.h"
 #include "cudnn/plan/fusion.h"
 
-/* The most tensors of a variant pack that are recorded (a larger pack is not understood), and the
- * most operations of a graph. A pack may name tensors that its graph does not have. The record of a
- * pack is made at every call. If it were larger, glibc would no longer serve it from a thread's
- * cache. */
+/* Limits of the records. A pack with more tensors is not understood. It may name tensors that its
+ * graph does not have. The record of a pack is made at every call, so it is small enough for
+ * glibc's cache of the thread. */
 enum {
     CS_PACK_TENSORS = 60,
     CS_GRAPH_OPS = CS_MAX_STEPS + 1
@@ -29,6 +28,8 @@ struct cs_tensor_attributes {
     enum cs_reason reason; /* why planning is impossible; or CS_REASON_NONE */
 };
 
+/* Arrays as set: one element for each of the `spatial` dimensions. `pre` and `post` are paddings.
+ */
 struct cs_conv_attributes {
     int spatial;
     int64_t pre[CS_SPATIAL], post[CS_SPATIAL], stride[CS_SPATIAL], dilation[CS_SPATIAL];
@@ -38,7 +39,7 @@ struct cs_conv_attributes {
 };
 
 struct cs_pointwise_attributes {
-    int64_t mode, precision;
+    int64_t mode, precision; /* cuDNN's enums */
     int settings;
     struct cs_setting setting[CS_MAX_SETTINGS];
     enum cs_reason reason;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Converts the application's dimensions (N C [[D] H] W) to five. */
-static void spread_strides(const struct cs_tensor_attributes *attributes, struct cs_tensor *tensor)
+static void spread_tensor(const struct cs_tensor_attributes *attributes, struct cs_tensor *tensor)
 {
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1},
                                  .alignment = attributes->alignment,
@@ -86,8 +86,9 @@ static bool same_tensor(const struct cs_tensor *a, const struct cs_tensor *b)
            a->dtype == b->dtype && a->is_virtual == b->is_virtual && a->by_value == b->by_value;
 }
 
-/* The index of a tensor, which is added if it is new. -1 for an absent one. Operations refer to
- * tensors by unique id. The same id with another shape is an error that cuDNN reports. */
+/* Sets *index_p to the index of a tensor, which is added if it is new. -1 for an absent one.
+ * Operations refer to tensors by unique id. The same id with another shape is an error that cuDNN
+ * reports. */
 static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attributes *attributes,
                                int64_t *index_p)
 {
@@ -98,7 +99,7 @@ static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attri
         return CS_REASON_NONE;
     if (attributes->dims != problem->spatial + CS_D || attributes->uid == CS_NO_UID)
         return CS_REASON_ATTRIBUTE;
-    spread_strides(attributes, &tensor);
+    spread_tensor(attributes, &tensor);
     for (int i = 0; i < problem->tensors; i++) {
         if (draft->uid[i] != attributes->uid)
             continue;
@@ -167,7 +168,7 @@ static bool is_single(const struct cs_tensor *tensor)
 static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwise, bool *clash)
 {
     struct cs_problem *problem = draft->problem;
-    bool learnt = false;
+    bool added = false;
     int from = -1;
     for (int i = 0; i < CS_PW_OPERANDS; i++) {
         int at = (int)pointwise->operand[i];
@@ -180,13 +181,13 @@ static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwis
             continue;
         if (!draft->sided[at]) {
             problem->tensor[at].side = problem->tensor[from].side;
-            draft->sided[at] = learnt = true;
+            draft->sided[at] = added = true;
         } else if (problem->tensor[at].side != problem->tensor[from].side &&
                    !is_single(&problem->tensor[at])) {
             *clash = true;
         }
     }
-    return learnt;
+    return added;
 }
 
 /* The application's order of operations may differ from the order of the data, so this repeats
@@ -194,13 +195,13 @@ static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwis
 static enum cs_reason find_sides(struct draft *draft)
 {
     struct cs_problem *problem = draft->problem;
-    bool learnt = true, clash = false;
-    while (learnt && !clash) {
-        learnt = false;
+    bool added = true, clash = false;
+    while (added && !clash) {
+        added = false;
         for (int i = 0; i < problem->steps; i++) {
             struct cs_pointwise pointwise;
             cs_fusion_unpack(&problem->step[i], &pointwise);
-            learnt |= spread_side(draft, &pointwise, &clash);
+            added |= spread_side(draft, &pointwise, &clash);
         }
     }
     for (int i = 0; i < problem->tensors; i++)
@@ -247,7 +248,7 @@ static enum cs_reason check_written(const struct cs_problem *problem)
                : CS_REASON_NONE;
 }
 
-enum cs_reason cs_describe_finish(struct cs_problem *problem)
+enum cs_reason cs_describe_groups(struct cs_problem *problem)
 {
     int64_t channels = problem->tensor[CS_X].dims[CS_C];
     int64_t per_group = problem->tensor[CS_FILTER].dims[CS_C];
@@ -283,7 +284,7 @@ static enum cs_reason problem_of(const struct cs_graph_attributes *attributes,
     if (reason == CS_REASON_NONE)
         reason = add_steps(&draft);
     if (reason == CS_REASON_NONE)
-        reason = cs_describe_finish(&graph->problem);
+        reason = cs_describe_groups(&graph->problem);
     return reason == CS_REASON_NONE ? cs_describe_check(&graph->problem) : reason;
 }
 

@@ -14,10 +14,12 @@ struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow);
 bool cs_describe_pack(const struct cs_shadow *pack, const struct cs_graph *graph,
                       struct cs_addresses *addresses);
 
-/* Sets the groups of a problem whose tensors, window and steps are set. */
-enum cs_reason cs_describe_finish(struct cs_problem *problem);
+/* Sets the groups of a problem from the channels of its tensors. Returns CS_REASON_ATTRIBUTE if
+ * they cannot be divided into groups. */
+enum cs_reason cs_describe_groups(struct cs_problem *problem);
 
-/* Checks a finished problem. An unchecked problem must not be planned. */
+/* Returns the reason why a complete problem cannot be planned, or CS_REASON_NONE. An unchecked
+ * problem must not be planned. */
 enum cs_reason cs_describe_check(const struct cs_problem *problem);
 
 #endif

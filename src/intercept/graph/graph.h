@@ -15,12 +15,11 @@ struct cs_graph {
     atomic_bool sized;     /* the size of an engine configuration of it was queried */
     atomic_bool recorded;  /* a plan of it was decided by the program's record */
     bool convolution;      /* false: the graph is neither tiled nor counted */
-    enum cs_reason reason; /* CS_REASON_NONE: `problem` holds it */
+    enum cs_reason reason; /* why it is not tiled; CS_REASON_NONE: `problem` is set */
     struct cs_problem problem;
     int64_t uid[CS_MAX_TENSORS]; /* the application's names for the tensors of `problem` */
     cudnnHandle_t handle;        /* NULL: planned by device properties */
-    int64_t handle_number; /* of the handle when the graph was finalized, when the handle was alive;
-                              0: not queried */
+    int64_t handle_number; /* number of `handle` when the graph was finalized; 0: not queried */
 };
 
 /* Adds a reference. NULL returns NULL. */

@@ -1,4 +1,5 @@
-/* Notes after the JSON of plans: words as bytes, bytes as blanks. */
+/* Encodes and decodes the notes after the JSON of plans. Numbers become bytes, and each byte
+ * becomes four blanks. */
 #include "intercept/graph/json_note.h"
 
 #include "base/hash.h"
@@ -22,7 +23,8 @@ _Static_assert(BYTES < 1 << 8 * COUNT, "a note's bytes cannot be counted");
 
 static const char blank[4] = {' ', '\t', '\n', '\r'};
 
-/* Small numbers of either sign take one byte. */
+/* Writes seven bits in each byte, so that small numbers of either sign take one byte. Returns the
+ * number of bytes. */
 static int put_word(unsigned char *bytes, int64_t value)
 {
     uint64_t left = (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
@@ -115,7 +117,8 @@ static bool bytes_before(const char *end, int count, unsigned char *bytes)
     return true;
 }
 
-/* The note's words. Returns how many, 0 without a note. */
+/* Reads the note's words. Returns how many, 0 without a note. *length_p becomes the length of the
+ * text before the note. */
 static int words_of(const char *text, int64_t *length_p, int64_t word[WORDS])
 {
     unsigned char bytes[BYTES];

@@ -19,9 +19,9 @@ static struct cs_request request_of(const struct cs_engine_choice *choice, int64
                                .scope = cs_engine_choice_scope(choice)};
 }
 
-/* A plan from a heuristics list may be decided by the program's record, because the application
- * relies on the size that the plan reports. But if a configuration of its graph has reported a
- * size, the application may rely on that. */
+/* A plan from a heuristics list may be decided by the program's record of memory, because the
+ * application relies on the size that the plan reports. The record is not used if a configuration
+ * of its graph has reported a size, because the application may rely on that size. */
 static struct cs_verdict judge_new(struct cs *cs, const struct cs_shadow *plan,
                                    struct cs_request *request, const struct cs_vendor *vendor)
 {

@@ -14,7 +14,7 @@ void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan);
 int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,
                                int64_t required);
 
-/* A tiled plan's call, ready for a device. */
+/* A launcher for one call of a tiled plan. The plan and the pack must outlive it. */
 struct cs_launcher cs_plan_hooks_launcher(const struct cs_shadow *plan, cudnnHandle_t handle,
                                           cudnnBackendDescriptor_t pack);
 

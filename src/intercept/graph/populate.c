@@ -92,7 +92,7 @@ static int add_copy(void *ctx, const struct cs_copy *copy, void *view, void *pac
     return status;
 }
 
-/* Replaces tiles that were added before. */
+/* Replaces the tiles that were added before by the fallback plan's nodes. */
 static int add_fallback(void *ctx)
 {
     struct walk *walk = ctx;

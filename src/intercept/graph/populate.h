@@ -13,7 +13,8 @@
 int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph);
 
-/* Changes the addresses in the nodes of a graph that cs_populate has filled, or of a clone. */
+/* Changes the addresses in the nodes of a graph that cs_populate has filled, or of a clone. Returns
+ * the vendor's status. */
 int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                        cudnnBackendDescriptor_t pack, cudaGraph_t graph);
 

@@ -67,7 +67,7 @@ static size_t bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
-/* The rows of packs and graphs are read only up to the number that was set, so they are not zeroed.
+/* The arrays of packs and graphs are not zeroed, because only the elements that were set are read.
  */
 static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
 {
@@ -99,8 +99,8 @@ static void set_defaults(struct cs_shadow *shadow)
     }
 }
 
-/* With cancellation disabled, because cuDNN may contain cancellation points. A cancelled thread
- * would leak the rest of the rewrite. */
+/* Disables cancellation meanwhile, because cuDNN may contain cancellation points. A cancelled
+ * thread would leak the rest of the rewrite. */
 static void discard_rewrite(struct cs_rewrite *rewrite)
 {
     int cancel;
@@ -111,7 +111,7 @@ static void discard_rewrite(struct cs_rewrite *rewrite)
     pthread_setcancelstate(cancel, NULL);
 }
 
-/* Never under a shard's lock, because destroying a plan's tiles calls cuDNN. */
+/* Must not be called under a shard's lock, because destroying a plan's tiles calls cuDNN. */
 static void destroy_shadow(struct cs_shadow *shadow)
 {
     if (!shadow)

@@ -10,10 +10,11 @@
 #include "intercept/graph/attributes.h"
 #include "intercept/graph/graph.h"
 
+/* The first three are set before the plan is finalized. */
 struct cs_plan_attributes {
-    enum cs_reason reason; /* set before the plan is finalized */
-    int64_t held; /* also: bytes that were reported before it was written to JSON; 0: not loaded */
-    cudnnHandle_t handle; /* also; NULL: not set */
+    enum cs_reason reason; /* why it cannot be described */
+    int64_t held; /* bytes that were reported before it was written to JSON; 0: not loaded */
+    cudnnHandle_t handle; /* NULL: not set */
     struct cs_verdict verdict;
     bool counted; /* its graph contains a convolution: executions are counted */
 };
@@ -36,9 +37,9 @@ struct cs_shadow {
     };
 };
 
-/* Adds a shadow for a new descriptor. A type without relevant attributes gets one without rows.
- * Replaces an earlier shadow at the address. If host memory is short, the descriptor stays unknown.
- */
+/* Adds a shadow for a new descriptor. For a type without relevant attributes it has no member of
+ * the union. Replaces an earlier shadow at the address. If host memory is short, the descriptor
+ * stays unknown. */
 void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorType_t type);
 
 /* The shadow, or NULL for a descriptor that the library did not see being created. Valid until

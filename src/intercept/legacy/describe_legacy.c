@@ -139,7 +139,7 @@ static double scale_of(const void *scale, double absent)
 struct chain {
     struct cs_problem *problem;
     struct cs_addresses *addresses;
-    int64_t last; /* the input of the next step */
+    int64_t last; /* the index of the next step's input */
 };
 
 static int64_t add_tensor(struct chain *chain, const struct cs_tensor *tensor, void *address)
@@ -288,6 +288,6 @@ enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_p
     if (reason == CS_REASON_NONE && call->fusion)
         reason = describe_fusion(call, &(struct chain){problem, addresses, CS_Y});
     if (reason == CS_REASON_NONE)
-        reason = cs_describe_finish(problem);
+        reason = cs_describe_groups(problem);
     return reason == CS_REASON_NONE ? check_groups(call->conv, problem->groups) : reason;
 }

@@ -9,7 +9,7 @@
 /* Fills `problem` and the addresses of its tensors. Alignments are those of the call's addresses,
  * or of cudaMalloc'ed memory in queries, which have no addresses. The caller must check the problem
  * (cs_describe_check) unless it finds an entry for the same one: the check costs as much as the
- * description. */
+ * description. Returns CS_REASON_NONE, or the reason why the call cannot be described. */
 enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_problem *problem,
                                   struct cs_addresses *addresses);
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum {
-    STATUS_CATEGORY = 1000 /* statuses of cuDNN by hundreds */
+    STATUS_CATEGORY = 1000 /* the first digit of a status of cuDNN is its category */
 };
 
 /* The names of a problem's tensors in the library's variant packs. */
@@ -89,8 +89,9 @@ static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
     return true;
 }
 
-/* The entry of a described call, made if necessary. `required` < 0: cuDNN is queried. NULL if the
- * problem is not supported, if the query fails or if host memory is short.
+/* The entry of a described call, made if necessary. `required` < 0: cuDNN is queried. `limit`:
+ * bytes that the tiles may use; 0: as the options set it. NULL if the problem is not supported, if
+ * the query fails or if host memory is short.
  *
  * The lock is not held while an entry is made. Two threads could make one for the same handle only
  * if they used the handle at once, which cuDNN forbids. */
@@ -300,8 +301,8 @@ bool cs_legacy_settle(struct cs *cs, int status)
     return true;
 }
 
-/* cuDNN refuses a call without scales or an operand. Tiles would be started with a missing address.
- */
+/* True if a call has its scales and operands. cuDNN refuses others, and tiles would be started with
+ * a missing address. */
 static bool is_complete(const struct cs_legacy_call *call)
 {
     const struct cs_legacy_execution *run = &call->execution;
@@ -331,9 +332,8 @@ static int64_t least_reported(const struct cs_plan_cache_entry *query)
     return cs_scoped_limit_used() ? 0 : query->verdict.reported;
 }
 
-/* Passes a call on with scratch of the library, if it provides at most the reported workspace and
- * cuDNN requires more. False if that does not apply, or if no scratch is available: then cuDNN
- * refuses the call. */
+/* Passes a call on with scratch of the library, if it provides at least the reported workspace but
+ * less than cuDNN requires. False for other calls, and if no scratch is available. */
 static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                      int *status_p)
 {

@@ -6,8 +6,8 @@
 #include "cudnn/plan/legacy_call.h"
 #include "flow/flow.h"
 
-/* The workspace to report for a call whose algorithm requires `required` bytes: with the
- * descriptor's math type, or with the call's own. */
+/* The workspace to report for a call whose algorithm requires `required` bytes. cs_legacy_report
+ * sets the call's math type to that of its convolution descriptor, cs_legacy_report_as uses it. */
 size_t cs_legacy_report(struct cs *cs, struct cs_legacy_call *call, size_t required);
 size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, size_t required);
 
@@ -30,8 +30,8 @@ bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call
 bool cs_legacy_settle(struct cs *cs, int status);
 
 /* Runs a call as tiles in the workspace that it provided. A call that is not tiled is counted as
- * passed on. It runs here, in scratch of the library, only if a query reported less than cuDNN
- * requires and the call provides no more than that. False: the caller passes the call on. */
+ * passed on. It runs here, in scratch of the library, only if it provides at least the size that a
+ * query reported, but less than cuDNN requires. False: the caller passes the call on. */
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p);
 
 /* Runs a call once as tiles in the provided workspace, uncounted, to be timed. False if it is not

@@ -73,7 +73,7 @@ static void retime_algorithm(struct cs *cs, const struct cs_legacy_call *call,
 }
 
 /* Successful results first, fastest first. */
-static int compare(const void *left, const void *right)
+static int compare_results(const void *left, const void *right)
 {
     const cs_legacy_result *a = left, *b = right;
     bool ran_a = a->status == CUDNN_STATUS_SUCCESS, ran_b = b->status == CUDNN_STATUS_SUCCESS;
@@ -96,15 +96,15 @@ int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
         return (int)status;
     for (int i = 0; i < returned; i++)
         retime_algorithm(cs, call, &result[i]);
-    qsort(result, (size_t)returned, sizeof *result, compare);
+    qsort(result, (size_t)returned, sizeof *result, compare_results);
     *to->returned = returned < required ? returned : required;
     for (int i = 0; i < *to->returned; i++)
         to->result[i] = result[i];
     return (int)status;
 }
 
-/* The largest workspace reported for any algorithm, and whether one was reported less than it
- * requires. */
+/* Sets *bytes_p to the largest workspace that is reported for any algorithm. True if less is
+ * reported for one than it requires. */
 static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, size_t *bytes_p)
 {
     struct cs_legacy_call chosen = *call;

@@ -11,8 +11,9 @@ int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
                          const struct cs_legacy_results *results);
 
 /* Find...Algorithm. cuDNN's version allocates tensors and the largest workspace of all algorithms.
- * This one allocates the tensors and the largest workspace that convshim reports. Without the CUDA
- * runtime cuDNN's search runs, and only the memory fields of its results are changed. */
+ * This one allocates the tensors and the largest workspace that convshim reports. If they
+ * cannot be allocated, cuDNN's search runs, and only the memory fields of its results are changed.
+ */
 int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
                       const struct cs_legacy_results *results);
 

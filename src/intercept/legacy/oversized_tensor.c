@@ -125,7 +125,8 @@ static bool describe_set(const struct cs_oversized_tensor_set *set,
     return set->stride || pack_tensor(set->format, large);
 }
 
-/* True if cuDNN accepts the type with small extents, so that only the extents were refused. */
+/* True if cuDNN accepts the type with small extents, so that only the extents were refused.
+ * Overwrites the descriptor. */
 static bool takes_small(const struct cs_oversized_tensor_set *set)
 {
     const int ones[CS_DIMS] = {1, 1, 1, 1, 1};
@@ -133,8 +134,8 @@ static bool takes_small(const struct cs_oversized_tensor_set *set)
            CUDNN_STATUS_SUCCESS;
 }
 
-/* Sets the descriptor to a tensor that no function accepts: of bytes, with more dimensions than any
- * function accepts. cuDNN (9.19) accepts neither 64-bit integers, booleans nor 8-bit floats in
+/* Sets the descriptor to a tensor of bytes with more dimensions than any function accepts. Its type
+ * alone cannot make it unusable: cuDNN (9.19) refuses 64-bit integers, booleans and 8-bit floats in
  * legacy descriptors. */
 static bool disarm_tensor(cudnnTensorDescriptor_t descriptor)
 {

@@ -29,7 +29,8 @@ struct cs_oversized_tensor_set {
  * refusal, the descriptor's contents are lost. */
 int cs_oversized_tensor_settle(const struct cs_oversized_tensor_set *set, int status);
 
-/* Copies the record of a descriptor. False if it has none. One load while no records exist. */
+/* Copies the record of a descriptor. False if it has none. Costs one atomic load if no
+ * record exists. */
 bool cs_oversized_tensor_find(cudnnTensorDescriptor_t descriptor,
                               struct cs_oversized_tensor *large);
 

@@ -16,7 +16,7 @@ enum {
 
 static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
 static struct cs_plan_cache_entry *buckets[BUCKETS];
-static struct cs_plan_cache_entry *captured; /* of handles that were destroyed */
+static struct cs_plan_cache_entry *captured; /* entries that outlive their handles */
 
 static void destroy_entry(struct cs_plan_cache_entry *entry)
 {
@@ -24,6 +24,7 @@ static void destroy_entry(struct cs_plan_cache_entry *entry)
     free(entry);
 }
 
+/* The number of a handle's entries that were not captured. */
 static int count_locked(cudnnHandle_t handle)
 {
     int count = 0;
@@ -33,6 +34,7 @@ static int count_locked(cudnnHandle_t handle)
     return count;
 }
 
+/* Removes a handle's entries, either those that were captured or the others. Returns a list. */
 static struct cs_plan_cache_entry *detach_locked(cudnnHandle_t handle, bool was_captured)
 {
     struct cs_plan_cache_entry *detached = NULL;

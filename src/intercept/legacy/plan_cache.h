@@ -12,7 +12,7 @@
 struct cs_plan_cache_entry {
     struct cs_plan_cache_entry *next; /* owned by the cache */
     cudnnHandle_t handle;
-    int64_t required;
+    int64_t required; /* bytes of workspace, by cuDNN */
     struct cs_verdict verdict;
     bool captured;     /* a CUDA graph may hold the tiles of its calls */
     struct cs_key key; /* last, because only the words in use are allocated */

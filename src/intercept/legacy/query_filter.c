@@ -11,7 +11,7 @@ enum {
 };
 
 /* Checked first: for most programs, whose queries were all small, one load decides. */
-static atomic_uint algorithms[CS_DIRECTIONS]; /* a bit each */
+static atomic_uint algorithms[CS_DIRECTIONS]; /* one bit for each */
 static _Atomic uint64_t inputs[WORDS];
 
 /* Numbers beyond those that cuDNN has share the bits of others. */

@@ -7,8 +7,10 @@
 #include "cudnn/plan/legacy_call.h"
 #include <stdbool.h>
 
+/* Adds the direction, algorithm and x of a query. */
 void cs_query_filter_add(const struct cs_legacy_call *call);
 
+/* True until the first call of cs_query_filter_add. */
 bool cs_query_filter_empty(void);
 
 /* True if a call may have been added, by the contents of its descriptors, not by their addresses.

@@ -35,8 +35,8 @@ struct search {
     struct cs_object_range vendor[VENDOR_FILES];
     int vendors;
     char *text;
-    size_t size, length, found;
-    bool full;
+    size_t size, length, found; /* of `text`; of the names in it; the number of objects */
+    bool full;                  /* further names are left out */
 };
 
 struct relocations {
@@ -116,8 +116,9 @@ static bool is_slot(const Elf64_Rela *r)
     return ELF64_R_TYPE(r->r_info) == DATA_SLOT || ELF64_R_TYPE(r->r_info) == CALL_SLOT;
 }
 
-/* A slot holds the function that is called through it or, until the first call, an address in the
- * object itself. Names are compared last, because large objects have hundreds of thousands. */
+/* True if an object calls a function of an entry's name in cuDNN itself. A slot holds the function
+ * that is called through it or, until the first call, an address in the object itself. Names are
+ * compared last, because large objects have hundreds of thousands. */
 static bool binds_past(const struct search *search, const struct tables *t,
                        const struct relocations *relocations)
 {
@@ -157,8 +158,8 @@ static bool defines_symbol(const struct tables *t, const char *name)
     }
 }
 
-/* An object that only wraps the vendor's convolutions, such as this library or a copy, lacks the
- * other functions. */
+/* True if the object defines entries and also other functions of cuDNN. An object that only wraps
+ * the vendor's convolutions, such as this library or a copy, lacks the others. */
 static bool defines_all(const struct tables *t)
 {
     static const char *const names[] = {

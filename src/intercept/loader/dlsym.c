@@ -27,7 +27,7 @@ static bool is_served(const void *caller)
            !(cs_real_owns(from.dli_fname) || cs_find_dlsym_ours(from.dli_fbase));
 }
 
-static void say_once(const char *path)
+static void log_second_cudnn(const char *path)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said) && cs_instance(&cs_host))
@@ -78,7 +78,7 @@ __attribute__((noinline)) static void *answer_lookup(void *handle, const char *n
         return NULL;
     if (!cs_entries_call(name, found)) {
         if (cs_real_bound())
-            say_once(owner.dli_fname);
+            log_second_cudnn(owner.dli_fname);
         return NULL;
     }
     note_answered(caller);
