@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds a zeroed element of `size` bytes to the array whose address is at `items_p`, of *count_p
- * elements that were all added here: room doubles at powers of two. Returns the element. NULL:
- * memory is out, and the array is unchanged. */
+/* Adds a zeroed element of `size` bytes to the array whose address is at `items_p`, and raises
+ * *count_p. All elements must have been added here, because the room is derived from *count_p.
+ * Returns the element. NULL: memory is short, and the array is unchanged. */
 static inline void *cs_array_add(void *items_p, size_t *count_p, size_t size)
 {
     char *items;

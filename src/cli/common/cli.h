@@ -22,7 +22,7 @@ enum cs_cli_status {
 #include "cli/commands.def"
 #undef CS_COMMAND
 
-/* Writes text that may come from a file: no byte of it is one that a terminal acts on. */
+/* Writes text that may come from a file. Characters on which a terminal acts become '?'. */
 void cs_cli_put(const char *text, FILE *out);
 
 /* One line on standard error: "convshim: ...", by cs_cli_put. */
@@ -31,7 +31,7 @@ void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2
 /* The same for functions that pass lines to a callback. `ctx` is not used. */
 void cs_cli_note(void *ctx, const char *line);
 
-/* Who takes the value of an option: the command, or the parser, which writes it to a member of the
+/* The receiver of an option's value: the command, or the parser, which writes it to a member of the
  * command's struct. */
 enum cs_cli_kind {
     CS_CLI_TAKEN, /* by cs_cli_take_fn */
@@ -52,8 +52,8 @@ struct cs_cli_option {
     const char *group;    /* a heading of --help. Rows of a group are consecutive. */
     const char *help;
     enum cs_cli_kind kind;
-    size_t at; /* offset of the member */
-    int least, most;
+    size_t at;       /* offset of the member */
+    int least, most; /* of a number; `most` also of a percentage */
 };
 
 /* A command as its user sees it. */
@@ -75,10 +75,9 @@ struct cs_cli_command {
  * printing why the value is not allowed (cs_cli_refuse). */
 typedef bool cs_cli_take_fn(void *to, int option, const char *value);
 
-/* Reads options (getopt_long: they may be abbreviated, "--name VALUE" or "--name=VALUE"; - and _ in
- * a name are the same). -1: go
- * on, argv[*operand_p] is the first operand; else the status to end with: --help was answered, or
- * something was refused. */
+/* Reads options by getopt_long: "--name VALUE" or "--name=VALUE". Names may be abbreviated, and -
+ * and _ are the same. Returns -1 to go on: argv[*operand_p] is the first operand. Otherwise it
+ * returns the status to end with, after the text of --help or a usage error. */
 int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
                  void *to, int *operand_p);
 
@@ -86,12 +85,13 @@ int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs
 int cs_cli_refuse(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same of one option's value. Returns false. */
+/* Prints a usage error about an option's value. `allowed` describes the allowed values. Returns
+ * false. */
 bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const char *value,
                          const char *allowed);
 
-/* A size of at least 1 byte, which needs a unit below 1 MiB; false, refused, for everything else.
- */
+/* Reads a size of at least 1 byte. Below 1 MiB it needs a unit. Otherwise prints a usage error and
+ * returns false. */
 bool cs_cli_take_size(const struct cs_cli_command *command, int option, const char *value,
                       const char *allowed, int64_t *bytes_p);
 
@@ -108,8 +108,7 @@ const char *cs_cli_nearest(const char *word, const char *const *words);
 bool cs_cli_size(const char *text, int64_t *bytes_p);
 
 /* The folder of the running program, without a slash at its end. Returns false if the system does
- * not report it.
- */
+ * not report it. */
 bool cs_cli_folder(char *path, size_t size);
 
 #endif

@@ -18,11 +18,11 @@
 enum {
     MAX_OPTIONS = 48,
     HELP_AT = 26,         /* column in which an option's help begins */
-    LEAST_BARE = 1 << 20, /* a smaller size has lost its unit: nvidia-smi prints MiB without one */
+    LEAST_BARE = 1 << 20, /* a smaller number needs a unit: nvidia-smi prints MiB without one */
     COLUMNS = 80
 };
 
-/* Control characters, of ASCII and of Latin-1 in UTF-8, but for the end of a line. */
+/* Replaces control characters of ASCII and of Latin-1 in UTF-8, except the end of a line. */
 void cs_cli_put(const char *text, FILE *out)
 {
     for (; *text; text++) {
@@ -76,7 +76,7 @@ bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const
                          const char *allowed)
 {
     char name[CS_CLI_NAME];
-    cs_cli_refuse(command->name, "--%s '%s': not %s",
+    cs_cli_refuse(command->name, "--%s: \"%s\" is not allowed; allowed: %s",
                   cs_cli_spelling(command->option[option].name, name), value, allowed);
     return false;
 }
@@ -164,7 +164,8 @@ bool cs_cli_folder(char *path, size_t size)
     return true;
 }
 
-/* Words in lines of COLUMNS, every line but the first set in. An empty line ends a paragraph. */
+/* Prints words in lines of at most COLUMNS. Lines after the first begin at `column`. An empty line
+ * ends a paragraph. */
 static void print_wrapped(const char *text, int column)
 {
     int at = column;
@@ -239,7 +240,7 @@ struct known {
     char twin[MAX_OPTIONS][CS_CONFIG_NAME];
 };
 
-/* False if the name has neither sign. */
+/* Swaps - and _ in a name. False if it has neither. */
 static bool make_twin(const char *name, char twin[CS_CONFIG_NAME])
 {
     snprintf(twin, CS_CONFIG_NAME, "%s", name);

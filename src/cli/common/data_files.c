@@ -73,7 +73,7 @@ static void free_entries(struct dirent **entry, int found)
     free(entry);
 }
 
-static bool in_files(const struct cs_data_files *files, const char *file)
+static bool is_data_file(const struct cs_data_files *files, const char *file)
 {
     return file[0] != '.' && has_suffix(files, file);
 }
@@ -92,7 +92,7 @@ static bool fill_table(const struct cs_data_files *files, const char *given,
     bool good = true;
     for (int i = 0; i < found && good; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
-        good = !in_files(files, entry[i]->d_name) || add(table, path, error);
+        good = !is_data_file(files, entry[i]->d_name) || add(table, path, error);
     }
     free_entries(entry, found);
     return good;
@@ -113,7 +113,7 @@ bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
     return good;
 }
 
-/* "unknown device 'h20'; did you mean 'h200'?; --device list shows all" */
+/* "unknown device 'h20'; did you mean 'h200'?; to list all: --device list" */
 static void refuse_name(const struct cs_data_files *files, const char *folder, const char *name,
                         const char *written, char error[CS_DATA_FILE_ERROR])
 {
@@ -123,7 +123,7 @@ static void refuse_name(const struct cs_data_files *files, const char *folder, c
     if (found < 0)
         return;
     for (int i = 0; i < found && named < MOST_NAMED; i++)
-        if (in_files(files, entry[i]->d_name)) {
+        if (is_data_file(files, entry[i]->d_name)) {
             entry[i]->d_name[strlen(entry[i]->d_name) - strlen(files->suffix)] = '\0';
             names[named++] = entry[i]->d_name;
         }

@@ -33,8 +33,8 @@ bool cs_data_files_find(const struct cs_data_files *files, const char *folder, c
 typedef bool cs_data_file_add_fn(struct cs_table *table, const char *path,
                                  char error[CS_DATA_FILE_ERROR]);
 
-/* Prints a table of all files in order of names on standard output. False, with a line in `error`.
- */
+/* Prints a table of all files in order of names on standard output. On failure returns false, with
+ * a line in `error`. */
 bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
                         const struct cs_column *column, int columns, cs_data_file_add_fn *add,
                         enum cs_format format, char error[CS_DATA_FILE_ERROR]);
@@ -45,8 +45,8 @@ void cs_data_file_name(const struct cs_data_files *files, const char *path, char
 
 /* --- presets: ini files for common needs (conf/presets), whose first line is their purpose --- */
 
-/* The absolute path of a preset, or of an ini file that is named by its path. False, with a line in
- * `error`. */
+/* The absolute path of a preset, or of an ini file that is named by its path. On failure
+ * returns false, with a line in `error`. */
 bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DATA_FILE_ERROR]);
 
 /* Prints all presets with their purpose. On failure returns false, with a line in `error`. */

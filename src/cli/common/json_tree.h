@@ -16,7 +16,7 @@
 
 struct cJSON;
 
-/* For one thread at a time. */
+/* Must be called before a tree is made. For one thread at a time. */
 void cs_json_begin(void);
 
 /* Adds `item` to the object `parent` as the member `name`. If `name` is NULL, `parent` is an array
@@ -24,7 +24,7 @@ void cs_json_begin(void);
  * add it, it is deleted. */
 void cs_json_add(struct cJSON *parent, const char *name, struct cJSON *item);
 
-/* No memory was lacking since cs_json_begin(). */
+/* True if every allocation since cs_json_begin() succeeded. */
 bool cs_json_complete(void);
 
 /* Writes `root` with an end of line and deletes it. False: memory was lacking, nothing is written.
@@ -39,11 +39,12 @@ bool cs_json_print_line(struct cJSON *root, FILE *out);
  * integer from 2^53 on. */
 int64_t cs_json_whole(const struct cJSON *item, int64_t otherwise);
 
-/* A member of an object that another program wrote, by its way: "totals.calls". NULL if there is
- * none. The object may be NULL. */
+/* A member of an object that another program wrote. `way` joins the names of members by dots:
+ * "totals.calls". NULL if there is none. The object may be NULL. */
 const struct cJSON *cs_json_at(const struct cJSON *object, const char *way);
 
-/* The same by its kind: `otherwise` as in cs_json_whole; 0 or NULL if there is none. */
+/* The value of such a member as a whole number, a double or a text. If it is absent or of another
+ * kind: `otherwise` (cs_json_whole), 0 or NULL. */
 int64_t cs_json_whole_at(const struct cJSON *object, const char *way, int64_t otherwise);
 double cs_json_double(const struct cJSON *object, const char *way);
 const char *cs_json_text(const struct cJSON *object, const char *way);

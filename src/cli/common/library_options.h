@@ -10,11 +10,12 @@
 
 struct cs_library_options {
     char *items;            /* becomes CONVSHIM_CONFIG; NULL: no option of the library was given */
-    bool given[CS_OPTIONS]; /* the option's own variable must be unset, because it would override */
+    bool given[CS_OPTIONS]; /* true: the option's own variable must be unset, because it would
+                               override */
 };
 
-/* Takes the option of this index. False after a line that begins with `command`, if the
- * value is not allowed. */
+/* Adds the option of this index to `items`. Returns false, after an error message for `command`, if
+ * the value is not allowed or memory is short. */
 bool cs_library_options_take(struct cs_library_options *options, const char *command, int index,
                              const char *value);
 

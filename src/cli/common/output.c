@@ -16,8 +16,8 @@ static bool is_standard(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* The folder of a path, in which the file is written before it is renamed. */
-static bool is_writable_folder(const char *path)
+/* True if a file can be created in the folder of this file. */
+static bool has_writable_folder(const char *path)
 {
     char folder[PATH_MAX];
     const int length = (int)(cs_path_file(path) - path);
@@ -31,7 +31,7 @@ bool cs_output_check(const char *command, const char *option, const char *path, 
     struct stat there;
     if (is_standard(path))
         return true;
-    if (stat(path, &there) != 0 && !is_writable_folder(path)) {
+    if (stat(path, &there) != 0 && !has_writable_folder(path)) {
         cs_cli_complain("%s: --%s %s: %s", command, option, path, strerror(errno));
         return false;
     }
@@ -58,7 +58,8 @@ static bool write_to(FILE *file, cs_output_fn *write, const void *state)
     return good;
 }
 
-/* The permissions are those of the replaced file. */
+/* Writes a file next to `path` and renames it. It gets the permissions of the file that it replaces
+ * (`there`; NULL: none). */
 static bool write_beside(const char *path, const struct stat *there, cs_output_fn *write,
                          const void *state)
 {

@@ -5,16 +5,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* False, after a line, if a file cannot be created there, or if the path names an existing file
- * that does not begin like the command's own output. Then it is an input or another file of the
- * user, and must not be replaced. `option` is without dashes. Empty files, devices, pipes and "-"
- * are allowed. */
+/* Returns false, after an error message, if a file cannot be created there, or if the path names an
+ * existing file that does not begin like the command's own output. Then it is an input or another
+ * file of the user, and must not be replaced. `option` is without dashes. Empty files, devices,
+ * pipes and "-" are allowed. */
 bool cs_output_check(const char *command, const char *option, const char *path, const char *begins);
+
+/* Writes the content of an output. False, with errno, on failure. */
+typedef bool cs_output_fn(const void *state, FILE *out);
 
 /* Writes a file next to `path` and renames it, so that the earlier file remains if writing fails. A
  * link keeps pointing to the file. Devices and pipes are written directly, "-" is standard output.
  * False, with errno, if that fails or if `write` returns false. */
-typedef bool cs_output_fn(const void *state, FILE *out);
 bool cs_output_write(const char *path, cs_output_fn *write, const void *state);
 
 /* The same of a page, with a line that names it or the reason: "convshim: simulate: page in FILE".

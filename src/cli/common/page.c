@@ -1,5 +1,5 @@
-/* The frame of a page: nothing in it refers to elsewhere, and its own policy forbids every request.
- * Without scripts it shows the same; its style and its script are page.css and page.js. */
+/* The frame of a page. A page needs no other file, and its content security policy forbids every
+ * request. Without its script it shows the same. Style and script are page.css and page.js. */
 #include "cli/common/page.h"
 
 #include "base/checked.h"
@@ -76,6 +76,7 @@ bool cs_page_table(const char *id, const char *title, struct cs_table *table, FI
     return whole;
 }
 
+/* An entry of the legend, with a size unless `bytes` is negative. */
 static void put_key(const char *class, const char *name, int64_t bytes, FILE *out)
 {
     char size[CS_BYTES_TEXT];
@@ -206,6 +207,7 @@ static void put_lines(const struct cs_plot *plot, int64_t step, double top, FILE
     }
 }
 
+/* Each column has a rectangle that shows its tooltip. */
 static void put_hits(const struct cs_plot *plot, FILE *out)
 {
     for (size_t i = 0; i < plot->columns; i++) {

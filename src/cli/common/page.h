@@ -19,10 +19,10 @@ void cs_page_end(FILE *out);
 /* A line: the words of a command, then the texts that are not "", up to NULL. */
 void cs_page_source(char *const *command, const char *const *texts, FILE *out);
 
-/* A table that sorts, below a heading, and frees it. False: memory was short for its rows. */
+/* Prints a sortable table below a heading, and frees the table. False: memory was short. */
 bool cs_page_table(const char *id, const char *title, struct cs_table *table, FILE *out);
 
-/* Two bars of bytes in a page, with a name and a detail below it. */
+/* Two bars of bytes in a page, with a name and, below the name, a detail. */
 struct cs_bar_row {
     const char *name, *detail;
     int64_t without, with;

@@ -17,7 +17,7 @@ struct buffer {
     size_t used, room;
 };
 
-/* Room for a chunk and an end. */
+/* Makes room for a chunk and a final NUL. */
 static bool grow_buffer(struct buffer *buffer)
 {
     if (buffer->used + CHUNK < buffer->room)

@@ -13,7 +13,7 @@ enum {
  * the file cannot be read, is UTF-16 or is larger than 256 MiB. */
 char *cs_read_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR]);
 
-/* The same of a file without a NUL; one that has some is refused. */
+/* The same for a file of text: a file with a NUL is refused. */
 char *cs_read_file_text(const char *path, char error[CS_FILE_ERROR]);
 
 #endif

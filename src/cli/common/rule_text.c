@@ -25,6 +25,7 @@ static void append_number(struct cs_text *text, int64_t number)
     cs_text_put(text, "%lld", (long long)number);
 }
 
+/* "3", "3..", "..7" or "3..7". */
 static void append_span(struct cs_text *text, const struct cs_span *span,
                         void (*write)(struct cs_text *text, int64_t value))
 {
@@ -176,7 +177,7 @@ static void append_miss(struct cs_text *text, const struct cs_rule *rule,
 {
     cs_text_put(text, "rule %s: %s is ", rule->name, cs_rule_key_name(key));
     append_subject_value(text, subject, key);
-    cs_text_put(text, ", asked for ");
+    cs_text_put(text, ", the rule requires ");
     append_rule_value(text, rule, key);
     cs_text_put(text, "\n");
 }

@@ -4,8 +4,8 @@
 
 #include "decide/rule.h"
 
-/* Explains which rule applies, like snprintf: one line for each rule up to the first that matches,
- * which ends the text, */
+/* Explains which rule applies: one line for each rule up to the first that matches. Like snprintf.
+ */
 int cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
                      size_t size);
 

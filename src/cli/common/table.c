@@ -176,7 +176,7 @@ static int width_of(const struct cs_table *table, int column)
     return (int)width;
 }
 
-/* A name may come from a file: in a line, for a terminal. As many bytes as the text. */
+/* A text may come from a file. Bytes on which a terminal acts become '?', so the width stays. */
 static void put_cell(const char *text, FILE *out)
 {
     for (unsigned char before = 0; *text; before = (unsigned char)*text++) {

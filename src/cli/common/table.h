@@ -32,7 +32,7 @@ enum {
 
 enum cs_cell {
     CS_CELL_TEXT,
-    CS_CELL_COUNT, /* a whole number; for people "-" where it is negative: there is none */
+    CS_CELL_COUNT, /* a whole number; negative: absent, for people "-" */
     CS_CELL_BYTES, /* the same in bytes; for people as "64 MiB" */
     CS_CELL_TIME,  /* the same in nanoseconds; for people as "38.4 ms" */
     CS_CELL_RATIO  /* a number with two digits after the point, absent unless above 0 */
@@ -44,7 +44,7 @@ struct cs_column {
     enum cs_cell cell;
 };
 
-/* One value: which member counts is the column's matter. Texts are copied. */
+/* One value, in the member for the column's `cell`. cs_table_add copies texts. */
 struct cs_value {
     const char *shown; /* for people, instead of the value; NULL: the value */
     const char *text;
@@ -84,7 +84,7 @@ void cs_table_html(const struct cs_table *table, const char *class, FILE *out);
 /* Text as HTML, also inside of quoted attributes. */
 void cs_table_html_text(const char *text, FILE *out);
 
-/* How people see a value; `buffer` holds it where it is no text anyway. */
+/* A value as text, for people or for programs. The text may be in `buffer`. */
 const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
                           char buffer[CS_CELL_TEXT_BYTES]);
 

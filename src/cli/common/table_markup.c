@@ -1,4 +1,4 @@
-/* Tables as markup, in which no text of a cell is markup itself. */
+/* Tables as HTML, in which the texts of cells are escaped. */
 #include "cli/common/table.h"
 
 #include <inttypes.h>

@@ -17,7 +17,8 @@ static bool is_word(const char *word, const char *const *words, size_t count)
     return false;
 }
 
-/* Words that all names of GPUs may have. The H100 for PCIe has fewer multiprocessors. */
+/* True for words that do not identify a GPU. The H100 for PCIe is another GPU, with fewer
+ * multiprocessors. */
 static bool is_left_out(const char *before, const char *word)
 {
     static const char *const words[] = {
@@ -46,7 +47,7 @@ static bool is_size(const char *word)
     return digits > 0 && (strcmp(word + digits, "gb") == 0 || strcmp(word + digits, "g") == 0);
 }
 
-/* The memory of a card of that name, without a size or with this one. */
+/* True if the profile without a size in its name is that of a card with this size. */
 static bool is_usual_size(const char *name, const char *size)
 {
     static const char *const usual[] = {
@@ -97,8 +98,8 @@ const char *cs_device_name_refusal(const char *written)
                    "programs. "
                    "It is not simulated";
         if (strcmp(word, "laptop") == 0 || strcmp(word, "mobile") == 0)
-            return "a laptop's GPU has other units than the GPU of its name. Write its profile on "
-                   "it: convshim verify --profile";
+            return "a laptop's GPU has other units than the desktop GPU of its name. To write its "
+                   "profile, run on it: convshim verify --profile";
     }
     return NULL;
 }

@@ -28,8 +28,9 @@ static bool open_at(const char *path, char *error, size_t size)
     return cs_standalone_open(file, error, size);
 }
 
-/* The folders that the package may be in, one a line; opens the first one that has it. -I: runs no
- * code of the current directory, of PYTHONPATH or of the packages. */
+/* python3 prints the folders that may contain the package, one on each line. The first that
+ * contains it is opened. With -I python3 runs no code of the current directory, of PYTHONPATH or of
+ * the packages. */
 bool cs_find_cudnn_of_python(char *error, size_t size)
 {
     static const char ask[] =

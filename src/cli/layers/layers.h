@@ -1,5 +1,5 @@
 /* Convolutions as people write them down, and lists of them: the layers of models, from CSV
- * (tests/data/conv_layers.csv) or JSON, and the calls that the library recorded, from its JSON
+ * (tests/data/conv_layers.csv), and the calls that the library recorded, from its JSON
  * summary (docs/summary.md). Shapes are pure. */
 #ifndef CS_CLI_LAYERS_LAYERS_H
 #define CS_CLI_LAYERS_LAYERS_H
@@ -25,7 +25,8 @@ struct cs_shape {
     enum cs_order layout;
 };
 
-/* "fwd" or "forward", "dgrad", "wgrad". */
+/* Reads "fwd" or "forward", "dgrad", "wgrad". This and the next readers return false for other
+ * text. */
 bool cs_shape_direction(const char *text, enum cs_direction *direction_p);
 
 /* "fwd", "dgrad", "wgrad". */
@@ -35,7 +36,7 @@ const char *cs_shape_direction_name(enum cs_direction direction);
  * on. */
 bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p);
 
-/* "nchw", "nhwc" and their like of other dimensions. */
+/* Reads "nchw" or "nhwc", and the same for one or three spatial dimensions ("ncw", "ndhwc"). */
 bool cs_shape_layout(const char *text, enum cs_order *layout_p);
 
 /* "1x512x64x64": numbers with x between them. Returns how many, 0 if there are more than `limit`,
@@ -47,10 +48,10 @@ int cs_shape_numbers(const char *text, int64_t *numbers, int limit);
  * 0. Returns false, with a line in `error`, if the text is not a convolution. */
 bool cs_shape_text(const char *text, struct cs_shape *shape_p, char *error, size_t size);
 
-/* Packed tensors, aligned as frameworks' are (16 bytes), products in f32 (frameworks' default),
- * alpha 1, beta 0. False, with a line in `error`, if the shape is none: an extent below 1, a
- * padding below 0, channels that do not go with groups, a window larger than the padded input,
- * tensors beyond 64 bits. */
+/* Makes the problem of a shape: packed tensors, aligned as frameworks' are (16 bytes), products in
+ * f32 (frameworks' default), alpha 1, beta 0. False, with a line in `error`, if the shape is
+ * invalid: an extent below 1, a padding below 0, channels that do not go with groups, a window
+ * larger than the padded input, tensors beyond 64 bits. */
 bool cs_shape_problem(const struct cs_shape *shape, struct cs_problem *problem, char *error,
                       size_t size);
 
@@ -91,10 +92,10 @@ struct cs_layer_rules {
 /* Receives one line about an error, as "PATH:LINE: message". */
 typedef void cs_layers_note_fn(void *ctx, const char *line);
 
-/* Reads a list. Every wrong line makes a note, up to a handful; then and if nothing is in it the
- * result is false. The caller frees the layers in every case. Columns and keys: layer_fields.def,
- * in any order. A CSV column or JSON key that is not in there is refused. Blank lines and those
- * that begin with # are skipped. */
+/* Reads a list, of a CSV file or of a JSON summary. Every wrong line makes a note, up to 10 notes.
+ * Returns false if there was a note, also about a list without layers. The caller frees the layers
+ * in every case. The columns of a CSV file are those of layer_fields.def, in any order. Other
+ * columns are refused. Blank lines and those that begin with # are skipped. */
 bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
                    cs_layers_note_fn *note, void *ctx);
 bool cs_layers_summary(struct cs_layers *layers, const char *path,

@@ -252,7 +252,8 @@ static char *next_line(char **rest, const char *end)
     return line;
 }
 
-/* `size`: its bytes, more than the length of its text if it contains a NUL. */
+/* False, after a note, if a line contains a NUL or a carriage return. `size`: its bytes, more than
+ * the length of its text if it contains a NUL. */
 static bool is_whole(struct cs_layer_reader *reading, const char *line, size_t size, int64_t number)
 {
     if (strlen(line) + 2 < size)

@@ -89,7 +89,7 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
     return cs_problem_check(problem) == CS_OK;
 }
 
-/* Of older summaries, which do not count them, 1. */
+/* The calls of a site. 1 in older summaries, which do not count them. */
 static int64_t calls_of(const cJSON *site)
 {
     int64_t calls;
@@ -192,7 +192,7 @@ static void read_summary(struct cs_layer_reader *reading, const char *text)
     const char *end = text;
     cJSON *root = cJSON_ParseWithOpts(text, &end, true);
     if (!root)
-        cs_layer_reader_diagnose(reading, 0, "invalid JSON in line %" PRId64 " on",
+        cs_layer_reader_diagnose(reading, 0, "invalid JSON, from line %" PRId64 " on",
                                  find_line(text, end));
     else if (!cJSON_IsArray(cs_json_at(root, "sites")))
         cs_layer_reader_diagnose(reading, 0, "not a summary: there is no array 'sites'");

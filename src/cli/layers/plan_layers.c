@@ -21,7 +21,7 @@ static int64_t sum_of(int64_t a, int64_t b)
 }
 
 /* The operands' bytes; a checked problem's fit 64 bits each, but not always together. */
-static void predict_time(const struct cs_problem *problem, struct cs_prediction *prediction)
+static void sum_operands(const struct cs_problem *problem, struct cs_prediction *prediction)
 {
     prediction->floor = 0;
     for (int i = 0; i < CS_OPERANDS; i++) {
@@ -92,7 +92,7 @@ static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, i
     return cs_decide_by_rules(&asking->predictor->settings, &call, vendor, &asking->level);
 }
 
-/* Of a plan that a run took, only the plan itself counts. */
+/* Finds the plan that a recorded run took. CS_REFUSED if it is unknown. */
 static enum cs_status choose_recorded(struct asking *asking, const struct cs_recorded *recorded,
                                       struct cs_prediction *prediction)
 {
@@ -107,6 +107,7 @@ static enum cs_status choose_recorded(struct asking *asking, const struct cs_rec
     return status;
 }
 
+/* Takes the offer after `skip` offers that were refused. */
 static enum cs_status choose_offer(struct asking *asking, int skip,
                                    struct cs_prediction *prediction)
 {
@@ -137,7 +138,7 @@ static void decide_as_library(struct asking *asking, struct cs_prediction *predi
     }
 }
 
-/* `level`: of the program, raised by this convolution. */
+/* Decides, and computes the peaks. `level`: of the program, raised by this convolution. */
 static void decide_layer(struct asking *asking, struct cs_peak_level *level,
                          struct cs_prediction *prediction)
 {
@@ -176,7 +177,7 @@ static void predict_layer(const struct cs_predictor *predictor, struct cs_engine
                             .vendor = cs_estimate_vendor(),
                             .level = has_level ? of->recorded.level : *level};
     *prediction = (struct cs_prediction){.status = CS_OK};
-    predict_time(problem, prediction);
+    sum_operands(problem, prediction);
     if (list && choose_recorded(&asking, &of->recorded, prediction) != CS_OK)
         prediction->status = choose_offer(&asking, 0, prediction);
     else if (!list)

@@ -51,7 +51,7 @@ struct cs_prediction {
     double seconds;      /* that the call takes as it is, by decide/cost.h; 0: not known */
     double most_seconds; /* the same at the upper end of the range */
     double time_ratio;   /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
-                            or  not tiled */
+                            or not tiled */
     double most_ratio;   /* the same at the upper end of the range; not below time_ratio */
 };
 
@@ -60,8 +60,8 @@ struct cs_prediction {
 bool cs_predict(const struct cs_predictor *predictor, const struct cs_to_predict *list,
                 size_t count, struct cs_prediction *prediction, char *error, size_t size);
 
-/* Builds the plans of a cut's tile shapes, whose workspaces a decision does not keep, and settles
- * it. False if a plan is not built a second time. */
+/* Builds the plans of a cut's tile shapes again, because a decision does not keep their workspaces,
+ * and settles the cut. False if cuDNN does not build one a second time. */
 bool cs_plan_build_shapes(struct cs_plan *plan, const struct cs_vendor *vendor);
 
 /* --- the cuDNN that plans --- */

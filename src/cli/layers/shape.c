@@ -94,7 +94,7 @@ struct refusal {
     size_t size;
 };
 
-/* The names are the column names of a list. */
+/* Refuses the first value below `least`. The names are the column names of a list. */
 static bool at_least(struct refusal refusal, int64_t least, const char *rule,
                      const char *const *names, const int64_t *values, int count)
 {
@@ -125,7 +125,7 @@ static bool check_numbers(const struct cs_shape *shape, struct refusal refusal)
            at_least(refusal, 1, "there must be at least 1 group", groups, &shape->groups, 1);
 }
 
-/* Dense strides in the order of the layout; 0 in the dimension that a 2-D convolution has not. */
+/* Dense strides in the order of the layout; 0 in the dimension that a 2-D convolution lacks. */
 static bool pack_tensor(struct cs_tensor *tensor, const struct cs_shape *shape)
 {
     static const enum cs_dim orders[][CS_DIMS] = {{CS_W, CS_H, CS_D, CS_C, CS_N},

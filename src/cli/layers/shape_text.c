@@ -33,7 +33,7 @@ static bool read_window(const char *text, int dims, int64_t to[CS_SPATIAL])
     return true;
 }
 
-/* Paddings that differ on both sides, "p1:0", are none that a shape has. */
+/* A shape has the same padding on both sides, so "p1:0" is refused. */
 static bool read_setting(const char *word, int dims, struct cs_shape *shape)
 {
     int64_t *const to = word[0] == 'k'   ? shape->kernel

@@ -46,8 +46,8 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
                         : cs_layers_summary(layers, options->summary, &rules, cs_cli_note, NULL);
 }
 
-/* A mixed cuDNN plans something else, or nothing. */
-static void name_foreign_part(void)
+/* Warns if the loader mixes parts of two cuDNNs, because these plan something else, or nothing. */
+static void warn_of_mixture(void)
 {
     char line[2 * PATH_MAX + 256];
     if (cs_libcudnn_foreign(cs_standalone_file(), line, sizeof line))
@@ -60,7 +60,8 @@ static void vendor_text(char *text, size_t size)
     snprintf(text, size, "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 }
 
-/* cuDNN, or else the rule of thumb. The status to end with, or -1. */
+/* Opens cuDNN, or else selects the rule of thumb. Returns -1 to go on, or the status to end with.
+ */
 static int find_vendor(struct cs_predict_options *options, struct cs_predict_results *results)
 {
     char error[ERROR_BYTES];
@@ -71,7 +72,7 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
     setenv("CONVSHIM", "0", 1);
     if (cs_find_cudnn(options->cudnn, error, sizeof error)) {
         vendor_text(results->vendor, sizeof results->vendor);
-        name_foreign_part();
+        warn_of_mixture();
         return -1;
     }
     if (options->cudnn) {
@@ -82,14 +83,14 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
     cs_cli_complain("%s", cs_find_cudnn_hint);
     cs_cli_complain("the following is an ESTIMATE by a rule of thumb, not cuDNN's result, so the "
                     "status is 1. To accept estimates: --estimate");
-    options->estimate = results->unasked = true;
+    options->estimate = results->no_cudnn = true;
     return -1;
 }
 
 static void show_progress(void *ctx, size_t done, size_t of)
 {
     enum {
-        SOME = 16 /* fewer are answered before anybody has read a line */
+        SOME = 16 /* fewer need no progress line */
     };
     (void)ctx;
     if (of > SOME && done == of)
@@ -128,7 +129,7 @@ static bool all_answered(const struct cs_predict_results *results)
     return true;
 }
 
-/* One convolution has a page as text, and a row in other formats. */
+/* As text, one convolution has its own form. Other formats and lists have a row for each. */
 static int print_results(const struct cs_predict_results *results)
 {
     const bool page = results->options->shape && results->options->format == CS_FORMAT_TEXT;
@@ -147,7 +148,7 @@ static size_t program_of(const struct cs_layers *layers, size_t at)
     return at;
 }
 
-/* The plans of a run are those of its GPU and cuDNN. */
+/* True if the summary's run used this GPU and cuDNN. Only then its plans are reused. */
 static bool is_of_the_run(const struct cs_predict_results *results)
 {
     return strcmp(results->layers->device, results->device->title) == 0 &&
@@ -191,7 +192,7 @@ static int predict_with_vendor(struct cs_predict_options *options,
         cs_cli_complain("predict: out of memory");
     free(list);
     free(prediction);
-    return status == CS_CLI_OK && results->unasked ? CS_CLI_NO : status;
+    return status == CS_CLI_OK && results->no_cudnn ? CS_CLI_NO : status;
 }
 
 static int run_predict(struct cs_predict_options *options)

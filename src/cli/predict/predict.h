@@ -19,30 +19,30 @@ struct cs_predict_options {
     const char *device, *devices, *cudnn;
     enum cs_ask_mode mode;
     bool estimate;
-    const char *script;         /* as program */
-    const char *file, *program; /* of options and rules; NULL: none, "": no program by name */
-    struct cs_config config;    /* only options that affect decisions are used */
-    struct cs_rules rules;      /* of it, for the program */
+    const char *file;             /* options and rules; NULL: none */
+    const char *program, *script; /* for which rules are applied; NULL: only rules without one */
+    struct cs_config config;      /* only options that affect decisions are used */
+    struct cs_rules rules;        /* of it, for the program */
     enum cs_format format;
 };
 
 /* Reads the command line. Returns -1 to go on, or the status to end with after a message. */
 int cs_predict_options(int argc, char **argv, struct cs_predict_options *options);
 
-/* Everything that was found out. */
+/* The inputs and the results of a prediction. */
 struct cs_predict_results {
     const struct cs_predict_options *options;
     const struct cs_device_file *device;
     const struct cs_layers *layers;
     const struct cs_prediction *prediction; /* of each layer */
     char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */
-    bool unasked;                           /* an estimate, because no cuDNN was found */
+    bool no_cudnn;                          /* an estimate, because no cuDNN was found */
 };
 
 /* The memory that the layers of one model need, in bytes. */
 struct cs_predict_sum {
     const char *model;
-    int64_t layers, tiled, unanswered;
+    int64_t layers, tiled, unanswered; /* unanswered: no engine has a plan */
     int64_t workspace, tiled_workspace, peak, tiled_peak, floor; /* the largest of each */
     double seconds, tiled_seconds; /* predicted, of all calls; 0: not known */
     double most, tiled_most;       /* the same at the upper end of the range */
@@ -52,11 +52,11 @@ struct cs_predict_sum {
  * NULL if memory ran out. */
 struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results, size_t *count_p);
 
-/* Prints everything on standard output in the format asked for. False if memory ran out. */
+/* Prints everything on standard output in the format of the options. False if memory ran out. */
 bool cs_predict_print(const struct cs_predict_results *results);
 
-/* A line, if a layer exceeds the memory of the GPU, has 2^31 elements without option huge, or is
- * predicted to take over 1.5 times as long with the limit; else "". */
+/* A line of advice if a layer exceeds the memory of the GPU, has a tensor of 2^31 elements without
+ * option huge, or is predicted to take over 1.5 times as long with the limit; else "". */
 enum {
     CS_PREDICT_ADVICE = 320
 };

@@ -62,7 +62,7 @@ static bool print_numbers(const struct cs_predict_results *results)
                  100 * (double)prediction->halo / (double)prediction->floor);
     const struct {
         const char *name;
-        int64_t before, after;
+        int64_t without, with;
         const char *text;
     } rows[] = {
         {"input", prediction->bytes[CS_X], prediction->bytes[CS_X], ""},
@@ -74,8 +74,8 @@ static bool print_numbers(const struct cs_predict_results *results)
     cs_table_init(&table, columns, 4);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         cs_table_add(&table, (struct cs_value[]){{.text = rows[i].name},
-                                                 {.number = rows[i].before},
-                                                 {.number = rows[i].after},
+                                                 {.number = rows[i].without},
+                                                 {.number = rows[i].with},
                                                  {.text = rows[i].text}});
     bool printed = cs_table_print(&table, CS_FORMAT_TEXT, stdout);
     cs_table_fini(&table);

@@ -35,7 +35,8 @@ static const struct cs_column columns[] = {
 
 enum {
     COLUMNS = sizeof columns / sizeof *columns,
-    ANSWER = 8, /* the first column that depends on an engine */
+    ENGINE = 4,
+    ANSWER = 8, /* the first of the columns that depend on an engine */
     REASON = 17,
     ENGINE_TEXT = 24
 };
@@ -112,7 +113,7 @@ static void fill_row(const struct cs_predict_results *results, size_t i, char en
     row[REASON].text = "no engine";
     if (prediction->status != CS_OK)
         return;
-    row[4].text = engine_text(results->options, prediction, engine);
+    row[ENGINE].text = engine_text(results->options, prediction, engine);
     fill_answer(prediction, row);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The sum of a model, which is added if it is new. */
 static struct cs_predict_sum *sum_of(struct cs_predict_sum *sum, size_t *count_p, const char *model)
 {
     for (size_t i = 0; i < *count_p; i++)

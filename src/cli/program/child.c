@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    MOST = 4 << 20,
+    MOST = 4 << 20, /* bytes of output that are kept */
     NOT_FOUND = 127
 };
 

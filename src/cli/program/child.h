@@ -14,13 +14,14 @@ pid_t cs_child_start(int (*body)(void *ctx), void *ctx);
 /* A status of waitpid as shells show it: the exit status, or 128 + the signal that ended it. */
 int cs_child_status(int status);
 
-/* Waits for its end. Returns that status, or -1 with errno. */
+/* Waits for the end of a child. Returns its status as shells show it, or -1 with errno. */
 int cs_child_wait(pid_t pid);
 
-/* True and its status if it has ended. 127 if it is no child of this process. */
+/* Returns true, with the status as shells show it, if a child has ended. Does not wait. The status
+ * is 127 if `pid` is no child of this process. */
 bool cs_child_ended(pid_t pid, int *status_p);
 
-/* Starts and waits. -1 with errno if there was no child. */
+/* cs_child_start and cs_child_wait in one call. */
 int cs_child_run(int (*body)(void *ctx), void *ctx);
 
 /* Runs argv[0], which is searched for in PATH, with empty standard input. Its environment is that
@@ -40,12 +41,13 @@ struct cs_child_variables {
     bool broken; /* out of memory */
 };
 
-/* Adds one; a later one of the same name wins. */
+/* Add a variable to set or to remove. The last addition of a name wins. */
 void cs_child_variables_set(struct cs_child_variables *variables, const char *name,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 void cs_child_variables_remove(struct cs_child_variables *variables, const char *name);
 
-/* Makes them this process's own. False if memory is short. */
+/* Changes the environment of this process, which from then on uses the texts of `variables`. False
+ * if memory is short. */
 bool cs_child_variables_apply(const struct cs_child_variables *variables);
 
 void cs_child_variables_free(struct cs_child_variables *variables);

@@ -1,4 +1,4 @@
-/* Finds the files that come to cuDNN: those of a Python's frameworks, or of the command and its
+/* Finds the files that use cuDNN: those of a Python's frameworks, or of the command and its
  * libraries. */
 #include "cli/program/command_facts.h"
 
@@ -56,8 +56,8 @@ static void find_packaged(const struct cs_program_facts *facts, char path[PATH_M
     }
 }
 
-/* A path without the ".." that $ORIGIN leaves in it, and without empty names. The file's own name
- * stays: it is a link. */
+/* Removes the ".." that $ORIGIN leaves, and empty names, from the folder of a path. The file's name
+ * stays, because it is a link. */
 static void tidy_path(char path[PATH_MAX])
 {
     char folder[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX];
@@ -119,7 +119,8 @@ static void note_main(void *ctx, const char *name, bool defined)
     *python |= defined && strcmp(name, "Py_BytesMain") == 0;
 }
 
-/* Python itself has the word, too, as a constant of its module os. */
+/* True if a file contains the word RTLD_DEEPBIND. Python itself does not count: it contains the
+ * word as a constant of its module os. */
 static bool names_deepbind(const struct cs_elf *elf)
 {
     static const char word[] = "RTLD_DEEPBIND";
@@ -162,7 +163,7 @@ static void add_files(struct cs_program_facts *facts, struct cs_examined *subjec
     snprintf(path, sizeof path, "%s%.*s", folder, length, pattern);
     if (glob(path, 0, NULL, &found) != 0)
         return;
-    /* Links are followed where they lead outside; versions of one file are looked at once. */
+    /* A file that several links name is examined once. */
     seen[0] = '\0';
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char real[PATH_MAX];

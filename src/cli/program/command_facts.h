@@ -65,7 +65,7 @@ int cs_libcudnn_version(const char *path, const struct cs_packages *packages);
 /* "cuDNN 9.19.0", or from the name "cuDNN 9" if the version is 0. */
 const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size);
 
-/* True if it is a cuDNN 9. */
+/* True if it is a cuDNN 9, which convshim supports. */
 bool cs_libcudnn_served(const char *path, int version);
 
 /* True if the loader takes a part of this libcudnn.so.9 (libcudnn_*.so.9) from another cuDNN, as
@@ -120,10 +120,11 @@ bool cs_program_packages(struct cs_program_facts *facts, char *why, size_t size)
  * left out. Sets `broken` if memory runs out. */
 void cs_clients_find(struct cs_program_facts *facts);
 
-/* Its title, and its version if known, as a finding names it. Returns `text`. */
+/* The title and, if known, the version of a framework or command. Returns `text`. */
 const char *cs_examined_name(const struct cs_examined *subject, char *text, size_t size);
 
-/* Both, and the files that use cuDNN (cs_clients_find). The command may have wrappers. */
+/* Fills all of zeroed facts: cs_program_find, cs_program_packages, cs_clients_find. The command may
+ * have wrappers. */
 void cs_program_examine(struct cs_program_facts *facts, char **command);
 
 void cs_program_free(struct cs_program_facts *facts);
@@ -135,7 +136,7 @@ const char *cs_program_script_file(char **command);
  *
  * The loader itself reports them. It maps the files and runs no code of them. */
 
-/* One library: the name that was asked for and the file, NULL if there is none. */
+/* One library: the required name and the file, NULL if none was found. */
 typedef void cs_loader_fn(void *ctx, const char *name, const char *path);
 
 /* Calls `each` for every library that the loader would load with `file` (a program or a library).
@@ -156,7 +157,8 @@ bool cs_loader_find(const char *name, const char *origin, const char *rpath, con
  */
 bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size);
 
-/* The next file of a LD_PRELOAD, and its length; NULL at the end. Begin with the value itself. */
+/* Returns the next file of an LD_PRELOAD value and its length, and advances *list_p behind it. NULL
+ * at the end. */
 const char *cs_preload_next(const char **list_p, size_t *length_p);
 
 /* True if a path of `length` bytes names the library, in any folder. */

@@ -65,7 +65,7 @@ static const Elf64_Shdr *find_sections(const struct cs_elf *elf, int *count_p)
     return first;
 }
 
-/* Where an address of the loaded object lies in the file; its size if nowhere. */
+/* The offset in the file of an address of the loaded object; the file's size if there is none. */
 static Elf64_Off offset_of(const struct cs_elf *elf, Elf64_Addr address)
 {
     int count;
@@ -117,7 +117,7 @@ static void read_segments(struct cs_elf *elf)
     }
 }
 
-/* NULL if it is such a file. */
+/* The reason why the file cannot be read as a 64-bit ELF file; NULL if it can. */
 static const char *why_not(const struct cs_elf *elf)
 {
     const Elf64_Ehdr *h = find_header(elf);

@@ -40,7 +40,8 @@ bool cs_elf_holds(const struct cs_elf *elf, const char *bytes, size_t size);
 int cs_elf_this_machine(void);
 
 /* The way in which a file reaches cuDNN, derived from its symbols and constants. The library makes
- * the same check for a running process (shim/bypass.h). Both use the same lists of functions. */
+ * the same check for a running process (intercept/loader/bypass.h). Both use the same lists of
+ * functions. */
 
 enum cs_linkage {
     CS_LINKAGE_NONE,   /* not at all */

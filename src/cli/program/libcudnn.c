@@ -129,7 +129,7 @@ static bool find_part(const char *folder, const char *part, char *path, size_t s
     return found;
 }
 
-/* The same cuDNN may be in two places. */
+/* True if two files have different sizes. Two copies of one cuDNN do not count as different. */
 static bool differ(const char *one, const char *other)
 {
     struct stat a, b;

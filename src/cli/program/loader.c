@@ -1,4 +1,5 @@
-/* Asks the dynamic loader which files it would map for a program, without running the program. */
+/* Queries the dynamic loader for the files that it would map for a program, without running the
+ * program. */
 #include "cli/program/command_facts.h"
 
 #include "base/path.h"
@@ -14,7 +15,8 @@ enum {
     PATHS = 8192
 };
 
-/* The loader that this program came by. Another program's may be any file: it is not run. */
+/* The loader that runs this program. Another program may name any file as its loader, so that file
+ * is not run. */
 static bool own_loader(char *path, size_t size)
 {
     struct cs_elf elf;
@@ -79,7 +81,8 @@ static void append_path(char *list, size_t size, const char *text, size_t length
         snprintf(list + used, size - used, "%.*s", (int)length, text);
 }
 
-/* Appends the folders of a list, $ORIGIN put in. An empty one would be the current folder. */
+/* Appends the folders of a search path, with $ORIGIN replaced. An empty search path adds nothing,
+ * because an empty folder is the current folder. */
 static void add_folders(char *list, size_t size, const char *folders, const char *origin)
 {
     static const char *const words[] = {"$ORIGIN", "${ORIGIN}"};

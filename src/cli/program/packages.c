@@ -1,4 +1,5 @@
-/* Asks a Python interpreter which packages it would import, without importing them. */
+/* Queries a Python interpreter for the modules and packages that it would import, without importing
+ * them. */
 #include "cli/program/command_facts.h"
 
 #include "cli/common/array.h"

@@ -23,7 +23,7 @@ static void name_of(int64_t pid, char *name, int size)
         fclose(file);
 }
 
-static void take_in(struct cs_process_files *files, const char *path)
+static void note_path(struct cs_process_files *files, const char *path)
 {
     const char *name = strrchr(path, '/') + 1;
     if (!*files->library && cs_preload_is_library(path, strcspn(path, " ")))
@@ -50,7 +50,7 @@ bool cs_process_files(int64_t pid, struct cs_process_files *files)
         if (!path)
             continue;
         path[strcspn(path, "\n")] = '\0';
-        take_in(files, path);
+        note_path(files, path);
     }
     int error = errno;
     free(line);

@@ -14,7 +14,7 @@ enum {
     FIRST_LINE = 512
 };
 
-/* Compares its name, or the name of the file that the link leads to. */
+/* True if the name of a file, or of the file that it links to, begins with python. */
 static bool is_python(const char *path)
 {
     static const char name[] = "python";
@@ -23,7 +23,8 @@ static bool is_python(const char *path)
            (realpath(path, real) && strncmp(cs_path_file(real), name, strlen(name)) == 0);
 }
 
-/* The words after "#!", without `env` and its options; false if the file is no script. */
+/* Sets `name` to the word after "#!", or to the word after `env` and its options. False if the file
+ * is no script. */
 static bool read_interpreter(const char *path, char *name, size_t size)
 {
     char line[FIRST_LINE] = "", *rest;

@@ -62,8 +62,7 @@ static const struct wrapper {
      0},
 };
 
-/* They have too many options to know which take a word: the command is the first word that can be
- * run. */
+/* These have too many options for a row above. Their command is the first word that can be run. */
 static const char *const launchers[] = {"srun", "mpirun", "mpiexec", "nsys", "ncu", "xvfb-run"};
 
 static const struct wrapper *find_wrapper(const char *word)
@@ -82,8 +81,8 @@ static bool is_launcher(const char *word)
     return false;
 }
 
-/* True if the value of that option is the next word. */
-static bool value_apart(const struct wrapper *wrapper, const char *option)
+/* True if the next word is the value of this option. */
+static bool takes_next_word(const struct wrapper *wrapper, const char *option)
 {
     char name[32];
     size_t length = strlen(option);
@@ -102,7 +101,7 @@ static bool value_apart(const struct wrapper *wrapper, const char *option)
 static char **skip_wrapper(const struct wrapper *wrapper, char **word)
 {
     for (; *word && **word == '-' && strcmp(*word, "--") != 0; word++)
-        if (word[1] && value_apart(wrapper, *word))
+        if (word[1] && takes_next_word(wrapper, *word))
             word++;
     if (*word && strcmp(*word, "--") == 0)
         word++;

@@ -91,8 +91,8 @@ void cs_rule_keys(const struct cJSON *site, char *text, size_t size)
 /* --- the list --- */
 
 enum {
-    GRAIN = 512, /* bytes, of the allocators of frameworks */
-    POOL = 2 << 20
+    GRAIN = 512,   /* bytes to which the allocators of frameworks round up */
+    POOL = 2 << 20 /* bytes of a block next to a workspace that mark it as the program's */
 };
 
 static int64_t round_up(int64_t bytes, int64_t grain)
@@ -168,7 +168,8 @@ static int64_t most_of(const int64_t *rest, size_t from, size_t until)
     return found;
 }
 
-/* The bytes held around each block of workspace. The caller frees them. */
+/* For each block of workspace, the most bytes held while it exists, without the workspace in it.
+ * The caller frees the array. */
 static int64_t *around_blocks(const struct cs_timeline *timeline, const int64_t *rest,
                               int64_t grain)
 {

@@ -96,7 +96,7 @@ static bool time_tiles(const struct decider *decider, const struct cs_decision *
     return true;
 }
 
-/* As a summary has it. */
+/* Rounds down to whole nanoseconds, as a summary does. */
 static double whole_nanoseconds(double seconds)
 {
     return floor(seconds / NANO) * NANO;
@@ -132,7 +132,8 @@ static struct cs_way way_of(struct deciders *deciders, size_t shape, int64_t fre
     return way;
 }
 
-/* A way for a target: the bytes that are free below it. */
+/* Adds the way for a target peak. Its `free` is the target less the bytes that the shape's calls
+ * hold. */
 static void add_target(struct deciders *deciders, size_t shape, int64_t target,
                        struct cs_shape_ways *ways)
 {
@@ -214,7 +215,7 @@ static void begin_deciders(struct deciders *deciders, const struct cs_called_lis
 bool cs_decide_ways(const struct cs_called_list *list, const char *profile, bool cublas,
                     const int64_t *targets, size_t count, struct cs_frontier *frontier)
 {
-    static struct deciders deciders; /* likewise */
+    static struct deciders deciders; /* too large for the stack */
     struct cs_engine_list *engines;
     char error[ERROR_BYTES];
     *frontier = (struct cs_frontier){.level = 0};

@@ -24,6 +24,7 @@ static bool is_better(const struct cs_way *a, const struct cs_way *b)
     return a->peak < b->peak;
 }
 
+/* The index of the best way with at most this peak. If there is none, that of the lowest peak. */
 static int choose_way(const struct cs_shape_ways *shape, int64_t target)
 {
     int best = -1, lowest = 0;
@@ -46,7 +47,7 @@ static void add_way(struct cs_frontier_point *point, const struct cs_way *way)
     point->times.most += way->times.most;
 }
 
-/* The untiled peak, if it exceeds the target, and the time that tiles save. */
+/* Compares the untiled peaks above the target, then the times that tiling saves. */
 static bool has_less_effect(const struct cs_shape_ways *a, const struct cs_shape_ways *b,
                             int64_t target)
 {
@@ -57,7 +58,7 @@ static bool has_less_effect(const struct cs_shape_ways *a, const struct cs_shape
            b->way[0].times.most - b->way[b->chosen].times.most;
 }
 
-/* Leaves one shape untiled. */
+/* Leaves the tiled shape with the least effect untiled. */
 static void drop_one(struct cs_frontier *frontier, int64_t target)
 {
     struct cs_shape_ways *least = NULL;

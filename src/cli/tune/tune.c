@@ -51,7 +51,7 @@ static int read_options(int argc, char **argv, struct cs_tune_options *to, int *
     return -1;
 }
 
-static int find_point(struct cs_tune *tune)
+static int tune_and_report(struct cs_tune *tune)
 {
     const enum cs_tune_outcome outcome = cs_tune_find(tune);
     bool good =
@@ -80,7 +80,7 @@ static int tune_program(const struct cs_tune_options *options, char **program)
     }
     if (cs_simulated_program_find(&simulation.program, program, options->cudnn, options->cuda) &&
         cs_simulation_begin(&simulation, options->library, options->keep))
-        status = find_point(&tune);
+        status = tune_and_report(&tune);
     cs_frontier_fini(&tune.frontier);
     cs_called_fini(&tune.called);
     cs_simulation_end(&simulation);

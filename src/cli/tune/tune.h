@@ -148,12 +148,12 @@ int cs_frontier_find(const struct cs_frontier *frontier, const struct cs_frontie
 
 /* Fills a frontier with the shapes of the list in their order, and sweeps it. `profile`: the
  * device's JSON. `targets`: peaks for which each shape gets a separate way, in addition to
- * `TARGETS` peaks from the level to the untiled peak. False: a line with the reason was printed. */
+ * `TARGETS` peaks from the level to the untiled peak. `cublas`: the program has cuBLASLt. False: a
+ * line with the reason was printed. */
 bool cs_decide_ways(const struct cs_called_list *list, const char *profile, bool cublas,
                     const int64_t *targets, size_t count, struct cs_frontier *frontier);
 
-/* `convshim tune`: its options, its runs, the chosen point, and the resulting ini file.
- */
+/* `convshim tune`: its options, its runs, the chosen point, and the resulting ini file. */
 
 struct cs_tune_options {
     const char *device, *cudnn, *library, *keep, *html;
@@ -165,10 +165,10 @@ struct cs_tune_options {
 /* The figures of a simulated run. */
 struct cs_tune_run {
     bool ran;
-    bool fits;    /* and no allocation failed */
+    bool fits;    /* it ran, and no allocation failed */
     int64_t peak; /* allocated, if a framework reports it, else of the device */
     int64_t calls, tiled, launches;
-    int64_t missing_bytes; /* of the memory, if it did not run */
+    int64_t missing_bytes; /* by which memory was too small, if it did not run */
     struct cs_times times; /* predicted seconds of the convolutions */
 };
 

@@ -16,12 +16,12 @@
 /* --- the point --- */
 
 enum {
-    LEAST_MISS = 1000,      /* a higher peak by less than this part is as predicted */
+    LEAST_MISS = 1000,      /* a peak may exceed the predicted one by one part in this many */
     MAPPED = 5 * (20 << 20) /* bytes: PyTorch maps memory in pages of 20 MiB, of which about five
                                are partly used at a peak */
 };
 
-static const double LEAST_GAIN = 0.01; /* a lower peak or time that is worth a file */
+static const double LEAST_GAIN = 0.01; /* part of the peak or time that a file must save */
 
 /* Bytes by which the device's memory must exceed the allocated peak. */
 static int64_t overhead_of(const struct cs_tune *tune)
@@ -141,8 +141,8 @@ static struct cs_tune_run figures_of(const struct cs_simulated_result *result)
         .times = {(double)result->predicted_ns * NANO, (double)result->predicted_most_ns * NANO}};
 }
 
-/* A run with an ini file, of which `file` gets the path. `text`: of the file; NULL: the chosen
- * rules. False after a line. */
+/* Writes an ini file and prepares a run with it. `text`: its content; NULL: the chosen rules.
+ * `file` gets its path. Returns false after an error message. */
 static bool prepare_run(const struct cs_tune *tune, const char *name, const char *text,
                         int64_t capacity, char file[PATH_MAX], struct cs_simulated_run *run)
 {
@@ -167,6 +167,7 @@ static bool prepare_run(const struct cs_tune *tune, const char *name, const char
 
 /* --- the first two runs --- */
 
+/* False, after a line with the reason, if the first run cannot be used. */
 static bool is_usable(const struct cs_simulated_run *run)
 {
     const struct cs_simulated_result *result = &run->result;

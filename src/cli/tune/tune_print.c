@@ -8,11 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* --- the table --- */
-
-enum {
-    MOST_ROWS = 12 /* of the frontier, except marked points */
-};
+/* --- times --- */
 
 const char *cs_tune_times_text(char *text, size_t size, struct cs_times times)
 {
@@ -27,6 +23,10 @@ const char *cs_tune_times_text(char *text, size_t size, struct cs_times times)
 }
 
 /* --- the table --- */
+
+enum {
+    MOST_ROWS = 12 /* of the frontier, except marked points */
+};
 
 enum {
     PEAK,

@@ -33,11 +33,13 @@ static int check_options(struct cs_verify_options *options)
 {
     char why[PATH_MAX + 128];
     if (options->type && !cs_shape_dtype(options->type, &options->dtype))
-        return cs_cli_refuse(command.name, "--dtype '%s': not f32, f16, bf16", options->type);
+        return cs_cli_refuse(
+            command.name, "--dtype: \"%s\" is not allowed; allowed: f32, f16, bf16", options->type);
     if (options->type)
         options->rules.dtype = &options->dtype;
     if (options->order && !cs_shape_layout(options->order, &options->rules.layout))
-        return cs_cli_refuse(command.name, "--layout '%s': not nchw, nhwc", options->order);
+        return cs_cli_refuse(command.name, "--layout: \"%s\" is not allowed; allowed: nchw, nhwc",
+                             options->order);
     if (options->summary && options->csv)
         return cs_cli_refuse(command.name,
                              "--summary and --csv exclude each other: use one of them");

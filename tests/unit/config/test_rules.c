@@ -300,12 +300,12 @@ static void why_a_rule_applies(void)
               "[rule b]\nkernel = 1x*\nskip = yes\n[rule c]\nn = 3..\nskip = yes\n"
               "[rule d]\nrequired = ..1048577\nskip = yes\n[rule e]\nprogram = a*\nskip = yes\n"
               "[rule f]\nengine = 0\nskip = yes\n");
-    CHECK_STR(explain(), "rule a: direction is fwd, asked for dgrad, wgrad\n"
-                         "rule b: kernel is 1x3x3, asked for 1x1x*\n"
-                         "rule c: n is 2, asked for 3..\n"
-                         "rule d: required is 5MiB, asked for ..1048577\n"
-                         "rule e: program is python3, asked for a*\n"
-                         "rule f: engine is 7, asked for 0\n"
+    CHECK_STR(explain(), "rule a: direction is fwd, the rule requires dgrad, wgrad\n"
+                         "rule b: kernel is 1x3x3, the rule requires 1x1x*\n"
+                         "rule c: n is 2, the rule requires 3..\n"
+                         "rule d: required is 5MiB, the rule requires ..1048577\n"
+                         "rule e: program is python3, the rule requires a*\n"
+                         "rule f: engine is 7, the rule requires 0\n"
                          "no rule applies\n");
     load_text("[rule a]\nn = 2\nkernel = *\nrequired = 1k..\nprogram = py*\nskip = yes\n");
     CHECK_STR(explain(), "rule a: applies, kernel is 1x3x3, n is 2, required is 5MiB, program is "
@@ -313,7 +313,7 @@ static void why_a_rule_applies(void)
     load_text("[rule a]\nn = 1\nskip = no\n[rule b]\npolicy = fixed\nworkspace = 1536KiB\n"
               "threshold = auto\ntiles = 3\nlanes = auto\nskip = no\n[rule c]\nskip = yes\n");
     CHECK_STR(explain(),
-              "rule a: n is 2, asked for 1\n"
+              "rule a: n is 2, the rule requires 1\n"
               "rule b: applies; sets policy fixed, workspace 1536KiB, threshold auto, tiles "
               "3, lanes auto, skip no\n");
 }
@@ -433,11 +433,11 @@ static void explanation_can_be_read_back_as_a_rule(void)
         char again[256], first[256];
         CHECK(!applies(lines[i]));
         snprintf(first, sizeof first, "%s", explain());
-        const char *said = strstr(first, "asked for ");
+        const char *said = strstr(first, "the rule requires ");
         CHECK(said != NULL);
         if (!said)
             continue;
-        said += strlen("asked for ");
+        said += strlen("the rule requires ");
         snprintf(again, sizeof again, "%.*s = %.*s", (int)strcspn(lines[i], " "), lines[i],
                  (int)strcspn(said, "\n"), said);
         CHECK(!applies(again));
