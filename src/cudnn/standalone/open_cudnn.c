@@ -5,10 +5,12 @@
 #include "cudnn/bind/driver.h"
 #include "cudnn/standalone/standalone.h"
 #include <dlfcn.h>
+#include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     OLDEST = 90800, /* the first version that plans by device properties */
@@ -42,6 +44,25 @@ static void remember_file(const char *file)
     snprintf(opened, sizeof opened, "%s", known ? info.dli_fname : file);
 }
 
+/* cuDNN finds the NVRTC of its Python package, but NVRTC looks for its builtins only in the
+ * loader's folders. Without them cuDNN has no engines that are compiled at run time. */
+static void open_builtins(void)
+{
+    static const char *const packages[] = {"cu13", "cuda_nvrtc"};
+    char pattern[PATH_MAX + 64];
+    const char *slash = strrchr(opened, '/');
+    for (size_t i = 0; slash && i < sizeof packages / sizeof *packages; i++) {
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "%.*s/../../%s/lib/libnvrtc-builtins.so.*",
+                 (int)(slash - opened), opened, packages[i]);
+        if (glob(pattern, 0, NULL, &found) != 0)
+            continue;
+        for (size_t k = 0; k < found.gl_pathc; k++)
+            (void)dlopen(found.gl_pathv[k], RTLD_LAZY | RTLD_LOCAL);
+        globfree(&found);
+    }
+}
+
 static bool bind_calls(void *library)
 {
 #define CS_CALL(name) table.name = (__typeof__(name) *)dlsym(library, #name);
@@ -62,6 +83,7 @@ bool cs_standalone_open(const char *file, char *error, size_t size)
     if (bind_calls(library) && cs_standalone_version() >= OLDEST &&
         cs_standalone_version() < AFTER) {
         remember_file(file);
+        open_builtins();
         cs_standalone_open_driver();
         return true;
     }
