@@ -105,7 +105,7 @@ load predict
     expect_predicted 0 "${wide[@]}" --workspace 64MiB --format csv
     expect_true "a written limit" "$(column tiled_workspace_bytes) <= 64 << 20"
     expect_predicted 2 "${wide[@]}" --max-slowdown 0.5
-    expect_line predict.err "--max-slowdown '0.5': .*1 to 1000"
+    expect_line predict.err '--max-slowdown: "0.5" is not allowed; allowed: off, or 1 to 1000$'
 }
 
 @test "constants measured on a GPU, from a file in the cache: named on standard error, a slow kernel gives fewer tiles" {
