@@ -34,6 +34,8 @@ static void setting_text(char *text, size_t size, const char *name, const int64_
     snprintf(text, size, " %s%s", name, extents);
 }
 
+/* "p1", or "p1:0x1" if the padding before and after differs. setting_text begins with a blank,
+ * which the colon replaces. */
 static void padding_text(char *text, size_t size, const struct cs_problem *problem)
 {
     int count = problem->spatial;

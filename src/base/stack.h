@@ -33,7 +33,8 @@ int cs_stack_run(int (*function)(void *arg), void *arg);
  * waits for it, at most two seconds. False, without a call, if it did not become free. */
 bool cs_stack_run_last(int (*function)(void *arg), void *arg);
 
-/* In a forked child: frees the last stack, whose user may be a thread of the parent. */
+/* In a forked child: frees the stack of cs_stack_run_last, whose user may be a thread of the
+ * parent. */
 void cs_stack_fork(void);
 
 #endif

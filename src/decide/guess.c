@@ -10,7 +10,7 @@
  * wider numbers or by Winograd's transforms. The rest does not depend on the filter. */
 static const double MOST_PER_FILTER = 4;
 
-/* A guess's excess is informative from this multiple of the untiled time. */
+/* From this multiple of the untiled time, the time that tiles add is large enough to learn from. */
 static const double HARDLY_LONGER = 1.005;
 
 static double bytes_of(const struct cs_tensor *tensor)

@@ -24,13 +24,13 @@ struct cs_lane_set {
     void *joined[CS_MAX_LANES - 1]; /* events at the join */
 };
 
-/* The caller of a lease. */
+/* The call that takes lanes. `id` is that of its stream. */
 struct taker {
     const struct cs_device *device;
     uint64_t context;
     void *stream;
     uint64_t id;
-    uint64_t number; /* of the taker, never given twice */
+    uint64_t number; /* of the call, never given twice */
 };
 
 void cs_lanes_init(struct cs_lanes *lanes)

@@ -96,7 +96,8 @@ static int64_t calls_of(const cJSON *site)
     return read_number(cs_json_at(site, "calls"), &calls) ? calls : 1;
 }
 
-/* A site without free bytes was not decided on. Engines of the legacy API have no number. */
+/* Members that the site lacks stay unset: `free` is missing if no decision was made, `engine` if
+ * the legacy API chose it. */
 static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
 {
     int64_t free_bytes, record, beside, engine, required;

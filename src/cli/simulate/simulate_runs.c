@@ -131,8 +131,8 @@ static void look_plain(struct cs_simulated_run *run)
 
 /* --- runs forked from one process --- */
 
-/* The index of a run's server: 1 with the library. If both sides are shared, all runs are forked
- * from that server, and the library is switched off in runs without it. */
+/* True if the run is forked from the server that loads the library. If both sides share a server,
+ * it is that one, and the library is switched off in runs without it. */
 static bool server_of(const struct cs_simulation *simulation, const struct cs_simulated_run *run)
 {
     return run->with || simulation->shared;
@@ -234,7 +234,8 @@ static void end_without_device(const struct cs_fork_server *server, struct cs_si
     end_run(run, server->status);
 }
 
-/* Ends the runs of a server that has ended, or the first run that waits for it. */
+/* Ends the runs in progress of a server that has ended. If there are none, ends the first run that
+ * waited to be forked from it. */
 static void look_ended(const struct cs_simulation *simulation, bool with,
                        struct cs_simulated_run *const *run, size_t runs)
 {

@@ -81,8 +81,9 @@ static bool used_device(const struct cs_process_progress *process)
     return process->peak_bytes > 0 || process->kernels > 0 || process->convolutions > 0;
 }
 
-/* Lists the processes that used the device. Returns the one of the run's number, or the one that
- * held most. If none used it, the first that looked for it. NULL: there is none. */
+/* Lists the processes that used the device. Returns the one that run->process selects, or the one
+ * that held most if it is 0. If no process used the device, or fewer than run->process did: the
+ * first that looked for it. NULL: there is none. */
 static const struct cs_process_progress *
 list_processes(const struct cs_simulated_progress *progress, const struct cs_simulated_run *run,
                struct cs_simulated_result *result)

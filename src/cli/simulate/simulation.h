@@ -278,7 +278,7 @@ struct cs_simulated_run {
     int64_t context;     /* of it, bytes that a process takes before it allocates */
     int gpus;            /* that the program sees; 0: one */
     bool with;           /* the library */
-    const char *file; /* an ini file that alone has its options; NULL: as this process has them */
+    const char *file; /* the only source of its options, an ini file; NULL: those of this process */
     bool history;     /* record the held memory over time */
     int process; /* whose figures: the number of the process in the order of first use, from 1; 0:
                     of the one that held most */

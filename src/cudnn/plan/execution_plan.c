@@ -255,8 +255,9 @@ static bool may_fall_back(const struct cs_engine_choice *choice,
     return builder.status == CUDNN_STATUS_SUCCESS && computes_alike(choice, notes.numerical);
 }
 
-/* Engine 0 on the whole problem. Only its workspace is queried, also for the first plan of a graph,
- * so that all plans of a graph are decided alike. */
+/* Engine 0 on the whole problem. The plan of a plain convolution is finalized when it first runs,
+ * also for the first plan of a graph, so that all plans of a graph are decided alike. The plan of a
+ * fused graph is finalized here, because engine 0 refuses some. */
 static enum cs_status build_plain(const struct cs_engine_choice *choice, void **execution_plan_p,
                                   int64_t *workspace_p)
 {
