@@ -10,7 +10,7 @@ selftest += $(if $(NVCC),$(if $(SAN),,$(B)/simdev/selftest_nvcc))
 # An archive of the library and the command without their main. It excludes replacements of libc functions (dlsym,
 # _exit, kill, raise), because they would replace the tests' functions too. The command's binding of cuDNN comes first.
 parts := $(call objects,$(alone)) $(B)/obj/src/cudnn/standalone/stand_ins.o $(filter-out %/cli/main.o,$(call objects,$(cli))) \
-         $(filter-out %/intercept/ending.o %/loader/dlsym.o,$(call objects,$(pure) $(vendor))) $(B)/obj/gen/policies.o
+         $(filter-out %/intercept/process_end.o %/loader/dlsym.o,$(call objects,$(pure) $(vendor))) $(B)/obj/gen/policies.o
 $(B)/libconvshim-parts.a: $(parts)
 	$(call say,AR)rm -f $@; $(AR) rcs $@ $^
 

@@ -9,9 +9,9 @@
  * summary if it is due, and call the real function with the same arguments. They make no system
  * call before a look at memory shows that a summary is due, because a sandbox may end a process for
  * it. */
-#include "flow/ending.h"
 #include "base/stack.h"
 #include "cudnn/bind/find_dlsym.h"
+#include "flow/ending.h"
 #include "intercept/cudnn_host.h"
 #include "intercept/entry/entry.h"
 #include <errno.h>
