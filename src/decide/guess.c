@@ -236,24 +236,20 @@ static void learn_seconds(const struct cs_guesser *guesser, double guessed, doub
 
 void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes)
 {
-    struct cs_guess_model model = *model_of(guesser, &guess->tiling);
-    learn_workspace(guesser, guess, cs_larger(bytes - guess->staged, 0), &model);
-    guesser->model[kind_of(&guess->tiling)] = model;
+    learn_workspace(guesser, guess, cs_larger(bytes - guess->staged, 0),
+                    &guesser->model[kind_of(&guess->tiling)]);
 }
 
 void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candidate)
 {
     const struct cs_tiling *tiling = &candidate->tiling;
+    struct cs_guess_model *model = &guesser->model[kind_of(tiling)];
     struct cs_guess guess;
     if (!cs_guess_tiles(guesser, tiling, &guess))
         return;
     cs_guess_learn_tile(guesser, &guess, (double)candidate->workspace / lanes_of(guesser, tiling));
-    struct cs_guess_model model = *model_of(guesser, tiling);
-    model.excess = 1;
-    model.pace = 1;
-    guesser->model[kind_of(tiling)] = model;
-    if (!(candidate->seconds > 0) || !cs_guess_tiles(guesser, tiling, &guess))
-        return;
-    learn_seconds(guesser, guess.seconds, candidate->seconds, &model);
-    guesser->model[kind_of(tiling)] = model;
+    model->excess = 1;
+    model->pace = 1;
+    if (candidate->seconds > 0 && cs_guess_tiles(guesser, tiling, &guess))
+        learn_seconds(guesser, guess.seconds, candidate->seconds, model);
 }
