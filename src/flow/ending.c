@@ -272,16 +272,24 @@ static int64_t coarse_seconds(void)
     return cs_clock(CLOCK_MONOTONIC_COARSE) / CS_SECOND;
 }
 
-/* Not inlined: it is rare, and every call would reserve its stack. */
-__attribute__((noinline)) static void renew_summary(struct cs *cs, bool first)
+/* Records for `convshim run` that a child process of the run ran convolutions. */
+static void note_run(void)
 {
     const int64_t run = cs_session_run();
     char folder[CS_SESSION_PATH];
+    if (run <= 0 || run == getpid())
+        return;
+    cs_session_folder(folder);
+    cs_session_note(folder, run);
+}
+
+/* Not inlined: it is rare, and every call would reserve its stack. */
+__attribute__((noinline)) static void renew_summary(struct cs *cs, bool first)
+{
     int error = errno;
     cs_ending_write(cs, CS_MOMENT_RUNNING);
-    cs_session_folder(folder);
-    if (first && run > 0 && run != getpid())
-        cs_session_note(folder, run);
+    if (first)
+        note_run();
     errno = error;
 }
 
