@@ -13,8 +13,8 @@ enum {
     COARSER = 12       /* each is coarser by this part: 48 steps reach 40 times the first */
 };
 
-/* An answer confirms a guess if neither costs more than this times the other. Otherwise the guesses
- * of other tilings are as wrong. */
+/* An answer confirms a guess if the larger of both costs is at most this times the smaller one.
+ * Otherwise the guesses of other tilings may be as wrong. */
 static const double HELD = 1.01;
 
 static void begin_mode(struct cs_search *search, int64_t asks)

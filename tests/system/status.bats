@@ -147,7 +147,7 @@ print(row[sys.argv[1]])' "$1"
     end_soak KILL
     command_of 1 status "$pid"
     expect_line status.err '^convshim: [0-9]+: no process of yours that has run convolutions with convshim\. To find out why: convshim doctor --pid [0-9]+$'
-    [ ! -e "$XDG_RUNTIME_DIR/convshim/$pid.json" ] || fail "what a killed process left stays"
+    [ ! -e "$XDG_RUNTIME_DIR/convshim/$pid.json" ] || fail "the file of a killed process stays"
     command_of 1 status
     expect_line status.err '^convshim: No running process of yours has used convshim yet'
 }

@@ -175,7 +175,7 @@ static bool write_text(const char *path, const char *text)
     return good;
 }
 
-/* Moves this process into a mount namespace of its own, and into a user namespace if it has no
+/* Moves this process into a separate mount namespace, and into a user namespace if it has no
  * privilege. The ids of user and group stay the same. False with errno. */
 static bool enter_namespaces(void)
 {

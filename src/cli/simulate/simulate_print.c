@@ -56,8 +56,7 @@ static void set_change(const int64_t value[CS_SIDES], const int64_t most[CS_SIDE
     cs_table_change_text(text, a < b ? a : b, a < b ? b : a);
 }
 
-/* Leaves only what tiles read more than the untiled convolutions, in the value with the library.
- * Tiles read their edges again. */
+/* Leaves only the bytes that tiles read again at their edges, in the value with the library. */
 static void make_difference(int64_t value[CS_SIDES], bool both)
 {
     bool known = both && value[CS_WITHOUT] >= 0 && value[CS_WITH] >= value[CS_WITHOUT];
@@ -361,7 +360,7 @@ static void print_notes(const struct cs_simulation *simulation,
         !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
         put_note(
             "JAX takes three quarters of the GPU's memory when it starts, so the reserved and the "
-            "device peak do not show what the program needs. To switch that off: "
+            "device peak are not the memory that the program needs. To switch that off: "
             "XLA_PYTHON_CLIENT_PREALLOCATE=false");
     if (!*result->framework)
         put_note("Allocated and reserved peaks are unknown, because no framework reported them.");

@@ -10,7 +10,7 @@ const char *const cs_side_names[CS_SIDES] = {"without", "with"};
 /* More than any device has. */
 static const int64_t plenty = (int64_t)1 << 44;
 
-/* Makes the runs and reads what they left. Frees earlier results. */
+/* Makes the runs and reads their files. Frees earlier results. */
 static bool make_runs_once(struct cs_simulation *simulation, struct cs_simulated_run **run,
                            size_t runs)
 {
@@ -111,8 +111,9 @@ static bool record_peak(struct cs_simulation *simulation, struct cs_simulated_pa
         cs_simulated_pair_gains(pair))
         return true;
     *run = repeat_run(&pair->run[CS_WITH], "recorded", pair->capacity, true);
-    cs_cli_complain("%s: the peak does not fall. One more run to find out what holds it.",
-                    simulation->title);
+    cs_cli_complain(
+        "%s: the peak does not fall. One more run finds the tensors and workspaces that make it.",
+        simulation->title);
     return cs_simulated_runs(simulation, &run, 1);
 }
 

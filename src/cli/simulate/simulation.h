@@ -86,7 +86,7 @@ enum cs_fork_state {
     CS_FORK_STARTING, /* it has not yet used the device */
     CS_FORK_READY,    /* runs can be asked for */
     CS_FORK_SINGLE,   /* one run can be asked for */
-    CS_FORK_RUNNING,  /* that one run was asked for: the process is the run */
+    CS_FORK_RUNNING,  /* after a request for one run: the process is the run */
     CS_FORK_ENDED     /* the process has ended with `status` */
 };
 
@@ -269,7 +269,7 @@ struct cs_simulated_result {
     struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
 
-/* One run, and what it left. */
+/* One run, and its result. */
 struct cs_simulated_run {
     const char *name;    /* for people, and of its folder: "without"; NULL: there is no such run */
     const char *profile; /* the file of the device's profile */
