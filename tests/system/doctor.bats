@@ -95,16 +95,15 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
-@test "library and glibc: new enough, or the loader's own message" {
+@test "the library: the loader can load it, or the loader's own message" {
     doctor 0
-    expect_finding ok library "$LIBRARY: found"
-    expect_finding ok glibc 'glibc: 2\.[0-9]+ is new enough'
+    expect_finding ok library "$LIBRARY: found, and glibc 2\.[0-9]+ can load it"
     object ./libgone.so <<<'int gone(void) { return 0; }'
     object ./libconvshim.so -Wl,--no-as-needed -Wl,-rpath,/nowhere "$BATS_TEST_TMPDIR/libgone.so" \
         <<<'void dlsym(void) {} void cudnnCreate(void) {} extern int gone(void); int f(void) { return gone(); }'
     rm libgone.so
     doctor 2 --library libconvshim.so
-    expect_finding fatal glibc 'glibc: .* .*libgone\.so'
+    expect_finding fatal library '.*: glibc .* cannot load it: .*libgone\.so'
 }
 
 # bats test_tags=quick
@@ -128,30 +127,11 @@ expect_no_finding()
     expect_finding note python 'Python: .*\. It is the first in PATH, and a script may start another'
     expect_line doctor.out '-> If it starts a Python program, check that: convshim doctor -- venv/bin/python main\.py\. .*--pid PID\.'
     expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
-    doctor 2 python3 missing.py
-    expect_finding fatal program 'missing\.py: no such file'
-    expect_equal "verdict" "$(tail -n 1 doctor.out)" "This will not work: missing.py: no such file."
+    doctor 2 missing app.py
+    expect_equal "verdict" "$(tail -n 1 doctor.out)" \
+        "This will not work: missing: not found, not executable, or its interpreter is missing."
     doctor 0 python3 -m torch.distributed.run --nproc-per-node 2 --opt-channelslast
     expect_finding note layout '--opt-channelslast: uses channels_last'
-}
-
-# bats test_tags=quick
-@test "the command: a program with its own privileges" {
-    printf 'int main(void) { return 0; }' >main.c
-    gcc -o plain_program main.c
-    cp plain_program set_user && chmod 4755 set_user
-    chmod 755 . "$BATS_TEST_TMPDIR"
-    [ "$(id -u)" = 0 ] || cannot_run "only root can give a program to another user"
-    export HOME=/nonexistent XDG_CONFIG_HOME=/nonexistent
-    setpriv --reuid 65534 --clear-groups test -x "$COMMAND" || cannot_run "another user cannot reach the build"
-    status=0
-    setpriv --reuid 65534 --clear-groups "$COMMAND" doctor ./set_user >doctor.out 2>doctor.err || status=$?
-    expect_status 2
-    expect_finding fatal program '\./set_user: \./set_user: has setuid, setgid or capabilities'
-    status=0
-    setpriv --reuid 65534 --clear-groups "$COMMAND" doctor ./plain_program >doctor.out 2>doctor.err || status=$?
-    expect_status 0
-    expect_finding ok program '\./plain_program: runs \./plain_program'
 }
 
 @test "driver and cuDNN: the files that the loader finds, with version; missing; cuDNN 8" {
@@ -186,11 +166,11 @@ expect_no_finding()
     object "$own/libcudnn_ops.so.9" <<<'int ops(void) { return 0; }'
     cp -r "$own" same
     LD_LIBRARY_PATH=$PWD/same doctor 0
-    expect_finding ok parts 'parts of cuDNN: from one folder'
+    expect_no_finding warning framework
     object other/libcudnn_ops.so.9 <<<'int more[100000] = {1};'
     object other/libcudnn_cnn.so.9 <<<'int more[100000] = {1};' # found by the RPATH of libcudnn.so.9
     LD_LIBRARY_PATH=$PWD/other doctor 1
-    expect_finding warning parts "parts of cuDNN: two cuDNNs are mixed: the loader takes $PWD/other/libcudnn_ops\\.so\\.9 instead of the file in $own"
+    expect_finding warning framework "PyTorch 2\\.15\\.0: two cuDNNs are mixed: the loader takes $PWD/other/libcudnn_ops\\.so\\.9 instead of the file in $own"
 }
 
 # bats test_tags=quick
@@ -198,7 +178,7 @@ expect_no_finding()
     site
     package something 1.0
     doctor 0
-    expect_finding ok python 'Python: 3\.[0-9.]+ in .*, 1 packages'
+    expect_finding ok python 'Python: 3\.[0-9.]+ in .*/python3'
     expect_finding note framework 'frameworks: no framework was found'
     torch 2.10.0 9.15.1
     printf '#!/usr/bin/env python3\nraise SystemExit("the script was run")\n' >script
@@ -221,9 +201,7 @@ expect_no_finding()
     torch 2.10.0+cu130 9.15.1
     doctor 0
     expect_finding ok framework "PyTorch 2\\.10\\.0\\+cu130: libtorch_cuda\\.so links cuDNN \\(intercepted with LD_PRELOAD\\): cuDNN 9\\.15\\.1 in $SITE/nvidia/cudnn/lib/libcudnn\\.so\\.9"
-    expect_finding ok bypass 'PyTorch 2\.10\.0\+cu130: with cuDNN 9\.15\.1 every conv3d runs in cuDNN'
-    expect_finding ok inside 'statically linked cuDNN: in no file'
-    expect_finding ok deepbind 'RTLD_DEEPBIND: no library is known to use it'
+    expect_no_finding warning framework
 }
 
 @test "frameworks that look cuDNN up: JAX and ONNX Runtime, by the RUNPATH of the calling library" {
@@ -242,7 +220,6 @@ expect_no_finding()
     expect_finding ok framework "JAX 0\\.8\\.0: xla_cuda_plugin\\.so looks up cuDNN \\(intercepted with dlsym\\): cuDNN 9\\.15\\.1 in $SITE/nvidia/cudnn/lib/libcudnn\\.so\\.9"
     expect_finding ok framework 'ONNX Runtime 1\.31\.1: libonnxruntime_providers_cuda\.so looks up cuDNN \(intercepted with dlsym\): cuDNN '
     expect_equal "files of ONNX Runtime" "$(grep -c '^[a-z].*framework.*ONNX Runtime' doctor.out)" 1
-    expect_no_finding '[a-z]+' bypass
 }
 
 # bats test_tags=quick
@@ -304,19 +281,18 @@ expect_no_finding()
     cudnn "$SITE/other" 9.1.0
     doctor 2
     expect_finding ok framework "TensorFlow 2\\.21\\.0: libtensorflow_cc\\.so\\.2 links cuDNN .*: cuDNN 9\\.15\\.1 in $SITE"
-    expect_finding fatal inside "PyTorch 2\\.10\\.0: $SITE.*/libtorch_cuda\\.so .*statically"
+    expect_finding fatal framework "PyTorch 2\\.10\\.0: $SITE.*/libtorch_cuda\\.so .*statically"
     expect_finding ok framework 'TensorFlow 2\.21\.0: libtensorflow_framework\.so\.2 looks up cuDNN'
-    expect_equal "linked in" "$(grep -c '^fatal *inside' doctor.out)" 1
+    expect_equal "linked in" "$(grep -c '^fatal *framework' doctor.out)" 1
     object "$SITE/torch/lib/libtorch_cuda.so" <<<'const char name[] = "N5cudnn7backend10DescriptorE";'
     doctor 2
-    expect_finding fatal inside 'PyTorch 2\.10\.0: .*/libtorch_cuda\.so .*statically'
+    expect_finding fatal framework 'PyTorch 2\.10\.0: .*/libtorch_cuda\.so .*statically'
 }
 
 # bats test_tags=quick
 @test "a program: libraries that it and its libraries link" {
     LD_LIBRARY_PATH=$BUILD/simdev doctor 0 "$APPS/vae_decoder" --help
     expect_finding ok framework "vae_decoder: vae_decoder links cuDNN \\(intercepted with LD_PRELOAD\\): cuDNN 9.* in $BUILD/simdev/libcudnn\\.so\\.9"
-    expect_finding ok inside 'statically linked cuDNN: in no file'
     object lib/libuser.so -L"$BUILD/simdev" -l:libcudnn.so.9 -Wl,-rpath-link,"$BUILD/simdev" \
         <<<'extern int cudnnBackendExecute(void); int user(void) { return cudnnBackendExecute(); }'
     printf 'int user(void); int main(void) { return user(); }' >main.c

@@ -1,10 +1,7 @@
-/* `convshim doctor`: makes the checks and prints their findings. */
+/* `convshim doctor`: makes the checks, and prints their findings and the conclusion. */
 #include "cli/doctor/doctor.h"
 
-#include "cli/common/array.h"
 #include "cli/common/cli.h"
-#include "cli/common/table.h"
-#include "cli/program/command_facts.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,121 +42,161 @@ static const struct check {
 #undef CS_CHECK
 };
 
-static const char *const severities[] = {"ok", "note", "warning", "fatal"};
-
-static bool refuse_pid(const char *value)
-{
-    cs_cli_refuse(command.name, "--pid: \"%s\" is not a process id", value);
-    return false;
-}
-
 static bool take_pid(void *to, int option, const char *value)
 {
     struct request *request = to;
     (void)option; /* --pid */
-    return (request->pid = cs_process_id(value)) > 0 || refuse_pid(value);
+    request->pid = cs_process_id(value);
+    if (request->pid == 0)
+        cs_cli_refuse(command.name, "--pid: \"%s\" is not a process id", value);
+    return request->pid > 0;
 }
 
-void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
-                   const char *subject, const char *format, ...)
-{
-    struct cs_finding *finding = cs_array_add(&doctor->finding, &doctor->findings, sizeof *finding);
-    if (!finding) {
-        doctor->broken = true;
-        return;
-    }
-    *finding = (struct cs_finding){check, severity, strdup(subject), NULL, NULL};
-    va_list list;
-    va_start(list, format);
-    if (vasprintf(&finding->text, format, list) < 0)
-        finding->text = NULL;
-    va_end(list);
-    doctor->broken = doctor->broken || !finding->subject || !finding->text;
-}
+/* --- findings --- */
 
-void cs_doctor_advise(struct cs_doctor *doctor, const char *advice)
-{
-    if (doctor->findings > 0)
-        doctor->finding[doctor->findings - 1].advice = advice;
-}
-
-static const char *advice_of(const struct cs_finding *finding)
-{
-    const char *advice = finding->advice ? finding->advice : checks[finding->check].advice;
-    return finding->severity > CS_FINE ? advice : NULL;
-}
-
-static void print_text(const struct cs_doctor *doctor)
-{
-    for (size_t i = 0; i < doctor->findings; i++) {
-        const struct cs_finding *finding = &doctor->finding[i];
-        const char *advice = advice_of(finding);
-        printf("%-8s%-10s %s: %s\n", severities[finding->severity], checks[finding->check].name,
-               finding->subject, finding->text);
-        if (advice)
-            printf("%-19s-> %s\n", "", advice);
-    }
-}
-
-static bool print_table(const struct cs_doctor *doctor, enum cs_format format)
+void cs_doctor_begin(struct cs_doctor *doctor)
 {
     static const struct cs_column columns[] = {{"id", "id", CS_CELL_TEXT},
                                                {"severity", "severity", CS_CELL_TEXT},
                                                {"subject", "subject", CS_CELL_TEXT},
                                                {"text", "text", CS_CELL_TEXT},
                                                {"advice", "advice", CS_CELL_TEXT}};
-    struct cs_table table;
-    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < doctor->findings; i++) {
-        const struct cs_finding *finding = &doctor->finding[i];
-        cs_table_add(&table, (const struct cs_value[]){{.text = checks[finding->check].name},
-                                                       {.text = severities[finding->severity]},
-                                                       {.text = finding->subject},
-                                                       {.text = finding->text},
-                                                       {.text = advice_of(finding)}});
-    }
-    bool printed = cs_table_print(&table, format, stdout);
-    cs_table_fini(&table);
-    return printed;
-}
-
-static enum cs_severity worst_severity(const struct cs_doctor *doctor)
-{
-    enum cs_severity worst = CS_FINE;
-    for (size_t i = 0; i < doctor->findings; i++)
-        if (doctor->finding[i].severity > worst)
-            worst = doctor->finding[i].severity;
-    return worst;
+    cs_table_init(&doctor->findings, columns, sizeof columns / sizeof *columns);
 }
 
 void cs_doctor_free(struct cs_doctor *doctor)
 {
-    for (size_t i = 0; i < doctor->findings; i++) {
-        free(doctor->finding[i].subject);
-        free(doctor->finding[i].text);
-    }
-    free(doctor->finding);
+    cs_table_fini(&doctor->findings);
+    free(doctor->fatal);
     cs_program_free(&doctor->facts);
     memset(doctor, 0, sizeof *doctor);
+}
+
+void cs_doctor_run(struct cs_doctor *doctor, enum cs_check check)
+{
+    doctor->check = check;
+    checks[check].run(doctor);
+}
+
+/* Adds a finding with its text. False: memory is short. */
+static bool add_finding(struct cs_doctor *doctor, enum cs_severity severity, const char *subject,
+                        const char *text)
+{
+    static const char *const severities[] = {"ok", "note", "warning", "fatal"};
+    const struct check *check = &checks[doctor->check];
+    const char *advice = doctor->advice ? doctor->advice : check->advice;
+    cs_table_add(&doctor->findings,
+                 (const struct cs_value[]){{.text = check->name},
+                                           {.text = severities[severity]},
+                                           {.text = subject},
+                                           {.text = text},
+                                           {.text = severity > CS_FINE ? advice : NULL}});
+    doctor->count[severity]++;
+    doctor->advice = NULL;
+    return severity < CS_FATAL || doctor->fatal ||
+           asprintf(&doctor->fatal, "%s: %s", subject, text) > 0;
+}
+
+void cs_doctor_add(struct cs_doctor *doctor, enum cs_severity severity, const char *subject,
+                   const char *format, ...)
+{
+    char *text;
+    va_list list;
+    va_start(list, format);
+    if (vasprintf(&text, format, list) < 0)
+        text = NULL;
+    va_end(list);
+    if (!text || !add_finding(doctor, severity, subject, text))
+        doctor->findings.broken = true;
+    free(text);
+}
+
+static void print_findings(const struct cs_doctor *doctor)
+{
+    for (size_t i = 0; i < doctor->findings.rows; i++) {
+        const struct cs_value *value = cs_table_row(&doctor->findings, i);
+        printf("%-8s%-10s %s: %s\n", value[1].text, value[0].text, value[2].text, value[3].text);
+        if (value[4].text)
+            printf("%-19s-> %s\n", "", value[4].text);
+    }
+}
+
+/* --- the conclusion --- */
+
+/* True if files of the subject call a supported cuDNN, without a condition. */
+static bool is_served(const struct cs_examined *subject)
+{
+    return *subject->cudnn && cs_libcudnn_served(subject->cudnn, subject->cudnn_version) &&
+           !(subject->packaged && *subject->asked);
+}
+
+/* Prints "PyTorch 2.15.0 with cuDNN 9.26.0, JAX 0.7 with cuDNN 9.19.0". */
+static void print_served(const struct cs_program_facts *facts)
+{
+    const char *comma = "";
+    char title[64];
+    for (size_t i = 0; i < facts->subjects; i++) {
+        const struct cs_examined *subject = &facts->subject[i];
+        if (!is_served(subject))
+            continue;
+        printf("%s%s%s%s with %s", comma, subject->title, *subject->version ? " " : "",
+               subject->version,
+               cs_libcudnn_title(subject->cudnn, subject->cudnn_version, title, sizeof title));
+        comma = ", ";
+    }
+}
+
+static bool is_any_served(const struct cs_program_facts *facts)
+{
+    for (size_t i = 0; i < facts->subjects; i++)
+        if (is_served(&facts->subject[i]))
+            return true;
+    return false;
+}
+
+void cs_doctor_verdict(const struct cs_doctor *doctor)
+{
+    putchar('\n');
+    if (doctor->fatal) {
+        printf("This will not work: %s.\n", doctor->fatal);
+        return;
+    }
+    if (!is_any_served(&doctor->facts)) {
+        puts(doctor->command
+                 ? "No cuDNN was found in this command, so convshim has nothing to do."
+                 : "convshim is installed, but no framework that uses cuDNN was found.");
+        return;
+    }
+    if (doctor->driver)
+        puts("To compare results and times on this GPU: convshim verify");
+    print_served(&doctor->facts);
+    printf(" %s be intercepted%s%s.%s\n", doctor->driver ? "will" : "would",
+           doctor->count[CS_WARNING] > 0 ? ", with limits (see the warnings)" : "",
+           doctor->channels_last ? ", but channels_last may leave little to save" : "",
+           doctor->driver ? ""
+                          : " There is no GPU here. To simulate one: convshim simulate -- COMMAND");
 }
 
 /* Makes all checks and prints their findings. Returns the exit status. */
 static int make_checks(struct cs_doctor *doctor, enum cs_format format)
 {
-    static const int status[] = {
-        [CS_FINE] = CS_CLI_OK, [CS_NOTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
-    for (int i = 0; i < CS_CHECKS; i++)
-        if ((i == CS_CHECK_process) == (doctor->pid > 0))
-            checks[i].run(doctor);
-    if (!doctor->broken && format == CS_FORMAT_TEXT)
-        print_text(doctor), cs_doctor_verdict(doctor);
-    else if (!doctor->broken)
-        doctor->broken = !print_table(doctor, format);
-    if (doctor->broken || doctor->facts.broken) {
+    for (enum cs_check check = 0; check < CS_CHECKS; check++)
+        if ((check == CS_CHECK_process) == (doctor->pid > 0))
+            cs_doctor_run(doctor, check);
+    bool printed = !doctor->findings.broken;
+    if (printed && format != CS_FORMAT_TEXT)
+        printed = cs_table_print(&doctor->findings, format, stdout);
+    else if (printed)
+        print_findings(doctor);
+    if (printed && format == CS_FORMAT_TEXT && !doctor->pid)
+        cs_doctor_verdict(doctor);
+    if (!printed || doctor->facts.broken) {
         cs_cli_complain("out of memory: some checks are missing");
-        return status[CS_FATAL];
+        return CS_CLI_USAGE;
     }
-    return status[worst_severity(doctor)];
+    return doctor->count[CS_FATAL] > 0     ? CS_CLI_USAGE
+           : doctor->count[CS_WARNING] > 0 ? CS_CLI_NO
+                                           : CS_CLI_OK;
 }
 
 int cs_cli_doctor(int argc, char **argv)
@@ -175,6 +212,7 @@ int cs_cli_doctor(int argc, char **argv)
         return cs_cli_refuse(command.name,
                              "--pid checks a running process: leave out the command, or --pid");
     doctor.command = operand < argc ? argv + operand : NULL;
+    cs_doctor_begin(&doctor);
     status = make_checks(&doctor, request.format);
     cs_doctor_free(&doctor);
     return status;

@@ -1,20 +1,34 @@
-/* Checks of the machine: the library, preloaded libraries, options, driver and cuDNN. */
-#include "base/path.h"
-#include "cli/common/cli.h"
+/* Checks of the machine: the library, preloaded libraries, options, driver, cuDNN, XLA's caches. */
 #include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/command_facts.h"
+#include "cli/run/xla_cache.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     LINE = 1024
 };
 
-/* Whether a library exports dlsym, and functions of cuDNN. */
+/* Loads the library with the loader itself, because only the loader defines the requirements for a
+ * preloaded library. */
+void cs_doctor_library(struct cs_doctor *doctor)
+{
+    char path[PATH_MAX], text[PATH_MAX + 128];
+    const char *glibc = gnu_get_libc_version();
+    if (!cs_preload_library(doctor->library_option, path, sizeof path, text, sizeof text))
+        cs_doctor_add(doctor, CS_FATAL, "libconvshim.so", "%s", text);
+    else if (!cs_loader_try(path, text, sizeof text))
+        cs_doctor_add(doctor, CS_NOTE, path, "found, but it was not loaded: no loader");
+    else if (*text)
+        cs_doctor_add(doctor, CS_FATAL, path, "glibc %s cannot load it: %s", glibc, text);
+    else
+        cs_doctor_add(doctor, CS_FINE, path, "found, and glibc %s can load it", glibc);
+}
+
+/* --- preloaded libraries --- */
+
+/* What a library exports. */
 struct exports {
     bool lookup, entry;
 };
@@ -26,96 +40,42 @@ static void note_export(void *ctx, const char *name, bool defined)
     exports->entry |= defined && strncmp(name, "cudnn", strlen("cudnn")) == 0;
 }
 
-void cs_doctor_library(struct cs_doctor *doctor)
+/* Judges one path of a list of preloaded libraries. Returns false after a finding. */
+static bool judge_preloaded(struct cs_doctor *doctor, const char *where, char path[PATH_MAX])
 {
-    char why[PATH_MAX + 128];
-    struct cs_elf elf;
-    const char *fault;
-    if (!cs_preload_library(doctor->library_option, doctor->library, sizeof doctor->library, why,
-                            sizeof why)) {
-        doctor->library[0] = '\0';
-        cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, "libconvshim.so", "%s", why);
-        return;
-    }
-    if (!cs_elf_open(&elf, doctor->library, &fault)) {
-        cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, doctor->library, "%s", fault);
-        return;
-    }
-    struct exports exports = {false, false};
-    cs_elf_symbols(&elf, note_export, &exports);
-    if (elf.machine != cs_elf_this_machine())
-        cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, doctor->library,
-                      "built for another processor");
-    else if (!exports.lookup || !exports.entry)
-        cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, doctor->library,
-                      "not convshim's library: it exports no cuDNN functions");
-    else
-        cs_doctor_add(doctor, CS_CHECK_library, CS_FINE, doctor->library, "found");
-    cs_elf_close(&elf);
-}
-
-static void ignore_library(void *ctx, const char *name, const char *path)
-{
-    (void)ctx, (void)name, (void)path;
-}
-
-/* Checks the library with the loader itself, because only the loader defines the requirements for a
- * preloaded library. */
-void cs_doctor_glibc(struct cs_doctor *doctor)
-{
-    char complaint[LINE], self[PATH_MAX];
-    const char *version = gnu_get_libc_version();
-    if (!*doctor->library || !realpath("/proc/self/exe", self) ||
-        !cs_loader_list(self, doctor->library, ignore_library, NULL, complaint, sizeof complaint))
-        cs_doctor_add(doctor, CS_CHECK_glibc, CS_NOTE, "glibc",
-                      "%s, not checked because the library cannot be loaded", version);
-    else if (*complaint)
-        cs_doctor_add(doctor, CS_CHECK_glibc, CS_FATAL, "glibc", "%s cannot load the library: %s",
-                      version, complaint);
-    else
-        cs_doctor_add(doctor, CS_CHECK_glibc, CS_FINE, "glibc", "%s is new enough", version);
-}
-
-/* Judges one path of a list of preloaded libraries, `length` bytes long. */
-static enum cs_severity judge_preloaded(struct cs_doctor *doctor, const char *where,
-                                        const char *file, int length)
-{
-    char path[PATH_MAX];
     struct cs_elf elf;
     struct exports exports = {false, false};
     const char *why;
-    snprintf(path, sizeof path, "%.*s", length, file);
-    if (!strchr(path, '/') && !cs_loader_find(path, ".", NULL, NULL, path, sizeof path)) {
-        cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where, "%.*s does not exist", length,
-                      file);
-        return CS_WARNING;
+    if (!strchr(path, '/') && !cs_loader_find(path, NULL, path, PATH_MAX)) {
+        cs_doctor_add(doctor, CS_WARNING, where, "%s does not exist", path);
+        return false;
     }
     if (!cs_elf_open(&elf, path, &why)) {
-        cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where, "%s: %s", path, why);
-        return CS_WARNING;
+        cs_doctor_add(doctor, CS_WARNING, where, "%s: %s", path, why);
+        return false;
     }
     cs_elf_symbols(&elf, note_export, &exports);
     cs_elf_close(&elf);
-    bool ours = cs_preload_is_library(path, strlen(path));
-    if (!ours && (exports.lookup || exports.entry)) {
-        cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where,
-                      "%s also intercepts %s: calls that it does not pass on do not reach convshim",
-                      path, exports.entry ? "cuDNN" : "dlsym");
-        return CS_WARNING;
-    }
-    return CS_FINE;
+    if (cs_preload_is_library(path, strlen(path)) || !(exports.lookup || exports.entry))
+        return true;
+    cs_doctor_add(doctor, CS_WARNING, where,
+                  "%s also intercepts %s: calls that it does not pass on do not reach convshim",
+                  path, exports.entry ? "cuDNN" : "dlsym");
+    return false;
 }
 
 static void judge_list(struct cs_doctor *doctor, const char *where, const char *list)
 {
+    char path[PATH_MAX];
     const char *rest = list, *file;
     size_t length;
-    enum cs_severity worst = CS_FINE;
-    while ((file = cs_preload_next(&rest, &length)))
-        if (judge_preloaded(doctor, where, file, (int)length) > worst)
-            worst = CS_WARNING;
-    if (worst == CS_FINE)
-        cs_doctor_add(doctor, CS_CHECK_preload, CS_FINE, where, "%s", *list ? list : "empty");
+    bool fine = true;
+    while ((file = cs_preload_next(&rest, &length))) {
+        snprintf(path, sizeof path, "%.*s", (int)length, file);
+        fine = judge_preloaded(doctor, where, path) && fine;
+    }
+    if (fine)
+        cs_doctor_add(doctor, CS_FINE, where, "%s", *list ? list : "empty");
 }
 
 void cs_doctor_preload(struct cs_doctor *doctor)
@@ -133,34 +93,26 @@ void cs_doctor_preload(struct cs_doctor *doctor)
     judge_list(doctor, "/etc/ld.so.preload", list);
 }
 
-void cs_doctor_enabled(struct cs_doctor *doctor)
-{
-    bool off = cs_config_disabled();
-    cs_doctor_add(doctor, CS_CHECK_enabled, off ? CS_WARNING : CS_FINE, "CONVSHIM",
-                  off ? "set to 0, so convshim is off" : "convshim is on");
-}
+/* --- options --- */
 
-struct notes {
-    struct cs_doctor *doctor;
-    int count;
-};
-
-static void note_config(void *ctx, const char *line)
+static void note_mistake(void *ctx, const char *line)
 {
-    struct notes *notes = ctx;
-    notes->count++;
-    cs_doctor_add(notes->doctor, CS_CHECK_config, CS_WARNING, "options", "%s", line);
+    cs_doctor_add(ctx, CS_WARNING, "options", "%s", line);
 }
 
 void cs_doctor_config(struct cs_doctor *doctor)
 {
     static struct cs_config config;
-    struct notes notes = {doctor, 0};
-    cs_command_config(&config, doctor->command, note_config, &notes);
-    if (notes.count == 0)
-        cs_doctor_add(doctor, CS_CHECK_config, CS_FINE, "options", "from %s",
+    const int before = doctor->count[CS_WARNING];
+    if (cs_config_disabled())
+        cs_doctor_add(doctor, CS_WARNING, "CONVSHIM", "set to 0, so convshim is off");
+    cs_command_config(&config, doctor->command, note_mistake, doctor);
+    if (doctor->count[CS_WARNING] == before)
+        cs_doctor_add(doctor, CS_FINE, "options", "from %s",
                       *config.source ? config.source : "built-in defaults");
 }
+
+/* --- driver and cuDNN --- */
 
 /* Writes ", kernel module 580.65.06", from a line such as "NVRM version: NVIDIA UNIX x86_64 Kernel
  * Module  580.65.06  ...". "": not known. */
@@ -183,84 +135,59 @@ void cs_doctor_driver(struct cs_doctor *doctor)
 {
     char path[PATH_MAX], version[128];
     driver_version(version, sizeof version);
-    doctor->driver = cs_loader_find("libcuda.so.1", "", NULL, NULL, path, sizeof path);
+    doctor->driver = cs_loader_find("libcuda.so.1", NULL, path, sizeof path);
     if (doctor->driver)
-        cs_doctor_add(doctor, CS_CHECK_driver, CS_FINE, "libcuda.so.1", "%s%s", path, version);
+        cs_doctor_add(doctor, CS_FINE, "libcuda.so.1", "%s%s", path, version);
     else
-        cs_doctor_add(doctor, CS_CHECK_driver, CS_NOTE, "libcuda.so.1",
-                      "not found%s, so programs run without a GPU", version);
-}
-
-/* True if all frameworks that were found load another cuDNN, or if a command was given and does not
- * load this one. */
-static bool is_unused(const struct cs_doctor *doctor, const char *path)
-{
-    char wanted[PATH_MAX], real[PATH_MAX];
-    bool others = doctor->command;
-    if (!realpath(path, wanted))
-        return false;
-    for (size_t i = 0; i < doctor->facts.subjects; i++)
-        for (size_t j = 0; j < doctor->facts.subject[i].clients; j++) {
-            const char *cudnn = doctor->facts.subject[i].client[j].cudnn;
-            if (!*cudnn)
-                continue;
-            if (realpath(cudnn, real) && strcmp(real, wanted) == 0)
-                return false;
-            others = true;
-        }
-    return others;
+        cs_doctor_add(doctor, CS_NOTE, "libcuda.so.1", "not found%s, so programs run without a GPU",
+                      version);
 }
 
 void cs_doctor_cudnn(struct cs_doctor *doctor)
 {
-    char path[PATH_MAX], title[64];
-    struct cs_packages none = {.text = NULL};
-    if (!cs_loader_find("libcudnn.so.9", "", NULL, NULL, path, sizeof path) &&
-        !cs_loader_find("libcudnn.so.8", "", NULL, NULL, path, sizeof path)) {
-        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_NOTE, "libcudnn.so.9",
+    char path[PATH_MAX], title[64], mixed[2 * PATH_MAX + 256];
+    for (size_t i = 0; i < doctor->facts.subjects; i++)
+        if (*doctor->facts.subject[i].cudnn)
+            return;
+    if (doctor->command)
+        return;
+    if (!cs_libcudnn_find(NULL, path)) {
+        cs_doctor_add(doctor, CS_NOTE, "libcudnn.so.9",
                       "not in the loader's folders, so only programs that contain cuDNN find one");
         return;
     }
-    int version = cs_libcudnn_version(path, &none);
+    int version = cs_libcudnn_version(path);
     cs_libcudnn_title(path, version, title, sizeof title);
-    if (is_unused(doctor, path)) {
-        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_NOTE, cs_path_file(path),
-                      "%s in %s is not used: %s", title, path,
-                      doctor->command ? "the command does not load it"
-                                      : "the frameworks load their own");
-        cs_doctor_advise(doctor, "Nothing to do.");
-    } else if (cs_libcudnn_served(path, version))
-        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_FINE, "libcudnn.so.9", "%s in %s", title, path);
+    if (cs_libcudnn_served(path, version))
+        cs_doctor_add(doctor, CS_FINE, "libcudnn.so.9", "%s in %s", title, path);
     else
-        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_WARNING, "libcudnn.so.8",
+        cs_doctor_add(doctor, CS_WARNING, "libcudnn.so.8",
                       "%s in %s: convshim supports only cuDNN 9, so all calls run unchanged", title,
                       path);
+    if (cs_libcudnn_foreign(path, mixed, sizeof mixed)) {
+        doctor->advice = "Put only one cuDNN into LD_LIBRARY_PATH.";
+        cs_doctor_add(doctor, CS_WARNING, "libcudnn.so.9", "%s", mixed);
+    }
 }
 
-/* True after a finding: the loader takes a part of this cuDNN from another folder. */
-static bool judge_parts(struct cs_doctor *doctor, const char *path)
+/* Compiled programs and tuning results contain workspace sizes. If a cache is written with the
+ * library and used without it, a whole convolution runs in a tile's workspace. */
+void cs_doctor_cache(struct cs_doctor *doctor)
 {
-    char line[2 * PATH_MAX + 256];
-    if (!cs_libcudnn_foreign(path, line, sizeof line))
-        return false;
-    cs_doctor_add(doctor, CS_CHECK_parts, CS_WARNING, "parts of cuDNN", "%s", line);
-    return true;
-}
-
-void cs_doctor_parts(struct cs_doctor *doctor)
-{
-    char path[PATH_MAX] = "";
-    const char *last = "";
-    bool mixed = false;
-    for (size_t i = 0; i < doctor->facts.subjects; i++)
-        for (size_t j = 0; j < doctor->facts.subject[i].clients; j++) {
-            const char *cudnn = doctor->facts.subject[i].client[j].cudnn;
-            if (*cudnn && strcmp(cudnn, last) != 0)
-                mixed |= judge_parts(doctor, last = cudnn);
-        }
-    if (!*last && cs_loader_find("libcudnn.so.9", "", NULL, NULL, path, sizeof path))
-        mixed = judge_parts(doctor, last = path);
-    if (!mixed)
-        cs_doctor_add(doctor, CS_CHECK_parts, CS_FINE, "parts of cuDNN",
-                      *last ? "from one folder" : "no cuDNN was found");
+    for (int i = 0; i < CS_XLA_CACHES; i++) {
+        const struct cs_xla_cache *cache = &cs_xla_caches[i];
+        size_t length;
+        const char *path = cs_xla_cache_path(cache, cs_cli_variable(cache->variable), &length);
+        if (path && cache->separated)
+            cs_doctor_add(
+                doctor, CS_NOTE, cache->variable,
+                "convshim run uses a folder below %.*s for each version and set of "
+                "options. With LD_PRELOAD alone, use another folder than without convshim",
+                (int)length, path);
+        else if (path)
+            cs_doctor_add(doctor, CS_WARNING, cache->variable,
+                          "workspace sizes that %.*s stores with convshim are too small for runs "
+                          "without it",
+                          (int)length, path);
+    }
 }

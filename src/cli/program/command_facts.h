@@ -16,7 +16,7 @@
 bool cs_search_path(const char *name, char *path, size_t size);
 
 /* The part of a command (NULL-ended) that is run in the end, after env, nice, numactl, srun and
- * their like; the command itself if there is no such part. */
+ * their like: the first of their words that can be run. The command itself if there is none. */
 char **cs_wrapper_unwrap(char **command);
 
 /* Loads the configuration that the program of `command` would load in the environment of this
@@ -25,42 +25,15 @@ char **cs_wrapper_unwrap(char **command);
 void cs_command_config(struct cs_config *config, char **command, cs_config_note_fn *note,
                        void *ctx);
 
-/* --- the modules that a Python would import, and its packages ---
- *
- * That Python lists them without importing them. */
-
-/* The result. The other pointers to text point into `text`. The struct owns `text` and the two
- * arrays. */
-struct cs_packages {
-    char *text;
-    const char *python, *version; /* the interpreter's file and its version */
-    struct cs_module {
-        const char *name, *folder;
-    } * module;
-    size_t modules;
-    struct cs_package {
-        const char *name, *version, *folder; /* the folder of site-packages that it is in */
-    } * package;
-    size_t packages;
-};
-
-/* Runs `python` to find the modules (NULL-ended) and all packages. A name may be listed twice,
- * because a module may have several folders. Returns false if Python does not report them. Then
- * `why` contains its output or the reason. */
-bool cs_packages_read(struct cs_packages *packages, const char *python, const char *const *modules,
-                      char *why, size_t size);
-void cs_packages_free(struct cs_packages *packages);
-
-/* The first package of a list of names, blanks between them; NULL if none is there. Case and the
- * kind of dashes do not matter. */
-const struct cs_package *cs_packages_find(const struct cs_packages *packages, const char *names);
-
 /* --- which cuDNN a file is, reported without loading it --- */
 
+/* Finds the libcudnn.so.9, or else the libcudnn.so.8, that dlopen would load for the file `caller`
+ * (cs_loader_find). */
+bool cs_libcudnn_find(const char *caller, char path[PATH_MAX]);
+
 /* The version of a libcudnn.so.N in cuDNN's notation: 91900 for 9.19.0, 8907 for 8.9.7. The sources
- * are the name of the file that it links to, the header next to it, or its package. `packages` may
- * be empty. 0: not reported. */
-int cs_libcudnn_version(const char *path, const struct cs_packages *packages);
+ * are the name of the file that it links to, and the header next to it. 0: not reported. */
+int cs_libcudnn_version(const char *path);
 
 /* "cuDNN 9.19.0", or from the name "cuDNN 9" if the version is 0. */
 const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size);
@@ -77,29 +50,30 @@ bool cs_libcudnn_foreign(const char *path, char *line, size_t size);
 /* A file that links, looks up or contains cuDNN. */
 struct cs_client {
     enum cs_linkage linkage;
-    bool names_deepbind; /* the word is among its constants */
-    bool names_none;     /* it calls functions of cuDNN, and no library that it loads is one */
     char path[PATH_MAX];
-    char cudnn[PATH_MAX]; /* the cuDNN that it would load; "": none was found */
-    int version;          /* of that, as 90800; 0: not known */
-    bool packaged;        /* it is that of NVIDIA's package, which the loader does not find */
 };
 
 /* A framework, or the command, with its files. */
 struct cs_examined {
     const char *title;
-    const char *package; /* "": the command, which is none */
-    char version[64];    /* "" likewise */
+    const char *package; /* its name on PyPI; "": the command, or not known */
+    const char *version; /* "" likewise */
     const char *asked;   /* see frameworks.def */
     struct cs_client *client;
     size_t clients;
+    char cudnn[PATH_MAX]; /* the cuDNN that its files would load; "": none was found */
+    int cudnn_version;    /* as 90800; 0: not known */
+    bool packaged;        /* it is that of NVIDIA's package, which the loader does not find */
 };
 
 struct cs_program_facts {
-    char program[PATH_MAX]; /* the file that the kernel runs in the end; "": not found */
-    char python[PATH_MAX];  /* the Python that runs the command; "": none */
-    bool shell;             /* the program is a shell: `python` is the python3 in PATH */
-    struct cs_packages packages;
+    char program[PATH_MAX];     /* the file that the kernel runs in the end; "": not found */
+    char python[PATH_MAX];      /* the Python that runs the command; "": none */
+    bool shell;                 /* the program is a shell: `python` is the python3 in PATH */
+    char *listing;              /* the output of that Python; it owns the next texts */
+    const char *python_version; /* NULL: Python was not run, or did not list its files */
+    const char **nvidia;        /* the libraries in NVIDIA's packages */
+    size_t nvidia_libraries;
     struct cs_examined *subject;
     size_t subjects;
     bool broken; /* out of memory */
@@ -113,24 +87,18 @@ bool cs_program_find(struct cs_program_facts *facts, char **command);
  * it cannot be read; then *readable_p is false. */
 const char *cs_program_obstacle(const char *path, bool *readable_p);
 
-/* Lists the packages of `python`. False if it does not report them. Then `why` has the reason. */
-bool cs_program_packages(struct cs_program_facts *facts, char *why, size_t size);
+/* Adds the frameworks of `python`, without importing them. Unreadable files are left out. False if
+ * Python does not list them. Then `why` has its last line of output or another reason. */
+bool cs_frameworks_find(struct cs_program_facts *facts, char *why, size_t size);
 
-/* Fills `subject` from `packages`, or from `program` if there is no Python. Unreadable files are
- * left out. Sets `broken` if memory runs out. */
-void cs_clients_find(struct cs_program_facts *facts);
+/* Adds `program` with its libraries as the only subject. */
+void cs_own_files_find(struct cs_program_facts *facts);
 
-/* The title and, if known, the version of a framework or command. Returns `text`. */
-const char *cs_examined_name(const struct cs_examined *subject, char *text, size_t size);
-
-/* Fills all of zeroed facts: cs_program_find, cs_program_packages, cs_clients_find. The command may
- * have wrappers. */
+/* Fills all of zeroed facts: the program, and its frameworks or own files. The command may have
+ * wrappers. */
 void cs_program_examine(struct cs_program_facts *facts, char **command);
 
 void cs_program_free(struct cs_program_facts *facts);
-
-/* The file that a command runs if it is a Python and names one. NULL: a module, text or nothing. */
-const char *cs_program_script_file(char **command);
 
 /* --- the libraries that the loader would load ---
  *
@@ -139,16 +107,17 @@ const char *cs_program_script_file(char **command);
 /* One library: the required name and the file, NULL if none was found. */
 typedef void cs_loader_fn(void *ctx, const char *name, const char *path);
 
-/* Calls `each` for every library that the loader would load with `file` (a program or a library).
- * LD_LIBRARY_PATH is unchanged. `preload` is the value of LD_PRELOAD, or NULL. Returns false if the
- * loader cannot be run. `complaint` gets the loader's error message, one line, or "". */
-bool cs_loader_list(const char *file, const char *preload, cs_loader_fn *each, void *ctx,
-                    char *complaint, size_t size);
+/* Calls `each` for every library that the loader would load with `file`, a program or a library.
+ * LD_LIBRARY_PATH is unchanged, and nothing is preloaded. */
+void cs_loader_list(const char *file, cs_loader_fn *each, void *ctx);
 
-/* Finds the library that dlopen(name) would load for a caller with this RPATH and RUNPATH (NULL:
- * none) in the folder `origin`. Returns true and the path. */
-bool cs_loader_find(const char *name, const char *origin, const char *rpath, const char *runpath,
-                    char *path, size_t size);
+/* Loads the library `file` with the loader, as LD_PRELOAD does. `complaint` gets the first line of
+ * the loader's error message, or "". Returns false if the loader cannot be run. */
+bool cs_loader_try(const char *file, char *complaint, size_t size);
+
+/* Finds the library that dlopen(name) would load for a caller: a file, whose RPATH and RUNPATH
+ * count, or NULL. Returns true and the path. */
+bool cs_loader_find(const char *name, const char *caller, char *path, size_t size);
 
 /* --- the library's file, and the values of the variables that load it into a program --- */
 

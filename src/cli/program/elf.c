@@ -8,21 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-#if defined __x86_64__
-    THIS_MACHINE = EM_X86_64
-#elif defined __aarch64__
-    THIS_MACHINE = EM_AARCH64
-#else
-    THIS_MACHINE = EM_NONE
-#endif
-};
-
-int cs_elf_this_machine(void)
-{
-    return THIS_MACHINE;
-}
-
 /* A part of the file; NULL if it is not all there. */
 static const void *find_part(const struct cs_elf *elf, Elf64_Off offset, Elf64_Xword size)
 {
@@ -79,9 +64,7 @@ static Elf64_Off offset_of(const struct cs_elf *elf, Elf64_Addr address)
 
 static void note_entry(struct cs_elf *elf, Elf64_Sxword tag, const char *text)
 {
-    if (tag == DT_SONAME)
-        elf->soname = text;
-    else if (tag == DT_RPATH)
+    if (tag == DT_RPATH)
         elf->rpath = text;
     else if (tag == DT_RUNPATH)
         elf->runpath = text;
@@ -111,7 +94,6 @@ static void read_segments(struct cs_elf *elf)
         if (s[i].p_type != PT_DYNAMIC)
             continue;
         const Elf64_Dyn *dynamic = find_table(elf, s[i].p_offset, sizeof *dynamic, entries);
-        elf->dynamic = true;
         if (dynamic)
             read_dynamic(elf, dynamic, entries);
     }

@@ -9,16 +9,23 @@
 #include <stddef.h>
 
 enum {
-    CS_ELF_NEEDED = 256 /* entries that are kept */
+    CS_ELF_NEEDED = 256, /* entries that are kept */
+/* The machine that this program runs on. */
+#if defined __x86_64__
+    CS_ELF_THIS_MACHINE = EM_X86_64
+#elif defined __aarch64__
+    CS_ELF_THIS_MACHINE = EM_AARCH64
+#else
+    CS_ELF_THIS_MACHINE = EM_NONE
+#endif
 };
 
 struct cs_elf {
     const unsigned char *bytes; /* the whole file, mapped */
     size_t size;
-    int machine;             /* EM_X86_64, ... */
-    bool dynamic;            /* false for a static program, which runs without a loader */
-    const char *interpreter; /* the loader that a program names; NULL: none */
-    const char *soname, *rpath, *runpath; /* NULL: none. All texts point into the file */
+    int machine;                 /* EM_X86_64, ... */
+    const char *interpreter;     /* the loader that a program names; NULL: none */
+    const char *rpath, *runpath; /* NULL: none. All texts point into the file */
     const char *needed[CS_ELF_NEEDED];
     int needs;
 };
@@ -35,9 +42,6 @@ void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx)
 /* True if the constant data contain the bytes (a whole text: with its end). Code, and the GPU's
  * code that makes CUDA libraries large, is not read. */
 bool cs_elf_holds(const struct cs_elf *elf, const char *bytes, size_t size);
-
-/* The machine that this program runs on. */
-int cs_elf_this_machine(void);
 
 /* The way in which a file reaches cuDNN, derived from its symbols and constants. The library makes
  * the same check for a running process (intercept/loader/bypass.h). Both use the same lists of

@@ -1,8 +1,7 @@
-/* Finds the version of a libcudnn file without loading it. */
+/* Finds a libcudnn file and its version without loading it. */
 #include "cli/program/command_facts.h"
 
 #include "base/path.h"
-#include "cli/program/elf.h"
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,31 +13,40 @@ enum {
     SERVED = 9
 };
 
+bool cs_libcudnn_find(const char *caller, char path[PATH_MAX])
+{
+    return cs_loader_find("libcudnn.so.9", caller, path, PATH_MAX) ||
+           cs_loader_find("libcudnn.so.8", caller, path, PATH_MAX);
+}
+
 /* cuDNN 9 widened the minor number. */
 static int number_of(int major, int minor, int patch)
 {
     return major * (major < 9 ? 1000 : 10000) + minor * 100 + patch;
 }
 
-static int parse_version(const char *text)
-{
-    int major, minor, patch = 0;
-    return sscanf(text, "%d.%d.%d", &major, &minor, &patch) >= 2 && major > 0
-               ? number_of(major, minor, patch)
-               : 0;
-}
-
 /* The part of a path after ".so.": "9.19.0" of "libcudnn.so.9.19.0". "" if there is none. */
 static const char *suffix_of(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *so = strstr(slash ? slash : path, ".so.");
+    const char *so = strstr(cs_path_file(path), ".so.");
     return so ? so + strlen(".so.") : "";
 }
 
-static int read_header(const char *path)
+/* The version in the name of a file; 0 if the name has only the major number. */
+static int version_of_name(const char *path)
 {
-    char line[256];
+    int major, minor, patch = 0;
+    const int numbers = sscanf(suffix_of(path), "%d.%d.%d", &major, &minor, &patch);
+    return numbers >= 2 ? number_of(major, minor, patch) : 0;
+}
+
+/* NVIDIA's packages for Python and conda have the header next to the library's folder. */
+static int version_of_header(const char *library)
+{
+    char path[PATH_MAX + 64], line[256];
     int major = 0, minor = 0, patch = 0;
+    snprintf(path, sizeof path, "%.*s../include/cudnn_version.h",
+             (int)(cs_path_file(library) - library), library);
     FILE *file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file)) {
         (void)sscanf(line, "#define CUDNN_MAJOR %d", &major);
@@ -47,44 +55,14 @@ static int read_header(const char *path)
     }
     if (file)
         fclose(file);
-    return major > 0 ? number_of(major, minor, patch) : 0;
+    return number_of(major, minor, patch);
 }
 
-static int version_of_header(const char *library)
-{
-    static const char *const places[] = {"../include/cudnn_version.h",
-                                         "../include/cudnn_version_v9.h",
-                                         "../../include/cudnn_version.h"};
-    char path[PATH_MAX + 64];
-    const char *slash = strrchr(library, '/');
-    int version = 0, folder = slash ? (int)(slash - library) : 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !version && slash; i++) {
-        snprintf(path, sizeof path, "%.*s/%s", folder, library, places[i]);
-        version = read_header(path);
-    }
-    return version;
-}
-
-static int version_of_package(const char *library, const struct cs_packages *packages)
-{
-    static const char name[] = "nvidia-cudnn-cu";
-    for (size_t i = 0; i < packages->packages; i++) {
-        const struct cs_package *package = &packages->package[i];
-        size_t length = strlen(package->folder);
-        if (strncmp(package->name, name, strlen(name)) == 0 && length > 0 &&
-            strncmp(library, package->folder, length) == 0)
-            return parse_version(package->version);
-    }
-    return 0;
-}
-
-int cs_libcudnn_version(const char *path, const struct cs_packages *packages)
+int cs_libcudnn_version(const char *path)
 {
     char real[PATH_MAX];
-    int version = realpath(path, real) ? parse_version(suffix_of(real)) : 0;
-    if (!version)
-        version = version_of_header(path);
-    return version ? version : version_of_package(path, packages);
+    const int version = realpath(path, real) ? version_of_name(real) : 0;
+    return version ? version : version_of_header(path);
 }
 
 const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size)
@@ -103,32 +81,6 @@ bool cs_libcudnn_served(const char *path, int version)
     return version ? version / 10000 == SERVED : atoi(suffix_of(path)) == SERVED;
 }
 
-/* libcudnn.so.9 opens these parts itself, and searches with its own RPATH. The graph part opens the
- * engines, and other parts need libcudnn_ops. */
-static const char *opener_of(const char *part)
-{
-    static const char *const opened[] = {"graph", "cnn", "adv", "ext"};
-    const char *name = part + strlen("libcudnn_");
-    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
-        if (strncmp(name, opened[i], strcspn(name, ".")) == 0)
-            return "libcudnn.so.9";
-    return "libcudnn_graph.so.9";
-}
-
-/* The file that the loader takes for a part. */
-static bool find_part(const char *folder, const char *part, char *path, size_t size)
-{
-    char opener[PATH_MAX + 32];
-    struct cs_elf elf;
-    const char *why;
-    snprintf(opener, sizeof opener, "%s/%s", folder, opener_of(part));
-    if (!cs_elf_open(&elf, opener, &why))
-        return false;
-    bool found = cs_loader_find(part, folder, elf.rpath, elf.runpath, path, size);
-    cs_elf_close(&elf);
-    return found;
-}
-
 /* True if two files have different sizes. Two copies of one cuDNN do not count as different. */
 static bool differ(const char *one, const char *other)
 {
@@ -136,26 +88,36 @@ static bool differ(const char *one, const char *other)
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_size != b.st_size;
 }
 
+/* The part that opens another part, and whose RPATH counts: libcudnn.so.9 opens the first ones, the
+ * graph part opens the engines. */
+static const char *opener_of(const char *part)
+{
+    static const char *const opened[] = {"libcudnn_graph.", "libcudnn_cnn.", "libcudnn_adv.",
+                                         "libcudnn_ext."};
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+        if (strncmp(part, opened[i], strlen(opened[i])) == 0)
+            return "libcudnn.so.9";
+    return "libcudnn_graph.so.9";
+}
+
 bool cs_libcudnn_foreign(const char *path, char *line, size_t size)
 {
-    char pattern[PATH_MAX + 32], folder[PATH_MAX], taken[PATH_MAX];
+    char pattern[PATH_MAX + 32], opener[PATH_MAX + 32], taken[PATH_MAX];
+    const int folder = (int)(cs_path_file(path) - path); /* with the slash */
     bool foreign = false;
     glob_t parts;
-    if (!strchr(path, '/'))
-        return false;
-    snprintf(folder, sizeof folder, "%.*s", (int)(cs_path_file(path) - 1 - path), path);
-    snprintf(pattern, sizeof pattern, "%s/libcudnn_*.so.9", folder);
-    if (glob(pattern, 0, NULL, &parts) != 0)
+    snprintf(pattern, sizeof pattern, "%.*slibcudnn_*.so.9", folder, path);
+    if (folder == 0 || glob(pattern, 0, NULL, &parts) != 0)
         return false;
     for (size_t i = 0; i < parts.gl_pathc && !foreign; i++) {
-        const char *own = parts.gl_pathv[i];
-        foreign = find_part(folder, cs_path_file(own), taken, sizeof taken) && differ(own, taken);
-        if (foreign)
-            snprintf(line, size,
-                     "two cuDNNs are mixed: the loader takes %s instead of the file in "
-                     "%s.",
-                     taken, folder);
+        const char *own = parts.gl_pathv[i], *name = cs_path_file(own);
+        snprintf(opener, sizeof opener, "%.*s%s", folder, path, opener_of(name));
+        foreign = cs_loader_find(name, opener, taken, sizeof taken) && differ(own, taken);
     }
     globfree(&parts);
+    if (foreign)
+        snprintf(line, size,
+                 "two cuDNNs are mixed: the loader takes %s instead of the file in %.*s.", taken,
+                 folder - 1, path);
     return foreign;
 }

@@ -3,6 +3,7 @@
 #include "cli/program/command_facts.h"
 
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/common/environment.h"
 #include "cli/program/child.h"
 #include "cli/program/elf.h"
@@ -15,23 +16,18 @@ enum {
     PATHS = 8192
 };
 
-/* The loader that runs this program. Another program may name any file as its loader, so that file
- * is not run. */
-static bool own_loader(char *path, size_t size)
-{
-    struct cs_elf elf;
-    const char *why;
-    if (!cs_elf_open(&elf, "/proc/self/exe", &why))
-        return false;
-    bool found = elf.interpreter && strlen(elf.interpreter) < size;
-    if (found)
-        snprintf(path, size, "%s", elf.interpreter);
-    cs_elf_close(&elf);
-    return found;
-}
+static const char search_path[] = "LD_LIBRARY_PATH=";
+
+/* A query of the loader: `file`, in an environment with the variables `set` (NULL: unchanged). */
+struct query {
+    const char *file;
+    const char *const *set;
+    cs_loader_fn *each;
+    void *ctx;
+};
 
 /* A line is "NAME => PATH (ADDRESS)", "NAME => not found" or "PATH (ADDRESS)", after a tab. */
-static void report_line(char *line, cs_loader_fn *each, void *ctx)
+static void report_line(const struct query *query, char *line)
 {
     char *name = line + 1, *arrow = strstr(name, " => ");
     char *path = arrow ? arrow + strlen(" => ") : name;
@@ -40,64 +36,102 @@ static void report_line(char *line, cs_loader_fn *each, void *ctx)
         *arrow = '\0';
     if (address)
         *address = '\0';
-    each(ctx, name, address ? path : NULL);
+    query->each(query->ctx, name, address ? path : NULL);
 }
 
-static bool run_loader(const char *const *argv, const char *const *set, cs_loader_fn *each,
-                       void *ctx, char *complaint, size_t size)
+/* Runs the loader of this program. Another program may name any file as its loader, so that file is
+ * not run. False if this program has none. */
+static bool run_loader(const struct query *query, char *complaint, size_t size)
 {
+    struct cs_elf self;
+    const char *why;
     char *text, *rest, *line;
-    complaint[0] = '\0';
-    int status = cs_child_output(argv, set, &text);
-    if (status < 0)
+    if (!cs_elf_open(&self, "/proc/self/exe", &why))
         return false;
+    const char *argv[] = {self.interpreter, "--list", query->file, NULL};
+    bool ran = self.interpreter && cs_child_output(argv, query->set, &text) >= 0;
+    cs_elf_close(&self);
+    if (!ran)
+        return false;
+    complaint[0] = '\0';
     for (rest = text; (line = cs_child_line(&rest));) {
         if (*line == '\t')
-            report_line(line, each, ctx);
-        else if (!*complaint && *line)
+            report_line(query, line);
+        else if (!*complaint)
             snprintf(complaint, size, "%s", line);
     }
     free(text);
     return true;
 }
 
-bool cs_loader_list(const char *file, const char *preload, cs_loader_fn *each, void *ctx,
-                    char *complaint, size_t size)
+void cs_loader_list(const char *file, cs_loader_fn *each, void *ctx)
 {
-    char loader[PATHS], variable[PATHS];
-    const char *argv[] = {loader, "--list", file, NULL}, *set[] = {variable, NULL};
-    if (!own_loader(loader, sizeof loader) ||
-        (size_t)snprintf(variable, sizeof variable, "LD_PRELOAD=%s", preload ? preload : "") >=
-            sizeof variable)
-        return false;
-    return run_loader(argv, set, each, ctx, complaint, size);
+    char complaint[256];
+    (void)run_loader(&(struct query){file, NULL, each, ctx}, complaint, sizeof complaint);
 }
 
-/* Appends a text if the list has room for all of it. */
-static void append_path(char *list, size_t size, const char *text, size_t length)
+/* Runs the loader for this program with a preloaded file. `folders`: "LD_LIBRARY_PATH=...", or
+ * NULL.
+ */
+static bool try_preload(struct query *query, const char *file, const char *folders, char *complaint,
+                        size_t size)
 {
-    size_t used = strlen(list);
-    if (used + length < size)
-        snprintf(list + used, size - used, "%.*s", (int)length, text);
+    char self[PATH_MAX], preload[PATHS];
+    const char *const set[] = {preload, folders, NULL};
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", file);
+    query->file = self;
+    query->set = set;
+    return realpath("/proc/self/exe", self) && run_loader(query, complaint, size);
+}
+
+static void ignore_library(void *ctx, const char *name, const char *path)
+{
+    (void)ctx, (void)name, (void)path;
+}
+
+bool cs_loader_try(const char *file, char *complaint, size_t size)
+{
+    return try_preload(&(struct query){.each = ignore_library}, file, NULL, complaint, size);
 }
 
 /* Appends the folders of a search path, with $ORIGIN replaced. An empty search path adds nothing,
  * because an empty folder is the current folder. */
-static void add_folders(char *list, size_t size, const char *folders, const char *origin)
+static void put_folders(const char *folders, const char *caller, struct cs_text *text)
 {
     static const char *const words[] = {"$ORIGIN", "${ORIGIN}"};
     if (!folders || !*folders)
         return;
-    if (list[strlen(list) - 1] != '=')
-        append_path(list, size, ":", 1);
+    if (text->length > (int)strlen(search_path))
+        cs_text_put(text, ":");
     while (*folders) {
         size_t skip = 0;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             if (strncmp(folders, words[i], strlen(words[i])) == 0)
                 skip = strlen(words[i]);
-        append_path(list, size, skip ? origin : folders, skip ? strlen(origin) : 1);
-        folders += skip ? skip : 1;
+        if (skip > 0)
+            cs_text_put(text, "%.*s", (int)(cs_path_file(caller) - caller), caller);
+        else
+            cs_text_put(text, "%c", *folders);
+        folders += skip > 0 ? skip : 1;
     }
+}
+
+/* Writes the LD_LIBRARY_PATH with which the loader searches as dlopen does for `caller`. False if
+ * it is too long. */
+static bool list_folders(const char *caller, char *list, size_t size)
+{
+    struct cs_text text = {.at = list, .size = size};
+    struct cs_elf elf = {.rpath = NULL};
+    const char *why;
+    bool is_open = caller && cs_elf_open(&elf, caller, &why);
+    cs_text_put(&text, "%s", search_path);
+    if (!elf.runpath)
+        put_folders(elf.rpath, caller, &text);
+    put_folders(cs_cli_variable("LD_LIBRARY_PATH"), caller ? caller : "", &text);
+    put_folders(elf.runpath, caller, &text);
+    if (is_open)
+        cs_elf_close(&elf);
+    return (size_t)text.length < size;
 }
 
 struct required {
@@ -110,28 +144,19 @@ struct required {
 static void take_first(void *ctx, const char *name, const char *path)
 {
     struct required *required = ctx;
-    const char *file = cs_path_file(name);
-    if (!required->found && path && strcmp(file, required->name) == 0) {
-        snprintf(required->path, required->size, "%s", path);
-        required->found = true;
-    }
+    if (required->found || !path || strcmp(cs_path_file(name), required->name) != 0)
+        return;
+    snprintf(required->path, required->size, "%s", path);
+    required->found = true;
 }
 
 /* A library that is preloaded by its bare name is searched for as dlopen does. */
-bool cs_loader_find(const char *name, const char *origin, const char *rpath, const char *runpath,
-                    char *path, size_t size)
+bool cs_loader_find(const char *name, const char *caller, char *path, size_t size)
 {
-    static const char path_is[] = "LD_LIBRARY_PATH=";
-    char loader[PATHS], self[PATH_MAX], preload[256], folders[PATHS], complaint[256];
-    const char *argv[] = {loader, "--list", self, NULL}, *set[] = {preload, folders, NULL};
     struct required required = {name, path, size, false};
-    if (!own_loader(loader, sizeof loader) || !realpath("/proc/self/exe", self) ||
-        (size_t)snprintf(preload, sizeof preload, "LD_PRELOAD=%s", name) >= sizeof preload)
-        return false;
-    snprintf(folders, sizeof folders, "%s", path_is);
-    add_folders(folders, sizeof folders, runpath ? NULL : rpath, origin);
-    add_folders(folders, sizeof folders, cs_cli_variable("LD_LIBRARY_PATH"), origin);
-    add_folders(folders, sizeof folders, runpath, origin);
-    return run_loader(argv, set, take_first, &required, complaint, sizeof complaint) &&
+    char complaint[256], folders[PATHS];
+    return list_folders(caller, folders, sizeof folders) &&
+           try_preload(&(struct query){.each = take_first, .ctx = &required}, name, folders,
+                       complaint, sizeof complaint) &&
            required.found;
 }

@@ -202,9 +202,11 @@ static bool separate_caches(const struct request *request, char **argv)
     cs_command_config(&config, argv, NULL, NULL);
     cs_xla_cache_name(&config, name);
     for (int i = 0; i < CS_XLA_CACHES && done; i++) {
-        const char *variable = cs_xla_cache_variable(i);
-        char *value = cs_xla_cache_value(i, cs_cli_variable(variable), name);
-        done = !value || change_variable(request, variable, value);
+        const struct cs_xla_cache *cache = &cs_xla_caches[i];
+        if (!cache->separated)
+            continue;
+        char *value = cs_xla_cache_value(cache, cs_cli_variable(cache->variable), name);
+        done = !value || change_variable(request, cache->variable, value);
         free(value);
     }
     return done;

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Variables, and the option in their value that names a folder (NULL: the value is the folder). */
-static const struct {
-    const char *variable, *option;
-} places[CS_XLA_CACHES] = {
-    {"JAX_COMPILATION_CACHE_DIR", NULL},
-    {"XLA_FLAGS", "--xla_gpu_per_fusion_autotune_cache_dir="},
-    {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory="},
+const struct cs_xla_cache cs_xla_caches[CS_XLA_CACHES] = {
+    {"JAX_COMPILATION_CACHE_DIR", NULL, true},
+    {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=", true},
+    {"XLA_FLAGS", "--xla_gpu_per_fusion_autotune_cache_dir=", true},
+    {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=", false},
+    {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to=", false},
+    {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from=", false},
 };
 
 static uint64_t add_text(uint64_t hash, const char *text)
@@ -83,27 +83,27 @@ void cs_xla_cache_name(const struct cs_config *config, char name[CS_XLA_CACHE_NA
     snprintf(name, CS_XLA_CACHE_NAME, "convshim-%s-%016llx", CS_VERSION, (unsigned long long)hash);
 }
 
-const char *cs_xla_cache_variable(int index)
+const char *cs_xla_cache_path(const struct cs_xla_cache *cache, const char *value, size_t *length_p)
 {
-    return places[index].variable;
+    const char *option = cache->option;
+    const char *path = value && option ? strstr(value, option) : value;
+    if (!path)
+        return NULL;
+    path += option ? strlen(option) : 0;
+    *length_p = option ? strcspn(path, " \t\n") : strlen(path);
+    return *length_p > 0 ? path : NULL;
 }
 
-char *cs_xla_cache_value(int index, const char *value, const char *name)
+char *cs_xla_cache_value(const struct cs_xla_cache *cache, const char *value, const char *name)
 {
-    const char *option = places[index].option, *folder = value;
-    if (value && option) {
-        folder = strstr(value, option);
-        folder = folder ? folder + strlen(option) : NULL;
-    }
-    size_t length = !folder ? 0 : option ? strcspn(folder, " \t\n") : strlen(folder);
-    const char *end = folder + length;
+    size_t length;
+    char *changed;
+    const char *path = cs_xla_cache_path(cache, value, &length);
+    const char *end = path ? path + length : NULL;
     const size_t added = strlen(name);
-    if (length == 0 || (length > added && memcmp(end - added, name, added) == 0))
+    if (!path || (length > added && memcmp(end - added, name, added) == 0) ||
+        asprintf(&changed, "%.*s%s%s%s", (int)(end - value), value, end[-1] == '/' ? "" : "/", name,
+                 end) < 0)
         return NULL;
-    size_t size = strlen(value) + added + 2;
-    char *changed = malloc(size);
-    if (changed)
-        snprintf(changed, size, "%.*s%s%s%s", (int)(end - value), value, end[-1] == '/' ? "" : "/",
-                 name, end);
     return changed;
 }

@@ -4,6 +4,8 @@
 #define CS_CLI_RUN_XLA_CACHE_H
 
 #include "config/config.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 enum {
     CS_XLA_CACHE_NAME = 64
@@ -14,15 +16,25 @@ enum {
  * Reads the environment and files. */
 void cs_xla_cache_name(const struct cs_config *config, char name[CS_XLA_CACHE_NAME]);
 
-/* The number of environment variables that may name such folders, and their names. */
-enum {
-    CS_XLA_CACHES = 3
+/* A cache that a variable of the environment can name. */
+struct cs_xla_cache {
+    const char *variable;
+    const char *option; /* before the path in the variable's value; NULL: the value is the path */
+    bool separated;     /* `convshim run` uses a folder below this one */
 };
-const char *cs_xla_cache_variable(int index);
 
-/* Returns `value`, that of variable `index`, with /`name` appended to the folder that it names. The
- * caller frees it. NULL if `value` is NULL or names no folder, if the folder ends with `name`
- * already, or if memory is short. */
-char *cs_xla_cache_value(int index, const char *value, const char *name);
+enum {
+    CS_XLA_CACHES = 6
+};
+extern const struct cs_xla_cache cs_xla_caches[CS_XLA_CACHES];
+
+/* The cache's path in the value of its variable (NULL: unset), and the length. NULL if the value
+ * names none. */
+const char *cs_xla_cache_path(const struct cs_xla_cache *cache, const char *value,
+                              size_t *length_p);
+
+/* Returns `value` with /`name` appended to the cache's path. The caller frees it. NULL if the value
+ * names no cache, if the path ends with `name` already, or if memory is short. */
+char *cs_xla_cache_value(const struct cs_xla_cache *cache, const char *value, const char *name);
 
 #endif

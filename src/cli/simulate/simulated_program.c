@@ -5,7 +5,6 @@
 #include "cli/common/cli.h"
 #include "cli/program/command_facts.h"
 #include "cli/program/elf.h"
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,40 +61,14 @@ static void look_at_library(void *ctx, const char *name, const char *path)
  */
 static void look_at_file(struct search *search, const char *path)
 {
-    char complaint[256];
     struct cs_elf elf;
     const char *why;
-    cs_loader_list(path, NULL, look_at_library, search, complaint, sizeof complaint);
+    cs_loader_list(path, look_at_library, search);
     if (!cs_elf_open(&elf, path, &why))
         return;
     for (int i = 0; i < elf.needs; i++)
         look_at_library(search, elf.needed[i], NULL);
     cs_elf_close(&elf);
-}
-
-/* Finds the libraries in NVIDIA's Python packages, which frameworks open themselves. */
-static void look_at_packages(struct search *search, const char *folder)
-{
-    char pattern[PATH_MAX + 64];
-    glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/nvidia/*/lib/lib*.so.*", folder);
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        look_at_library(search, found.gl_pathv[i], found.gl_pathv[i]);
-    globfree(&found);
-}
-
-/* Folders of packages, each once. */
-static void look_at_python(struct search *search, const struct cs_packages *packages)
-{
-    const char *last = "";
-    for (size_t i = 0; i < packages->packages; i++) {
-        const char *folder = packages->package[i].folder;
-        if (strncmp(packages->package[i].name, "nvidia-", strlen("nvidia-")) == 0 &&
-            strcmp(folder, last) != 0)
-            look_at_packages(search, last = folder);
-    }
 }
 
 static void take_cudnn(struct cs_simulated_program *program, const char *path, int version)
@@ -110,30 +83,28 @@ static void take_cudnn(struct cs_simulated_program *program, const char *path, i
         program->foreign[0] = '\0';
 }
 
-/* Takes the first cuDNN 9 that a file of the program loads, and the libraries of all such files. */
+/* Takes the first cuDNN 9 that a framework or the command loads, and the libraries of all files
+ * that use a cuDNN 9. */
 static void choose_cudnn(struct search *search, const struct cs_program_facts *facts)
 {
     struct cs_simulated_program *program = search->program;
     for (size_t i = 0; i < facts->subjects; i++) {
         const struct cs_examined *subject = &facts->subject[i];
-        for (size_t j = 0; j < subject->clients; j++) {
-            const struct cs_client *client = &subject->client[j];
-            if (!*client->cudnn || !cs_libcudnn_served(client->cudnn, client->version))
-                continue;
-            look_at_file(search, client->path);
-            if (*program->folder)
-                continue;
-            take_cudnn(program, client->cudnn, client->version);
-            if (*subject->package)
-                snprintf(program->framework, sizeof program->framework, "%s %s", subject->title,
-                         subject->version);
-        }
+        if (!*subject->cudnn || !cs_libcudnn_served(subject->cudnn, subject->cudnn_version))
+            continue;
+        for (size_t j = 0; j < subject->clients; j++)
+            look_at_file(search, subject->client[j].path);
+        if (*program->folder)
+            continue;
+        take_cudnn(program, subject->cudnn, subject->cudnn_version);
+        if (*subject->package)
+            snprintf(program->framework, sizeof program->framework, "%s %s", subject->title,
+                     subject->version);
     }
 }
 
 /* Takes the cuDNN of --cudnn, a file or its folder. False after printing the reason. */
-static bool take_named(struct cs_simulated_program *program, const char *named,
-                       const struct cs_packages *packages)
+static bool take_named(struct cs_simulated_program *program, const char *named)
 {
     char path[PATH_MAX], real[PATH_MAX];
     struct stat status;
@@ -145,7 +116,7 @@ static bool take_named(struct cs_simulated_program *program, const char *named,
     }
     program->framework[0] = '\0';
     /* Uses the link, not `real`, whose name may differ from the name that programs load. */
-    take_cudnn(program, path, cs_libcudnn_version(path, packages));
+    take_cudnn(program, path, cs_libcudnn_version(path));
     if (program->folder[0] != '/' && realpath(*program->folder ? program->folder : ".", real))
         snprintf(program->folder, sizeof program->folder, "%s", real);
     return true;
@@ -161,14 +132,16 @@ static bool examine_program(struct search *search, struct cs_program_facts *fact
         return false;
     }
     choose_cudnn(search, facts);
-    look_at_python(search, &facts->packages);
+    /* Frameworks open the libraries in NVIDIA's packages themselves. */
+    for (size_t i = 0; i < facts->nvidia_libraries; i++)
+        look_at_library(search, facts->nvidia[i], facts->nvidia[i]);
     if (!*facts->python)
         look_at_file(search, facts->program);
     if (facts->broken) {
         cs_cli_complain("out of memory");
         return false;
     }
-    if (cudnn && !take_named(search->program, cudnn, &facts->packages))
+    if (cudnn && !take_named(search->program, cudnn))
         return false;
     if (*search->program->foreign)
         cs_cli_complain("simulate: %s Put only one cuDNN into LD_LIBRARY_PATH.",

@@ -22,7 +22,7 @@ static inline Elf64_Ehdr elf_header(const struct elf_places *at)
     return (Elf64_Ehdr){
         .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
         .e_type = ET_DYN,
-        .e_machine = (Elf64_Half)cs_elf_this_machine(),
+        .e_machine = (Elf64_Half)CS_ELF_THIS_MACHINE,
         .e_version = EV_CURRENT,
         .e_phoff = at->segments,
         .e_phnum = ELF_SEGMENTS,

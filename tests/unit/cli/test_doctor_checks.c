@@ -41,9 +41,8 @@ FILE *fopen(const char *path, const char *mode)
 
 static bool telling; /* print the commands that are run */
 
-/* The last command: its number of words and the lengths of its variables. */
-static int words_run;
-static size_t preload_run, folders_run;
+/* The folders of the loader's last search. */
+static char folders_run[256];
 
 static void tell(const char *const *argv, const char *const *set)
 {
@@ -79,10 +78,7 @@ static int answer_of(const char *const *argv, const char *const *set, char **tex
         set && strncmp(*set, preload, strlen(preload)) == 0 ? *set + strlen(preload) : "";
     if (telling)
         tell(argv, set);
-    for (words_run = 0; argv[words_run];)
-        words_run++;
-    preload_run = set ? strlen(set[0]) : 0;
-    folders_run = set && set[1] ? strlen(set[1]) : 0;
+    snprintf(folders_run, sizeof folders_run, "%s", set && set[1] ? set[1] : "");
     if (!list && machine.python)
         return (*text_p = strdup(machine.python)) ? 0 : -1;
     if (!list || !machine.list)
@@ -147,8 +143,8 @@ static Elf64_Word add_name(size_t *used, const char *name)
 
 /* A library or program. `symbols`: "+defined -required ..."; `constants`: words, each of which gets
  * an end; NULL: none. */
-static void write_elf(const char *path, const char *symbols, const char *constants,
-                      const char *runpath)
+static void write_caller(const char *path, const char *symbols, const char *constants,
+                         const char *rpath, const char *runpath)
 {
     static const char sections[] = "\0.rodata\0.x";
     static const struct elf_places at = {AT(segment), AT(section),          AT(interpreter),
@@ -189,12 +185,23 @@ static void write_elf(const char *path, const char *symbols, const char *constan
     image.dynamic[0] = (Elf64_Dyn){.d_tag = DT_STRTAB, .d_un.d_ptr = base + AT(names)};
     if (runpath)
         image.dynamic[1] = (Elf64_Dyn){.d_tag = DT_RUNPATH, .d_un.d_val = add_name(&used, runpath)};
+    if (rpath)
+        image.dynamic[2] = (Elf64_Dyn){.d_tag = DT_RPATH, .d_un.d_val = add_name(&used, rpath)};
+    for (int i = 1; i < 3; i++) /* DT_NULL would end the list */
+        if (image.dynamic[i].d_tag == DT_NULL)
+            image.dynamic[i].d_tag = DT_DEBUG;
     for (size_t i = 0; constants && constants[i]; i++)
         image.constants[i] = constants[i];
     for (size_t i = 0; i < sizeof image.constants; i++)
         if (image.constants[i] == ' ')
             image.constants[i] = '\0';
     write_bytes(path, &image, sizeof image, 0755);
+}
+
+static void write_elf(const char *path, const char *symbols, const char *constants,
+                      const char *runpath)
+{
+    write_caller(path, symbols, constants, NULL, runpath);
 }
 
 #define OURS "+dlsym +cudnnConvolutionForward"
@@ -213,37 +220,31 @@ static void make_files(void)
                                           "site/nvidia/cudnn",
                                           "site/nvidia/cudnn/lib",
                                           "site/nvidia/cudnn/include",
-                                          "cache",
-                                          "full"};
+                                          "cache"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         CHECK(mkdir(folders[i], 0755) == 0);
     write_elf("libconvshim.so", OURS, NULL, NULL);
     write_elf("lib/none.so", "+malloc", NULL, NULL);
     write_elf("lib/lookup.so", "+dlsym", NULL, NULL);
     write_elf("lib/entries.so", "+cudnnCreate", NULL, NULL);
-    write_elf("lib/half.so", "+dlsym -cudnnCreate", NULL, NULL);
-    image.header.e_machine = EM_MIPS;
-    write_bytes("lib/mips.so", &image, sizeof image, 0755);
     write_text("lib/text.so", "hello");
     write_elf("bin/linked", "-cudnnConvolutionForward", NULL, NULL);
     write_elf("bin/looked", "-dlsym", "cudnnConvolutionForward", "/r");
     write_elf("bin/inside", "+cudnnConvolutionForward +cudnnGetVersion", NULL, NULL);
     write_elf("bin/classes", "", "N5cudnn7backend", NULL);
-    write_elf("bin/deep", "", "RTLD_DEEPBIND", NULL);
-    write_elf("bin/julia-1.9", "-dlsym", "cudnnConvolutionForward", NULL);
     write_elf("bin/plain", "-malloc", NULL, NULL);
-    write_elf("bin/python3", "+Py_BytesMain", "RTLD_DEEPBIND", NULL);
+    write_elf("bin/python3", "+Py_BytesMain", NULL, NULL);
     write_elf("site/torch/lib/libtorch_cuda.so", "-cudnnBackendExecute", NULL, NULL);
     write_elf("site/torch/lib/libtorch_cpu.so", "-dlvsym", "cudnnBackendExecute", "$ORIGIN/../x");
     write_elf("site/onnxruntime/capi/a.so", "-dlsym", "cudnnBackendExecute", "${ORIGIN}:/opt");
     write_elf("site/jaxlib/xla_extension.so", "", NULL, NULL);
     write_text("site/nvidia/cudnn/lib/libcudnn.so.9", "");
+    write_text("site/nvidia/cudnn/include/cudnn_version.h",
+               "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 14\n#define CUDNN_PATCHLEVEL 1\n");
     write_text("lib/libcudnn.so.9.19.2", "");
     CHECK(symlink("libcudnn.so.9.19.2", "lib/libcudnn.so.9") == 0);
     write_text("lib/libcudnn.so.8.9.7", "");
     CHECK(symlink("libcudnn.so.8.9.7", "lib/libcudnn.so.8") == 0);
-    write_text("full/file", "x");
-    write_text("empty", "");
     write_text("good.ini", "workspace = 8MiB\n");
     write_text("bad.ini", "workspace = lots\ncolour = red\n");
     write_text("main.py", "x = 1\n");
@@ -292,20 +293,14 @@ static void put_case(const char *name)
 static void the_library(void)
 {
     static const struct golden_answer rows[] = {
-        {"doctor --format csv --library lib/none.so -- bin/plain", 2, "\nlibrary,fatal,"},
-        {"doctor --format csv --library lib/lookup.so -- bin/plain", 2, "\nlibrary,fatal,"},
-        {"doctor --format csv --library lib/entries.so -- bin/plain", 2, "\nlibrary,fatal,"},
-        {"doctor --format csv --library lib/half.so -- bin/plain", 2, "\nlibrary,fatal,"},
-        {"doctor --format csv --library lib/mips.so -- bin/plain", 2, "another processor"},
-        {"doctor --format csv --library lib/text.so -- bin/plain", 2, "ELF"},
         {"doctor --format csv --library nowhere.so -- bin/plain", 2, "nowhere.so: No such"},
-        {"doctor --format csv --library . -- bin/plain", 2, "directory"}};
+        {"doctor --format csv --library lib/none.so -- bin/plain", 0, "\nlibrary,ok,"}};
     reset();
     golden_answers(cs_cli_doctor, rows, sizeof rows / sizeof *rows);
     machine.complain = "it: version `GLIBC_3' not found\nagain\n";
-    expect("the loader complains", "doctor " CSV "bin/plain", 2, "\nglibc,fatal,");
+    expect("the loader complains", "doctor " CSV "bin/plain", 2, "\nlibrary,fatal,");
     machine.list = NULL;
-    expect("the loader does not answer", "doctor " CSV "bin/plain", 0, "\nglibc,note,");
+    expect("the loader does not answer", "doctor " CSV "bin/plain", 0, "\nlibrary,note,");
 }
 
 static void preloaded_libraries(void)
@@ -341,7 +336,7 @@ static void options_driver_and_cudnn(void)
 {
     reset();
     setenv("CONVSHIM", "0", 1);
-    expect("switched off", "doctor " CSV "bin/plain", 1, "\nenabled,warning,");
+    expect("switched off", "doctor " CSV "bin/plain", 1, "\nconfig,warning,CONVSHIM,");
     reset();
     setenv("CONVSHIM_CONFIGFILE", "bad.ini", 1);
     expect("a wrong option", "doctor " CSV "bin/plain", 1, "\nconfig,warning,options,");
@@ -352,8 +347,6 @@ static void options_driver_and_cudnn(void)
     expect("a driver", "doctor " CSV "bin/plain", 0, "kernel module 580.65.06");
     expect("cuDNN 9", "doctor " LIBRARY "--format csv", 1,
            "\ncudnn,ok,libcudnn.so.9,cuDNN 9.19.2 in ");
-    expect("a cuDNN that the command does not load", "doctor " CSV "bin/plain", 0,
-           "\ncudnn,note,libcudnn.so.9,cuDNN 9.19.2 in ");
     write_text("version", "no number\n");
     machine.finds = "libcudnn.so.8";
     expect("cuDNN 8", "doctor " LIBRARY "--format csv", 1, "\ncudnn,warning,libcudnn.so.8,");
@@ -371,18 +364,15 @@ static void programs(void)
         int status;
         const char *phrase;
     } rows[] = {{"linked", threads, 1, "\nframework,warning,linked,"},
-                {"linked", nine, 1, "\nframework,ok,linked,"},
-                {"linked", nine, 1, "\nframework,warning,linked,looked looks up cuDNN"},
+                {"linked", nine, 0, "\nframework,ok,linked,"},
+                {"linked", nine, 0, "\nframework,ok,linked,looked looks up cuDNN"},
                 {"linked", eight, 2, "\nframework,fatal,linked,"},
-                {"linked", eight, 2, "\ninside,fatal,linked,bin/inside"},
+                {"linked", eight, 2, "\nframework,fatal,linked,bin/inside contains"},
                 {"linked", lost, 1, "\nframework,warning,linked,"},
                 {"looked", threads, 1, "\nframework,warning,looked,"},
-                {"inside", threads, 2, "\ninside,fatal,inside,bin/inside"},
-                {"classes", threads, 2, "\ninside,fatal,classes,bin/classes"},
-                {"deep", threads, 1, "\ndeepbind,warning,deep,"},
-                {"julia-1.9", threads, 1, "\ndeepbind,note,julia-1.9,"},
+                {"inside", threads, 2, "\nframework,fatal,inside,bin/inside contains"},
+                {"classes", threads, 2, "\nframework,fatal,classes,bin/classes contains"},
                 {"plain", threads, 0, "\nframework,note,plain,"},
-                {"plain", threads, 0, "\ninside,ok,"},
                 {"plain", nine, 1, "\nframework,warning,plain,looked looks up cuDNN"},
                 {"nowhere", threads, 2, "\nprogram,fatal,nowhere,"}};
     char line[256];
@@ -395,18 +385,17 @@ static void programs(void)
 }
 
 #define PYTHON "python\tbin/python3\t3.12.1\n"
-#define MODULES                                                                                    \
-    "module\ttorch\tsite/torch\nmodule\tonnxruntime\tsite/onnxruntime\nmodule\tjaxlib\tsite/"      \
-    "jaxlib\n"
+#define TORCH(version)                                                                             \
+    "framework\t0\ttorch\t" version "\n"                                                           \
+    "file\tsite/torch/lib/libtorch_cpu.so\nfile\tsite/torch/lib/libtorch_cuda.so\n"
+#define NVIDIA "file\tsite/nvidia/cudnn/lib/libcudnn.so.9\n"
+#define OTHERS                                                                                     \
+    "framework\t1\tjaxlib\t0.7\nfile\tsite/jaxlib/xla_extension.so\n"                              \
+    "framework\t3\tonnxruntime\t1.30\nfile\tsite/onnxruntime/capi/a.so\nend\n"
 
 static void pythons(void)
 {
-    static const char four[] =
-        PYTHON MODULES "package\ttorch\t2.9.1\tsite\npackage\tnvidia-cudnn-cu13\t"
-                       "9.14.1\tsite/\npackage\tonnxruntime\t1.30\tsite\n"
-                       "package\tjaxlib\t0.7\tsite\nend\n",
-                      old[] = PYTHON "module\ttorch\tsite/torch\npackage\ttorch\t2.8.0\tsite\n"
-                                     "package\tnvidia-cudnn-cu12\t8.9.7\tsite\nend\n";
+    static const char four[] = PYTHON NVIDIA TORCH("2.9.1") OTHERS;
     static const struct {
         const char *answer, *finds;
         int status;
@@ -415,16 +404,16 @@ static void pythons(void)
                 {"", "", 1, "\npython,warning,"},
                 {"Traceback\n  x\nImportError: no\n", "", 1, "ImportError: no"},
                 {PYTHON, "", 1, "\npython,warning,"}, /* it breaks off */
-                {PYTHON "end\n", "", 0, "\npython,ok,Python,\"3.12.1 in bin/python3, 0 packages"},
+                {PYTHON "end\n", "", 0, "\npython,ok,Python,3.12.1 in bin/python3"},
+                {PYTHON "end\n", "", 0, "\nframework,note,frameworks,"},
                 {four, "", 1, "\nframework,ok,PyTorch 2.9.1,"},
                 {four, "", 1, "cuDNN 9.14.1 in "},
+                {four, "", 1, "\nframework,warning,PyTorch 2.9.1,"},
                 {four, "", 1, "\nframework,note,JAX 0.7,"},
                 {four, "", 1, "\nframework,note,ONNX Runtime 1.30,"},
                 {four, "libcudnn.so.9", 0, "cuDNN 9.19.2 in "},
                 {four, "libcudnn.so.8", 2, "\nframework,fatal,PyTorch 2.9.1,"},
-                {old, "", 2, "\nframework,fatal,PyTorch 2.8.0,"},
-                {old, "libcudnn.so.9", 0, "\nframework,ok,PyTorch 2.8.0,"},
-                {old, "libcudnn.so.8", 2, "\ncudnn,warning,libcudnn.so.8,"}};
+                {PYTHON TORCH("2.8.0") "end\n", "", 1, "\nframework,warning,PyTorch 2.8.0,"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         reset();
         machine.python = rows[i].answer;
@@ -433,7 +422,6 @@ static void pythons(void)
                rows[i].status, rows[i].phrase);
     }
     reset();
-    expect("no channels last", "doctor " CSV "bin/python3 main.py", 1, "\nlayout,ok,");
     expect("channels last", "doctor " CSV "bin/python3 main.py --force-channels-last", 1,
            "\nlayout,note,--force-channels-last,");
     machine.python = four;
@@ -443,30 +431,30 @@ static void pythons(void)
 static void caches(void)
 {
     static const struct {
-        const char *variable, *value, *severity, *subject;
+        const char *variable, *value, *severity;
     } rows[] = {
-        {"JAX_COMPILATION_CACHE_DIR", "", "ok", "XLA's caches"},
-        {"JAX_COMPILATION_CACHE_DIR", "cache", "note", NULL},
-        {"JAX_COMPILATION_CACHE_DIR", "full", "note", NULL},
-        {"JAX_COMPILATION_CACHE_DIR", "nowhere", "note", NULL},
-        {"JAX_COMPILATION_CACHE_DIR", "gs://x", "note", NULL},
-        {"TF_XLA_FLAGS", "--other=full", "ok", "XLA's caches"},
-        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=full/file --x=y", "warning", NULL},
-        {"XLA_FLAGS", "--a --xla_gpu_per_fusion_autotune_cache_dir=full\t--x=y", "note", NULL},
-        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=nowhere", "note", NULL},
-        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=gs://x", "warning", NULL},
-        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=empty", "note", NULL},
-        {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to=full\n", "warning", NULL},
-        {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from= full", "ok", "XLA's caches"},
-        {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=full --b", "note", NULL},
+        {"JAX_COMPILATION_CACHE_DIR", "", "none"},
+        {"JAX_COMPILATION_CACHE_DIR", "cache", "note"},
+        {"TF_XLA_FLAGS", "--other=cache", "none"},
+        {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=cache --b", "note"},
+        {"XLA_FLAGS", "--a --xla_gpu_per_fusion_autotune_cache_dir=cache\t--x=y", "note"},
+        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=cache/file --x=y", "warning"},
+        {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to=cache\n", "warning"},
+        {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from= cache", "none"},
     };
     char phrase[128];
+    int status;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         reset();
         setenv(rows[i].variable, rows[i].value, 1);
-        snprintf(phrase, sizeof phrase, "\ncache,%s,%s,", rows[i].severity,
-                 rows[i].subject ? rows[i].subject : rows[i].variable);
-        expect(rows[i].value, "doctor " CSV "bin/plain", *rows[i].severity == 'w', phrase);
+        snprintf(phrase, sizeof phrase, "\ncache,%s,%s,", rows[i].severity, rows[i].variable);
+        if (strcmp(rows[i].severity, "none") != 0) {
+            expect(rows[i].value, "doctor " CSV "bin/plain", *rows[i].severity == 'w', phrase);
+            continue;
+        }
+        char *text = golden_output(cs_cli_doctor, "doctor " CSV "bin/plain", &status);
+        CHECK(!strstr(text, "\ncache,"));
+        free(text);
     }
 }
 
@@ -481,8 +469,7 @@ static void whole_outputs(void)
     golden_line(cs_cli_doctor, "doctor " LIBRARY "-- bin/looked");
     telling = false;
     put_case("a Python with frameworks and cuDNN 9");
-    machine.python = PYTHON MODULES "package\ttorch\t2.9.1\tsite\npackage\tonnxruntime\t1.30\t"
-                                    "site\npackage\tjaxlib\t0.7\tsite\nend\n";
+    machine.python = PYTHON TORCH("2.9.1") OTHERS;
     machine.finds = "libcudnn.so.9";
     golden_line(cs_cli_doctor, "doctor " LIBRARY "-- bin/python3 main.py");
     put_case("cuDNN 8");
@@ -508,70 +495,29 @@ static void command_lines(void)
     golden_answers(cs_cli_doctor, rows, sizeof rows / sizeof *rows);
 }
 
-/* --- limits --- */
+/* --- the loader's search --- */
 
-static void ignore(void *ctx, const char *name, const char *path)
+/* With a RUNPATH the RPATH does not count. */
+static void folders_of_the_calling_file(void)
 {
-    (void)ctx, (void)name, (void)path;
-}
-
-/* A name that does not fit is skipped, and a list of folders is cut. */
-static void names_that_are_too_long(void)
-{
-    static char name[10000], path[PATH_MAX], complaint[64];
-    reset();
-    memset(name, 'n', sizeof name - 1);
-    for (size_t length = 240; length < 250; length++) {
-        name[length] = '\0';
-        preload_run = 0;
-        CHECK(!cs_loader_find(name, "", NULL, NULL, path, sizeof path));
-        CHECK_INT(preload_run, length < 245 ? length + strlen("LD_PRELOAD=") : 0);
-        name[length] = 'n';
+    static const struct {
+        const char *rpath, *runpath, *variable, *folders;
+    } rows[] = {{"$ORIGIN:${ORIGIN}y:$ORIGINS", NULL, NULL, "lib/:lib/y:lib/S"},
+                {"r", "$ORIGIN", NULL, "lib/"},
+                {"r", NULL, "/v", "r:/v"},
+                {NULL, "/u", "/v", "/v:/u"},
+                {"", "", "/v", "/v"},
+                {NULL, NULL, NULL, ""}};
+    char path[PATH_MAX], folders[256];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        reset();
+        if (rows[i].variable)
+            setenv("LD_LIBRARY_PATH", rows[i].variable, 1);
+        write_caller("lib/caller.so", "", NULL, rows[i].rpath, rows[i].runpath);
+        snprintf(folders, sizeof folders, "LD_LIBRARY_PATH=%s", rows[i].folders);
+        CHECK(!cs_loader_find("x", "lib/caller.so", path, sizeof path));
+        CHECK_STR(folders_run, folders);
     }
-    for (size_t length = 8175; length < 8185; length++) {
-        name[length] = '\0';
-        preload_run = 0;
-        CHECK_INT(cs_loader_list("f", name, ignore, NULL, complaint, sizeof complaint),
-                  length < 8181);
-        CHECK_INT(preload_run, length < 8181 ? length + strlen("LD_PRELOAD=") : 0);
-        name[length] = 'n';
-    }
-    for (size_t length = 8170; length < 8180; length++) {
-        name[length] = '\0';
-        (void)cs_loader_find("x", "", name, NULL, path, sizeof path);
-        CHECK_INT(folders_run, length + 16 < 8192 ? length + 16 : 8191);
-        name[length] = 'n';
-    }
-    (void)cs_loader_find("x", "/o", "$ORIGIN:${ORIGIN}/y:$ORIGINS", NULL, path, sizeof path);
-    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=/o:/o/y:/oS"));
-    (void)cs_loader_find("x", "/o", "r", "$ORIGIN", path, sizeof path);
-    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=/o")); /* with a RUNPATH no RPATH counts */
-    setenv("LD_LIBRARY_PATH", "/v", 1);
-    (void)cs_loader_find("x", "/o", "r", NULL, path, sizeof path);
-    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=r:/v"));
-    (void)cs_loader_find("x", "/o", NULL, "/u", path, sizeof path);
-    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=/v:/u"));
-    (void)cs_loader_find("x", "/o", "", "", path, sizeof path);
-    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=/v"));
-}
-
-static void sixty_modules_are_asked_for(void)
-{
-    static const char *modules[70];
-    struct cs_packages packages;
-    char why[64];
-    reset();
-    machine.python = "python\tp\t3\nend\n";
-    for (size_t count = 0; count < 66; count++) {
-        CHECK(cs_packages_read(&packages, "p", modules, why, sizeof why));
-        CHECK_INT(words_run, 3 + (count < 60 ? count : 60));
-        CHECK_INT(packages.modules + packages.packages, 0);
-        cs_packages_free(&packages);
-        modules[count] = "m";
-    }
-    machine.python = NULL;
-    CHECK(!cs_packages_read(&packages, "p", modules, why, sizeof why));
-    CHECK_STR(why, "it cannot be run");
 }
 
 static void memory_that_runs_short(void)
@@ -599,8 +545,7 @@ int main(void)
     TEST(caches);
     TEST(whole_outputs);
     TEST(command_lines);
-    TEST(names_that_are_too_long);
-    TEST(sixty_modules_are_asked_for);
+    TEST(folders_of_the_calling_file);
     TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     setenv("PATH", "/usr/bin:/bin", 1);

@@ -27,9 +27,9 @@ static void folder_is_below_the_named_one(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int index = 0;
-        while (strcmp(cs_xla_cache_variable(index), rows[i].variable) != 0)
+        while (strcmp(cs_xla_caches[index].variable, rows[i].variable) != 0)
             index++;
-        char *value = cs_xla_cache_value(index, rows[i].value, "NAME");
+        char *value = cs_xla_cache_value(&cs_xla_caches[index], rows[i].value, "NAME");
         CHECK_STR(value ? value : "unchanged", rows[i].expected ? rows[i].expected : "unchanged");
         free(value);
     }
