@@ -37,7 +37,6 @@ load helper
     expect_line simulate.out '^device      NVIDIA GeForce RTX 3060 with 11.65 GiB, simulated$'
     expect_line simulate.out "^sizes       by cuDNN 9\.[0-9.]*, in $CUDNN\$"
     expect_line simulate.out '^  device peak +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
-    expect_line simulate.out '^  extra reads of tiles +- +[0-9.]+ [KM]iB +\+[0-9.]+ %$'
     expect_line simulate.out '^without     Runs without '
     expect_line simulate.out '^with        Runs without '
     expect_line simulate.out '^  with the context +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
@@ -96,7 +95,7 @@ END
 @test "sizes that no real cuDNN planned: a prominent warning, and status 3, also if the process is killed" {
     SIMDEV_PLANNING=rule simulate -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 3
-    expect_line simulate.out '^NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
+    expect_line simulate.out '^without     NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
     cat >killed.py <<END
 import ctypes, os, signal
 work, state = ctypes.CDLL("$CLIENTS/libwork.so"), ctypes.c_void_p()
@@ -105,7 +104,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 END
     SIMDEV_PLANNING=rule simulate --only without --cuda 13 -- sh -c 'python3 killed.py; true'
     expect_status 3
-    expect_line simulate.out '^NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
+    expect_line simulate.out '^without     NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
 }
 
 @test "a program that cannot run twice at the same time: a note proposes --jobs 1, which gives both runs" {

@@ -66,10 +66,10 @@ END
         fail "not in the JSON"
     simulate --fits card -- python3 -c 'import ctypes; ctypes.CDLL("libcudart.so.13").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))'
     expect_status 3
-    expect_line simulate.out '^with        No answer: the program did not use the GPU\.$'
+    expect_line simulate.out '^with        No answer\. (Ended without a call of CUDA|Found the GPU)'
     simulate --fits card -- sh -c 'exit 5'
     expect_status 3
-    expect_line simulate.out '^with        No answer: the program fails, but not for lack of memory\.$'
+    expect_line simulate.out '^with        No answer\. Failed with status 5, but not for lack of memory\.$'
 }
 
 # bats test_tags=quick
@@ -148,7 +148,7 @@ END
     simulate --gpus 2 --fits card --only without -- python3 third.py
     expect_status 3
     expect_line simulate.out '^without     Failed: the program selects GPU 2, .* Add --gpus 3\.$'
-    expect_line simulate.out '^without     No answer: the program needs more GPUs \(--gpus\)\.$'
+    expect_line simulate.out '^without     No answer\. Failed: the program selects GPU 2, .* Add --gpus 3\.$'
     simulate --gpus 3 --only without -- python3 third.py
     expect_status 0
 }
@@ -161,12 +161,11 @@ END
     expect_equal "device peaks" "$(cut -d, -f1,7,8 simulate.out | tail -n +2 | xargs)" \
         "1,$((110 << 20)),$((110 << 20)) 20,$((300 << 20)),$((300 << 20))"
     expect_equal "starts" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
-    simulate --vary n=1,20 --fits 200MiB --html page.html --only without -- python3 linear.py '{n}'
+    simulate --vary n=1,20 --fits 200MiB --only without -- python3 linear.py '{n}'
     expect_status 1
-    expect_line page.html '<h2>Memory that the program needs, with the context</h2>'
     simulate --vary n=1,x -- python3 linear.py '{n}'
     expect_status 3
-    expect_line simulate.err 'n=x: No answer: the program fails'
+    expect_line simulate.err 'n=x: No answer\. Failed with status 1'
 }
 
 @test "--vary with a range: the largest value that fits, as single runs find it" {

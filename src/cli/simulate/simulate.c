@@ -34,66 +34,116 @@ void cs_simulate_show_output(const struct cs_simulated_pair *pair)
     }
 }
 
-/* The exit status for one pair. Without --fits (`checks`), a run that ends well is enough. */
-static int status_of(const struct cs_simulated_pair *pair, bool checks)
+/* The exit status for the run of a side. Without --fits (`checks`), a run that ends well is enough.
+ */
+static int status_of_side(const cJSON *side, bool checks)
 {
-    static const int statuses[] = {[CS_ANSWER_YES] = CS_CLI_OK,
-                                   [CS_ANSWER_MAY_FAIL] = CS_CLI_OK,
-                                   [CS_ANSWER_NO] = CS_CLI_NO,
-                                   [CS_ANSWER_NONE] = CS_CLI_NONE};
+    const cJSON *fits = cs_json_at(side, "fits");
+    if (cJSON_IsNull(fits))
+        return CS_CLI_NONE;
+    return cJSON_IsTrue(fits) || (!checks && cJSON_IsTrue(cs_json_at(side, "ran"))) ? CS_CLI_OK
+                                                                                    : CS_CLI_NO;
+}
+
+static int worse_of(int status, int other)
+{
+    return status > other ? status : other;
+}
+
+/* The exit status for a result. With --fits only the judged side counts, whose members the result
+ * has too. */
+static int status_of(const cJSON *result, bool checks)
+{
     int worst = CS_CLI_OK;
     if (checks)
-        return statuses[cs_simulate_fits(pair, cs_simulated_pair_judged(pair), NULL, 0)];
+        return status_of_side(result, true);
     for (int side = 0; side < CS_SIDES; side++) {
-        if (!pair->chosen[side])
-            continue;
-        enum cs_answer answer = cs_simulate_fits(pair, (enum cs_side)side, NULL, 0);
-        bool ran = cs_simulated_result_ran(&pair->run[side].result);
-        int status = answer == CS_ANSWER_NO && ran ? CS_CLI_OK : statuses[answer];
-        worst = status > worst ? status : worst;
+        const cJSON *of = cs_json_at(result, cs_side_names[side]);
+        if (of)
+            worst = worse_of(worst, status_of_side(of, false));
     }
     return worst;
 }
 
-/* Prints a pair, and its comparison with `baseline` (NULL: none). Returns the status of the
- * comparison. */
-static int print_pair(const struct cs_simulation *simulation,
-                      const struct cs_simulate_options *options,
-                      const struct cs_simulated_pair *pair, const struct cs_baseline *baseline)
+/* Adds the reports of the simulated GPU, whose members may change. */
+static void add_internals(const struct cs_simulated_pair *pair, cJSON *result)
 {
-    const bool json = options->format == CS_FORMAT_JSON, csv = options->format == CS_FORMAT_CSV;
-    int status = CS_CLI_OK;
-    bool good = true;
-    if (csv)
-        good = cs_simulate_print_csv(pair);
-    else if (!json)
-        cs_simulate_print(simulation, pair, options->checks);
-    if (json || baseline) {
-        cs_json_begin();
-        struct cJSON *now = cs_simulate_json(simulation, pair);
-        if (baseline)
-            status = cs_baseline_report(baseline, now, json ? NULL : csv ? stderr : stdout);
-        good = cs_json_complete() && good;
-        if (json && good)
-            good = cs_json_print(now, stdout);
-        else
-            cJSON_Delete(now);
-    }
-    if (!good)
-        cs_cli_complain("out of memory");
-    return good ? status : CS_CLI_NONE;
+    cJSON *object = cJSON_CreateObject();
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side] && pair->run[side].result.report)
+            cs_json_add(object, cs_side_names[side],
+                        cJSON_Duplicate(pair->run[side].result.report, true));
+    cs_json_add(result, "internals", object);
 }
 
-static int print_all(const struct cs_simulation *simulation,
-                     const struct cs_simulate_options *options, const struct answer *answer)
+/* Prints the result of one pair, which is the element of `results`. False: memory is short. */
+static bool print_one(const struct cs_simulation *simulation,
+                      const struct cs_simulate_options *options,
+                      const struct cs_simulated_pair *pair, const struct cs_baseline *baseline,
+                      cJSON *results)
 {
-    if (answer->devices == 1)
-        return print_pair(simulation, options, answer->pair,
-                          options->baseline ? &answer->baseline : NULL);
-    if (cs_simulate_print_devices(simulation, answer->pair, answer->devices, options->format))
-        return CS_CLI_OK;
-    cs_cli_complain("out of memory");
-    return CS_CLI_NONE;
+    cJSON *result = results->child;
+    const bool csv = options->format == CS_FORMAT_CSV;
+    if (options->format == CS_FORMAT_JSON) {
+        cs_json_add(result, "files", cs_written_json(&simulation->layers));
+        add_internals(pair, result);
+        return cs_json_print(cJSON_DetachItemFromArray(results, 0), stdout);
+    }
+    if (csv && !cs_simulate_print_csv(result))
+        return false;
+    if (!csv)
+        cs_simulate_print(simulation, pair, result, options->checks);
+    if (options->baseline)
+        cs_baseline_print(baseline, result, csv ? stderr : stdout);
+    return true;
+}
+
+/* Prints a table with a row for each device. False: memory is short. */
+static bool print_devices(const struct cs_simulated_program *program, enum cs_format format,
+                          const cJSON *results)
+{
+    if (format == CS_FORMAT_JSON)
+        return cs_json_print(cs_rows_json(program, results, CS_ROWS_DEVICES), stdout);
+    if (!cs_rows_print(results, CS_ROWS_DEVICES, format))
+        return false;
+    if (format == CS_FORMAT_TEXT)
+        printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
+               "%s.\nMemory includes the context, device peaks exclude it. Times are predicted, of "
+               "convolutions only.\n",
+               *program->folder ? program->folder : "no folder: NONE WAS FOUND");
+    return true;
+}
+
+int cs_simulate_answer(const struct cs_simulation *simulation,
+                       const struct cs_simulate_options *options,
+                       const struct cs_simulated_pair *pair, size_t pairs,
+                       const struct cs_baseline *baseline)
+{
+    int status = CS_CLI_OK;
+    cs_json_begin();
+    cJSON *results = cJSON_CreateArray();
+    for (size_t i = 0; i < pairs; i++) {
+        cJSON *result = cs_simulate_result(simulation, &pair[i], false);
+        if (pairs > 1)
+            cJSON_AddStringToObject(result, "name", pair[i].device->name);
+        if (pairs > 1 && cJSON_IsNull(cs_json_at(result, "fits")))
+            cs_cli_complain("simulate: %s: %s", pair[i].device->name, cs_json_text(result, "why"));
+        status = worse_of(status, status_of(result, options->checks));
+        cs_json_add(results, NULL, result);
+    }
+    if (options->baseline)
+        status = worse_of(status, cs_baseline_compare(baseline, cJSON_GetArrayItem(results, 0)));
+    bool printed = cs_json_complete();
+    if (printed && options->html &&
+        !cs_simulate_html(simulation, pair, results->child, options->html))
+        status = CS_CLI_NONE;
+    if (printed)
+        printed = pairs > 1 ? print_devices(&simulation->program, options->format, results)
+                            : print_one(simulation, options, pair, baseline, results);
+    if (!printed)
+        cs_cli_complain("out of memory");
+    cJSON_Delete(results);
+    return printed ? status : CS_CLI_NONE;
 }
 
 /* The memory of the simulated GPU, from --fits or --capacity. 0: the card's, also after a line if
@@ -135,19 +185,17 @@ static int run_devices(struct cs_simulation *simulation, const struct cs_simulat
     bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
                (!options->smallest ||
                 cs_simulated_pairs_smallest(simulation, answer->pair, answer->devices));
-    int status = ran ? print_all(simulation, options, answer) : CS_CLI_NONE;
-    if (ran && options->html && !cs_simulate_html(simulation, &answer->pair[0], options->html))
-        status = CS_CLI_NONE;
+    int status = ran ? cs_simulate_answer(simulation, options, answer->pair, answer->devices,
+                                          &answer->baseline)
+                     : CS_CLI_NONE;
+    if (ran)
+        cs_simulate_show_output(&answer->pair[0]);
     for (size_t i = 0; i < answer->devices; i++) {
         struct cs_simulated_pair *pair = &answer->pair[i];
         if (options->keep && options->side[CS_WITHOUT] && options->side[CS_WITH])
             cs_simulated_result_add_peaks(&pair->run[CS_WITH], &pair->run[CS_WITHOUT].result,
                                           &pair->run[CS_WITH].result);
-        if (ran && i == 0)
-            cs_simulate_show_output(&answer->pair[i]);
-        const int of_pair = status_of(&answer->pair[i], options->checks);
-        status = of_pair > status ? of_pair : status;
-        cs_simulated_pair_free(&answer->pair[i]);
+        cs_simulated_pair_free(pair);
     }
     return status;
 }

@@ -1,37 +1,130 @@
-/* The meaning of the figures of a pair: whether it fits, reasons for a missing gain, and advice. */
+/* The sentences of a result: how a run ended, whether it fits, why the peak does not fall, advice,
+ * and notes. */
+#include "cli/simulate/simulate.h"
+
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
-#include "cli/simulate/simulate.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <string.h>
+
+enum {
+    SURE_PERCENT = 95, /* above this, fragmentation decides on a real GPU */
+    GAIN = 100,        /* changes below 1/GAIN are not reported */
+    LIST = 512         /* bytes of a list of names */
+};
+
+static bool begins_with(const char *text, const char *begin)
+{
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* Puts "3 retries" to a list, unless there are none. */
+static void put_count(struct cs_text *list, int64_t count, const char *one, const char *several)
+{
+    if (count > 0)
+        cs_text_put(list, "%s%" PRId64 " %s", list->length > 0 ? ", " : "", count,
+                    count == 1 ? one : several);
+}
+
+/* --- how a run ended --- */
+
+static void put_failure(const struct cs_simulated_result *result, struct cs_text *text)
+{
+    char bytes[CS_BYTES_TEXT];
+    if (result->limited)
+        cs_text_put(text,
+                    "Out of memory, because the program limits its own memory below the GPU's: %s",
+                    result->refusal);
+    else if (cs_simulated_result_out_of_memory(result))
+        cs_text_put(
+            text,
+            "Out of memory: the last failed allocation was short by %s. The figures end there.",
+            cs_table_bytes_text(bytes, result->missing_bytes));
+    else if (*result->linked_runtime)
+        cs_text_put(text,
+                    "Cannot be simulated: %s contains its own CUDA runtime, and is stripped or "
+                    "uses a function of it that is not simulated.",
+                    cs_path_file(result->linked_runtime));
+    else if (result->missing_gpu > 0)
+        cs_text_put(text,
+                    "Failed: the program selects GPU %" PRId64 ", which is missing here. Add "
+                    "--gpus %" PRId64 ".",
+                    result->missing_gpu, result->missing_gpu + 1);
+    else if (result->status > 128)
+        cs_text_put(text, "Failed: signal %d ended the program.", result->status - 128);
+    else
+        cs_text_put(text, "Failed with status %d, but not for lack of memory.", result->status);
+}
+
+/* Puts how short of memory a run was. */
+static void put_pressure(const struct cs_simulated_pair *pair, enum cs_side side,
+                         struct cs_text *text)
+{
+    const struct cs_simulated_result *result = &pair->run[side].result;
+    const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
+    char list[LIST];
+    struct cs_text signs = {list, sizeof list, 0};
+    put_count(&signs, result->retries, "allocation retry", "allocation retries");
+    put_count(&signs, cs_simulated_result_failures(result), "failed allocation",
+              "failed allocations");
+    put_count(&signs, others.engines, "convolution on another engine",
+              "convolutions on other engines");
+    if (signs.length == 0) {
+        cs_text_put(text, "Runs without memory pressure.");
+        return;
+    }
+    cs_text_put(text, "Runs under memory pressure: %s.", list);
+    if (others.work > 0)
+        cs_text_put(text,
+                    " With enough memory the program does other work: %" PRId64
+                    " of its convolutions have other sizes.",
+                    others.work);
+}
+
+void cs_simulate_verdict(const struct cs_simulated_program *program,
+                         const struct cs_simulated_pair *pair, enum cs_side side,
+                         struct cs_text *text)
+{
+    const struct cs_simulated_result *result = &pair->run[side].result;
+    if (cs_simulated_result_stopped(result))
+        cs_text_put(text, "Stopped by signal %d. Until then: ", result->status - 128);
+    if (!cs_simulated_result_ran(result))
+        put_failure(result, text);
+    else if (!result->used)
+        cs_text_put(text, "Ended without a call of CUDA, so there are no figures.");
+    else if (!cs_simulated_result_used_gpu(result))
+        cs_text_put(text, "Found the GPU, but ran on the CPU. Is the model moved to cuda?");
+    else if (!result->planned)
+        cs_text_put(text,
+                    "NO REAL cuDNN WAS USED: the sizes are from %s, and the figures may be far "
+                    "off. %s",
+                    *result->planning ? result->planning : "nothing",
+                    *program->foreign
+                        ? program->foreign
+                        : "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH");
+    else
+        put_pressure(pair, side, text);
+    if (result->cut_short)
+        cs_text_put(text, " The process was killed or called _exit, so it wrote no report. The "
+                          "figures are the last that the device stored.");
+}
 
 /* --- does it fit --- */
 
-enum {
-    LINE = 256,
-    SURE_PERCENT = 95, /* above this, fragmentation decides on a real GPU */
-};
-
-const char *const cs_answer_names[] = {"yes", "may fail", "no", "no answer"};
-
-/* Why there is no answer; NULL: there is one. */
-static const char *no_answer(const struct cs_simulated_result *result)
+static enum cs_answer answer_of(const struct cs_simulated_result *result, int64_t memory)
 {
-    if (cs_simulated_result_out_of_memory(result) && !result->limited)
-        return NULL;
-    if (!cs_simulated_result_ran(result) && *result->linked_runtime)
-        return "the CUDA runtime inside of the program cannot be simulated";
-    if (!cs_simulated_result_ran(result) && result->missing_gpu > 0)
-        return "the program needs more GPUs (--gpus)";
-    if (!cs_simulated_result_ran(result))
-        return result->limited ? "the program limits its own memory to too little"
-                               : "the program fails, but not for lack of memory";
-    if (!cs_simulated_result_used_gpu(result))
-        return "the program did not use the GPU";
-    return result->planned ? NULL : "no real cuDNN planned the sizes";
+    const bool ran = cs_simulated_result_ran(result);
+    if (!ran && cs_simulated_result_out_of_memory(result) && !result->limited)
+        return CS_ANSWER_NO;
+    if (!ran || !cs_simulated_result_used_gpu(result) || !result->planned)
+        return CS_ANSWER_NONE;
+    if (!cs_simulated_result_fits(result))
+        return CS_ANSWER_NO;
+    return result->needed <= memory / 100 * SURE_PERCENT ? CS_ANSWER_YES : CS_ANSWER_MAY_FAIL;
 }
 
 /* The memory that the program takes if there is enough; 0: not known, as of a program that takes a
@@ -43,71 +136,33 @@ static int64_t need_of(const struct cs_simulated_pair *pair, enum cs_side side)
     return cs_simulated_result_ran(base) && base->needed < absurd ? base->needed : 0;
 }
 
-static void write_need(const struct cs_simulated_pair *pair, int64_t need, char text[LINE])
+enum cs_answer cs_simulate_fits(const struct cs_simulated_program *program,
+                                const struct cs_simulated_pair *pair, enum cs_side side,
+                                struct cs_text *text)
 {
-    char bytes[CS_BYTES_TEXT], context[CS_BYTES_TEXT], with[CS_BYTES_TEXT + 32] = "";
-    if (pair->context > 0)
-        snprintf(with, sizeof with, " with the context of %s",
-                 cs_table_bytes_text(context, pair->context));
-    snprintf(text, LINE, "needs %s%s", cs_table_bytes_text(bytes, need), with);
-}
-
-/* "Tesla T4 has 14.56 GiB" */
-static void write_memory(const struct cs_simulated_pair *pair, int64_t memory, char text[LINE])
-{
-    char bytes[CS_BYTES_TEXT];
-    snprintf(text, LINE, "%s has %s", pair->capacity > 0 ? "The GPU" : pair->device->title,
-             cs_table_bytes_text(bytes, memory));
-}
-
-static void write_no(const struct cs_simulated_pair *pair, enum cs_side side, int64_t memory,
-                     char *text, size_t size)
-{
-    const struct cs_simulated_result *result = &pair->run[side].result;
-    const int64_t need = need_of(pair, side), failures = cs_simulated_result_failures(result);
-    char line[LINE], there[LINE], bytes[CS_BYTES_TEXT];
-    write_memory(pair, memory, there);
-    write_need(pair, need, line);
-    if (need > memory)
-        snprintf(text, size, "No: %s. %s, %s too little.", line, there,
-                 cs_table_bytes_text(bytes, need - memory));
-    else if (!cs_simulated_result_ran(result))
-        snprintf(text, size, "No: out of memory. %s. The last failed allocation was short by %s.",
-                 there, cs_table_bytes_text(bytes, result->missing_bytes));
-    else
-        snprintf(text, size, "No: the program runs, but %" PRId64 " allocation%s. %s.", failures,
-                 failures == 1 ? " fails" : "s fail", there);
-}
-
-enum cs_answer cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
-                                size_t size)
-{
-    const struct cs_simulated_result *result = &pair->run[side].result;
-    const int64_t memory = cs_simulate_memory(pair);
-    const char *none = no_answer(result);
-    char line[LINE], there[LINE], bytes[CS_BYTES_TEXT];
-    if (none) {
-        snprintf(text, size, "No answer: %s.", none);
-        return CS_ANSWER_NONE;
+    static const char *const begins[] = {"Yes", "May fail", "No", "No answer"};
+    const int64_t memory = cs_simulated_pair_memory(pair);
+    const enum cs_answer answer = answer_of(&pair->run[side].result, memory);
+    const bool fits = answer == CS_ANSWER_YES || answer == CS_ANSWER_MAY_FAIL;
+    const int64_t need = fits ? pair->run[side].result.needed : need_of(pair, side);
+    char need_text[CS_BYTES_TEXT], context[CS_BYTES_TEXT], there[CS_BYTES_TEXT],
+        rest[CS_BYTES_TEXT];
+    if (!fits && (answer == CS_ANSWER_NONE || need <= memory)) {
+        cs_text_put(text, "%s. ", begins[answer]);
+        cs_simulate_verdict(program, pair, side, text);
+        return answer;
     }
-    if (!cs_simulated_result_fits(result)) {
-        write_no(pair, side, memory, text, size);
-        return CS_ANSWER_NO;
-    }
-    const bool sure = result->needed <= memory / 100 * SURE_PERCENT;
-    write_need(pair, result->needed, line);
-    write_memory(pair, memory, there);
-    snprintf(text, size, "%s: %s. %s, %s spare.%s", sure ? "Yes" : "May fail", line, there,
-             cs_table_bytes_text(bytes, memory - result->needed),
-             sure ? "" : " Above 95 %, fragmentation decides.");
-    return sure ? CS_ANSWER_YES : CS_ANSWER_MAY_FAIL;
+    cs_text_put(text, "%s: needs %s with the context of %s. %s has %s, %s %s.%s", begins[answer],
+                cs_table_bytes_text(need_text, need), cs_table_bytes_text(context, pair->context),
+                pair->capacity > 0 ? "The GPU" : pair->device->title,
+                cs_table_bytes_text(there, memory),
+                cs_table_bytes_text(rest, fits ? memory - need : need - memory),
+                fits ? "spare" : "too little",
+                answer == CS_ANSWER_MAY_FAIL ? " Above 95 %, fragmentation decides." : "");
+    return answer;
 }
 
-/* --- why nothing is gained --- */
-
-enum {
-    GAIN = 100 /* a gain is at least the peak / GAIN */
-};
+/* --- why the peak does not fall --- */
 
 static int64_t peak_of(const struct cs_simulated_result *result)
 {
@@ -130,35 +185,16 @@ bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair)
     return pair->run[CS_WITH].result.calls > 0;
 }
 
-/* True if both sides ran, for pairs that were short of memory. The capacity limited their peaks, so
- * peaks are not compared. */
-static bool ran_short(const struct cs_simulated_pair *pair)
-{
-    return pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] &&
-           pair->run[CS_WITH].result.calls > 0 &&
-           cs_simulated_result_ran(&pair->run[CS_WITHOUT].result) &&
-           cs_simulated_result_ran(&pair->run[CS_WITH].result);
-}
-
-/* The number of allocations that failed or were retried. */
-static int64_t troubles_of(const struct cs_simulated_result *result)
-{
-    return cs_simulated_result_failures(result) + (result->retries > 0 ? result->retries : 0);
-}
-
-/* --- the convolutions --- */
-
-/* Puts why the convolutions bring no gain. If some are tiled: their number, and `no_gain`. */
-static void put_reasons(struct cs_text *text, const struct cs_simulated_result *with,
-                        const char *no_gain)
+/* Puts how many convolutions are tiled, or why none is. */
+static void put_convolutions(const struct cs_simulated_result *with, struct cs_text *text)
 {
     const cJSON *reason;
     const char *before = "Nothing was tiled:";
     if (with->tiled > 0) {
         cs_text_put(text,
                     "%" PRId64 " of %" PRId64 " convolutions are tiled, by %" PRId64
-                    " more launches, and %s.",
-                    with->tiled, with->calls, with->extra_launches, no_gain);
+                    " more launches, and the peak does not fall.",
+                    with->tiled, with->calls, with->extra_launches);
         return;
     }
     cJSON_ArrayForEach(reason, cs_json_at(with->summary, "totals.not_tiled"))
@@ -173,10 +209,8 @@ static void put_reasons(struct cs_text *text, const struct cs_simulated_result *
     cs_text_put(text, "%s.", *before == ';' ? "" : before);
 }
 
-/* --- the memory at the peak --- */
-
-/* Why the workspace of a site is not smaller, for people. */
-static const char *reason_of(const cJSON *site)
+/* Why the workspace of a row of the peak is not smaller. The row begins with its convolution. */
+static const char *reason_of(const char *row, const cJSON *summary)
 {
     static const struct {
         const char *id, *text;
@@ -185,113 +219,63 @@ static const char *reason_of(const cJSON *site)
 #include "convshim/reasons.def"
 #undef CS_REASON
     };
-    const char *id = cs_json_text(site, "reason");
-    for (size_t i = 0; id && i < sizeof reasons / sizeof *reasons; i++)
-        if (strcmp(reasons[i].id, id) == 0)
-            return reasons[i].text;
-    return "it is tiled, and smaller tiles would take too much time";
-}
-
-/* The site of the largest workspace at the peak, or NULL. *bytes_p: bytes of its block, 0 if there
- * is none. */
-static const cJSON *site_at_peak(const struct cs_timeline *timeline, const cJSON *summary,
-                                 int64_t *bytes_p)
-{
-    const size_t peak = cs_timeline_peak(timeline);
-    int site = CS_NO_SITE;
-    *bytes_p = 0;
-    for (size_t i = 0; i < timeline->blocks; i++) {
-        const struct cs_timeline_block *block = &timeline->block[i];
-        if (block->from > peak || block->until <= peak || block->workspace <= *bytes_p)
+    const cJSON *site;
+    cJSON_ArrayForEach(site, cs_json_at(summary, "sites"))
+    {
+        const char *problem = cs_json_text(site, "problem.text"),
+                   *id = cs_json_text(site, "reason");
+        if (!problem || !begins_with(row, problem))
             continue;
-        *bytes_p = block->bytes;
-        site = block->site;
+        for (size_t i = 0; id && i < sizeof reasons / sizeof *reasons; i++)
+            if (strcmp(reasons[i].id, id) == 0)
+                return reasons[i].text;
+        return "it is tiled, and smaller tiles would take too much time";
     }
-    return site >= 0 ? cJSON_GetArrayItem(cs_json_at(summary, "sites"), site) : NULL;
+    return "its convolution is not known";
 }
 
-/* The largest row of the table that is no workspace. */
-static void put_tensors(struct cs_text *text, const struct cs_timeline *timeline,
-                        const cJSON *summary)
+/* Puts the largest workspace of a peak, or if it has none that counts, its largest tensors. */
+static void put_peak(const cJSON *peak, const cJSON *summary, struct cs_text *text)
 {
-    struct cs_table table;
-    char bytes[CS_BYTES_TEXT];
-    size_t row = 0;
-    if (!cs_peak_table(timeline, timeline, summary, &table))
-        return;
-    while (row < table.rows && strcmp(cs_table_row(&table, row)[0].text, "tensors") != 0)
-        row++;
-    const struct cs_value *largest = row < table.rows ? cs_table_row(&table, row) : NULL;
-    if (largest)
-        cs_text_put(text, ", most of them of %s (%s)", largest[1].text,
-                    cs_table_bytes_text(bytes, largest[2].number));
-    cs_table_fini(&table);
-}
-
-static void put_contents(struct cs_text *text, const struct cs_timeline *timeline,
-                         const cJSON *summary)
-{
-    const int64_t held = timeline->live[cs_timeline_peak(timeline)];
-    char bytes[CS_BYTES_TEXT], peak[CS_BYTES_TEXT];
-    int64_t workspace;
-    const cJSON *site = site_at_peak(timeline, summary, &workspace);
-    const char *of = cs_json_text(site, "problem.text");
-    (void)cs_table_bytes_text(peak, held);
-    if (workspace * GAIN >= held) {
-        cs_text_put(text, "The peak is %s. %s of it is the workspace of %s: %s. ", peak,
-                    cs_table_bytes_text(bytes, workspace), of ? of : "a convolution",
-                    reason_of(site));
-        return;
+    const cJSON *row, *workspace = NULL, *tensors = NULL;
+    char bytes[CS_BYTES_TEXT], total[CS_BYTES_TEXT];
+    int64_t sum = 0;
+    cJSON_ArrayForEach(row, peak)
+    {
+        const bool is_workspace = strcmp(cs_json_text(row, "what"), "workspace") == 0;
+        const cJSON **largest = is_workspace ? &workspace : &tensors;
+        *largest = *largest ? *largest : row; /* the rows begin with the largest */
+        sum += cs_json_whole_at(row, "bytes", 0);
     }
-    cs_text_put(text, "The peak is %s of tensors", peak);
-    put_tensors(text, timeline, summary);
-    cs_text_put(text, ". Tiling cannot make tensors smaller. ");
+    const int64_t of_workspace = cs_json_whole_at(workspace, "bytes", 0);
+    cs_text_put(text, "The peak is %s", cs_table_bytes_text(total, sum));
+    if (workspace && of_workspace >= sum / GAIN)
+        cs_text_put(text, ". %s of it is the workspace of %s: %s. ",
+                    cs_table_bytes_text(bytes, of_workspace), cs_json_text(workspace, "of"),
+                    reason_of(cs_json_text(workspace, "of"), summary));
+    else if (tensors)
+        cs_text_put(text,
+                    " of tensors, most of them of %s (%s). Tiling cannot make tensors smaller. ",
+                    cs_json_text(tensors, "of"),
+                    cs_table_bytes_text(bytes, cs_json_whole_at(tensors, "bytes", 0)));
 }
 
-static void put_peak(struct cs_text *text, const struct cs_simulated_run *run)
+void cs_simulate_why(const struct cs_simulated_pair *pair, const struct cJSON *peak,
+                     struct cs_text *text)
 {
-    struct cs_timeline timeline;
-    if (!run->result.report || !cs_timeline_read(run, &timeline))
+    if (!cs_simulated_pair_compares(pair) || cs_simulated_pair_gains(pair))
         return;
-    if (timeline.moments > 0)
-        put_contents(text, &timeline, run->result.summary);
-    cs_timeline_fini(&timeline);
-}
-
-bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text_p, size_t size)
-{
-    struct cs_text text = {.at = text_p, .size = size};
-    *text_p = '\0';
-    if (!cs_simulated_pair_compares(pair)) {
-        if (!ran_short(pair) ||
-            troubles_of(&pair->run[CS_WITH].result) < troubles_of(&pair->run[CS_WITHOUT].result))
-            return false;
-        put_reasons(&text, &pair->run[CS_WITH].result, "no fewer allocations fail or are retried");
-        return true;
-    }
-    if (cs_simulated_pair_gains(pair))
-        return false;
-    if (pair->recorded.name || pair->history)
-        put_peak(&text, pair->recorded.name ? &pair->recorded : &pair->run[CS_WITH]);
-    put_reasons(&text, &pair->run[CS_WITH].result, "the peak does not fall");
-    return true;
+    if (peak && peak->child)
+        put_peak(peak, pair->run[CS_WITH].result.summary, text);
+    put_convolutions(&pair->run[CS_WITH].result, text);
 }
 
 /* --- advice --- */
 
-enum {
-    PERCENT =
-        2 /* smallest difference of capacities that is reported: the capacity is found to 1 % */
-};
-
+/* The difference must exceed the 1 % to which capacities are found. */
 static bool is_larger(int64_t with, int64_t without)
 {
-    return without > 0 && with - without > without / 100 * PERCENT;
-}
-
-static bool knows_smallest(const struct cs_simulated_pair *pair)
-{
-    return pair->smallest[CS_WITHOUT].runs > 0 && pair->smallest[CS_WITH].runs > 0;
+    return without > 0 && with - without > without / GAIN * 2;
 }
 
 /* True if the program needs more memory with the library. If both smallest devices are known, they
@@ -301,8 +285,11 @@ static bool needs_more(const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result,
                                      *with = &pair->run[CS_WITH].result;
-    if (knows_smallest(pair))
-        return is_larger(pair->smallest[CS_WITH].runs, pair->smallest[CS_WITHOUT].runs);
+    const struct cs_smallest *smallest = pair->smallest;
+    if (!pair->chosen[CS_WITHOUT] || !pair->chosen[CS_WITH])
+        return false;
+    if (smallest[CS_WITHOUT].runs > 0 && smallest[CS_WITH].runs > 0)
+        return is_larger(smallest[CS_WITH].runs, smallest[CS_WITHOUT].runs);
     if (!cs_simulated_result_ran(without))
         return false;
     if (!cs_simulated_result_ran(with))
@@ -314,24 +301,136 @@ static bool needs_more(const struct cs_simulated_pair *pair)
 const char *cs_simulate_advice(const struct cs_simulated_program *program,
                                const struct cs_simulated_pair *pair)
 {
-    static const char pytorch[] = "PyTorch ", onnx[] = "ONNX Runtime ";
-    const char *framework = pair->run[CS_WITHOUT].result.framework,
-               *settings = cs_pytorch_settings();
-    bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
-    if (!both || !needs_more(pair))
+    const char *settings = cs_pytorch_settings();
+    if (!needs_more(pair))
         return NULL;
-    if (strncmp(program->framework, onnx, strlen(onnx)) == 0)
+    if (begins_with(program->framework, "ONNX Runtime "))
         return "The arena of ONNX Runtime grows more with convshim, because it keeps all memory "
                "while the GPU has free memory. Set a limit: gpu_mem_limit of its CUDA provider.";
-    if (!settings || strstr(settings, "expandable_segments") ||
-        strncmp(framework, pytorch, strlen(pytorch)) != 0)
+    if (!begins_with(pair->run[CS_WITHOUT].result.framework, "PyTorch ") || !settings ||
+        strstr(settings, "expandable_segments"))
         return NULL;
-    bool larger = knows_smallest(pair) || !cs_simulated_result_ran(&pair->run[CS_WITH].result);
-    return larger ? "PyTorch's allocator fragments more with convshim here, and needs a larger "
-                    "GPU. Expandable segments usually prevent that: add expandable_segments:True "
-                    "to your PYTORCH_CUDA_ALLOC_CONF."
-                  : "PyTorch's allocator fragments more with convshim here, and holds more while "
-                    "the GPU has free memory. Expandable segments usually prevent that: add "
-                    "expandable_segments:True to your PYTORCH_CUDA_ALLOC_CONF. --smallest shows "
-                    "whether it needs a larger GPU.";
+    return "PyTorch's allocator fragments more with convshim here. Expandable segments usually "
+           "prevent that: add expandable_segments:True to your PYTORCH_CUDA_ALLOC_CONF. "
+           "--smallest shows whether the program needs a larger GPU.";
+}
+
+/* --- notes --- */
+
+static void add_note(cJSON *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add_note(cJSON *notes, const char *format, ...)
+{
+    char text[2 * LIST];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    cs_json_add(notes, NULL, cJSON_CreateString(text));
+}
+
+/* Adds notes on parts of the program that are not computed, not simulated or only estimated. */
+static void add_left_out(cJSON *notes, const struct cs_simulated_result *result)
+{
+    char names[LIST], bytes[CS_BYTES_TEXT];
+    struct cs_text calls = {names, sizeof names, 0};
+    put_count(&calls, result->kernels, "kernel", "kernels");
+    put_count(&calls, result->library_calls, "call of another library", "calls of other libraries");
+    if (calls.length > 0)
+        add_note(notes,
+                 "Large operations were counted, not computed: %s. Files that the program saves "
+                 "contain no results.",
+                 names);
+    if (result->reads > 0) {
+        (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
+        add_note(notes,
+                 "The program read %" PRId64
+                 " result%s that were not computed (%s), and got zeros. So it may decide otherwise "
+                 "on a GPU. Calls: %s.",
+                 result->reads, result->reads == 1 ? "" : "s",
+                 cs_table_bytes_text(bytes, result->read_bytes), names);
+    }
+    if (cs_simulated_result_unknown(result, names, sizeof names) > 0)
+        add_note(notes,
+                 "These lines of the program use values that were not computed, so they may decide "
+                 "otherwise on a GPU: %s.",
+                 names);
+    if (cs_simulated_result_names(result, "estimated", names, sizeof names) > 0)
+        add_note(notes, "These sizes are estimates, because only a GPU reports them: %s.", names);
+    if (cs_simulated_result_names(result, "missing", names, sizeof names) > 0)
+        add_note(notes,
+                 "The program called functions that are not simulated. They did nothing: %s.",
+                 names);
+    /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
+    if (!cs_simulated_result_ran(result) && !*result->linked_runtime &&
+        cs_simulated_result_names(result, "looked_up", names, sizeof names) > 0)
+        add_note(notes,
+                 "The program looked for driver functions that are not simulated, and may need "
+                 "them: %s.",
+                 names);
+    if (result->times_asked > 0)
+        add_note(notes,
+                 "The program measured the time of GPU work %" PRId64
+                 " times, for example to find the fastest algorithm. The simulated GPU has no real "
+                 "times, so the program may choose otherwise on a GPU.",
+                 result->times_asked);
+}
+
+static void add_framework(cJSON *notes, const struct cs_simulated_result *result)
+{
+    if (begins_with(result->framework, "PyTorch ") && !cs_pytorch_settings())
+        add_note(
+            notes,
+            "All runs used PyTorch's expandable segments, which convshim run switches on. They "
+            "usually save memory. To simulate without them: "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False");
+    if (begins_with(result->framework, "JAX ") && !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
+        add_note(notes,
+                 "JAX takes three quarters of the GPU's memory when it starts, so the reserved and "
+                 "the device peak are not the memory that the program needs. To switch that off: "
+                 "XLA_PYTHON_CLIENT_PREALLOCATE=false");
+    if (!*result->framework)
+        add_note(notes,
+                 "Allocated and reserved peaks are unknown, because no framework reported them.");
+}
+
+/* True if the program failed or did not use the device, for another reason than lack of memory. */
+static bool is_disturbed(const struct cs_simulated_result *result)
+{
+    return !cs_simulated_result_out_of_memory(result) &&
+           !(result->used && cs_simulated_result_ran(result));
+}
+
+static bool was_short(const struct cs_simulated_result *result)
+{
+    return result->refused > 0 || result->retries > 0;
+}
+
+struct cJSON *cs_simulate_notes(const struct cs_simulated_pair *pair, bool parallel)
+{
+    const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result,
+                                     *with = &pair->run[CS_WITH].result,
+                                     *any =
+                                         pair->chosen[CS_WITHOUT] && without->used ? without : with;
+    cJSON *notes = cJSON_CreateArray();
+    char bytes[CS_BYTES_TEXT];
+    add_note(
+        notes,
+        "CUDA's context takes %s of the GPU's memory for each process. To set it: --context SIZE",
+        cs_table_bytes_text(bytes, pair->context));
+    if (pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] && parallel &&
+        is_disturbed(without) != is_disturbed(with))
+        add_note(
+            notes,
+            "The two runs were parallel. If the program cannot run twice at the same time, for "
+            "example because of a fixed port: --jobs 1");
+    if (!any->used)
+        return notes;
+    add_left_out(notes, any);
+    if (was_short(without) || was_short(with))
+        add_note(notes,
+                 "Memory was short, so the peaks depend on the memory of the GPU. Compare retries, "
+                 "failed allocations and other engines instead.");
+    add_framework(notes, any);
+    return notes;
 }

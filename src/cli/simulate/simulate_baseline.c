@@ -1,8 +1,7 @@
-/* Compares a simulation with an earlier one: the peaks that grew, and the memory that makes them
- * grow. */
+/* Compares a result with an earlier one: the peaks that grew, and the memory that makes them grow.
+ */
 #include "cli/simulate/simulate.h"
 
-#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
@@ -40,20 +39,13 @@ void cs_baseline_free(struct cs_baseline *baseline)
     baseline->earlier = NULL;
 }
 
-/* Tables that were not read from a file have their numbers as text (cs_table_json). */
-static int64_t number_of(const cJSON *object, const char *name)
-{
-    const cJSON *item = cs_json_at(object, name);
-    return cJSON_IsRaw(item) ? strtoll(item->valuestring, NULL, 10) : cs_json_whole(item, -1);
-}
-
-static const char *text_of(const cJSON *object, const char *name)
-{
-    const char *text = cs_json_text(object, name);
-    return text ? text : "";
-}
-
 /* --- contents of peaks --- */
+
+/* Memory that one layer or line of the program holds at both peaks. Its texts are the results'. */
+struct content {
+    const char *what, *of;
+    int64_t before, after;
+};
 
 /* Equal except for numbers of lines: "vae.py:312 forward" and "vae.py:313 forward". */
 static bool is_same_place(const char *a, const char *b)
@@ -69,54 +61,31 @@ static bool is_same_place(const char *a, const char *b)
     return *a == *b;
 }
 
-struct growths {
-    struct cs_growth *item;
-    size_t count;
-    bool broken;
-};
-
-static struct cs_growth *add_growth(struct growths *list)
-{
-    struct cs_growth *added = cs_array_add(&list->item, &list->count, sizeof *added);
-    list->broken = list->broken || !added;
-    return added;
-}
-
-/* The item of the same place, from index `from` on; NULL: there is none. */
-static struct cs_growth *find_growth(struct growths *list, size_t from, const char *what,
-                                     const char *of)
-{
-    for (size_t i = from; i < list->count; i++)
-        if (strcmp(list->item[i].what, what) == 0 && is_same_place(list->item[i].of, of))
-            return &list->item[i];
-    return NULL;
-}
-
-/* Adds the rows of a peak. Rows of the same place become one: their order has no meaning. */
-static void add_contents(struct growths *list, size_t from, enum cs_side side, const cJSON *rows,
-                         bool is_now)
+/* Adds the rows of a peak to the list. Rows of the same place become one: their order has no
+ * meaning. Returns the number of items. */
+static size_t add_contents(struct content *content, size_t contents, const cJSON *peak, bool is_now)
 {
     const cJSON *row;
-    cJSON_ArrayForEach(row, rows)
+    cJSON_ArrayForEach(row, peak)
     {
-        const char *what = text_of(row, "what"), *of = text_of(row, "of");
-        struct cs_growth *growth = find_growth(list, from, what, of);
-        if (!growth)
-            growth = add_growth(list);
-        if (!growth)
-            return;
-        const int64_t bytes = number_of(row, "bytes");
-        growth->side = side;
-        snprintf(growth->what, sizeof growth->what, "%s", what);
-        if (is_now || !*growth->of)
-            snprintf(growth->of, sizeof growth->of, "%s", of);
-        *(is_now ? &growth->after : &growth->before) += bytes > 0 ? bytes : 0;
+        const char *what = cs_json_text(row, "what"), *of = cs_json_text(row, "of");
+        size_t i = 0;
+        if (!what || !of)
+            continue;
+        while (i < contents &&
+               (strcmp(content[i].what, what) != 0 || !is_same_place(content[i].of, of)))
+            i++;
+        if (i == contents)
+            content[contents++] = (struct content){.what = what, .of = of};
+        content[i].of = of;
+        *(is_now ? &content[i].after : &content[i].before) += cs_json_whole_at(row, "bytes", 0);
     }
+    return contents;
 }
 
-static int64_t change_of(const struct cs_growth *growth)
+static int64_t change_of(const struct content *content)
 {
-    return growth->after - growth->before;
+    return content->after - content->before;
 }
 
 static int larger_first(const void *left, const void *right)
@@ -125,150 +94,135 @@ static int larger_first(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-static void compare_contents(struct growths *list, enum cs_side side, const cJSON *before,
-                             const cJSON *now)
+static cJSON *add_change(cJSON *changes, const char *side, const char *what, const char *of,
+                         int64_t before, int64_t after)
 {
-    const size_t from = list->count;
-    add_contents(list, from, side, cs_json_at(before, "peak"), false);
-    add_contents(list, from, side, cs_json_at(now, "peak"), true);
-    if (list->broken || list->count == from)
+    cJSON *change = cJSON_CreateObject();
+    cJSON_AddStringToObject(change, "run", side);
+    cJSON_AddStringToObject(change, "what", what);
+    if (of)
+        cJSON_AddStringToObject(change, "of", of);
+    cJSON_AddNumberToObject(change, "before", (double)before);
+    cJSON_AddNumberToObject(change, "after", (double)after);
+    cs_json_add(changes, NULL, change);
+    return change;
+}
+
+static void compare_contents(const char *side, const cJSON *before, const cJSON *after,
+                             cJSON *changes)
+{
+    const cJSON *a = cs_json_at(before, "peak"), *b = cs_json_at(after, "peak");
+    const size_t rows = (size_t)cJSON_GetArraySize(a) + (size_t)cJSON_GetArraySize(b);
+    struct content *content = calloc(rows + 1, sizeof *content);
+    if (!content) {
+        cs_json_add(changes, NULL, NULL);
         return;
-    qsort(&list->item[from], list->count - from, sizeof *list->item, larger_first);
-    size_t shown = 0;
-    while (from + shown < list->count && shown < MOST_SHOWN &&
-           llabs(change_of(&list->item[from + shown])) >= LEAST_SHOWN)
-        shown++;
-    list->count = from + shown;
+    }
+    size_t contents = add_contents(content, 0, a, false);
+    contents = add_contents(content, contents, b, true);
+    qsort(content, contents, sizeof *content, larger_first);
+    for (size_t i = 0; i < contents && i < MOST_SHOWN; i++)
+        if (llabs(change_of(&content[i])) >= LEAST_SHOWN)
+            (void)add_change(changes, side, content[i].what, content[i].of, content[i].before,
+                             content[i].after);
+    free(content);
 }
 
-/* --- sides --- */
-
-static bool is_grown(const struct cs_baseline *baseline, int64_t before, int64_t after)
-{
-    return (double)after > (double)before * (1 + baseline->tolerance / 100);
-}
+/* --- the comparison --- */
 
 /* True if the side ran and used memory of the device. */
 static bool is_comparable(const cJSON *side)
 {
-    return cJSON_IsTrue(cs_json_at(side, "ran")) && number_of(side, "device_peak") > 0;
+    return cJSON_IsTrue(cs_json_at(side, "ran")) && cs_json_whole_at(side, "device_peak", 0) > 0;
 }
 
-static void compare_side(const struct cs_baseline *baseline, enum cs_side side, const cJSON *now,
-                         struct growths *list, bool *grown_p)
+/* True if a peak has grown. */
+static bool compare_side(const struct cs_baseline *baseline, const char *side, const cJSON *result,
+                         cJSON *changes)
 {
-    const cJSON *a = cs_json_at(baseline->earlier, cs_side_names[side]),
-                *b = cs_json_at(now, cs_side_names[side]);
+    const cJSON *a = cs_json_at(baseline->earlier, side), *b = cs_json_at(result, side);
+    bool any = false;
     if (!is_comparable(a) || !is_comparable(b))
-        return;
+        return false;
     for (int i = 0; i <= CS_FIGURE_device_peak; i++) {
-        const struct cs_figure_kind *peak = &cs_figures[i];
-        const int64_t before = number_of(a, peak->name), after = number_of(b, peak->name);
-        struct cs_growth *growth = before >= 0 && after >= 0 ? add_growth(list) : NULL;
-        if (!growth)
+        const int64_t before = cs_json_whole_at(a, cs_figures[i].name, -1),
+                      after = cs_json_whole_at(b, cs_figures[i].name, -1);
+        if (before < 0 || after < 0)
             continue;
-        *growth = (struct cs_growth){.side = side, .before = before, .after = after};
-        snprintf(growth->what, sizeof growth->what, "%s", peak->title);
-        growth->grown = is_grown(baseline, before, after);
-        *grown_p = *grown_p || growth->grown;
+        const bool grown = (double)after > (double)before * (1 + baseline->tolerance / 100);
+        cJSON_AddBoolToObject(add_change(changes, side, cs_figures[i].title, NULL, before, after),
+                              "grown", grown);
+        any = any || grown;
     }
-    compare_contents(list, side, a, b);
+    compare_contents(side, a, b, changes);
+    return any;
 }
 
-struct cs_growth *cs_baseline_compare(const struct cs_baseline *baseline, const struct cJSON *now,
-                                      size_t *growths_p, bool *grown_p)
+int cs_baseline_compare(const struct cs_baseline *baseline, struct cJSON *result)
 {
-    struct growths list = {.item = calloc(1, sizeof *list.item)};
-    list.broken = !list.item;
-    *grown_p = false;
-    for (int side = 0; side < CS_SIDES && !list.broken; side++)
-        compare_side(baseline, (enum cs_side)side, now, &list, grown_p);
-    if (list.broken) {
-        free(list.item);
-        cs_cli_complain("out of memory");
-        return NULL;
-    }
-    *growths_p = list.count;
-    return list.item;
-}
-
-/* --- output --- */
-
-static void print_growth(const struct cs_growth *growth, FILE *out)
-{
-    char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT], change[CS_BYTES_TEXT];
-    const int64_t bytes = change_of(growth);
-    (void)cs_table_bytes_text(before, growth->before);
-    (void)cs_table_bytes_text(after, growth->after);
-    if (*growth->of) {
-        fprintf(out, "    %c%-11s %s of ", bytes < 0 ? '-' : '+',
-                cs_table_bytes_text(change, llabs(bytes)), growth->what);
-        cs_cli_put(strcmp(growth->of, "-") == 0 ? "an unknown layer or line" : growth->of, out);
-        fprintf(out, ", %s -> %s\n", before, after);
-        return;
-    }
-    fprintf(out, "  %-14s %s -> %s", growth->what, before, after);
-    if (growth->before > 0)
-        fprintf(out, ", %+.2f %%", 100 * (double)bytes / (double)growth->before);
-    fprintf(out, "%s\n", growth->grown ? ": GROWN" : "");
-}
-
-static void print_growths(const struct cs_baseline *baseline, const struct cs_growth *growth,
-                          size_t growths, bool grown, FILE *out)
-{
-    const char *planning = text_of(baseline->earlier, "planning"),
-               *version = cs_planning_version(planning);
-    fprintf(out, "\nbaseline    %s, by %s%s on %s\n", baseline->path, version ? "cuDNN " : "",
-            version ? version : planning, text_of(baseline->earlier, "device"));
-    if (growths == 0)
-        fputs("  No answer: a program did not run, or no side is in both.\n", out);
-    for (size_t i = 0; i < growths; i++) {
-        if (i == 0 || growth[i].side != growth[i - 1].side)
-            fprintf(out, "%s\n", growth[i].side == CS_WITH ? "with convshim" : "without");
-        print_growth(&growth[i], out);
-    }
-    if (growths > 0)
-        fprintf(out, "%s by more than %g %%.\n", grown ? "A peak has grown" : "No peak has grown",
-                baseline->tolerance);
-}
-
-static cJSON *growths_json(const struct cs_baseline *baseline, const struct cs_growth *growth,
-                           size_t growths, bool grown)
-{
-    cJSON *object = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    cJSON *object = cJSON_CreateObject(), *changes = cJSON_CreateArray();
+    bool grown = false;
+    for (int side = 0; side < CS_SIDES; side++)
+        if (compare_side(baseline, cs_side_names[side], result, changes))
+            grown = true;
+    const bool compared = changes && changes->child;
     cJSON_AddStringToObject(object, "file", baseline->path);
     cJSON_AddNumberToObject(object, "tolerance_percent", baseline->tolerance);
-    if (growths == 0)
-        cJSON_AddNullToObject(object, "grown");
-    else
+    if (compared)
         cJSON_AddBoolToObject(object, "grown", grown);
-    for (size_t i = 0; i < growths; i++) {
-        cJSON *one = cJSON_CreateObject();
-        cJSON_AddStringToObject(one, "run", cs_side_names[growth[i].side]);
-        cJSON_AddStringToObject(one, "what", growth[i].what);
-        if (*growth[i].of)
-            cJSON_AddStringToObject(one, "of", growth[i].of);
-        cJSON_AddNumberToObject(one, "before", (double)growth[i].before);
-        cJSON_AddNumberToObject(one, "after", (double)growth[i].after);
-        if (!*growth[i].of)
-            cJSON_AddBoolToObject(one, "grown", growth[i].grown);
-        cs_json_add(list, NULL, one);
-    }
-    cs_json_add(object, "changes", list);
-    return object;
+    else
+        cJSON_AddNullToObject(object, "grown");
+    cs_json_add(object, "changes", changes);
+    cs_json_add(result, "baseline", object);
+    return !compared ? CS_CLI_NONE : grown ? CS_CLI_NO : CS_CLI_OK;
 }
 
-int cs_baseline_report(const struct cs_baseline *baseline, struct cJSON *now, FILE *out)
+/* --- text --- */
+
+static void print_change(const cJSON *change, FILE *out)
 {
-    size_t growths;
-    bool grown;
-    struct cs_growth *growth = cs_baseline_compare(baseline, now, &growths, &grown);
-    if (!growth)
-        return CS_CLI_NONE;
-    if (out)
-        print_growths(baseline, growth, growths, grown, out);
+    char before_text[CS_BYTES_TEXT], after_text[CS_BYTES_TEXT], bytes[CS_BYTES_TEXT];
+    const char *what = cs_json_text(change, "what"), *of = cs_json_text(change, "of");
+    const int64_t before = cs_json_whole_at(change, "before", 0),
+                  after = cs_json_whole_at(change, "after", 0), more = after - before;
+    (void)cs_table_bytes_text(before_text, before);
+    (void)cs_table_bytes_text(after_text, after);
+    if (of) {
+        fprintf(out, "    %c%-11s %s of ", more < 0 ? '-' : '+',
+                cs_table_bytes_text(bytes, llabs(more)), what);
+        cs_cli_put(strcmp(of, "-") == 0 ? "an unknown layer or line" : of, out);
+        fprintf(out, ", %s -> %s\n", before_text, after_text);
+        return;
+    }
+    fprintf(out, "  %-14s %s -> %s", what, before_text, after_text);
+    if (before > 0)
+        fprintf(out, ", %+.2f %%", 100 * (double)more / (double)before);
+    fputs(cJSON_IsTrue(cs_json_at(change, "grown")) ? ": GROWN\n" : "\n", out);
+}
+
+void cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *result, FILE *out)
+{
+    const char *planning = cs_json_text(baseline->earlier, "planning"),
+               *device = cs_json_text(baseline->earlier, "device"),
+               *version = planning ? cs_planning_version(planning) : NULL, *side = "";
+    const cJSON *of = cs_json_at(result, "baseline"), *grown = cs_json_at(of, "grown"), *change;
+    fprintf(out, "\nbaseline    %s, by %s%s on %s\n", baseline->path, version ? "cuDNN " : "",
+            version    ? version
+            : planning ? planning
+                       : "",
+            device ? device : "");
+    cJSON_ArrayForEach(change, cs_json_at(of, "changes"))
+    {
+        const char *run = cs_json_text(change, "run");
+        if (strcmp(run, side) != 0)
+            fprintf(out, "%s\n", strcmp(run, "with") == 0 ? "with convshim" : run);
+        side = run;
+        print_change(change, out);
+    }
+    if (cJSON_IsNull(grown))
+        fputs("  No answer: a program did not run, or no side is in both.\n", out);
     else
-        cs_json_add(now, "baseline", growths_json(baseline, growth, growths, grown));
-    free(growth);
-    return growths == 0 ? CS_CLI_NONE : grown ? CS_CLI_NO : CS_CLI_OK;
+        fprintf(out, "%s by more than %g %%.\n",
+                cJSON_IsTrue(grown) ? "A peak has grown" : "No peak has grown",
+                baseline->tolerance);
 }

@@ -1,12 +1,12 @@
 /* The page of a simulation: memory over the run without the library and with it, and the memory
  * held at the peaks. The horizontal axis of both curves counts calls of convolutions, so that both
  * show a layer at the same position. */
-#include "cli/common/cli.h"
+#include "cli/simulate/simulate.h"
+
+#include "cli/common/json_tree.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
-#include "cli/simulate/simulate.h"
-#include <inttypes.h>
-#include <string.h>
+#include <cjson/cJSON.h>
 
 enum {
     COLUMNS = CS_PLOT_COLUMNS
@@ -15,6 +15,7 @@ enum {
 struct page {
     const struct cs_simulation *simulation;
     const struct cs_simulated_pair *pair;
+    const cJSON *result;
     struct cs_timelines timelines;
     struct cs_plot plot; /* its sides are CS_WITHOUT and CS_WITH */
 };
@@ -96,7 +97,7 @@ static void put_plot(const struct page *page, FILE *out)
     snprintf(tick[1], sizeof tick[1], "call %zu", any->calls);
     plot.title = "Memory over the run";
     plot.note = note;
-    plot.limit = cs_simulate_memory(page->pair) - page->pair->context;
+    plot.limit = cs_simulated_pair_memory(page->pair) - page->pair->context;
     for (int side = 0; side < CS_SIDES; side++)
         plot.name[side] = page->timelines.has[side] ? names[framework][side] : NULL;
     plot.columns = COLUMNS;
@@ -109,90 +110,97 @@ static void put_plot(const struct page *page, FILE *out)
     cs_plot_put(&plot, out);
 }
 
-/* --- the rest --- */
+/* --- figures, sentences, tables --- */
 
-/* A card: "605.4 MiB → 427.7 MiB", and the change below. */
-static void put_card(const struct cs_simulated_pair *pair, enum cs_figure figure, FILE *out)
+/* Puts a card: "605.4 MiB → 427.7 MiB", and the change below. */
+static void put_card(const cJSON *result, enum cs_figure figure, FILE *out)
 {
     struct cs_figure_text text;
-    if (!cs_simulate_figure(pair, figure, &text))
+    const char *separator = "";
+    if (!cs_simulate_figure(result, figure, &text))
         return;
-    fprintf(out, "<div><dt>%s</dt><dd>", text.title);
+    fprintf(out, "<div><dt>%s</dt><dd>", cs_figures[figure].title);
     for (int side = 0; side < CS_SIDES; side++)
-        if (pair->chosen[side])
-            fprintf(out, "%s%s", side == CS_WITH && pair->chosen[CS_WITHOUT] ? " &#8594; " : "",
-                    text.side[side]);
+        if (cs_json_at(result, cs_side_names[side])) {
+            fprintf(out, "%s%s", separator, text.side[side]);
+            separator = " &#8594; ";
+        }
     fprintf(out, "<small>%s</small></dd></div>\n", text.change);
 }
 
-static void put_line(const char *label, const char *text, FILE *out)
-{
-    fprintf(out, "<p class=\"conclusion\">%s ", label);
-    cs_table_html_text(text, out);
-    fputs("</p>\n", out);
-}
-
-/* Whether each run fits and how it ran, and the lines "no gain" and "advice". */
-static void put_answers(const struct page *page, FILE *out)
-{
-    const struct cs_simulated_pair *pair = page->pair;
-    char fits[512], verdict[512], text[1280];
-    for (int side = 0; side < CS_SIDES; side++) {
-        if (!pair->chosen[side])
-            continue;
-        (void)cs_simulate_fits(pair, (enum cs_side)side, fits, sizeof fits);
-        cs_simulate_verdict(pair, (enum cs_side)side, verdict, sizeof verdict);
-        snprintf(text, sizeof text, "%s %s", fits, verdict);
-        put_line(side == CS_WITH ? "Does it fit with convshim?" : "Does it fit without convshim?",
-                 text, out);
-    }
-    if (cs_simulate_why(pair, text, sizeof text))
-        put_line("No gain:", text, out);
-    const char *advice = cs_simulate_advice(&page->simulation->program, pair);
-    if (advice)
-        put_line("Advice:", advice, out);
-}
-
-static void put_figures(const struct cs_simulated_pair *pair, FILE *out)
+static void put_figures(const cJSON *result, FILE *out)
 {
     static const enum cs_figure cards[] = {CS_FIGURE_allocated_peak, CS_FIGURE_device_peak,
                                            CS_FIGURE_largest_workspace, CS_FIGURE_predicted_ns};
     fputs("<dl class=\"cards\">\n", out);
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
-        put_card(pair, cards[i], out);
+        put_card(result, cards[i], out);
     fputs("</dl>\n", out);
 }
 
-/* The memory held at the peak of a side. */
+/* Puts texts of the result behind a label. Puts nothing if the result lacks the first one. */
+static void put_line(const char *label, const char *text, const char *more, FILE *out)
+{
+    if (!text)
+        return;
+    fprintf(out, "<p class=\"conclusion\">%s ", label);
+    cs_table_html_text(text, out);
+    fputc(' ', out);
+    cs_table_html_text(more, out);
+    fputs("</p>\n", out);
+}
+
+static void put_answers(const cJSON *result, FILE *out)
+{
+    put_line("Does it fit without convshim?", cs_json_text(result, "without.fits_why"),
+             cs_json_text(result, "without.verdict"), out);
+    put_line("Does it fit with convshim?", cs_json_text(result, "with.fits_why"),
+             cs_json_text(result, "with.verdict"), out);
+    put_line("No gain:", cs_json_text(result, "no_gain"), "", out);
+    put_line("Advice:", cs_json_text(result, "advice"), "", out);
+}
+
+/* Puts the memory held at the peak of a side. False: memory is short. */
 static bool put_held(const struct page *page, enum cs_side side, FILE *out)
 {
+    static const struct cs_column columns[] = {{"what", "what", CS_CELL_TEXT},
+                                               {"of", "of", CS_CELL_TEXT},
+                                               {"bytes", "size", CS_CELL_BYTES},
+                                               {"blocks", "blocks", CS_CELL_COUNT}};
     const struct cs_timeline *timeline = &page->timelines.side[side];
     char title[96], bytes[CS_BYTES_TEXT];
     struct cs_table table;
+    const cJSON *row;
     if (timeline->moments == 0)
         return true;
-    if (!cs_timelines_peak(&page->timelines, page->pair, side, &table))
-        return false;
     snprintf(title, sizeof title, "Held at the peak %s: %s",
              side == CS_WITH ? "with convshim" : "without",
              cs_table_bytes_text(bytes, timeline->live[cs_timeline_peak(timeline)]));
+    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
+    cJSON_ArrayForEach(row, cs_json_at(cs_json_at(page->result, cs_side_names[side]), "peak"))
+    {
+        cs_table_add(&table, (struct cs_value[]){{.text = cs_json_text(row, "what")},
+                                                 {.text = cs_json_text(row, "of")},
+                                                 {.number = cs_json_whole_at(row, "bytes", -1)},
+                                                 {.number = cs_json_whole_at(row, "blocks", -1)}});
+    }
     return cs_page_table(side == CS_WITH ? "peak-with" : "peak-without", title, &table, out);
 }
 
 static bool put_page(const void *state, FILE *out)
 {
     const struct page *page = state;
+    char bytes[CS_BYTES_TEXT];
     cs_page_begin("convshim simulate", page->simulation->program.command[0], out);
     cs_page_source(page->simulation->program.command,
                    (const char *const[]){page->pair->device->title, "simulated",
                                          page->simulation->program.cudnn,
                                          page->simulation->program.framework, NULL},
                    out);
-    put_figures(page->pair, out);
-    put_answers(page, out);
+    put_figures(page->result, out);
+    put_answers(page->result, out);
     put_plot(page, out);
-    bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
-    char bytes[CS_BYTES_TEXT];
+    const bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
     fprintf(out,
             "<p>Simulated: kernels were counted, not computed. The curves exclude the context of "
             "%s.</p>\n",
@@ -202,15 +210,16 @@ static bool put_page(const void *state, FILE *out)
 }
 
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
-                      const char *path)
+                      const struct cJSON *result, const char *path)
 {
     static struct page page; /* too large for the stack */
-    page = (struct page){.simulation = simulation, .pair = pair};
-    bool good = cs_timelines_read(pair, &page.timelines);
-    for (int side = 0; good && side < CS_SIDES; side++)
+    page = (struct page){.simulation = simulation, .pair = pair, .result = result};
+    if (!cs_timelines_read(pair, &page.timelines))
+        return false;
+    for (int side = 0; side < CS_SIDES; side++)
         if (page.timelines.has[side])
             fill_columns(&page, side);
-    good = good && cs_output_page(simulation->title, path, put_page, &page);
+    const bool good = cs_output_page(simulation->title, path, put_page, &page);
     cs_timelines_fini(&page.timelines);
     return good;
 }

@@ -1,151 +1,145 @@
-/* Tables of pairs: a row for each device, or for each value of --vary. */
-#include "cli/common/cli.h"
-#include "cli/common/json_tree.h"
+/* Tables of results: a row for each device or each value of --vary, and the CSV of one result. */
 #include "cli/simulate/simulate.h"
+
+#include "cli/common/json_tree.h"
 #include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <string.h>
 
 enum {
-    NAME,
-    MEMORY,
-    FIGURE, /* the first of two columns for each figure */
-    SMALLEST = FIGURE + CS_FIGURES * CS_SIDES,
-    FITS = SMALLEST + CS_SIDES
-};
-
-enum {
     DEVICES = 1,
-    VALUES = 2
+    VALUES = 2,
+    FIGURES = 2 /* the first of two columns for each figure */
 };
 
+/* The columns for programs. The members of the result that they show, and the tables in which
+ * people see them. */
 static const struct {
     struct cs_column column;
-    int tables; /* that people see it in, if it has a value */
-} columns[CS_ROW_COLUMNS] = {
-    {{"name", "", CS_CELL_TEXT}, 0},
-    {{"memory", "memory", CS_CELL_BYTES}, DEVICES},
+    const char *member;
+    int tables;
+} columns[] = {
+    {{"name", "", CS_CELL_TEXT}, "name", DEVICES | VALUES},
+    {{"memory", "memory", CS_CELL_BYTES}, "memory", DEVICES},
 #define CS_FIGURE(name, title, column, tables, cell, value)                                        \
-    {{#name "_without", column, cell}, tables}, {{#name "_with", "with", cell}, tables},
+    {{#name "_without", column, cell}, "without." #name, tables},                                  \
+        {{#name "_with", "with", cell}, "with." #name, tables},
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
-    {{"smallest_capacity_without", "smallest", CS_CELL_BYTES}, DEVICES | VALUES},
-    {{"smallest_capacity_with", "with", CS_CELL_BYTES}, DEVICES | VALUES},
-    {{"answer_without", "fits", CS_CELL_TEXT}, DEVICES | VALUES},
-    {{"answer_with", "with", CS_CELL_TEXT}, DEVICES | VALUES}};
+    {{"smallest_capacity_without", "smallest", CS_CELL_BYTES},
+     "without.smallest_capacity",
+     DEVICES | VALUES},
+    {{"smallest_capacity_with", "with", CS_CELL_BYTES}, "with.smallest_capacity", DEVICES | VALUES},
+    {{"answer_without", "fits", CS_CELL_TEXT}, "without.answer", DEVICES | VALUES},
+    {{"answer_with", "with", CS_CELL_TEXT}, "with.answer", DEVICES | VALUES}};
 
-/* The answer in few words. */
-static void write_short_answer(const struct cs_simulated_pair *pair, enum cs_side side,
-                               struct cs_row *row)
-{
-    const struct cs_simulated_result *result = &pair->run[side].result;
-    char bytes[CS_BYTES_TEXT], *text = row->why[side];
-    const int64_t failures = cs_simulated_result_failures(result);
-    row->answer[side] = cs_simulate_fits(pair, side, NULL, 0);
-    const char *answer = cs_answer_names[row->answer[side]];
-    if (row->answer[side] == CS_ANSWER_NONE && !cs_simulated_result_ran(result))
-        snprintf(text, CS_ROW_TEXT, "%s: fails, status %d", answer, result->status);
-    else if (row->answer[side] == CS_ANSWER_NONE)
-        snprintf(text, CS_ROW_TEXT, "%s: %s", answer,
-                 cs_simulated_result_used_gpu(result) ? "NO REAL cuDNN" : "no use of the GPU");
-    else if (row->answer[side] == CS_ANSWER_NO && cs_simulated_result_ran(result))
-        snprintf(text, CS_ROW_TEXT, "%s: %" PRId64 " allocation%s", answer, failures,
-                 failures == 1 ? " fails" : "s fail");
-    else if (row->answer[side] == CS_ANSWER_NO)
-        snprintf(text, CS_ROW_TEXT, "%s: short by %s", answer,
-                 cs_table_bytes_text(bytes, result->missing_bytes));
-    else
-        snprintf(text, CS_ROW_TEXT, "%s", answer);
-}
+enum {
+    COLUMNS = sizeof columns / sizeof *columns
+};
 
-void cs_row_make(const struct cs_simulated_pair *pair, const char *name, bool spare,
-                 struct cs_row *row)
+static void add_row(struct cs_table *table, const cJSON *result)
 {
-    *row = (struct cs_row){.memory = cs_simulate_memory(pair)};
-    snprintf(row->name, sizeof row->name, "%s", name);
-    cs_simulate_figures(pair, spare, row->value);
-    for (int side = 0; side < CS_SIDES; side++) {
-        row->smallest[side] = pair->smallest[side].runs > 0 ? pair->smallest[side].runs : -1;
-        row->answer[side] = CS_ANSWER_NONE;
-        if (pair->chosen[side])
-            write_short_answer(pair, (enum cs_side)side, row);
-    }
-}
-
-static void add_row(struct cs_table *table, const struct cs_row *row)
-{
-    struct cs_value value[CS_ROW_COLUMNS] = {
-        [NAME] = {.text = row->name}, [MEMORY] = {.number = row->memory}};
-    for (int side = 0; side < CS_SIDES; side++) {
-        for (int i = 0; i < CS_FIGURES; i++)
-            value[FIGURE + CS_SIDES * i + side].number = row->value[i][side];
-        value[SMALLEST + side].number = row->smallest[side];
-        value[FITS + side] =
-            (struct cs_value){.shown = *row->why[side] ? row->why[side] : NULL,
-                              .text = *row->why[side] ? cs_answer_names[row->answer[side]] : NULL};
-    }
+    struct cs_value value[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++)
+        value[i] = (struct cs_value){.text = cs_json_text(result, columns[i].member),
+                                     .number = cs_json_whole_at(result, columns[i].member, -1)};
     cs_table_add(table, value);
 }
 
-static bool has_value(const struct cs_table *table, int column)
+static bool has_value(const cJSON *results, const char *member)
 {
-    for (size_t i = 0; i < table->rows; i++) {
-        const struct cs_value *value = &cs_table_row(table, i)[column];
-        if (table->column[column].cell == CS_CELL_TEXT ? value->text != NULL : value->number >= 0)
+    const cJSON *result;
+    cJSON_ArrayForEach(result, results)
+    {
+        if (cs_json_at(result, member))
             return true;
     }
     return false;
 }
 
-void cs_rows_table(const struct cs_rows *rows, struct cs_table *table)
+/* Makes the table; the caller frees it. People see the columns of the kind of rows that have a
+ * value. A column "with" that follows no column of the other run has the figure's title. */
+static void make_table(const cJSON *results, const char *title, struct cs_table *table)
 {
-    static struct cs_column shown[CS_ROW_COLUMNS];
-    for (int i = 0; i < CS_ROW_COLUMNS; i++)
+    static struct cs_column shown[COLUMNS];
+    const int kind = strcmp(title, CS_ROWS_DEVICES) == 0 ? DEVICES : VALUES;
+    const cJSON *result;
+    for (int i = 0; i < COLUMNS; i++) {
         shown[i] = columns[i].column;
-    shown[NAME].title = rows->title;
-    cs_table_init(table, shown, CS_ROW_COLUMNS);
-    for (size_t i = 0; i < rows->count; i++)
-        add_row(table, &rows->row[i]);
-    for (int i = MEMORY; i < CS_ROW_COLUMNS; i++) {
-        const bool second = i > FIGURE && (i - FIGURE) % CS_SIDES == CS_WITH;
-        if (!(columns[i].tables & (rows->devices ? DEVICES : VALUES)) || !has_value(table, i))
+        if (!(columns[i].tables & kind) || !has_value(results, columns[i].member))
             shown[i].title = NULL;
-        else if (second && !shown[i - 1].title)
+        else if (i >= FIGURES && i % CS_SIDES == CS_WITH && !shown[i - 1].title)
             shown[i].title = columns[i - 1].column.title;
+    }
+    shown[0].title = title;
+    cs_table_init(table, shown, COLUMNS);
+    cJSON_ArrayForEach(result, results)
+    {
+        add_row(table, result);
     }
 }
 
-struct cJSON *cs_rows_json(const struct cs_simulation *simulation, const struct cs_rows *rows,
-                           const struct cs_table *table)
+bool cs_rows_print(const struct cJSON *results, const char *title, enum cs_format format)
 {
+    struct cs_table table;
+    make_table(results, title, &table);
+    const bool printed = cs_table_print(&table, format, stdout);
+    cs_table_fini(&table);
+    return printed;
+}
+
+struct cJSON *cs_rows_json(const struct cs_simulated_program *program, const struct cJSON *results,
+                           const char *title)
+{
+    struct cs_table table;
     cJSON *root = cJSON_CreateObject();
+    make_table(results, title, &table);
     cJSON_AddNumberToObject(root, "version", CS_SIMULATE_JSON_VERSION);
-    cs_json_add(root, "command", cs_simulate_command_json(simulation));
-    cJSON_AddStringToObject(root, "rows_of", rows->title);
-    cs_json_add(root, "rows", cs_table_json(table));
+    cs_json_add(root, "command", cs_simulate_command_json(program));
+    cJSON_AddStringToObject(root, "rows_of", title);
+    cs_json_add(root, "rows", cs_table_json(&table));
+    cs_table_fini(&table);
     return root;
 }
 
-bool cs_simulate_print_devices(const struct cs_simulation *simulation,
-                               const struct cs_simulated_pair *pair, size_t pairs,
-                               enum cs_format format)
+/* --- one result --- */
+
+/* The text of a number or a text. NULL: it is absent. */
+static const char *text_of(const cJSON *item, char number[CS_CELL_TEXT_BYTES])
 {
-    static struct cs_row row[CS_MOST_DEVICES];
-    const struct cs_rows rows = {"device", true, row, pairs};
+    if (!cJSON_IsNumber(item))
+        return cJSON_GetStringValue(item);
+    snprintf(number, CS_CELL_TEXT_BYTES, "%.0f", item->valuedouble);
+    return number;
+}
+
+static void add_member(struct cs_table *table, const cJSON *result, const char *name,
+                       const char *member)
+{
+    char number[CS_SIDES][CS_CELL_TEXT_BYTES];
+    struct cs_value row[1 + CS_SIDES] = {{.text = name}};
+    for (int side = 0; side < CS_SIDES; side++)
+        row[1 + side].text =
+            text_of(cs_json_at(cs_json_at(result, cs_side_names[side]), member), number[side]);
+    cs_table_add(table, row);
+}
+
+bool cs_simulate_print_csv(const struct cJSON *result)
+{
+    static const struct cs_column of_csv[] = {
+        {"figure", "", CS_CELL_TEXT}, {"without", "", CS_CELL_TEXT}, {"with", "", CS_CELL_TEXT}};
+    static const char *const smallest[] = {"smallest_capacity", "smallest_capacity_same_engines"};
     struct cs_table table;
-    for (size_t i = 0; i < pairs; i++)
-        cs_row_make(&pair[i], pair[i].device->name, false, &row[i]);
-    cs_json_begin();
-    cs_rows_table(&rows, &table);
-    bool printed = format == CS_FORMAT_JSON
-                       ? cs_json_print(cs_rows_json(simulation, &rows, &table), stdout)
-                       : cs_table_print(&table, format, stdout);
+    cs_table_init(&table, of_csv, sizeof of_csv / sizeof *of_csv);
+    for (int i = 0; i < CS_FIGURES; i++)
+        add_member(&table, result, cs_figures[i].name, cs_figures[i].name);
+    for (size_t i = 0; i < sizeof smallest / sizeof *smallest; i++)
+        if (cs_result_number(result, CS_WITHOUT, smallest[i]) >= 0 ||
+            cs_result_number(result, CS_WITH, smallest[i]) >= 0)
+            add_member(&table, result, smallest[i], smallest[i]);
+    add_member(&table, result, "fits", "answer");
+    add_member(&table, result, "status", "status");
+    add_member(&table, result, "verdict", "verdict");
+    const bool printed = cs_table_print(&table, CS_FORMAT_CSV, stdout);
     cs_table_fini(&table);
-    if (printed && format == CS_FORMAT_TEXT)
-        printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
-               "%s.\nMemory includes the context, device peaks exclude it. Times are predicted, of "
-               "convolutions only.\n",
-               *simulation->program.folder ? simulation->program.folder
-                                           : "no folder: NONE WAS FOUND");
     return printed;
 }

@@ -1,13 +1,9 @@
 /* --vary: runs the program with each value, or searches a range for the largest that fits. Prints a
- * row for each value, the slopes and the largest values. */
+ * row for each value, the growth and the largest values. */
 #include "cli/simulate/simulate.h"
 
-#include "base/checked.h"
-#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/common/output.h"
-#include "cli/common/page.h"
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -15,10 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    NO_ANSWER = -2 /* values are at least 0, and LO - 1 is at least -1 */
-};
 
 static bool parse_whole(const char *text, size_t length, int64_t *number_p)
 {
@@ -106,36 +98,65 @@ char **cs_vary_command(char *const *command, const char *name, const char *value
     return copy;
 }
 
-/* --- slopes --- */
+/* --- growth --- */
 
-static int64_t peak_of(const struct cs_row *row, enum cs_side side)
+/* The value of a result; NAN: it is no number. */
+static double value_of(const cJSON *result)
 {
-    const int64_t allocated = row->value[CS_FIGURE_allocated_peak][side];
-    return allocated >= 0 ? allocated : row->value[CS_FIGURE_device_peak][side];
+    const char *name = cs_json_text(result, "name");
+    char *end;
+    const double value = name ? strtod(name, &end) : NAN;
+    return !name || *end || end == name ? NAN : value;
 }
 
-struct cs_slope cs_vary_slope(const struct cs_row *row, size_t rows, enum cs_side side, bool square)
+/* The allocated peak, else the device peak; -1: not known. */
+static int64_t peak_of(const cJSON *result, enum cs_side side)
 {
-    const struct cs_row *first = NULL, *last = NULL;
-    struct cs_slope slope = {NAN, 0};
-    for (size_t i = 0; i < rows; i++) {
-        if (isnan(row[i].number) || peak_of(&row[i], side) < 0)
-            continue;
-        first = !first || row[i].number < first->number ? &row[i] : first;
-        last = !last || row[i].number > last->number ? &row[i] : last;
-    }
-    if (!first || first->number == last->number)
-        return slope;
-    const double power = square ? 2 : 1, from = pow(first->number, power),
+    const int64_t allocated = cs_result_number(result, side, "allocated_peak");
+    return allocated >= 0 ? allocated : cs_result_number(result, side, "device_peak");
+}
+
+/* A line through two results. */
+struct slope {
+    double each;     /* bytes for each unit of the value, or of its square */
+    double distance; /* bytes from the line to the farthest result */
+};
+
+static struct slope slope_of(const cJSON *results, const cJSON *first, const cJSON *last,
+                             enum cs_side side, bool square)
+{
+    const double power = square ? 2 : 1, from = pow(value_of(first), power),
                  bytes = (double)peak_of(first, side);
-    slope.each = ((double)peak_of(last, side) - bytes) / (pow(last->number, power) - from);
-    for (size_t i = 0; i < rows; i++) {
-        if (isnan(row[i].number) || peak_of(&row[i], side) < 0)
-            continue;
-        const double line = bytes + slope.each * (pow(row[i].number, power) - from);
-        slope.distance = fmax(slope.distance, fabs((double)peak_of(&row[i], side) - line));
+    struct slope slope = {
+        ((double)peak_of(last, side) - bytes) / (pow(value_of(last), power) - from), 0};
+    const cJSON *result;
+    cJSON_ArrayForEach(result, results)
+    {
+        const double line = bytes + slope.each * (pow(value_of(result), power) - from);
+        if (!isnan(line) && peak_of(result, side) >= 0)
+            slope.distance = fmax(slope.distance, fabs((double)peak_of(result, side) - line));
     }
     return slope;
+}
+
+void cs_vary_add_growth(const struct cJSON *results, enum cs_side side, struct cJSON *object)
+{
+    const cJSON *first = NULL, *last = NULL, *result;
+    cJSON_ArrayForEach(result, results)
+    {
+        const double value = value_of(result);
+        if (isnan(value) || peak_of(result, side) < 0)
+            continue;
+        first = !first || value < value_of(first) ? result : first;
+        last = !last || value > value_of(last) ? result : last;
+    }
+    if (!first || value_of(first) == value_of(last))
+        return;
+    const struct slope line = slope_of(results, first, last, side, false),
+                       square = slope_of(results, first, last, side, true);
+    cJSON_AddNumberToObject(object, "bytes_for_each", line.each);
+    cJSON_AddNumberToObject(object, "bytes_for_each_square", square.each);
+    cJSON_AddBoolToObject(object, "grows_with_square", square.distance < line.distance);
 }
 
 /* --- runs --- */
@@ -144,32 +165,37 @@ struct search {
     struct cs_simulation *simulation;
     const struct cs_simulated_pair *pair;
     const struct cs_vary *vary;
-    char **command; /* with {NAME} in it */
-    struct cs_row *row;
-    size_t rows;
+    char **command;        /* with {NAME} in it */
+    cJSON *results;        /* of a range in the order of values */
+    cJSON *side[CS_SIDES]; /* the growth and the largest value */
     int status;
 };
 
-/* Adds the row of a value. False: memory is short, or there is no answer for a value of a range. */
-static bool take_row(struct search *search, struct cs_simulated_pair *pair, const char *value)
+/* Adds the result of a pair, and returns it. */
+static const cJSON *add_result(struct search *search, const struct cs_simulated_pair *pair,
+                               const char *value)
 {
-    struct cs_row *row = cs_array_add(&search->row, &search->rows, sizeof *row);
-    char text[512], *end;
-    if (!row)
-        return false;
-    cs_row_make(pair, value, true, row);
-    row->number = strtod(value, &end);
-    row->number = *end || end == value ? NAN : row->number;
-    if (cs_simulate_fits(pair, cs_simulated_pair_judged(pair), text, sizeof text) != CS_ANSWER_NONE)
-        return true;
-    cs_cli_complain("simulate: %s=%s: %s", search->vary->name, value, text);
-    cs_simulate_show_output(pair);
-    search->status = CS_CLI_NONE;
-    return search->vary->values > 0;
+    cJSON *result = cs_simulate_result(search->simulation, pair, true);
+    cJSON_AddStringToObject(result, "name", value);
+    cs_json_add(search->results, NULL, result);
+    if (cJSON_IsNull(cs_json_at(result, "fits"))) {
+        cs_cli_complain("simulate: %s=%s: %s", search->vary->name, value,
+                        cs_json_text(result, "why"));
+        cs_simulate_show_output(pair);
+        search->status = CS_CLI_NONE;
+    }
+    return result;
 }
 
-/* Each value starts the program once: the run with the library is forked from the same process. */
-static bool run_value(struct search *search, const char *value)
+static void close_servers(struct cs_simulation *simulation)
+{
+    for (int with = 0; with < 2; with++)
+        cs_fork_server_close(&simulation->server[with]);
+}
+
+/* Each value starts the program once: the run with the library is forked from the same process.
+ * Returns the result, or NULL after a line if it could not be run. */
+static const cJSON *run_value(struct search *search, const char *value)
 {
     static struct cs_simulated_pair pair; /* too large for the stack */
     struct cs_simulation *simulation = search->simulation;
@@ -178,325 +204,230 @@ static bool run_value(struct search *search, const char *value)
     char **command = cs_vary_command(search->command, search->vary->name, value, &uses);
     if (!command) {
         cs_cli_complain("out of memory");
-        return false;
+        return NULL;
     }
     snprintf(title, sizeof title, "simulate: %s=%s", search->vary->name, value);
-    for (int with = 0; with < 2; with++)
-        cs_fork_server_close(&simulation->server[with]);
+    close_servers(simulation);
     simulation->title = title;
     simulation->program.command = command;
     pair = *search->pair;
-    bool good = cs_simulated_pairs_run(simulation, &pair, 1);
-    if (good && !take_row(search, &pair, value))
-        good = false;
+    const bool ran = cs_simulated_pairs_run(simulation, &pair, 1);
+    const cJSON *result = ran ? add_result(search, &pair, value) : NULL;
     cs_simulated_pair_free(&pair);
     simulation->title = "simulate";
     simulation->program.command = search->command;
-    for (int with = 0; with < 2; with++)
-        cs_fork_server_close(&simulation->server[with]);
+    close_servers(simulation);
     cs_vary_free_command(command);
-    return good;
+    return result;
 }
 
-/* The row of a number. Runs the program if there is no row yet. NULL: no answer. */
-static const struct cs_row *row_of(struct search *search, int64_t number)
+static void run_list(struct search *search)
 {
-    char value[CS_VARY_TEXT];
-    snprintf(value, sizeof value, "%" PRId64, number);
-    for (size_t i = 0; i < search->rows; i++)
-        if (strcmp(search->row[i].name, value) == 0)
-            return &search->row[i];
-    return run_value(search, value) ? &search->row[search->rows - 1] : NULL;
-}
-
-static bool is_fitting(const struct cs_row *row, enum cs_side side)
-{
-    return row->answer[side] == CS_ANSWER_YES || row->answer[side] == CS_ANSWER_MAY_FAIL;
-}
-
-/* The next value to try between `yes`, which fits and needs `below` bytes, and `no`, which needs
- * `above`: where the line between them reaches `memory`, or the middle if `below` is not known.
- * *near counts results in a row that were next to `yes` or `no`. Each doubles the distance. */
-static int64_t guess_value(int64_t below, int64_t yes, int64_t above, int64_t no, int64_t memory,
-                           int *near)
-{
-    const double rise = (double)above - (double)below;
-    const int64_t middle = yes + (no - yes) / 2;
-    int64_t at = middle;
-    if (rise > 0 && below >= 0)
-        at = yes + (int64_t)((double)(memory - below) / rise * (double)(no - yes));
-    const bool is_near = at <= yes + 1 || at >= no - 1;
-    const int64_t stride = INT64_C(1) << *near;
-    *near = is_near ? *near + 1 : 0;
-    if (at <= yes + 1)
-        at = stride < middle - yes ? yes + stride : middle;
-    else if (at >= no - 1)
-        at = stride < no - middle ? no - stride : middle;
-    return at <= yes ? yes + 1 : at >= no ? no - 1 : at;
-}
-
-/* The largest value of the range that fits, a lower one if none does, or NO_ANSWER. */
-static int64_t search_side(struct search *search, enum cs_side side)
-{
-    const int64_t memory = cs_simulate_memory(search->pair);
-    int64_t yes = search->vary->low, no = search->vary->high;
-    const struct cs_row *row = row_of(search, yes);
-    if (!row)
-        return NO_ANSWER;
-    int64_t below = row->value[CS_FIGURE_needed][side];
-    if (!is_fitting(row, side))
-        return yes - 1;
-    row = row_of(search, no);
-    if (!row)
-        return NO_ANSWER;
-    if (is_fitting(row, side))
-        return no;
-    int64_t above = row->value[CS_FIGURE_needed][side];
-    for (int near = 0; no - yes > 1;) {
-        const int64_t at = guess_value(below, yes, above, no, memory, &near);
-        row = row_of(search, at);
-        if (!row)
-            return NO_ANSWER;
-        *(is_fitting(row, side) ? &yes : &no) = at;
-        *(is_fitting(row, side) ? &below : &above) = row->value[CS_FIGURE_needed][side];
-    }
-    return yes;
-}
-
-static int by_number(const void *left, const void *right)
-{
-    const struct cs_row *a = left, *b = right;
-    return (a->number > b->number) - (a->number < b->number);
-}
-
-static void search_range(struct search *search, int64_t largest[CS_SIDES])
-{
-    const enum cs_side judged = cs_simulated_pair_judged(search->pair);
-    for (int side = 0; side < CS_SIDES; side++)
-        if (search->pair->chosen[side] && search->status != CS_CLI_NONE)
-            largest[side] = search_side(search, (enum cs_side)side);
-    if (largest[judged] == NO_ANSWER)
-        search->status = CS_CLI_NONE;
-    else if (search->status == CS_CLI_OK && largest[judged] < search->vary->low)
-        search->status = CS_CLI_NO;
-    if (search->rows > 0)
-        qsort(search->row, search->rows, sizeof *search->row, by_number);
-}
-
-static void run_values(struct search *search)
-{
-    const enum cs_side judged = cs_simulated_pair_judged(search->pair);
-    for (size_t i = 0; i < search->vary->values; i++)
-        if (!run_value(search, search->vary->value[i])) {
+    for (size_t i = 0; i < search->vary->values; i++) {
+        const cJSON *result = run_value(search, search->vary->value[i]);
+        if (!result) {
             search->status = CS_CLI_NONE;
             return;
         }
-    for (size_t i = 0; i < search->rows; i++)
-        if (search->status == CS_CLI_OK && search->row[i].answer[judged] == CS_ANSWER_NO)
+        if (search->status == CS_CLI_OK && !cJSON_IsTrue(cs_json_at(result, "fits")))
             search->status = CS_CLI_NO;
+    }
+}
+
+/* --- the largest value that fits --- */
+
+/* A value that was tried. */
+struct trial {
+    int64_t value, needed; /* `needed`: -1: not known */
+    bool fits;
+};
+
+/* Runs the program with the value if it has not been tried yet. False: no answer. */
+static bool try_value(struct search *search, enum cs_side side, int64_t value,
+                      struct trial *trial_p)
+{
+    char name[CS_VARY_TEXT];
+    const cJSON *result;
+    snprintf(name, sizeof name, "%" PRId64, value);
+    cJSON_ArrayForEach(result, search->results)
+    {
+        if (strcmp(cs_json_text(result, "name"), name) == 0)
+            break;
+    }
+    if (!result)
+        result = run_value(search, name);
+    if (!result || cJSON_IsNull(cs_json_at(result, "fits")))
+        return false;
+    const cJSON *of_side = cs_json_at(result, cs_side_names[side]);
+    *trial_p = (struct trial){value, cs_json_whole_at(of_side, "needed", -1),
+                              cJSON_IsTrue(cs_json_at(of_side, "fits"))};
+    return true;
+}
+
+/* The value between `yes`, which fits, and `no` where the line between them reaches the memory. The
+ * middle if that is not known. */
+static int64_t guess_value(const struct trial *yes, const struct trial *no, int64_t memory)
+{
+    const double rise = (double)(no->needed - yes->needed),
+                 part = (double)(memory - yes->needed) / rise;
+    if (yes->needed < 0 || rise <= 0 || part < 0 || part > 1)
+        return yes->value + (no->value - yes->value) / 2;
+    return yes->value + (int64_t)(part * (double)(no->value - yes->value));
+}
+
+/* Finds the largest value of the range that fits. One lower than the range: none fits. Every second
+ * trial halves what remains, because the memory may not grow in a line. False: no answer. */
+static bool find_largest(struct search *search, enum cs_side side, int64_t *largest_p)
+{
+    struct trial yes, no, next;
+    if (!try_value(search, side, search->vary->low, &yes))
+        return false;
+    *largest_p = search->vary->low - 1;
+    if (!yes.fits)
+        return true;
+    if (!try_value(search, side, search->vary->high, &no))
+        return false;
+    if (no.fits)
+        yes = no;
+    for (bool halve = false; no.value - yes.value > 1; halve = !halve) {
+        int64_t at = halve ? yes.value + (no.value - yes.value) / 2
+                           : guess_value(&yes, &no, cs_simulated_pair_memory(search->pair));
+        at = at <= yes.value ? yes.value + 1 : at >= no.value ? no.value - 1 : at;
+        if (!try_value(search, side, at, &next))
+            return false;
+        *(next.fits ? &yes : &no) = next;
+    }
+    *largest_p = yes.value;
+    return true;
+}
+
+/* Puts the results in the order of values. */
+static void sort_results(struct search *search)
+{
+    cJSON *sorted = cJSON_CreateArray(), *least;
+    while ((least = search->results->child)) {
+        const cJSON *result;
+        cJSON_ArrayForEach(result, search->results)
+        {
+            if (value_of(result) < value_of(least))
+                least = (cJSON *)result;
+        }
+        cs_json_add(sorted, NULL, cJSON_DetachItemViaPointer(search->results, least));
+    }
+    cJSON_Delete(search->results);
+    search->results = sorted;
+}
+
+static void search_range(struct search *search)
+{
+    const enum cs_side judged = cs_simulated_pair_judged(search->pair);
+    for (int side = 0; side < CS_SIDES && search->status != CS_CLI_NONE; side++) {
+        int64_t largest;
+        if (!search->pair->chosen[side])
+            continue;
+        if (!find_largest(search, (enum cs_side)side, &largest))
+            search->status = CS_CLI_NONE;
+        else if (largest >= search->vary->low)
+            cJSON_AddNumberToObject(search->side[side], "largest", (double)largest);
+        else if (side == (int)judged)
+            search->status = CS_CLI_NO;
+    }
+    sort_results(search);
 }
 
 /* --- output --- */
 
-struct vary_result {
-    const struct cs_vary *vary;
-    const struct cs_simulated_pair *pair; /* the device and the chosen sides */
-    struct cs_rows rows;                  /* of a range in order of numbers */
-    int64_t largest[CS_SIDES];            /* of a range: see search_side */
-};
-
-enum {
-    LINE = 256
-};
-
-/* True if the square of the value describes the growth better, as for the side of an image. */
-static bool prefers_square(const struct vary_result *result, enum cs_side side)
+static void print_growth(const struct search *search, enum cs_side side)
 {
-    return cs_vary_slope(result->rows.row, result->rows.count, side, true).distance <
-           cs_vary_slope(result->rows.row, result->rows.count, side, false).distance;
+    static const char *const members[] = {"bytes_for_each", "bytes_for_each_square"};
+    const cJSON *growth = search->side[side];
+    const char *name = search->vary->name;
+    const bool allocated = cs_result_number(search->results->child, side, "allocated_peak") >= 0,
+               by_square = cJSON_IsTrue(cs_json_at(growth, "grows_with_square"));
+    for (int square = 0; square < 2; square++)
+        /* Two values fit both kinds of growth. */
+        if (cs_json_at(growth, members[square]) &&
+            (cJSON_GetArraySize(search->results) == 2 || square == by_square))
+            printf("%s peak %s: %.2f bytes for each %s%s%s\n", allocated ? "allocated" : "device",
+                   cs_side_names[side], cs_json_double(growth, members[square]), name,
+                   square ? " * " : "", square ? name : "");
 }
 
-static bool knows_slope(const struct vary_result *result, enum cs_side side)
+static void print_largest(const struct search *search, enum cs_side side)
 {
-    return result->pair->chosen[side] &&
-           !isnan(cs_vary_slope(result->rows.row, result->rows.count, side, false).each);
-}
-
-static const char *kind_of_peak(const struct vary_result *result)
-{
-    const int64_t *allocated = result->rows.row[0].value[CS_FIGURE_allocated_peak];
-    return allocated[CS_WITHOUT] >= 0 || allocated[CS_WITH] >= 0 ? "allocated" : "device";
-}
-
-/* "12.50 bytes for each px * px" */
-static void write_slope(const struct vary_result *result, enum cs_side side, bool square,
-                        char text[LINE])
-{
-    const char *name = result->vary->name;
-    snprintf(text, LINE, "%.2f bytes for each %s%s%s",
-             cs_vary_slope(result->rows.row, result->rows.count, side, square).each, name,
-             square ? " * " : "", square ? name : "");
-}
-
-static void write_largest(const struct vary_result *result, enum cs_side side, char text[LINE])
-{
-    if (result->largest[side] == NO_ANSWER)
-        snprintf(text, LINE, "no answer");
-    else if (result->largest[side] < result->vary->low)
-        snprintf(text, LINE, "none: %" PRId64 " does not fit", result->vary->low);
+    const struct cs_vary *vary = search->vary;
+    const int64_t largest = cs_json_whole_at(search->side[side], "largest", -1);
+    char bytes[CS_BYTES_TEXT];
+    printf("largest %s that fits in %s %s: ", vary->name,
+           cs_table_bytes_text(bytes, cs_simulated_pair_memory(search->pair)), cs_side_names[side]);
+    if (largest >= 0)
+        printf("%" PRId64 "%s\n", largest, largest == vary->high ? ", the end of the range" : "");
+    else if (search->status == CS_CLI_NONE)
+        puts("no answer");
     else
-        snprintf(text, LINE, "%" PRId64 "%s", result->largest[side],
-                 result->largest[side] == result->vary->high ? ", the end of the range" : "");
+        printf("none: %" PRId64 " does not fit\n", vary->low);
 }
 
-/* The slope, of both kinds if there are two rows, and the largest values. */
-static void print_text(const struct vary_result *result)
+static void print_text(const struct search *search)
 {
-    char text[LINE], bytes[CS_BYTES_TEXT];
+    putchar('\n');
     for (int side = 0; side < CS_SIDES; side++)
-        for (int square = 0; square < 2; square++) {
-            if (!knows_slope(result, (enum cs_side)side) ||
-                (result->rows.count > 2 && square != prefers_square(result, (enum cs_side)side)))
-                continue;
-            write_slope(result, (enum cs_side)side, square, text);
-            printf("%s peak %s: %s\n", kind_of_peak(result), cs_side_names[side], text);
-        }
+        if (search->side[side])
+            print_growth(search, (enum cs_side)side);
     for (int side = 0; side < CS_SIDES; side++)
-        if (result->vary->values == 0 && result->pair->chosen[side]) {
-            write_largest(result, (enum cs_side)side, text);
-            printf("largest %s that fits in %s %s: %s\n", result->vary->name,
-                   cs_table_bytes_text(bytes, cs_simulate_memory(result->pair)),
-                   cs_side_names[side], text);
-        }
+        if (search->side[side] && search->vary->values == 0)
+            print_largest(search, (enum cs_side)side);
 }
 
-static cJSON *side_json(const struct vary_result *result, enum cs_side side)
+static bool print_json(struct search *search)
 {
-    cJSON *object = cJSON_CreateObject();
-    if (knows_slope(result, side)) {
-        cJSON_AddNumberToObject(
-            object, "bytes_for_each",
-            cs_vary_slope(result->rows.row, result->rows.count, side, false).each);
-        cJSON_AddNumberToObject(
-            object, "bytes_for_each_square",
-            cs_vary_slope(result->rows.row, result->rows.count, side, true).each);
-        cJSON_AddBoolToObject(object, "grows_with_square", prefers_square(result, side));
-    }
-    if (result->vary->values == 0 && result->largest[side] >= result->vary->low)
-        cJSON_AddNumberToObject(object, "largest", (double)result->largest[side]);
-    return object;
-}
-
-static bool print_json(const struct cs_simulation *simulation, const struct vary_result *result,
-                       const struct cs_table *table)
-{
-    cJSON *root = cs_rows_json(simulation, &result->rows, table);
-    cJSON_AddStringToObject(root, "device", result->pair->device->title);
-    cJSON_AddNumberToObject(root, "memory", (double)cs_simulate_memory(result->pair));
+    cJSON *root = cs_rows_json(&search->simulation->program, search->results, search->vary->name);
+    cJSON_AddStringToObject(root, "device", search->pair->device->title);
+    cJSON_AddNumberToObject(root, "memory", (double)cs_simulated_pair_memory(search->pair));
     for (int side = 0; side < CS_SIDES; side++)
-        if (result->pair->chosen[side])
-            cs_json_add(root, cs_side_names[side], side_json(result, (enum cs_side)side));
+        if (search->side[side])
+            cs_json_add(root, cs_side_names[side], cJSON_Duplicate(search->side[side], true));
     return cs_json_print(root, stdout);
 }
 
-static bool print_result(const struct cs_simulation *simulation, const struct vary_result *result,
-                         enum cs_format format)
+static void print_results(struct search *search, enum cs_format format)
 {
-    struct cs_table table;
-    cs_json_begin();
-    cs_rows_table(&result->rows, &table);
-    const bool good = format == CS_FORMAT_JSON ? print_json(simulation, result, &table)
-                                               : cs_table_print(&table, format, stdout);
-    if (good && format == CS_FORMAT_TEXT) {
-        putchar('\n');
-        print_text(result);
-    }
-    cs_table_fini(&table);
-    if (!good)
-        cs_cli_complain("out of memory");
-    return good;
-}
-
-/* --- the page --- */
-
-static void put_tooltip(const void *state, size_t column, FILE *out)
-{
-    const struct vary_result *result = state;
-    const struct cs_row *row = &result->rows.row[column];
-    char bytes[CS_BYTES_TEXT];
-    fprintf(out, "%s ", result->vary->name);
-    cs_table_html_text(row->name, out);
     for (int side = 0; side < CS_SIDES; side++)
-        if (row->value[CS_FIGURE_needed][side] >= 0)
-            fprintf(out, " %s %s", cs_table_bytes_text(bytes, row->value[CS_FIGURE_needed][side]),
-                    cs_side_names[side]);
-}
-
-/* A column for each value. */
-static void put_plot(const struct vary_result *result, FILE *out)
-{
-    static struct cs_plot plot; /* too large for the stack */
-    const size_t rows = result->rows.count;
-    plot =
-        (struct cs_plot){.title = "Memory that the program needs, with the context",
-                         .columns = rows < CS_PLOT_COLUMNS ? rows : CS_PLOT_COLUMNS,
-                         .tick = {result->rows.row[0].name, NULL, result->rows.row[rows - 1].name},
-                         .tooltip = put_tooltip,
-                         .state = result};
-    for (int side = 0; side < CS_SIDES; side++) {
-        static const char *const names[CS_SIDES] = {"without", "with convshim"};
-        plot.name[side] = result->pair->chosen[side] ? names[side] : NULL;
-        for (size_t i = 0; i < plot.columns; i++)
-            plot.bytes[side][i] = cs_max(result->rows.row[i].value[CS_FIGURE_needed][side], 0);
+        if (search->side[side])
+            cs_vary_add_growth(search->results, (enum cs_side)side, search->side[side]);
+    bool printed = cs_json_complete();
+    if (printed)
+        printed = format == CS_FORMAT_JSON
+                      ? print_json(search)
+                      : cs_rows_print(search->results, search->vary->name, format);
+    if (printed && format == CS_FORMAT_TEXT)
+        print_text(search);
+    if (!printed) {
+        cs_cli_complain("out of memory");
+        search->status = CS_CLI_NONE;
     }
-    cs_plot_put(&plot, out);
-}
-
-static bool put_page(const void *state, FILE *out)
-{
-    const struct vary_result *result = state;
-    struct cs_table table;
-    char text[LINE];
-    cs_page_begin("convshim simulate", result->vary->name, out);
-    put_plot(result, out);
-    for (int side = 0; side < CS_SIDES; side++) {
-        if (!knows_slope(result, (enum cs_side)side))
-            continue;
-        write_slope(result, (enum cs_side)side, prefers_square(result, (enum cs_side)side), text);
-        fprintf(out, "<p>The %s peak %s: %s</p>\n", kind_of_peak(result), cs_side_names[side],
-                text);
-        if (result->vary->values == 0) {
-            write_largest(result, (enum cs_side)side, text);
-            fprintf(out, "<p>Largest %s that fits %s: %s</p>\n", result->vary->name,
-                    cs_side_names[side], text);
-        }
-    }
-    cs_rows_table(&result->rows, &table);
-    const bool whole = cs_page_table("values", "Values", &table, out);
-    cs_page_end(out);
-    return whole;
 }
 
 int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                      const struct cs_simulated_pair *pair)
 {
+    cs_json_begin();
     struct search search = {.simulation = simulation,
                             .pair = pair,
                             .vary = &options->vary,
                             .command = simulation->program.command,
+                            .results = cJSON_CreateArray(),
                             .status = CS_CLI_OK};
-    struct vary_result result = {
-        .vary = &options->vary, .pair = pair, .largest = {NO_ANSWER, NO_ANSWER}};
+    for (int side = 0; side < CS_SIDES; side++)
+        search.side[side] = pair->chosen[side] ? cJSON_CreateObject() : NULL;
     if (options->vary.values == 0)
-        search_range(&search, result.largest);
+        search_range(&search);
     else
-        run_values(&search);
-    result.rows = (struct cs_rows){options->vary.name, false, search.row, search.rows};
-    if (search.rows > 0 && !print_result(simulation, &result, options->format))
-        search.status = CS_CLI_NONE;
-    if (options->html && search.rows > 0 &&
-        !cs_output_page("simulate", options->html, put_page, &result))
-        search.status = CS_CLI_NONE;
-    free(search.row);
+        run_list(&search);
+    if (cJSON_GetArraySize(search.results) > 0)
+        print_results(&search, options->format);
+    cJSON_Delete(search.results);
+    for (int side = 0; side < CS_SIDES; side++)
+        cJSON_Delete(search.side[side]);
     return search.status;
 }

@@ -81,8 +81,7 @@ static void prepare_run(struct cs_simulated_pair *pair, enum cs_side side)
     pair->run[side] = (struct cs_simulated_run){.name = cs_side_names[side],
                                                 .profile = pair->device->path,
                                                 .capacity = pair->capacity,
-                                                .memory = pair->capacity > 0 ? pair->capacity
-                                                                             : pair->device->memory,
+                                                .memory = cs_simulated_pair_memory(pair),
                                                 .context = pair->context,
                                                 .gpus = pair->gpus,
                                                 .history = pair->history,

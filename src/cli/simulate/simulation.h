@@ -428,6 +428,12 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair);
 
+/* The memory of its GPU. */
+static inline int64_t cs_simulated_pair_memory(const struct cs_simulated_pair *pair)
+{
+    return pair->capacity > 0 ? pair->capacity : pair->device->memory;
+}
+
 /* The side that decides: that with the library, if it was chosen. */
 static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pair *pair)
 {
@@ -497,10 +503,16 @@ void cs_timeline_fini(struct cs_timeline *timeline);
 struct cs_timelines {
     struct cs_timeline side[CS_SIDES];
     bool has[CS_SIDES];
-    bool same_calls; /* both runs made as many calls, or there is only one run */
+    bool same_calls;             /* both runs made as many calls, or there is only one run */
+    const struct cJSON *summary; /* of the run with the library; NULL: there is none */
 };
 bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines *timelines_p);
 void cs_timelines_fini(struct cs_timelines *timelines);
+
+/* What a side held at its peak, as an array for JSON, the largest first: workspaces by convolution,
+ * everything else by the line that allocated it. Empty: it has no timeline. NULL: memory is short.
+ * The caller deletes it. */
+struct cJSON *cs_timelines_peak(const struct cs_timelines *timelines, enum cs_side side);
 
 /* The moment at which most was held. */
 size_t cs_timeline_peak(const struct cs_timeline *timeline);

@@ -434,13 +434,7 @@ bool cs_timeline_line(const struct cs_timeline *timeline, int stack, char *text,
 
 /* --- the peak --- */
 
-static const struct cs_column columns[] = {{"what", "what", CS_CELL_TEXT},
-                                           {"of", "of", CS_CELL_TEXT},
-                                           {"bytes", "size", CS_CELL_BYTES},
-                                           {"blocks", "blocks", CS_CELL_COUNT}};
-
 enum {
-    COLUMNS = sizeof columns / sizeof *columns,
     TEXT = 256
 };
 
@@ -507,16 +501,30 @@ static size_t add_to_group(struct group *group, size_t groups, const struct grou
     return groups + 1;
 }
 
-bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline *names,
-                   const struct cJSON *summary, struct cs_table *table_p)
+static cJSON *groups_json(const struct group *group, size_t groups)
+{
+    cJSON *rows = cJSON_CreateArray();
+    for (size_t i = 0; i < groups; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "what", group[i].workspace ? "workspace" : "tensors");
+        cJSON_AddStringToObject(row, "of", *group[i].line ? group[i].line : "-");
+        cJSON_AddNumberToObject(row, "bytes", (double)group[i].bytes);
+        cJSON_AddNumberToObject(row, "blocks", (double)group[i].blocks);
+        cs_json_add(rows, NULL, row);
+    }
+    return rows;
+}
+
+/* The convolutions are those of the same calls in `names`, the timeline of the run that wrote
+ * `summary`. */
+static cJSON *peak_json(const struct cs_timeline *timeline, const struct cs_timeline *names,
+                        const cJSON *summary)
 {
     const size_t peak = cs_timeline_peak(timeline);
-    struct group *group = calloc(timeline->blocks + 2, sizeof *group), one;
+    struct group *group = calloc(timeline->blocks + 1, sizeof *group), one;
     size_t groups = 0;
     int64_t rest = timeline->moments > 0 ? timeline->live[peak] : 0;
-    if (!group)
-        return false;
-    for (size_t i = 0; i < timeline->blocks; i++) {
+    for (size_t i = 0; group && i < timeline->blocks; i++) {
         const struct cs_timeline_block *block = &timeline->block[i];
         if (block->from > peak || block->until <= peak)
             continue;
@@ -524,49 +532,43 @@ bool cs_peak_table(const struct cs_timeline *timeline, const struct cs_timeline 
         groups = add_to_group(group, groups, &one);
         rest -= block->bytes;
     }
-    if (rest > 0)
+    if (group && rest > 0)
         group[groups++] = (struct group){.line = "mapped memory or memory pools", .bytes = rest};
-    qsort(group, groups, sizeof *group, larger_first);
-    cs_table_init(table_p, columns, COLUMNS);
-    for (size_t i = 0; i < groups; i++) {
-        const struct cs_value row[COLUMNS] = {
-            {.text = group[i].workspace ? "workspace" : "tensors"},
-            {.text = *group[i].line ? group[i].line : "-"},
-            {.number = group[i].bytes},
-            {.number = group[i].blocks}};
-        cs_table_add(table_p, row);
-    }
+    if (group)
+        qsort(group, groups, sizeof *group, larger_first);
+    cJSON *rows = group ? groups_json(group, groups) : NULL;
     free(group);
-    return true;
+    return rows;
 }
 
 /* --- pairs --- */
 
 bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines *timelines_p)
 {
-    struct cs_timelines read = {.same_calls = true};
+    const struct cs_simulated_run *run[CS_SIDES] = {
+        &pair->run[CS_WITHOUT], pair->recorded.name ? &pair->recorded : &pair->run[CS_WITH]};
+    struct cs_timelines read = {.summary = run[CS_WITH]->result.summary, .same_calls = true};
     for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_simulated_result *result = &pair->run[side].result;
-        if (!pair->chosen[side] || !result->used)
+        const struct cs_simulated_result *result = &run[side]->result;
+        if (!pair->chosen[side] || !run[side]->history || !result->used)
             continue;
-        read.has[side] = cs_timeline_read(&pair->run[side], &read.side[side]);
+        read.has[side] = cs_timeline_read(run[side], &read.side[side]);
         if (!read.has[side] && result->report) {
             cs_timelines_fini(&read);
             return false;
         }
     }
-    const size_t without = read.side[CS_WITHOUT].calls, with = read.side[CS_WITH].calls;
-    read.same_calls = !read.has[CS_WITHOUT] || !read.has[CS_WITH] || without == with;
+    if (read.has[CS_WITHOUT] && read.has[CS_WITH])
+        read.same_calls = read.side[CS_WITHOUT].calls == read.side[CS_WITH].calls;
     *timelines_p = read;
     return true;
 }
 
-bool cs_timelines_peak(const struct cs_timelines *timelines, const struct cs_simulated_pair *pair,
-                       enum cs_side side, struct cs_table *table_p)
+struct cJSON *cs_timelines_peak(const struct cs_timelines *timelines, enum cs_side side)
 {
     const bool named = timelines->has[CS_WITH] && timelines->same_calls;
-    return cs_peak_table(&timelines->side[side], named ? &timelines->side[CS_WITH] : NULL,
-                         pair->run[CS_WITH].result.summary, table_p);
+    return peak_json(&timelines->side[side], named ? &timelines->side[CS_WITH] : NULL,
+                     timelines->summary);
 }
 
 void cs_timelines_fini(struct cs_timelines *timelines)

@@ -1,5 +1,6 @@
 /* --baseline: peaks and contents that changed, and the status. */
 #include "check.h"
+#include "cli/common/json_tree.h"
 #include "cli/simulate/simulate.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -12,16 +13,18 @@
 #define ROW(what, of, bytes)                                                                       \
     "{\"what\":\"" what "\",\"of\":\"" of "\",\"bytes\":" bytes ",\"blocks\":1}"
 
-static struct cs_growth *compare(const char *before, const char *after, double tolerance,
-                                 size_t *growths_p, bool *grown_p)
+/* The status of a comparison. *changes_p: the changes, which the caller deletes. */
+static int compare(const char *before, const char *after, double tolerance, cJSON **changes_p)
 {
-    struct cs_baseline baseline = {.tolerance = tolerance, .earlier = cJSON_Parse(before)};
-    cJSON *now = cJSON_Parse(after);
-    CHECK(baseline.earlier && now);
-    struct cs_growth *growth = cs_baseline_compare(&baseline, now, growths_p, grown_p);
-    cJSON_Delete(now);
+    struct cs_baseline baseline = {
+        .path = "base.json", .tolerance = tolerance, .earlier = cJSON_Parse(before)};
+    cJSON *result = cJSON_Parse(after);
+    CHECK(baseline.earlier && result);
+    const int status = cs_baseline_compare(&baseline, result);
+    *changes_p = cJSON_DetachItemFromObject(cJSON_GetObjectItem(result, "baseline"), "changes");
+    cJSON_Delete(result);
     cs_baseline_free(&baseline);
-    return growth;
+    return status;
 }
 
 static void growth_above_the_tolerance_is_grown(void)
@@ -29,54 +32,55 @@ static void growth_above_the_tolerance_is_grown(void)
     static const struct {
         const char *after;
         double tolerance;
-        bool grown;
-    } rows[] = {{RUN("true", "1000000", ""), 0, false},
-                {RUN("true", "1000001", ""), 0, true},
-                {RUN("true", "1020000", ""), 2, false},
-                {RUN("true", "1020001", ""), 2, true},
-                {RUN("true", "500", ""), 0, false}};
+        int status;
+    } rows[] = {{RUN("true", "1000000", ""), 0, 0},
+                {RUN("true", "1000001", ""), 0, 1},
+                {RUN("true", "1020000", ""), 2, 0},
+                {RUN("true", "1020001", ""), 2, 1},
+                {RUN("true", "500", ""), 0, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t growths;
-        bool grown;
-        free(compare(RUN("true", "1000000", ""), rows[i].after, rows[i].tolerance, &growths,
-                     &grown));
-        CHECK_INT(growths, 2);
-        CHECK_INT(grown, rows[i].grown);
+        cJSON *changes;
+        CHECK_INT(compare(RUN("true", "1000000", ""), rows[i].after, rows[i].tolerance, &changes),
+                  rows[i].status);
+        CHECK_INT(cJSON_GetArraySize(changes), 2);
+        cJSON_Delete(changes);
     }
 }
 
 static void contents_are_joined_by_place_without_line_numbers(void)
 {
-    size_t growths;
-    bool grown;
-    struct cs_growth *growth =
-        compare(RUN("true", "9",
-                    ROW("tensors", "a.py:3 f", "1000000") "," ROW("workspace",
-                                                                  "k3x3 nchw, a.py:9 g", "500000")),
-                RUN("true", "9",
-                    ROW("tensors", "a.py:14 f", "1000000") "," ROW(
-                        "workspace", "k3x3 nchw, a.py:20 g",
-                        "2500000") "," ROW("tensors", "b.py:1 f",
-                                           "100000") "," ROW("tensors", "c.py:1 f", "10")),
-                1, &growths, &grown);
-    CHECK_INT(growths, 4);
-    CHECK_STR(growth[2].what, "workspace");
-    CHECK_STR(growth[2].of, "k3x3 nchw, a.py:20 g");
-    CHECK_INT(growth[2].after - growth[2].before, 2000000);
-    CHECK_STR(growth[3].of, "b.py:1 f");
-    CHECK_INT(growth[3].before, 0);
-    CHECK(!grown);
-    free(growth);
+    cJSON *changes;
+    CHECK_INT(compare(RUN("true", "9",
+                          ROW("tensors", "a.py:3 f",
+                              "1000000") "," ROW("workspace", "k3x3 nchw, a.py:9 g", "500000")),
+                      RUN("true", "9",
+                          ROW("tensors", "a.py:14 f", "1000000") "," ROW(
+                              "workspace", "k3x3 nchw, a.py:20 g",
+                              "2500000") "," ROW("tensors", "b.py:1 f",
+                                                 "100000") "," ROW("tensors", "c.py:1 f", "10")),
+                      1, &changes),
+              0);
+    CHECK_INT(cJSON_GetArraySize(changes), 4);
+    const cJSON *layer = cJSON_GetArrayItem(changes, 2), *line = cJSON_GetArrayItem(changes, 3);
+    CHECK_STR(cs_json_text(layer, "what"), "workspace");
+    CHECK_STR(cs_json_text(layer, "of"), "k3x3 nchw, a.py:20 g");
+    CHECK_INT(cs_json_whole_at(layer, "before", -1), 500000);
+    CHECK_INT(cs_json_whole_at(layer, "after", -1), 2500000);
+    CHECK_STR(cs_json_text(line, "of"), "b.py:1 f");
+    CHECK_INT(cs_json_whole_at(line, "before", -1), 0);
+    cJSON_Delete(changes);
 }
 
 static void failed_runs_are_not_compared(void)
 {
-    size_t growths;
-    bool grown;
-    free(compare(RUN("true", "9", ""), RUN("false", "99", ""), 1, &growths, &grown));
-    CHECK_INT(growths, 0);
-    free(compare("{\"version\":1,\"without\":{}}", RUN("true", "99", ""), 1, &growths, &grown));
-    CHECK_INT(growths, 0);
+    static const char *const before[] = {RUN("true", "9", ""), "{\"version\":1,\"without\":{}}"},
+                             *const after[] = {RUN("false", "99", ""), RUN("true", "99", "")};
+    for (int i = 0; i < 2; i++) {
+        cJSON *changes;
+        CHECK_INT(compare(before[i], after[i], 1, &changes), 3);
+        CHECK_INT(cJSON_GetArraySize(changes), 0);
+        cJSON_Delete(changes);
+    }
 }
 
 static void only_json_of_simulate_is_read(void)

@@ -1,7 +1,9 @@
-/* --vary: its values, the words of the command, and slopes. */
+/* --vary: its values, the words of the command, and the growth. */
 #include "check.h"
+#include "cli/common/json_tree.h"
 #include "cli/simulate/simulate.h"
-#include <math.h>
+#include <cjson/cJSON.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void lists_and_ranges(void)
@@ -59,26 +61,45 @@ static void names_in_braces_are_replaced(void)
     cs_vary_free_command(copy);
 }
 
-static struct cs_row row_of(double number, int64_t bytes)
+/* The growth of the allocated peak with the library, for results "NAME BYTES". The caller deletes
+ * it. */
+static cJSON *growth_of(const char *const *row, size_t rows, enum cs_side side)
 {
-    struct cs_row row = {.number = number,
-                         .value[CS_FIGURE_allocated_peak] = {-1, bytes},
-                         .value[CS_FIGURE_device_peak] = {-1, -1}};
-    return row;
+    cJSON *results = cJSON_CreateArray(), *growth = cJSON_CreateObject();
+    for (size_t i = 0; i < rows; i++) {
+        cJSON *result = cJSON_CreateObject();
+        char name[16];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(row[i], " "), row[i]);
+        cJSON_AddStringToObject(result, "name", name);
+        cJSON_AddNumberToObject(cJSON_AddObjectToObject(result, "with"), "allocated_peak",
+                                atof(strchr(row[i], ' ')));
+        cJSON_AddItemToArray(results, result);
+    }
+    cs_vary_add_growth(results, side, growth);
+    cJSON_Delete(results);
+    return growth;
 }
 
-static void slopes_of_a_square_and_of_a_line(void)
+static void growth_by_the_value_and_by_its_square(void)
 {
-    const struct cs_row square[] = {row_of(20, 100 + 3 * 400), row_of(10, 100 + 3 * 100),
-                                    row_of(40, 100 + 3 * 1600), row_of(NAN, 7)},
-                        line[] = {row_of(1, 15), row_of(2, 25), row_of(4, 45)};
-    CHECK(cs_vary_slope(square, 4, CS_WITH, true).each == 3);
-    CHECK(cs_vary_slope(square, 4, CS_WITH, true).distance < 1e-9);
-    CHECK(cs_vary_slope(square, 4, CS_WITH, false).distance > 100);
-    CHECK(cs_vary_slope(line, 3, CS_WITH, false).each == 10);
-    CHECK(cs_vary_slope(line, 3, CS_WITH, false).distance < 1e-9);
-    CHECK(isnan(cs_vary_slope(line, 3, CS_WITHOUT, false).each));
-    CHECK(isnan(cs_vary_slope(line, 1, CS_WITH, false).each));
+    static const char *const square[] = {"20 1300", "10 400", "40 4900", "x 7"}, *const line[] = {
+                                                                                     "1 15", "2 25",
+                                                                                     "4 45"};
+    cJSON *growth = growth_of(square, 4, CS_WITH);
+    CHECK(cs_json_double(growth, "bytes_for_each_square") == 3);
+    CHECK(cs_json_double(growth, "bytes_for_each") == 150);
+    CHECK(cJSON_IsTrue(cs_json_at(growth, "grows_with_square")));
+    cJSON_Delete(growth);
+    growth = growth_of(line, 3, CS_WITH);
+    CHECK(cs_json_double(growth, "bytes_for_each") == 10);
+    CHECK(cJSON_IsFalse(cs_json_at(growth, "grows_with_square")));
+    cJSON_Delete(growth);
+    growth = growth_of(line, 3, CS_WITHOUT);
+    CHECK(!growth->child);
+    cJSON_Delete(growth);
+    growth = growth_of(line, 1, CS_WITH);
+    CHECK(!growth->child);
+    cJSON_Delete(growth);
 }
 
 int main(void)
@@ -86,6 +107,6 @@ int main(void)
     TEST(lists_and_ranges);
     TEST(wrong_values_are_refused);
     TEST(names_in_braces_are_replaced);
-    TEST(slopes_of_a_square_and_of_a_line);
+    TEST(growth_by_the_value_and_by_its_square);
     return REPORT();
 }

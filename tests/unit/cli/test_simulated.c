@@ -1,5 +1,6 @@
 /* The meaning of simulated runs that are made by hand: how they ended, whether they fit, and
  * advice. Columns of the page, the process whose figures are shown, keys of rules. */
+#include "base/text.h"
 #include "check.h"
 #include "cli/common/read_file.h"
 #include "cli/simulate/simulate.h"
@@ -9,6 +10,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 
+static struct cs_simulated_program program;
 static struct cs_simulated_pair pair;
 static const int64_t gib = INT64_C(1) << 30;
 
@@ -31,19 +33,23 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
         enum cs_answer answer;
         const char *reason;
     } rows[] = {
-        {{.planned = true}, NULL, CS_ANSWER_NONE, "did not use the GPU"},
+        {{.planned = true}, NULL, CS_ANSWER_NONE, "No answer. Ended without a call of CUDA"},
         /* Any sign of use is one. */
-        {{USED}, unused, CS_ANSWER_NONE, "did not use the GPU"},
+        {{USED}, unused, CS_ANSWER_NONE, "No answer. Found the GPU"},
         {{USED, .device_peak = -1, .kernels = -1, .launches = -1}, unused, CS_ANSWER_NONE, ""},
         {{USED, .device_peak = 1}, calm, CS_ANSWER_YES, ""},
         {{USED, .kernels = 1}, calm, CS_ANSWER_YES, ""},
         {{USED, .launches = 1}, calm, CS_ANSWER_YES, ""},
-        {{.used = true, .kernels = 1}, calm, CS_ANSWER_NONE, "no real cuDNN"},
+        {{.used = true, .kernels = 1},
+         "NO REAL cuDNN WAS USED: the sizes are from nothing, and the figures may be far off. "
+         "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH",
+         CS_ANSWER_NONE,
+         ""},
         /* From 129 on the status means a signal. A refused allocation is a stronger sign. */
         {{USED, .status = 1},
          "Failed with status 1, but not for lack of memory.",
          CS_ANSWER_NONE,
-         "fails, but not"},
+         "No answer. Failed with status 1"},
         {{USED, .status = 128},
          "Failed with status 128, but not for lack of memory.",
          CS_ANSWER_NONE,
@@ -61,7 +67,7 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
         {{ON_GPU, .retries = -1, .failed = -1, .refused = 1},
          "Runs under memory pressure: 1 failed allocation.",
          CS_ANSWER_NO,
-         "1 allocation fails"},
+         "No. Runs under memory pressure: 1 failed"},
         {{ON_GPU, .retries = 1},
          "Runs under memory pressure: 1 allocation retry.",
          CS_ANSWER_YES,
@@ -69,40 +75,42 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
         {{ON_GPU, .retries = 2, .failed = 1, .refused = 7},
          "Runs under memory pressure: 2 allocation retries, 1 failed allocation.",
          CS_ANSWER_NO,
-         "1 allocation fails"},
+         ""},
         {{ON_GPU, .failed = 2},
          "Runs under memory pressure: 2 failed allocations.",
          CS_ANSWER_NO,
-         "2 allocations fail"},
+         ""},
         /* 95 % of the memory. */
         {{NEEDS(1020054710)}, calm, CS_ANSWER_YES, "The GPU has 1024 MiB"},
         {{NEEDS(1020054711)}, calm, CS_ANSWER_MAY_FAIL, "fragmentation"}};
-    char text[512];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char verdict[512], why[512];
+        struct cs_text of_verdict = {verdict, sizeof verdict, 0}, of_why = {why, sizeof why, 0};
         CASE("row %zu", i);
         pair = (struct cs_simulated_pair){.capacity = gib, .context = 4096, .chosen = {true}};
         pair.run[CS_WITHOUT].result = rows[i].result;
-        cs_simulate_verdict(&pair, CS_WITHOUT, text, sizeof text);
+        cs_simulate_verdict(&program, &pair, CS_WITHOUT, &of_verdict);
         if (rows[i].verdict)
-            CHECK_STR(text, rows[i].verdict);
-        CHECK_INT(cs_simulate_fits(&pair, CS_WITHOUT, text, sizeof text), rows[i].answer);
-        if (!strstr(text, rows[i].reason))
-            CHECK_STR(text, rows[i].reason);
+            CHECK_STR(verdict, rows[i].verdict);
+        CHECK_INT(cs_simulate_fits(&program, &pair, CS_WITHOUT, &of_why), rows[i].answer);
+        if (!strstr(why, rows[i].reason))
+            CHECK_STR(why, rows[i].reason);
     }
 }
 
 static void too_little_memory_is_told_from_the_run_with_enough(void)
 {
     const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
-    char text[512];
+    char why[512];
+    struct cs_text text = {why, sizeof why, 0};
     pair = (struct cs_simulated_pair){
         .device = &device, .context = gib, .base = {{.name = "with enough memory"}}};
     pair.run[CS_WITHOUT].result =
         (struct cs_simulated_result){.used = true, .status = 1, .refused = 3};
     pair.base[CS_WITHOUT].result = (struct cs_simulated_result){.used = true, .needed = 16 * gib};
-    CHECK_INT(cs_simulate_fits(&pair, CS_WITHOUT, text, sizeof text), CS_ANSWER_NO);
-    CHECK_STR(text, "No: needs 16.00 GiB with the context of 1024 MiB. Tesla T4 has 14.00 GiB, "
-                    "2048 MiB too little.");
+    CHECK_INT(cs_simulate_fits(&program, &pair, CS_WITHOUT, &text), CS_ANSWER_NO);
+    CHECK_STR(why, "No: needs 16.00 GiB with the context of 1024 MiB. Tesla T4 has 14.00 GiB, "
+                   "2048 MiB too little.");
 }
 
 /* --- advice --- */
@@ -144,7 +152,6 @@ static void expandable_segments_are_advised_if_a_larger_device_is_needed(void)
         {{0, 0}, {1000, 1021}, {0, 0}, {0, 0}, false, NULL, "expandable_segments:False"},
     };
     static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
-    static struct cs_simulated_program program;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CASE("row %zu", i);
         pair = (struct cs_simulated_pair){.chosen = {true, true}};
@@ -245,11 +252,10 @@ static void the_process_that_held_most(void)
 
 static void empty_timeline_has_no_rows(void)
 {
-    struct cs_timeline timeline = {.moments = 0};
-    struct cs_table table;
-    CHECK(cs_peak_table(&timeline, NULL, NULL, &table));
-    CHECK_INT(table.rows, 0);
-    cs_table_fini(&table);
+    const struct cs_timelines timelines = {.same_calls = true};
+    cJSON *rows = cs_timelines_peak(&timelines, CS_WITHOUT);
+    CHECK(cJSON_IsArray(rows) && !rows->child);
+    cJSON_Delete(rows);
 }
 
 /* Three calls, at the second, third and fifth of six moments: a quarter of the 480 columns leads to
@@ -267,8 +273,9 @@ static void the_page_goes_by_calls(void)
     pair = (struct cs_simulated_pair){.device = &device, .chosen = {true}};
     pair.run[CS_WITHOUT] = (struct cs_simulated_run){
         .folder = ".",
+        .history = true,
         .result = {USED, .pid = 7, .summary = cJSON_Parse("{\"order\":[0,0,0],\"sites\":[{}]}")}};
-    CHECK(cs_simulate_html(&simulation, &pair, "page.html"));
+    CHECK(cs_simulate_html(&simulation, &pair, NULL, "page.html"));
     char *page = cs_read_file_text("page.html", error);
     static const struct {
         int column, call;
