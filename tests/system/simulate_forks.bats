@@ -113,12 +113,10 @@ static void *sleep_long(void *p) { pause(); return p; }
 int main(void) { pthread_t t; void *m; pthread_create(&t, 0, sleep_long, 0); return cudaMalloc(&m, 1 << 20); }
 END
     gcc -w -pthread -o threads threads.c -L"$SIMDEV_DIR" -l:libcudart.so.13
-    local threads=2
-    [[ $SAN_RT != *tsan* ]] || threads=3 # that runtime adds a thread
     simulate --device t4,h200 --keep kept --only without -- ./threads
     expect_status 0
-    expect_line simulate.err "every run starts the program from the beginning, which takes longer, because at its first use of the GPU it has $threads threads"
-    expect_equal "processes" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
+    expect_line simulate.err 'The program cannot be forked at its first use of the GPU, for example because it has threads\. So every run starts the program from the beginning'
+    expect_equal "processes" "$(find kept -name 'output' | wc -l)" 2
     expect_equal "rows" "$(grep -cE '^(t4|h200) .* yes$' simulate.out)" 2
 }
 
@@ -137,4 +135,17 @@ END
     expect_status 0
     expect_line simulate.out '^  device peak +8 MiB +8 MiB '
     expect_equal "lists" "$(grep -c '^processes   2 used the device with' simulate.out)" 2
+}
+
+@test "a child uses the GPU before its parent: the parent is in the same run" {
+    cat >later.py <<'END'
+import ctypes, subprocess, sys
+if len(sys.argv) == 1:
+    assert subprocess.call([sys.executable, __file__, "3"]) == 0
+take = int(sys.argv[-1]) if len(sys.argv) > 1 else 5
+assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(take << 20)) == 0
+END
+    simulate --cuda 13 -- python3 later.py
+    expect_status 0
+    expect_line simulate.out '^  device peak +5 MiB +5 MiB '
 }

@@ -31,13 +31,32 @@ static double read_clock(void)
     return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
 }
 
-/* The data of a new process: its run, and the name of the fork server that it becomes. NULL: it is
+/* The data of a new process: its run, and its end of the connection to a fork server; -1: it is
  * only that run. */
 struct start {
     const struct cs_simulation *simulation;
     const struct cs_simulated_run *run;
-    const char *server;
+    int connection;
 };
+
+/* The program inherits no file of this process except standard ones and the connection. */
+static void close_files(int connection)
+{
+    if (connection > STDERR_FILENO + 1)
+        (void)close_range(STDERR_FILENO + 1, (unsigned)connection - 1, 0);
+    (void)close_range((unsigned)(connection > STDERR_FILENO ? connection : STDERR_FILENO) + 1, ~0U,
+                      0);
+    if (connection >= 0)
+        fcntl(connection, F_SETFD, 0);
+}
+
+static void set_connection(int connection, struct cs_child_variables *variables)
+{
+    struct stat facts;
+    if (connection >= 0 && fstat(connection, &facts) == 0)
+        cs_child_variables_set(variables, "SIMDEV_FORK", "%ld:%d:%llu", (long)getpid(), connection,
+                               (unsigned long long)facts.st_ino);
+}
 
 /* Executes the program; called in the child. The program's output is kept in a file for the case
  * that it fails. */
@@ -54,17 +73,13 @@ static int become_program(void *ctx)
     int input = open("/dev/null", O_RDONLY),
         output = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     cs_simulation_variables(simulation, run, &variables);
-    if (start->server) {
-        cs_simulation_variables_to_fork(start->server, &variables);
-        cs_child_variables_set(&variables, "SIMDEV_FORK_PID", "%ld", (long)getpid());
-    }
+    set_connection(start->connection, &variables);
     if (input < 0 || output < 0 || !cs_child_variables_apply(&variables))
         return NOT_FOUND;
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    /* The program does not inherit the files of this process. */
-    (void)close_range(STDERR_FILENO + 1, ~0U, 0);
+    close_files(start->connection);
     char **command = simulation->program.command;
     if (error != 0) {
         fprintf(stderr, "convshim: no private layer over %s: %s\n", simulation->layers.folder[0],
@@ -95,12 +110,19 @@ static bool make_folder(struct cs_simulation *simulation, const char *kind,
 }
 
 static pid_t start_process(const struct cs_simulation *simulation,
-                           const struct cs_simulated_run *run, const char *server)
+                           const struct cs_simulated_run *run, int connection)
 {
-    pid_t pid = cs_child_start(become_program, &(struct start){simulation, run, server});
+    pid_t pid = cs_child_start(become_program, &(struct start){simulation, run, connection});
     if (pid < 0)
         cs_cli_complain("cannot start a process: %s", strerror(errno));
     return pid;
+}
+
+static void begin_run(struct cs_simulated_run *run, pid_t pid)
+{
+    run->pid = pid;
+    run->state = CS_RUN_RUNNING;
+    run->seconds = read_clock();
 }
 
 static void end_run(struct cs_simulated_run *run, int status)
@@ -116,10 +138,10 @@ static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_ru
 {
     if (!make_folder(simulation, run->name, run, run->folder))
         return false;
-    run->seconds = read_clock();
-    run->pid = start_process(simulation, run, NULL);
-    run->state = run->pid > 0 ? CS_RUN_RUNNING : CS_RUN_WAITING;
-    return run->pid > 0;
+    const pid_t pid = start_process(simulation, run, -1);
+    if (pid > 0)
+        begin_run(run, pid);
+    return pid > 0;
 }
 
 static void look_plain(struct cs_simulated_run *run)
@@ -131,158 +153,136 @@ static void look_plain(struct cs_simulated_run *run)
 
 /* --- runs forked from one process --- */
 
-/* True if the run is forked from the server that loads the library. If both sides share a server,
- * it is that one, and the library is switched off in runs without it. */
-static bool server_of(const struct cs_simulation *simulation, const struct cs_simulated_run *run)
+/* The first run in that state. `pid`: of that process only; -1: of any. */
+static struct cs_simulated_run *find_run(struct cs_simulated_run *const *run, size_t runs,
+                                         enum cs_run_state state, pid_t pid)
 {
-    return run->with || simulation->shared;
+    for (size_t i = 0; i < runs; i++)
+        if (run[i]->state == state && (pid < 0 || run[i]->pid == pid))
+            return run[i];
+    return NULL;
+}
+
+/* The run for which the server's process is started, and which it becomes if it cannot be forked:
+ * if both sides share the process, one with the library. NULL: none is waiting. */
+static struct cs_simulated_run *run_of_server(const struct cs_simulation *simulation,
+                                              struct cs_simulated_run *const *run, size_t runs)
+{
+    for (size_t i = 0; i < runs; i++)
+        if (run[i]->state == CS_RUN_WAITING && (run[i]->with || !simulation->shared))
+            return run[i];
+    return find_run(run, runs, CS_RUN_WAITING, -1);
 }
 
 static bool start_server(struct cs_simulation *simulation, const struct cs_simulated_run *run)
 {
-    const bool with = server_of(simulation, run);
-    struct cs_fork_server *server = &simulation->server[with];
+    struct cs_fork_server *server = &simulation->server;
     struct cs_simulated_run base = *run;
-    base.with = with;
-    cs_fork_server_close(server);
+    base.with = run->with || simulation->shared;
     if (!make_folder(simulation, "forked-from", run, base.folder))
         return false;
-    if (!cs_fork_server_open(server)) {
+    const int connection = cs_fork_server_open(server);
+    if (connection < 0) {
         cs_cli_complain("cannot create a socket: %s", strerror(errno));
         return false;
     }
     snprintf(server->folder, sizeof server->folder, "%s", base.folder);
-    server->pid = start_process(simulation, &base, server->name);
+    server->pid = start_process(simulation, &base, connection);
+    close(connection);
     return server->pid > 0;
 }
 
 static bool request_run(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
-    struct cs_fork_server *server = &simulation->server[server_of(simulation, run)];
     struct cs_child_variables variables = {.item = NULL};
     char output[PATH_MAX + 16];
-    const bool single = server->state == CS_FORK_SINGLE;
-    /* Other processes of the program may already use the folder of the single one. */
-    if (single)
-        snprintf(run->folder, sizeof run->folder, "%s", server->folder);
-    else if (!make_folder(simulation, run->name, run, run->folder))
+    if (!make_folder(simulation, run->name, run, run->folder))
         return false;
     snprintf(output, sizeof output, "%s/output", run->folder);
     cs_simulation_variables(simulation, run, &variables);
+    cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
     if (!run->with && simulation->shared)
         cs_child_variables_set(&variables, "CONVSHIM", "0");
-    if (server->state == CS_FORK_READY)
-        cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
-    run->seconds = read_clock();
-    if (single && !simulation->told_single) {
-        cs_cli_complain("%s: every run starts the program from the beginning, which takes longer, "
-                        "because at its first use of the GPU %s",
-                        simulation->title, server->reason);
-        simulation->told_single = true;
-    }
-    const bool asked = cs_fork_server_ask(server, output, &variables);
+    const bool asked = cs_fork_server_ask(&simulation->server, output, &variables);
     cs_child_variables_free(&variables);
-    if (!asked)
+    if (asked)
+        begin_run(run, 0);
+    else
         cs_cli_complain("the program ended before a run could be forked from it");
-    run->pid = server->pid;
-    run->state = !asked ? CS_RUN_WAITING : single ? CS_RUN_RUNNING : CS_RUN_ASKED;
     return asked;
 }
 
-/* Starts the server of the run, requests the run from it, or does nothing yet, depending on the
- * server's state. */
-static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_run *run)
+void cs_simulation_stop_forks(struct cs_simulation *simulation, const char *reason)
 {
-    switch (simulation->server[server_of(simulation, run)].state) {
-    case CS_FORK_NONE:
-    case CS_FORK_ENDED:
-        return start_server(simulation, run);
-    case CS_FORK_SINGLE:
-        if (simulation->shared && !run->with) {
-            simulation->shared = false; /* this process will be one run: not the one without */
-            return true;
-        }
-        return request_run(simulation, run);
-    case CS_FORK_READY:
-        return request_run(simulation, run);
-    case CS_FORK_STARTING:
-    case CS_FORK_RUNNING:
-        break;
-    }
-    return true;
+    cs_fork_server_close(&simulation->server);
+    simulation->forks = false;
+    if (reason && !simulation->is_quiet)
+        cs_cli_complain("%s: %s So every run starts the program from the beginning, which takes "
+                        "longer.",
+                        simulation->title, reason);
 }
 
-/* The first run of server `with` in that state. `pid`: of that process only; 0: of any. */
-static struct cs_simulated_run *find_run(const struct cs_simulation *simulation, bool with,
-                                         struct cs_simulated_run *const *run, size_t runs,
-                                         enum cs_run_state state, pid_t pid)
+/* The server's process, which was not forked, becomes the run for which it was started. */
+static struct cs_simulated_run *leave_server(struct cs_simulation *simulation,
+                                             struct cs_simulated_run *const *run, size_t runs,
+                                             const char *reason)
 {
-    for (size_t i = 0; i < runs; i++)
-        if (server_of(simulation, run[i]) == with && run[i]->state == state &&
-            (pid == 0 || run[i]->pid == pid))
-            return run[i];
-    return NULL;
+    struct cs_simulated_run *single = run_of_server(simulation, run, runs);
+    snprintf(single->folder, sizeof single->folder, "%s", simulation->server.folder);
+    begin_run(single, cs_fork_server_leave(&simulation->server));
+    cs_simulation_stop_forks(simulation, reason);
+    return single;
 }
 
-/* The server's process ended before a run was requested: its status and folder are those of the run
- * that waited for it.
- */
-static void end_without_device(const struct cs_fork_server *server, struct cs_simulated_run *run)
-{
-    snprintf(run->folder, sizeof run->folder, "%s", server->folder);
-    run->seconds = read_clock();
-    end_run(run, server->status);
-}
-
-/* Ends the runs in progress of a server that has ended. If there are none, ends the first run that
- * waited to be forked from it. */
-static void look_ended(const struct cs_simulation *simulation, bool with,
+/* The server's process has ended: so have the runs that were forked from it. If it did not wait for
+ * requests, it was one run. */
+static void end_server(struct cs_simulation *simulation, int status,
                        struct cs_simulated_run *const *run, size_t runs)
 {
-    const struct cs_fork_server *server = &simulation->server[with];
-    struct cs_simulated_run *lost,
-        *waiting = find_run(simulation, with, run, runs, CS_RUN_WAITING, 0);
-    bool any = false;
-    while ((lost = find_run(simulation, with, run, runs, CS_RUN_RUNNING, 0)) ||
-           (lost = find_run(simulation, with, run, runs, CS_RUN_ASKED, 0))) {
-        end_run(lost, server->status);
-        any = true;
+    struct cs_simulated_run *lost;
+    if (!simulation->server.ready) {
+        end_run(leave_server(simulation, run, runs, NULL), status);
+        return;
     }
-    if (waiting && !any)
-        end_without_device(server, waiting);
+    (void)cs_fork_server_leave(&simulation->server);
+    while ((lost = find_run(run, runs, CS_RUN_RUNNING, -1)))
+        end_run(lost, status);
 }
 
-/* Takes the messages of a server, and updates the states of its runs. */
-static void look_forked(struct cs_simulation *simulation, bool with,
-                        struct cs_simulated_run *const *run, size_t runs)
+/* True if the server's process has used the device, and so was not forked before. */
+static bool has_used_device(const struct cs_fork_server *server)
 {
-    struct cs_fork_server *server = &simulation->server[with];
-    if (server->state == CS_FORK_NONE || server->state == CS_FORK_ENDED)
+    struct cs_simulated_progress progress;
+    return !server->ready && cs_simulated_progress_read(server->folder, &progress) &&
+           (progress.peak_bytes > 0 || progress.kernels > 0 || progress.convolutions > 0);
+}
+
+/* Takes the messages of the server, and updates the states of its runs. */
+static void look_at_server(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
+                           size_t runs)
+{
+    struct cs_fork_server *server = &simulation->server;
+    struct cs_fork_news news;
+    int status;
+    if (has_used_device(server)) {
+        (void)leave_server(simulation, run, runs,
+                           "The program cannot be forked at its first use of the GPU, for example "
+                           "because it has threads.");
         return;
-    for (;;) {
-        struct cs_fork_news news = cs_fork_server_look(server);
-        struct cs_simulated_run *of = NULL;
-        if (news.what == CS_FORK_QUIET)
-            break;
-        if (news.what == CS_FORK_STARTED &&
-            (of = find_run(simulation, with, run, runs, CS_RUN_ASKED, 0))) {
+    }
+    while ((news = cs_fork_server_look(server)).what != CS_FORK_QUIET) {
+        struct cs_simulated_run *of =
+            find_run(run, runs, CS_RUN_RUNNING, news.what == CS_FORK_STARTED ? 0 : news.pid);
+        if (of && news.what == CS_FORK_STARTED)
             of->pid = news.pid;
-            of->state = CS_RUN_RUNNING;
-        }
-        if (news.what == CS_FORK_RUN_ENDED &&
-            (of = find_run(simulation, with, run, runs, CS_RUN_RUNNING, news.pid)))
+        if (of && news.what == CS_FORK_RUN_ENDED)
             end_run(of, news.status);
     }
-    if (server->state == CS_FORK_ENDED)
-        look_ended(simulation, with, run, runs);
+    if (cs_child_ended(server->pid, &status))
+        end_server(simulation, status, run, runs);
 }
 
 /* --- progress --- */
-
-static bool is_running(const struct cs_simulated_run *run)
-{
-    return run->state == CS_RUN_ASKED || run->state == CS_RUN_RUNNING;
-}
 
 /* "without 3 s: 24 convolutions, 1.2 GiB". */
 static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
@@ -291,7 +291,7 @@ static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
     char bytes[CS_BYTES_TEXT];
     cs_text_put(text, "%s%s %.0f s", text->length > 0 ? "; " : "", run->name,
                 read_clock() - run->seconds);
-    if (cs_simulated_progress_read(run, &progress))
+    if (cs_simulated_progress_read(run->folder, &progress))
         cs_text_put(text, ": %llu convolution%s, %s", progress.convolutions,
                     progress.convolutions == 1 ? "" : "s",
                     cs_table_bytes_text(bytes, (int64_t)progress.peak_bytes));
@@ -304,7 +304,7 @@ static void print_progress(const struct cs_simulation *simulation,
     char line[512] = "";
     struct cs_text text = {line, sizeof line, 0};
     for (size_t i = 0; i < runs; i++)
-        if (is_running(run[i]))
+        if (run[i]->state == CS_RUN_RUNNING)
             put_run(run[i], &text);
     if (text.length == 0)
         snprintf(line, sizeof line, "the program is loading, %.0f s", read_clock() - began);
@@ -313,49 +313,49 @@ static void print_progress(const struct cs_simulation *simulation,
     fflush(stderr);
 }
 
-/* Updates the states of all runs. Returns how many are running. */
-static size_t update_states(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
-                            size_t runs)
+static void update_states(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
+                          size_t runs)
+{
+    if (simulation->server.pid > 0)
+        look_at_server(simulation, run, runs);
+    for (size_t i = 0; i < runs && !simulation->forks; i++)
+        look_plain(run[i]);
+}
+
+static size_t count_running(struct cs_simulated_run *const *run, size_t runs)
 {
     size_t running = 0;
-    for (int with = 0; simulation->many && with < 2; with++)
-        look_forked(simulation, with, run, runs);
-    for (size_t i = 0; i < runs; i++) {
-        if (!simulation->many)
-            look_plain(run[i]);
-        running += is_running(run[i]);
-    }
+    for (size_t i = 0; i < runs; i++)
+        running += run[i]->state == CS_RUN_RUNNING;
     return running;
 }
 
-/* Starts waiting runs until as many run as simulation->jobs. False after printing the reason. */
+/* Starts waiting runs until as many run as simulation->jobs, or a server until it is ready. False
+ * after printing the reason. */
 static bool start_some(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
-                       size_t runs, size_t running)
+                       size_t runs)
 {
-    for (size_t i = 0; i < runs && running < (size_t)simulation->jobs; i++) {
-        if (run[i]->state != CS_RUN_WAITING)
-            continue;
-        if (!(simulation->many ? start_forked(simulation, run[i])
-                               : start_plain(simulation, run[i])))
-            return false;
-        running += is_running(run[i]);
+    const struct cs_fork_server *server = &simulation->server;
+    struct cs_simulated_run *next;
+    bool good = true;
+    while (good && (server->pid <= 0 || server->ready) &&
+           count_running(run, runs) < (size_t)simulation->jobs &&
+           (next = find_run(run, runs, CS_RUN_WAITING, -1))) {
+        if (!simulation->forks)
+            good = start_plain(simulation, next);
+        else if (server->ready)
+            good = request_run(simulation, next);
+        else
+            good = start_server(simulation, run_of_server(simulation, run, runs));
     }
-    return true;
+    return good;
 }
 
-static bool all_ended(struct cs_simulated_run *const *run, size_t runs)
-{
-    for (size_t i = 0; i < runs; i++)
-        if (run[i]->state != CS_RUN_ENDED)
-            return false;
-    return true;
-}
-
-/* Ends all runs. The servers that they were forked from end with the simulation. */
+/* Ends all runs. A server that they were forked from ends with the simulation. */
 static void end_all(struct cs_simulated_run *const *run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
-        if (run[i]->state == CS_RUN_RUNNING && kill(run[i]->pid, SIGTERM) == 0)
+        if (run[i]->state == CS_RUN_RUNNING && run[i]->pid > 0 && kill(run[i]->pid, SIGTERM) == 0)
             (void)cs_child_wait(run[i]->pid);
 }
 
@@ -369,14 +369,14 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
     double printed = began;
     bool good = true;
     for (;;) {
-        size_t running = update_states(simulation, run, runs);
+        update_states(simulation, run, runs);
         if (cs_interrupted()) {
             end_all(run, runs);
             good = false;
             break;
         }
-        good = good && start_some(simulation, run, runs, running);
-        if (all_ended(run, runs) || (!good && running == 0))
+        good = good && start_some(simulation, run, runs);
+        if (count_running(run, runs) == 0 && (!good || !find_run(run, runs, CS_RUN_WAITING, -1)))
             break;
         nanosleep(&pause, NULL);
         if (read_clock() - printed >= every) {

@@ -187,12 +187,6 @@ static const cJSON *add_result(struct search *search, const struct cs_simulated_
     return result;
 }
 
-static void close_servers(struct cs_simulation *simulation)
-{
-    for (int with = 0; with < 2; with++)
-        cs_fork_server_close(&simulation->server[with]);
-}
-
 /* Each value starts the program once: the run with the library is forked from the same process.
  * Returns the result, or NULL after a line if it could not be run. */
 static const cJSON *run_value(struct search *search, const char *value)
@@ -207,7 +201,7 @@ static const cJSON *run_value(struct search *search, const char *value)
         return NULL;
     }
     snprintf(title, sizeof title, "simulate: %s=%s", search->vary->name, value);
-    close_servers(simulation);
+    cs_fork_server_close(&simulation->server);
     simulation->title = title;
     simulation->program.command = command;
     pair = *search->pair;
@@ -216,7 +210,7 @@ static const cJSON *run_value(struct search *search, const char *value)
     cs_simulated_pair_free(&pair);
     simulation->title = "simulate";
     simulation->program.command = search->command;
-    close_servers(simulation);
+    cs_fork_server_close(&simulation->server);
     cs_vary_free_command(command);
     return result;
 }

@@ -41,7 +41,7 @@ static bool make_runs(struct cs_simulation *simulation, struct cs_simulated_run 
     if (simulation->redirects || !need_redirection(run, runs))
         return true;
     simulation->redirects = true;
-    simulation->many = simulation->shared = false; /* a process that has started has no auditor */
+    cs_simulation_stop_forks(simulation, NULL); /* a process that has started has no auditor */
     cs_cli_complain("%s: the program contains its own CUDA runtime. It runs again, with the calls "
                     "of that runtime redirected.",
                     simulation->title);
@@ -64,13 +64,9 @@ bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run
 {
     if (!make_runs(simulation, run, runs))
         return false;
-    if (!simulation->many || !came_too_late(run, runs))
+    if (!simulation->forks || !came_too_late(run, runs))
         return true;
-    if (!simulation->told_single)
-        cs_cli_complain("%s: every run starts the program from the beginning, which takes longer, "
-                        "because the program uses cuDNN before the GPU",
-                        simulation->title);
-    simulation->many = simulation->shared = false;
+    cs_simulation_stop_forks(simulation, "The program uses cuDNN before the GPU.");
     for (size_t i = 0; i < runs; i++)
         run[i]->state = CS_RUN_WAITING;
     return make_runs(simulation, run, runs);

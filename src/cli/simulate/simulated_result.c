@@ -12,11 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-bool cs_simulated_progress_read(const struct cs_simulated_run *run,
-                                struct cs_simulated_progress *progress)
+bool cs_simulated_progress_read(const char *folder, struct cs_simulated_progress *progress)
 {
     char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s/progress", run->folder);
+    snprintf(path, sizeof path, "%s/progress", folder);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     bool good = file >= 0 && read(file, progress, sizeof *progress) == sizeof *progress;
     if (file >= 0)
@@ -254,8 +253,9 @@ bool cs_simulated_result_read(struct cs_simulated_run *run)
     struct cs_simulated_result *result = &run->result;
     struct cs_simulated_progress progress;
     *result = (struct cs_simulated_result){.status = run->status, .seconds = run->seconds};
-    const struct cs_process_progress *chosen =
-        cs_simulated_progress_read(run, &progress) ? list_processes(&progress, run, result) : NULL;
+    const struct cs_process_progress *chosen = cs_simulated_progress_read(run->folder, &progress)
+                                                   ? list_processes(&progress, run, result)
+                                                   : NULL;
     if (chosen && !take_chosen(chosen, run, result)) {
         cs_simulated_result_free(result);
         return false;

@@ -161,8 +161,7 @@ bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, 
 
 void cs_simulation_end(struct cs_simulation *simulation)
 {
-    for (int with = 0; with < 2; with++)
-        cs_fork_server_close(&simulation->server[with]);
+    cs_fork_server_close(&simulation->server);
     cs_layers_end(&simulation->layers, simulation->keep ? simulation->work : NULL);
     cs_temporary_folder_remove(&simulation->temporary);
     cs_library_options_free(&simulation->options);
@@ -312,6 +311,15 @@ static void set_device(const struct cs_simulation *simulation, const struct cs_s
         cs_child_variables_remove(variables, "SIMDEV_RECORD");
 }
 
+static void set_threads(struct cs_child_variables *variables)
+{
+    static const char *const teams[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                        "MKL_NUM_THREADS"};
+    for (size_t i = 0; i < sizeof teams / sizeof *teams; i++)
+        if (!cs_cli_variable(teams[i]))
+            cs_child_variables_set(variables, teams[i], "1");
+}
+
 void cs_simulation_variables(const struct cs_simulation *simulation,
                              const struct cs_simulated_run *run,
                              struct cs_child_variables *variables)
@@ -325,6 +333,7 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
         set_audit(simulation, variables);
     set_device(simulation, run, variables);
     set_segments(variables);
+    set_threads(variables);
     if (run->with)
         set_library(simulation, run, variables);
     cs_child_variables_set(variables, "PATH", "%s/bin%s%s", simulation->work, path ? ":" : "",
@@ -333,14 +342,4 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
                            python && *python ? ":" : "", python ? python : "");
     cs_child_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);
     cs_child_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
-}
-
-void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables)
-{
-    static const char *const teams[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-                                        "MKL_NUM_THREADS"};
-    cs_child_variables_set(variables, "SIMDEV_FORK", "%s", server);
-    for (size_t i = 0; i < sizeof teams / sizeof *teams; i++)
-        if (!cs_cli_variable(teams[i]))
-            cs_child_variables_set(variables, teams[i], "1");
 }

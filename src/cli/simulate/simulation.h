@@ -79,30 +79,20 @@ int cs_layers_enter(const struct cs_private_layers *layers, const char *name);
 /* A fork server: a process of the program that waits at its first use of the simulated device. Runs
  * are forked from it, so that the steps before that point (mainly Python's imports) are executed
  * once. The device's side is src/simdev/cudart/cudart_fork.c. A program that cannot be forked in
- * its state continues as a single run. */
-
-enum cs_fork_state {
-    CS_FORK_NONE,     /* no process: start one */
-    CS_FORK_STARTING, /* it has not yet used the device */
-    CS_FORK_READY,    /* runs can be asked for */
-    CS_FORK_SINGLE,   /* one run can be asked for */
-    CS_FORK_RUNNING,  /* after a request for one run: the process is the run */
-    CS_FORK_ENDED     /* the process has ended with `status` */
-};
+ * its state sends nothing, and continues as a single run. */
 
 struct cs_fork_server {
-    enum cs_fork_state state;
-    pid_t pid;                  /* of the process */
-    int listening, connection;  /* -1: none */
-    char name[64], reason[128]; /* of the socket ("": there is none); why it is single */
-    char folder[PATH_MAX];      /* of its output; the caller's */
-    int status;                 /* of cs_child_status */
+    pid_t pid;  /* 0: there is no server; -1: its process was not started */
+    bool ready; /* it waits for requests; else it has not yet used the device */
+    int connection;
+    char folder[PATH_MAX]; /* of its output; the caller's */
 };
 
 /* A message of a server. */
 struct cs_fork_news {
     enum {
-        CS_FORK_QUIET,
+        CS_FORK_QUIET, /* there is none */
+        CS_FORK_READY,
         CS_FORK_STARTED,
         CS_FORK_RUN_ENDED
     } what;
@@ -110,19 +100,22 @@ struct cs_fork_news {
     int status; /* of the run that ended, as of cs_child_status */
 };
 
-/* Opens the socket, whose name is passed to the program in SIMDEV_FORK. The caller starts the
- * process and stores its pid. False with errno. */
-bool cs_fork_server_open(struct cs_fork_server *server);
+/* Returns the program's end of a new connection, which the program inherits (SIMDEV_FORK). The
+ * caller closes it, starts the process and stores its pid. -1 with errno. */
+int cs_fork_server_open(struct cs_fork_server *server);
 
-/* Returns the server's next message, or CS_FORK_QUIET, without waiting. Updates the server's state.
- */
+/* Returns the server's next message without waiting. */
 struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server);
 
-/* Requests a run with its output in this file. Returns false if the server has ended. */
-bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
+/* Requests a run with its output in this file. Returns false if the server has ended, or memory is
+ * short. */
+bool cs_fork_server_ask(const struct cs_fork_server *server, const char *output,
                         const struct cs_child_variables *variables);
 
-/* Ends the process, unless it has ended, and closes everything. */
+/* Closes the connection. The process, whose id is returned, continues as a single run. */
+pid_t cs_fork_server_leave(struct cs_fork_server *server);
+
+/* Ends the process, if there is one, and closes the connection. */
 void cs_fork_server_close(struct cs_fork_server *server);
 
 /* The program that is to be simulated: the cuDNN that it would load, the CUDA that it was built
@@ -165,13 +158,13 @@ struct cs_simulation {
     struct cs_temporary_folder temporary; /* the same, unless it is kept */
     bool keep;
     struct cs_private_layers layers; /* over the folders that programs write to */
-    int jobs;                        /* runs at once, at least */
+    int jobs;                        /* runs at once, at most */
     int runs;                        /* made so far */
-    bool redirects;   /* calls of CUDA runtimes inside of programs to the simulated one */
-    bool told_single; /* the line that runs cannot be forked was printed, or is not needed */
-    bool shared;      /* both sides are forked from one process, with the library in it */
-    bool many;        /* more than one run a side: they are forked if possible */
-    struct cs_fork_server server[2]; /* without and with the library */
+    bool redirects; /* calls of CUDA runtimes inside of programs to the simulated one */
+    bool forks;     /* runs are forked from one process if the program allows it */
+    bool shared;    /* with and without the library: the process has it, for both sides */
+    bool is_quiet;  /* do not report that runs are not forked */
+    struct cs_fork_server server;
 };
 
 /* Finds device and library, makes the folder (`keep`: that one) with stand-ins and the hook in it.
@@ -210,11 +203,8 @@ struct cs_simulated_progress {
     struct cs_process_progress process[CS_MOST_PROCESSES];
 };
 
-struct cs_simulated_run;
-
-/* False: no process of that run has used the device yet. */
-bool cs_simulated_progress_read(const struct cs_simulated_run *run,
-                                struct cs_simulated_progress *progress);
+/* Reads that of a run with this folder. False: no process has looked for the device yet. */
+bool cs_simulated_progress_read(const char *folder, struct cs_simulated_progress *progress);
 
 /* The files that a run left: the device's report, the library's summary, the framework's report. */
 
@@ -287,11 +277,10 @@ struct cs_simulated_run {
     char folder[PATH_MAX]; /* of the files that it leaves */
     enum cs_run_state {
         CS_RUN_WAITING,
-        CS_RUN_ASKED, /* of a server, whose pid is not known yet */
         CS_RUN_RUNNING,
         CS_RUN_ENDED
     } state;
-    pid_t pid;
+    pid_t pid;  /* 0: of a forked run, not known yet */
     int status; /* the program's exit status, or 128 + the signal that ended it */
     double seconds;
     struct cs_simulated_result result; /* of cs_simulated_result_read */
@@ -308,14 +297,15 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
  * segments. */
 const char *cs_pytorch_settings(void);
 
-/* The variables of a run's process. */
+/* The variables of a run's process. They set one thread, unless the program sets the number itself,
+ * because a process with threads cannot be forked. */
 void cs_simulation_variables(const struct cs_simulation *simulation,
                              const struct cs_simulated_run *run,
                              struct cs_child_variables *variables);
 
-/* The additional variables of a process from which runs are forked. They set one thread, unless the
- * program sets the number itself. */
-void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables);
+/* From here on each run has its own process. Prints the reason, a sentence; NULL: prints nothing.
+ */
+void cs_simulation_stop_forks(struct cs_simulation *simulation, const char *reason);
 
 /* Reads the files of a run that has ended into its result. False after a line: memory is short, or
  * a file is damaged. */

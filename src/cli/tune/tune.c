@@ -71,7 +71,7 @@ static int tune_program(const struct cs_tune_options *options, char **program)
     static struct cs_tune tune;
     struct cs_device_file device = {.text = NULL};
     char error[CS_DEVICE_FILE_ERROR];
-    simulation = (struct cs_simulation){.title = "tune", .jobs = options->jobs, .many = true};
+    simulation = (struct cs_simulation){.title = "tune", .jobs = options->jobs, .forks = true};
     tune = (struct cs_tune){.options = options, .simulation = &simulation, .device = &device};
     int status = CS_CLI_NO;
     if (!cs_device_file_load(options->device, NULL, &device, error)) {

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +27,6 @@ enum {
 };
 
 static const char setting[] = "SIMDEV_FORK";
-static const char whose[] = "SIMDEV_FORK_PID"; /* the process that is waited for */
 static atomic_bool passed; /* the fork point needs no more work in this process */
 static bool forking;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -39,28 +36,26 @@ bool simdev_fork_running(void)
     return forking;
 }
 
-static int connect_to(const char *name)
+/* The descriptor of SIMDEV_FORK. -1: the setting is that of another process, or the program has
+ * closed the descriptor. */
+static int connection_of_setting(void)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const size_t length = strlen(name);
-    if (length + 1 > sizeof(address.sun_path))
+    const char *text = getenv(setting);
+    unsigned long long inode;
+    struct stat facts;
+    long pid;
+    int file;
+    if (!text || sscanf(text, "%ld:%d:%llu", &pid, &file, &inode) != 3 || pid != (long)getpid())
         return -1;
-    memcpy(address.sun_path + 1, name, length); /* after a NUL byte: an abstract name, not a file */
-    const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    const socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    if (made >= 0 && connect(made, (struct sockaddr *)&address, bytes) == 0)
-        return made;
-    if (made >= 0)
-        close(made);
-    return -1;
+    const bool is_open = fstat(file, &facts) == 0 && S_ISSOCK(facts.st_mode);
+    return is_open && facts.st_ino == inode ? file : -1;
 }
 
-static void send_message(int connection, const char *what, const char *more)
+static void send_message(int connection, const char *what, pid_t pid, int status)
 {
-    char message[256];
-    const int length = snprintf(message, sizeof(message), "%s%c%s", what, '\0', more);
-    const size_t bytes = (size_t)length < sizeof(message) ? (size_t)length + 1 : sizeof(message);
-    (void)send(connection, message, bytes, MSG_NOSIGNAL);
+    char message[64];
+    const int length = snprintf(message, sizeof(message), "%s %ld %d", what, (long)pid, status);
+    (void)send(connection, message, (size_t)length + 1, MSG_NOSIGNAL);
 }
 
 /* --- obstacles to a fork --- */
@@ -99,34 +94,30 @@ static bool is_in_loader(void)
     return false;
 }
 
-/* NULL if the process can be forked now. */
-static const char *obstacle(int connection, char *text, size_t size)
+/* True if a file other than the connection is a pipe, a socket or the like. */
+static bool has_shared_files(int connection)
 {
-    const int threads = count_entries("/proc/self/task");
     DIR *dir = opendir("/proc/self/fd");
-    const char *found = NULL;
-    if (threads != 1) {
-        snprintf(text, size, "it has %d threads", threads);
-        found = text;
-    } else if (is_in_loader()) {
-        found = "a library uses the GPU while it is loaded";
-    }
-    for (const struct dirent *entry; !found && dir && (entry = readdir(dir));) {
+    bool has = false;
+    for (const struct dirent *entry; !has && dir && (entry = readdir(dir));) {
         const int file = atoi(entry->d_name);
-        if (entry->d_name[0] == '.' || file == dirfd(dir) || can_be_opened(file, connection))
-            continue;
-        snprintf(text, size, "a pipe, a socket or a similar file is open (descriptor %d)", file);
-        found = text;
+        has = entry->d_name[0] != '.' && file != dirfd(dir) && !can_be_opened(file, connection);
     }
     if (dir)
         closedir(dir);
-    const char *waited_for = getenv(whose);
-    if (!found && waited_for && atol(waited_for) != (long)getpid())
-        found = "another process of the program started it and continues to run";
+    return has;
+}
+
+static bool has_children(void)
+{
     siginfo_t child;
-    if (!found && waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0)
-        found = "it has child processes";
-    return found;
+    return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+static bool can_be_forked(int connection)
+{
+    return count_entries("/proc/self/task") == 1 && !is_in_loader() &&
+           !has_shared_files(connection) && !has_children();
 }
 
 /* --- a run --- */
@@ -172,7 +163,6 @@ static void apply_request(char *message, size_t bytes, void (*reload)(void))
         dup2(output, STDERR_FILENO);
         close(output);
     }
-    unsetenv(setting);
     for (char *item = message + strlen(message) + 1; item < message + bytes;
          item += strlen(item) + 1) {
         char *equals = strchr(item, '=');
@@ -205,11 +195,9 @@ static pid_t fork_quietly(void)
 /* True in the run. */
 static bool start(int connection, char *message, size_t bytes, void (*reload)(void))
 {
-    char text[32];
     const pid_t parent = getpid();
     const pid_t pid = fork_quietly();
     if (pid == 0) {
-        close(connection);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent)
             _exit(1);
@@ -217,63 +205,43 @@ static bool start(int connection, char *message, size_t bytes, void (*reload)(vo
         apply_request(message, bytes, reload);
         return true;
     }
-    snprintf(text, sizeof(text), "%ld", (long)pid);
-    send_message(connection, "started", text);
+    send_message(connection, "started", pid, 0);
     return false;
 }
 
-static void tell_ended(int connection)
+static void report_ended(int connection)
 {
-    char text[64];
     int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        const int length = snprintf(text, sizeof(text), "%ld", (long)pid);
-        snprintf(text + length + 1, sizeof(text) - (size_t)length - 1, "%d", status);
-        char message[96] = "ended";
-        memcpy(message + sizeof("ended"), text, sizeof(text));
-        (void)send(connection, message, sizeof(message), MSG_NOSIGNAL);
-    }
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+        send_message(connection, "ended", pid, status);
 }
 
-/* Returns in a run only. */
+/* Returns in each run, and if the other end of the connection is closed. */
 static void serve(int connection, char *message, void (*reload)(void))
 {
     struct pollfd wait = {.fd = connection, .events = POLLIN};
+    send_message(connection, "ready", getpid(), 0);
     for (;;) {
-        tell_ended(connection);
+        report_ended(connection);
         if (poll(&wait, 1, LOOK_EVERY) <= 0)
             continue;
         const ssize_t bytes = recv(connection, message, MESSAGE - 1, 0);
         if (bytes <= 0)
-            _exit(0);
+            return;
         message[bytes] = '\0';
         if (start(connection, message, (size_t)bytes, reload))
             return;
     }
 }
 
-static void pass(const char *name, void (*reload)(void))
+static void pass(void (*reload)(void))
 {
-    char reason[128];
-    char *message = malloc(MESSAGE);
-    const int connection = message ? connect_to(name) : -1;
-    if (connection < 0) {
-        free(message);
-        return; /* the server has closed the connection: this is a process of a run */
-    }
-    const char *obstacle_found = obstacle(connection, reason, sizeof(reason));
-    if (!obstacle_found) {
-        send_message(connection, "ready", "");
+    const int connection = connection_of_setting();
+    char *message = connection >= 0 ? malloc(MESSAGE) : NULL;
+    if (message && can_be_forked(connection))
         serve(connection, message, reload);
-    } else {
-        send_message(connection, "single", obstacle_found);
-        const ssize_t bytes = recv(connection, message, MESSAGE - 1, 0);
-        if (bytes > 0) {
-            message[bytes] = '\0';
-            apply_request(message, (size_t)bytes, reload);
-        }
+    if (connection >= 0)
         close(connection);
-    }
     free(message);
 }
 
@@ -282,9 +250,8 @@ void simdev_fork_point(void (*reload)(void))
     if (atomic_load(&passed))
         return;
     pthread_mutex_lock(&lock);
-    const char *name = atomic_load(&passed) ? NULL : getenv(setting);
-    if (name && *name)
-        pass(name, reload);
+    if (!atomic_load(&passed))
+        pass(reload);
     atomic_store(&passed, true);
     pthread_mutex_unlock(&lock);
 }

@@ -1,15 +1,15 @@
-/* Runs a program up to its first use of the device, and forks runs from there. SIMDEV_FORK=NAME is
- * an abstract socket of a process that needs many runs of one program. Each run has a separate
- * device and settings.
+/* Runs a program up to its first use of the device, and forks runs from there. Each run has a
+ * separate device and settings. SIMDEV_FORK=PID:DESCRIPTOR:INODE is a socket (SOCK_SEQPACKET) that
+ * process PID has inherited. The other end belongs to a process that needs many runs of one
+ * program.
  *
- * Messages (SOCK_SEQPACKET) are texts that end with a NUL byte. From here:
- *    "ready"               one thread, nothing prevents a fork
- *    "single", REASON      cannot fork, can continue as one run
- *    "started", PID, then "ended", PID, STATUS (as from waitpid), in any order of runs
- * To here:
- *    OUTPUT, then settings "NAME=VALUE" or "NAME" (to remove it): one run, output to OUTPUT
+ * Messages are texts that end with a NUL byte. From here:
+ *    "ready PID 0"         the process waits for requests. It has one thread, and nothing prevents
+ * a fork. A process that cannot be forked sends nothing and continues. "started PID 0", then "ended
+ * PID STATUS" (as from waitpid), in any order of runs To here: OUTPUT, then settings "NAME=VALUE"
+ * or "NAME" (to remove it), each with a NUL byte: one run, with its output in the file OUTPUT
  *
- * When the connection closes, a "ready" program ends. A "single" program continues unchanged. */
+ * If the other end is closed, the waiting process continues unchanged. */
 #ifndef CUDART_FORK_H
 #define CUDART_FORK_H
 

@@ -63,16 +63,6 @@ static int show(void *run)
     return 0;
 }
 
-static int show_to_fork(void *server)
-{
-    struct cs_child_variables variables = {.items = 0};
-    cs_simulation_variables_to_fork(server, &variables);
-    for (size_t i = 0; i < variables.items; i++)
-        printf("%s\n", variables.item[i]);
-    cs_child_variables_free(&variables);
-    return 0;
-}
-
 static void set_up(void)
 {
     static const char *const files[] = {"dev/libcudart.so.13",
@@ -161,16 +151,6 @@ static void the_variable_of_an_option_that_is_given(void)
         unsetenv(cs_config_variable(cs_options[i].name));
 }
 
-static void variables_to_fork(void)
-{
-    unsetenv("OMP_NUM_THREADS");
-    unsetenv("OPENBLAS_NUM_THREADS");
-    unsetenv("MKL_NUM_THREADS");
-    setenv("OPENBLAS_NUM_THREADS", "4", 1);
-    golden_add("one set", show_to_fork, "socket");
-    golden_check(root, "simulate_to_fork.txt");
-}
-
 static const char *own(const char *name)
 {
     const char *value = getenv(name);
@@ -199,19 +179,20 @@ static void they_become_this_processs_own(void)
 
 int main(void)
 {
-    static const char *const names[] = {"LD_PRELOAD",     "LD_LIBRARY_PATH",
-                                        "PYTHONPATH",     "NVTX_INJECTION64_PATH",
-                                        "CONVSHIM_LANES", "SIMDEV_DIR"};
+    static const char *const names[] = {
+        "LD_PRELOAD",     "LD_LIBRARY_PATH", "PYTHONPATH",      "NVTX_INJECTION64_PATH",
+        "CONVSHIM_LANES", "SIMDEV_DIR",      "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS"};
     char remove[64];
     heap_watch();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
+    setenv("OPENBLAS_NUM_THREADS", "4", 1);
     if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
     set_up();
     TEST(variables_of_runs);
     TEST(the_variable_of_an_option_that_is_given);
-    TEST(variables_to_fork);
     TEST(they_become_this_processs_own);
     unsetenv("LD_PRELOAD");
     snprintf(remove, sizeof remove, "rm -r %s", folder);
