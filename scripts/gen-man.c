@@ -3,7 +3,6 @@
  * files, `gen-man commands` for the page. */
 #include "base/version.h"
 #include "cli/common/cli.h"
-#include "cli/common/library_options.h"
 #include "convshim/policy.h"
 #include "policy_names.h"
 #include <stdio.h>

@@ -23,7 +23,7 @@ faults: $(B)/faults/libconvshim.so $(simdev) $(addprefix $(B)/apps/,conv_random 
 fuzzed_legacy  := $(addprefix src/intercept/,graph/describe_graph.c graph/graph.c graph/attributes.c graph/json_note.c graph/shadow.c \
                        legacy/describe_legacy.c legacy/oversized_tensor.c) \
                        $(addprefix src/cudnn/plan/,fusion.c legacy_call.c handle_number.c operation.c)
-fuzzed_layers  := $(addprefix src/cli/,common/read_file.c common/command_line.c common/library_options.c common/environment.c common/installed.c program/preload.c common/json_tree.c common/table.c \
+fuzzed_layers  := $(addprefix src/cli/,common/read_file.c common/command_line.c program/child.c common/json_tree.c common/table.c \
                   $(addprefix layers/,layers.c layers_csv.c layers_summary.c shape.c))
 fuzzed_summary := $(addprefix src/cli/,common/read_file.c common/json_tree.c $(addprefix report/,summary.c))
 

@@ -142,21 +142,31 @@ int64_t cs_config_rank(void)
     return -1;
 }
 
+/* Adds a name to the sources of options: "convshim.ini and variables". */
+static void add_source(struct cs_config *config, const char *name)
+{
+    size_t length = strlen(config->source);
+    snprintf(config->source + length, sizeof config->source - length, "%s%s",
+             length > 0 ? " and " : "", name);
+}
+
 static void load_environment(struct cs_load *load)
 {
     const char *items = cs_variable("CONVSHIM_CONFIG");
+    bool has_variables = false;
     if (items) {
-        char *source = load->config->source;
-        size_t length = strlen(source), room = sizeof load->config->source - length;
         cs_ini_items(load, "CONVSHIM_CONFIG", items);
-        snprintf(source + length, room, "%sCONVSHIM_CONFIG", length ? " and " : "");
+        add_source(load->config, "CONVSHIM_CONFIG");
     }
     for (int i = 0; i < CS_OPTIONS; i++) {
         const char *name = cs_variable_of(i), *value = cs_variable(name);
         cs_ini_begin(load, name);
         if (value)
             cs_ini_set(load, cs_options[i].name, value);
+        has_variables = has_variables || (value && !cs_option_is_output(i));
     }
+    if (has_variables)
+        add_source(load->config, "variables");
     cs_variables_unknown(load);
     const char *enabled = cs_variable("CONVSHIM");
     cs_ini_begin(load, "CONVSHIM");
@@ -182,14 +192,13 @@ bool cs_config_override(const char *items)
 
 static void load_overrides(struct cs_load *load)
 {
-    char items[CS_CONFIG_TEXT], *source = load->config->source;
-    size_t length = overriding, used = strlen(source);
+    char items[CS_CONFIG_TEXT];
+    size_t length = overriding;
     if (length == 0)
         return;
     snprintf(items, sizeof items, "%.*s", (int)(length - 1), overrides + 1);
     cs_ini_items(load, "convshim_configure", items);
-    snprintf(source + used, sizeof load->config->source - used, "%sconvshim_configure",
-             used ? " and " : "");
+    add_source(load->config, "convshim_configure");
 }
 
 void cs_config_load_items(struct cs_config *config, const char *items, const char *const *policies,

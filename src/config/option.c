@@ -288,6 +288,12 @@ int cs_option_find(const char *name)
     return -1;
 }
 
+bool cs_option_is_output(int option)
+{
+    return option == CS_OPTION_log || option == CS_OPTION_log_file || option == CS_OPTION_summary ||
+           option == CS_OPTION_trace || option == CS_OPTION_trace_limit;
+}
+
 const char *cs_option_allowed(const struct cs_option *option, const char *const *policies,
                               char text[CS_OPTION_TEXT])
 {

@@ -30,6 +30,9 @@ const char *cs_option_names(void);
 /* Index of the option of that name, or -1. */
 int cs_option_find(const char *name);
 
+/* True if the option only affects output, and no decision. */
+bool cs_option_is_output(int option);
+
 /* All sections, as "[interleave], [rule NAME]", composed in `text`. */
 const char *cs_option_sections(char text[CS_OPTION_TEXT]);
 

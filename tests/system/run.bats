@@ -35,7 +35,7 @@ set_to()
         "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
     expect_equal "limit" "$(summary 's["config"]["options"]["workspace"]')" 96KiB
-    expect_equal "source" "$(summary 's["config"]["source"]')" CONVSHIM_CONFIG
+    expect_equal "source" "$(summary 's["config"]["source"]')" variables
     expect_no_violation shimmed
 }
 
@@ -50,11 +50,12 @@ set_to()
 
 # bats test_tags=quick
 @test "every option of the library is one of run's, and is checked as the library would" {
-    local name value
+    local name value variable
     "$COMMAND" config --format csv | tail -n +2 >options.csv
     while IFS=, read -r name value _; do
         run_command 0 --dry-run "--$name" "${value:-a file}"
-        expect_equal "$name" "$(set_to CONVSHIM_CONFIG)" "$name=${value:-a file}"
+        variable=CONVSHIM_${name^^}
+        expect_equal "$name" "$(set_to "${variable//./_}")" "${value:-a file}"
     done <options.csv
     expect_true "options" "$(wc -l <options.csv) > 10"
     run_command 125 --workspace 64parsecs -- touch ran
@@ -105,7 +106,7 @@ in_force()
     in_force --preset train
     expect_line options.out '^auto fit .*/conf/presets/train\.ini'
     in_force --preset look --workspace 1MiB
-    expect_line options.out '^1MiB off .*/conf/presets/look\.ini and CONVSHIM_CONFIG$'
+    expect_line options.out '^1MiB off .*/conf/presets/look\.ini and variables$'
     echo 'workspace = 3MiB' >mine.ini
     in_force --preset mine.ini
     expect_line options.out '^3MiB fit .*/mine\.ini'
@@ -147,7 +148,7 @@ ctypes.CDLL('$CLIENTS/libwork.so')
 
 @test "a dry run starts no program and is safe for a shell" {
     run_command 0 --dry-run --log-file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
-    expect_equal "value" "$(set_to CONVSHIM_CONFIG)" "log_file=it's \$(touch gotcha) \`touch gotcha\`"
+    expect_equal "value" "$(set_to CONVSHIM_LOG_FILE)" "it's \$(touch gotcha) \`touch gotcha\`"
     [ ! -e ran ] && [ ! -e gotcha ] || fail "something ran"
 }
 

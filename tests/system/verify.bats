@@ -133,7 +133,7 @@ PY
     ! grep -qE '/(home|root|tmp|usr|work|lib)' result.json || fail "a path"
     expect_equal "simulated" "$(result 'r["gpu"]["simulated"]')" True
     expect_equal "date" "$(result 'r["date"]')" "$(date -u +%Y-%m-%d)"
-    expect_equal "options" "$(result '"workspace=256KiB" in r["options"]')" True
+    expect_equal "options" "$(result '"CONVSHIM_WORKSPACE=256KiB" in r["options"]')" True
     expect_equal "third run" "$(result 'rows["conv2d"]["untiled_again"]["checksum"] == rows["conv2d"]["untiled"]["checksum"]')" True
 }
 

@@ -22,8 +22,10 @@ enum cs_cli_status {
 #include "cli/commands.def"
 #undef CS_COMMAND
 
-/* Writes text that may come from a file. Characters on which a terminal acts become '?'. */
+/* Writes text that may come from a file. Bytes on which a terminal acts become '?', so the number
+ * of bytes stays. cs_cli_put_line replaces ends of lines, too. */
 void cs_cli_put(const char *text, FILE *out);
+void cs_cli_put_line(const char *text, FILE *out);
 
 /* One line on standard error: "convshim: ...", by cs_cli_put. */
 void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -41,8 +43,11 @@ enum cs_cli_kind {
     CS_CLI_READS_NUMBER, /* from `least` to `most` */
     CS_CLI_READS_PERCENT,
     CS_CLI_READS_FORMAT,
-    CS_CLI_SETS_LIBRARY /* an option of the library, in a struct cs_library_options */
+    CS_CLI_SETS_LIBRARY /* an option of the library, as its variable in a struct cs_child_variables
+                         */
 };
+
+#define CS_LIBRARY_GROUP "Options of the library, which override files and CONVSHIM_CONFIG"
 
 /* An option of a command: a row of its table, from which parser, --help and manual page come
  * (command_options.def). */
@@ -71,13 +76,14 @@ struct cs_cli_command {
 #include "cli/commands.def"
 #undef CS_COMMAND
 
-/* Takes an option that is CS_CLI_TAKEN. `value` is NULL if it has none. Returns false after
- * printing why the value is not allowed (cs_cli_refuse). */
+/* Takes an option that is CS_CLI_TAKEN. `value` is not "", and NULL if the option has none. Returns
+ * false after printing why the value is not allowed (cs_cli_refuse). */
 typedef bool cs_cli_take_fn(void *to, int option, const char *value);
 
-/* Reads options by getopt_long: "--name VALUE" or "--name=VALUE". Names may be abbreviated, and -
- * and _ are the same. Returns -1 to go on: argv[*operand_p] is the first operand. Otherwise it
- * returns the status to end with, after the text of --help or a usage error. */
+/* Reads options: "--name VALUE" or "--name=VALUE". Names may be abbreviated, and - and _ are the
+ * same. Operands are moved behind the options. Returns -1 to go on: argv[*operand_p] is the first
+ * operand. Otherwise it returns the status to end with, after the text of --help or a usage error.
+ */
 int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
                  void *to, int *operand_p);
 
@@ -106,9 +112,5 @@ const char *cs_cli_nearest(const char *word, const char *const *words);
 
 /* "64MiB" to bytes, as in the ini; false for everything else, also for "auto" and "64". */
 bool cs_cli_size(const char *text, int64_t *bytes_p);
-
-/* The folder of the running program, without a slash at its end. Returns false if the system does
- * not report it. */
-bool cs_cli_folder(char *path, size_t size);
 
 #endif

@@ -2,36 +2,45 @@
  * usage errors. */
 #include "cli/common/cli.h"
 
-#include "cli/common/library_options.h"
 #include "cli/common/table.h"
+#include "cli/program/child.h"
 #include "config/diagnostics.h"
 #include "config/option.h"
+#include "convshim/policy.h"
 #include <ctype.h>
-#include <getopt.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-    MAX_OPTIONS = 48,
+    MAX_OPTIONS = 48,     /* that may be the nearest name */
     HELP_AT = 26,         /* column in which an option's help begins */
     LEAST_BARE = 1 << 20, /* a smaller number needs a unit: nvidia-smi prints MiB without one */
     COLUMNS = 80
 };
 
-/* Replaces control characters of ASCII and of Latin-1 in UTF-8, except the end of a line. */
+/* Replaces the bytes of control characters of ASCII and of Latin-1 in UTF-8. `lines`: except the
+ * end of a line. */
+static void put_harmless(const char *text, bool lines, FILE *out)
+{
+    for (unsigned char before = 0; *text; before = (unsigned char)*text++) {
+        unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+        bool first = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+        bool second = before == 0xc2 && byte >= 0x80 && byte < 0xa0;
+        bool control = (byte < ' ' && !(lines && byte == '\n')) || byte == 0x7f || first || second;
+        fputc(control ? '?' : byte, out);
+    }
+}
+
 void cs_cli_put(const char *text, FILE *out)
 {
-    for (; *text; text++) {
-        unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
-        bool pair = byte == 0xc2 && next >= 0x80 && next < 0xa0;
-        bool control = (byte < ' ' && byte != '\n') || byte == 0x7f || pair;
-        fputc(control ? '?' : byte, out);
-        text += pair;
-    }
+    put_harmless(text, true, out);
+}
+
+void cs_cli_put_line(const char *text, FILE *out)
+{
+    put_harmless(text, false, out);
 }
 
 static void put_formatted(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
@@ -93,7 +102,8 @@ static bool read_number(const struct cs_cli_command *command, int option, const 
     return true;
 }
 
-static bool read_format(const char *command, const char *value, enum cs_format *format_p)
+static bool read_format(const struct cs_cli_command *command, int option, const char *value,
+                        enum cs_format *format_p)
 {
     static const char *const names[] = {"text", "json", "csv"};
     for (int i = 0; i < 3; i++) {
@@ -102,8 +112,22 @@ static bool read_format(const char *command, const char *value, enum cs_format *
             return true;
         }
     }
-    cs_cli_refuse(command, "--format: \"%s\" is not allowed; allowed: text, json, csv", value);
-    return false;
+    return cs_cli_refuse_value(command, option, value, "text, json, csv");
+}
+
+/* Keeps an option of the library as its variable, which overrides files and CONVSHIM_CONFIG. */
+static bool keep_setting(const struct cs_cli_command *command, int option, const char *value,
+                         struct cs_child_variables *given)
+{
+    static struct cs_config scratch;
+    char allowed[CS_OPTION_TEXT];
+    const char *name = command->option[option].name;
+    const int index = cs_option_find(name);
+    if (!cs_option_set(&scratch, index, value, cs_policy_names))
+        return cs_cli_refuse_value(command, option, value,
+                                   cs_option_allowed(&cs_options[index], cs_policy_names, allowed));
+    cs_child_variables_set(given, cs_config_variable(name), "%s", value);
+    return true;
 }
 
 static bool read_percent(const struct cs_cli_command *command, int option, const char *value,
@@ -148,19 +172,6 @@ bool cs_cli_size(const char *text, int64_t *bytes_p)
     if (!cs_config_size(text, &bytes) || bytes < 0 || cs_diagnostics_doubt("iB", text))
         return false;
     *bytes_p = bytes;
-    return true;
-}
-
-bool cs_cli_folder(char *path, size_t size)
-{
-    ssize_t length = readlink("/proc/self/exe", path, size - 1);
-    if (length <= 0 || (size_t)length >= size - 1)
-        return false;
-    path[length] = '\0';
-    char *slash = strrchr(path, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
     return true;
 }
 
@@ -209,63 +220,7 @@ static void print_help(const struct cs_cli_command *command)
     print_option("help", NULL, "Show this text.");
 }
 
-static int refuse_option(const struct cs_cli_command *command, const char *word)
-{
-    const char *names[MAX_OPTIONS + 2] = {"help"};
-    char name[CS_CONFIG_NAME];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    for (int i = 0; i < command->options && i < MAX_OPTIONS; i++)
-        names[i + 1] = command->option[i].name;
-    const char *bare = name + strspn(name, "-");
-    const char *nearest = cs_cli_nearest(bare, names);
-    char spelling[CS_CLI_NAME];
-    for (int i = 0; names[i]; i++)
-        if (strcmp(names[i], bare) == 0)
-            return cs_cli_refuse(command->name, "option '--%s' takes no value", bare);
-    return cs_cli_refuse(command->name, "option '%s' is unknown or ambiguous%s%s%s", name,
-                         nearest ? "; did you mean '--" : "",
-                         nearest ? cs_cli_spelling(nearest, spelling) : "", nearest ? "'?" : "");
-}
-
-enum {
-    HELP = MAX_OPTIONS + 1,
-    MISSING = ':',
-    UNKNOWN = '?',
-    FIRST = UCHAR_MAX + 1 /* an option's number for getopt: beyond all characters */
-};
-
-/* The names for getopt: every option's name, and its twin with - for _ or _ for -. */
-struct known {
-    struct option option[2 * MAX_OPTIONS + 2];
-    char twin[MAX_OPTIONS][CS_CONFIG_NAME];
-};
-
-/* Swaps - and _ in a name. False if it has neither. */
-static bool make_twin(const char *name, char twin[CS_CONFIG_NAME])
-{
-    snprintf(twin, CS_CONFIG_NAME, "%s", name);
-    for (char *at = twin; *at; at++)
-        *at = (char)(*at == '-' ? '_' : *at == '_' ? '-' : *at);
-    return strcmp(name, twin) != 0;
-}
-
-static void list_options(const struct cs_cli_command *command, struct known *known)
-{
-    int count = command->options < MAX_OPTIONS ? command->options : MAX_OPTIONS;
-    struct option *to = known->option;
-    for (int i = 0; i < count; i++) {
-        const struct cs_cli_option *option = &command->option[i];
-        *to = (struct option){option->name, option->argument ? required_argument : no_argument,
-                              NULL, FIRST + i};
-        if (make_twin(option->name, known->twin[i])) {
-            to[1] = to[0];
-            (++to)->name = known->twin[i];
-        }
-        to++;
-    }
-    *to++ = (struct option){"help", no_argument, NULL, FIRST + HELP};
-    *to = (struct option){NULL, 0, NULL, 0};
-}
+/* --- reading --- */
 
 bool cs_cli_take_size(const struct cs_cli_command *command, int option, const char *value,
                       const char *allowed, int64_t *bytes_p)
@@ -280,21 +235,18 @@ bool cs_cli_take_size(const struct cs_cli_command *command, int option, const ch
     return true;
 }
 
+/* Passes a value on to the option's receiver. False after printing why it is not allowed. */
 static bool take_option(const struct cs_cli_command *command, int index, const char *value,
                         cs_cli_take_fn *take, void *to)
 {
     const struct cs_cli_option *option = &command->option[index];
     void *member = (char *)to + option->at;
-    char spelling[CS_CLI_NAME];
     switch (option->kind) {
     case CS_CLI_TAKEN:
         return take(to, index, value);
     case CS_CLI_KEEPS_TEXT:
-        if (!*value)
-            cs_cli_refuse(command->name, "option '--%s' needs a value",
-                          cs_cli_spelling(option->name, spelling));
         *(const char **)member = value;
-        return *value != '\0';
+        return true;
     case CS_CLI_SETS_FLAG:
         return *(bool *)member = true;
     case CS_CLI_READS_SIZE:
@@ -304,35 +256,117 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
     case CS_CLI_READS_PERCENT:
         return read_percent(command, index, value, option->most, member);
     case CS_CLI_READS_FORMAT:
-        return read_format(command->name, value, member);
+        return read_format(command, index, value, member);
     case CS_CLI_SETS_LIBRARY:
-        return cs_library_options_take(member, command->name, cs_option_find(option->name), value);
+        return keep_setting(command, index, value, member);
     }
     return false;
+}
+
+/* Indexes that are no option of the command. */
+enum {
+    AMBIGUOUS = -3,
+    UNKNOWN,
+    HELP
+};
+
+static const char *name_of(const struct cs_cli_command *command, int index)
+{
+    return index == HELP ? "help" : command->option[index].name;
+}
+
+/* True if a name begins with the word. - and _ are the same. */
+static bool begins_with(const char *name, const char *word, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((name[i] == '_' ? '-' : name[i]) != (word[i] == '_' ? '-' : word[i]))
+            return false;
+    return true;
+}
+
+/* The option of this name, or the only one whose name begins so. */
+static int find_option(const struct cs_cli_command *command, const char *word, size_t length)
+{
+    int found = UNKNOWN;
+    for (int i = HELP; i < command->options; i++) {
+        const char *name = name_of(command, i);
+        if (!begins_with(name, word, length))
+            continue;
+        if (!name[length])
+            return i;
+        found = found == UNKNOWN ? i : AMBIGUOUS;
+    }
+    return found;
+}
+
+static int refuse_option(const struct cs_cli_command *command, const char *word)
+{
+    const char *names[MAX_OPTIONS + 2] = {NULL};
+    char name[CS_CONFIG_NAME], spelling[CS_CLI_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (int i = HELP; i < command->options && i < MAX_OPTIONS; i++)
+        names[i - HELP] = name_of(command, i);
+    const char *nearest = cs_cli_nearest(name + strspn(name, "-"), names);
+    return cs_cli_refuse(command->name, "option '%s' is unknown or ambiguous%s%s%s", name,
+                         nearest ? "; did you mean '--" : "",
+                         nearest ? cs_cli_spelling(nearest, spelling) : "", nearest ? "'?" : "");
+}
+
+/* Reads the option at argv[*at_p], and advances behind it and its value. Returns -1 to go on, or
+ * the status to end with. */
+static int read_option(const struct cs_cli_command *command, char **argv, int *at_p,
+                       cs_cli_take_fn *take, void *to)
+{
+    const char *word = argv[(*at_p)++], *name = word + strspn(word, "-");
+    const int length = (int)strcspn(name, "=");
+    const char *value = name[length] ? name + length + 1 : NULL;
+    const int index = strcmp(word, "-h") == 0       ? HELP
+                      : strncmp(word, "--", 2) == 0 ? find_option(command, name, (size_t)length)
+                                                    : UNKNOWN;
+    if (index < HELP)
+        return refuse_option(command, word);
+    const bool needs = index != HELP && command->option[index].argument;
+    if (value && !needs)
+        return cs_cli_refuse(command->name, "option '--%.*s' takes no value", length, name);
+    if (index == HELP) {
+        print_help(command);
+        return CS_CLI_OK;
+    }
+    if (needs && !value && argv[*at_p])
+        value = argv[(*at_p)++];
+    if (needs && (!value || !*value))
+        return cs_cli_refuse(command->name, "option '--%.*s' needs a value", length, name);
+    return take_option(command, index, value, take, to) ? -1 : CS_CLI_USAGE;
+}
+
+/* Moves the words of an option in front of the operands before it. */
+static void move_option(char **operand, int operands, int words)
+{
+    char *moved[2] = {operand[operands], words > 1 ? operand[operands + 1] : NULL};
+    memmove(operand + words, operand, (size_t)operands * sizeof *operand);
+    memcpy(operand, moved, (size_t)words * sizeof *operand);
 }
 
 int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
                  void *to, int *operand_p)
 {
-    struct known known;
-    list_options(command, &known);
-    optind = 0; /* begin again, in the manner of GNU */
-    opterr = 0;
-    for (;;) {
-        int found = getopt_long(argc, argv, command->stops ? "+:h" : ":h", known.option, NULL);
-        if (found == -1)
-            break;
-        if (found == FIRST + HELP || found == 'h') {
-            print_help(command);
-            return CS_CLI_OK;
+    int first = 1, at = 1, status = -1; /* the words from `first` to `at` are operands */
+    bool ended = false;
+    while (at < argc && status < 0 && !ended) {
+        const int begin = at;
+        ended = strcmp(argv[at], "--") == 0;
+        if (!ended && (argv[at][0] != '-' || !argv[at][1])) {
+            ended = command->stops;
+            at++;
+            continue;
         }
-        if (found == MISSING)
-            return cs_cli_refuse(command->name, "option '%s' needs a value", argv[optind - 1]);
-        if (found == UNKNOWN)
-            return refuse_option(command, argv[optind - 1]);
-        if (!take_option(command, found - FIRST, optarg, take, to))
-            return CS_CLI_USAGE;
+        if (ended)
+            at++;
+        else
+            status = read_option(command, argv, &at, take, to);
+        move_option(&argv[first], begin - first, at - begin);
+        first += at - begin;
     }
-    *operand_p = optind;
-    return -1;
+    *operand_p = first;
+    return status;
 }

@@ -39,11 +39,9 @@ static bool find_folder(const struct cs_data_files *files, const char *given, ch
 {
     static const char *const beside[] = {"../share/convshim", "../conf", "../../conf"};
     char own[PATH_MAX];
-    if (given && snprintf(folder, PATH_MAX, "%s", given) < PATH_MAX)
-        return true;
     if (given) {
-        snprintf(error, CS_DATA_FILE_ERROR, "%.150s...: %s", given, strerror(ENAMETOOLONG));
-        return false;
+        snprintf(folder, PATH_MAX, "%s", given);
+        return true;
     }
     for (size_t i = 0; i < sizeof beside / sizeof *beside && cs_cli_folder(own, sizeof own); i++) {
         int length = snprintf(folder, PATH_MAX, "%s/%s/%s", own, beside[i], files->folder);

@@ -52,7 +52,11 @@ bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DAT
 /* Prints all presets with their purpose. On failure returns false, with a line in `error`. */
 bool cs_preset_list(char error[CS_DATA_FILE_ERROR]);
 
-/* --- libraries --- */
+/* --- the installation --- */
+
+/* The folder of the running program, without a slash at its end. Returns false if the system does
+ * not report it. */
+bool cs_cli_folder(char *path, size_t size);
 
 /* Finds the absolute path of a library or of another file under LIBDIR. `name` is relative to
  * LIBDIR of the installation ("libconvshim.so", "convshim/simdev/libcudart.so.13") or, in a build,

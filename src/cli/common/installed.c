@@ -1,11 +1,24 @@
-/* Finds libraries that were installed or built together with the command. */
+/* Finds the folder of the command, and libraries that were installed or built together with it. */
 #include "cli/common/data_files.h"
 
-#include "cli/common/cli.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+bool cs_cli_folder(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    if (length <= 0 || (size_t)length >= size - 1)
+        return false;
+    path[length] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    return true;
+}
 
 bool cs_cli_installed(const char *name, char path[PATH_MAX])
 {

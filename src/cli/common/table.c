@@ -176,18 +176,6 @@ static int width_of(const struct cs_table *table, int column)
     return (int)width;
 }
 
-/* A text may come from a file. Bytes on which a terminal acts become '?', so the width stays. */
-static void put_cell(const char *text, FILE *out)
-{
-    for (unsigned char before = 0; *text; before = (unsigned char)*text++) {
-        unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
-        /* Characters of Latin-1 have two bytes in UTF-8. */
-        bool first = byte == 0xc2 && next >= 0x80 && next < 0xa0;
-        bool second = before == 0xc2 && byte >= 0x80 && byte < 0xa0;
-        fputc(byte < ' ' || byte == 0x7f || first || second ? '?' : byte, out);
-    }
-}
-
 /* One line; `row` NULL: the titles. No blanks at its end. */
 static void print_line(const struct cs_table *table, const int *width, const struct cs_value *row,
                        FILE *out)
@@ -204,7 +192,7 @@ static void print_line(const struct cs_table *table, const int *width, const str
         int before = left ? 0 : width[i] - length;
         if (length > 0) {
             fprintf(out, "%*s", owed + before, "");
-            put_cell(text, out);
+            cs_cli_put_line(text, out);
             owed = 0;
         }
         owed += GAP + (length > 0 ? width[i] - length - before : width[i]);

@@ -3,6 +3,7 @@
 #include "cli/layers/plan_layers.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/data_files.h"
 #include "cudnn/standalone/standalone.h"
 #include <limits.h>
 #include <stdio.h>

@@ -162,6 +162,23 @@ void cs_child_variables_remove(struct cs_child_variables *variables, const char 
     add_item(variables, strdup(name));
 }
 
+void cs_child_variables_add(struct cs_child_variables *variables,
+                            const struct cs_child_variables *others)
+{
+    for (size_t i = 0; i < others->items; i++)
+        add_item(variables, strdup(others->item[i]));
+    variables->broken = variables->broken || others->broken;
+}
+
+bool cs_child_variables_has(const struct cs_child_variables *variables, const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < variables->items; i++)
+        if (strncmp(variables->item[i], name, length) == 0 && variables->item[i][length] == '=')
+            return true;
+    return false;
+}
+
 bool cs_child_variables_apply(const struct cs_child_variables *variables)
 {
     for (size_t i = 0; i < variables->items; i++) {

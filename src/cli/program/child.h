@@ -41,10 +41,15 @@ struct cs_child_variables {
     bool broken; /* out of memory */
 };
 
-/* Add a variable to set or to remove. The last addition of a name wins. */
+/* Add a variable to set or to remove, or copies of others. The last addition of a name wins. */
 void cs_child_variables_set(struct cs_child_variables *variables, const char *name,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 void cs_child_variables_remove(struct cs_child_variables *variables, const char *name);
+void cs_child_variables_add(struct cs_child_variables *variables,
+                            const struct cs_child_variables *others);
+
+/* True if a variable of this name is set there. */
+bool cs_child_variables_has(const struct cs_child_variables *variables, const char *name);
 
 /* Changes the environment of this process, which from then on uses the texts of `variables`. False
  * if memory is short. */

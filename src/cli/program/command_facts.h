@@ -137,10 +137,6 @@ bool cs_preload_is_library(const char *path, size_t length);
  * come first. Unchanged if it already contains the library. To be freed; NULL: out of memory. */
 char *cs_preload_list(const char *library, const char *now);
 
-/* Items of CONVSHIM_CONFIG (NULL: none) with one more item, which replaces items of the same
- * option. To be freed; NULL: out of memory. */
-char *cs_preload_items(const char *now, const char *name, const char *value);
-
 /* --- the files that a running process has loaded, from /proc --- */
 
 struct cs_process_files {

@@ -103,30 +103,3 @@ char *cs_preload_list(const char *library, const char *now)
         return NULL;
     return list;
 }
-
-/* True if an item of that length sets the option of that name. */
-static bool sets_option(const char *item, size_t length, const char *name)
-{
-    static const char blanks[] = " \t";
-    size_t lead = strspn(item, blanks), size = strlen(name);
-    if (lead + size > length || memcmp(item + lead, name, size) != 0)
-        return false;
-    const char *behind = item + lead + size;
-    behind += strspn(behind, blanks);
-    return *behind == '=' && behind < item + length;
-}
-
-char *cs_preload_items(const char *now, const char *name, const char *value)
-{
-    size_t size = (now ? strlen(now) : 0) + strlen(name) + strlen(value) + strlen(";=") + 1;
-    char *items = malloc(size), *end = items;
-    for (const char *item = now; items && item && *item;) {
-        size_t length = strcspn(item, ";\n");
-        if (length > 0 && !sets_option(item, length, name))
-            end += sprintf(end, "%s%.*s", end > items ? ";" : "", (int)length, item);
-        item += length + (item[length] != '\0');
-    }
-    if (items)
-        sprintf(end, "%s%s=%s", end > items ? ";" : "", name, value);
-    return items;
-}

@@ -4,7 +4,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/data_files.h"
 #include "cli/common/environment.h"
-#include "cli/common/library_options.h"
+#include "cli/program/child.h"
 #include "cli/program/command_facts.h"
 #include "cli/run/xla_cache.h"
 #include "config/session.h"
@@ -23,19 +23,10 @@ enum {
     NOT_FOUND = 127
 };
 
-/* The treatment of PyTorch's allocator settings. WHERE_UNSET: changed only if no variable sets
- * them. */
-enum segments {
-    WHERE_UNSET,
-    EXPANDABLE,
-    UNCHANGED
-};
-
 struct request {
     const char *library, *preset;
-    bool dry, print_library;
-    enum segments segments;
-    struct cs_library_options given;
+    bool dry, print_library, keeps_segments;
+    struct cs_child_variables given;
 };
 
 #define CS_CLI_TARGET struct request
@@ -57,14 +48,6 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_run = &command;
 
-static bool take_option(void *to, int option, const char *value)
-{
-    struct request *request = to;
-    (void)value;
-    request->segments = option == OPTION_EXPANDABLE ? EXPANDABLE : UNCHANGED;
-    return true;
-}
-
 /* Prints the value as one word of a shell, in quotes if it has special characters. */
 static void print_value(const char *value)
 {
@@ -83,48 +66,14 @@ static void print_value(const char *value)
     puts("'");
 }
 
-/* Sets a variable of this process, which the program inherits, or removes it (`value` NULL). A dry
- * run also prints the change as a line for a shell. False if memory is short. */
-static bool change_variable(const struct request *request, const char *name, const char *value)
+/* Prints the changes as lines for a shell. */
+static void print_changes(const struct cs_child_variables *variables)
 {
-    if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
-        return false;
-    if (!request->dry)
-        return true;
-    if (!value) {
-        printf("unset %s\n", name);
-        return true;
+    for (size_t i = 0; i < variables->items; i++) {
+        const char *item = variables->item[i], *value = strchr(item, '=');
+        printf("export %.*s=", (int)(value - item), item);
+        print_value(value + 1);
     }
-    printf("export %s=", name);
-    print_value(value);
-    return true;
-}
-
-/* NVTX has one listener. If a profiler has set its own, it is kept. */
-static bool listen_to_ranges(const struct request *request, const char *library)
-{
-    static const char name[] = "NVTX_INJECTION64_PATH";
-    return cs_cli_variable(name) || change_variable(request, name, library);
-}
-
-static const char older[] = "PYTORCH_CUDA_ALLOC_CONF", newer[] = "PYTORCH_ALLOC_CONF";
-static const char setting[] = "expandable_segments:True";
-
-/* Adds expandable segments to a variable, unless it already switches them on or off. */
-static bool add_setting(const struct request *request, const char *name)
-{
-    const char *before = cs_cli_variable(name);
-    if (before && strstr(before, "expandable_segments"))
-        return true;
-    if (!before)
-        return change_variable(request, name, setting);
-    size_t size = strlen(before) + sizeof "," + sizeof setting;
-    char *both = malloc(size);
-    if (both)
-        snprintf(both, size, "%s,%s", before, setting);
-    bool done = both && change_variable(request, name, both);
-    free(both);
-    return done;
 }
 
 /* On WSL, Windows' driver cannot map memory as expandable segments require. */
@@ -134,82 +83,78 @@ static bool is_wsl(void)
     return uname(&system) == 0 && strcasestr(system.release, "microsoft");
 }
 
-/* Sets CONVSHIM_SEGMENTS: if the program fails, the library then names the setting. Only the
- * process of CONVSHIM_RUN prints that, and a dry run does not set CONVSHIM_RUN. */
-static bool mark_segments(const struct request *request)
-{
-    return request->dry || change_variable(request, "CONVSHIM_SEGMENTS", "1");
-}
-
 /* Every PyTorch reads the older variable. If the newer one is set, versions that read it ignore the
- * older one. */
-static bool set_segments(const struct request *request)
+ * older one. CONVSHIM_SEGMENTS: if the program fails, the library then names the setting. */
+static void add_segments(const struct request *request, struct cs_child_variables *variables)
 {
-    bool set = cs_cli_variable(older) || cs_cli_variable(newer);
-    if (request->segments == EXPANDABLE)
-        return add_setting(request, older) &&
-               (!cs_cli_variable(newer) || add_setting(request, newer)) && mark_segments(request);
-    if (request->segments == UNCHANGED || set || is_wsl() || cs_config_disabled())
-        return true;
-    return change_variable(request, older, setting) && mark_segments(request);
+    static const char older[] = "PYTORCH_CUDA_ALLOC_CONF", newer[] = "PYTORCH_ALLOC_CONF";
+    if (request->keeps_segments || cs_cli_variable(older) || cs_cli_variable(newer) || is_wsl() ||
+        cs_config_disabled())
+        return;
+    cs_child_variables_set(variables, older, "expandable_segments:True");
+    if (!request->dry)
+        cs_child_variables_set(variables, "CONVSHIM_SEGMENTS", "1");
 }
 
-/* Passes this process's id on in CONVSHIM_RUN. The program runs in this process and reports the
- * result at its end. If the lines are only printed for a shell (dry), the program gets another
- * process, so there is no id. */
-static bool hand_on_pid(const struct request *request)
+/* Adds this process's id as CONVSHIM_RUN. The program runs in this process and reports the result
+ * at its end. If the lines are only printed for a shell (dry), the program gets another process, so
+ * there is no id. */
+static void add_id(const struct request *request, struct cs_child_variables *variables)
 {
-    char pid[32], folder[CS_SESSION_PATH];
+    char folder[CS_SESSION_PATH];
+    if (request->dry)
+        return;
     cs_session_folder(folder);
     (void)cs_session_noted(folder, getpid()); /* removes the note of an earlier run with this id */
-    snprintf(pid, sizeof pid, "%lld", (long long)getpid());
-    return request->dry || change_variable(request, "CONVSHIM_RUN", pid);
-}
-
-/* `preset`: the file of options, NULL without one. */
-static bool prepare_environment(const struct request *request, const char *library,
-                                const char *preset)
-{
-    char *preload = cs_preload_list(library, cs_cli_variable("LD_PRELOAD"));
-    bool done = preload && change_variable(request, "LD_PRELOAD", preload);
-    free(preload);
-    if (preset)
-        done = done && change_variable(request, "CONVSHIM_CONFIGFILE", preset);
-    done = done && listen_to_ranges(request, library);
-    done = done && set_segments(request);
-    if (request->given.items)
-        done = done && change_variable(request, "CONVSHIM_CONFIG", request->given.items);
-    for (int i = 0; i < CS_OPTIONS && done; i++) {
-        const char *variable = cs_library_options_variable(&request->given, i);
-        if (variable)
-            done = change_variable(request, variable, NULL);
-    }
-    done = done && hand_on_pid(request);
-    if (!done)
-        cs_cli_complain("out of memory, so the program was not started");
-    return done;
+    cs_child_variables_set(variables, "CONVSHIM_RUN", "%lld", (long long)getpid());
 }
 
 /* Gives XLA's caches a folder for these options, because the workspace sizes in a cache are valid
- * only for them. False if memory is short. */
-static bool separate_caches(const struct request *request, char **argv)
+ * only for them. The environment already has the options. */
+static void add_caches(char **argv, struct cs_child_variables *variables)
 {
     static struct cs_config config;
     char name[CS_XLA_CACHE_NAME];
-    bool done = true;
     if (cs_config_disabled())
-        return true;
+        return;
     cs_command_config(&config, argv, NULL, NULL);
     cs_xla_cache_name(&config, name);
-    for (int i = 0; i < CS_XLA_CACHES && done; i++) {
+    for (int i = 0; i < CS_XLA_CACHES; i++) {
         const struct cs_xla_cache *cache = &cs_xla_caches[i];
-        if (!cache->separated)
-            continue;
-        char *value = cs_xla_cache_value(cache, cs_cli_variable(cache->variable), name);
-        done = !value || change_variable(request, cache->variable, value);
+        char *value = cache->separated
+                          ? cs_xla_cache_value(cache, cs_cli_variable(cache->variable), name)
+                          : NULL;
+        if (value)
+            cs_child_variables_set(variables, cache->variable, "%s", value);
         free(value);
     }
-    return done;
+}
+
+/* Changes the environment of this process, which the program inherits. `preset`: the file of
+ * options, NULL without one. False after printing that memory is short. */
+static bool change_environment(const struct request *request, const char *library,
+                               const char *preset, char **argv,
+                               struct cs_child_variables *variables)
+{
+    char *preload = cs_preload_list(library, cs_cli_variable("LD_PRELOAD"));
+    bool whole = preload != NULL;
+    cs_child_variables_set(variables, "LD_PRELOAD", "%s", preload ? preload : "");
+    free(preload);
+    if (preset)
+        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", preset);
+    /* NVTX has one listener. If a profiler has set its own, it is kept. */
+    if (!cs_cli_variable("NVTX_INJECTION64_PATH"))
+        cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", library);
+    add_segments(request, variables);
+    cs_child_variables_add(variables, &request->given);
+    add_id(request, variables);
+    whole = cs_child_variables_apply(variables) && whole;
+    if (whole)
+        add_caches(argv, variables);
+    whole = whole && cs_child_variables_apply(variables);
+    if (!whole)
+        cs_cli_complain("out of memory, so the program was not started");
+    return whole;
 }
 
 /* Prints mistakes in the options of the new environment. In a real run the library prints them with
@@ -220,13 +165,9 @@ static void print_mistakes(char **argv)
     cs_command_config(&config, argv, cs_cli_note, NULL);
 }
 
-/* Explains why a program cannot be run, where the system's own text misleads. */
+/* Why a program cannot be run. The system's own text misleads if an interpreter is missing. */
 static const char *explain_error(const char *name, int error)
 {
-    const char *end = strrchr(name, '.');
-    if (end &&
-        (strcmp(end, ".onnx") == 0 || strcmp(end, ".pt") == 0 || strcmp(end, ".safetensors") == 0))
-        return "this is a model. Give the program that runs it, such as python app.py";
     if (error == ENOENT && access(name, X_OK) == 0)
         return "its interpreter is missing. For a script, check the line after #!";
     return strerror(error);
@@ -258,7 +199,9 @@ static int list_presets(void)
     return FAILED;
 }
 
-static int run_request(const struct request *request, char **argv)
+/* Runs the command, or prints the changes of the environment. */
+static int run_request(const struct request *request, char **argv,
+                       struct cs_child_variables *variables)
 {
     char library[PATH_MAX], preset[PATH_MAX], why[PATH_MAX + 128];
     if (request->preset && strcmp(request->preset, "list") == 0)
@@ -267,7 +210,8 @@ static int run_request(const struct request *request, char **argv)
         cs_cli_refuse(command.name, "no program given. Example: convshim run -- python app.py");
         return FAILED;
     }
-    if (!cs_preload_library(request->library, library, sizeof library, why, sizeof why)) {
+    if (!cs_preload_library(request->library, library, sizeof library, why, sizeof why) ||
+        (request->preset && !cs_preset_find(request->preset, preset, sizeof preset, why))) {
         cs_cli_complain("%s", why);
         return FAILED;
     }
@@ -275,19 +219,15 @@ static int run_request(const struct request *request, char **argv)
         puts(library);
         return CS_CLI_OK;
     }
-    if (request->preset && !cs_preset_find(request->preset, preset, sizeof preset, why)) {
-        cs_cli_complain("%s", why);
-        return FAILED;
-    }
     if (cs_config_disabled())
         cs_cli_complain("CONVSHIM=0 is set, so convshim is off and the program runs unchanged");
     if (request->preset && cs_cli_variable("CONVSHIM_CONFIG"))
         cs_cli_complain("CONVSHIM_CONFIG is set and overrides the preset");
-    if (!prepare_environment(request, library, request->preset ? preset : NULL) ||
-        !separate_caches(request, argv))
+    if (!change_environment(request, library, request->preset ? preset : NULL, argv, variables))
         return FAILED;
     if (!request->dry)
         return run_command(argv);
+    print_changes(variables);
     print_mistakes(argv);
     return CS_CLI_OK;
 }
@@ -295,11 +235,13 @@ static int run_request(const struct request *request, char **argv)
 int cs_cli_run(int argc, char **argv)
 {
     struct request request = {.library = NULL};
-    int operand, status = cs_cli_parse(&command, argc, argv, take_option, &request, &operand);
+    struct cs_child_variables variables = {.items = 0};
+    int operand, status = cs_cli_parse(&command, argc, argv, NULL, &request, &operand);
     if (status < 0)
-        status = run_request(&request, argv + operand);
+        status = run_request(&request, argv + operand, &variables);
     else if (status != CS_CLI_OK)
         status = FAILED;
-    cs_library_options_free(&request.given);
+    cs_child_variables_free(&request.given);
+    cs_child_variables_free(&variables); /* the last use of the environment is above */
     return status;
 }

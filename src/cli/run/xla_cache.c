@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "cli/common/rule_text.h"
 #include "config/ladder.h"
+#include "config/option.h"
 #include "config/option_text.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -25,18 +26,11 @@ static uint64_t add_text(uint64_t hash, const char *text)
     return cs_hash_bytes(hash, text, strlen(text) + 1);
 }
 
-/* Options that only affect output. */
-static bool is_output(int option)
-{
-    return option == CS_OPTION_log || option == CS_OPTION_log_file || option == CS_OPTION_summary ||
-           option == CS_OPTION_trace || option == CS_OPTION_trace_limit;
-}
-
 static uint64_t add_options(uint64_t hash, const struct cs_config *config)
 {
     char text[CS_OPTION_VALUE];
     for (int i = 0; i < CS_OPTIONS; i++) {
-        if (is_output(i))
+        if (cs_option_is_output(i))
             continue;
         cs_option_text(config, i, text, sizeof text);
         hash = add_text(hash, text);

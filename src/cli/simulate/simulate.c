@@ -301,7 +301,7 @@ int cs_cli_simulate(int argc, char **argv)
     struct cs_simulate_options options;
     int operand, status = cs_simulate_options(argc, argv, &options, &operand);
     if (status >= 0) {
-        cs_library_options_free(&options.given);
+        cs_child_variables_free(&options.given);
         return status;
     }
     if (strcmp(options.device, "list") == 0)

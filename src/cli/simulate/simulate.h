@@ -38,7 +38,7 @@ struct cs_simulate_options {
     struct cs_vary vary;
     bool side[CS_SIDES]; /* which are chosen */
     enum cs_format format;
-    struct cs_library_options given;
+    struct cs_child_variables given;
 };
 
 /* Reads the command line. -1: go on, argv[*operand_p] is the program; else the status to end with.

@@ -84,7 +84,7 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     int status = cs_cli_parse(&command, argc, argv, take_option, to, operand_p);
     if (status >= 0)
         return status;
-    if (to->given.given[cs_option_find("summary")])
+    if (cs_child_variables_has(&to->given, "CONVSHIM_SUMMARY"))
         return cs_cli_refuse(
             command.name,
             "--summary: simulate sets this option itself. To keep the summaries: --keep DIR");

@@ -9,6 +9,7 @@
 #include "cli/program/child.h"
 #include "cli/program/command_facts.h"
 #include "config/config.h"
+#include "config/option.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -164,7 +165,7 @@ void cs_simulation_end(struct cs_simulation *simulation)
     cs_fork_server_close(&simulation->server);
     cs_layers_end(&simulation->layers, simulation->keep ? simulation->work : NULL);
     cs_temporary_folder_remove(&simulation->temporary);
-    cs_library_options_free(&simulation->options);
+    cs_child_variables_free(&simulation->options);
     cs_interrupts_end();
 }
 
@@ -245,7 +246,7 @@ static void set_file(const char *file, struct cs_child_variables *variables)
     cs_child_variables_remove(variables, "CONVSHIM_CONFIG");
     for (int i = 0; i < CS_OPTIONS; i++) {
         const char *variable = cs_config_variable(cs_options[i].name);
-        if (variable && strcmp(cs_options[i].name, "summary") != 0)
+        if (variable)
             cs_child_variables_remove(variables, variable);
     }
 }
@@ -253,22 +254,15 @@ static void set_file(const char *file, struct cs_child_variables *variables)
 static void set_library(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                         struct cs_child_variables *variables)
 {
-    const struct cs_library_options *options = &simulation->options;
     cs_child_variables_remove(variables, "CONVSHIM");
-    cs_child_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
     if (run->file) {
         set_file(run->file, variables);
     } else {
-        if (options->items)
-            cs_child_variables_set(variables, "CONVSHIM_CONFIG", "%s", options->items);
         if (*simulation->preset)
             cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
-        for (int i = 0; i < CS_OPTIONS; i++) {
-            const char *variable = cs_library_options_variable(options, i);
-            if (variable)
-                cs_child_variables_remove(variables, variable);
-        }
+        cs_child_variables_add(variables, &simulation->options);
     }
+    cs_child_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
     /* As convshim run does. */
     if (!cs_cli_variable("NVTX_INJECTION64_PATH"))
         cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);

@@ -3,7 +3,6 @@
 #ifndef CS_CLI_SIMULATE_SIMULATION_H
 #define CS_CLI_SIMULATE_SIMULATION_H
 
-#include "cli/common/library_options.h"
 #include "cli/layers/device_files.h"
 #include "cli/program/child.h"
 #include <limits.h>
@@ -150,7 +149,7 @@ bool cs_simulated_program_find(struct cs_simulated_program *program, char **comm
 struct cs_simulation {
     const char *title; /* of the command that simulates: "simulate" */
     struct cs_simulated_program program;
-    struct cs_library_options options;
+    struct cs_child_variables options;
     char library[PATH_MAX];               /* libconvshim.so */
     char preset[PATH_MAX];                /* "": none */
     char device[PATH_MAX];                /* the folder of the simulated device's libraries */

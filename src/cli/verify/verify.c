@@ -70,20 +70,6 @@ int cs_verify_options(int argc, char **argv, struct cs_verify_options *options)
     return check_options(options);
 }
 
-/* Makes the library's options those of the environment. False if memory is out. */
-static bool set_environment(const struct cs_verify_options *options)
-{
-    const struct cs_library_options *given = &options->given;
-    if (given->items && setenv("CONVSHIM_CONFIG", given->items, 1) != 0)
-        return false;
-    for (int i = 0; i < CS_OPTIONS; i++) {
-        const char *variable = cs_library_options_variable(given, i);
-        if (variable)
-            unsetenv(variable);
-    }
-    return true;
-}
-
 /* --- the convolutions --- */
 
 bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
@@ -152,7 +138,7 @@ static int verify_list(const struct cs_verify_options *options,
     if (status != CS_CLI_OK)
         return status;
     double start = cs_verify_seconds();
-    if (!set_environment(options) || !cs_verify_choose(verification, layers)) {
+    if (!cs_child_variables_apply(&options->given) || !cs_verify_choose(verification, layers)) {
         cs_cli_complain("verify: out of memory");
         return CS_CLI_NO;
     }
@@ -192,6 +178,6 @@ int cs_cli_verify(int argc, char **argv)
     int status = cs_verify_options(argc, argv, &options);
     if (status < 0)
         status = run_command(&options);
-    cs_library_options_free(&options.given);
+    cs_child_variables_free(&options.given);
     return status;
 }

@@ -2,9 +2,9 @@
 #ifndef CS_CLI_VERIFY_VERIFY_H
 #define CS_CLI_VERIFY_VERIFY_H
 
-#include "cli/common/library_options.h"
 #include "cli/layers/layers.h"
 #include "cli/layers/plan_layers.h"
+#include "cli/program/child.h"
 #include <limits.h>
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ struct cs_verify_options {
     int seconds, iterations, repeats;
     int64_t memory; /* bytes; 0: not given */
     char library[PATH_MAX];
-    struct cs_library_options given;
+    struct cs_child_variables given;
 };
 
 /* Reads the command line; the caller frees `given`. -1: go on; else the status to end with. */

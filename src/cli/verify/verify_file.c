@@ -82,6 +82,7 @@ static bool write_json(const void *state, FILE *out)
     const struct answered *answered = state;
     const struct cs_verification *verification = answered->verification;
     char date[24];
+    const struct cs_child_variables *given = &verification->options->given;
     time_t now = time(NULL);
     cs_json_begin();
     cJSON *root = cJSON_CreateObject(), *rows = cJSON_CreateArray();
@@ -93,8 +94,9 @@ static bool write_json(const void *state, FILE *out)
     cJSON_AddStringToObject(root, "answer", answered->answer);
     cJSON_AddNumberToObject(root, "seconds", verification->seconds);
     cJSON_AddNumberToObject(root, "left_out", (double)verification->left_out);
-    if (verification->options->given.items)
-        cJSON_AddStringToObject(root, "options", verification->options->given.items);
+    if (given->items > 0)
+        cs_json_add(root, "options",
+                    cJSON_CreateStringArray((const char *const *)given->item, (int)given->items));
     cs_json_add(root, "gpu", cJSON_Duplicate(verification->gpu.json, true));
     if (verification->ladder.known || verification->ladder.repeats > 0)
         cs_json_add(root, "ladder", ladder_json(&verification->ladder));

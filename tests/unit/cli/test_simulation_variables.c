@@ -3,6 +3,7 @@
 #include "golden.h"
 
 #include "cli/simulate/simulation.h"
+#include "config/option.h"
 #include <sys/stat.h>
 
 static char folder[] = "/tmp/convshim-variables-XXXXXX", root[PATH_MAX];
@@ -53,7 +54,7 @@ static int show(void *run)
         else if (!was_shown(variables.item[i], is_first))
             printf("%s\n", variables.item[i]);
     if (options > 1)
-        CHECK_INT(options, CS_OPTIONS - 1); /* but for the summary's */
+        CHECK_INT(options, CS_OPTIONS);
     printf("options removed: %s; broken %d\n",
            options > 1 ? "all"
            : options   ? "one"
@@ -113,42 +114,10 @@ static void variables_of_runs(void)
     setenv("NVTX_INJECTION64_PATH", "/own/nvtx.so", 1);
     setenv("CONVSHIM_LANES", "2", 1);
     golden_add("the user's own, with", show, &with);
-    simulation.options.items = (char *)"lanes=1";
-    for (int i = 0; i < CS_OPTIONS; i++)
-        simulation.options.given[i] = strcmp(cs_options[i].name, "lanes") == 0;
+    cs_child_variables_set(&simulation.options, "CONVSHIM_LANES", "1");
     snprintf(simulation.preset, sizeof simulation.preset, "train.ini");
     golden_add("options given", show, &with);
     golden_check(root, "simulate_variables.txt");
-}
-
-static bool is_removed(const struct cs_child_variables *variables, const char *name)
-{
-    bool removed = false;
-    for (size_t i = 0; i < variables->items; i++)
-        removed = removed || strcmp(variables->item[i], name) == 0;
-    return removed;
-}
-
-/* An option that is given comes before its own variable, and before no other's. */
-static void the_variable_of_an_option_that_is_given(void)
-{
-    simulation.options.items = (char *)"given";
-    for (int i = 0; i < CS_OPTIONS; i++)
-        setenv(cs_config_variable(cs_options[i].name), "1", 1);
-    for (int given = 0; given < CS_OPTIONS; given++) {
-        struct cs_child_variables variables = {.items = 0};
-        memset(simulation.options.given, 0, sizeof simulation.options.given);
-        simulation.options.given[given] = true;
-        cs_simulation_variables(&simulation, &with, &variables);
-        for (int i = 0; i < CS_OPTIONS; i++) {
-            const char *name = cs_config_variable(cs_options[i].name);
-            if (is_removed(&variables, name) != (i == given))
-                CHECK_STR(cs_options[i].name, cs_options[given].name);
-        }
-        cs_child_variables_free(&variables);
-    }
-    for (int i = 0; i < CS_OPTIONS; i++)
-        unsetenv(cs_config_variable(cs_options[i].name));
 }
 
 static const char *own(const char *name)
@@ -192,7 +161,6 @@ int main(void)
         return 1;
     set_up();
     TEST(variables_of_runs);
-    TEST(the_variable_of_an_option_that_is_given);
     TEST(they_become_this_processs_own);
     unsetenv("LD_PRELOAD");
     snprintf(remove, sizeof remove, "rm -r %s", folder);
