@@ -10,7 +10,7 @@
 
 enum {
     PATIENCE_NS = 100000000, /* the longest wait for calls that start */
-    MAX_ASKED = 64,          /* marks that one call queries; the others count as busy */
+    MAX_QUERIED = 64,        /* marks that one call queries; the others count as busy */
     MAX_GROWN = 4            /* times that one call tries to allocate */
 };
 
@@ -32,8 +32,8 @@ struct run {
     struct cs_slab *slab;
     struct cs_block *first, *last;
     int64_t bytes;
-    int waits;  /* events to wait for */
-    bool clean; /* includes idle memory, which other callers may need more */
+    int waits;     /* events to wait for */
+    bool has_idle; /* includes memory without work, which other callers may need more */
 };
 
 void cs_arena_init(struct cs_arena *arena, int64_t limit)
@@ -113,71 +113,75 @@ static bool run_fits(const struct taker *taker,
     return false;
 }
 
-/* The shortest run that begins at `first`. `behind`: its blocks may have work of other streams, for
- * which the taker's stream waits. */
-static bool find_run_from(const struct taker *taker, struct cs_slab *slab, struct cs_block *first,
-                          bool behind, struct run *run)
+/* The shortest run that begins at `first`. `after_others`: its blocks may have work of other
+ * streams, for which the taker's stream waits. */
+static bool find_run_at(const struct taker *taker, struct cs_slab *slab, struct cs_block *first,
+                        bool after_others, struct run *run)
 {
     *run = (struct run){.slab = slab, .first = first};
     for (struct cs_block *block = first; block && run->bytes < taker->bytes; block = block->next) {
         enum pending pending = pending_in(block, taker);
-        if (pending == REFUSED || (pending == OTHERS && !behind))
+        if (pending == REFUSED || (pending == OTHERS && !after_others))
             return false;
         run->waits += pending == OTHERS;
-        run->clean |= pending == NOTHING;
+        run->has_idle |= pending == NOTHING;
         run->bytes += block->bytes;
         run->last = block;
     }
     return run->last && run->bytes >= taker->bytes;
 }
 
+/* True if `a` needs fewer waits, or else leaves more idle memory, or else is shorter. */
 static bool run_is_better(const struct run *a, const struct run *b)
 {
     if (a->waits != b->waits)
         return a->waits < b->waits;
-    if (a->clean != b->clean)
-        return b->clean;
+    if (a->has_idle != b->has_idle)
+        return b->has_idle;
     return a->bytes < b->bytes;
 }
 
 /* The best run of all slabs. */
-static bool search_slab_runs(const struct taker *taker, bool behind, struct run *best)
+static bool find_best_run(const struct taker *taker, bool after_others, struct run *best)
 {
     struct run run;
     *best = (struct run){.first = NULL};
     for (struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
         for (struct cs_block *block = slab->first; block; block = block->next)
-            if (find_run_from(taker, slab, block, behind, &run) &&
+            if (find_run_at(taker, slab, block, after_others, &run) &&
                 (!best->last || run_is_better(&run, best)))
                 *best = run;
     return best->last != NULL;
 }
 
-/* Marks that are queried without the lock. done: the work before the mark is complete. */
-struct asked {
-    struct cs_mark *mark[MAX_ASKED];
-    bool done[MAX_ASKED];
+/* Marks that are queried without the lock. */
+struct queried {
+    struct cs_mark *mark[MAX_QUERIED];
+    bool done[MAX_QUERIED]; /* the work before the mark is complete */
     int count;
 };
 
-static void add_asked(struct asked *asked, struct cs_mark *mark)
+static void add_queried(struct queried *queried, struct cs_mark *mark)
 {
-    if (asked->count == MAX_ASKED || (asked->count > 0 && asked->mark[asked->count - 1] == mark))
+    if (queried->count == MAX_QUERIED ||
+        (queried->count > 0 && queried->mark[queried->count - 1] == mark))
         return;
     mark->users++;
-    asked->mark[asked->count++] = mark;
+    queried->mark[queried->count++] = mark;
 }
 
-static bool is_asked(const struct cs_block *block)
+/* True if the mark of the block's last work is to be queried. Not in a capture: the device refuses
+ * to query events that were recorded in one. */
+static bool may_be_done(const struct cs_block *block)
 {
     return block->use == CS_BLOCK_FREE && !block->owner && block->mark;
 }
 
-static bool is_done(const struct asked *asked, const struct cs_mark *mark)
+static bool is_done(const struct queried *queried, const struct cs_mark *mark)
 {
-    for (int i = 0; i < asked->count; i++)
-        if (asked->mark[i] == mark)
-            return asked->done[i];
+    for (int i = 0; i < queried->count; i++)
+        if (queried->mark[i] == mark)
+            return queried->done[i];
     return false;
 }
 
@@ -187,32 +191,32 @@ static bool is_done(const struct asked *asked, const struct cs_mark *mark)
 static void forget_done(const struct taker *taker)
 {
     const struct cs_device *device = taker->device;
-    struct asked asked = {.count = 0};
+    struct queried queried = {.count = 0};
     for (const struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
         for (const struct cs_block *block = slab->first; block; block = block->next)
-            if (is_asked(block))
-                add_asked(&asked, block->mark);
-    if (asked.count == 0)
+            if (may_be_done(block))
+                add_queried(&queried, block->mark);
+    if (queried.count == 0)
         return;
     cs_unlock(&taker->arena->lock);
-    for (int i = 0; i < asked.count; i++)
-        asked.done[i] = device->done(device->ctx, asked.mark[i]->event);
+    for (int i = 0; i < queried.count; i++)
+        queried.done[i] = device->done(device->ctx, queried.mark[i]->event);
     cs_lock(&taker->arena->lock);
     for (const struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
         for (struct cs_block *block = slab->first; block; block = block->next)
-            if (is_asked(block) && is_done(&asked, block->mark))
+            if (may_be_done(block) && is_done(&queried, block->mark))
                 cs_pool_drop_mark(block);
-    for (int i = 0; i < asked.count; i++)
-        cs_pool_leave_mark(taker->pool, asked.mark[i]);
+    for (int i = 0; i < queried.count; i++)
+        cs_pool_leave_mark(taker->pool, queried.mark[i]);
 }
 
-/* Finds a run, if possible without work of other streams. `behind`: see find_run_from. */
-static bool run_find(const struct taker *taker, bool behind, struct run *run)
+/* Finds a run, if possible without work of other streams. `after_others`: see find_run_at. */
+static bool find_run(const struct taker *taker, bool after_others, struct run *run)
 {
-    if (search_slab_runs(taker, false, run))
+    if (find_best_run(taker, false, run))
         return true;
     forget_done(taker);
-    return search_slab_runs(taker, behind, run);
+    return find_best_run(taker, after_others, run);
 }
 
 /* Cuts a run to `bytes`. The rest of its last block becomes a block with the same mark. If the slab
@@ -241,9 +245,11 @@ static void set_use(const struct run *run, enum cs_use use)
     run->last->use = use;
 }
 
-/* True if each block begins at the end of the one before, so that leases do not overlap. */
-static bool is_divided(const struct cs_arena *arena)
+/* True if each block begins at the end of the one before, so that leases do not overlap. Only debug
+ * builds check this. */
+static bool is_sound(const struct cs_arena *arena)
 {
+#ifdef CS_DEBUG
     for (const struct cs_pool *pool = arena->pools; pool; pool = pool->next)
         for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next) {
             int64_t end = 0;
@@ -255,17 +261,9 @@ static bool is_divided(const struct cs_arena *arena)
             if (end != slab->bytes)
                 return false;
         }
-    return true;
-}
-
-static bool is_sound(const struct cs_arena *arena)
-{
-#ifdef CS_DEBUG
-    return is_divided(arena);
-#else
+#endif
     (void)arena;
     return true;
-#endif
 }
 
 /* True if the taker's work follows the block's without a wait. Work on a stream is ordered, but not
@@ -426,26 +424,44 @@ static bool pool_grow(struct taker *taker, bool patient, int64_t *until)
            (patient && taker->arena->growing > 0 && wait_given(taker->arena, until));
 }
 
+/* Finds a run. A patient taker waits for blocks that calls on other threads will return. *until: as
+ * in wait_given. */
+static bool await_run(const struct taker *taker, bool patient, int64_t *until, struct run *run)
+{
+    cs_pool_reclaim(taker->arena, taker->pool);
+    while (!find_run(taker, patient, run)) {
+        if (!patient || !run_fits(taker, usable_when_given) || !wait_given(taker->arena, until))
+            return false;
+        cs_pool_reclaim(taker->arena, taker->pool);
+    }
+    return true;
+}
+
 static bool block_take(struct taker *taker, bool patient, struct cs_lease *lease)
 {
     int64_t until = 0;
     struct run run;
     for (;;) {
-        cs_pool_reclaim(taker->arena, taker->pool);
-        while (!run_find(taker, patient, &run)) {
-            if (!patient || !run_fits(taker, usable_when_given) ||
-                !wait_given(taker->arena, &until))
-                break;
-            cs_pool_reclaim(taker->arena, taker->pool);
+        if (await_run(taker, patient, &until, &run)) {
+            if (is_ready(taker))
+                return block_claim(taker, &run, lease);
+            if (!make_ready(taker))
+                return false;
+            /* Search again: make_ready released the lock, so the run may be taken. */
+        } else {
+            bool others_suffice = !patient && run_fits(taker, usable_later);
+            if (others_suffice || !pool_grow(taker, patient, &until))
+                return false;
         }
-        if (run.first && is_ready(taker))
-            return block_claim(taker, &run, lease);
-        if (run.first && make_ready(taker))
-            continue; /* others have had the lock */
-        if (run.first || (!patient && run_fits(taker, usable_later)) ||
-            !pool_grow(taker, patient, &until))
-            return false;
     }
+}
+
+/* The current context, or 0 if no pool of it can have the bytes. */
+static uint64_t context_for(const struct taker *taker)
+{
+    const struct cs_device *device = taker->device;
+    bool possible = taker->bytes > 0 && taker->bytes <= taker->arena->facts.limit;
+    return possible ? device->context(device->ctx) : 0;
 }
 
 bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void *stream,
@@ -453,9 +469,12 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
                    struct cs_lease *lease)
 {
     *lease = (struct cs_lease){NULL, NULL};
-    struct taker taker = {arena, device, NULL, stream, 0, *capture, rounded_up(bytes), NULL, 0};
-    uint64_t context =
-        bytes > 0 && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
+    struct taker taker = {.arena = arena,
+                          .device = device,
+                          .stream = stream,
+                          .capture = *capture,
+                          .bytes = rounded_up(bytes)};
+    uint64_t context = context_for(&taker);
     taker.id = context ? device->stream_id(device->ctx, stream) : 0;
     cs_lock(&arena->lock);
     taker.pool = context ? cs_pool_enter(arena, device, context) : NULL;
@@ -500,8 +519,7 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
 void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, int64_t bytes)
 {
     struct taker taker = {.arena = arena, .device = device, .bytes = rounded_up(bytes)};
-    uint64_t context =
-        bytes > 0 && device && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
+    uint64_t context = device ? context_for(&taker) : 0;
     if (context == 0)
         return;
     cs_lock(&arena->lock);
@@ -532,14 +550,6 @@ struct cs_arena_facts cs_arena_facts(struct cs_arena *arena)
     facts.captured = captured_bytes(arena);
     cs_unlock(&arena->lock);
     return facts;
-}
-
-bool cs_arena_sound(struct cs_arena *arena)
-{
-    cs_lock(&arena->lock);
-    bool sound = is_divided(arena);
-    cs_unlock(&arena->lock);
-    return sound;
 }
 
 void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)

@@ -85,10 +85,6 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
  * takes and frees no memory. */
 struct cs_arena_facts cs_arena_facts(struct cs_arena *arena);
 
-/* True unless two blocks overlap or memory is missing between them. Debug builds (CS_DEBUG) check
- * this at every take, and lease no memory if it is false. */
-bool cs_arena_sound(struct cs_arena *arena);
-
 /* Takes the lock before a fork, and releases it after it. `child`: forgets the device memory, which
  * belongs to the parent. */
 void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child);

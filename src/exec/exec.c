@@ -30,8 +30,8 @@ static bool same_elements(const struct cs_tensor *a, const struct cs_tensor *b)
     return a->side == b->side && a->dtype == b->dtype;
 }
 
-/* The bytes that a tensor spans without its dimensions whose strides are at least `stride` (in
- * elements). 0 if one of those strides is no multiple of it. */
+/* The bytes that a tensor spans along its dimensions with strides below `stride` (in elements). 0
+ * if a larger stride is not a multiple of it. */
 static int64_t span_below(const struct cs_tensor *tensor, int64_t stride)
 {
     struct cs_tensor inner = *tensor;
@@ -51,16 +51,19 @@ static int64_t span_below(const struct cs_tensor *tensor, int64_t stride)
 static bool alternate_by(const struct cs_tensor *a, const char *at_a, const struct cs_tensor *b,
                          const char *at_b, int64_t stride)
 {
-    int64_t block;
-    if (stride < 1)
+    int64_t block_bytes;
+    if (stride < 1 || a->dtype != b->dtype ||
+        !cs_mul(stride, cs_problem_dtype_size(a->dtype), &block_bytes))
         return false;
     int64_t a_bytes = span_below(a, stride), b_bytes = span_below(b, stride);
-    if (a_bytes == 0 || b_bytes == 0 || a->dtype != b->dtype ||
-        !cs_mul(stride, cs_problem_dtype_size(a->dtype), &block))
+    if (a_bytes == 0 || b_bytes == 0)
         return false;
-    int64_t from = (int64_t)((intptr_t)at_b - (intptr_t)at_a) % block;
-    from += from < 0 ? block : 0;
-    return a_bytes <= from && b_bytes <= block - from;
+
+    /* Where b begins in a block that begins with a. */
+    int64_t b_begin = (int64_t)((intptr_t)at_b - (intptr_t)at_a) % block_bytes;
+    if (b_begin < 0)
+        b_begin += block_bytes;
+    return a_bytes <= b_begin && b_bytes <= block_bytes - b_begin;
 }
 
 static bool is_interleaved(const struct cs_tensor *a, const char *at_a, const struct cs_tensor *b,
@@ -126,14 +129,14 @@ static void place_staged(const struct cs_plan *plan, int shape, char *staged,
             out->tensor[i] = staged + plan->staged_at[i];
 }
 
-/* A tile that is bound. */
-struct bound {
+/* A launch that is ready to start. */
+struct bound_tile {
     void *launch;
     int shape;
 };
 
 /* A call under way. */
-struct walk {
+struct active_call {
     struct cs_exec *exec;
     const struct cs_plan *plan;
     const struct cs_gpu *gpu;
@@ -143,76 +146,77 @@ struct walk {
     struct cs_lease own; /* scratch of the library. Empty: the application's */
     char *scratch;
     struct cs_lane lane[CS_MAX_LANES];
-    int64_t bound; /* tiles */
-    struct bound tile[CS_MAX_TILES];
+    int64_t bound_tiles;
+    struct bound_tile tile[CS_MAX_TILES];
 };
 
 /* --- before the point of no return --- */
 
 /* Only launches on streams can run in parallel, or use memory that moves between streams. */
-static bool on_streams(const struct walk *walk)
+static bool on_streams(const struct active_call *active)
 {
-    return walk->exec->device && walk->gpu->choose;
+    return active->exec->device && active->gpu->choose;
 }
 
 /* True if the call may run in the library's scratch. */
-static bool may_use_own(const struct walk *walk)
+static bool may_use_own(const struct active_call *active)
 {
-    if (!on_streams(walk))
+    if (!on_streams(active))
         return false;
-    return walk->exec->backing == CS_BACKING_OWN ||
-           (walk->exec->backing == CS_BACKING_AUTO && walk->call->provided == 0);
+    return active->exec->backing == CS_BACKING_OWN ||
+           (active->exec->backing == CS_BACKING_AUTO && active->call->provided == 0);
 }
 
 /* True if the call may run in the application's workspace, of which it needs `bytes`. */
-static bool client_suffices(const struct walk *walk, int64_t bytes)
+static bool client_suffices(const struct active_call *active, int64_t bytes)
 {
-    const char *workspace = walk->call->base.workspace;
-    if (walk->exec->backing == CS_BACKING_OWN && bytes > 0)
+    const char *workspace = active->call->base.workspace;
+    if (active->exec->backing == CS_BACKING_OWN && bytes > 0)
         return false;
-    return walk->call->provided >= bytes &&
-           (walk->plan->staged == 0 ||
+    return active->call->provided >= bytes &&
+           (active->plan->staged == 0 ||
             (workspace && (uintptr_t)workspace % CS_STAGED_ALIGNMENT == 0));
 }
 
 /* Takes scratch for `lanes` lanes: the application's workspace, else the library's. `patient`: see
  * cs_arena_take. */
-static bool take_scratch_for(struct walk *walk, int lanes, bool patient)
+static bool take_scratch_for(struct active_call *active, int lanes, bool patient)
 {
-    const struct cs_call *call = walk->call;
-    int64_t bytes = cs_plan_scratch(walk->plan, lanes, walk->lane);
-    walk->lanes.lanes = lanes;
-    walk->scratch = call->base.workspace;
-    if (client_suffices(walk, bytes))
+    const struct cs_call *call = active->call;
+    int64_t bytes = cs_plan_scratch(active->plan, lanes, active->lane);
+    active->lanes.lanes = lanes;
+    active->scratch = call->base.workspace;
+    if (client_suffices(active, bytes))
         return true;
-    if (!may_use_own(walk) || !cs_arena_take(&walk->exec->arena, walk->exec->device, call->stream,
-                                             &walk->capture, bytes, patient, &walk->own))
+    if (!may_use_own(active) ||
+        !cs_arena_take(&active->exec->arena, active->exec->device, call->stream, &active->capture,
+                       bytes, patient, &active->own))
         return false;
-    walk->scratch = walk->own.memory;
+    active->scratch = active->own.memory;
     return true;
 }
 
 /* Uses as many of the leased lanes as are available without a wait. If a wait is needed, it uses
  * one lane and leaves the rest of the memory to other streams. */
-static bool take_scratch(struct walk *walk)
+static bool take_scratch(struct active_call *active)
 {
-    for (int lanes = walk->lanes.lanes; lanes >= 1; lanes--)
-        if (take_scratch_for(walk, lanes, false))
+    for (int lanes = active->lanes.lanes; lanes >= 1; lanes--)
+        if (take_scratch_for(active, lanes, false))
             return true;
-    return take_scratch_for(walk, 1, true);
+    return take_scratch_for(active, 1, true);
 }
 
 /* Reads the capture and, outside of one, leases lanes. False if the capture is invalid. */
-static bool take_lanes(struct walk *walk)
+static bool take_lanes(struct active_call *active)
 {
-    const struct cs_device *device = walk->exec->device;
-    int lanes = on_streams(walk) ? walk->plan->lanes : 1;
-    if (!may_use_own(walk) && lanes == 1)
+    const struct cs_device *device = active->exec->device;
+    int lanes = on_streams(active) ? active->plan->lanes : 1;
+    if (!may_use_own(active) && lanes == 1)
         return true;
-    if (device->capture(device->ctx, walk->call->stream, &walk->capture) != 0)
+    if (device->capture(device->ctx, active->call->stream, &active->capture) != 0)
         return false;
-    if (walk->capture.id == 0)
-        cs_lanes_take(&walk->exec->lanes, device, walk->call->stream, lanes, &walk->lanes);
+    if (active->capture.id == 0)
+        cs_lanes_take(&active->exec->lanes, device, active->call->stream, lanes, &active->lanes);
     return true;
 }
 
@@ -223,17 +227,17 @@ struct part {
 };
 
 /* Buffers that lanes write in parallel, then the operands. */
-static int list_parts(const struct walk *walk, struct part *part)
+static int list_parts(const struct active_call *active, struct part *part)
 {
-    const struct cs_plan *plan = walk->plan;
-    const struct cs_addresses *base = &walk->call->base;
+    const struct cs_plan *plan = active->plan;
+    const struct cs_addresses *base = &active->call->base;
     int64_t largest = 0, bytes;
     int parts = 0;
     for (int64_t i = 0; i < plan->shapes; i++)
         largest = plan->shape[i].workspace > largest ? plan->shape[i].workspace : largest;
-    for (int i = 0; i < walk->lanes.lanes; i++) {
-        part[parts++] = (struct part){walk->scratch + walk->lane[i].staged, plan->staged};
-        part[parts++] = (struct part){walk->scratch + walk->lane[i].workspace, largest};
+    for (int i = 0; i < active->lanes.lanes; i++) {
+        part[parts++] = (struct part){active->scratch + active->lane[i].staged, plan->staged};
+        part[parts++] = (struct part){active->scratch + active->lane[i].workspace, largest};
     }
     for (int i = 0; i < plan->problem.tensors; i++)
         if (has_address(&plan->problem, base, i) &&
@@ -244,18 +248,18 @@ static int list_parts(const struct walk *walk, struct part *part)
 #endif
 
 /* False if scratch overlaps other scratch or an operand. Only debug builds check this. */
-static bool is_apart(const struct walk *walk)
+static bool is_apart(const struct active_call *active)
 {
 #ifdef CS_DEBUG
     struct part part[2 * CS_MAX_LANES + CS_MAX_TENSORS];
-    int parts = list_parts(walk, part);
-    for (int i = 0; i < 2 * walk->lanes.lanes; i++)
+    int parts = list_parts(active, part);
+    for (int i = 0; i < 2 * active->lanes.lanes; i++)
         for (int j = i + 1; j < parts; j++)
             if (part[i].bytes > 0 && part[j].bytes > 0 &&
                 ranges_overlap(part[i].begin, part[i].bytes, part[j].begin, part[j].bytes))
                 return false;
 #endif
-    (void)walk;
+    (void)active;
     return true;
 }
 
@@ -264,28 +268,29 @@ static void *scratch_at(char *scratch, int64_t offset)
     return scratch ? scratch + offset : NULL;
 }
 
-static void release_all(struct walk *walk)
+static void release_all(struct active_call *active)
 {
-    for (int64_t i = 0; i < walk->bound; i++)
-        walk->gpu->release(walk->gpu->ctx, walk->tile[i].launch);
+    for (int64_t i = 0; i < active->bound_tiles; i++)
+        active->gpu->release(active->gpu->ctx, active->tile[i].launch);
 }
 
-static bool bind_all(struct walk *walk)
+static bool bind_all(struct active_call *active)
 {
-    const struct cs_plan *plan = walk->plan;
+    const struct cs_plan *plan = active->plan;
     for (int64_t i = 0; i < plan->tiles; i++) {
         struct cs_tile tile;
         struct cs_addresses addresses;
-        const struct cs_lane *lane = &walk->lane[i % walk->lanes.lanes];
+        const struct cs_lane *lane = &active->lane[i % active->lanes.lanes];
         cs_plan_tile(plan, i, &tile);
-        shift_addresses(&plan->problem, &walk->call->base, &tile, &addresses);
+        shift_addresses(&plan->problem, &active->call->base, &tile, &addresses);
         if (plan->shape[tile.shape].staged > 0)
-            place_staged(plan, tile.shape, walk->scratch + lane->staged, &addresses);
-        addresses.workspace = scratch_at(walk->scratch, lane->workspace);
-        walk->tile[i].shape = tile.shape;
-        if (walk->gpu->bind(walk->gpu->ctx, tile.shape, &addresses, &walk->tile[i].launch) != 0)
+            place_staged(plan, tile.shape, active->scratch + lane->staged, &addresses);
+        addresses.workspace = scratch_at(active->scratch, lane->workspace);
+        active->tile[i].shape = tile.shape;
+        if (active->gpu->bind(active->gpu->ctx, tile.shape, &addresses, &active->tile[i].launch) !=
+            0)
             return false;
-        walk->bound = i + 1;
+        active->bound_tiles = i + 1;
     }
     return true;
 }
@@ -298,120 +303,120 @@ static bool is_ever_staged(const struct cs_plan *plan, int tensor)
     return staged;
 }
 
-static bool can_copy(const struct walk *walk)
+static bool can_copy(const struct active_call *active)
 {
     /* cppcheck-suppress ctuuninitvar; cs_exec_run sets all but the tiles */
-    const struct cs_plan *plan = walk->plan;
+    const struct cs_plan *plan = active->plan;
     for (int i = 0; i < plan->problem.tensors; i++)
         if (is_ever_staged(plan, i) &&
-            (!walk->gpu->copy || !has_address(&plan->problem, &walk->call->base, i)))
+            (!active->gpu->copy || !has_address(&plan->problem, &active->call->base, i)))
             return false;
     return true;
 }
 
-static bool bind_tiles(struct walk *walk)
+static bool bind_tiles(struct active_call *active)
 {
-    return can_copy(walk) && take_lanes(walk) && take_scratch(walk) && is_apart(walk) &&
-           bind_all(walk);
+    return can_copy(active) && take_lanes(active) && take_scratch(active) && is_apart(active) &&
+           bind_all(active);
 }
 
 /* Releases everything that the call holds. `settled`: the started work precedes the application's
  * next work on its stream. */
-static void put_back(struct walk *walk, bool settled)
+static void put_back(struct active_call *active, bool settled)
 {
-    struct cs_exec *exec = walk->exec;
-    release_all(walk);
-    if (walk->own.block)
-        cs_arena_give(&exec->arena, exec->device, walk->call->stream, !settled, &walk->own);
-    if (walk->lanes.set)
-        cs_lanes_give(&exec->lanes, exec->device, &walk->lanes, !settled);
+    struct cs_exec *exec = active->exec;
+    release_all(active);
+    if (active->own.block)
+        cs_arena_give(&exec->arena, exec->device, active->call->stream, !settled, &active->own);
+    if (active->lanes.set)
+        cs_lanes_give(&exec->lanes, exec->device, &active->lanes, !settled);
 }
 
 /* --- after the point of no return --- */
 
-static int choose_lane(const struct walk *walk, int from, int to)
+static int choose_lane(const struct active_call *active, int from, int to)
 {
-    return from == to ? 0 : walk->gpu->choose(walk->gpu->ctx, walk->lanes.stream[to]);
+    return from == to ? 0 : active->gpu->choose(active->gpu->ctx, active->lanes.stream[to]);
 }
 
 /* How starting the tiles ended. */
 struct start {
-    int status;      /* of the first call that failed */
-    bool attempted;  /* a tile may have begun to write */
-    bool on_clients; /* the application's stream is chosen again, after all that was started */
+    int status;     /* of the first call that failed; 0: success */
+    bool attempted; /* a tile may have begun to write */
+    bool ordered;   /* the next launch is on the application's stream, after all started tiles */
 };
 
 /* Starts a tile's copies into (`in`) or out of the packed tensors, which belong to its lane. The
  * lane's stream orders them before the copies of its next tile. */
-static int copy_all(const struct walk *walk, int64_t index, const struct cs_stage *stage,
+static int copy_all(const struct active_call *active, int64_t index, const struct cs_stage *stage,
                     int stages, bool in)
 {
-    const struct cs_plan *plan = walk->plan;
-    char *staged = walk->scratch + walk->lane[index % walk->lanes.lanes].staged;
+    const struct cs_plan *plan = active->plan;
+    char *staged = active->scratch + active->lane[index % active->lanes.lanes].staged;
     struct cs_tile tile;
     int status = 0;
     cs_plan_tile(plan, index, &tile);
     for (int i = 0; i < stages && status == 0; i++) {
         int tensor = stage[i].tensor;
-        char *view = (char *)walk->call->base.tensor[tensor] + tile.offset[tensor];
+        char *view = (char *)active->call->base.tensor[tensor] + tile.offset[tensor];
         if (in ? stage[i].in : stage[i].out)
-            status = walk->gpu->copy(walk->gpu->ctx, &stage[i].copy, view,
-                                     staged + plan->staged_at[tensor] + stage[i].skipped, in);
+            status = active->gpu->copy(active->gpu->ctx, &stage[i].copy, view,
+                                       staged + plan->staged_at[tensor] + stage[i].skipped, in);
     }
     return status;
 }
 
 /* Copies in, launches and copies out. */
-static int launch_staged(const struct walk *walk, int64_t index)
+static int launch_staged(const struct active_call *active, int64_t index)
 {
-    const struct bound *tile = &walk->tile[index];
+    const struct bound_tile *tile = &active->tile[index];
     struct cs_stage stage[CS_MAX_TENSORS];
-    int stages = cs_plan_stages(walk->plan, tile->shape, stage);
-    int status = copy_all(walk, index, stage, stages, true);
+    int stages = cs_plan_stages(active->plan, tile->shape, stage);
+    int status = copy_all(active, index, stage, stages, true);
     if (status == 0)
-        status = walk->gpu->launch(walk->gpu->ctx, tile->shape, tile->launch);
-    return status == 0 ? copy_all(walk, index, stage, stages, false) : status;
+        status = active->gpu->launch(active->gpu->ctx, tile->shape, tile->launch);
+    return status == 0 ? copy_all(active, index, stage, stages, false) : status;
 }
 
-static int launch_tile(const struct walk *walk, int64_t index)
+static int launch_tile(const struct active_call *active, int64_t index)
 {
-    const struct bound *tile = &walk->tile[index];
-    return walk->plan->shape[tile->shape].staged > 0
-               ? launch_staged(walk, index)
-               : walk->gpu->launch(walk->gpu->ctx, tile->shape, tile->launch);
+    const struct bound_tile *tile = &active->tile[index];
+    return active->plan->shape[tile->shape].staged > 0
+               ? launch_staged(active, index)
+               : active->gpu->launch(active->gpu->ctx, tile->shape, tile->launch);
 }
 
-static int launch_all(const struct walk *walk, struct start *start, int64_t *launches_p)
+static int launch_all(const struct active_call *active, struct start *start, int64_t *launches_p)
 {
     int status = 0, lane = 0;
-    for (int64_t i = 0; i < walk->plan->tiles && status == 0; i++) {
-        int next = (int)(i % walk->lanes.lanes);
-        status = choose_lane(walk, lane, next);
+    for (int64_t i = 0; i < active->plan->tiles && status == 0; i++) {
+        int next = (int)(i % active->lanes.lanes);
+        status = choose_lane(active, lane, next);
         if (status != 0)
             break;
         lane = next;
         start->attempted = true;
-        status = launch_tile(walk, i);
+        status = launch_tile(active, i);
         *launches_p += status == 0;
     }
-    int restored = choose_lane(walk, lane, 0);
-    start->on_clients = restored == 0;
-    return status != 0 ? status : restored;
+    int chosen = choose_lane(active, lane, 0);
+    start->ordered = chosen == 0;
+    return status != 0 ? status : chosen;
 }
 
 /* Side streams are joined even after a failure: the started work must precede the next work on the
  * application's stream. */
-static struct start start_all(struct walk *walk, int64_t *launches_p)
+static struct start start_all(struct active_call *active, int64_t *launches_p)
 {
-    struct start start = {.on_clients = true};
-    start.status = cs_lanes_fork(walk->exec->device, &walk->lanes);
+    struct start start = {.ordered = true};
+    start.status = cs_lanes_fork(active->exec->device, &active->lanes);
     if (start.status == 0)
-        start.status = launch_all(walk, &start, launches_p);
-    int joined = cs_lanes_join(walk->exec->device, &walk->lanes);
+        start.status = launch_all(active, &start, launches_p);
+    int joined = cs_lanes_join(active->exec->device, &active->lanes);
     if (start.status == 0)
         start.status = joined;
-    put_back(walk, joined == 0);
-    start.on_clients &= joined == 0;
+    put_back(active, joined == 0);
+    start.ordered &= joined == 0;
     return start;
 }
 
@@ -422,15 +427,15 @@ struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu)
 }
 
 /* `repeatable`: running again gives the same result, so the fallback plan may repair a failure. */
-static struct cs_outcome launch_tiles(struct walk *walk, bool repeatable)
+static struct cs_outcome launch_tiles(struct active_call *active, bool repeatable)
 {
-    struct cs_outcome outcome = {CS_RAN_TILES, 0, 0, walk->lanes.lanes};
-    struct start started = start_all(walk, &outcome.launches);
+    struct cs_outcome outcome = {CS_RAN_TILES, 0, 0, active->lanes.lanes};
+    struct start started = start_all(active, &outcome.launches);
     outcome.vendor = started.status;
     if (outcome.vendor == 0)
         return outcome;
-    if (started.on_clients && (repeatable || !started.attempted)) {
-        struct cs_outcome repaired = cs_exec_fallback(walk->gpu);
+    if (started.ordered && (repeatable || !started.attempted)) {
+        struct cs_outcome repaired = cs_exec_fallback(active->gpu);
         if (repaired.vendor == 0) {
             repaired.launches = outcome.launches;
             return repaired;
@@ -444,22 +449,23 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
                               const struct cs_gpu *gpu, const struct cs_call *call)
 {
     enum sharing shared = find_sharing(&plan->problem, &call->base);
-    struct walk walk; /* not zeroed whole: there is room for many more tiles than most plans have */
-    walk.exec = exec;
-    walk.plan = plan;
-    walk.gpu = gpu;
-    walk.call = call;
-    walk.capture = (struct cs_capture){0, NULL};
-    walk.lanes = (struct cs_lanes_lease){.lanes = 1};
-    walk.own = (struct cs_lease){NULL, NULL};
-    walk.bound = 0;
+    struct active_call
+        active; /* not zeroed whole: there is room for many more tiles than most plans have */
+    active.exec = exec;
+    active.plan = plan;
+    active.gpu = gpu;
+    active.call = call;
+    active.capture = (struct cs_capture){0, NULL};
+    active.lanes = (struct cs_lanes_lease){.lanes = 1};
+    active.own = (struct cs_lease){NULL, NULL};
+    active.bound_tiles = 0;
     if (plan->tiles == 0 || shared == MIXED)
         return cs_exec_fallback(gpu);
-    if (!bind_tiles(&walk)) {
-        put_back(&walk, true);
+    if (!bind_tiles(&active)) {
+        put_back(&active, true);
         return cs_exec_fallback(gpu);
     }
-    return launch_tiles(&walk, gpu->only_records || (plan->problem.beta == 0 && shared == APART));
+    return launch_tiles(&active, gpu->only_records || (plan->problem.beta == 0 && shared == APART));
 }
 
 bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease)

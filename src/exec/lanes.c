@@ -6,16 +6,15 @@
 #include <string.h>
 
 enum {
-    MAX_ASKED = 4,  /* sets that are queried for the end of their last call, for one call */
-    MAX_LOOKED = 16 /* sets that are examined */
+    MAX_EXAMINED = 4 /* idle sets that one call examines */
 };
 
 struct cs_lane_set {
     struct cs_lane_set *next;
     uint64_t context;
-    void *handle;    /* of the context */
-    uint64_t looked; /* the number of the last taker that examined it */
-    void *home;      /* the stream that had it last */
+    void *handle;      /* of the context */
+    uint64_t examiner; /* the number of the last taker that examined it */
+    void *home;        /* the stream that had it last */
     uint64_t home_id;
     void *forked; /* event at the fork */
     int sides;    /* side streams, with an event each */
@@ -61,7 +60,7 @@ static struct cs_lane_set *next_idle(struct cs_lanes *lanes, const struct taker 
 {
     struct cs_lane_set **found = NULL;
     for (struct cs_lane_set **link = &lanes->idle; *link; link = &(*link)->next) {
-        if ((*link)->context != taker->context || (*link)->looked == taker->number)
+        if ((*link)->context != taker->context || (*link)->examiner == taker->number)
             continue;
         if (!found)
             found = link;
@@ -74,7 +73,7 @@ static struct cs_lane_set *next_idle(struct cs_lanes *lanes, const struct taker 
         return NULL;
     struct cs_lane_set *set = *found;
     *found = set->next;
-    set->looked = taker->number;
+    set->examiner = taker->number;
     return set;
 }
 
@@ -83,22 +82,20 @@ static struct cs_lane_set *next_idle(struct cs_lanes *lanes, const struct taker 
 static struct cs_lane_set *take_idle(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set *set = NULL, *refused = NULL;
-    for (int looked = 0, asked = 0; looked < MAX_LOOKED && asked < MAX_ASKED; looked++) {
+    for (int examined = 0; examined < MAX_EXAMINED && !set; examined++) {
         set = next_idle(lanes, taker);
         if (!set)
             break;
         cs_unlock(&lanes->lock);
-        bool home = is_home(set, taker);
-        bool may = home || is_over(set, taker);
+        bool usable = is_home(set, taker) || is_over(set, taker);
         cs_lock(&lanes->lock);
-        if (may)
-            break;
-        asked++;
+        if (usable)
+            continue;
         set->next = refused;
         refused = set;
         set = NULL;
     }
-    /* Back to the front, the oldest first. */
+    /* Put refused sets back to the front, so that the oldest is the first again. */
     while (refused) {
         struct cs_lane_set *back = refused;
         refused = back->next;
@@ -122,13 +119,13 @@ static void destroy_set(const struct cs_device *device, struct cs_lane_set *set)
 static struct cs_lane_set *take_other(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set **link = &lanes->idle;
-    while (*link && ((*link)->context == taker->context || (*link)->looked == taker->number))
+    while (*link && ((*link)->context == taker->context || (*link)->examiner == taker->number))
         link = &(*link)->next;
     struct cs_lane_set *set = *link;
     if (!set)
         return NULL;
     *link = set->next;
-    set->looked = taker->number;
+    set->examiner = taker->number;
     return set;
 }
 

@@ -192,24 +192,24 @@ static void forget_gone(struct cs_arena *arena, const struct cs_device *device)
     struct {
         void *handle;
         uint64_t context;
-    } asked[MAX_POOLS];
+    } unused[MAX_POOLS];
     int count = 0;
     for (const struct cs_pool *pool = arena->pools; pool && count < MAX_POOLS; pool = pool->next) {
         if (pool->users > 0)
             continue;
-        asked[count].handle = pool->handle;
-        asked[count++].context = pool->context;
+        unused[count].handle = pool->handle;
+        unused[count++].context = pool->context;
     }
     if (count == 0)
         return;
     cs_unlock(&arena->lock);
     for (int i = 0; i < count; i++)
-        if (device->lives(device->ctx, asked[i].handle, asked[i].context))
-            asked[i].context = 0;
+        if (device->lives(device->ctx, unused[i].handle, unused[i].context))
+            unused[i].context = 0; /* keep its pool */
     cs_lock(&arena->lock);
     for (int i = 0; i < count; i++)
-        if (asked[i].context != 0)
-            forget_unused(arena, asked[i].context);
+        if (unused[i].context != 0)
+            forget_unused(arena, unused[i].context);
 }
 
 /* The link to the context's pool, or to NULL at the end of the list. */
