@@ -146,10 +146,8 @@ struct cs_tile {
     int64_t offset[CS_MAX_TENSORS]; /* bytes from the tensor's base address to the tile's */
 };
 
-/* "-", "N", "D", "H", "W", "K", "C"; phases "d", "h", "w". */
-const char *cs_axis_name(enum cs_axis axis);
-
-/* "-", "H", "KC". */
+/* The letters of its axes, such as "H" or "KC": N, D, H, W, K, C, and d, h, w for phases. "-"
+ * without an axis. */
 const char *cs_axis_tiling_name(const struct cs_tiling *tiling);
 
 /* True if an axis of phases is cut. */

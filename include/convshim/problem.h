@@ -137,9 +137,6 @@ CS_MUST_CHECK enum cs_status cs_problem_tensor_span(const struct cs_tensor *tens
 CS_MUST_CHECK enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *tensor,
                                                      int64_t *bytes_p);
 
-/* True if the elements follow each other without gaps, channels before D, H and W or after them. */
-bool cs_problem_tensor_packed(const struct cs_tensor *tensor, bool channels_last);
-
 /* "nchw" or "nhwc" if x and y are both packed that way ("ncw", "nwc" with one spatial dimension,
  * "ncdhw", "ndhwc" with three; where both fit, channels first), else "strided". */
 const char *cs_problem_layout(const struct cs_problem *problem);

@@ -372,16 +372,6 @@ void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *eve
     end_events(trace);
 }
 
-void cs_trace_flush(struct cs_trace *trace)
-{
-    if (!cs_trace_on(trace))
-        return;
-    cs_lock(&trace->lock);
-    flush_buffer(trace);
-    trace->written_at = 0; /* later events are written at once */
-    cs_unlock(&trace->lock);
-}
-
 void cs_trace_close(struct cs_trace *trace)
 {
     int error = errno;

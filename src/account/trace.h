@@ -68,9 +68,6 @@ void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t begin
 /* An event of the library's own scratch. */
 void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *event);
 
-/* Writes the buffered events. */
-void cs_trace_flush(struct cs_trace *trace);
-
 /* True if the file exists and is complete so far. */
 static inline bool cs_trace_written(const struct cs_trace *trace)
 {

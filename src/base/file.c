@@ -13,21 +13,23 @@ enum {
     PID_BYTES = 24
 };
 
-bool cs_file_path_expand(char *out, size_t size, const char *path)
+/* Writes `path` into `out` and replaces each %p by the process id. False if the result does not fit
+ * into `size` bytes, NUL included. `out` is then undefined. */
+static bool expand_path(char *out, size_t size, const char *path)
 {
     char pid[PID_BYTES];
     size_t digits = (size_t)snprintf(pid, sizeof pid, "%lld", (long long)getpid()), used = 0;
+    if (size < 1)
+        return false;
     while (*path) {
         bool is_pid = path[0] == '%' && path[1] == 'p';
         size_t add = is_pid ? digits : 1;
-        if (size < 1 || add > size - 1 - used)
+        if (add > size - 1 - used)
             return false;
         memcpy(out + used, is_pid ? pid : path, add);
         used += add;
         path += is_pid ? 2 : 1;
     }
-    if (size < 1)
-        return false;
     out[used] = '\0';
     return true;
 }
@@ -51,7 +53,7 @@ bool cs_file_place_path(const struct cs_place *place, char path[PATH_MAX])
 {
     size_t folder = place->folder;
     memcpy(path, place->path, folder);
-    if (place->fits && cs_file_path_expand(path + folder, PATH_MAX - folder, place->path + folder))
+    if (place->fits && expand_path(path + folder, PATH_MAX - folder, place->path + folder))
         return true;
     errno = ENAMETOOLONG;
     return false;

@@ -17,10 +17,6 @@ struct cs_place {
 /* Stores a path, relative to the current directory. NULL or empty: no place. errno is kept. */
 void cs_file_place_set(struct cs_place *place, const char *path);
 
-/* Writes `path` into `out` and replaces each %p by the process id. False if the result does not fit
- * into `size` bytes, NUL included. `out` is then undefined. */
-bool cs_file_path_expand(char *out, size_t size, const char *path);
-
 /* The path with each %p replaced by the process id. False, errno ENAMETOOLONG, if it is too long.
  */
 bool cs_file_place_path(const struct cs_place *place, char path[PATH_MAX]);

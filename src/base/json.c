@@ -25,11 +25,12 @@ static void put_text(struct cs_json *json, const char *text)
     }
 }
 
-/* `least` and `most` bound the second byte. Further bytes are 0x80 to 0xbf. */
-size_t cs_json_utf8_length(const char *from)
+/* Bytes of the UTF-8 character at the start of `from` (RFC 3629, 4). A NUL counts as one. 0 if the
+ * character is invalid. */
+static size_t utf8_length(const char *from)
 {
     const unsigned char *text = (const unsigned char *)from;
-    unsigned char least = 0x80, most = 0xbf;
+    unsigned char least = 0x80, most = 0xbf; /* of the next byte */
     size_t length = text[0] < 0x80 ? 1 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
     if (length > 1 && (text[0] < 0xc2 || text[0] > 0xf4))
         return 0;
@@ -50,7 +51,7 @@ size_t cs_json_utf8_length(const char *from)
 /* Escapes one character of a string. Returns the bytes of `text` that it consumed. */
 static size_t escape_character(const char *text, char out[LONGEST])
 {
-    size_t length = cs_json_utf8_length(text);
+    size_t length = utf8_length(text);
     unsigned char first = (unsigned char)text[0];
     if (first == '"' || first == '\\') {
         snprintf(out, LONGEST, "\\%c", first);
@@ -105,22 +106,6 @@ void cs_json_integer(struct cs_json *json, const char *key, int64_t number)
     begin_value(json, key);
     snprintf(text, sizeof text, "%lld", (long long)number);
     put_text(json, text);
-}
-
-/* Nine digits. The decimal point is written here, because that of snprintf follows the locale. */
-void cs_json_number(struct cs_json *json, const char *key, double number)
-{
-    enum {
-        DECIMALS = 8
-    };
-    char text[48];
-    snprintf(text, sizeof text, "%.*e", DECIMALS, number);
-    size_t first = strcspn(text, "0123456789"), power = strcspn(text, "e");
-    char digit[] = {text[first], '.', '\0'};
-    begin_value(json, key);
-    put_text(json, number < 0 ? "-" : "");
-    put_text(json, digit);
-    put_text(json, text + power - DECIMALS);
 }
 
 void cs_json_boolean(struct cs_json *json, const char *key, bool value)

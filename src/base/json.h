@@ -18,16 +18,11 @@ struct cs_json {
 void cs_json_open(struct cs_json *json, const char *key, char bracket); /* '{' or '[' */
 void cs_json_close(struct cs_json *json, char bracket);                 /* '}' or ']' */
 void cs_json_integer(struct cs_json *json, const char *key, int64_t number);
-void cs_json_number(struct cs_json *json, const char *key, double number); /* finite */
 void cs_json_boolean(struct cs_json *json, const char *key, bool value);
 void cs_json_null(struct cs_json *json, const char *key);
 
 /* Text is UTF-8. Bytes that are not valid UTF-8 are written as Latin-1. */
 void cs_json_string(struct cs_json *json, const char *key, const char *text);
-
-/* Bytes of the UTF-8 character at the start of `text` (RFC 3629, 4). A NUL counts as one. 0 if the
- * character is invalid. */
-size_t cs_json_utf8_length(const char *text);
 
 /* Ends a line and indents the next one by `indent` blanks. */
 void cs_json_line(struct cs_json *json, int indent);

@@ -10,14 +10,6 @@ void *cs_pages(size_t bytes)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-void *cs_pages_resize(void *pages, size_t from, size_t to)
-{
-    if (!pages)
-        return cs_pages(to);
-    void *moved = mremap(pages, from, to, MREMAP_MAYMOVE);
-    return moved == MAP_FAILED ? NULL : moved;
-}
-
 void cs_pages_free(void *pages, size_t bytes)
 {
     if (pages)

@@ -9,10 +9,6 @@
 /* NULL if the system has no memory. */
 void *cs_pages(size_t bytes);
 
-/* Resizes the memory. It may move. NULL if the system has no memory: then the old memory is
- * unchanged. `pages` NULL: new memory. */
-void *cs_pages_resize(void *pages, size_t from, size_t to);
-
 /* NULL is allowed. */
 void cs_pages_free(void *pages, size_t bytes);
 

@@ -7,12 +7,6 @@
 
 static const int64_t CHANNELS = 8; /* channels that 16-bit kernels read together */
 
-const char *cs_axis_name(enum cs_axis axis)
-{
-    static const char *const names[CS_AXES] = {"-", "N", "D", "H", "W", "K", "C", "d", "h", "w"};
-    return names[axis];
-}
-
 const char *cs_axis_tiling_name(const struct cs_tiling *tiling)
 {
 #define PAIRS(a)                                                                                   \

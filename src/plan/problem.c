@@ -71,7 +71,8 @@ enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *tensor, int64_t *
     return CS_OK;
 }
 
-bool cs_problem_tensor_packed(const struct cs_tensor *tensor, bool channels_last)
+/* True if the elements follow each other without gaps, channels before D, H and W or after them. */
+static bool is_packed(const struct cs_tensor *tensor, bool channels_last)
 {
     static const enum cs_dim orders[][CS_DIMS] = {{CS_N, CS_C, CS_D, CS_H, CS_W},
                                                   {CS_N, CS_D, CS_H, CS_W, CS_C}};
@@ -91,8 +92,7 @@ const char *cs_problem_layout(const struct cs_problem *problem)
     static const char *const names[CS_SPATIAL][2] = {
         {"ncw", "nwc"}, {"nchw", "nhwc"}, {"ncdhw", "ndhwc"}};
     for (int last = 0; last < 2; last++)
-        if (cs_problem_tensor_packed(&problem->tensor[CS_X], last) &&
-            cs_problem_tensor_packed(&problem->tensor[CS_Y], last))
+        if (is_packed(&problem->tensor[CS_X], last) && is_packed(&problem->tensor[CS_Y], last))
             return names[problem->spatial - 1][last];
     return "strided";
 }

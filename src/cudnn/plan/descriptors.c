@@ -10,7 +10,7 @@ enum {
     NOTES = 32 /* bits of struct cs_engine_notes */
 };
 
-const cudnnDataType_t cs_descriptors_dtype[CS_DTYPES] = {
+static const cudnnDataType_t data_types[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
 
 /* Converts five dimensions to the application's dimensions. Returns their number. */
@@ -32,7 +32,7 @@ static cudnnBackendDescriptor_t make_tensor(struct cs_descriptor_builder *builde
     gather_spatial(tensor->strides, spatial, strides);
     cudnnBackendDescriptor_t made = cs_descriptor_make(builder, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
-                      &cs_descriptors_dtype[tensor->dtype]);
+                      &data_types[tensor->dtype]);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, count, dims);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, count, strides);
     cs_descriptor_set(builder, made, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
@@ -57,7 +57,7 @@ static cudnnBackendDescriptor_t make_conv_descriptor(struct cs_descriptor_builde
     cudnnBackendDescriptor_t made =
         cs_descriptor_make(builder, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     cs_descriptor_set(builder, made, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
-                      &cs_descriptors_dtype[problem->compute]);
+                      &data_types[problem->compute]);
     cs_descriptor_set(builder, made, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
                       1, &mode);
     cs_descriptor_set(builder, made, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1,

@@ -21,9 +21,6 @@ struct cs_target {
     struct cs_engine_settings settings; /* of the application's engine, applied to every engine */
 };
 
-/* cuDNN's data type of each enum cs_dtype. */
-extern const cudnnDataType_t cs_descriptors_dtype[CS_DTYPES];
-
 /* A finalized operation graph of the convolution and its steps. */
 cudnnBackendDescriptor_t cs_descriptors_graph(struct cs_descriptor_builder *builder,
                                               const struct cs_target *target,

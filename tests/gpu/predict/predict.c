@@ -57,9 +57,11 @@ static const char *dtype_name(int i)
 
 static enum cs_axis axis_of(char letter)
 {
-    for (int i = CS_AXIS_NONE; i < CS_AXES; i++)
-        if (cs_axis_name((enum cs_axis)i)[0] == letter)
+    for (int i = CS_AXIS_NONE; i < CS_AXES; i++) {
+        const struct cs_tiling tiling = {.axis = {(enum cs_axis)i}};
+        if (cs_axis_tiling_name(&tiling)[0] == letter)
             return (enum cs_axis)i;
+    }
     return CS_AXIS_NONE;
 }
 

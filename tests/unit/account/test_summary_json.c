@@ -8,7 +8,6 @@
 #include "cli/report/summary.h"
 #include "golden_file.h"
 #include <cjson/cJSON.h>
-#include <locale.h>
 #include <math.h>
 
 static char text[8 << 20];
@@ -149,25 +148,6 @@ static void a_quoted_text_is_cut_at_a_character(void)
         CHECK(read != NULL);
         cJSON_Delete(read);
     }
-}
-
-static void numbers_have_a_point_in_every_locale(void)
-{
-    static const struct {
-        double given;
-        const char *written;
-    } cases[] = {{0, "0.00000000e+00"},
-                 {-1.5, "-1.50000000e+00"},
-                 {1.23456789012e-7, "1.23456789e-07"},
-                 {4503599627370496.0 * 1e200, "4.50359963e+215"}};
-    CHECK(setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "C"));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cs_json json = new_json();
-        cs_json_number(&json, NULL, cases[i].given);
-        cs_json_end(&json);
-        CHECK_STR(text, cases[i].written);
-    }
-    setlocale(LC_NUMERIC, "C");
 }
 
 /* The decoder, with two lanes, runs, a rule, beta and fused tensors on one more site. */
@@ -496,7 +476,6 @@ int main(void)
 {
     TEST(any_string_is_valid_json);
     TEST(a_quoted_text_is_cut_at_a_character);
-    TEST(numbers_have_a_point_in_every_locale);
     TEST(a_command_has_its_words);
     TEST(the_summary_of_a_decoder);
     TEST(the_commands_read_what_is_written);

@@ -226,6 +226,8 @@ static const char *const every_event[] = {
     "process,\"tid\":thread,\"ts\":now,\"args\":{\"graph\":9,\"bytes\":1024}},",
     "{\"ph\":\"C\",\"name\":\"arena\",\"pid\":process,\"ts\":now,\"args\":{\"held\":4096,\"used\":"
     "1024}}",
+    "]",
+    "",
 };
 
 /* Every kind of event as written in the file, from a thread whose number is not the process's. */
@@ -247,7 +249,7 @@ static void *put_every_event(void *unused)
     }
     for (size_t i = 0; i < sizeof happening / sizeof *happening; i++)
         scratch(happening[i], 512, 1024, 9);
-    cs_trace_flush(trace);
+    cs_trace_close(trace);
     read_text(path);
     size_t lines = 0;
     for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL; lines++) {
@@ -274,7 +276,7 @@ static void without_a_path_no_trace_is_written(void)
     begin("", 1 << 20, "program");
     CHECK(!cs_trace_on(trace));
     cs_trace_tile(trace, 0, 0, 0, 1);
-    cs_trace_flush(trace);
+    cs_trace_close(trace);
     CHECK_INT(trace->used, 0);
     end();
 }
@@ -285,7 +287,7 @@ static void every_page_ends_with_a_whole_line(void)
     begin(file_of("pages"), INT64_C(1) << 30, "program");
     for (int i = 1; i <= CALLS; i++)
         call(i, i % 5);
-    cs_trace_flush(trace);
+    cs_trace_close(trace);
     size_t length = read_text(path);
     CHECK(length > 2 * CS_TRACE_CHUNK);
     for (size_t cut = PAGE; cut < length; cut += PAGE) {
@@ -321,7 +323,7 @@ static void no_event_of_a_thread_is_lost(void)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    cs_trace_flush(trace);
+    cs_trace_close(trace);
     cJSON *events = events_of(path);
     CHECK_INT(count(events, "cat", "call"), THREADS * CALLS);
     CHECK_INT(count(events, "cat", "tile"), THREADS * CALLS);
@@ -383,7 +385,7 @@ static void earlier_file_is_overwritten(void)
     for (int run = 0; run < 2; run++) {
         begin(run == 0 ? file_of("anew") : path, 1 << 20, "program");
         call(1, 0);
-        cs_trace_flush(trace);
+        cs_trace_close(trace);
         end();
     }
     cJSON *events = events_of(path);
@@ -398,7 +400,7 @@ static void child_of(int64_t number)
     if (child == 0) {
         cs_trace_fork(trace, false, true);
         call(number, 1);
-        cs_trace_flush(trace);
+        cs_trace_close(trace);
         exit(0); /* in order: a build that counts lines counts the child's */
     }
     cs_trace_fork(trace, false, false);
@@ -417,7 +419,7 @@ static void a_path_that_is_too_long_ends_the_trace(void)
     cs_log_open(CS_LOG_WARN, log);
     begin(name, 1 << 20, "program");
     call(0, 1);
-    cs_trace_flush(trace);
+    cs_trace_close(trace);
     CHECK(!cs_trace_on(trace) && !cs_trace_written(trace));
     read_text(log);
     CHECK(strstr(text, "cannot write the trace: the path in option trace is too long") != NULL);
@@ -449,12 +451,11 @@ static void a_file_that_grows_no_further_ends_the_trace(void)
         errno = 77;
         for (int j = 1; j <= 200; j++)
             call(j, 3);
-        cs_trace_flush(trace);
+        cs_trace_close(trace);
         CHECK_INT(errno, 77);
         CHECK(!cs_trace_on(trace));
         for (int j = 1; j <= 200; j++)
             call(j, 3);
-        cs_trace_flush(trace);
         cs_trace_close(trace);
         setrlimit(RLIMIT_FSIZE, &usual);
         dup2(kept, STDERR_FILENO);
@@ -479,7 +480,7 @@ static void child_appends_or_starts_its_own_file(void)
     cs_trace_fork(trace, true, false);
     child_of(2);
     call(3, 1);
-    cs_trace_flush(trace);
+    cs_trace_close(trace);
     cJSON *events = events_of(path);
     CHECK_INT(count(events, "cat", "call"), 3);
     /* The parent has named its lanes in a file before. */
@@ -491,7 +492,7 @@ static void child_appends_or_starts_its_own_file(void)
     cs_trace_fork(trace, true, false);
     child_of(2);
     call(3, 1);
-    cs_trace_flush(trace);
+    cs_trace_close(trace);
     events = events_of(path);
     CHECK_INT(count(events, "cat", "call"), 2);
     cJSON_Delete(events);
@@ -501,7 +502,7 @@ static void child_appends_or_starts_its_own_file(void)
     call(1, 0);
     cs_trace_fork(trace, true, false);
     child_of(2);
-    cs_trace_flush(trace);
+    cs_trace_close(trace);
     events = events_of(trace->path);
     CHECK_INT(count(events, "cat", "call"), 1);
     cJSON_Delete(events);
@@ -516,7 +517,6 @@ static void an_end_that_cannot_be_written_is_not_seen(void)
     CHECK_INT(mkdir(place, 0700), 0);
     begin(file_of("gone/trace"), 1 << 20, "program");
     call(1, 0);
-    cs_trace_flush(trace);
     CHECK(unlink(path) == 0 && rmdir(place) == 0);
     errno = 77;
     cs_trace_close(trace);
@@ -534,8 +534,6 @@ static void child_starts_its_own_file(void)
         call(1, 0);
         if (closed)
             cs_trace_close(trace);
-        else
-            cs_trace_flush(trace);
         fflush(stdout);
         cs_trace_fork(trace, true, false);
         pid_t child = fork();
@@ -545,8 +543,8 @@ static void child_starts_its_own_file(void)
             FILE *stale = fopen(own, "w");
             bool written = stale && fputs("no event\n", stale) >= 0 && fclose(stale) == 0;
             cs_trace_fork(trace, false, true);
+            trace->written_at = 0; /* the last chunk is old, so the event is written at once */
             call(2, 0);
-            cs_trace_flush(trace);
             exit(!written);
         }
         cs_trace_fork(trace, false, false);

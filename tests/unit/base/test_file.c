@@ -58,21 +58,25 @@ static void partial_writes_are_completed(void)
 
 static void each_p_is_replaced_by_the_process_id(void)
 {
-    char out[64], pid[24], wanted[64];
-    snprintf(pid, sizeof pid, "%lld", (long long)getpid());
-    snprintf(wanted, sizeof wanted, "a%s.%s%%", pid, pid);
-    CHECK(cs_file_path_expand(out, sizeof out, "a%p.%p%"));
-    CHECK_STR(out, wanted);
-    CHECK(cs_file_path_expand(out, strlen(wanted) + 1, "a%p.%p%"));
-    CHECK_STR(out, wanted);
-    CHECK(!cs_file_path_expand(out, strlen(wanted), "a%p.%p%"));
-    CHECK(!cs_file_path_expand(out, strlen(pid), "%p"));
-    CHECK(cs_file_path_expand(out, strlen(pid) + 1, "%p"));
-    CHECK_STR(out, pid);
-    CHECK(cs_file_path_expand(out, 1, ""));
-    CHECK_STR(out, "");
-    CHECK(!cs_file_path_expand(out, 0, ""));
-    CHECK(!cs_file_path_expand(out, 0, "x"));
+    static struct cs_place place;
+    static char path[PATH_MAX], name[PATH_MAX];
+    char pid[24], wanted[64];
+    size_t digits = (size_t)snprintf(pid, sizeof pid, "%lld", (long long)getpid());
+    snprintf(wanted, sizeof wanted, "/a%s.%s%%q%%", pid, pid);
+    cs_file_place_set(&place, "/a%p.%p%q%");
+    CHECK(cs_file_place_path(&place, path));
+    CHECK_STR(path, wanted);
+
+    /* The longest path, and one byte more. */
+    for (size_t more = 0; more < 2; more++) {
+        size_t length = PATH_MAX - 1 - digits + more;
+        memset(name, '/', length);
+        memcpy(name + length, "%p", 3);
+        cs_file_place_set(&place, name);
+        errno = 0;
+        CHECK_INT(cs_file_place_path(&place, path), more == 0);
+        CHECK_INT(errno, more == 0 ? 0 : ENAMETOOLONG);
+    }
 }
 
 static void relative_place_keeps_its_folder(void)

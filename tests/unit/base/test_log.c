@@ -431,18 +431,6 @@ static void sizes_are_rounded_to_a_tenth(void)
     }
 }
 
-static void paths_take_the_process_id(void)
-{
-    char out[64], want[64];
-    snprintf(want, sizeof want, "a%d.%d%%q%%", (int)getpid(), (int)getpid());
-    CHECK(cs_file_path_expand(out, sizeof out, "a%p.%p%q%"));
-    CHECK_STR(out, want);
-    CHECK(cs_file_path_expand(out, strlen(want) + 1, "a%p.%p%q%"));
-    CHECK(!cs_file_path_expand(out, strlen(want), "a%p.%p%q%"));
-    CHECK(cs_file_path_expand(out, 1, ""));
-    CHECK(!cs_file_path_expand(out, 0, ""));
-}
-
 int main(void)
 {
     const char *base = getenv("TMPDIR");
@@ -466,7 +454,6 @@ int main(void)
     TEST(lines_of_threads_are_whole);
     TEST(a_cap_holds_for_all_threads);
     TEST(sizes_are_rounded_to_a_tenth);
-    TEST(paths_take_the_process_id);
     char command[512];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command) != 0 || REPORT();

@@ -619,7 +619,8 @@ static void print_tally(const struct tally *tally)
         tally->illegal, tally->uncuttable, tally->direction[CS_FORWARD],
         tally->direction[CS_BACKWARD_DATA], tally->direction[CS_BACKWARD_FILTER]);
     for (int axis = CS_AXIS_N; axis <= CS_AXIS_C; axis++) {
-        printf(" %s %ld", cs_axis_name((enum cs_axis)axis), tally->axis[axis]);
+        const struct cs_tiling tiling = {.axis = {(enum cs_axis)axis}};
+        printf(" %s %ld", cs_axis_tiling_name(&tiling), tally->axis[axis]);
         CHECK(tally->axis[axis] > tally->problems / 100);
     }
     printf("; %ld fused, %ld staged\n", tally->fused, tally->staged);

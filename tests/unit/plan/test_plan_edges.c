@@ -85,7 +85,6 @@ static void names(void)
     static const char *const name[CS_AXES] = {"-", "N", "D", "H", "W", "K", "C", "d", "h", "w"};
     for (int a = 0; a < CS_AXES; a++) {
         struct cs_tiling alone = one_cut((enum cs_axis)a, 1);
-        CHECK_STR(cs_axis_name((enum cs_axis)a), name[a]);
         CHECK_STR(cs_axis_tiling_name(&alone), name[a]);
         for (int b = CS_AXIS_N; a != CS_AXIS_NONE && b < CS_AXES; b++) {
             struct cs_tiling pair = {.axis = {(enum cs_axis)a, (enum cs_axis)b}, .step = {1, 1}};
