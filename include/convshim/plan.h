@@ -81,7 +81,7 @@ struct cs_slice {
     int64_t in_count;  /* extent of the range that goes with it on the other side of the window; =
                           count unless the axis is spatial */
     int64_t pre, post; /* padding along the axis */
-    int64_t spare_before, spare_behind; /* elements computed outside the divided range */
+    int64_t spare_before, spare_after; /* elements computed outside the divided range */
     bool accumulates; /* adds to the application's or an earlier tile's output: beta is 1 */
     enum cs_relaxation relaxation;
     int64_t alignment[CS_MAX_TENSORS]; /* the alignment that all of these tiles have */
@@ -90,7 +90,7 @@ struct cs_slice {
 struct cs_cut {
     enum cs_axis axis;
     bool equal_padding; /* of all of its tiles, by spare elements */
-    int64_t every;      /* elements from one of a tile's to its next; 1 except for phases */
+    int64_t spacing;    /* elements from one of a tile's to its next; 1 except for phases */
     int runs;
     struct cs_run run[CS_MAX_RUNS +
                       1]; /* consecutive. The last range takes the rest, regardless of its run */
@@ -133,10 +133,10 @@ struct cs_plan {
 struct cs_range {
     int64_t first, count; /* of the divided operand */
     int64_t in_first,
-        in_count;  /* of the corresponding operand; the same unless the axis is spatial */
-    int64_t every; /* from one element to the next, in both operands; 1 except for phases */
+        in_count;    /* of the corresponding operand; the same unless the axis is spatial */
+    int64_t spacing; /* from one element to the next, in both operands; 1 except for phases */
     int64_t pre, post;
-    int64_t spare_before, spare_behind; /* elements computed in addition to `count` */
+    int64_t spare_before, spare_after; /* elements computed in addition to `count` */
 };
 
 /* One tile of a plan. */

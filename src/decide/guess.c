@@ -117,10 +117,10 @@ static bool is_uneven(const struct cs_problem *problem, const struct cs_tiling *
         enum cs_axis axis = tiling->axis[c];
         if (cs_phases_of(axis) == CS_AXIS_NONE)
             continue;
-        int64_t every =
+        int64_t spacing =
             cs_axis_extent(problem, axis) / cs_phases_step(problem, axis, tiling->step[c]);
-        if (every > 1 && (problem->tensor[CS_X].dims[cs_axis_dim(axis, CS_X)] % every != 0 ||
-                          problem->tensor[CS_Y].dims[cs_axis_dim(axis, CS_Y)] % every != 0))
+        if (spacing > 1 && (problem->tensor[CS_X].dims[cs_axis_dim(axis, CS_X)] % spacing != 0 ||
+                            problem->tensor[CS_Y].dims[cs_axis_dim(axis, CS_Y)] % spacing != 0))
             return true;
     }
     return false;

@@ -143,26 +143,33 @@ enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axi
     return CS_OK;
 }
 
-/* The elements of y that reach [first, first + count) of x. If none does, because the range is
- * after the last window or between two, the range has the element before, which reads padding only.
- */
+/* If x is divided: the elements of y whose windows reach [first, first + count) of x. If there are
+ * none, because the range is after the last window or between two, the range has the element
+ * before, which reads padding only. */
 static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64_t first,
                                        int64_t count, struct cs_range *range)
 {
-    int64_t low, high, pre, length;
+    const int64_t stride = axis_map->stride, reach = axis_map->reach;
+    const int64_t last_of_y = axis_map->other_extent - 1;
+    int64_t low, high, pre, length; /* positions in x with its padding */
     if (!cs_add(first, axis_map->pre, &low) || !cs_add(low, count - 1, &high))
         return CS_OVERFLOW;
-    int64_t begin =
-        low < axis_map->reach ? 0 : cs_ceil_div(low - axis_map->reach + 1, axis_map->stride);
-    begin = cs_min(begin, cs_min(low / axis_map->stride, axis_map->other_extent - 1));
-    int64_t last = cs_min(high / axis_map->stride, axis_map->other_extent - 1);
-    if (!cs_mul(begin, -axis_map->stride, &pre) || !cs_add(low, pre, &pre) ||
-        !cs_mul(last - begin, axis_map->stride, &length) ||
-        !cs_add(length, axis_map->reach, &length))
-        return CS_OVERFLOW;
+    int64_t begin = low < reach ? 0 : cs_ceil_div(low - reach + 1, stride);
+    begin = cs_min(begin, cs_min(low / stride, last_of_y));
+    int64_t last = cs_min(high / stride, last_of_y);
 
+    /* The windows from `begin` to `last` together start `pre` elements before the range. */
+    if (!cs_mul(begin, -stride, &pre) || !cs_add(low, pre, &pre) ||
+        !cs_mul(last - begin, stride, &length) || !cs_add(length, reach, &length))
+        return CS_OVERFLOW;
     int64_t post = length - count < pre ? 0 : length - count - pre;
-    *range = (struct cs_range){first, count, begin, last - begin + 1, 1, pre, post, 0, 0};
+    *range = (struct cs_range){.first = first,
+                               .count = count,
+                               .in_first = begin,
+                               .in_count = last - begin + 1,
+                               .spacing = 1,
+                               .pre = pre,
+                               .post = post};
     return CS_OK;
 }
 
@@ -183,20 +190,21 @@ enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t fir
                                .count = count,
                                .in_first = in_first,
                                .in_count = in_end - in_first,
-                               .every = 1,
+                               .spacing = 1,
                                .pre = in_first - low,
                                .post = high - in_end};
     return CS_OK;
 }
 
-/* Adds whole windows on the side with less padding. Behind, an incomplete window does not count. In
- * front, windows may reach up to a stride too far. Then x begins earlier if it has such elements,
- * else both sides get more padding. */
+/* Adds spare elements of y on the side with less padding. Each adds a window, which moves the
+ * padding by a stride. After the range, an incomplete window adds no element. Before it, the
+ * windows may begin up to a stride too early. Then x begins earlier if it has such elements,
+ * otherwise both sides get more padding. */
 static enum cs_status equalise_y(const struct cs_axis_map *axis_map, struct cs_range *range)
 {
-    int64_t missing = range->post - range->pre, span;
+    int64_t missing = range->post - range->pre, span; /* padding before the range */
     if (missing < 0) {
-        range->spare_behind = -missing / axis_map->stride;
+        range->spare_after = -missing / axis_map->stride;
         range->post = range->pre;
         return CS_OK;
     }
@@ -215,8 +223,8 @@ static enum cs_status equalise_y(const struct cs_axis_map *axis_map, struct cs_r
     return CS_OK;
 }
 
-/* The windows on dy fix the length of dx with its padding, up to stride - 1 elements. Spare
- * elements of dx replace padding. */
+/* The windows of dy together are `shortest` elements long. dx with its padding has that length, or
+ * up to stride - 1 elements more. Spare elements of dx replace padding. */
 static enum cs_status equalise_x(const struct cs_axis_map *axis_map, struct cs_range *range)
 {
     int64_t padded, shortest, longest;
@@ -226,7 +234,7 @@ static enum cs_status equalise_x(const struct cs_axis_map *axis_map, struct cs_r
         !cs_add(padded, range->count, &padded))
         return CS_OVERFLOW;
     if (padded < shortest)
-        range->spare_behind = shortest - padded;
+        range->spare_after = shortest - padded;
     if (padded > longest)
         range->spare_before = padded - longest;
     range->pre -= range->spare_before;

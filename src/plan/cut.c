@@ -16,25 +16,25 @@ struct reading {
  * after it. Windows move forward with y, so those two sets are a head and a tail, and a tile
  * between them always meets x. */
 static enum cs_status find_padding_only(const struct cs_axis_map *axis_map, int64_t *before_p,
-                                        int64_t *behind_p)
+                                        int64_t *after_p)
 {
     int64_t end;
     *before_p = 0;
-    *behind_p = axis_map->tiled_extent;
+    *after_p = axis_map->tiled_extent;
     if (axis_map->transposed)
         return CS_OK;
     if (!cs_add(axis_map->other_extent, axis_map->pre, &end))
         return CS_OVERFLOW;
     if (axis_map->pre >= axis_map->reach)
         *before_p = (axis_map->pre - axis_map->reach) / axis_map->stride + 1;
-    *behind_p = cs_ceil_div(end, axis_map->stride);
+    *after_p = cs_ceil_div(end, axis_map->stride);
     return CS_OK;
 }
 
 /* The progress of a cut. */
 struct progress {
     int64_t begin; /* first element of the next tile */
-    int64_t held;  /* elements of tiles in the padding alone, which the next tile includes */
+    int64_t early; /* elements before it whose windows lie in the padding: the next tile has them */
 };
 
 static enum cs_status append_run(struct cs_cut *cut, const struct cs_run *run)
@@ -55,17 +55,17 @@ static enum cs_status append_run(struct cs_cut *cut, const struct cs_run *run)
     return CS_OK;
 }
 
-/* Appends at most run->tiles tiles. Tiles in the padding alone are merged into the first or last
- * tile that meets x. The windows of the first `before` elements lie before x. The tiles end when
- * they reach `end`. */
+/* Appends at most run->tiles tiles, up to element `end`. Tiles whose windows lie in the padding
+ * alone are merged into the first or last tile that meets x. The windows of the first `before`
+ * elements lie before x. */
 static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t end,
                               struct progress *progress, struct cs_cut *cut)
 {
-    int64_t span, step = run->step, most = run->tiles;
+    int64_t step = run->step, most = run->tiles, covered, first_step;
     if (cut->tiles == 0 && before > progress->begin) {
         int64_t merged = cs_min((before - progress->begin) / step, most);
         progress->begin += merged * step;
-        progress->held += merged * step;
+        progress->early += merged * step;
         most -= merged;
     }
     if (progress->begin >= end || most < 1)
@@ -73,33 +73,33 @@ static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t 
     int64_t tiles = cs_min(cs_ceil_div(end - progress->begin, step), most);
     if (tiles > CS_MAX_TILES)
         return CS_ILLEGAL;
-    if (!cs_mul(tiles, step, &span) || !cs_add(progress->begin, span, &progress->begin) ||
-        !cs_add(progress->held, step, &span))
+    if (!cs_mul(tiles, step, &covered) || !cs_add(progress->begin, covered, &progress->begin) ||
+        !cs_add(progress->early, step, &first_step))
         return CS_OVERFLOW;
-    int64_t first = progress->held > 0;
-    progress->held = 0;
-    enum cs_status status = append_run(cut, &(struct cs_run){span, first, run->relaxation});
+    int64_t longer = progress->early > 0; /* tiles with early elements: the first, or none */
+    progress->early = 0;
+    enum cs_status status = append_run(cut, &(struct cs_run){first_step, longer, run->relaxation});
     return status != CS_OK
                ? status
-               : append_run(cut, &(struct cs_run){step, tiles - first, run->relaxation});
+               : append_run(cut, &(struct cs_run){step, tiles - longer, run->relaxation});
 }
 
 static enum cs_status lay_runs(const struct cs_axis_map *axis_map, const struct cs_run *run,
                                int runs, struct cs_cut *cut)
 {
     struct progress progress = {0, 0};
-    int64_t before, behind;
-    enum cs_status status = find_padding_only(axis_map, &before, &behind);
+    int64_t before, after;
+    enum cs_status status = find_padding_only(axis_map, &before, &after);
     for (int i = 0; status == CS_OK && i < runs; i++)
-        status = lay_run(&run[i], before, cs_min(axis_map->tiled_extent, behind), &progress, cut);
+        status = lay_run(&run[i], before, cs_min(axis_map->tiled_extent, after), &progress, cut);
     return status == CS_OK && cut->tiles < 2 ? CS_ILLEGAL : status;
 }
 
-/* The range of tile `index` of a cut in runs. */
+/* The range of tile `index` of a cut in runs. The last tile takes the rest of the axis. */
 static enum cs_status run_range_at(const struct cs_cut *cut, const struct cs_axis_map *axis_map,
                                    int64_t index, struct cs_range *range)
 {
-    int64_t first = 0, count = 0, span, left = index;
+    int64_t first = 0, count = 0, span, left = index; /* `left`: tiles before this one */
     for (int i = 0; i < cut->runs && left >= 0; i++) {
         count = cut->run[i].step;
         if (!cs_mul(cs_min(left, cut->run[i].tiles), count, &span) || !cs_add(first, span, &first))
@@ -144,7 +144,7 @@ static bool same_slice(const struct cs_slice *a, const struct cs_slice *b)
 {
     return a->count == b->count && a->in_count == b->in_count && a->pre == b->pre &&
            a->post == b->post && a->spare_before == b->spare_before &&
-           a->spare_behind == b->spare_behind && a->accumulates == b->accumulates &&
+           a->spare_after == b->spare_after && a->accumulates == b->accumulates &&
            a->relaxation == b->relaxation;
 }
 
@@ -191,20 +191,21 @@ static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs
     return CS_OK;
 }
 
-/* Phases do not overlap. Of consecutive ranges, the elements before `*read_end_p` were read
- * already. */
+/* Adds a tile's input range. Phases do not overlap. Of consecutive ranges, the elements before
+ * `*read_end_p` were read already. */
 static enum cs_status add_reading(const struct cs_range *range, int64_t *read_end_p,
                                   struct reading *reading)
 {
     int64_t end = range->in_first + range->in_count;
-    int64_t fresh = end - (range->in_first > *read_end_p ? range->in_first : *read_end_p);
-    if (range->every > 1)
-        fresh = range->in_count;
-    reading->distinct += fresh > 0 ? fresh : 0;
+    int64_t unread = end - (range->in_first > *read_end_p ? range->in_first : *read_end_p);
+    if (range->spacing > 1)
+        unread = range->in_count;
+    reading->distinct += unread > 0 ? unread : 0;
     *read_end_p = end > *read_end_p ? end : *read_end_p;
     return cs_add(reading->read, range->in_count, &reading->read) ? CS_OK : CS_OVERFLOW;
 }
 
+/* Finds the slice of each tile of a cut, and the elements that the tiles read. */
 static enum cs_status add_slices(const struct cs_problem *problem, struct cs_cut *cut,
                                  struct reading *reading)
 {
@@ -219,7 +220,7 @@ static enum cs_status add_slices(const struct cs_problem *problem, struct cs_cut
                                           .pre = range.pre,
                                           .post = range.post,
                                           .spare_before = range.spare_before,
-                                          .spare_behind = range.spare_behind,
+                                          .spare_after = range.spare_after,
                                           .accumulates = sums && (i > 0 || problem->beta == 1),
                                           .relaxation = relaxation_at(cut, i)};
         if (status == CS_OK)
@@ -285,7 +286,7 @@ static enum cs_status cut_in_runs(const struct cs_problem *problem, int index,
         return status;
     memcpy(run, tiling->run, (size_t)runs * sizeof *run);
     run[runs++] = (struct cs_run){tiling->step[index], INT64_MAX, tiling->relaxation};
-    cut->every = 1;
+    cut->spacing = 1;
     return lay_runs(&axis_map, run, runs, cut);
 }
 
@@ -296,8 +297,8 @@ static enum cs_status cut_in_phases(const struct cs_problem *problem, int index,
     if (*step < 1 || *step >= dilation || (index == 0 && tiling->runs > 0))
         return CS_ILLEGAL;
     *step = cs_phases_step(problem, cut->axis, *step);
-    cut->every = dilation / *step;
-    return append_run(cut, &(struct cs_run){*step, cut->every, tiling->relaxation});
+    cut->spacing = dilation / *step;
+    return append_run(cut, &(struct cs_run){*step, cut->spacing, tiling->relaxation});
 }
 
 static enum cs_status cut_axis(const struct cs_problem *problem, int index,
@@ -319,7 +320,7 @@ static enum cs_status cut_axis(const struct cs_problem *problem, int index,
  * its slices. */
 static enum cs_status combine_cuts(struct cs_plan *plan)
 {
-    int64_t met[CS_MAX_CUTS][CS_MAX_TILE_SHAPES] = {{1}, {1}};
+    int64_t met[CS_MAX_CUTS][CS_MAX_TILE_SHAPES] = {{1}, {1}}; /* tiles of each slice */
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
     plan->tiles = plan->shapes = 1;
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
@@ -340,32 +341,36 @@ static enum cs_status combine_cuts(struct cs_plan *plan)
     return CS_OK;
 }
 
-/* Bytes of x or y that are read again. Along a cut this is the divided range or the range that
- * follows from it. A tensor that is not cut is read whole by each tile. */
+/* The elements of x or y that tiles read along a cut. The divided operand is read once, the other
+ * one with its halo. An operand that the cut leaves whole counts as one element, which every tile
+ * reads. */
+static struct reading reading_along(const struct cs_plan *plan, int cut, enum cs_operand side,
+                                    const struct reading *other)
+{
+    enum cs_dim dim = cs_axis_dim(plan->cut[cut].axis, side);
+    if (dim == CS_DIMS)
+        return (struct reading){plan->cut[cut].tiles, 1};
+    int64_t extent = plan->problem.tensor[side].dims[dim];
+    return side == cs_axis_divided_side(&plan->problem) ? (struct reading){extent, extent} : *other;
+}
+
+/* Bytes of x or y that are read again. */
 static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand side,
                                    const struct reading *reading, int64_t *bytes_p)
 {
-    const struct cs_problem *problem = &plan->problem;
-    const struct cs_tensor *tensor = &problem->tensor[side];
-    int64_t rest, read = 1, distinct = 1, bytes;
-    if (cs_problem_tensor_bytes(tensor, &rest) != CS_OK)
+    const struct cs_tensor *tensor = &plan->problem.tensor[side];
+    int64_t bytes_each, read = 1, distinct = 1; /* in units of the dimensions that are not cut */
+    if (cs_problem_tensor_bytes(tensor, &bytes_each) != CS_OK)
         return CS_OVERFLOW;
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
+        const struct reading along = reading_along(plan, c, side, &reading[c]);
         enum cs_dim dim = cs_axis_dim(plan->cut[c].axis, side);
-        struct reading along = {plan->cut[c].tiles, 1};
-        if (dim != CS_DIMS) {
-            along = reading[c];
-            if (side == cs_axis_divided_side(problem))
-                along.read = along.distinct = tensor->dims[dim];
-            rest /= tensor->dims[dim];
-        }
+        if (dim != CS_DIMS)
+            bytes_each /= tensor->dims[dim];
         if (!cs_mul(read, along.read, &read) || !cs_mul(distinct, along.distinct, &distinct))
             return CS_OVERFLOW;
     }
-    if (!cs_mul(rest, read - distinct, &bytes))
-        return CS_OVERFLOW;
-    *bytes_p = bytes;
-    return CS_OK;
+    return cs_mul(bytes_each, read - distinct, bytes_p) ? CS_OK : CS_OVERFLOW;
 }
 
 static enum cs_status add_halo(const struct reading *reading, struct cs_plan *plan)

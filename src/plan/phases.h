@@ -20,9 +20,9 @@ bool cs_phases_scattered(const struct cs_problem *problem, enum cs_axis axis);
  * or 1 if that makes more than CS_MAX_TILES phases. */
 int64_t cs_phases_step(const struct cs_problem *problem, enum cs_axis axis, int64_t step);
 
-/* The range of phase `index` of cut->every phases, with equal padding if the cut has it. CS_ILLEGAL
- * if `every` is less than 2 or does not divide the dilation, if the phase has no element of x or y,
- * or if its window lies in the padding alone; CS_OVERFLOW. */
+/* The range of phase `index` of cut->spacing phases, with equal padding if the cut has it.
+ * CS_ILLEGAL if `spacing` is less than 2 or does not divide the dilation, if the phase has no
+ * element of x or y, or if its window lies in the padding alone; CS_OVERFLOW. */
 CS_MUST_CHECK enum cs_status cs_phases_range(const struct cs_problem *problem,
                                              const struct cs_cut *cut, int64_t index,
                                              struct cs_range *range);

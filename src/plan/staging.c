@@ -64,7 +64,7 @@ static enum cs_dim spare_dim(const struct cs_plan *plan, int64_t shape, int cut,
 {
     const struct cs_problem *problem = &plan->problem;
     const struct cs_slice *slice = slice_of(plan, shape, cut);
-    bool spare = slice->spare_before > 0 || slice->spare_behind > 0;
+    bool spare = slice->spare_before > 0 || slice->spare_after > 0;
     return spare && problem->tensor[tensor].side == cs_axis_divided_side(problem)
                ? cs_axis_cuts(problem, plan->cut[cut].axis, tensor)
                : CS_DIMS;
@@ -91,7 +91,7 @@ static void view_strides(const struct cs_plan *plan, int tensor, int64_t strides
     memcpy(strides, plan->problem.tensor[tensor].strides, CS_DIMS * sizeof *strides);
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         enum cs_dim dim = cs_axis_cuts(&plan->problem, plan->cut[c].axis, tensor);
-        if (dim != CS_DIMS && !cs_mul(strides[dim], plan->cut[c].every, &strides[dim]))
+        if (dim != CS_DIMS && !cs_mul(strides[dim], plan->cut[c].spacing, &strides[dim]))
             strides[dim] = 0;
     }
 }

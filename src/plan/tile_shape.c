@@ -12,9 +12,9 @@ static void take_slice(const struct cs_problem *untiled, const struct cs_cut *cu
         enum cs_dim dim = cs_axis_cuts(untiled, cut->axis, i);
         if (dim != CS_DIMS) {
             tensor->dims[dim] = tensor->side == cs_axis_divided_side(untiled)
-                                    ? slice->spare_before + slice->count + slice->spare_behind
+                                    ? slice->spare_before + slice->count + slice->spare_after
                                     : slice->in_count;
-            if (!cs_mul(tensor->strides[dim], cut->every, &tensor->strides[dim]))
+            if (!cs_mul(tensor->strides[dim], cut->spacing, &tensor->strides[dim]))
                 tensor->strides[dim] = 0;
         }
         if (slice->alignment[i] < tensor->alignment)
@@ -26,8 +26,8 @@ static void take_slice(const struct cs_problem *untiled, const struct cs_cut *cu
     if (dim >= CS_D && dim < CS_DIMS) {
         shape->pre[dim - CS_D] = slice->pre;
         shape->post[dim - CS_D] = slice->post;
-        if (cut->every > 1)
-            shape->dilation[dim - CS_D] /= cut->every;
+        if (cut->spacing > 1)
+            shape->dilation[dim - CS_D] /= cut->spacing;
     }
 }
 

@@ -26,10 +26,10 @@ static enum cs_status take_phase(const struct cs_problem *untiled, enum cs_axis 
     struct cs_range range;
     if (step < 1 || step >= dilation)
         return CS_ILLEGAL;
-    cut.every = dilation / cs_phases_step(untiled, axis, step);
-    if (*tiles_p > CS_MAX_TILES / cut.every || cs_phases_range(untiled, &cut, 0, &range) != CS_OK)
+    cut.spacing = dilation / cs_phases_step(untiled, axis, step);
+    if (*tiles_p > CS_MAX_TILES / cut.spacing || cs_phases_range(untiled, &cut, 0, &range) != CS_OK)
         return CS_ILLEGAL;
-    *tiles_p *= cut.every;
+    *tiles_p *= cut.spacing;
     set_extents(untiled, axis, &range, tile);
     return CS_OK;
 }

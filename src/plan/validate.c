@@ -2,7 +2,7 @@
  * executor does, and tile shapes from cs_plan_problem, as the vendor does. It compares the first
  * and last element of each with the whole problem. */
 #include "base/checked.h"
-#include "convshim/plan.h"
+#include "plan/check_copy.h"
 #include <string.h>
 
 __extension__ typedef __int128 wide; /* the bytes that all tiles read may exceed 64 bits */
@@ -11,10 +11,12 @@ __extension__ typedef __int128 wide; /* the bytes that all tiles read may exceed
 struct cut_axis {
     enum cs_dim dim[CS_OPERANDS]; /* CS_DIMS in operands that it leaves whole */
     int64_t extent;               /* of the divided operand */
-    bool spatial, transposed, sums;
-    int64_t every;            /* from one of a tile's elements to its next */
-    int64_t step, pad, sweep; /* of the window: stride, padding before, first to last tap */
-    int64_t in, out;          /* extents of x and y */
+    bool spatial;                 /* D, H or W: x and y are related by the window */
+    bool transposed;              /* x is divided, and its part of y follows */
+    bool sums;                    /* the result is a sum over the axis */
+    int64_t spacing;              /* from one of a tile's elements to its next */
+    int64_t step, pad, sweep;     /* of the window: stride, padding before, first to last tap */
+    int64_t in, out;              /* extents of x and y */
 };
 
 static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
@@ -28,7 +30,7 @@ static bool find_axis(const struct cs_problem *untiled, const struct cs_cut *cut
                       struct cut_axis *axis)
 {
     *axis = (struct cut_axis){
-        .extent = cs_axis_extent(untiled, cut->axis), .every = cut->every, .step = 1};
+        .extent = cs_axis_extent(untiled, cut->axis), .spacing = cut->spacing, .step = 1};
     for (int side = 0; side < CS_OPERANDS; side++)
         axis->dim[side] = cs_axis_dim(cut->axis, (enum cs_operand)side);
     axis->in = axis->out = axis->extent;
@@ -47,75 +49,80 @@ static bool find_axis(const struct cs_problem *untiled, const struct cs_cut *cut
                   &axis->sweep);
 }
 
-/* The positions in x of the first tap of element `first` of y, and of the last tap of element
- * `last`. */
-static bool taps_of(const struct cut_axis *axis, int64_t first, int64_t last, int64_t *first_tap,
-                    int64_t *last_tap)
+/* The position in x of the first tap of an element of y. */
+static bool first_tap_of(const struct cut_axis *axis, int64_t y, int64_t *tap_p)
 {
-    return cs_mul(first, axis->step, first_tap) && cs_add(*first_tap, -axis->pad, first_tap) &&
-           cs_mul(last, axis->step, last_tap) && cs_add(*last_tap, axis->sweep, last_tap) &&
-           cs_add(*last_tap, -axis->pad, last_tap);
+    return cs_mul(y, axis->step, tap_p) && cs_add(*tap_p, -axis->pad, tap_p);
 }
 
-/* The position after the last of `count` elements of a tile from `first` on. */
-static bool end_of(const struct cut_axis *axis, int64_t first, int64_t count, int64_t *end_p)
+static bool last_tap_of(const struct cut_axis *axis, int64_t y, int64_t *tap_p)
 {
-    return cs_mul(count, axis->every, end_p) && cs_add(*end_p, first, end_p);
+    return first_tap_of(axis, y, tap_p) && cs_add(*tap_p, axis->sweep, tap_p);
 }
 
-/* True if every tap that meets the whole x meets the tile's part of it. Taps between the first and
- * the last follow, since both have the same steps. Spare elements come first. Their windows are not
- * checked, because their values are not used. */
+/* The position of the element that comes `count` elements of the tile after `first`. */
+static bool element_at(const struct cut_axis *axis, int64_t first, int64_t count, int64_t *at_p)
+{
+    return cs_mul(count, axis->spacing, at_p) && cs_add(*at_p, first, at_p);
+}
+
+/* True if each tap of the tile's elements of y that lies in the whole x also lies in the tile's
+ * part of x. The first and the last tap prove it, because those between them have the same steps.
+ * The part begins with the windows of spare elements. They may be incomplete, because the values of
+ * spare elements are not used. */
 static bool reads_all(const struct cut_axis *axis, const struct cs_range *range)
 {
-    int64_t first_tap, last_tap, spare, begin, end, last;
-    if (!end_of(axis, range->first, range->count - 1, &last) ||
-        !end_of(axis, range->in_first, range->in_count, &end) ||
-        !end_of(axis, range->in_first, -range->pre, &begin) ||
-        !taps_of(axis, range->first, last, &first_tap, &last_tap) ||
-        !cs_mul(range->spare_before, axis->step, &spare) || !cs_mul(spare, axis->every, &spare))
+    int64_t last, first_tap, last_tap, spare, padded_begin, begin = range->in_first, end;
+    if (!element_at(axis, range->first, range->count - 1, &last) ||
+        !first_tap_of(axis, range->first, &first_tap) || !last_tap_of(axis, last, &last_tap) ||
+        !cs_mul(range->spare_before, axis->step, &spare) || !cs_mul(spare, axis->spacing, &spare) ||
+        !element_at(axis, begin, -range->pre, &padded_begin) ||
+        !element_at(axis, begin, range->in_count, &end))
         return false;
-    return begin == first_tap - spare &&
-           (first_tap >= range->in_first || range->in_first < axis->every) &&
-           (last_tap < end || end >= axis->in);
+    bool reads_first = first_tap >= begin || begin < axis->spacing;
+    bool reads_last = last_tap < end || end >= axis->in;
+    return padded_begin == first_tap - spare && reads_first && reads_last;
 }
 
-/* Checks that no element of y outside the tile uses the tile's part of x: the elements before and
- * after it, and those between, whose taps are between the tile's taps. */
+/* True if no element of y outside the tile's part of y has a tap in the tile's part of x: those
+ * before and after the part, and those between its elements, whose taps are between the tile's
+ * taps. */
 static bool reached_by_part_alone(const struct cut_axis *axis, const struct cs_range *range)
 {
-    int64_t first_tap, before, behind, unused, first, end, next;
-    int64_t begin = range->in_first;
-    if (!end_of(axis, range->first, -range->spare_before - range->pre, &first) ||
-        !end_of(axis, range->first, range->count, &end) ||
-        !end_of(axis, begin, range->in_count, &next) ||
-        !taps_of(axis, begin, begin - axis->every, &first_tap, &before) ||
-        !taps_of(axis, next, begin, &behind, &unused))
+    int64_t padded_begin, end, first_tap, begin = range->in_first, next, tap_before, tap_after;
+    if (!element_at(axis, range->first, -range->spare_before - range->pre, &padded_begin) ||
+        !element_at(axis, range->first, range->count, &end) ||
+        !first_tap_of(axis, begin, &first_tap) ||
+        !last_tap_of(axis, begin - axis->spacing, &tap_before) ||
+        !element_at(axis, begin, range->in_count, &next) || !first_tap_of(axis, next, &tap_after))
         return false;
-    return first == first_tap && (begin < axis->every || before < range->first) &&
-           (next >= axis->out || behind >= end);
+    bool alone_before = begin < axis->spacing || tap_before < range->first;
+    bool alone_after = next >= axis->out || tap_after >= end;
+    return padded_begin == first_tap && alone_before && alone_after;
 }
 
 /* True if the `count` elements from `first` lie within the extent. */
 static bool is_inside(const struct cut_axis *axis, int64_t first, int64_t count, int64_t extent)
 {
     int64_t last;
-    return count >= 1 && first >= 0 && end_of(axis, first, count - 1, &last) && last < extent;
+    return count >= 1 && first >= 0 && element_at(axis, first, count - 1, &last) && last < extent;
 }
 
+/* True if the tile's elements along the cut and their taps are those of the whole problem. */
 static bool range_valid(const struct cut_axis *axis, const struct cs_range *range)
 {
     if (!is_inside(axis, range->first, range->count, axis->extent) ||
         !is_inside(axis, range->in_first, range->in_count,
                    axis->transposed ? axis->out : axis->in) ||
-        range->every != axis->every || range->pre < 0 || range->post < 0 ||
-        range->spare_before < 0 || range->spare_behind < 0)
+        range->spacing != axis->spacing || range->pre < 0 || range->post < 0 ||
+        range->spare_before < 0 || range->spare_after < 0)
         return false;
     return axis->transposed ? reached_by_part_alone(axis, range) : reads_all(axis, range);
 }
 
 /* The part of tensor `index` in the range: first element and count. False if the tensor is not cut.
- * Tensors with the extents of the divided side have the range itself, the others its input. */
+ * Tensors of the divided side have the range itself, the others its range on the other side of the
+ * window. */
 static bool part_of(const struct cs_problem *untiled, const struct cut_axis *axis, int index,
                     const struct cs_range *range, int64_t *first_p, int64_t *count_p)
 {
@@ -123,27 +130,15 @@ static bool part_of(const struct cs_problem *untiled, const struct cut_axis *axi
     enum cs_dim dim = axis->dim[tensor->side];
     if (dim == CS_DIMS || tensor->dims[dim] != untiled->tensor[tensor->side].dims[dim])
         return false;
-    bool tiled_extent = !axis->spatial || (tensor->side == CS_X) == axis->transposed;
-    *first_p = tiled_extent ? range->first : range->in_first;
-    *count_p = tiled_extent ? range->count : range->in_count;
+    bool is_divided = !axis->spatial || (tensor->side == CS_X) == axis->transposed;
+    *first_p = is_divided ? range->first : range->in_first;
+    *count_p = is_divided ? range->count : range->in_count;
     return true;
 }
 
-/* Spare elements of tensor `index`, outside its part of the range. */
-static int64_t spare_of(const struct cs_problem *untiled, const struct cut_axis *axis, int index,
-                        const struct cs_range *range)
-{
-    int64_t first, count;
-    return part_of(untiled, axis, index, range, &first, &count) &&
-                   untiled->tensor[index].side == (axis->transposed ? CS_X : CS_Y)
-               ? range->spare_before + range->spare_behind
-               : 0;
-}
-
-/* The filter must be staged if channels are cut. Otherwise only cut tensors with an address may be
- * staged.
- */
-static bool may_be_staged(const struct cs_plan *plan, const struct cut_axis *axes, int index)
+/* True if the plan stages the tensor in all shapes, or not, as it must: the filter if C is cut, and
+ * otherwise only cut tensors with an address. */
+static bool staging_allowed(const struct cs_plan *plan, const struct cut_axis *axes, int index)
 {
     const struct cs_tensor *tensor = &plan->problem.tensor[index];
     bool cut = false;
@@ -173,51 +168,81 @@ static bool packed_alike(const struct cs_tensor *untiled, const struct cs_tensor
            part->alignment <= CS_STAGED_ALIGNMENT;
 }
 
-/* True if the tile's part of a tensor has its extents, offset and alignment, and lies inside. */
+/* The part of a tensor that a tile has by its ranges, computed from the whole problem. */
+struct tensor_part {
+    struct cs_tensor view;         /* in the application's tensor, without spare elements */
+    int64_t offset;                /* bytes from the start of that tensor */
+    int64_t dims[CS_DIMS];         /* with spare elements */
+    int64_t spare_before[CS_DIMS]; /* of these, the first elements along a dimension */
+    bool has_spare;
+};
+
+/* False if a number exceeds 64 bits. */
+static bool find_part(const struct cs_plan *plan, const struct cut_axis *axes,
+                      const struct cs_tile *tile, int index, struct tensor_part *part)
+{
+    const struct cs_tensor *untiled = &plan->problem.tensor[index];
+    *part = (struct tensor_part){.view = *untiled};
+    memcpy(part->dims, untiled->dims, sizeof part->dims);
+    for (int c = 0; c < plan->cuts; c++) {
+        const struct cs_range *range = &tile->range[c];
+        enum cs_dim dim = axes[c].dim[untiled->side];
+        int64_t first, count, spare = 0, bytes;
+        if (!part_of(&plan->problem, &axes[c], index, range, &first, &count))
+            continue;
+        if (untiled->side == (axes[c].transposed ? CS_X : CS_Y)) {
+            part->spare_before[dim] = range->spare_before;
+            spare = range->spare_before + range->spare_after;
+        }
+        part->has_spare |= spare > 0;
+        part->view.dims[dim] = count;
+        if (count > 1)
+            part->view.strides[dim] *= axes[c].spacing;
+        if (!cs_add(count, spare, &part->dims[dim]) ||
+            !cs_mul(first, untiled->strides[dim], &bytes) ||
+            !cs_mul(bytes, cs_problem_dtype_size(untiled->dtype), &bytes) ||
+            !cs_add(part->offset, bytes, &part->offset))
+            return false;
+    }
+    return true;
+}
+
+static bool lies_inside(const struct tensor_part *part, const struct cs_tensor *untiled)
+{
+    int64_t untiled_span, span, end;
+    return cs_problem_tensor_span(untiled, &untiled_span) == CS_OK &&
+           cs_problem_tensor_span(&part->view, &span) == CS_OK &&
+           cs_add(part->offset, span, &end) && end <= untiled_span;
+}
+
+/* True if the tile's part of a tensor lies inside it, and has its extents, offset and alignment. */
 static bool tensor_valid(const struct cs_plan *plan, const struct cut_axis *axes, int index,
                          const struct cs_tile *tile, const struct cs_problem *shape)
 {
-    const struct cs_tensor *untiled = &plan->problem.tensor[index], *part = &shape->tensor[index];
-    struct cs_tensor view = *untiled, with_spare = *untiled;
-    int64_t offset = 0, span, view_span, end, spares = 0;
-    for (int c = 0; c < plan->cuts; c++) {
-        int64_t first, count, bytes;
-        if (!part_of(&plan->problem, &axes[c], index, &tile->range[c], &first, &count))
-            continue;
-        enum cs_dim dim = axes[c].dim[untiled->side];
-        int64_t spare = spare_of(&plan->problem, &axes[c], index, &tile->range[c]);
-        view.dims[dim] = count;
-        if (count > 1)
-            view.strides[dim] *= axes[c].every;
-        if (!cs_add(count, spare, &with_spare.dims[dim]))
-            return false;
-        spares |= spare;
-        if (!cs_mul(cs_problem_dtype_size(untiled->dtype), first, &bytes) ||
-            !cs_mul(bytes, untiled->strides[dim], &bytes) || !cs_add(offset, bytes, &offset))
-            return false;
-    }
-    bool staged =
-        plan->is_staged[index] || (spares > 0 && !untiled->is_virtual && !untiled->by_value);
-    if (offset != tile->offset[index] || staged != cs_plan_is_staged(plan, tile->shape, index) ||
-        memcmp(with_spare.dims, part->dims, sizeof part->dims) != 0 ||
-        cs_problem_tensor_span(untiled, &span) != CS_OK ||
-        cs_problem_tensor_span(&view, &view_span) != CS_OK || !cs_add(offset, view_span, &end) ||
-        end > span)
+    const struct cs_tensor *untiled = &plan->problem.tensor[index], *tensor = &shape->tensor[index];
+    struct tensor_part part;
+    if (!find_part(plan, axes, tile, index, &part) || !lies_inside(&part, untiled) ||
+        part.offset != tile->offset[index] ||
+        memcmp(part.dims, tensor->dims, sizeof tensor->dims) != 0)
         return false;
-    return staged ? packed_alike(untiled, part) : offset % part->alignment == 0;
+    bool has_address = !untiled->is_virtual && !untiled->by_value;
+    bool staged = plan->is_staged[index] || (part.has_spare && has_address);
+    if (staged != cs_plan_is_staged(plan, tile->shape, index))
+        return false;
+    return staged ? packed_alike(untiled, tensor) : part.offset % tensor->alignment == 0;
 }
 
-/* True if a shape of phases has the whole's strides times `every`, and its dilation divided by it.
- * Then *restored gets the whole's strides and dilation. */
-static bool phase_derives(const struct cs_plan *plan, const struct cut_axis *axis,
+/* True if a shape of phases has the whole's strides times the spacing, and its dilation divided by
+ * it. Then *restored gets the whole's strides and dilation. */
+static bool restore_phase(const struct cs_plan *plan, const struct cut_axis *axis,
                           const struct cs_problem *shape, int64_t shape_index,
                           struct cs_problem *restored)
 {
     const struct cs_problem *untiled = &plan->problem;
     int i = (int)axis->dim[CS_X] - CS_D;
-    if (axis->every == 1)
+    if (axis->spacing == 1)
         return true;
-    if (shape->dilation[i] * axis->every != untiled->dilation[i])
+    if (shape->dilation[i] * axis->spacing != untiled->dilation[i])
         return false;
     restored->dilation[i] = untiled->dilation[i];
     for (int t = 0; t < shape->tensors; t++) {
@@ -227,50 +252,65 @@ static bool phase_derives(const struct cs_plan *plan, const struct cut_axis *axi
             cs_plan_is_staged(plan, shape_index, t))
             continue;
         if (shape->tensor[t].dims[dim] > 1 &&
-            shape->tensor[t].strides[dim] != tensor->strides[dim] * axis->every)
+            shape->tensor[t].strides[dim] != tensor->strides[dim] * axis->spacing)
             return false;
         restored->tensor[t].strides[dim] = tensor->strides[dim];
     }
     return true;
 }
 
-/* A tile may differ from the whole problem in extents, in padding along the cut axes, in
- * alignments, in beta if it accumulates, in the strides of staged tensors, in the image stride of a
- * single image, and by phases. */
+/* Restores the padding along a cut, and the members that phases change. False if the shape's own
+ * are wrong. */
+static bool restore_window(const struct cs_plan *plan, const struct cut_axis *axis,
+                           const struct cs_range *range, const struct cs_problem *shape,
+                           int64_t shape_index, struct cs_problem *restored)
+{
+    int i = (int)axis->dim[CS_X] - CS_D;
+    if (!axis->spatial)
+        return true;
+    if (shape->pre[i] != range->pre || shape->post[i] != range->post)
+        return false;
+    restored->pre[i] = plan->problem.pre[i];
+    restored->post[i] = plan->problem.post[i];
+    return restore_phase(plan, axis, shape, shape_index, restored);
+}
+
+/* Restores a tensor's alignment, extents and, if it is staged, strides. The stride between images
+ * has no meaning if there is only one. False if a view's alignment is above the whole tensor's. */
+static bool restore_tensor(const struct cs_tensor *untiled, bool staged, struct cs_tensor *tensor)
+{
+    bool single_image = tensor->dims[CS_N] == 1;
+    if (tensor->alignment > untiled->alignment && !staged)
+        return false;
+    tensor->alignment = untiled->alignment;
+    memcpy(tensor->dims, untiled->dims, sizeof untiled->dims);
+    if (staged)
+        memcpy(tensor->strides, untiled->strides, sizeof untiled->strides);
+    else if (single_image)
+        tensor->strides[CS_N] = untiled->strides[CS_N];
+    return true;
+}
+
+/* True if the shape is the whole problem except for the members in which a tile may differ. These
+ * are checked and restored, so that all others can be compared at once. `adds`: the tile adds to
+ * the output of earlier ones. */
 static bool shape_derives(const struct cs_plan *plan, const struct cut_axis *axes,
                           const struct cs_tile *tile, const struct cs_problem *shape, bool adds)
 {
     const struct cs_problem *untiled = &plan->problem;
     struct cs_problem restored = *shape;
-    if (shape->tensors != untiled->tensors || cs_problem_check(shape) != CS_OK)
+    if (shape->tensors != untiled->tensors || cs_problem_check(shape) != CS_OK ||
+        (adds && shape->beta != 1))
         return false;
-    for (int i = 0; i < shape->tensors; i++) {
-        bool staged = cs_plan_is_staged(plan, tile->shape, i);
-        if (shape->tensor[i].alignment > untiled->tensor[i].alignment && !staged)
-            return false;
-        restored.tensor[i].alignment = untiled->tensor[i].alignment;
-        memcpy(restored.tensor[i].dims, untiled->tensor[i].dims, sizeof untiled->tensor[i].dims);
-        if (staged)
-            memcpy(restored.tensor[i].strides, untiled->tensor[i].strides,
-                   sizeof untiled->tensor[i].strides);
-        else if (shape->tensor[i].dims[CS_N] == 1)
-            restored.tensor[i].strides[CS_N] = untiled->tensor[i].strides[CS_N];
-    }
-    for (int c = 0; c < plan->cuts; c++) {
-        if (!axes[c].spatial)
-            continue;
-        int i = (int)axes[c].dim[CS_X] - CS_D;
-        if (shape->pre[i] != tile->range[c].pre || shape->post[i] != tile->range[c].post ||
-            !phase_derives(plan, &axes[c], shape, tile->shape, &restored))
-            return false;
-        restored.pre[i] = untiled->pre[i];
-        restored.post[i] = untiled->post[i];
-    }
-    if (adds) {
-        if (shape->beta != 1)
-            return false;
+    if (adds)
         restored.beta = untiled->beta;
-    }
+    for (int i = 0; i < shape->tensors; i++)
+        if (!restore_tensor(&untiled->tensor[i], cs_plan_is_staged(plan, tile->shape, i),
+                            &restored.tensor[i]))
+            return false;
+    for (int c = 0; c < plan->cuts; c++)
+        if (!restore_window(plan, &axes[c], &tile->range[c], shape, tile->shape, &restored))
+            return false;
     return same_problem(untiled, &restored);
 }
 
@@ -310,19 +350,24 @@ static bool add_reading(const struct cs_plan *plan, const struct cs_tile *tile,
     return true;
 }
 
+/* True if the halo is the bytes that tiles read of x and y beyond reading them once. The tensor
+ * that the convolution computes is not read. */
 static bool halo_valid(const struct cs_plan *plan, const struct cut_axis *axes,
                        const struct readings *readings)
 {
-    const struct cs_problem *untiled = &plan->problem;
+    static const enum cs_operand images[] = {CS_X, CS_Y};
     wide halo = 0;
-    for (int side = CS_X; side <= CS_Y; side += CS_Y - CS_X) {
-        struct cs_tensor once = untiled->tensor[side];
+    for (int i = 0; i < 2; i++) {
+        enum cs_operand side = images[i];
+        struct cs_tensor once = plan->problem.tensor[side];
         int64_t bytes;
-        for (int c = 0; c < plan->cuts; c++)
-            if (axes[c].spatial && (side == CS_X) != axes[c].transposed)
-                once.dims[axes[c].dim[side]] = readings->distinct[c];
-        if (side == (int)cs_result(untiled->direction))
+        if (side == cs_result(plan->problem.direction))
             continue;
+        for (int c = 0; c < plan->cuts; c++) {
+            bool is_divided = (side == CS_X) == axes[c].transposed;
+            if (axes[c].spatial && !is_divided)
+                once.dims[axes[c].dim[side]] = readings->distinct[c];
+        }
         if (cs_problem_tensor_bytes(&once, &bytes) != CS_OK)
             return false;
         halo += readings->bytes[side] - bytes;
@@ -330,34 +375,39 @@ static bool halo_valid(const struct cs_plan *plan, const struct cut_axis *axes,
     return halo == plan->halo;
 }
 
-/* Goes through the tiles of one cut in order: from element to element, or from phase to phase. */
-struct walk {
-    int64_t next, read_end, distinct;
+/* The part of an axis that the tiles so far cover, in their order. */
+struct covered {
+    int64_t next;     /* the first element that is not covered; of phases: the next phase */
+    int64_t read_end; /* the end of the elements that were read on the other side of the window */
+    int64_t distinct; /* how many these are */
 };
 
-static bool advance(const struct cut_axis *axis, struct walk *walk, const struct cs_range *range)
+/* Adds a tile's range. False if it is not the next one. */
+static bool cover_range(const struct cut_axis *axis, struct covered *covered,
+                        const struct cs_range *range)
 {
-    if (range->first != walk->next)
+    if (range->first != covered->next)
         return false;
-    if (axis->every > 1) {
-        walk->next++;
-        walk->distinct += range->in_count;
-        return range->count == cs_ceil_div(axis->extent - range->first, axis->every);
+    if (axis->spacing > 1) { /* a phase has all its elements, and shares none with other phases */
+        covered->next++;
+        covered->distinct += range->in_count;
+        return range->count == cs_ceil_div(axis->extent - range->first, axis->spacing);
     }
-    if (!cs_add(walk->next, range->count, &walk->next))
+    if (!cs_add(covered->next, range->count, &covered->next))
         return false;
     int64_t end = range->in_first + range->in_count;
-    int64_t begin = range->in_first > walk->read_end ? range->in_first : walk->read_end;
+    int64_t begin = range->in_first > covered->read_end ? range->in_first : covered->read_end;
     if (end > begin) {
-        walk->distinct += end - begin;
-        walk->read_end = end;
+        covered->distinct += end - begin;
+        covered->read_end = end;
     }
     return true;
 }
 
-static bool is_complete(const struct cut_axis *axis, const struct walk *walk)
+/* True if no element of the axis is missing. */
+static bool is_complete(const struct cut_axis *axis, const struct covered *covered)
 {
-    return walk->next == (axis->every > 1 ? axis->every : axis->extent);
+    return covered->next == (axis->spacing > 1 ? axis->spacing : axis->extent);
 }
 
 static bool same_range(const struct cs_range *a, const struct cs_range *b)
@@ -368,19 +418,19 @@ static bool same_range(const struct cs_range *a, const struct cs_range *b)
 
 /* True if the tiles with one range of the first cut are valid. */
 static bool row_valid(const struct cs_plan *plan, const struct cut_axis *axes, int64_t row,
-                      struct walk *outer, struct readings *readings)
+                      struct covered *outer, struct readings *readings)
 {
     int64_t tiles = plan->cuts > 1 ? plan->cut[1].tiles : 1;
     struct cs_tile first, tile;
-    struct walk inner = {0};
+    struct covered inner = {0};
     cs_plan_tile(plan, row * tiles, &first);
-    if (!advance(&axes[0], outer, &first.range[0]))
+    if (!cover_range(&axes[0], outer, &first.range[0]))
         return false;
     for (int64_t i = 0; i < tiles; i++) {
         bool adds = (axes[0].sums && row > 0) || (plan->cuts > 1 && axes[1].sums && i > 0);
         cs_plan_tile(plan, row * tiles + i, &tile);
         if (!same_range(&tile.range[0], &first.range[0]) ||
-            (plan->cuts > 1 && !advance(&axes[1], &inner, &tile.range[1])) ||
+            (plan->cuts > 1 && !cover_range(&axes[1], &inner, &tile.range[1])) ||
             !tile_valid(plan, axes, &tile, adds) || !add_reading(plan, &tile, readings))
             return false;
     }
@@ -392,13 +442,13 @@ static bool tiles_valid(const struct cs_plan *plan)
 {
     struct cut_axis axes[CS_MAX_CUTS] = {0};
     struct readings readings = {0};
-    struct walk outer = {0};
+    struct covered outer = {0};
     for (int c = 0; c < plan->cuts; c++)
         if (!find_axis(&plan->problem, &plan->cut[c], &axes[c]) ||
             (axes[c].sums && plan->lanes > 1)) /* in parallel they would add to the same element */
             return false;
     for (int i = 0; i < plan->problem.tensors; i++)
-        if (!may_be_staged(plan, axes, i))
+        if (!staging_allowed(plan, axes, i))
             return false;
     for (int64_t row = 0; row < plan->cut[0].tiles; row++)
         if (!row_valid(plan, axes, row, &outer, &readings))
@@ -421,18 +471,18 @@ static bool runs_valid(const struct cs_cut *cut)
 }
 
 /* Phases are separate only with stride 1, and if their number divides the dilation. */
-static bool every_valid(const struct cs_problem *untiled, const struct cs_cut *cut)
+static bool spacing_valid(const struct cs_problem *untiled, const struct cs_cut *cut)
 {
     if (cut->axis < CS_AXIS_D_PHASES)
-        return cut->every == 1;
+        return cut->spacing == 1;
     int i = (int)cs_axis_dim(cut->axis, CS_X) - CS_D;
-    return cut->every > 1 && untiled->stride[i] == 1 && untiled->dilation[i] % cut->every == 0;
+    return cut->spacing > 1 && untiled->stride[i] == 1 && untiled->dilation[i] % cut->spacing == 0;
 }
 
 static bool cut_valid(const struct cs_problem *untiled, const struct cs_cut *cut)
 {
     if ((unsigned)cut->axis >= CS_AXES || cs_axis_extent(untiled, cut->axis) < 2 ||
-        !every_valid(untiled, cut) || cut->tiles < 2 || cut->tiles > CS_MAX_TILES ||
+        !spacing_valid(untiled, cut) || cut->tiles < 2 || cut->tiles > CS_MAX_TILES ||
         cut->slices < 1 || cut->slices > CS_MAX_TILE_SHAPES || !runs_valid(cut))
         return false;
     for (int64_t i = 0; i < cut->tiles; i++)
@@ -523,60 +573,6 @@ static bool lanes_apart(const struct cs_plan *plan, int64_t largest)
     return true;
 }
 
-/* Where byte `at` of the packed tensor lies in the view; -1 if the copy leaves it out. The largest
- * step is taken first, whichever it is: boxes may lie within planes. */
-static int64_t copied_from(const struct cs_copy *copy, int64_t at)
-{
-    const int64_t count[] = {copy->width, copy->height, copy->depth, copy->times};
-    const int64_t step[][CS_COPY_SIDES] = {
-        {1, 1},
-        {copy->pitch[CS_COPY_VIEW], copy->pitch[CS_COPY_PACKED]},
-        {copy->slice[CS_COPY_VIEW], copy->slice[CS_COPY_PACKED]},
-        {copy->step[CS_COPY_VIEW], copy->step[CS_COPY_PACKED]},
-    };
-    bool done[4] = {false};
-    wide from = 0;
-    for (int turn = 0; turn < 4; turn++) {
-        int i = -1;
-        for (int j = 0; j < 4; j++)
-            if (!done[j] && (i < 0 || step[j][CS_COPY_PACKED] > step[i][CS_COPY_PACKED]))
-                i = j;
-        done[i] = true;
-        if (count[i] > 1 && step[i][CS_COPY_PACKED] < 1)
-            return -1;
-        int64_t index = count[i] > 1 ? at / step[i][CS_COPY_PACKED] : 0;
-        if (index >= count[i])
-            return -1;
-        at -= index * step[i][CS_COPY_PACKED];
-        from += (wide)index * step[i][CS_COPY_VIEW];
-    }
-    return at == 0 && from <= INT64_MAX ? (int64_t)from : -1;
-}
-
-/* True if the copy moves as many bytes as the tensor has, and connects the two places of every
- * corner, and of every neighbour of the first element. */
-static bool copy_valid(const struct cs_tensor *untiled, const struct cs_tensor *packed,
-                       const struct cs_copy *copy)
-{
-    int64_t size = cs_problem_dtype_size(packed->dtype);
-    wide bytes = (wide)copy->width * copy->height * copy->depth * copy->times, all = size;
-    for (int dim = 0; dim < CS_DIMS; dim++)
-        all *= packed->dims[dim];
-    for (int corner = 0; corner < 1 << (CS_DIMS + 1); corner++) {
-        wide from = 0, to = 0;
-        for (int dim = 0; dim < CS_DIMS; dim++) {
-            int64_t last = packed->dims[dim] - 1;
-            int64_t at = corner & 1 ? last : last < 1 ? last : 1;
-            at = corner >> (dim + 1) & 1 ? at : 0;
-            from += (wide)at * untiled->strides[dim] * size;
-            to += (wide)at * packed->strides[dim] * size;
-        }
-        if (from != copied_from(copy, (int64_t)to))
-            return false;
-    }
-    return bytes == all && copy->width >= size;
-}
-
 /* Scratch and copied bytes of staged tensors, over all tile shapes. */
 struct staging {
     int64_t room[CS_MAX_TENSORS]; /* 0: never staged */
@@ -593,36 +589,32 @@ static void tile_of(const struct cs_plan *plan, int64_t shape, struct cs_tile *t
 }
 
 /* True if all elements of the tile shape except spare ones are copied between the view and their
- * place in the packed tensor. */
+ * place in the packed tensor. Adds the shape to `staging`. */
 static bool stage_valid(const struct cs_plan *plan, const struct cut_axis *axes,
                         const struct cs_problem *shape, const struct cs_tile *tile,
                         const struct cs_stage *stage, struct staging *staging)
 {
     const int i = stage->tensor;
     const struct cs_tensor *packed = &shape->tensor[i];
-    struct cs_tensor own = *packed, view = plan->problem.tensor[i];
-    int64_t bytes, own_bytes, first, count;
+    struct cs_tensor copied = *packed;
+    struct tensor_part part;
+    int64_t bytes, copied_bytes;
     wide skipped = 0;
-    for (int c = 0; c < plan->cuts; c++) {
-        const struct cs_range *range = &tile->range[c];
-        enum cs_dim dim = axes[c].dim[packed->side];
-        int64_t spare = spare_of(&plan->problem, &axes[c], i, range);
-        if (!part_of(&plan->problem, &axes[c], i, range, &first, &count))
-            continue;
-        if (count > 1)
-            view.strides[dim] *= axes[c].every;
-        own.dims[dim] -= spare;
-        if (spare > 0)
-            skipped += (wide)range->spare_before * packed->strides[dim];
-    }
+    if (!find_part(plan, axes, tile, i, &part))
+        return false;
+    memcpy(copied.dims, part.view.dims, sizeof copied.dims);
+    for (int dim = 0; dim < CS_DIMS; dim++)
+        skipped += (wide)part.spare_before[dim] * packed->strides[dim];
+
     bool adds = shape->beta != 0 && i == (int)cs_result(shape->direction);
     if (stage->in != (adds || !packed->written) || stage->out != packed->written ||
         stage->skipped != skipped * cs_problem_dtype_size(packed->dtype) ||
-        !copy_valid(&view, &own, &stage->copy) ||
+        !cs_copy_connects(&stage->copy, &part.view, &copied) ||
         cs_problem_tensor_bytes(packed, &bytes) != CS_OK ||
-        cs_problem_tensor_bytes(&own, &own_bytes) != CS_OK)
+        cs_problem_tensor_bytes(&copied, &copied_bytes) != CS_OK)
         return false;
-    staging->copied += (wide)own_bytes * (stage->in + stage->out) * plan->shape[tile->shape].tiles;
+    int64_t copies = plan->shape[tile->shape].tiles * (stage->in + stage->out);
+    staging->copied += (wide)copied_bytes * copies;
     if (bytes > staging->room[i])
         staging->room[i] = bytes;
     return true;

@@ -27,15 +27,15 @@ static void check_range(const struct cs_plan *plan, int cut, const struct cs_ran
     int64_t stride = problem->stride[plan->cut[cut].axis - CS_AXIS_D];
     CHECK_INT(now->pre, now->post);
     CHECK(now->first == was->first && now->count == was->count);
-    CHECK(now->spare_before == 0 || now->spare_behind == 0);
+    CHECK(now->spare_before == 0 || now->spare_after == 0);
     if (was->pre == was->post) {
         CHECK(memcmp(was, now, sizeof *was) == 0);
         return;
     }
     int64_t apart = was->pre > was->post ? was->pre - was->post : was->post - was->pre;
-    int64_t spare = now->spare_before + now->spare_behind;
+    int64_t spare = now->spare_before + now->spare_after;
     tally->before += now->spare_before > 0;
-    tally->behind += now->spare_behind > 0;
+    tally->behind += now->spare_after > 0;
     tally->free += spare == 0;
     if (problem->direction == CS_BACKWARD_DATA) {
         CHECK(now->in_first == was->in_first && now->in_count == was->in_count);
@@ -59,7 +59,7 @@ static void check_plan(const struct cs_plan *plan, const struct cs_plan *plain, 
                 continue;
             check_range(plan, c, &was.range[c], &now.range[c], tally);
             unequal |= was.range[c].pre != was.range[c].post;
-            spare |= now.range[c].spare_before + now.range[c].spare_behind > 0;
+            spare |= now.range[c].spare_before + now.range[c].spare_after > 0;
         }
     }
     CHECK_INT(plan->tiling.equal_padding, unequal);
@@ -157,7 +157,7 @@ static void rows_of_an_image(void)
         CHECK_INT(tile.range[0].pre, first || last);
         CHECK_INT(tile.range[0].post, first || last);
         CHECK_INT(tile.range[0].spare_before, last);
-        CHECK_INT(tile.range[0].spare_behind, first);
+        CHECK_INT(tile.range[0].spare_after, first);
         CHECK_INT(cs_plan_is_staged(&plan, tile.shape, CS_Y), first || last);
         CHECK(!cs_plan_is_staged(&plan, tile.shape, CS_X));
         CHECK_INT(plan.shape[tile.shape].staged, first || last ? plan.staged : 0);

@@ -13,8 +13,8 @@ static uint64_t digest_of_tile(uint64_t digest, const struct cs_plan *plan, int6
     for (int c = 0; c < plan->cuts; c++) {
         const struct cs_range *range = &tile.range[c];
         const int64_t word[] = {range->first,    range->count,        range->in_first,
-                                range->in_count, range->every,        range->pre,
-                                range->post,     range->spare_before, range->spare_behind};
+                                range->in_count, range->spacing,      range->pre,
+                                range->post,     range->spare_before, range->spare_after};
         digest = golden_digest(digest, word, (int)(sizeof word / sizeof *word));
     }
     return golden_digest(digest, tile.offset, plan->problem.tensors);

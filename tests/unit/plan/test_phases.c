@@ -61,19 +61,19 @@ static void check_tiles(const struct cs_plan *plan, int cut)
     const struct cs_problem *problem = &plan->problem;
     enum cs_dim dim = cs_axis_dim(plan->cut[cut].axis, CS_X);
     bool data = problem->direction == CS_BACKWARD_DATA;
-    int64_t every = plan->cut[cut].tiles,
+    int64_t spacing = plan->cut[cut].tiles,
             inner = cut == 0 && plan->cuts > 1 ? plan->cut[1].tiles : 1;
     int64_t divided = 0, extent = problem->tensor[data ? CS_X : CS_Y].dims[dim];
-    for (int64_t i = 0; i < every; i++) {
+    for (int64_t i = 0; i < spacing; i++) {
         static struct cs_problem shape;
         struct cs_tile tile;
         cs_plan_tile(plan, i * inner, &tile);
         cs_plan_problem(plan, tile.shape, &shape);
         const struct cs_range *range = &tile.range[cut];
         CHECK_INT(range->first, i);
-        CHECK_INT(range->every, every);
-        CHECK_INT(shape.dilation[dim - CS_D] * every, problem->dilation[dim - CS_D]);
-        CHECK(range->in_first + (range->in_count - 1) * every <
+        CHECK_INT(range->spacing, spacing);
+        CHECK_INT(shape.dilation[dim - CS_D] * spacing, problem->dilation[dim - CS_D]);
+        CHECK(range->in_first + (range->in_count - 1) * spacing <
               problem->tensor[data ? CS_Y : CS_X].dims[dim]);
         divided += range->count;
     }
@@ -100,10 +100,10 @@ static void check_plan(const struct cs_plan *plan, struct tally *tally)
 }
 
 /* A phase without an element of x or y, or one that lies in the padding alone, is no tile. */
-static bool has_all_phases(const struct cs_problem *problem, int i, int64_t every)
+static bool has_all_phases(const struct cs_problem *problem, int i, int64_t spacing)
 {
-    return problem->tensor[CS_X].dims[CS_D + i] >= every &&
-           problem->tensor[CS_Y].dims[CS_D + i] >= every;
+    return problem->tensor[CS_X].dims[CS_D + i] >= spacing &&
+           problem->tensor[CS_Y].dims[CS_D + i] >= spacing;
 }
 
 static void cut_and_check(struct rng *rng, struct tally *tally)

@@ -264,7 +264,7 @@ static void cuts_of_the_plan_alone_are_read(void)
     CHECK_INT(plan.cuts, 1);
     memcpy(&plan.cut[1], &plan.cut[0], sizeof plan.cut[0]);
     for (int i = 0; i < CS_MAX_TILE_SHAPES; i++)
-        plan.cut[1].slice[i].spare_before = plan.cut[1].slice[i].spare_behind = 1;
+        plan.cut[1].slice[i].spare_before = plan.cut[1].slice[i].spare_after = 1;
     for (int64_t shape = 0; shape < plan.shapes; shape++)
         for (int i = 0; i < problem.tensors; i++)
             CHECK(!cs_plan_is_staged(&plan, shape, i));
