@@ -24,7 +24,7 @@ struct cs_site_facts {
     int64_t required; /* bytes without convshim */
     int64_t possible; /* bytes with convshim, with CS_REASON_REPORT_ONLY as if the decision were
                          applied; = required if not tiled */
-    int64_t asked;    /* vendor plans built for the decision */
+    int64_t queries;  /* vendor plans built for the decision */
     int64_t free; /* workspace in bytes that cost nothing; this and the following are not part of a
                      site's identity */
     int64_t record, beside; /* bytes that the program's convolutions had held, and that were held

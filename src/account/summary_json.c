@@ -338,7 +338,7 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     cs_json_integer(json, "engine", facts->engine);
     put_string_or_null(json, "reason", tiled_calls ? NULL : cs_account_reason_id(facts->reason));
     put_decision(json, facts);
-    cs_json_integer(json, "asked", facts->asked);
+    cs_json_integer(json, "queries", facts->queries);
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
     put_integer_or_null(json, "free", facts->free);
     cs_json_boolean(json, "raised", facts->raised);

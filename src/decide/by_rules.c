@@ -150,9 +150,9 @@ struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
         (level && is_measured(vendor)) || terms.limits.free != without_record.limits.free ||
         is_below_peak(&terms, call->required) != is_below_peak(&without_record, call->required);
     if (decision.recorded && cs_decide_tiles(&decision)) {
-        const struct cs_decision least = decide_by_terms(&without_record, call, vendor);
-        if (least.reported >= decision.reported)
-            decision = least;
+        const struct cs_decision unrecorded = decide_by_terms(&without_record, call, vendor);
+        if (unrecorded.reported >= decision.reported)
+            decision = unrecorded;
     }
     if (level)
         decision.level = *level;

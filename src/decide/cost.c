@@ -71,6 +71,7 @@ static const struct kind_of_device *typical_device(int64_t capability)
     return found;
 }
 
+/* `usual` if the value is unknown. */
 static double or_typical(int64_t value, int64_t usual)
 {
     return (double)(value > 0 ? value : usual);
@@ -233,33 +234,42 @@ static double rate_of(const struct cs_problem *problem, const struct tile *tile,
                       enum cs_relaxation relaxation, const struct rates *rates)
 {
     const struct cs_engine_traits *engine = &rates->engine;
-    bool narrow = problem->tensor[CS_X].dtype != CS_F32, own = relaxation == CS_TILE_HEURISTICS;
-    bool cores = own             ? narrow
+    bool is_16_bit = problem->tensor[CS_X].dtype != CS_F32;
+    bool own_engine = relaxation == CS_TILE_HEURISTICS; /* not the application's */
+    bool cores = own_engine      ? is_16_bit
                  : engine->known ? engine->tensor_cores
-                                 : narrow || tile->workspace >= tile->operands / 2;
-    double rate = !cores ? rates->fma : narrow ? rates->tensor : rates->tf32;
-    return own ? rate : rate * saved_of(problem, engine->winograd);
+                                 : is_16_bit || tile->workspace >= tile->operands / 2;
+    double rate = !cores ? rates->fma : is_16_bit ? rates->tensor : rates->tf32;
+    return own_engine ? rate : rate * saved_of(problem, engine->winograd);
+}
+
+/* The results that one thread block computes. */
+struct block {
+    double rows, columns;
+};
+
+static double blocks_of(const struct product *product, const struct block *block)
+{
+    return rounded_up(product->rows / block->rows) * rounded_up(product->columns / block->columns) *
+           product->count;
 }
 
 /* An engine with the same knobs has the same blocks for a tile as for the untiled convolution, and
- * splits sums into as many parts. */
+ * splits sums into as many parts. The heuristics choose an engine for the tile. */
 static void add_arithmetic(const struct cs_problem *untiled, const struct cs_problem *problem,
                            enum cs_relaxation relaxation, const struct rates *rates,
                            struct tile *tile)
 {
-    struct product product = product_of(problem);
-    struct product blocked = product_of(relaxation == CS_TILE_HEURISTICS ? problem : untiled);
-    double high = block_side(blocked.rows), wide = block_side(blocked.columns);
-    double blocks =
-        rounded_up(product.rows / high) * rounded_up(product.columns / wide) * product.count;
-    double splits = splits_of(problem, blocked.sum,
-                              rounded_up(blocked.rows / high) * rounded_up(blocked.columns / wide) *
-                                  blocked.count,
-                              rates);
-    double rate = rate_of(problem, tile, relaxation, rates);
-    double seconds = 2 * high * wide * product.sum / splits / rate;
-    tile->filled = blocks * splits / rates->multiprocessors * seconds;
-    tile->waves = rounded_up(blocks * splits / rates->multiprocessors) * seconds;
+    const struct product product = product_of(problem);
+    const struct product chosen_for =
+        product_of(relaxation == CS_TILE_HEURISTICS ? problem : untiled);
+    const struct block block = {block_side(chosen_for.rows), block_side(chosen_for.columns)};
+    double splits = splits_of(problem, chosen_for.sum, blocks_of(&chosen_for, &block), rates);
+    double thread_blocks = blocks_of(&product, &block) * splits;
+    double seconds = 2 * block.rows * block.columns * product.sum / splits /
+                     rate_of(problem, tile, relaxation, rates); /* of one thread block */
+    tile->filled = thread_blocks / rates->multiprocessors * seconds;
+    tile->waves = rounded_up(thread_blocks / rates->multiprocessors) * seconds;
 }
 
 /* An engine that replaces the application's is assumed to be slower. */
@@ -300,8 +310,8 @@ static struct tile tile_of(const struct cs_problem *untiled, const struct cs_pro
     return tile;
 }
 
-/* The share of repeated reads that is still in L2: 1 while the bytes moved in between fit, 0 from
- * twice its capacity on. */
+/* The share of repeated reads that L2 serves: 1 while the bytes that are moved between the two
+ * reads fit into it, 0 from twice its capacity on. */
 static double hit_of(const struct tile *tile, double lanes, const struct rates *rates)
 {
     double between = lanes * (tile->workspace + tile->staged + tile->operands / 2);
@@ -317,18 +327,23 @@ struct sums {
     struct cs_cost cost;
 };
 
-/* `again` is the part of the operands that other tiles move too. */
-static void add_tiles(struct sums *sums, const struct tile *tile, double count, double again,
+/* `shared` is the share of the operands that other tiles move too. A workspace has converted copies
+ * of operands: written by the conversions, read by the convolution. */
+static void add_tiles(struct sums *sums, const struct tile *tile, double count, double shared,
                       double lanes, const struct rates *rates)
 {
-    double hit = hit_of(tile, lanes, rates), fresh = 1 - again * hit;
-    double per_scratch = (1 - hit) / rates->dram + hit / rates->l2; /* seconds a byte */
+    double hit = hit_of(tile, lanes, rates);
+    double fresh = 1 - shared * hit; /* share of the operands that L2 does not serve */
+
+    /* Seconds for a byte of scratch, and of operands. */
+    double per_scratch = (1 - hit) / rates->dram + hit / rates->l2;
     double per_operand = fresh / rates->dram + (1 - fresh) / rates->l2;
-    double scratch = 2 * (tile->workspace + tile->staged);
-    double copied = smaller(tile->workspace / tile->operands, 1) * tile->operands;
-    double conversions =
-        copied * per_operand + (tile->workspace + 2 * tile->staged) * per_scratch + tile->strided;
-    double convolution = (tile->operands - copied) * per_operand + tile->workspace * per_scratch;
+
+    double scratch = 2 * (tile->workspace + tile->staged); /* each byte is written and read */
+    double converted = smaller(tile->workspace / tile->operands, 1) * tile->operands;
+    double conversions = converted * per_operand +
+                         (tile->workspace + 2 * tile->staged) * per_scratch + tile->strided;
+    double convolution = (tile->operands - converted) * per_operand + tile->workspace * per_scratch;
     sums->one_by_one += count * (conversions + cs_larger(tile->waves, convolution));
     sums->kernels += count * tile->kernels;
     sums->filled += count * tile->filled;
@@ -386,9 +401,9 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
             plan->shape[i].relaxation, &rates, use);
         operands += (double)plan->shape[i].tiles * tile[i].operands;
     }
-    double again = cs_larger(1 - operand_bytes(&plan->problem) / operands, 0);
+    double shared = cs_larger(1 - operand_bytes(&plan->problem) / operands, 0);
     for (int64_t i = 0; i < plan->shapes; i++)
-        add_tiles(&sums, &tile[i], (double)plan->shape[i].tiles, again, lanes, &rates);
+        add_tiles(&sums, &tile[i], (double)plan->shape[i].tiles, shared, lanes, &rates);
     return total_of(&sums, lanes, use);
 }
 
@@ -413,8 +428,8 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
     struct tile each = tile_of(untiled, tile, scratch, tiles->relaxation, &rates, use);
     if (scratch.staged > 0)
         each.strided = 0;
-    double again = cs_larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
-    add_tiles(&sums, &each, tiles->count, again, lanes, &rates);
+    double shared = cs_larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
+    add_tiles(&sums, &each, tiles->count, shared, lanes, &rates);
     sums.kernels += (tiles->launched - tiles->count) * each.kernels;
     return total_of(&sums, lanes, use);
 }

@@ -18,7 +18,7 @@ struct deciding {
 };
 
 enum {
-    SLOW = 2 /* times the untiled call */
+    SLOW = 2 /* a tiling that takes more than this multiple of the untiled time is slow */
 };
 
 /* A threshold that the user wrote may be above the workspace. Then calls between the two are not
@@ -75,7 +75,7 @@ bool cs_decide_tiles(const struct cs_decision *decision)
 static struct cs_decision leave_untiled(const struct deciding *deciding, enum cs_reason reason)
 {
     struct cs_decision decision = cs_decide_leave(reason, deciding->question.required);
-    decision.asked = deciding->search.budget.asked;
+    decision.queries = deciding->search.budget.queries;
     return decision;
 }
 
@@ -120,36 +120,44 @@ static bool is_done(const struct deciding *deciding)
            (search->found && search->best.seconds <= SLOW * deciding->untiled_seconds);
 }
 
-/* Views with the application's knobs first. If slices require as much as the whole, or are refused:
- * the engine's default knobs, then another engine. Packed copies are tried if no view fits, and if
- * cuDNN refuses a view that would cost less than those that fit. */
+/* With the application's knobs first. If tiles require as much as the whole, or are refused: with
+ * the engine's default knobs, then another engine for the untiled call. */
+static enum cs_status search_engines(struct deciding *deciding, struct cs_mode mode,
+                                     int64_t queries)
+{
+    const struct cs_vendor *vendor = deciding->question.vendor;
+    enum cs_status status = cs_search_guesses(&deciding->search, mode, queries);
+    if (status != CS_OK || is_done(deciding) || vendor->rigid || vendor->compiles)
+        return status;
+    mode.relaxation = CS_DEFAULT_KNOBS;
+    status = cs_search_guesses(&deciding->search, mode, queries);
+    return status == CS_OK && !is_done(deciding) ? cs_search_similar(&deciding->search, queries)
+                                                 : status;
+}
+
+/* Packed copies are tried if no view fits, and if cuDNN refused a view that would cost less than
+ * those that fit. */
 static enum cs_status search_all(struct deciding *deciding)
 {
     const struct cs_vendor *vendor = deciding->question.vendor;
     const struct cs_limits *limits = &deciding->limits;
     struct cs_search *search = &deciding->search;
-    int64_t asks = vendor->compiles ? CS_COMPILED_ASKS : CS_MODE_ASKS;
+    int64_t queries = vendor->compiles ? CS_COMPILED_QUERIES : CS_MODE_QUERIES;
     struct cs_mode mode = {.lanes = limits->lanes, .staged = limits->staging == CS_STAGING_ALWAYS};
     if (deciding->tiles > 0) {
         mode.lanes = limits->lanes > 0 ? limits->lanes : 1;
-        return cs_search_count(search, mode, deciding->tiles, asks);
+        return cs_search_count(search, mode, deciding->tiles, queries);
     }
     if (deciding->huge) {
         mode = (struct cs_mode){.relaxation = CS_TILE_HEURISTICS, .lanes = 1, .staged = true};
-        return vendor->rigid ? CS_OK : cs_search_guesses(search, mode, asks);
+        return vendor->rigid ? CS_OK : cs_search_guesses(search, mode, queries);
     }
-    enum cs_status status = cs_search_guesses(search, mode, asks);
-    if (status == CS_OK && !is_done(deciding) && !vendor->rigid && !vendor->compiles) {
-        mode.relaxation = CS_DEFAULT_KNOBS;
-        status = cs_search_guesses(search, mode, asks);
-        if (status == CS_OK && !is_done(deciding))
-            status = cs_search_similar(search, asks);
-    }
-    if (status == CS_OK && (!is_done(deciding) || search->refused) &&
-        limits->staging == CS_STAGING_AUTO)
-        status = cs_search_guesses(search, (struct cs_mode){.lanes = limits->lanes, .staged = true},
-                                   asks);
-    return status;
+    enum cs_status status = search_engines(deciding, mode, queries);
+    bool may_copy = limits->staging == CS_STAGING_AUTO;
+    if (status != CS_OK || !may_copy || (is_done(deciding) && !search->refused))
+        return status;
+    const struct cs_mode copies = {.lanes = limits->lanes, .staged = true};
+    return cs_search_guesses(search, copies, queries);
 }
 
 /* --- the decision ----------------------------------------------------------------------------- */
@@ -160,7 +168,7 @@ static enum cs_status query_fallback(struct cs_search *search, int64_t limit, in
     const struct cs_vendor *vendor = search->question->vendor;
     void *execution_plan = NULL;
     int64_t workspace = 0;
-    search->budget.asked++;
+    search->budget.queries++;
     enum cs_status status = vendor->fallback(vendor->ctx, limit, &execution_plan, &workspace);
     if (status != CS_OK)
         return status;
@@ -190,15 +198,17 @@ static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decisio
     return CS_REASON_NONE;
 }
 
+/* Why no tiling is better than the untiled call. A fixed number of tiles has no limit of scratch
+ * and no predicted time, unless the caller provided a workspace. */
 static enum cs_reason reason_untiled(const struct deciding *deciding)
 {
     const struct cs_search *search = &deciding->search;
-    const bool fixed = deciding->tiles > 0; /* no limit, unless a size was provided */
-    if (search->budget.asked > 0 && search->budget.answered == 0)
+    const bool fixed = deciding->tiles > 0;
+    if (search->budget.queries > 0 && search->budget.answered == 0)
         return CS_REASON_VENDOR;
     if (search->found || search->possible)
         return !fixed && search->slow ? CS_REASON_SLOW : CS_REASON_NO_GAIN;
-    if (search->budget.asked == 0 && search->overflowed)
+    if (search->budget.queries == 0 && search->overflowed)
         return CS_REASON_OVERFLOW;
     return fixed && !deciding->limits.provided ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
@@ -221,7 +231,7 @@ static struct cs_decision decision_of(struct deciding *deciding)
         return leave_untiled(deciding, decision.reason);
     if (deciding->question.policy->report_only)
         decision.reason = CS_REASON_REPORT_ONLY;
-    decision.asked = deciding->search.budget.asked;
+    decision.queries = deciding->search.budget.queries;
     return decision;
 }
 

@@ -23,7 +23,7 @@ struct cs_decision {
                          if it is not tiled */
     int64_t scratch; /* bytes that the tiles require, applied or only possible; = required without a
                         tiling */
-    int64_t asked;   /* vendor plans built for the decision */
+    int64_t queries; /* vendor plans built for the decision */
     int64_t free;    /* scratch in bytes that costs nothing: a written workspace, the rule's option
                         free, or the bytes below the record; set by cs_decide_by_rules */
     struct cs_peak_level level; /* that the decision used; set by cs_decide_by_rules */
@@ -36,16 +36,16 @@ struct cs_decision {
 
 /* Vendor plans that may be built for one decision. */
 enum {
-    CS_MODE_ASKS =
+    CS_MODE_QUERIES =
         32, /* queries in each search: the application's knobs, others, packed copies ... */
-    CS_COMPILED_ASKS =
+    CS_COMPILED_QUERIES =
         8, /* instead, if a query may take seconds; fallback plans are never compiled */
-    CS_FALLBACK_ASKS = 2,
-    CS_MAX_ASKS = 4 * CS_MODE_ASKS + CS_FALLBACK_ASKS
+    CS_FALLBACK_QUERIES = 2,
+    CS_MAX_QUERIES = 4 * CS_MODE_QUERIES + CS_FALLBACK_QUERIES
 };
 
 /* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:
- * doubt becomes a reason. Queries the vendor for at most CS_MAX_ASKS plans (fewer if it compiles
+ * doubt becomes a reason. Queries the vendor for at most CS_MAX_QUERIES plans (fewer if it compiles
  * them), and for none if `required` is within the threshold.
  *
  * The threshold is limits->threshold, which may be above limits->workspace. If it is negative, it

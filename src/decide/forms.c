@@ -103,8 +103,10 @@ static int64_t fewest_in(const struct line *line, double bytes)
         return high + 1;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        bool good = guess_at(line, middle, &guess) && guess.workspace <= bytes;
-        *(good ? &high : &low) = middle;
+        if (guess_at(line, middle, &guess) && guess.workspace <= bytes)
+            high = middle;
+        else
+            low = middle;
     }
     return high;
 }
@@ -120,14 +122,16 @@ static int64_t finer_count(int64_t units, int64_t most, int64_t count)
     return next < most ? next : most;
 }
 
-/* Bytes that tiles of this count need. 0 if the count is not possible. */
+/* Keeps tiles of this count if they are the best so far. Returns the bytes that they need, 0 if the
+ * count is not possible. */
 static double examine_count(const struct line *line, int64_t count)
 {
     struct cs_guess guess;
     struct best *best = line->best;
     if (!guess_at(line, count, &guess))
         return 0;
-    if (!(cost_of(line, &guess, FASTEST * line->guesser->seconds) < best->cost))
+    double least = cost_of(line, &guess, FASTEST * line->guesser->seconds);
+    if (!(least < best->cost)) /* its time, which takes longer to guess, does not matter */
         return guess.workspace;
     cs_guess_seconds(line->guesser, &guess);
     double cost = cost_of(line, &guess, guess.seconds);
@@ -267,13 +271,16 @@ unsigned cs_forms_without(int form, const struct cs_guess *guess)
 {
     bool pair = axes[form][1] != CS_AXIS_NONE;
     enum cs_axis inner = axes[form][pair];
+    bool all_pairs = pair && !is_phases(inner);
     unsigned skipped = 0;
     if (guess->uneven)
         return UNEVEN;
-    for (int i = 0; i < CS_FORMS; i++)
-        if ((!pair || axes[i][1] != CS_AXIS_NONE) &&
-            ((pair && !is_phases(inner)) || has_axis(i, inner)))
+    for (int i = 0; i < CS_FORMS; i++) {
+        if (pair && axes[i][1] == CS_AXIS_NONE)
+            continue;
+        if (all_pairs || has_axis(i, inner))
             skipped |= 1u << i;
+    }
     return skipped;
 }
 

@@ -21,9 +21,11 @@ struct cs_forms {
     unsigned skipped; /* one bit for each excluded form, and one for uneven phases */
 };
 
-/* The forms to exclude after a guess of one is refused: for a single axis all that have this axis,
- * for a pair all pairs. For phases only those with phases, and for uneven forms only uneven ones.
- */
+/* The forms to exclude after the vendor refused a guess of `form`:
+ * - for uneven phases all uneven ones,
+ * - for a single axis all forms with this axis,
+ * - for a pair whose inner axis is cut by phase all pairs with this axis,
+ * - for any other pair all pairs. */
 unsigned cs_forms_without(int form, const struct cs_guess *guess);
 
 /* Finds the form whose guess costs least, and that guess. Returns its cost, or infinity if no form

@@ -33,8 +33,11 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
     guesser->filter = bytes_of(&problem->tensor[CS_FILTER]);
     const double part = (double)question->required / (guesser->images + guesser->filter);
     for (int kind = 0; kind < CS_GUESS_KINDS; kind++)
-        guesser->model[kind] = (struct cs_guess_model){
-            .per_image = part, .per_filter = part, .scale = 1, .excess = 1, .pace = 1};
+        guesser->model[kind] = (struct cs_guess_model){.per_image = part,
+                                                       .per_filter = part,
+                                                       .workspace_factor = 1,
+                                                       .added_time_factor = 1,
+                                                       .time_factor = 1};
     guesser->tile = *problem;
     guesser->seconds = cs_cost_untiled(problem, question->required, guesser->profile).decided;
 }
@@ -88,7 +91,7 @@ static const struct cs_guess_model *model_of(const struct cs_guesser *guesser,
 
 static double workspace_of(const struct cs_guess_model *model, const struct cs_guess *guess)
 {
-    return model->scale *
+    return model->workspace_factor *
            (model->per_image * guess->images + model->per_filter * guess->filter + model->fixed);
 }
 
@@ -97,8 +100,9 @@ static double workspace_of(const struct cs_guess_model *model, const struct cs_g
 static double corrected_seconds(const struct cs_guesser *guesser,
                                 const struct cs_guess_model *model, double seconds)
 {
-    double beyond = seconds - guesser->seconds;
-    return model->pace * (seconds + (beyond > 0 ? beyond * (model->excess - 1) : 0));
+    double added = seconds - guesser->seconds;
+    double correction = added > 0 ? added * (model->added_time_factor - 1) : 0;
+    return model->time_factor * (seconds + correction);
 }
 
 /* The number of tiles. An incomplete one at the end of an axis counts as a fraction. */
@@ -189,8 +193,9 @@ bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
     return true;
 }
 
-/* A line through the untiled call and the answer, in the bytes of images, or (channels) of the
- * filter. *rest_p is the rest, which does not depend on them. */
+/* The workspace as a line over the bytes of images or of the filter: `required` for all `untiled`
+ * of them, and `bytes` for the `tile` bytes of one tile. Returns the slope. *rest_p is the part of
+ * the workspace that does not depend on them. */
 static double slope_of(double required, double bytes, double untiled, double tile, double *rest_p)
 {
     double slope = cs_larger((required - bytes) / (untiled - tile), 0);
@@ -207,16 +212,18 @@ static void learn_workspace(const struct cs_guesser *guesser, const struct cs_gu
 {
     double required = (double)guesser->question->required, rest;
     bool channels = kind_of(&guess->tiling) == CS_GUESS_CHANNELS;
-    if (channels && guess->filter < guesser->filter) {
-        model->scale = 1;
+    bool less_filter = guess->filter < guesser->filter;
+    bool smaller_images = guess->images < guesser->images;
+    if (channels && less_filter) {
+        model->workspace_factor = 1;
         model->per_image = 0;
         model->per_filter =
             slope_of(required, bytes, guesser->filter, guess->filter, &model->fixed);
-    } else if (!(guess->images < guesser->images) || guess->filter < guesser->filter) {
+    } else if (!smaller_images || less_filter) {
         double guessed = workspace_of(model, guess);
-        model->scale *= guessed > 0 ? bytes / guessed : 1;
+        model->workspace_factor *= guessed > 0 ? bytes / guessed : 1;
     } else {
-        model->scale = 1;
+        model->workspace_factor = 1;
         model->per_image = slope_of(required, bytes, guesser->images, guess->images, &rest);
         model->per_filter = rest / guesser->filter;
         if (model->per_filter > MOST_PER_FILTER)
@@ -225,13 +232,14 @@ static void learn_workspace(const struct cs_guesser *guesser, const struct cs_gu
     }
 }
 
+/* `guessed`: seconds of the model without its time factors. */
 static void learn_seconds(const struct cs_guesser *guesser, double guessed, double answered,
                           struct cs_guess_model *model)
 {
     if (guessed > HARDLY_LONGER * guesser->seconds && answered > guesser->seconds)
-        model->excess = (answered - guesser->seconds) / (guessed - guesser->seconds);
+        model->added_time_factor = (answered - guesser->seconds) / (guessed - guesser->seconds);
     else
-        model->pace = answered / guessed;
+        model->time_factor = answered / guessed;
 }
 
 void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes)
@@ -248,8 +256,8 @@ void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candi
     if (!cs_guess_tiles(guesser, tiling, &guess))
         return;
     cs_guess_learn_tile(guesser, &guess, (double)candidate->workspace / lanes_of(guesser, tiling));
-    model->excess = 1;
-    model->pace = 1;
+    model->added_time_factor = 1;
+    model->time_factor = 1;
     if (candidate->seconds > 0 && cs_guess_tiles(guesser, tiling, &guess))
         learn_seconds(guesser, guess.seconds, candidate->seconds, model);
 }

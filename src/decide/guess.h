@@ -8,10 +8,10 @@
 /* Workspace and time of a set of tilings, corrected by the vendor's answers. */
 struct cs_guess_model {
     double per_image, per_filter; /* workspace bytes for each byte of a tile's x and y, or filter */
-    double fixed;                 /* and for every tile */
-    double scale;                 /* the factor of the last answer */
-    double excess;                /* the factor of the time above the untiled time */
-    double pace;                  /* the factor of all of the time, if it was not above it */
+    double fixed;                 /* workspace bytes of every tile in addition */
+    double workspace_factor;      /* of all of these bytes, from the last answer */
+    double added_time_factor;     /* of the time that tiles add to the untiled call */
+    double time_factor;           /* of all of the time, if the last answer added none */
 };
 
 /* Kinds of tiles whose workspaces differ. */

@@ -80,9 +80,10 @@ static void note_range(struct cs_pass *pass, const struct cs_pass_range *range, 
         if (!ranges_overlap(known, range))
             continue;
         bool same = known->begin == range->begin && known->end == range->end;
-        for (int call = known->call + 1; same && !written && known->call >= 0 && call < pass->calls;
-             call++)
-            add_tensors(pass, call, size_of(range));
+        bool of_this_pass = known->call >= 0;
+        if (same && of_this_pass && !written)
+            for (int call = known->call + 1; call < pass->calls; call++)
+                add_tensors(pass, call, size_of(range));
         forget_range(pass, i);
     }
     if (pass->ranges == CS_PASS_RANGES)
@@ -105,45 +106,58 @@ static bool has_layer(const struct cs_pass *pass, uint64_t layer)
     return false;
 }
 
+/* True if another operand of the same call has some of the bytes. */
+static bool is_counted(const struct cs_pass *pass, const struct cs_pass_range *range)
+{
+    for (int i = 0; i < pass->ranges; i++)
+        if (pass->range[i].call == range->call && ranges_overlap(&pass->range[i], range))
+            return true;
+    return false;
+}
+
+/* Records the ranges of the next call's operands. Returns their bytes together. */
+static int64_t note_operands(struct cs_pass *pass, const struct cs_problem *problem,
+                             const struct cs_addresses *addresses)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < problem->tensors; i++) {
+        const uint64_t at = (uint64_t)(uintptr_t)addresses->tensor[i];
+        int64_t bytes = counted_bytes(problem, i);
+        if (bytes < LEAST || at == 0 || at > UINT64_MAX - (uint64_t)bytes)
+            continue;
+        const struct cs_pass_range range = {at, at + (uint64_t)bytes, pass->calls};
+        if (is_counted(pass, &range))
+            continue;
+        bool written = i == (int)cs_result(problem->direction) || problem->tensor[i].written;
+        note_range(pass, &range, written);
+        sum = add_bytes(sum, bytes);
+    }
+    return sum;
+}
+
 void cs_pass_note(struct cs_pass *pass, uint64_t layer, const struct cs_pass_workspace *workspace,
                   const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
     layer = cs_hash_word(layer, (uintptr_t)addresses->tensor[CS_FILTER]);
     if (pass->calls == CS_PASS_CALLS || has_layer(pass, layer))
         begin_pass(pass);
-    int call = pass->calls;
-    int64_t own = 0;
-    for (int i = 0; i < problem->tensors; i++) {
-        const uint64_t at = (uint64_t)(uintptr_t)addresses->tensor[i];
-        int64_t bytes = counted_bytes(problem, i);
-        if (bytes < LEAST || at == 0 || at > UINT64_MAX - (uint64_t)bytes)
-            continue;
-        const struct cs_pass_range range = {at, at + (uint64_t)bytes, call};
-        bool taken = false;
-        for (int r = 0; r < pass->ranges; r++)
-            taken |= pass->range[r].call == call && ranges_overlap(&pass->range[r], &range);
-        if (taken)
-            continue;
-        bool written = i == (int)cs_result(problem->direction) || problem->tensor[i].written;
-        note_range(pass, &range, written);
-        own = add_bytes(own, bytes);
-    }
-    pass->call[call] = (struct cs_pass_call){.layer = layer, .workspace = *workspace};
-    add_tensors(pass, call, own);
+    int64_t operands = note_operands(pass, problem, addresses);
+    pass->call[pass->calls] = (struct cs_pass_call){.layer = layer, .workspace = *workspace};
+    add_tensors(pass, pass->calls, operands);
     pass->calls++;
 }
 
 int64_t cs_pass_beside(const struct cs_pass *pass, const struct cs_problem *problem)
 {
     enum cs_operand input = problem->direction == CS_BACKWARD_DATA ? CS_Y : CS_X;
-    int64_t sum = 0, largest = 0, own = counted_bytes(problem, (int)input);
-    bool found = false;
+    int64_t sum = 0, largest = 0, input_bytes = counted_bytes(problem, (int)input);
+    bool found_input = false;
     for (int i = 0; i < problem->tensors; i++)
         cs_raise(&largest, counted_bytes(problem, i));
     for (int i = 0; i < pass->ranges; i++) {
         int64_t bytes = size_of(&pass->range[i]);
-        if (bytes == own && !found)
-            found = true;
+        if (bytes == input_bytes && !found_input)
+            found_input = true;
         else
             sum = add_bytes(sum, bytes);
     }

@@ -45,8 +45,9 @@ void cs_pass_note(struct cs_pass *pass, uint64_t layer, const struct cs_pass_wor
 /* Bytes of the operands, without a filter that is only read. INT64_MAX if they leave 64 bits. */
 int64_t cs_pass_operands(const struct cs_problem *problem);
 
-/* Bytes that may be held next to a convolution. 0 if no call was recorded. If a known range has the
- * size of its input, the input is assumed to be that range. */
+/* Bytes that may be held next to a convolution's operands: the known ranges, and one more tensor as
+ * large as its largest. If a known range has the size of its input, the input is assumed to be that
+ * range. 0 if no call was recorded. */
 int64_t cs_pass_beside(const struct cs_pass *pass, const struct cs_problem *problem);
 
 #endif

@@ -26,7 +26,7 @@ static enum cs_status query_shape(struct cs_search *search, int64_t shape)
     if (search->budget.left <= 0)
         return CS_REFUSED;
     search->budget.left--;
-    search->budget.asked++;
+    search->budget.queries++;
     cs_plan_problem(&search->plan, shape, &problem);
     enum cs_status status = vendor->build(
         vendor->ctx, &problem, search->plan.shape[shape].relaxation, &execution_plan, &workspace);
@@ -118,15 +118,15 @@ static enum cs_status probe_shapes(struct cs_search *search, const struct cs_til
         search->overflowed |= status == CS_OVERFLOW;
         return CS_OK;
     }
-    unsigned asked = 0;
+    unsigned queried = 0;
     for (int64_t i = 0; i < plan->shapes; i++) {
-        int64_t shape = largest_shape(plan, asked);
+        int64_t shape = largest_shape(plan, queried);
         status = query_shape(search, shape);
         if (status != CS_OK) {
             *refused_p = shape;
             return status == CS_NOMEM ? CS_NOMEM : CS_OK;
         }
-        asked |= 1u << shape;
+        queried |= 1u << shape;
         cs_plan_settle(plan);
         if (plan->workspace > search->question->limit) {
             candidate_p->workspace = plan->workspace;

@@ -14,7 +14,7 @@ struct cs_mode {
 /* The budget of vendor plans: how many may still be built, and how many were. */
 struct cs_plan_budget {
     int64_t left;     /* that may still be built */
-    int64_t asked;    /* built, refused ones too */
+    int64_t queries;  /* built, refused ones too */
     int64_t answered; /* those that were not refused */
 };
 

@@ -6,8 +6,8 @@
 #include "plan/phases.h"
 
 enum {
-    MOST_GUESSES = 5, /* that are queried in one mode, */
-    MOST_LEARNED = 3, /* and for each axis that was queried to learn from it */
+    MOST_GUESSES = 5, /* guesses that are queried in one mode */
+    MOST_LEARNED = 3, /* further ones for each axis that was queried to learn from it */
     MOST_TURNS = MOST_GUESSES + MOST_LEARNED * CS_SINGLE_FORMS,
     MOST_COARSER = 48, /* cuts that are tried until one is legal */
     COARSER = 12       /* each is coarser by this part: 48 steps reach 40 times the first */
@@ -15,11 +15,11 @@ enum {
 
 /* An answer confirms a guess if the larger of both costs is at most this times the smaller one.
  * Otherwise the guesses of other tilings may be as wrong. */
-static const double HELD = 1.01;
+static const double SIMILAR = 1.01;
 
-static void begin_mode(struct cs_search *search, int64_t asks)
+static void begin_mode(struct cs_search *search, int64_t queries)
 {
-    search->budget.left = asks;
+    search->budget.left = queries;
     search->equal_padding = false;
     search->unequal = 0;
 }
@@ -47,7 +47,8 @@ struct turns {
     struct cs_search *search;
     struct cs_guesser guesser;
     struct cs_forms forms;
-    int asked, most;
+    int queried;                         /* tilings */
+    int most;                            /* of these; grows with each axis to learn from */
     struct cs_tiling tiling[MOST_TURNS]; /* queried already */
     unsigned seen;                       /* one bit for each form of one axis that was queried */
     bool contradicted;                   /* some answer was not as guessed */
@@ -57,7 +58,7 @@ struct turns {
 
 static bool is_new(const struct turns *turns, const struct cs_tiling *tiling)
 {
-    for (int i = 0; i < turns->asked; i++)
+    for (int i = 0; i < turns->queried; i++)
         if (cs_cut_tiling_equal(&turns->tiling[i], tiling))
             return false;
     return true;
@@ -71,7 +72,7 @@ static enum cs_status confirm_guess(struct turns *turns, int form, struct cs_gue
     struct cs_search *search = turns->search;
     struct cs_candidate answer;
     enum cs_probed probed;
-    turns->tiling[turns->asked++] = guess->tiling;
+    turns->tiling[turns->queried++] = guess->tiling;
     turns->seen |= form < CS_SINGLE_FORMS ? 1u << form : 0;
     make_legal(search, &turns->guesser, guess);
     const struct cs_mode mode = {.relaxation = guess->tiling.relaxation,
@@ -131,11 +132,11 @@ static bool query_best_guess(struct turns *turns, enum cs_status *status_p)
     turns->vetoed = !(cost < __builtin_inf());
     search->slow = !turns->vetoed && guess.seconds > turns->guesser.seconds;
     const int most = turns->most < MOST_TURNS ? turns->most : MOST_TURNS;
-    if (turns->asked >= most || !(cost < search->least) || !is_new(turns, &guess.tiling))
+    if (turns->queried >= most || !(cost < search->least) || !is_new(turns, &guess.tiling))
         return false;
     *status_p = confirm_guess(turns, form, &guess, &answered);
-    bool held = answered <= HELD * cost && cost <= HELD * answered;
-    return *status_p == CS_OK && (!held || !cs_question_fits(cost));
+    bool confirmed = answered <= SIMILAR * cost && cost <= SIMILAR * answered;
+    return *status_p == CS_OK && (!confirmed || !cs_question_fits(cost));
 }
 
 /* The tiling along one axis that has the free bytes if workspaces are proportional to tiles. */
@@ -179,7 +180,7 @@ static bool learn_axis(struct turns *turns, enum cs_status *status_p)
 {
     double cost;
     struct cs_guess guess;
-    for (int form = 0; form < CS_SINGLE_FORMS && turns->asked < MOST_TURNS; form++) {
+    for (int form = 0; form < CS_SINGLE_FORMS && turns->queried < MOST_TURNS; form++) {
         if ((turns->seen | turns->forms.skipped) >> form & 1 ||
             !guess_proportional(turns, form, &guess))
             continue;
@@ -204,7 +205,7 @@ static bool should_learn(struct turns *turns)
     return !search->possible;
 }
 
-enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, int64_t asks)
+enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, int64_t queries)
 {
     const bool compiles = search->question->vendor->compiles;
     struct turns turns = {.search = search,
@@ -214,7 +215,7 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
                           .most = MOST_GUESSES,
                           .parts = 2};
     enum cs_status status = CS_OK;
-    begin_mode(search, asks);
+    begin_mode(search, queries);
     cs_guess_start(&turns.guesser, search->question);
     do {
         while (search->budget.left > 0 && query_best_guess(&turns, &status))
@@ -241,17 +242,22 @@ static enum cs_status confirm_count(struct cs_search *search, struct cs_mode mod
     return tiles > 1 ? cs_probe(search, mode, &tiling, &probed, &answer) : CS_OK;
 }
 
-/* Phases with short, separated elements come last, because the gaps between their elements are
- * moved too. Slices along W are the least contiguous. Slices along K and C read x or y again as a
- * whole. */
+/* Examines single axes in stages, the last one only if no other fits. */
 enum cs_status cs_search_count(struct cs_search *search, struct cs_mode mode, int64_t tiles,
-                               int64_t asks)
+                               int64_t queries)
 {
-    static const int stages[][2] = {{0, 5}, {5, 7}, {7, CS_SINGLE_FORMS}, {0, CS_SINGLE_FORMS}};
+    static const struct {
+        int first, end; /* forms */
+    } stages[] = {
+        {0, 5},
+        {5, 7},               /* along W: the least contiguous slices */
+        {7, CS_SINGLE_FORMS}, /* along K and C: x or y is read again as a whole */
+        {0, CS_SINGLE_FORMS}, /* scattered phases: the gaps between their elements are moved too */
+    };
     const size_t count = sizeof stages / sizeof *stages;
-    begin_mode(search, asks);
+    begin_mode(search, queries);
     for (size_t stage = 0; stage < count && !search->found; stage++) {
-        for (int form = stages[stage][0]; form < stages[stage][1]; form++) {
+        for (int form = stages[stage].first; form < stages[stage].end; form++) {
             enum cs_axis axis = cs_forms_axis(form);
             bool scattered = cs_phases_of(axis) != CS_AXIS_NONE &&
                              cs_phases_scattered(search->question->problem, axis);
@@ -265,12 +271,12 @@ enum cs_status cs_search_count(struct cs_search *search, struct cs_mode mode, in
     return CS_OK;
 }
 
-enum cs_status cs_search_similar(struct cs_search *search, int64_t asks)
+enum cs_status cs_search_similar(struct cs_search *search, int64_t queries)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
     const struct cs_mode mode = {.relaxation = CS_SIMILAR_ENGINE, .lanes = 1};
     struct cs_candidate answer;
     enum cs_probed probed;
-    begin_mode(search, asks);
+    begin_mode(search, queries);
     return cs_probe(search, mode, &untiled, &probed, &answer);
 }

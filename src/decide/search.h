@@ -5,16 +5,16 @@
 #include "decide/probe.h"
 
 /* Guesses tilings in `mode`, and confirms the cheapest. If the vendor's answers leave no guess,
- * a tiling along each single axis is queried, from which later guesses learn. At most `asks` plans.
- * CS_OK; CS_NOMEM. */
+ * a tiling along each single axis is queried, from which later guesses learn. At most `queries`
+ * plans. CS_OK; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode,
-                                               int64_t asks);
+                                               int64_t queries);
 
 /* Confirms tilings of `tiles` tiles along single axes, for the first axes that have some. */
 CS_MUST_CHECK enum cs_status cs_search_count(struct cs_search *search, struct cs_mode mode,
-                                             int64_t tiles, int64_t asks);
+                                             int64_t tiles, int64_t queries);
 
 /* Confirms the untiled problem on another engine of the vendor that computes alike. */
-CS_MUST_CHECK enum cs_status cs_search_similar(struct cs_search *search, int64_t asks);
+CS_MUST_CHECK enum cs_status cs_search_similar(struct cs_search *search, int64_t queries);
 
 #endif

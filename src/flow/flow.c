@@ -134,7 +134,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
         .tiles = decision->tiles,
         .required = request->required,
         .possible = possible,
-        .asked = decision->asked,
+        .queries = decision->queries,
         .free = decision->free,
         .record = decision->level.record,
         .beside = decision->level.beside,
@@ -190,7 +190,7 @@ static void leave_untiled(struct preparing *p)
 {
     struct cs_decision left = cs_decide_leave(p->reason, p->request->required);
     left.rule = p->decision.rule;
-    left.asked = p->decision.asked;
+    left.queries = p->decision.queries;
     left.recorded = true;
     cs_memo_put(&p->cs->memo, &p->key, &left);
     p->decision = left;

@@ -22,7 +22,7 @@ static void repeat(void)
     struct cs_key key;
     struct cs_decision decision;
     cs_memo_key_make(&problem[turn], &engine, 100 << 20, 0, 1, &key);
-    if (!cs_memo_get(memo, &key, &decision) || decision.asked != turn)
+    if (!cs_memo_get(memo, &key, &decision) || decision.queries != turn)
         missed++;
     turn = (turn + 1) % PROBLEMS;
 }
@@ -41,7 +41,7 @@ int main(void)
         struct cs_key key;
         problem[i] = random_large(&rng);
         cs_memo_key_make(&problem[i], &engine, 100 << 20, 0, 1, &key);
-        cs_memo_put(memo, &key, &(struct cs_decision){.asked = i});
+        cs_memo_put(memo, &key, &(struct cs_decision){.queries = i});
     }
     double ns = bench_median(repeat);
     if (missed > 0) {

@@ -141,8 +141,8 @@ static inline struct cs_decision decide(struct fake *fake, const struct cs_probl
     fake->calls = fake->live = fake->profiled = 0;
     struct cs_decision decision = cs_decide(problem, required, policy, limits, &vendor);
     CHECK_INT(fake->live, 0);
-    CHECK_INT(decision.asked, fake->calls);
-    CHECK(decision.asked <= CS_MAX_ASKS);
+    CHECK_INT(decision.queries, fake->calls);
+    CHECK(decision.queries <= CS_MAX_QUERIES);
     CHECK(fake->profiled <= 1);
     CHECK_INT(decision.required, required);
     if (decision.reason != CS_REASON_NONE && decision.reason != CS_REASON_REPORT_ONLY)

@@ -298,7 +298,7 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
             cJSON_AddNumberToObject(layer, "predicted_seconds", prediction->seconds);
             cJSON_AddNumberToObject(layer, "predicted_seconds_most", prediction->most_seconds);
         }
-        cJSON_AddNumberToObject(layer, "asked", (double)prediction->decision.asked);
+        cJSON_AddNumberToObject(layer, "queries", (double)prediction->decision.queries);
     }
     return layers;
 }

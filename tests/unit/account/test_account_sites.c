@@ -76,7 +76,7 @@ static void every_fact_counts(void)
             CHECK_INT(site_of(account, &facts[i]).place, i + 1);
             CHECK_INT(account->sites, pass ? VARIANTS : i + 1);
         }
-    facts[0].asked = 5; /* no part of it */
+    facts[0].queries = 5; /* no part of it */
     facts[0].free = 6;
     facts[0].raised = true;
     facts[0].tiling.lanes = 1; /* as 0 */

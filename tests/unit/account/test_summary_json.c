@@ -168,7 +168,7 @@ static struct cs_account *rich(void)
     facts.tiling.runs = 1;
     facts.tiling.run[0] = (struct cs_run){.step = 9, .tiles = 2, .relaxation = CS_SIMILAR_ENGINE};
     facts.rule = 2;
-    facts.asked = 14;
+    facts.queries = 14;
     struct cs_site_ref site = cs_account_site(account, &facts, "decoder \"up\"");
     cs_account_prepared(account, &site, 1234);
     cs_account_tiled(account, &site, 11, 2);

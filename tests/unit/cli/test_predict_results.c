@@ -52,7 +52,7 @@ static struct cs_prediction *add_tiled(const char *model, const char *name, int 
     tiled->decision.tiles = 5;
     tiled->decision.reported = 7 * MIB;
     tiled->decision.raised = raised;
-    tiled->decision.asked = 3;
+    tiled->decision.queries = 3;
     tiled->tiled_peak = 13 * MIB;
     tiled->halo = MIB / 2;
     tiled->time_ratio = 1.25;

@@ -383,7 +383,7 @@ static void memory_that_runs_out_is_a_reason(void)
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
     struct fake fake = vae_vendor();
     int64_t required = formula(&fake, &problem);
-    int64_t calls = decide(&fake, &problem, required, fit, &automatic).asked;
+    int64_t calls = decide(&fake, &problem, required, fit, &automatic).queries;
     CHECK(calls > 1);
     for (int64_t n = 1; n <= calls; n++) {
         fake.nomem_at = n;
@@ -402,7 +402,7 @@ static void few_plans_are_queried(void)
         struct cs_problem problem = large(&rng);
         struct cs_decision decision =
             decide(&fake, &problem, formula(&fake, &problem), fit, &automatic);
-        asked += decision.reason == CS_REASON_NONE ? decision.asked : 0;
+        asked += decision.reason == CS_REASON_NONE ? decision.queries : 0;
         tiled += decision.reason == CS_REASON_NONE;
     }
     printf("# %.1f plans for a decision to tile\n", (double)asked / tiled);

@@ -257,7 +257,7 @@ static void unbuildable_tiles_are_tried_once(void)
             CHECK_INT(fake.calls > fake.fallbacks, again == 0 && rows[i].limit == 0);
             CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
             CHECK(rows[i].limit == 0 || facts.free == rows[i].limit);
-            CHECK_INT(facts.asked > 0, 1);
+            CHECK_INT(facts.queries > 0, 1);
         }
         CHECK_INT(kernels, 0);
         free(cs);
