@@ -26,7 +26,7 @@ enum {
     BYPASS_BYTES = 300,
     LINE = 512,
     FILE_NAME = 300,
-    EVERY = 10 /* seconds between two JSON summaries */
+    PERIOD = 10 /* seconds between two JSON summaries */
 };
 
 /* --- the summary --- */
@@ -132,17 +132,6 @@ static void name_file(const struct cs *cs, const char *content, const char *path
     cs_log_text(line);
 }
 
-/* The account's lock is held. NULL: the file could not be written. */
-static const char *write_file(struct cs *cs, const struct cs_summary_head *head,
-                              const struct cs_place *place)
-{
-    static struct cs_new_file file;
-    if (!cs_file_new_begin(&file, place))
-        return NULL;
-    write_object(cs, head, cs_file_new_write, &file);
-    return cs_file_new_end(&file) ? file.path : NULL;
-}
-
 /* Before libc's exit, more calls may follow, so the file must be replaceable. */
 static bool has_json_file(const struct cs *cs, enum cs_moment moment)
 {
@@ -152,30 +141,55 @@ static bool has_json_file(const struct cs *cs, enum cs_moment moment)
             (cs_file_place_path(&cs->summary, path) && cs_file_path_replaceable(path)));
 }
 
-/* The account's lock is held. */
-static void write_json(struct cs *cs, const struct cs_summary_head *head, enum cs_moment moment)
-{
-    char text[128];
-    if (!has_json_file(cs, moment))
-        return;
-    const char *path = write_file(cs, head, &cs->summary);
-    if (path && moment != CS_MOMENT_RUNNING)
-        name_file(cs, "summary", path, "convshim report");
-    if (!path && moment == CS_MOMENT_EXIT)
-        cs_log(CS_LOG_ERROR, "cannot write the summary: %s: %s",
-               strerror_r(errno, text, sizeof text), cs->config.summary.path);
-}
-
-/* For `convshim status`. The account's lock is held. */
-static void write_session_file(struct cs *cs, const struct cs_summary_head *head)
+/* The file of `convshim status`. */
+static bool begin_session_file(struct cs_new_file *file)
 {
     static struct cs_place place;
     char folder[CS_SESSION_PATH], path[PATH_MAX];
     cs_session_folder(folder);
     if (!cs_session_summary_path(folder, getpid(), path))
-        return;
+        return false;
     cs_file_place_set(&place, path);
-    (void)write_file(cs, head, &place);
+    return cs_file_new_begin(file, &place);
+}
+
+/* The files that get the same JSON object. */
+struct outputs {
+    struct cs_new_file *file[2];
+    int files;
+};
+
+static void append_to_all(void *ctx, const char *bytes, size_t size)
+{
+    const struct outputs *outputs = ctx;
+    for (int i = 0; i < outputs->files; i++)
+        cs_file_new_write(outputs->file[i], bytes, size);
+}
+
+/* Writes the user's file, and while the process runs the file of `convshim status`. The account's
+ * lock is held. */
+static void write_json(struct cs *cs, const struct cs_summary_head *head, enum cs_moment moment)
+{
+    static struct cs_new_file user, session;
+    struct outputs outputs = {.files = 0};
+    char text[128];
+    const bool required = has_json_file(cs, moment);
+    bool written = required && cs_file_new_begin(&user, &cs->summary);
+    if (written)
+        outputs.file[outputs.files++] = &user;
+    const bool observed = moment == CS_MOMENT_RUNNING && begin_session_file(&session);
+    if (observed)
+        outputs.file[outputs.files++] = &session;
+    if (outputs.files > 0)
+        write_object(cs, head, append_to_all, &outputs);
+    if (observed)
+        (void)cs_file_new_end(&session);
+    written = written && cs_file_new_end(&user);
+    if (written && moment != CS_MOMENT_RUNNING)
+        name_file(cs, "summary", user.path, "convshim report");
+    if (required && !written && moment == CS_MOMENT_EXIT)
+        cs_log(CS_LOG_ERROR, "cannot write the summary: %s: %s",
+               strerror_r(errno, text, sizeof text), cs->config.summary.path);
 }
 
 /* The account's lock is held. */
@@ -202,9 +216,7 @@ static void write_summary(struct cs *cs, enum cs_moment moment)
     cs_lock(&cs->account.lock); /* other threads may still be running */
     head.rules = rule_names(&cs->rules);
     write_json(cs, &head, moment);
-    if (moment == CS_MOMENT_RUNNING) {
-        write_session_file(cs, &head);
-    } else {
+    if (moment != CS_MOMENT_RUNNING) {
         cs->reported = cs->account.calls;
         write_text(cs, &head);
     }
@@ -297,7 +309,7 @@ void cs_ending_pass(struct cs *cs)
 {
     int64_t due = cs->renewal, at = coarse_seconds();
     if (at >= due && atomic_load_explicit(&cs->account.calls, memory_order_relaxed) > 0 &&
-        atomic_compare_exchange_strong(&cs->renewal, &due, at + EVERY))
+        atomic_compare_exchange_strong(&cs->renewal, &due, at + PERIOD))
         renew_summary(cs, due == 0);
 }
 
