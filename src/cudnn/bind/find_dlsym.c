@@ -64,19 +64,19 @@ CS_EARLY static struct tables tables_of(const struct link_map *map)
 }
 
 /* strcmp and similar functions may be the sanitizers' instead of libc's. */
-CS_EARLY static bool same(const char *a, const char *b)
+CS_EARLY static bool same_text(const char *a, const char *b)
 {
     while (*a && *a == *b)
         a++, b++;
     return *a == *b;
 }
 
-CS_EARLY static bool defines(const struct tables *t, uint32_t index, const char *name)
+CS_EARLY static bool defines_name(const struct tables *t, uint32_t index, const char *name)
 {
     const Elf64_Sym *symbol = &t->symbols[index];
     return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
            !(t->versions && t->versions[index] & VERSION_HIDDEN) &&
-           same(t->strings + symbol->st_name, name);
+           same_text(t->strings + symbol->st_name, name);
 }
 
 /* The table has the number of buckets, the first symbol, the words of the filter and the shift,
@@ -92,7 +92,7 @@ CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables 
     uint32_t hash = cs_hash_gnu(name), index = bucket[hash % buckets];
     for (; index >= first && index != 0; index++) {
         uint32_t other = chain[index - first];
-        if ((other | 1) == (hash | 1) && defines(t, index, name))
+        if ((other | 1) == (hash | 1) && defines_name(t, index, name))
             return (void *)(map->l_addr + t->symbols[index].st_value);
         if (other & 1)
             break;
@@ -104,7 +104,7 @@ CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables 
 CS_EARLY static bool is_libc(const struct tables *t)
 {
     const char *soname = t->named && t->strings ? t->strings + t->soname : "";
-    return same(soname, "libc.so.6") || same(soname, "libdl.so.2");
+    return same_text(soname, "libc.so.6") || same_text(soname, "libdl.so.2");
 }
 
 #if defined __x86_64__
@@ -130,7 +130,7 @@ CS_EARLY static long system_call(long number, long a, void *b, long c)
 #endif
 
 /* The address of the loader, from the kernel, or NULL. */
-CS_EARLY static const char *loader(void)
+CS_EARLY static const char *loader_address(void)
 {
     char path[] = "/proc/self/auxv";
     Elf64_auxv_t auxiliary[AUXILIARIES];
@@ -156,7 +156,7 @@ CS_EARLY static const char *loader(void)
  * up a function. */
 CS_EARLY static const struct link_map *early_list(void)
 {
-    const Elf64_Ehdr *file = (const void *)loader();
+    const Elf64_Ehdr *file = (const void *)loader_address();
     if (!file)
         return NULL;
     const Elf64_Phdr *segment = (const void *)((const char *)file + file->e_phoff);
@@ -179,18 +179,18 @@ CS_EARLY bool cs_find_dlsym_relocated(void)
     return &_r_debug;
 }
 
-CS_EARLY static struct found find(const char *name)
+CS_EARLY static struct found find_function(const char *name)
 {
     struct found found = {NULL, NULL};
-    bool behind = false;
+    bool after_us = false;
     const struct link_map *map = cs_find_dlsym_relocated() ? _r_debug.r_map : early_list();
     /* Libraries before libc in the list were loaded at start-up and stay loaded. */
     for (; map && !found.libc; map = map->l_next) {
         struct tables t = tables_of(map);
         void *function = symbol_in(map, &t, name);
         if (map->l_addr == (Elf64_Addr)(uintptr_t)__ehdr_start)
-            behind = true;
-        else if (function && behind && !found.next)
+            after_us = true;
+        else if (function && after_us && !found.next)
             found.next = function;
         if (function && is_libc(&t))
             found.libc = function;
@@ -214,10 +214,10 @@ static void *find_nothing(void)
 
 /* Rarely called. Not inlined, so that a usual lookup does not save the registers that this needs.
  */
-__attribute__((noinline)) CS_EARLY static void *fill(struct functions *f, _Atomic(void *) *which,
-                                                     const char *name)
+__attribute__((noinline)) CS_EARLY static void *
+fill_functions(struct functions *f, _Atomic(void *) *which, const char *name)
 {
-    struct found found = find(name);
+    struct found found = find_function(name);
     atomic_store_explicit(&f->libc, found.libc ? found.libc : (void *)find_nothing,
                           memory_order_relaxed);
     atomic_store_explicit(&f->next, found.next ? found.next : (void *)find_nothing,
@@ -225,22 +225,22 @@ __attribute__((noinline)) CS_EARLY static void *fill(struct functions *f, _Atomi
     return atomic_load_explicit(which, memory_order_relaxed);
 }
 
-CS_EARLY static void *known(struct functions *f, _Atomic(void *) *which, const char *name)
+CS_EARLY static void *known_function(struct functions *f, _Atomic(void *) *which, const char *name)
 {
     void *function = atomic_load_explicit(which, memory_order_relaxed);
-    return function ? function : fill(f, which, name);
+    return function ? function : fill_functions(f, which, name);
 }
 
 struct cs_find_dlsym_libc cs_find_dlsym_libc(void)
 {
     return (struct cs_find_dlsym_libc){
-        (cs_dlsym_fn *)known(&plain, &plain.libc, "dlsym"),
-        (cs_dlvsym_fn *)known(&versioned_too, &versioned_too.libc, "dlvsym")};
+        (cs_dlsym_fn *)known_function(&plain, &plain.libc, "dlsym"),
+        (cs_dlvsym_fn *)known_function(&versioned_too, &versioned_too.libc, "dlvsym")};
 }
 
 void *cs_find_dlsym_behind(const char *name)
 {
-    return find(name).next;
+    return find_function(name).next;
 }
 
 const char *cs_find_dlsym_other(const char *name, bool *ours_first)
@@ -260,6 +260,6 @@ const char *cs_find_dlsym_other(const char *name, bool *ours_first)
 
 CS_EARLY void *cs_find_dlsym_next(bool versioned)
 {
-    return versioned ? known(&versioned_too, &versioned_too.next, "dlvsym")
-                     : known(&plain, &plain.next, "dlsym");
+    return versioned ? known_function(&versioned_too, &versioned_too.next, "dlvsym")
+                     : known_function(&plain, &plain.next, "dlsym");
 }

@@ -90,16 +90,17 @@ static bool has_settings(const struct cs_engine_settings *settings)
 /* Builds on a configuration of the heuristics. If the application limits its engine beyond the
  * knobs, such as its multiprocessors, an engine of the same number and knobs is built under the
  * same limits. */
-static enum cs_status build_offered(const struct cs_engine_choice *choice,
-                                    const struct cs_problem *problem,
-                                    cudnnBackendDescriptor_t offered, void **execution_plan_p,
-                                    int64_t *workspace_p)
+static enum cs_status build_configured(const struct cs_engine_choice *choice,
+                                       const struct cs_problem *problem,
+                                       cudnnBackendDescriptor_t configuration,
+                                       void **execution_plan_p, int64_t *workspace_p)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine engine;
     if (!has_settings(&choice->target.settings))
-        return cs_finished_plan(&builder, &choice->target, offered, execution_plan_p, workspace_p);
-    if (!cs_engine_choice_engine_of(offered, &engine))
+        return cs_finished_plan(&builder, &choice->target, configuration, execution_plan_p,
+                                workspace_p);
+    if (!cs_engine_choice_engine_of(configuration, &engine))
         return CS_REFUSED;
     return build_finished(&choice->target, problem, &engine, execution_plan_p, workspace_p);
 }
@@ -124,6 +125,30 @@ struct search {
     int64_t limit; /* bytes of workspace */
 };
 
+/* The best plan so far. */
+struct found {
+    void *execution_plan; /* NULL: none */
+    int64_t workspace;    /* its bytes, or else the limit */
+};
+
+/* Builds a configuration's plan, and keeps the better one of both. */
+static enum cs_status try_configuration(const struct cs_engine_choice *choice,
+                                        const struct cs_problem *problem,
+                                        cudnnBackendDescriptor_t configuration, struct found *best)
+{
+    struct found built;
+    enum cs_status status =
+        build_configured(choice, problem, configuration, &built.execution_plan, &built.workspace);
+    if (status != CS_OK)
+        return status;
+    bool is_better = best->execution_plan ? built.workspace < best->workspace
+                                          : built.workspace <= best->workspace;
+    cs_execution_plan_destroy(is_better ? best->execution_plan : built.execution_plan);
+    if (is_better)
+        *best = built;
+    return CS_OK;
+}
+
 /* Builds the plans of suitable configurations within the limit, and keeps the first or the one with
  * least workspace. CS_REFUSED if there is none. */
 static enum cs_status build_found(const struct cs_engine_choice *choice,
@@ -133,39 +158,34 @@ static enum cs_status build_found(const struct cs_engine_choice *choice,
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[RESULTS];
     enum cs_status status = CS_REFUSED;
-    void *found = NULL;
-    int64_t least = search->limit;
+    struct found best = {NULL, search->limit};
     int results = cs_descriptors_heuristics(&builder, &choice->target, problem, search->mode,
                                             configuration, search->most);
     for (int i = 0; i < results && (status == CS_OK || status == CS_REFUSED); i++) {
-        void *execution_plan;
-        int64_t workspace;
-        if (found && (!search->least || least == 0))
+        bool is_final = best.execution_plan && (!search->least || best.workspace == 0);
+        if (is_final)
             break;
-        if (!search->suits(choice, configuration[i]))
-            continue;
-        status = build_offered(choice, problem, configuration[i], &execution_plan, &workspace);
-        if (status != CS_OK)
-            continue;
-        bool better = found ? workspace < least : workspace <= least;
-        cs_execution_plan_destroy(better ? found : execution_plan);
-        found = better ? execution_plan : found;
-        least = better ? workspace : least;
+        if (search->suits(choice, configuration[i]))
+            status = try_configuration(choice, problem, configuration[i], &best);
     }
     cs_descriptor_builder_clear(&builder);
-    if (!found)
+    if (!best.execution_plan)
         return status == CS_OK ? CS_REFUSED : status;
-    *execution_plan_p = found;
-    *workspace_p = least;
+    *execution_plan_p = best.execution_plan;
+    *workspace_p = best.workspace;
     return CS_OK;
 }
 
-/* The first plan, or the one with least workspace, of an engine for the tile with the notes of the
- * application's engine. */
-static const struct search first_alike = {CUDNN_HEUR_MODE_A, RESULTS, behaves_alike,
+/* The first plan of an engine for the tile with the notes of the application's engine. */
+static const struct search first_alike = {
+    .mode = CUDNN_HEUR_MODE_A, .most = RESULTS, .suits = behaves_alike, .limit = INT64_MAX};
+
+/* The plan with least workspace of such an engine. */
+static const struct search least_alike = {.mode = CUDNN_HEUR_MODE_A,
+                                          .most = RESULTS,
+                                          .suits = behaves_alike,
+                                          .least = true,
                                           .limit = INT64_MAX};
-static const struct search least_alike = {CUDNN_HEUR_MODE_A, RESULTS, behaves_alike, true,
-                                          INT64_MAX};
 
 /* Builds the application's engine with its own knobs. If a smaller problem does not accept the
  * knobs, they are the engine's defaults. If it does not accept the engine, an engine with the same
@@ -193,26 +213,26 @@ static bool computes_alike(const struct cs_engine_choice *choice, unsigned numer
     return (numerical & ~(choice->notes.numerical | exact)) == 0;
 }
 
-/* True if an engine may replace the plain one. Tensor cores multiply 16-bit numbers exactly. They
- * would round f32 operands, and cuDNN does not report whether the application allows that. */
+/* True if an engine may replace the plain one for a tile. Tensor cores multiply 16-bit numbers
+ * exactly. They would round f32 operands, and cuDNN does not report whether the application allows
+ * that. */
 static bool may_stand_in(const struct cs_engine_choice *choice,
                          cudnnBackendDescriptor_t configuration)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
     int64_t index = cs_descriptors_index(&builder, configuration);
-    unsigned native =
-        choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
     cs_descriptor_builder_clear(&builder);
+    unsigned native_graphs = 1u << CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
+    unsigned lost = choice->notes.behaviour & ~notes.behaviour & native_graphs;
+    bool compiled = notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
     return builder.status == CUDNN_STATUS_SUCCESS && index != PLAIN &&
-           computes_alike(choice, notes.numerical) &&
-           (notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) == 0 &&
-           (notes.behaviour & native) == native;
+           computes_alike(choice, notes.numerical) && !compiled && lost == 0;
 }
 
 /* The first plan of an engine for the tile that may replace the plain engine. */
-static const struct search stand_in = {CUDNN_HEUR_MODE_A, RESULTS, may_stand_in,
-                                       .limit = INT64_MAX};
+static const struct search stand_in = {
+    .mode = CUDNN_HEUR_MODE_A, .most = RESULTS, .suits = may_stand_in, .limit = INT64_MAX};
 
 static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
                                  enum cs_relaxation relaxation, void **execution_plan_p,
@@ -273,7 +293,9 @@ static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_
                                      int64_t *workspace_p)
 {
     const struct cs_engine_choice *choice = ctx;
-    const struct search engines = {CUDNN_HEUR_MODE_FALLBACK, FALLBACKS, may_fall_back,
+    const struct search engines = {.mode = CUDNN_HEUR_MODE_FALLBACK,
+                                   .most = FALLBACKS,
+                                   .suits = may_fall_back,
                                    .limit = limit};
     void *execution_plan;
     int64_t workspace;
@@ -323,21 +345,26 @@ static int winograd_of(unsigned numerical)
     return 0;
 }
 
-/* Reads another engine as if the application had chosen it: its notes and the workspace of its
- * plan. */
+/* True if the application may use the other engine instead: it computes alike, also on tensor cores
+ * if the chosen one does, and is not compiled. */
+static bool may_replace(const struct cs_engine_choice *other, const struct cs_engine_choice *choice)
+{
+    unsigned cores = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    bool loses_cores = choice->notes.numerical & cores & ~other->notes.numerical;
+    return computes_alike(choice, other->notes.numerical) && !loses_cores && !is_compiled(other);
+}
+
+/* Reads another engine as if the application had chosen it, and the workspace of its plan. False if
+ * it may not replace the chosen one, or has no plan. */
 static bool read_other(const struct cs_engine_choice *choice,
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *other,
                        int64_t *required_p)
 {
-    const unsigned cores = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     void *execution_plan;
     cs_engine_choice_init(other, &choice->problem, choice->target.uid, choice->target.handle);
     other->handle_number = choice->handle_number;
-    if (!cs_engine_choice_read(other, configuration) ||
-        !computes_alike(choice, other->notes.numerical) ||
-        (choice->notes.numerical & cores & ~other->notes.numerical) != 0 ||
-        (other->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != 0 ||
-        build_offered(choice, &choice->problem, configuration, &execution_plan, required_p) !=
+    if (!cs_engine_choice_read(other, configuration) || !may_replace(other, choice) ||
+        build_configured(choice, &choice->problem, configuration, &execution_plan, required_p) !=
             CS_OK)
         return false;
     other->target.settings = choice->target.settings;

@@ -134,7 +134,7 @@ static unsigned allowed_notes(const struct cs_legacy_call *call)
     const unsigned winograd = NOTE(WINOGRAD) | NOTE(WINOGRAD_TILE_4x4) | NOTE(WINOGRAD_TILE_6x6) |
                               NOTE(WINOGRAD_TILE_13x13);
     static const struct {
-        unsigned fft, winograd, loose; /* bits of algorithm numbers */
+        unsigned fft, winograd, nondeterministic; /* bits of algorithm numbers */
     } algorithms[CS_DIRECTIONS] = {
         [CS_FORWARD] = {1u << CUDNN_CONVOLUTION_FWD_ALGO_FFT |
                             1u << CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING,
@@ -153,13 +153,13 @@ static unsigned allowed_notes(const struct cs_legacy_call *call)
                                 1u << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 |
                                     1u << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3},
     };
-    unsigned named = call->algorithm >= 0 && call->algorithm < 32 ? 1u << call->algorithm : 0;
+    unsigned bit = call->algorithm >= 0 && call->algorithm < 32 ? 1u << call->algorithm : 0;
     unsigned notes = 0;
-    if (named & algorithms[call->direction].fft)
+    if (bit & algorithms[call->direction].fft)
         notes |= NOTE(FFT);
-    if (named & algorithms[call->direction].winograd)
+    if (bit & algorithms[call->direction].winograd)
         notes |= winograd;
-    if (named & algorithms[call->direction].loose)
+    if (bit & algorithms[call->direction].nondeterministic)
         notes |= NOTE(NONDETERMINISTIC);
     return notes;
 }

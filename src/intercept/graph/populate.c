@@ -6,7 +6,7 @@
 #include "intercept/graph/plan_hooks.h"
 
 /* A run of a plan that creates or changes nodes instead of launching. */
-struct walk {
+struct node_run {
     struct cs_launcher launcher;
     cudaGraph_t all;      /* contains the nodes of the tiles or of the fallback plan */
     cudaGraphNode_t last; /* the previous tile's node, or this tile's when nodes are changed */
@@ -17,18 +17,18 @@ static int status_of(cudaError_t error)
     return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-static const struct cs_execution_plan *plan_of(const struct walk *walk, int shape)
+static const struct cs_execution_plan *plan_of(const struct node_run *run, int shape)
 {
-    return walk->launcher.rewrite->execution_plan[shape];
+    return run->launcher.rewrite->execution_plan[shape];
 }
 
 static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **pack_p)
 {
-    const struct walk *walk = ctx;
+    const struct node_run *run = ctx;
     cudnnBackendDescriptor_t pack;
-    int status = cs_launcher_prepare(&walk->launcher, shape);
+    int status = cs_launcher_prepare(&run->launcher, shape);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = cs_launcher_pack(&walk->launcher, addresses, &pack);
+        status = cs_launcher_pack(&run->launcher, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
     return status;
@@ -40,22 +40,22 @@ static void release(void *ctx, void *pack)
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
-static int add_nodes(const struct walk *walk, const struct cs_execution_plan *execution_plan,
+static int add_nodes(const struct node_run *run, const struct cs_execution_plan *execution_plan,
                      cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
-    return (int)CS_REAL(cudnnBackendPopulateCudaGraph, walk->launcher.handle, execution_plan->plan,
+    return (int)CS_REAL(cudnnBackendPopulateCudaGraph, run->launcher.handle, execution_plan->plan,
                         pack, graph);
 }
 
 /* A new graph with a plan's nodes. The caller destroys it. */
-static int make_graph(const struct walk *walk, const struct cs_execution_plan *execution_plan,
+static int make_graph(const struct node_run *run, const struct cs_execution_plan *execution_plan,
                       cudnnBackendDescriptor_t pack, cudaGraph_t *graph_p)
 {
     cudaGraph_t graph;
     int status = status_of(CS_CUDA(cudaGraphCreate, &graph, 0));
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    status = add_nodes(walk, execution_plan, pack, graph);
+    status = add_nodes(run, execution_plan, pack, graph);
     if (status == CUDNN_STATUS_SUCCESS)
         *graph_p = graph;
     else
@@ -67,27 +67,27 @@ static int make_graph(const struct walk *walk, const struct cs_execution_plan *e
  * graphs, so each tile's nodes become a child graph. A child is copied when it is added. */
 static int add_tile(void *ctx, int shape, void *pack)
 {
-    struct walk *walk = ctx;
+    struct node_run *run = ctx;
     cudaGraph_t tile;
     cudaGraphNode_t node;
-    int status = make_graph(walk, plan_of(walk, shape), pack, &tile);
+    int status = make_graph(run, plan_of(run, shape), pack, &tile);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, walk->all,
-                               walk->last ? &walk->last : NULL, walk->last ? 1 : 0, tile));
+    status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, run->all,
+                               run->last ? &run->last : NULL, run->last ? 1 : 0, tile));
     (void)CS_CUDA(cudaGraphDestroy, tile);
     if (status == CUDNN_STATUS_SUCCESS)
-        walk->last = node;
+        run->last = node;
     return status;
 }
 
 static int add_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
 {
-    struct walk *walk = ctx;
+    struct node_run *run = ctx;
     int status = CUDNN_STATUS_SUCCESS;
     for (int64_t i = 0; i < copy->times && status == CUDNN_STATUS_SUCCESS; i++) {
         const CUDA_MEMCPY3D box = cs_copy_box(copy, view, packed, in, i);
-        status = cs_copy_add_node(&box, walk->all, &walk->last);
+        status = cs_copy_add_node(&box, run->all, &run->last);
     }
     return status;
 }
@@ -95,15 +95,15 @@ static int add_copy(void *ctx, const struct cs_copy *copy, void *view, void *pac
 /* Replaces the tiles that were added before by the fallback plan's nodes. */
 static int add_fallback(void *ctx)
 {
-    struct walk *walk = ctx;
+    struct node_run *run = ctx;
     cudaGraph_t graph;
-    int status = cs_launcher_prepare_fallback(&walk->launcher);
+    int status = cs_launcher_prepare_fallback(&run->launcher);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = make_graph(walk, walk->launcher.rewrite->fallback, walk->launcher.pack, &graph);
+        status = make_graph(run, run->launcher.rewrite->fallback, run->launcher.pack, &graph);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    (void)CS_CUDA(cudaGraphDestroy, walk->all);
-    walk->all = graph;
+    (void)CS_CUDA(cudaGraphDestroy, run->all);
+    run->all = graph;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -127,28 +127,28 @@ static cudaGraphNode_t next_node(cudaGraphNode_t node)
 /* The chain is walked in the order of its creation. The same plan gives the same nodes. */
 static int change_tile(void *ctx, int shape, void *pack)
 {
-    struct walk *walk = ctx;
+    struct node_run *run = ctx;
     cudaGraph_t tile;
-    if (!walk->last)
+    if (!run->last)
         return CUDNN_STATUS_BAD_PARAM;
-    int status = status_of(CS_CUDA(cudaGraphChildGraphNodeGetGraph, walk->last, &tile));
+    int status = status_of(CS_CUDA(cudaGraphChildGraphNodeGetGraph, run->last, &tile));
     if (status == CUDNN_STATUS_SUCCESS)
-        status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle,
-                              plan_of(walk, shape)->plan, pack, tile);
-    walk->last = next_node(walk->last);
+        status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, run->launcher.handle,
+                              plan_of(run, shape)->plan, pack, tile);
+    run->last = next_node(run->last);
     return status;
 }
 
 static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
 {
-    struct walk *walk = ctx;
+    struct node_run *run = ctx;
     int status = CUDNN_STATUS_SUCCESS;
     for (int64_t i = 0; i < copy->times && status == CUDNN_STATUS_SUCCESS; i++) {
         const CUDA_MEMCPY3D box = cs_copy_box(copy, view, packed, in, i);
-        if (!walk->last)
+        if (!run->last)
             return CUDNN_STATUS_BAD_PARAM;
-        status = cs_copy_change_node(&box, walk->last);
-        walk->last = next_node(walk->last);
+        status = cs_copy_change_node(&box, run->last);
+        run->last = next_node(run->last);
     }
     return status;
 }
@@ -157,32 +157,32 @@ static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *
  * run. */
 static int change_fallback(void *ctx)
 {
-    struct walk *walk = ctx;
-    const struct cs_execution_plan *fallback = walk->launcher.rewrite->fallback;
-    int status = cs_launcher_prepare_fallback(&walk->launcher);
+    struct node_run *run = ctx;
+    const struct cs_execution_plan *fallback = run->launcher.rewrite->fallback;
+    int status = cs_launcher_prepare_fallback(&run->launcher);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, fallback->plan,
-                          walk->launcher.pack, walk->all);
+    status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, run->launcher.handle, fallback->plan,
+                          run->launcher.pack, run->all);
     /* If the engine makes no nodes, cuDNN reports an error for the application's plan. */
     return status == CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API ? CUDNN_STATUS_BAD_PARAM
                                                                       : status;
 }
 
 /* Without a child graph tiles are impossible, but cuDNN may still add the fallback plan's nodes. */
-static int add_fallback_alone(const struct walk *walk, cudaGraph_t graph)
+static int add_fallback_alone(const struct node_run *run, cudaGraph_t graph)
 {
-    int status = cs_launcher_prepare_fallback(&walk->launcher);
+    int status = cs_launcher_prepare_fallback(&run->launcher);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    return add_nodes(walk, walk->launcher.rewrite->fallback, walk->launcher.pack, graph);
+    return add_nodes(run, run->launcher.rewrite->fallback, run->launcher.pack, graph);
 }
 
 int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
-    struct walk walk = {.launcher = cs_plan_hooks_launcher(plan, handle, pack)};
-    struct cs_gpu gpu = {.ctx = &walk,
+    struct node_run run = {.launcher = cs_plan_hooks_launcher(plan, handle, pack)};
+    struct cs_gpu gpu = {.ctx = &run,
                          .bind = bind,
                          .launch = add_tile,
                          .release = release,
@@ -190,14 +190,14 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
                          .copy = cs_copy_possible() ? add_copy : NULL,
                          .only_records = true};
     cudaGraphNode_t node;
-    if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
-        return add_fallback_alone(&walk, graph);
+    if (CS_CUDA(cudaGraphCreate, &run.all, 0) != cudaSuccess)
+        return add_fallback_alone(&run, graph);
     struct cs_call call;
-    bool understood = cs_plan_hooks_call(plan, &walk.launcher, &call);
+    bool understood = cs_plan_hooks_call(plan, &run.launcher, &call);
     int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, graph, NULL, 0, walk.all));
-    (void)CS_CUDA(cudaGraphDestroy, walk.all);
+        status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, graph, NULL, 0, run.all));
+    (void)CS_CUDA(cudaGraphDestroy, run.all);
     return status;
 }
 
@@ -228,8 +228,8 @@ static bool holds_tiles(cudaGraph_t graph)
 int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                        cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
-    struct walk walk = {.launcher = cs_plan_hooks_launcher(plan, handle, pack)};
-    struct cs_gpu gpu = {.ctx = &walk,
+    struct node_run run = {.launcher = cs_plan_hooks_launcher(plan, handle, pack)};
+    struct cs_gpu gpu = {.ctx = &run,
                          .bind = bind,
                          .launch = change_tile,
                          .release = release,
@@ -237,15 +237,15 @@ int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_
                          .copy = cs_copy_possible() ? change_copy : NULL};
     cudaGraphNode_t root = only_root(graph);
     if (!is_of_type(root, cudaGraphNodeTypeGraph) ||
-        CS_CUDA(cudaGraphChildGraphNodeGetGraph, root, &walk.all) != cudaSuccess)
-        walk.all = graph;
+        CS_CUDA(cudaGraphChildGraphNodeGetGraph, root, &run.all) != cudaSuccess)
+        run.all = graph;
     /* The nodes of a fallback plan contain no tiles to change. */
-    if (walk.all == graph || !holds_tiles(walk.all))
-        return change_fallback(&walk);
-    walk.last = only_root(walk.all);
+    if (run.all == graph || !holds_tiles(run.all))
+        return change_fallback(&run);
+    run.last = only_root(run.all);
     struct cs_call call;
-    bool understood = cs_plan_hooks_call(plan, &walk.launcher, &call);
+    bool understood = cs_plan_hooks_call(plan, &run.launcher, &call);
     int status = cs_flow_try(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL).vendor;
     /* Remaining nodes mean that the graph has another plan's nodes. */
-    return status == CUDNN_STATUS_SUCCESS && walk.last ? CUDNN_STATUS_BAD_PARAM : status;
+    return status == CUDNN_STATUS_SUCCESS && run.last ? CUDNN_STATUS_BAD_PARAM : status;
 }

@@ -217,29 +217,37 @@ static enum cs_reason describe_side(cudnnTensorDescriptor_t descriptor, void *ad
     return CS_REASON_NONE;
 }
 
+/* The convolution's own result becomes virtual: the last step writes y. */
+static void make_virtual(struct chain *chain)
+{
+    struct cs_tensor *result = &chain->problem->tensor[CS_Y];
+    result->dtype = chain->problem->compute;
+    result->is_virtual = true;
+    result->written = false;
+    chain->addresses->tensor[CS_Y] = NULL;
+}
+
 /* With alpha2 = 0 z is not read. Callers pass y instead, or NULL. */
 static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct chain *chain)
 {
-    struct cs_problem *problem = chain->problem;
-    struct cs_tensor y = problem->tensor[CS_Y];
-    double alpha2 = scale_of(call->fusion->alpha2, 0);
-    bool complete = call->fusion->bias_data && (alpha2 == 0 || call->fusion->z_data);
+    const struct cs_legacy_fusion *fusion = call->fusion;
+    const int spatial = chain->problem->spatial;
+    const struct cs_tensor y = chain->problem->tensor[CS_Y];
+    double alpha2 = scale_of(fusion->alpha2, 0);
     int64_t bias, z = -1;
     bool relu;
     struct cs_setting nan;
-    y.written = true;
-    problem->tensor[CS_Y].dtype = problem->compute;
-    problem->tensor[CS_Y].is_virtual = true;
-    problem->tensor[CS_Y].written = false;
-    chain->addresses->tensor[CS_Y] = NULL;
-    enum cs_reason reason = complete ? describe_activation(call, &relu, &nan) : CS_REASON_ARGUMENTS;
+    if (!fusion->bias_data || (alpha2 != 0 && !fusion->z_data))
+        return CS_REASON_ARGUMENTS;
+    make_virtual(chain);
+    enum cs_reason reason = describe_activation(call, &relu, &nan);
     if (reason == CS_REASON_NONE)
-        reason = describe_side(call->fusion->bias, call->fusion->bias_data, problem->spatial, chain,
-                               &bias);
+        reason = describe_side(fusion->bias, fusion->bias_data, spatial, chain, &bias);
     if (reason == CS_REASON_NONE && alpha2 != 0)
-        reason = describe_side(call->fusion->z, call->fusion->z_data, problem->spatial, chain, &z);
+        reason = describe_side(fusion->z, fusion->z_data, spatial, chain, &z);
     if (reason != CS_REASON_NONE)
         return reason;
+
     int64_t result = add_tensor(chain, &y, call->execution.data[CS_Y]);
     if (z >= 0) {
         struct cs_setting scale = float_setting(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, alpha2);

@@ -167,13 +167,13 @@ static bool defines_all(const struct tables *t)
 #include "cudnn/bind/calls.def"
 #undef CS_CALL
     };
-    bool entries = false, rest = false;
+    bool has_entries = false, has_others = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        bool entry = cs_entries_find(names[i]);
-        if (!(entry ? entries : rest) && defines_symbol(t, names[i]))
-            *(entry ? &entries : &rest) = true;
+        bool *has_kind = cs_entries_find(names[i]) ? &has_entries : &has_others;
+        if (!*has_kind)
+            *has_kind = defines_symbol(t, names[i]);
     }
-    return entries && rest;
+    return has_entries && has_others;
 }
 
 /* True for a function that the object defines but calls through a slot that the loader has not
@@ -224,7 +224,7 @@ static int note_vendor(struct dl_phdr_info *object, size_t size, void *argument)
     return 0;
 }
 
-static int look_at(struct dl_phdr_info *object, size_t size, void *argument)
+static int examine_object(struct dl_phdr_info *object, size_t size, void *argument)
 {
     static const char here;
     struct search *search = argument;
@@ -246,6 +246,6 @@ size_t cs_bypass_find(char *text, size_t size)
     struct search search = {.text = text, .size = size};
     text[0] = '\0';
     dl_iterate_phdr(note_vendor, &search);
-    dl_iterate_phdr(look_at, &search);
+    dl_iterate_phdr(examine_object, &search);
     return search.found;
 }

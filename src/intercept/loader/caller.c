@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 enum {
-    MAX_RANGES = 64,    /* for further ones every call asks the loader */
+    MAX_RANGES = 64,    /* for further ones every call queries the loader */
     GENERATED = 1 << 20 /* code outside all objects, such as a JIT compiler's, is cached in blocks
                            of this size */
 };
@@ -28,7 +28,7 @@ struct search {
     char path[PATH_MAX]; /* of the object; empty: the address is in no object */
 };
 
-static int look_at(struct dl_phdr_info *object, size_t size, void *opaque)
+static int examine_object(struct dl_phdr_info *object, size_t size, void *opaque)
 {
     struct search *search = opaque;
     const struct cs_object_range range = cs_object_range_of(object);
@@ -66,7 +66,7 @@ __attribute__((noinline)) static bool find_caller(uintptr_t address)
     search.from = block;
     search.to = block + GENERATED;
     search.path[0] = '\0';
-    (void)dl_iterate_phdr(look_at, &search);
+    (void)dl_iterate_phdr(examine_object, &search);
     bool cudnn = cs_real_owns(search.path); /* not within the loader's list */
     remember_caller(&search, cudnn);
     return cudnn;
