@@ -54,6 +54,7 @@ struct cs_arena {
 
 struct cs_block; /* opaque */
 
+/* A block that a call holds until cs_arena_give. */
 struct cs_lease {
     struct cs_block *block; /* NULL: none */
     void *memory;           /* aligned to CS_SCRATCH_ALIGNMENT */
