@@ -55,7 +55,7 @@ enum {
 struct cs_run {
     int64_t step;                  /* elements a tile */
     int64_t tiles;                 /* at least 1 */
-    enum cs_relaxation relaxation; /* of their engine */
+    enum cs_relaxation relaxation; /* of the tiles' engine */
 };
 
 /* How to cut. With CS_AXIS_NONE in both places the problem stays whole. In the second place it
@@ -89,12 +89,12 @@ struct cs_slice {
 
 struct cs_cut {
     enum cs_axis axis;
-    bool equal_padding; /* of all of its tiles, by spare elements */
+    bool equal_padding; /* all of its tiles have equal padding, by spare elements */
     int64_t spacing;    /* elements from one of a tile's to its next; 1 except for phases */
     int runs;
     struct cs_run run[CS_MAX_RUNS +
                       1]; /* consecutive. The last range takes the rest, regardless of its run */
-    int64_t tiles;        /* of all runs */
+    int64_t tiles;        /* tiles of all runs */
     int64_t slices;       /* different ones */
     uint8_t slice_of[CS_MAX_TILES]; /* the index of each tile's slice */
     struct cs_slice slice[CS_MAX_TILE_SHAPES];
@@ -109,7 +109,7 @@ struct cs_tile_shape {
 
 struct cs_plan {
     struct cs_problem problem; /* the whole */
-    struct cs_tiling tiling;   /* by which it was cut, with rounded steps and its actual lanes */
+    struct cs_tiling tiling;   /* the tiling of the cut, with rounded steps and its actual lanes */
     int cuts;                  /* 0: the whole problem in one launch */
     struct cs_cut cut[CS_MAX_CUTS];
     int64_t tiles;
@@ -131,10 +131,10 @@ struct cs_plan {
 
 /* A tile's range along one cut. */
 struct cs_range {
-    int64_t first, count; /* of the divided operand */
+    int64_t first, count; /* range of the divided operand */
     int64_t in_first,
         in_count;    /* of the corresponding operand; the same unless the axis is spatial */
-    int64_t spacing; /* from one element to the next, in both operands; 1 except for phases */
+    int64_t spacing; /* elements from one to the next, in both operands; 1 except for phases */
     int64_t pre, post;
     int64_t spare_before, spare_after; /* elements computed in addition to `count` */
 };
@@ -217,8 +217,8 @@ void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *til
 
 /* A lane's parts of the scratch, as offsets from its base, multiples of CS_SCRATCH_ALIGNMENT. */
 struct cs_lane {
-    int64_t staged;    /* of plan->staged bytes */
-    int64_t workspace; /* of as many bytes as the plan's shapes need at most */
+    int64_t staged;    /* offset of its plan->staged bytes */
+    int64_t workspace; /* offset of its workspace, which has room for every shape */
 };
 
 /* Lays out the scratch of a plan on `lanes` lanes, [1, plan->lanes]: any lane can run any tile, so

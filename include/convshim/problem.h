@@ -55,7 +55,7 @@ enum {
 
 struct cs_tensor {
     int64_t dims[CS_DIMS];
-    int64_t strides[CS_DIMS]; /* of absent dimensions: 0 */
+    int64_t strides[CS_DIMS]; /* elements; 0 for absent dimensions */
     int64_t alignment;        /* bytes; divides the base address */
     enum cs_dtype dtype;
     enum cs_operand side; /* the operand whose elements this tensor's correspond to: an extent is

@@ -34,12 +34,12 @@ struct cs_profile {
                                    other GPUs of their capability */
     int64_t capability;         /* 100 * major + 10 * minor */
     int64_t multiprocessors;
-    int64_t clock;                  /* of the multiprocessors, kHz */
+    int64_t clock;                  /* clock of the multiprocessors in kHz */
     int64_t memory_clock;           /* kHz; memory transfers twice the bus width in each clock */
     int64_t bus_width;              /* bits */
     int64_t l2;                     /* bytes */
     int64_t memory;                 /* bytes; predictions do not use it */
-    struct cs_engine_traits engine; /* that the application chose */
+    struct cs_engine_traits engine; /* engine that the application chose */
     struct cs_ladder ladder;
 };
 

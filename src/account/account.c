@@ -9,7 +9,7 @@
 _Static_assert(CS_MAX_SITES + 1 < 1 << 12, "places no longer fit PLACE_BITS");
 
 enum {
-    COUNT_BITS = 44, /* of a counter; a million calls a second fill them in half a year */
+    COUNT_BITS = 44, /* bits of a count, which a million calls a second fill in half a year */
     TENANTS = 1 << (64 - COUNT_BITS), /* numbers of tenants, after which they repeat */
     PLACE_BITS =
         12, /* bits of a call number's table entry for the site's place; the tenant has the rest */

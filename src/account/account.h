@@ -39,7 +39,7 @@ struct cs_site_facts {
 
 /* A reference to a site, for counting its calls. Zeros: no site. */
 struct cs_site_ref {
-    uint64_t hash;   /* of all facts */
+    uint64_t hash;   /* hash of all facts */
     uint32_t place;  /* 1 + the index of the site; CS_MAX_SITES + 1: folded from the start */
     uint32_t tenant; /* the number of the convolution at that place; if it has another one now, this
                         one was folded */
@@ -105,7 +105,7 @@ struct cs_account {
     _Atomic int64_t folded[CS_COUNTERS];
     int64_t folded_host;
 
-    _Atomic uint32_t order[CS_ORDER]; /* of the first calls, read by cs_account_order */
+    _Atomic uint32_t order[CS_ORDER]; /* sites of the first calls, read by cs_account_order */
 };
 
 _Static_assert(sizeof(struct cs_account) <= 8 << 20, "counting takes more than 8 MiB");
@@ -192,7 +192,7 @@ struct cs_summary_own {
 /* Threads that waited for their turn. Zeros if interleave is off. */
 struct cs_summary_gate {
     int64_t waits, timed_out; /* waits, and those of them that timed out */
-    int64_t nanoseconds;      /* of all waits */
+    int64_t nanoseconds;      /* nanoseconds of all waits */
     bool given_up;
 };
 

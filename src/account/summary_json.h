@@ -12,8 +12,8 @@ enum {
 /* Data of the process in addition to the text summary's head. */
 struct cs_summary_process {
     const char *program;
-    const char *script;    /* that the program runs; NULL or "": no script */
-    const char *arguments; /* its command line, each word with its NUL */
+    const char *script;    /* script that the program runs; NULL or "": no script */
+    const char *arguments; /* the process's command line, each word with its NUL */
     size_t arguments_bytes;
     int64_t pid;
     int64_t rank;             /* -1: not in a distributed job */

@@ -21,7 +21,7 @@ enum {
     LAST = 256,  /* bytes reserved for the event that reports the end */
     NAME = 1024,
     ARGUMENTS = 256,
-    PLACE_BITS = 40 /* of a block's place in its slab */
+    PLACE_BITS = 40 /* bits of a block's place in its slab */
 };
 
 /* Events of this many nanoseconds may be lost by a crash if calls keep coming. */

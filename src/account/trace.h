@@ -38,7 +38,7 @@ struct cs_trace {
 
 /* The outcome of a call, which the calling thread records for cs_trace_call. */
 struct cs_trace_annotate {
-    int64_t number; /* of the call; 0: no record */
+    int64_t number; /* number of the call; 0: no record */
     struct cs_site_ref site;
     const char *outcome; /* static: "tiles", "fallback", "failed" or a reason's id */
 };

@@ -12,7 +12,7 @@
 
 enum {
     AMPLE = 256 << 10,      /* bytes: up to 110 KiB for a decision, the rest for cuDNN */
-    BYTES = 1 << 20,        /* of the second stack; untouched pages use no memory */
+    BYTES = 1 << 20,        /* bytes of the second stack; untouched pages use no memory */
     GUARD = 64 << 10,       /* inaccessible pages at its end */
     LAST_BYTES = 128 << 10, /* four times the need of a report at exit */
     LAST_PAUSE = 5000000,   /* nanoseconds between two attempts to take the last stack */

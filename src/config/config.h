@@ -94,7 +94,7 @@ struct cs_config {
     char source[CS_CONFIG_TEXT]; /* the source that was read: the file, CONVSHIM_CONFIG, or "" for
                                     defaults */
     size_t file_length;          /* bytes of the file's path in `source`; 0: no file was read */
-    struct cs_origin origin[CS_OPTIONS]; /* of each option, by CS_OPTION_name */
+    struct cs_origin origin[CS_OPTIONS]; /* source of each value, by CS_OPTION_name */
 };
 
 /* Receives one line about an option that the user should fix, as "FILE:LINE: option: problem;

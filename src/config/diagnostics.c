@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    MAX_NOTES = 16, /* of one source, so that notes do not bury the program's output */
+    MAX_NOTES = 16, /* most notes about one source, so that they do not bury the program's output */
     NOTE_BYTES = 768,
-    SOURCE_BYTES = 240 /* of a file's name in a note */
+    SOURCE_BYTES = 240 /* most bytes of a file's name in a note */
 };
 
 const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text)

@@ -18,8 +18,8 @@ struct cs_load {
     int line;                       /* 0: the source has no lines */
     int notes;                      /* notes made so far */
     int set_at[CS_OPTIONS];         /* line of the last valid value, 0 if no line set it */
-    int first_rule;                 /* of the source, in config->rules */
-    bool rule_faulty[CS_MAX_RULES]; /* by their places in config->rules */
+    int first_rule;                 /* index of the source's first rule in config->rules */
+    bool rule_faulty[CS_MAX_RULES]; /* rules with a fault, by their indexes in config->rules */
     bool rules_full;                /* the note was made already */
 };
 

@@ -20,14 +20,14 @@ enum {
 struct lines {
     struct cs_load *load;
     int fd;           /* -1: the items are read, not a file */
-    const char *rest; /* of the items */
+    const char *rest; /* the items that are not read yet */
     size_t at, filled, total;
     bool ended;
-    bool unknown_section;         /* its options are ignored */
-    int rule;                     /* of the current section, or -1 */
+    bool unknown_section;         /* the current section is unknown, so its options are ignored */
+    int rule;                     /* index of the rule of the current section, or -1 */
     char section[CS_CONFIG_NAME]; /* "" before the first one */
     bool unanswered; /* the last line should be an option that inih has not reported yet */
-    char shown[CS_SHOWN_BYTES]; /* that line */
+    char shown[CS_SHOWN_BYTES]; /* the line that inih has not reported */
     char line[MAX_LINE + 1];
     char block[4096];
 };

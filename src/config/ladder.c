@@ -269,7 +269,7 @@ const char *cs_ladder_name(const struct cs_ladder *ladder, const char *gpu,
 enum {
     MODELS = 8, /* GPU models; further ones count as not measured */
     EMPTY = 0,
-    TAKEN, /* by a thread that reads the file */
+    TAKEN, /* a thread is reading the file */
     READY
 };
 

@@ -15,7 +15,7 @@ struct cs_option {
     /* True if `text` is allowed; then stores the value in *out. `policies` NULL: any name. */
     bool (*parse)(const struct cs_option *option, const char *text, const char *const *policies,
                   void *out);
-    size_t offset; /* of the value in struct cs_config */
+    size_t offset; /* offset of the value in struct cs_config */
 };
 
 enum {

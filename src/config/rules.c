@@ -192,7 +192,7 @@ typedef bool parse_fn(enum cs_rule_key key, const char *text, void *out);
 static const struct {
     const char *allowed;
     parse_fn *parse;
-    size_t offset; /* of the value in struct cs_rule */
+    size_t offset; /* offset of the value in struct cs_rule */
 } keys[CS_RULE_KEYS] = {
 #define CS_RULE(name, type, allowed, help) {allowed, parse_##type, offsetof(struct cs_rule, name)},
 #include "convshim/rules.def"

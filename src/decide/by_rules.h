@@ -10,7 +10,7 @@
 /* Constant settings of a process. */
 struct cs_settings {
     const struct cs_rules *rules; /* NULL: no rules */
-    const char *program;          /* its file name, for rules that match it */
+    const char *program;          /* the program's file name, for rules that match it */
     const char *script; /* the script, if the program is an interpreter; NULL: no script */
     const struct cs_policy *policy; /* unless a rule sets another */
     struct cs_limits limits;        /* unless a rule changes them */
@@ -21,7 +21,7 @@ struct cs_settings {
 struct cs_decide_call {
     const struct cs_problem *problem; /* checked */
     int64_t required;                 /* bytes of the application's own plan */
-    int64_t engine;                   /* of that plan; < 0: unknown */
+    int64_t engine;                   /* engine of the application's plan; < 0: unknown */
     int64_t provided; /* scratch bytes that the caller has provided; 0: the limits apply */
 };
 

@@ -120,7 +120,7 @@ struct tile {
     double operands, workspace, staged; /* bytes */
     double kernels;
     double waves;   /* seconds of arithmetic, with an incomplete last wave */
-    double filled;  /* the same if other tiles complete the last wave */
+    double filled;  /* seconds of arithmetic if other tiles complete the last wave */
     double strided; /* seconds that conversions of unpacked views add */
 };
 
@@ -235,7 +235,7 @@ static double rate_of(const struct cs_problem *problem, const struct tile *tile,
 {
     const struct cs_engine_traits *engine = &rates->engine;
     bool is_16_bit = problem->tensor[CS_X].dtype != CS_F32;
-    bool own_engine = relaxation == CS_TILE_HEURISTICS; /* not the application's */
+    bool own_engine = relaxation == CS_TILE_HEURISTICS; /* an engine other than the application's */
     bool cores = own_engine      ? is_16_bit
                  : engine->known ? engine->tensor_cores
                                  : is_16_bit || tile->workspace >= tile->operands / 2;
@@ -267,7 +267,7 @@ static void add_arithmetic(const struct cs_problem *untiled, const struct cs_pro
     double splits = splits_of(problem, chosen_for.sum, blocks_of(&chosen_for, &block), rates);
     double thread_blocks = blocks_of(&product, &block) * splits;
     double seconds = 2 * block.rows * block.columns * product.sum / splits /
-                     rate_of(problem, tile, relaxation, rates); /* of one thread block */
+                     rate_of(problem, tile, relaxation, rates); /* seconds of one thread block */
     tile->filled = thread_blocks / rates->multiprocessors * seconds;
     tile->waves = rounded_up(thread_blocks / rates->multiprocessors) * seconds;
 }
@@ -322,7 +322,7 @@ static double hit_of(const struct tile *tile, double lanes, const struct rates *
 struct sums {
     double one_by_one;      /* seconds of tiles run one after the other, without the fixed time of
                                kernels */
-    double filled, kernels; /* of all tiles, as in struct tile */
+    double filled, kernels; /* sums over all tiles of the members of struct tile */
     double launched;        /* tiles */
     struct cs_cost cost;
 };

@@ -9,8 +9,8 @@
 
 struct cs_cost {
     double seconds;    /* predicted, of the whole call; above 0 and finite */
-    double most;       /* the same with kernel_us_most for each kernel: not below `seconds` */
-    double decided;    /* the same with kernel_us_decided, by which tilings are compared */
+    double most;       /* seconds with kernel_us_most for each kernel: not below `seconds` */
+    double decided;    /* seconds with kernel_us_decided, by which tilings are compared */
     double memory;     /* seconds of all tiles' memory traffic alone */
     double arithmetic; /* seconds of all tiles' waves alone */
     double launches;   /* the part of `seconds` that kernels and lanes add */
@@ -59,7 +59,7 @@ struct cs_cost_tiles {
     double launched;  /* tiles; an incomplete one counts as one */
     double workspace; /* bytes of one, with `staged` */
     double staged;    /* bytes of the packed copies of one */
-    int lanes;        /* 0 is 1 */
+    int lanes;        /* lanes that the tiles run on; 0 means 1 */
     enum cs_relaxation relaxation;
 };
 

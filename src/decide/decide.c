@@ -8,7 +8,7 @@
 
 /* A decision under way. */
 struct deciding {
-    int64_t tiles; /* of the policy's fixed number; 0: those of least cost */
+    int64_t tiles; /* the policy's fixed number of tiles; 0: the number of least cost */
     bool huge;
     struct cs_limits limits;
     struct cs_profile profile;

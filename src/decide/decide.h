@@ -26,7 +26,7 @@ struct cs_decision {
     int64_t queries; /* vendor plans built for the decision */
     int64_t free;    /* scratch in bytes that costs nothing: a written workspace, the rule's option
                         free, or the bytes below the record; set by cs_decide_by_rules */
-    struct cs_peak_level level; /* that the decision used; set by cs_decide_by_rules */
+    struct cs_peak_level level; /* memory level that the decision used; set by cs_decide_by_rules */
     bool raised;   /* `scratch` is above a written workspace, because no tiling needs less */
     int elsewhere; /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
                       not queried; set by cs_decide_refuses */

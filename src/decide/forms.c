@@ -69,7 +69,7 @@ struct line {
         double cost;
         struct cs_guess guess;
         int form;
-    } * best; /* of all lines */
+    } * best; /* the best tiling of all lines */
 };
 
 enum cs_axis cs_forms_axis(int form)

@@ -5,8 +5,8 @@
 #include "decide/guess.h"
 
 enum {
-    CS_SINGLE_FORMS = 9,            /* the first ones have one axis */
-    CS_FORMS = CS_SINGLE_FORMS + 20 /* and pairs of them */
+    CS_SINGLE_FORMS = 9,            /* forms with one axis, which come first */
+    CS_FORMS = CS_SINGLE_FORMS + 20 /* single axes and pairs of axes */
 };
 
 /* The outer axis of a form. */
@@ -17,7 +17,7 @@ struct cs_forms {
     int lanes; /* 0: one or two */
     bool staged;
     enum cs_relaxation relaxation;
-    bool scattered;   /* also phases whose elements are scattered */
+    bool scattered;   /* phases with scattered elements are included */
     unsigned skipped; /* one bit for each excluded form, and one for uneven phases */
 };
 

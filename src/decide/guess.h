@@ -9,9 +9,9 @@
 struct cs_guess_model {
     double per_image, per_filter; /* workspace bytes for each byte of a tile's x and y, or filter */
     double fixed;                 /* workspace bytes of every tile in addition */
-    double workspace_factor;      /* of all of these bytes, from the last answer */
-    double added_time_factor;     /* of the time that tiles add to the untiled call */
-    double time_factor;           /* of all of the time, if the last answer added none */
+    double workspace_factor;      /* factor of all of these bytes, from the last answer */
+    double added_time_factor;     /* factor of the time that tiles add to the untiled call */
+    double time_factor;           /* factor of the whole time, if the last answer added none */
 };
 
 /* Kinds of tiles whose workspaces differ. */
@@ -26,7 +26,7 @@ struct cs_guesser {
     const struct cs_question *question;
     const struct cs_profile *profile;
     double images, filter; /* bytes of the untiled x and y, and of the filter */
-    double seconds;        /* of the untiled call */
+    double seconds;        /* seconds of the untiled call */
     struct cs_guess_model model[CS_GUESS_KINDS];
     struct cs_problem tile; /* the one under examination */
 };
@@ -38,7 +38,7 @@ struct cs_guess {
     double images, filter; /* bytes of one tile's x and y, and of its filter */
     double staged;         /* bytes of one tile's packed copies */
     double each;           /* bytes of workspace on one lane, copies included */
-    double workspace;      /* the same on all lanes */
+    double workspace;      /* bytes of workspace on all lanes */
     double halo, copied;   /* bytes as in struct cs_candidate */
     double seconds;
 };

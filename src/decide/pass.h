@@ -6,14 +6,14 @@
 #include "convshim/gpu.h"
 
 enum {
-    CS_PASS_CALLS = 512, /* of a pass; longer ones are examined in parts */
+    CS_PASS_CALLS = 512, /* most calls of a pass; longer passes are examined in parts */
     CS_PASS_RANGES = 256 /* known ranges; beyond these the smallest are removed */
 };
 
 /* Bytes [begin, end) of device memory that a call has used. */
 struct cs_pass_range {
     uint64_t begin, end;
-    int call; /* of this pass, its last user; < 0: of an earlier pass */
+    int call; /* the last call of this pass that used it; < 0: used by an earlier pass */
 };
 
 /* Bytes of the workspaces of a call. */
@@ -34,7 +34,7 @@ struct cs_pass {
         struct cs_pass_workspace workspace;
     } call[CS_PASS_CALLS];
     int ranges;
-    struct cs_pass_range range[CS_PASS_RANGES]; /* that do not overlap */
+    struct cs_pass_range range[CS_PASS_RANGES]; /* known ranges, which do not overlap */
 };
 
 /* Records a call. `layer`: a number for its problem. Tensors without an address or a size are left

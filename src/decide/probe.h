@@ -6,14 +6,15 @@
 
 /* The set of tilings to search. */
 struct cs_mode {
-    enum cs_relaxation relaxation; /* of the queried execution plans */
-    int lanes;                     /* for the tiles; 0: one, or two where a guess is faster */
+    enum cs_relaxation
+        relaxation; /* how far the engines of queried plans may be from the application's */
+    int lanes;      /* for the tiles; 0: one, or two where a guess is faster */
     bool staged;
 };
 
 /* The budget of vendor plans: how many may still be built, and how many were. */
 struct cs_plan_budget {
-    int64_t left;     /* that may still be built */
+    int64_t left;     /* plans that may still be built */
     int64_t queries;  /* built, refused ones too */
     int64_t answered; /* those that were not refused */
 };
@@ -21,8 +22,8 @@ struct cs_plan_budget {
 struct cs_search {
     const struct cs_question *question;
     struct cs_plan_budget budget;
-    struct cs_candidate best; /* of least cost so far; at first the untiled call */
-    double least;             /* its cost */
+    struct cs_candidate best; /* candidate of least cost so far; at first the untiled call */
+    double least;             /* cost of the best candidate */
     bool found;               /* a tiling within the written workspace was confirmed */
     bool possible;   /* nothing was found, but a guess fits: it is vetoed, or costs too much */
     bool slow;       /* the cheapest guess is predicted to take longer than the untiled call */

@@ -9,7 +9,7 @@
 struct cs_question {
     const struct cs_problem *problem;
     const struct cs_vendor *vendor;
-    const struct cs_profile *profile; /* to predict for */
+    const struct cs_profile *profile; /* device that times are predicted for */
     const struct cs_policy *policy;
     const struct cs_limits *limits;
     int64_t required; /* bytes of the untiled plan */

@@ -11,7 +11,7 @@
 enum {
     CS_MAX_RULES = 64,
     CS_RULE_NAME = 24, /* bytes, NUL included */
-    CS_RULE_TEXT = 64  /* of a pattern */
+    CS_RULE_TEXT = 64  /* bytes of a pattern, NUL included */
 };
 
 /* The C type of a rule's member for each type of rules.def. */

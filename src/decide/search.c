@@ -47,8 +47,8 @@ struct turns {
     struct cs_search *search;
     struct cs_guesser guesser;
     struct cs_forms forms;
-    int queried;                         /* tilings */
-    int most;                            /* of these; grows with each axis to learn from */
+    int queried; /* tilings that were queried */
+    int most;    /* most tilings to query; grows with each axis to learn from */
     struct cs_tiling tiling[MOST_TURNS]; /* queried already */
     unsigned seen;                       /* one bit for each form of one axis that was queried */
     bool contradicted;                   /* some answer was not as guessed */

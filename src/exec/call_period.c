@@ -15,7 +15,7 @@ enum {
     EVIDENCE = 16,  /* calls that any period must have predicted */
     FLAT_TIMES = 3, /* a period of similar calls may be a loop inside a high stage, so it must occur
                        3 times */
-    FLAT_CALLS = 32, /* and predict 32 calls in a row */
+    FLAT_CALLS = 32, /* such a period must also predict 32 calls in a row */
     LOOP_TIMES = 64  /* a loop with more iterations is the program itself */
 };
 

@@ -16,7 +16,7 @@
 
 enum {
     CS_CALL_PERIOD_MAX = 1024,                /* calls of the longest period that is learned */
-    CS_CALL_EXPECTED = 4 * CS_CALL_PERIOD_MAX /* calls that are remembered */
+    CS_CALL_EXPECTED = 4 * CS_CALL_PERIOD_MAX /* most calls that are remembered */
 };
 
 /* The kind of a call in its thread's sequence. Several may be true. */
@@ -34,7 +34,7 @@ struct cs_call_period {
     int patience; /* calls until the next search for a period */
     uint32_t call[CS_CALL_EXPECTED];
     int64_t bytes[CS_CALL_EXPECTED];
-    uint8_t place[CS_CALL_PERIOD_MAX]; /* of the calls of the period */
+    uint8_t place[CS_CALL_PERIOD_MAX]; /* places of the calls of the period */
 };
 
 void cs_call_period_init(struct cs_call_period *detector);

@@ -5,9 +5,9 @@
 
 /* How outputs share memory with other operands. */
 enum sharing {
-    APART,    /* not at all */
+    APART,    /* outputs share no memory with other operands */
     IN_PLACE, /* an addend is overwritten by its own sum */
-    MIXED     /* in any other way */
+    MIXED     /* outputs share memory in any other way */
 };
 
 static bool has_address(const struct cs_problem *problem, const struct cs_addresses *base, int i)
@@ -341,7 +341,7 @@ static int choose_lane(const struct active_call *active, int from, int to)
 
 /* How starting the tiles ended. */
 struct start {
-    int status;     /* of the first call that failed; 0: success */
+    int status;     /* status of the first call that failed; 0: success */
     bool attempted; /* a tile may have begun to write */
     bool ordered;   /* the next launch is on the application's stream, after all started tiles */
 };
@@ -449,8 +449,7 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
                               const struct cs_gpu *gpu, const struct cs_call *call)
 {
     enum sharing shared = find_sharing(&plan->problem, &call->base);
-    struct active_call
-        active; /* not zeroed whole: there is room for many more tiles than most plans have */
+    struct active_call active; /* not zeroed as a whole, because most plans have few tiles */
     active.exec = exec;
     active.plan = plan;
     active.gpu = gpu;

@@ -24,15 +24,15 @@ struct cs_gate_thread {
     struct cs_gate *gate;
     struct cs_gate_context
         *spare; /* for a context that has none yet: made before the lock is taken */
-    struct cs_gate_thread *next;   /* of all threads */
-    struct cs_gate_thread *behind; /* at the same gate */
+    struct cs_gate_thread *next;   /* next in the list of all threads */
+    struct cs_gate_thread *behind; /* waits after this one at the same gate */
 };
 
 struct cs_gate_context {
     struct cs_gate_context *next;
     uint64_t context;
     struct cs_gate_thread *inside;
-    struct cs_gate_thread *waiting; /* in the order of arrival */
+    struct cs_gate_thread *waiting; /* first waiting thread, in the order of arrival */
     int64_t overdue;                /* when the one inside should have left; 0: unknown */
     int timed_out;                  /* waits in a row */
     bool open;

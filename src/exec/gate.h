@@ -27,21 +27,22 @@ struct cs_gate_context; /* a context */
 struct cs_gate_facts {
     int64_t waits;     /* threads held at a gate */
     int64_t waited;    /* nanoseconds of all waits together */
-    int64_t timed_out; /* of the waits, those that ended by time-out */
+    int64_t timed_out; /* waits that ended by time-out */
     int64_t stages;    /* entered high-memory stages, except those with an open gate */
     bool given_up;     /* some context's gate stays open */
 };
 
 struct cs_gate {
     struct cs_lock lock;
-    struct cs_condition left; /* a thread left, will be overdue, or a gate was opened */
-    pthread_key_t self;       /* of the thread's struct cs_gate_thread */
+    struct cs_condition
+        left;           /* a thread left, got a time at which it is overdue, or a gate was opened */
+    pthread_key_t self; /* key of a thread's struct cs_gate_thread */
     bool usable;
     int64_t timeout; /* nanoseconds */
     int64_t grace; /* nanoseconds, added to the time after which a thread is overdue, because other
                       threads use the processor, too */
     struct cs_gate_context *contexts;
-    int count; /* of contexts */
+    int count; /* number of contexts */
     struct cs_gate_thread *threads;
     struct cs_gate_facts facts;
 };

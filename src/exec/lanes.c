@@ -12,13 +12,13 @@ enum {
 struct cs_lane_set {
     struct cs_lane_set *next;
     uint64_t context;
-    void *handle;      /* of the context */
+    void *handle;      /* the context's handle */
     uint64_t examiner; /* the number of the last taker that examined it */
     void *home;        /* the stream that had it last */
     uint64_t home_id;
     void *forked; /* event at the fork */
     int sides;    /* side streams, with an event each */
-    int busy;     /* of these, used by the last call */
+    int busy;     /* side streams that the last call used */
     void *stream[CS_MAX_LANES - 1];
     void *joined[CS_MAX_LANES - 1]; /* events at the join */
 };
@@ -29,7 +29,7 @@ struct taker {
     uint64_t context;
     void *stream;
     uint64_t id;
-    uint64_t number; /* of the call, never given twice */
+    uint64_t number; /* number of the call, never given twice */
 };
 
 void cs_lanes_init(struct cs_lanes *lanes)

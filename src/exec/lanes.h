@@ -21,7 +21,7 @@ struct cs_lanes {
 };
 
 enum {
-    CS_MAX_LANE_SETS = 64 /* of a process; further calls run on one lane */
+    CS_MAX_LANE_SETS = 64 /* most sets of a process; without a set a call runs on one lane */
 };
 
 struct cs_lanes_lease {

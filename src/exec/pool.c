@@ -14,7 +14,7 @@ enum {
 /* States of an owner. */
 enum {
     KEPT,
-    GONE,     /* its graphs are destroyed */
+    GONE,     /* the capture's graphs are destroyed */
     FORGOTTEN /* its pool is gone */
 };
 

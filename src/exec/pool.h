@@ -24,7 +24,7 @@ struct cs_mark {
 struct cs_owner {
     struct cs_owner *next;
     uint64_t capture;
-    bool reported; /* to the watcher */
+    bool reported; /* the watcher was notified of it */
     atomic_int state;
 };
 
@@ -40,7 +40,7 @@ struct cs_block {
     int64_t offset, bytes;
     enum cs_use use;
     struct cs_mark *mark;   /* after the work in it. NULL: idle */
-    struct cs_mark *end;    /* of a lease: recorded when it is returned */
+    struct cs_mark *end;    /* mark of the current lease, recorded when the block is returned */
     struct cs_owner *owner; /* NULL: none */
 };
 
@@ -57,7 +57,7 @@ struct cs_slab {
 struct cs_pool {
     struct cs_pool *next; /* used before this one */
     uint64_t context;
-    void *handle; /* of the context */
+    void *handle; /* the context's handle */
     int users;    /* calls and leases; 0: may be forgotten */
     struct cs_slab *slabs;
     struct cs_mark *spare;

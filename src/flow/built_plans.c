@@ -14,7 +14,7 @@ struct cs_built_plan {
     struct cs_built_plans *built;
     void *execution_plan;
     int64_t workspace;
-    int64_t limit;     /* of a fallback plan; -1: not a fallback plan */
+    int64_t limit;     /* limit of a fallback plan in bytes; -1: not a fallback plan */
     struct cs_key key; /* problem and relaxation; not set for a fallback plan */
 };
 

@@ -13,9 +13,9 @@
 /* The moments at which a summary is written. */
 enum cs_moment {
     CS_MOMENT_RUNNING, /* the process goes on: only JSON, to files that can be replaced */
-    CS_MOMENT_LEFT,    /* by _exit */
-    CS_MOMENT_KILLED,  /* by a signal */
-    CS_MOMENT_EXIT     /* by libc's exit */
+    CS_MOMENT_LEFT,    /* the process ends by _exit */
+    CS_MOMENT_KILLED,  /* the process ends by a signal */
+    CS_MOMENT_EXIT     /* the process ends by libc's exit */
 };
 
 /* Called once, after the instance is made. Logs the start, and the vendor's library in use. Catches

@@ -214,7 +214,8 @@ static void fall_back(struct preparing *p)
 {
     static struct cs_log_cap cap; /* programs may query again at every step */
     const int64_t held = held_size(p);
-    const bool failed = p->decision.reason == CS_REASON_NONE; /* it was decided to tile */
+    const bool failed =
+        p->decision.reason == CS_REASON_NONE; /* the decision was to tile, so the build failed */
     if (p->reason == CS_REASON_NONE)
         return;
     if (held >= 0 && cs_build_fallback(held, &p->built, &p->rewrite) == CS_OK) {

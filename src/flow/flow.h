@@ -12,9 +12,10 @@
 
 /* The answer to a request. */
 struct cs_verdict {
-    enum cs_reason reason;   /* CS_REASON_NONE: tiled */
-    int64_t reported;        /* workspace bytes to report to the application */
-    int64_t reportable;      /* the same as if a decision that is only reported were applied */
+    enum cs_reason reason; /* CS_REASON_NONE: tiled */
+    int64_t reported;      /* workspace bytes to report to the application */
+    int64_t reportable;    /* bytes that would be reported if a decision that is only reported were
+                              applied */
     struct cs_site_ref site; /* the site of its calls; zeros: not counted */
     uint64_t layer;          /* a number for its problem; 0: its calls are not recorded */
     int64_t footprint;       /* bytes of operands and workspace that a call takes while it runs */

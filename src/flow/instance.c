@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum {
-    NANOSECONDS = 1000000 /* in each millisecond, the unit of options */
+    NANOSECONDS = 1000000 /* nanoseconds of a millisecond, the unit of options */
 };
 
 enum state {
@@ -44,7 +44,7 @@ struct candidate {
     struct cs *cs;
     char *notes; /* about the options, one in each line */
     size_t used, room;
-    char vendor[CS_VENDOR_NAME]; /* its version if it is not supported, else "" */
+    char vendor[CS_VENDOR_NAME]; /* cuDNN's version if it is not supported, else "" */
 };
 
 static void store_note(void *ctx, const char *line)

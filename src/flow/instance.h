@@ -24,8 +24,8 @@ enum {
 struct cs {
     const struct cs_host *host;
     struct cs_config config;
-    const char *program;            /* its file name */
-    char script[CS_PROGRAM_SCRIPT]; /* that the program runs; "": no script */
+    const char *program;            /* the program's file name */
+    char script[CS_PROGRAM_SCRIPT]; /* script that the program runs; "": no script */
     struct cs_rules rules;          /* those that apply to this program */
     const struct cs_policy *policy; /* unless a rule sets another */
     struct cs_limits limits;        /* unless a rule sets others */
@@ -38,7 +38,7 @@ struct cs {
     struct cs_place summary;     /* the file of the JSON summary */
     int64_t start_ms;            /* since 1970 */
     char vendor[CS_VENDOR_NAME]; /* the library's name and version at the first call */
-    _Atomic(pid_t) process;      /* that writes a summary at its end; 0: not begun */
+    _Atomic(pid_t) process;      /* the process that writes a summary at its end; 0: not begun */
     _Atomic int64_t renewal;     /* next time of a JSON summary, seconds of the monotonic clock; 0:
                                     this process has not written one */
     _Atomic int64_t reported;    /* calls that were in the last summary of flow/ending.h */

@@ -17,7 +17,7 @@ struct cs_peak {
     int64_t without, with; /* bytes that the calls of a context held at most, see cs_peak_read */
     uint64_t turns;        /* uses of entries so far */
     struct cs_peak_device {
-        uint64_t context; /* of the device */
+        uint64_t context; /* the device's context */
         uint64_t used;    /* the last turn of cs_peak that used it */
         struct cs_pass pass;
     } * device[CS_PEAK_DEVICES]; /* NULL: unused */

@@ -6,9 +6,9 @@
 
 /* Whether an application has other plans if one is refused. */
 enum cs_plan_source {
-    CS_SOURCE_NONE,  /* it requests no plan */
-    CS_SOURCE_OWN,   /* it named the engine */
-    CS_SOURCE_LISTED /* heuristics offered the engine in a list of several */
+    CS_SOURCE_NONE,  /* the application requests no plan (legacy API) */
+    CS_SOURCE_OWN,   /* the application named the engine */
+    CS_SOURCE_LISTED /* the engine is from a heuristics list of several */
 };
 
 /* A convolution with the application's requirements. */

@@ -9,7 +9,7 @@ struct cs_traced {
     struct cs_gpu gpu;
     const struct cs_gpu *inner;
     struct cs_trace *trace;
-    void *stream[CS_MAX_LANES]; /* of lane i; the first is the application's */
+    void *stream[CS_MAX_LANES]; /* stream of each lane; the first is the application's */
     int lanes, lane;            /* lanes used so far, and the current one */
     int64_t tiles;              /* launched so far */
 };

@@ -6,9 +6,9 @@
 #include "convshim/plan.h"
 
 struct cs_axis_map {
-    int64_t tiled_extent, other_extent; /* of the divided and of the other operand */
+    int64_t tiled_extent, other_extent; /* extents of the divided and of the other operand */
     int64_t stride, pre;
-    int64_t reach;   /* elements of x from the first to the last tap of one of y */
+    int64_t reach;   /* elements of x that the window of one element of y spans */
     bool transposed; /* x is divided and y follows, not the other way round */
 };
 

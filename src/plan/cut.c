@@ -359,7 +359,7 @@ static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand s
                                    const struct reading *reading, int64_t *bytes_p)
 {
     const struct cs_tensor *tensor = &plan->problem.tensor[side];
-    int64_t bytes_each, read = 1, distinct = 1; /* in units of the dimensions that are not cut */
+    int64_t bytes_each, read = 1, distinct = 1; /* elements along the cuts */
     if (cs_problem_tensor_bytes(tensor, &bytes_each) != CS_OK)
         return CS_OVERFLOW;
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {

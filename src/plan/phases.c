@@ -54,7 +54,7 @@ int64_t cs_phases_step(const struct cs_problem *problem, enum cs_axis axis, int6
 
 /* A phase: every n-th element of x and of y. */
 struct phase {
-    int64_t x, y;  /* its first element of either */
+    int64_t x, y;  /* the phase's first element of x and of y */
     int64_t ahead; /* elements of the phase by which the first window of y begins before x */
 };
 

@@ -81,7 +81,7 @@ bool cs_plan_is_staged(const struct cs_plan *plan, int64_t shape, int tensor)
 
 /* The part of a staged tensor that is the application's, without spare elements. */
 struct true_part {
-    struct cs_tensor view, packed; /* the same extents, either one's strides */
+    struct cs_tensor view, packed; /* the part in the application's tensor and in the packed copy */
     int64_t skipped;               /* bytes of spare elements before it */
 };
 

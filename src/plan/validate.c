@@ -10,13 +10,13 @@ __extension__ typedef __int128 wide; /* the bytes that all tiles read may exceed
 /* The axis of a cut, from the problem alone. */
 struct cut_axis {
     enum cs_dim dim[CS_OPERANDS]; /* CS_DIMS in operands that it leaves whole */
-    int64_t extent;               /* of the divided operand */
+    int64_t extent;               /* extent of the divided operand */
     bool spatial;                 /* D, H or W: x and y are related by the window */
     bool transposed;              /* x is divided, and its part of y follows */
     bool sums;                    /* the result is a sum over the axis */
-    int64_t spacing;              /* from one of a tile's elements to its next */
-    int64_t step, pad, sweep;     /* of the window: stride, padding before, first to last tap */
-    int64_t in, out;              /* extents of x and y */
+    int64_t spacing;              /* elements from one of a tile's elements to its next */
+    int64_t step, pad, sweep; /* window: stride, padding before, distance from first to last tap */
+    int64_t in, out;          /* extents of x and y */
 };
 
 static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
@@ -170,10 +170,10 @@ static bool packed_alike(const struct cs_tensor *untiled, const struct cs_tensor
 
 /* The part of a tensor that a tile has by its ranges, computed from the whole problem. */
 struct tensor_part {
-    struct cs_tensor view;         /* in the application's tensor, without spare elements */
-    int64_t offset;                /* bytes from the start of that tensor */
-    int64_t dims[CS_DIMS];         /* with spare elements */
-    int64_t spare_before[CS_DIMS]; /* of these, the first elements along a dimension */
+    struct cs_tensor view; /* the part in the application's tensor, without spare elements */
+    int64_t offset;        /* bytes from the start of that tensor */
+    int64_t dims[CS_DIMS]; /* extents with spare elements */
+    int64_t spare_before[CS_DIMS]; /* spare elements before the part along each dimension */
     bool has_spare;
 };
 
@@ -333,7 +333,7 @@ static bool tile_valid(const struct cs_plan *plan, const struct cut_axis *axes,
 /* Bytes of x and y that tiles read, and elements that they read for the first time. */
 struct readings {
     wide bytes[CS_OPERANDS];
-    int64_t distinct[CS_MAX_CUTS]; /* of the range that follows */
+    int64_t distinct[CS_MAX_CUTS]; /* distinct elements of each cut's input range */
 };
 
 static bool add_reading(const struct cs_plan *plan, const struct cs_tile *tile,

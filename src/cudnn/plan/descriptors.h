@@ -15,10 +15,11 @@ struct cs_engine_settings {
 
 /* The device and the settings for which descriptors are built. */
 struct cs_target {
-    cudnnHandle_t handle;               /* of the device; NULL: `device` describes it */
-    cudnnBackendDescriptor_t device;    /* its properties; NULL with a handle */
-    int64_t uid[CS_MAX_TENSORS];        /* names of the tensors in variant packs */
-    struct cs_engine_settings settings; /* of the application's engine, applied to every engine */
+    cudnnHandle_t handle;            /* a handle of the device; NULL: `device` describes it */
+    cudnnBackendDescriptor_t device; /* the device's properties; NULL with a handle */
+    int64_t uid[CS_MAX_TENSORS];     /* names of the tensors in variant packs */
+    struct cs_engine_settings
+        settings; /* settings of the application's engine, applied to every engine */
 };
 
 /* A finalized operation graph of the convolution and its steps. */

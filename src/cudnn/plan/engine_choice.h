@@ -11,9 +11,9 @@ struct cs_engine_choice {
     struct cs_problem problem;    /* the whole */
     struct cs_target target;      /* target.device is owned */
     struct cs_engine engine;      /* the application's */
-    struct cs_engine_notes notes; /* of that engine */
-    struct cs_profile profile;    /* of the target, if it was queried */
-    int64_t handle_number;        /* of the graph's handle; 0: not queried yet */
+    struct cs_engine_notes notes; /* notes of the application's engine */
+    struct cs_profile profile;    /* profile of the target's device, if it was queried */
+    int64_t handle_number;        /* number of the graph's handle; 0: not queried yet */
     bool known;                   /* engine and notes were read */
     bool many; /* plans of other engines for the same graph are made too, and most of them never run
                 */

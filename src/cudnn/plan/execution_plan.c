@@ -128,7 +128,7 @@ struct search {
 /* The best plan so far. */
 struct found {
     void *execution_plan; /* NULL: none */
-    int64_t workspace;    /* its bytes, or else the limit */
+    int64_t workspace;    /* bytes that it requires; without a plan the limit */
 };
 
 /* Builds a configuration's plan, and keeps the better one of both. */

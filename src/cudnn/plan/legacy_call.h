@@ -32,7 +32,7 @@ struct cs_legacy_call {
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t conv;
     int algorithm;        /* cudnnConvolution{Fwd,BwdData,BwdFilter}Algo_t */
-    cudnnMathType_t math; /* from cs_legacy_call_math, or from a query's result */
+    cudnnMathType_t math; /* math type, from cs_legacy_call_math or a query's result */
     struct cs_legacy_execution execution;
     const struct cs_legacy_fusion *fusion; /* NULL: an unfused convolution */
 };

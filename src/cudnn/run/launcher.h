@@ -12,7 +12,7 @@ struct cs_launcher {
     cudnnHandle_t handle;
     const struct cs_rewrite *rewrite;
     const struct cs_problem *problem; /* the whole */
-    const int64_t *uid;               /* of the problem's tensors */
+    const int64_t *uid;               /* names of the problem's tensors in variant packs */
     cudnnBackendDescriptor_t
         pack;                    /* the application's variant pack for the whole problem, or NULL */
     struct cs_addresses untiled; /* if `pack` is NULL: the contents of that variant pack */

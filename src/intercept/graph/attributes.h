@@ -15,7 +15,7 @@ enum {
 };
 
 enum {
-    CS_NO_UID = -1 /* as cuDNN shows it */
+    CS_NO_UID = -1 /* cuDNN's value for an id that was not set */
 };
 
 struct cs_tensor_attributes {
@@ -45,7 +45,8 @@ struct cs_pointwise_attributes {
     enum cs_reason reason;
 };
 
-/* A convolution's tensors are cs_operand's, a pointwise operation's cs_pointwise_operand's. */
+/* Tensors are indexed by enum cs_operand in a convolution, and by enum cs_pointwise_operand in a
+ * pointwise operation. */
 struct cs_operation_attributes {
     cudnnBackendDescriptorType_t type;
     struct cs_tensor_attributes tensor[CS_PW_OPERANDS];

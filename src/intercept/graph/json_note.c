@@ -14,7 +14,7 @@ enum {
     WORDS = HEAD_WORDS + CS_PROBLEM_WORDS + CS_MAX_TENSORS,
     WORD_BYTES = 10, /* the most bytes of a word, with seven bits each */
     COUNT = 2,       /* size of the field with the number of bytes before it */
-    HASH = 8,        /* of the JSON and the bytes before it */
+    HASH = 8,        /* bytes of the hash of the JSON and the bytes before it */
     BLANKS = 4,      /* characters of one byte */
     BYTES = WORDS * WORD_BYTES + COUNT + HASH
 };

@@ -20,10 +20,11 @@ struct cs_plan_attributes {
 };
 
 struct cs_shadow {
-    struct cs_shadow *next; /* in the table */
+    struct cs_shadow *next; /* next in its bucket of the table */
     cudnnBackendDescriptor_t descriptor;
     cudnnBackendDescriptorType_t type;
-    bool listed; /* of configurations and their plans: a heuristics list contained it and others */
+    bool listed; /* of engine configurations and their plans: a heuristics list of several contained
+                    it */
     struct cs_graph
         *graph; /* the graph of finalized graphs, heuristics, engines, configurations, plans */
     union {

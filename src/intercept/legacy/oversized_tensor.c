@@ -187,7 +187,8 @@ bool cs_oversized_tensor_bytes(const struct cs_oversized_tensor *large, size_t *
 /* One spatial extent. 0 if the window does not fit. */
 static int64_t slide_window(int64_t x, int64_t w, int64_t pad, int64_t stride, int64_t dilation)
 {
-    int64_t room = x + 2 * pad - (w - 1) * dilation - 1; /* of ints, so 64 bits suffice */
+    int64_t room =
+        x + 2 * pad - (w - 1) * dilation - 1; /* a sum of products of ints, so 64 bits suffice */
     return room < 0 ? 0 : room / stride + 1;
 }
 

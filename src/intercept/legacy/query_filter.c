@@ -7,7 +7,7 @@
 
 enum {
     WORD = 64,  /* bits */
-    WORDS = 256 /* with 1000 inputs, one in 16 others looks like one of them */
+    WORDS = 256 /* with 1000 inputs in the filter, one in 16 other inputs passes it */
 };
 
 /* Checked first: for most programs, whose queries were all small, one load decides. */

@@ -35,7 +35,7 @@ struct search {
     struct cs_object_range vendor[VENDOR_FILES];
     int vendors;
     char *text;
-    size_t size, length, found; /* of `text`; of the names in it; the number of objects */
+    size_t size, length, found; /* bytes of `text`; bytes of the names in it; number of objects */
     bool full;                  /* further names are left out */
 };
 

@@ -25,7 +25,7 @@ static struct range known[MAX_RANGES];
 struct search {
     uintptr_t address, from,
         to; /* in: an address; out: the range of its object, or the gap between objects */
-    char path[PATH_MAX]; /* of the object; empty: the address is in no object */
+    char path[PATH_MAX]; /* path of the object; empty: the address is in no object */
 };
 
 static int examine_object(struct dl_phdr_info *object, size_t size, void *opaque)
@@ -67,7 +67,7 @@ __attribute__((noinline)) static bool find_caller(uintptr_t address)
     search.to = block + GENERATED;
     search.path[0] = '\0';
     (void)dl_iterate_phdr(examine_object, &search);
-    bool cudnn = cs_real_owns(search.path); /* not within the loader's list */
+    bool cudnn = cs_real_owns(search.path); /* not while the loader's list is locked */
     remember_caller(&search, cudnn);
     return cudnn;
 }
