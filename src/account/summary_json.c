@@ -384,6 +384,7 @@ static void put_folded(struct cs_json *json, const struct cs_account *account)
     cs_json_close(json, '}');
 }
 
+/* The place in the list of the site of each of the first calls. */
 static void put_order(struct cs_json *json, const struct cs_account *account,
                       const struct listing *listing)
 {

@@ -189,7 +189,7 @@ static void note_unknown_section(struct lines *lines)
 }
 
 /* inih ignores all text after the name of a section. Text that is not a comment makes a note. */
-static void note_behind(struct lines *lines, const char *rest)
+static void note_trailing(struct lines *lines, const char *rest)
 {
     char shown[CS_SHOWN_BYTES];
     while (is_blank(*rest))
@@ -219,7 +219,7 @@ static void enter_section(struct lines *lines, const char *text)
             note_unknown_section(lines);
     }
     if (!lines->unknown_section)
-        note_behind(lines, text + length + strlen("[]"));
+        note_trailing(lines, text + length + strlen("[]"));
 }
 
 /* Makes notes about lines that inih does not report: faulty lines, sections, lines that are not
@@ -267,10 +267,22 @@ static void handle_long(struct lines *lines, char *text)
     handle_setting(lines, "", text, value);
 }
 
-/* For inih, in the form of fgets. */
-static char *read_line(char *text, int size, void *stream)
+/* Removes a byte order mark, and blanks after it. */
+static void remove_bom(char *line)
 {
     static const char bom[] = "\xEF\xBB\xBF";
+    if (strncmp(line, bom, strlen(bom)) != 0)
+        return;
+    const char *start = line + strlen(bom);
+    while (is_blank(*start))
+        start++;
+    memmove(line, start, strlen(start) + 1);
+}
+
+/* For inih, in the form of fgets. A line that inih's buffer cannot hold is read here, and inih gets
+ * an empty one. */
+static char *read_line(char *text, int size, void *stream)
+{
     struct lines *lines = stream;
     char *line = lines->line;
     note_unanswered(lines);
@@ -278,12 +290,8 @@ static char *read_line(char *text, int size, void *stream)
         return NULL;
     lines->load->line++;
     enum fault fault = read_text(lines, line, MAX_LINE);
-    if (lines->load->line == 1 && strncmp(line, bom, strlen(bom)) == 0) {
-        const char *start = line + strlen(bom);
-        while (is_blank(*start))
-            start++;
-        memmove(line, start, strlen(start) + 1);
-    }
+    if (lines->load->line == 1)
+        remove_bom(line);
     announce_fault(lines, fault, line, MAX_LINE);
     bool fits = fault == NO_FAULT && strlen(line) < (size_t)size - 2;
     snprintf(text, (size_t)size, "%s", fits ? line : "");

@@ -119,6 +119,7 @@ static bool parse_word(const struct cs_option *option, const char *text, int64_t
     return false;
 }
 
+/* The allowed numbers of an option end in "MIN to MAX". */
 static bool in_range(const struct cs_option *option, int64_t number)
 {
     static const char between[] = " to ";

@@ -407,22 +407,32 @@ static void drop_faulty(struct cs_load *load)
     rules->count = kept;
 }
 
-/* Moves the source's rules before earlier ones, then removes earlier ones of the same names. */
+/* Moves the rules from `first` on to the beginning, in their order. */
+static void move_to_front(struct cs_rules *rules, int first)
+{
+    for (int from = first, to = 0; from < rules->count; from++, to++) {
+        struct cs_rule rule = rules->rule[from];
+        memmove(&rules->rule[to + 1], &rules->rule[to], (size_t)(from - to) * sizeof rule);
+        rules->rule[to] = rule;
+    }
+}
+
+/* True if one of the first `count` rules has the name. */
+static bool has_name(const struct cs_rules *rules, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(rules->rule[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 void cs_rules_end(struct cs_load *load)
 {
     struct cs_rules *rules = &load->config->rules;
-    int earlier = load->first_rule;
     drop_faulty(load);
-    for (int i = earlier, to = 0; i < rules->count; i++, to++) {
-        struct cs_rule rule = rules->rule[i];
-        memmove(&rules->rule[to + 1], &rules->rule[to], (size_t)(i - to) * sizeof rule);
-        rules->rule[to] = rule;
-    }
-    int own = rules->count - earlier;
+    int own = rules->count - load->first_rule; /* rules of this source */
+    move_to_front(rules, load->first_rule);
     for (int i = rules->count - 1; i >= own; i--)
-        for (int j = 0; j < own; j++)
-            if (strcmp(rules->rule[i].name, rules->rule[j].name) == 0) {
-                remove_at(rules, i);
-                break;
-            }
+        if (has_name(rules, own, rules->rule[i].name))
+            remove_at(rules, i);
 }

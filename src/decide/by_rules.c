@@ -95,13 +95,16 @@ struct terms {
     double room; /* scratch that does not raise the peak, by the record or the rule */
 };
 
+/* `level` NULL: without the program's record, and without constants measured on a GPU. */
 static struct terms terms_of(const struct cs_settings *settings, const struct cs_rule *rule,
                              const struct cs_decide_call *call, const struct cs_peak_level *level)
 {
     const struct held held = {(double)cs_pass_operands(call->problem),
                               level ? *level : (struct cs_peak_level){0, 0}};
-    struct terms terms = {rule, policy_for(settings, rule),
-                          limits_for(settings, rule, call->provided), room_of(rule, &held)};
+    struct terms terms = {.rule = rule,
+                          .policy = policy_for(settings, rule),
+                          .limits = limits_for(settings, rule, call->provided),
+                          .room = room_of(rule, &held)};
     terms.limits.free = free_bytes(&terms.limits, rule, &held);
     terms.limits.builtin = !level;
     return terms;

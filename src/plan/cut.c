@@ -184,9 +184,9 @@ static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs
         int64_t offset;
         if (offset_along(problem, axis, i, range, &offset) != CS_OK)
             return CS_OVERFLOW;
-        int64_t kept = offset & -offset;
-        if (kept != 0 && kept < slice->alignment[i])
-            slice->alignment[i] = kept;
+        int64_t power = offset & -offset; /* the largest power of two that divides the offset */
+        if (power != 0 && power < slice->alignment[i])
+            slice->alignment[i] = power;
     }
     return CS_OK;
 }
@@ -290,6 +290,7 @@ static enum cs_status cut_in_runs(const struct cs_problem *problem, int index,
     return lay_runs(&axis_map, run, runs, cut);
 }
 
+/* The tiling's step is the dilation that is left in a tile, so there are dilation / step tiles. */
 static enum cs_status cut_in_phases(const struct cs_problem *problem, int index,
                                     struct cs_tiling *tiling, struct cs_cut *cut)
 {

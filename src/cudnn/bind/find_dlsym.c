@@ -79,8 +79,8 @@ CS_EARLY static bool defines_name(const struct tables *t, uint32_t index, const 
            same_text(t->strings + symbol->st_name, name);
 }
 
-/* The table has the number of buckets, the first symbol, the words of the filter and the shift,
- * followed by the filter, the buckets and the chains. An odd hash ends a chain. */
+/* A DT_GNU_HASH table has four words (the number of buckets, the first symbol, the words of the
+ * filter, the shift), then the filter, the buckets and the chains. An odd hash ends a chain. */
 CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables *t,
                                 const char *name)
 {

@@ -21,8 +21,10 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
     return (int)cs_descriptors_pack(count, pointer, uid, addresses->workspace, pack_p);
 }
 
-/* Relaxed, because compiling loads code, which strict captures in any thread forbid. */
-static int prepare(const struct cs_launcher *launcher, struct cs_execution_plan *execution_plan)
+/* Makes a plan ready. The capture mode is relaxed meanwhile, because compiling loads code, which
+ * strict captures in any thread forbid. */
+static int prepare_plan(const struct cs_launcher *launcher,
+                        struct cs_execution_plan *execution_plan)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     if (cs_execution_plan_is_ready(execution_plan))
@@ -36,12 +38,12 @@ static int prepare(const struct cs_launcher *launcher, struct cs_execution_plan 
 
 int cs_launcher_prepare(const struct cs_launcher *launcher, int shape)
 {
-    return prepare(launcher, launcher->rewrite->execution_plan[shape]);
+    return prepare_plan(launcher, launcher->rewrite->execution_plan[shape]);
 }
 
 int cs_launcher_prepare_fallback(const struct cs_launcher *launcher)
 {
-    return prepare(launcher, launcher->rewrite->fallback);
+    return prepare_plan(launcher, launcher->rewrite->fallback);
 }
 
 static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **pack_p)
@@ -81,6 +83,7 @@ static int check_provided(const struct cs_launcher *launcher, cudnnBackendDescri
     return bytes <= launcher->provided ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
+/* Runs with the application's variant pack, or with a new one for a legacy call, which has none. */
 static int fallback(void *ctx)
 {
     const struct cs_launcher *launcher = ctx;

@@ -136,8 +136,8 @@ static bool binds_past(const struct search *search, const struct tables *t,
     return false;
 }
 
-/* The table has the number of buckets, the first symbol, the words of the filter and the shift,
- * followed by the filter, the buckets and the chains. An odd hash ends a chain. */
+/* A DT_GNU_HASH table has four words (the number of buckets, the first symbol, the words of the
+ * filter, the shift), then the filter, the buckets and the chains. An odd hash ends a chain. */
 static bool defines_symbol(const struct tables *t, const char *name)
 {
     if (!t->hash || t->hash[0] == 0)
