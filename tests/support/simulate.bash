@@ -24,10 +24,21 @@ expect_no_word()
     expect_empty simulate.err
 }
 
-# figure NAME without|with: of the CSV.
+# figures without|with: lines NAME,VALUE of the CSV's only row, except the verdicts, its last columns.
+figures()
+{
+    python3 - "$1" <<'END'
+import csv, sys
+for name, value in next(csv.DictReader(open("simulate.out"))).items():
+    if name.endswith("_" + sys.argv[1]) and not name.startswith("verdict"):
+        print(name.removesuffix("_" + sys.argv[1]), value, sep=",")
+END
+}
+
+# figure NAME without|with: a value of that row.
 figure()
 {
-    awk -F, -v name="$1" -v column="$([ "$2" = without ] && echo 2 || echo 3)" '$1 == name { print $column }' simulate.out
+    figures "$2" | sed -n "s/^$1,//p"
 }
 
 # written NAME: the contents of that file in the working folder of the runs, kept by --keep.

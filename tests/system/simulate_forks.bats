@@ -11,7 +11,7 @@ alone()
     for side in without with; do
         simulate --format csv --only $side "$@"
         expect_status 0
-        cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" simulate.out >"$side.csv"
+        figures $side >"$side.csv"
     done
 }
 
@@ -20,8 +20,7 @@ expect_alone()
 {
     local side
     for side in without with; do
-        sed '/^predicted_\(most_\)\?ns,/d' simulate.out >both.csv
-        cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" both.csv | diff - <(grep -f <(cut -d, -f1 both.csv | sed 's/.*/^&,/') $side.csv) ||
+        diff <(figures $side | grep -v '^predicted_') <(grep -v '^predicted_' "$side.csv") ||
             fail "the run $side differs from a separate run"
     done
 }

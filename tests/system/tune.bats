@@ -91,8 +91,8 @@ shown()
     most=$(plain_run $'[rule all]\nskip = yes')
     least=$(plain_run 'price = 100000')
     between=$(((least + most) / 2))
-    "$COMMAND" simulate --only without --cudnn "$CUDNN" --format csv -- "${decoder[@]}" >simulate.csv 2>simulate.err
-    context=$(($(sed -n 's/^needed,\([0-9]*\),.*/\1/p' simulate.csv) - most))
+    "$COMMAND" simulate --only without --cudnn "$CUDNN" --format json -- "${decoder[@]}" >simulate.json 2>simulate.err
+    context=$(($(sed -n 's/.*"needed":[^0-9]*\([0-9]*\),/\1/p' simulate.json) - most))
     expect_true "the context" "$context > 0"
     tune --cudnn "$CUDNN" --fits $((between + context)) -- "${decoder[@]}"
     expect_status 0

@@ -84,13 +84,13 @@ static bool print_one(const struct cs_simulation *simulation,
 {
     cJSON *result = results->child;
     const bool csv = options->format == CS_FORMAT_CSV;
+    if (csv && !cs_rows_print(results, CS_ROWS_DEVICES, CS_FORMAT_CSV))
+        return false;
     if (options->format == CS_FORMAT_JSON) {
         cs_json_add(result, "files", cs_written_json(&simulation->layers));
         add_internals(pair, result);
         return cs_json_print(cJSON_DetachItemFromArray(results, 0), stdout);
     }
-    if (csv && !cs_simulate_print_csv(result))
-        return false;
     if (!csv)
         cs_simulate_print(simulation, pair, result, options->checks);
     if (options->baseline)
@@ -124,7 +124,7 @@ int cs_simulate_answer(const struct cs_simulation *simulation,
     cJSON *results = cJSON_CreateArray();
     for (size_t i = 0; i < pairs; i++) {
         cJSON *result = cs_simulate_result(simulation, &pair[i], false);
-        if (pairs > 1)
+        if (pairs > 1 || options->format == CS_FORMAT_CSV)
             cJSON_AddStringToObject(result, "name", pair[i].device->name);
         if (pairs > 1 && cJSON_IsNull(cs_json_at(result, "fits")))
             cs_cli_complain("simulate: %s: %s", pair[i].device->name, cs_json_text(result, "why"));
@@ -237,30 +237,6 @@ static bool take_names(struct cs_simulation *simulation, const struct cs_simulat
     return false;
 }
 
-/* The command with the first value of --vary. Its libraries are used for all values. NULL after
- * printing the reason. */
-static char **first_command(const struct cs_simulate_options *options, char **command)
-{
-    char low[CS_VARY_TEXT];
-    bool uses = true;
-    snprintf(low, sizeof low, "%lld", (long long)options->vary.low);
-    if (!options->varies)
-        return command;
-    char **first = cs_vary_command(command, options->vary.name,
-                                   options->vary.values > 0 ? options->vary.value[0] : low, &uses);
-    if (!first)
-        cs_cli_complain("out of memory");
-    else if (!uses)
-        cs_cli_complain("simulate: --vary %s: no word of the command contains {%s}. Example: "
-                        "convshim simulate --vary px=512,1024 -- python decode.py {px}",
-                        options->vary.name, options->vary.name);
-    if (first && !uses) {
-        cs_vary_free_command(first);
-        return NULL;
-    }
-    return first;
-}
-
 /* Finds the program, simulates it and prints the answer. Returns the exit status. */
 static int answer_question(const struct cs_simulate_options *options, char **command)
 {
@@ -277,18 +253,14 @@ static int answer_question(const struct cs_simulate_options *options, char **com
                                         .forks = many || both,
                                         .shared = both};
     int status = CS_CLI_NONE;
-    char **first = first_command(options, command);
-    if (!first || !take_names(&simulation, options, &answer) ||
+    if (!take_names(&simulation, options, &answer) ||
         (options->baseline &&
          !cs_baseline_read(&answer.baseline, options->baseline, options->tolerance)))
         status = CS_CLI_USAGE;
-    else if (cs_simulated_program_find(&simulation.program, first, options->cudnn, options->cuda) &&
-             cs_simulation_begin(&simulation, options->library, options->keep)) {
-        simulation.program.command = command;
+    else if (cs_simulated_program_find(&simulation.program, command, options->cudnn,
+                                       options->cuda) &&
+             cs_simulation_begin(&simulation, options->library, options->keep))
         status = run_devices(&simulation, options, &answer);
-    }
-    if (options->varies)
-        cs_vary_free_command(first);
     cs_simulation_end(&simulation);
     cs_baseline_free(&answer.baseline);
     for (size_t i = 0; i < answer.devices; i++)

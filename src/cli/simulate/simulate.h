@@ -121,10 +121,7 @@ bool cs_simulate_figure(const struct cJSON *result, enum cs_figure figure,
 void cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                        const struct cJSON *result, bool checks);
 
-/* Prints a result as CSV: a row for each member. False: memory is short. */
-bool cs_simulate_print_csv(const struct cJSON *result);
-
-/* Tables of several results, with a row for each. `title`: of the names of the rows. */
+/* Tables of results, with a row for each. `title`: of their member "name". */
 #define CS_ROWS_DEVICES "device"
 /* Prints the table as text or CSV. False: memory is short. */
 bool cs_rows_print(const struct cJSON *results, const char *title, enum cs_format format);
@@ -139,9 +136,9 @@ bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_si
 
 /* --- several values of an argument --- */
 
-/* The command with "{NAME}" replaced in each word; cs_vary_free_command frees it. NULL: memory is
- * short. `*uses_p`: whether any word has it. */
-char **cs_vary_command(char *const *command, const char *name, const char *value, bool *uses_p);
+/* The command with "{NAME}" replaced by the value in each word. NULL after a line: memory is short.
+ * cs_vary_free_command frees it. */
+char **cs_vary_command(char *const *command, const char *name, const char *value);
 void cs_vary_free_command(char **command);
 
 /* Describes the growth of a side's peak, the allocated one or else the device peak, by the member

@@ -212,23 +212,19 @@ static void put_convolutions(const struct cs_simulated_result *with, struct cs_t
 /* Why the workspace of a row of the peak is not smaller. The row begins with its convolution. */
 static const char *reason_of(const char *row, const cJSON *summary)
 {
-    static const struct {
-        const char *id, *text;
-    } reasons[] = {
-#define CS_REASON(id, text) {#id, text},
-#include "convshim/reasons.def"
-#undef CS_REASON
-    };
-    const cJSON *site;
+    const cJSON *site, *reason;
     cJSON_ArrayForEach(site, cs_json_at(summary, "sites"))
     {
         const char *problem = cs_json_text(site, "problem.text"),
                    *id = cs_json_text(site, "reason");
         if (!problem || !begins_with(row, problem))
             continue;
-        for (size_t i = 0; id && i < sizeof reasons / sizeof *reasons; i++)
-            if (strcmp(reasons[i].id, id) == 0)
-                return reasons[i].text;
+        cJSON_ArrayForEach(reason, cs_json_at(summary, "totals.not_tiled"))
+        {
+            const char *of = cs_json_text(reason, "id"), *text = cs_json_text(reason, "text");
+            if (id && of && text && strcmp(id, of) == 0)
+                return text;
+        }
         return "it is tiled, and smaller tiles would take too much time";
     }
     return "its convolution is not known";

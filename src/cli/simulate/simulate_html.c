@@ -7,6 +7,7 @@
 #include "cli/common/output.h"
 #include "cli/common/page.h"
 #include <cjson/cJSON.h>
+#include <string.h>
 
 enum {
     COLUMNS = CS_PLOT_COLUMNS
@@ -17,62 +18,51 @@ struct page {
     const struct cs_simulated_pair *pair;
     const cJSON *result;
     struct cs_timelines timelines;
+    const struct cs_timeline *any; /* of the run with the library, else of that without */
+    size_t
+        calls; /* columns are parts of that many calls; 0: of moments, because the calls differ */
     struct cs_plot plot; /* its sides are CS_WITHOUT and CS_WITH */
 };
 
 /* --- curves --- */
 
-/* The timeline of the run with the library, else that without it. */
-static const struct cs_timeline *any_timeline(const struct page *page)
-{
-    return &page->timelines.side[page->timelines.has[CS_WITH] ? CS_WITH : CS_WITHOUT];
-}
-
-/* If the calls of both runs are the same, columns are parts of them, else of moments. */
-static bool is_by_calls(const struct page *page)
-{
-    return page->timelines.same_calls && any_timeline(page)->calls > 0;
-}
-
 /* How far a moment is into the run, from 0 and below 1; `next` is the call that comes at it or
- * behind. */
-static double place_of(const struct cs_timeline *timeline, size_t moment, size_t next, bool calls)
+ * behind. Without calls the whole run is the part before the next one. */
+static double place_of(const struct cs_timeline *timeline, size_t calls, size_t next, size_t moment)
 {
-    if (!calls)
-        return (double)moment / (double)timeline->moments;
     size_t from = next > 0 ? timeline->call[next - 1].moment : 0,
-           until = next < timeline->calls ? timeline->call[next].moment : timeline->moments;
+           until = next < calls ? timeline->call[next].moment : timeline->moments;
     double part = until > from ? (double)(moment - from) / (double)(until - from) : 0;
-    return ((double)next + part) / (double)(timeline->calls + 1);
+    return ((double)next + part) / (double)(calls + 1);
 }
 
 static void fill_columns(struct page *page, int side)
 {
     const struct cs_timeline *timeline = &page->timelines.side[side];
-    const bool calls = is_by_calls(page);
+    int64_t *const column_of = page->plot.bytes[side];
     size_t next = 0, last = 0;
     int64_t held = 0;
     for (size_t i = 0; i < timeline->moments; i++) {
-        while (next < timeline->calls && timeline->call[next].moment <= i)
+        while (next < page->calls && timeline->call[next].moment <= i)
             next++;
-        size_t column = (size_t)(place_of(timeline, i, next, calls) * COLUMNS);
+        size_t column = (size_t)(place_of(timeline, page->calls, next, i) * COLUMNS);
         column = column < COLUMNS ? column : COLUMNS - 1; /* rounding may come to 1 */
-        for (; last < column; last++)
-            page->plot.bytes[side][last + 1] = held;
+        while (last < column)
+            column_of[++last] = held;
         held = timeline->live[i];
-        if (held > page->plot.bytes[side][column])
-            page->plot.bytes[side][column] = held;
+        if (held > column_of[column])
+            column_of[column] = held;
     }
-    for (; last + 1 < COLUMNS; last++)
-        page->plot.bytes[side][last + 1] = held;
+    while (last + 1 < COLUMNS)
+        column_of[++last] = held;
 }
 
 static void put_tooltip(const void *state, size_t column, FILE *out)
 {
     const struct page *page = state;
     char bytes[CS_BYTES_TEXT];
-    if (is_by_calls(page))
-        fprintf(out, "call %zu:", column * (any_timeline(page)->calls + 1) / COLUMNS);
+    if (page->calls > 0)
+        fprintf(out, "call %zu:", column * (page->calls + 1) / COLUMNS);
     for (int side = 0; side < CS_SIDES; side++)
         if (page->timelines.has[side])
             fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->plot.bytes[side][column]),
@@ -84,27 +74,26 @@ static void put_plot(const struct page *page, FILE *out)
     static const char *const names[2][CS_SIDES] = {
         {"without, device peak", "with convshim, device peak"},
         {"without, requested peak", "with convshim, requested peak"}};
-    const struct cs_timeline *any = any_timeline(page);
-    const bool framework = any->of_framework, calls = is_by_calls(page);
-    char note[320], tick[2][32];
+    const bool framework = page->any->of_framework, by_calls = page->calls > 0;
+    char note[320], middle[32], end[32];
     struct cs_plot plot = page->plot;
     snprintf(note, sizeof note, "%s%s Dashed lines mark the peaks.",
              framework ? "Memory that the framework requested for tensors and workspaces. Its "
                          "allocator rounds sizes up, so the allocated peak is a little higher."
                        : "Memory that the program holds from the driver.",
-             calls ? " The horizontal axis counts calls of convolutions." : "");
-    snprintf(tick[0], sizeof tick[0], "call %zu", (any->calls + 1) / 2);
-    snprintf(tick[1], sizeof tick[1], "call %zu", any->calls);
+             by_calls ? " The horizontal axis counts calls of convolutions." : "");
+    snprintf(middle, sizeof middle, "call %zu", (page->calls + 1) / 2);
+    snprintf(end, sizeof end, "call %zu", page->calls);
+    for (int side = 0; side < CS_SIDES; side++)
+        plot.name[side] = page->timelines.has[side] ? names[framework][side] : NULL;
     plot.title = "Memory over the run";
     plot.note = note;
     plot.limit = cs_simulated_pair_memory(page->pair) - page->pair->context;
-    for (int side = 0; side < CS_SIDES; side++)
-        plot.name[side] = page->timelines.has[side] ? names[framework][side] : NULL;
     plot.columns = COLUMNS;
     plot.peaks = true;
     plot.tick[0] = "begin";
-    plot.tick[1] = calls ? tick[0] : NULL;
-    plot.tick[2] = calls ? tick[1] : "end";
+    plot.tick[1] = by_calls ? middle : NULL;
+    plot.tick[2] = by_calls ? end : "end";
     plot.tooltip = put_tooltip;
     plot.state = page;
     cs_plot_put(&plot, out);
@@ -138,7 +127,7 @@ static void put_figures(const cJSON *result, FILE *out)
     fputs("</dl>\n", out);
 }
 
-/* Puts texts of the result behind a label. Puts nothing if the result lacks the first one. */
+/* Puts two texts behind a label, or nothing if the result lacks the first one. */
 static void put_line(const char *label, const char *text, const char *more, FILE *out)
 {
     if (!text)
@@ -150,14 +139,12 @@ static void put_line(const char *label, const char *text, const char *more, FILE
     fputs("</p>\n", out);
 }
 
-static void put_answers(const cJSON *result, FILE *out)
+/* Puts whether a run fits and its verdict, which may be a part of that answer. */
+static void put_answer(const char *label, const cJSON *run, FILE *out)
 {
-    put_line("Does it fit without convshim?", cs_json_text(result, "without.fits_why"),
-             cs_json_text(result, "without.verdict"), out);
-    put_line("Does it fit with convshim?", cs_json_text(result, "with.fits_why"),
-             cs_json_text(result, "with.verdict"), out);
-    put_line("No gain:", cs_json_text(result, "no_gain"), "", out);
-    put_line("Advice:", cs_json_text(result, "advice"), "", out);
+    const char *fits = cs_json_text(run, "fits_why"), *verdict = cs_json_text(run, "verdict");
+    if (run)
+        put_line(label, fits, strstr(fits, verdict) ? "" : verdict, out);
 }
 
 /* Puts the memory held at the peak of a side. False: memory is short. */
@@ -198,7 +185,10 @@ static bool put_page(const void *state, FILE *out)
                                          page->simulation->program.framework, NULL},
                    out);
     put_figures(page->result, out);
-    put_answers(page->result, out);
+    put_answer("Does it fit without convshim?", cs_json_at(page->result, "without"), out);
+    put_answer("Does it fit with convshim?", cs_json_at(page->result, "with"), out);
+    put_line("No gain:", cs_json_text(page->result, "no_gain"), "", out);
+    put_line("Advice:", cs_json_text(page->result, "advice"), "", out);
     put_plot(page, out);
     const bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
     fprintf(out,
@@ -216,6 +206,8 @@ bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_si
     page = (struct page){.simulation = simulation, .pair = pair, .result = result};
     if (!cs_timelines_read(pair, &page.timelines))
         return false;
+    page.any = &page.timelines.side[page.timelines.has[CS_WITH] ? CS_WITH : CS_WITHOUT];
+    page.calls = page.timelines.same_calls ? page.any->calls : 0;
     for (int side = 0; side < CS_SIDES; side++)
         if (page.timelines.has[side])
             fill_columns(&page, side);

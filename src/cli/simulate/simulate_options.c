@@ -73,6 +73,16 @@ static bool take_option(void *ctx, int option, const char *value)
     }
 }
 
+/* True if a word contains "{NAME}". */
+static bool uses_name(char *const *word, const char *name)
+{
+    char braced[CS_VARY_NAME + 2];
+    snprintf(braced, sizeof braced, "{%s}", name);
+    while (*word && !strstr(*word, braced))
+        word++;
+    return *word != NULL;
+}
+
 int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, int *operand_p)
 {
     *to = (struct cs_simulate_options){.device = "h200",
@@ -103,6 +113,11 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     if (to->varies && to->vary.values == 0 && !to->checks)
         return cs_cli_refuse(command.name, "a range of --vary is searched for the largest value "
                                            "that fits: add --fits card or --fits SIZE");
+    if (to->varies && !uses_name(argv + *operand_p, to->vary.name))
+        return cs_cli_refuse(command.name,
+                             "--vary %s: no word of the command contains {%s}. Example: convshim "
+                             "simulate --vary px=512,1024 -- python decode.py {px}",
+                             to->vary.name, to->vary.name);
     if (to->checks && to->capacity > 0)
         return cs_cli_refuse(command.name, "--fits sets the memory of the GPU: omit --capacity");
     if (to->html && !cs_output_check(command.name, "html", to->html, CS_PAGE_BEGINS))

@@ -56,7 +56,8 @@ const char *cs_vary_parse(const char *text, struct cs_vary *to)
 
 /* --- the command --- */
 
-static char *replace_name(const char *word, const char *what, const char *value, bool *uses_p)
+/* A copy of a word with `name` replaced. NULL: memory is short. */
+static char *replace_name(const char *word, const char *name, const char *value)
 {
     char *text = NULL;
     size_t size = 0;
@@ -64,10 +65,8 @@ static char *replace_name(const char *word, const char *what, const char *value,
     const char *found;
     if (!out)
         return NULL;
-    for (; (found = strstr(word, what)); word = found + strlen(what)) {
+    for (; (found = strstr(word, name)); word = found + strlen(name))
         fprintf(out, "%.*s%s", (int)(found - word), word, value);
-        *uses_p = true;
-    }
     fputs(word, out);
     return fclose(out) == 0 ? text : NULL;
 }
@@ -79,22 +78,23 @@ void cs_vary_free_command(char **command)
     free(command);
 }
 
-char **cs_vary_command(char *const *command, const char *name, const char *value, bool *uses_p)
+char **cs_vary_command(char *const *command, const char *name, const char *value)
 {
-    char what[CS_VARY_NAME + 2];
+    char braced[CS_VARY_NAME + 2];
     size_t words = 0;
+    snprintf(braced, sizeof braced, "{%s}", name);
     while (command[words])
         words++;
-    snprintf(what, sizeof what, "{%s}", name);
     char **copy = calloc(words + 1, sizeof *copy);
-    *uses_p = false;
     for (size_t i = 0; copy && i < words; i++) {
-        copy[i] = replace_name(command[i], what, value, uses_p);
+        copy[i] = replace_name(command[i], braced, value);
         if (!copy[i]) {
             cs_vary_free_command(copy);
-            return NULL;
+            copy = NULL;
         }
     }
+    if (!copy)
+        cs_cli_complain("out of memory");
     return copy;
 }
 
@@ -194,12 +194,9 @@ static const cJSON *run_value(struct search *search, const char *value)
     static struct cs_simulated_pair pair; /* too large for the stack */
     struct cs_simulation *simulation = search->simulation;
     char title[CS_VARY_NAME + CS_VARY_TEXT + 16];
-    bool uses;
-    char **command = cs_vary_command(search->command, search->vary->name, value, &uses);
-    if (!command) {
-        cs_cli_complain("out of memory");
+    char **command = cs_vary_command(search->command, search->vary->name, value);
+    if (!command)
         return NULL;
-    }
     snprintf(title, sizeof title, "simulate: %s=%s", search->vary->name, value);
     cs_fork_server_close(&simulation->server);
     simulation->title = title;
@@ -295,23 +292,6 @@ static bool find_largest(struct search *search, enum cs_side side, int64_t *larg
     return true;
 }
 
-/* Puts the results in the order of values. */
-static void sort_results(struct search *search)
-{
-    cJSON *sorted = cJSON_CreateArray(), *least;
-    while ((least = search->results->child)) {
-        const cJSON *result;
-        cJSON_ArrayForEach(result, search->results)
-        {
-            if (value_of(result) < value_of(least))
-                least = (cJSON *)result;
-        }
-        cs_json_add(sorted, NULL, cJSON_DetachItemViaPointer(search->results, least));
-    }
-    cJSON_Delete(search->results);
-    search->results = sorted;
-}
-
 static void search_range(struct search *search)
 {
     const enum cs_side judged = cs_simulated_pair_judged(search->pair);
@@ -326,7 +306,6 @@ static void search_range(struct search *search)
         else if (side == (int)judged)
             search->status = CS_CLI_NO;
     }
-    sort_results(search);
 }
 
 /* --- output --- */

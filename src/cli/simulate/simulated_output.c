@@ -11,45 +11,15 @@ enum {
     LINES_AFTER = 10 /* a traceback */
 };
 
-/* True for a line of nanobind's report of leaks, which comes after any failure. */
-static bool is_noise(const char *line)
-{
-    static const char *const beginnings[] = {"nanobind: ", " - leaked ", " - ... skipped remainder",
-                                             "See https://nanobind."};
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        if (strncmp(line, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return false;
-}
-
-/* Removes noise, and replaces NUL bytes by ?. Returns the new length. */
-static size_t remove_noise(char *text, size_t length)
-{
-    char *to = text;
-    for (size_t i = 0; i < length; i++)
-        text[i] = text[i] ? text[i] : '?';
-    for (char *line = text; *line;) {
-        size_t bytes = strcspn(line, "\n");
-        bytes += line[bytes] == '\n';
-        char *next = line + bytes;
-        if (!is_noise(line)) {
-            memmove(to, line, bytes);
-            to += bytes;
-        }
-        line = next;
-    }
-    *to = '\0';
-    return (size_t)(to - text);
-}
-
-/* The program's output, which the caller frees. NULL: there is none. */
+/* The program's output, which the caller frees. NUL bytes are replaced by ?. NULL: there is none.
+ */
 static char *read_output(const struct cs_simulated_run *run, size_t *length_p)
 {
     char path[PATH_MAX + 16], error[CS_FILE_ERROR];
     snprintf(path, sizeof path, "%s/output", run->folder);
     char *text = cs_read_file_bytes(path, length_p, error);
-    if (text)
-        *length_p = remove_noise(text, *length_p);
+    for (size_t i = 0; text && i < *length_p; i++)
+        text[i] = text[i] ? text[i] : '?';
     return text;
 }
 

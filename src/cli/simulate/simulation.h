@@ -448,6 +448,7 @@ const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulat
 
 enum {
     CS_NO_BLOCK = -1,
+    CS_NO_CALL = -1,
     CS_NO_SITE = -1,
     CS_NO_STACK = -1
 };
@@ -457,8 +458,8 @@ struct cs_timeline_block {
     int64_t bytes;
     size_t from, until; /* moments: it is held at those of [from, until) */
     int stack;          /* of the allocating code, or CS_NO_STACK */
-    int64_t workspace;  /* the most that a convolution used of it as workspace; 0: it is none */
-    int site;           /* of that convolution, or CS_NO_SITE */
+    int64_t workspace;  /* the most that a call used of it as workspace; 0: it is none */
+    long call;          /* the first of these calls, or CS_NO_CALL */
 };
 
 /* A call of a convolution, which is the launches of all its tiles. */

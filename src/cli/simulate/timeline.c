@@ -9,73 +9,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- blocks --- */
-
-struct held {
-    uint64_t begin, end;
-    size_t index;
-};
-
-/* Blocks that share an address are equal, so that an address finds the block around it. */
-static int compare_held(const void *left, const void *right)
-{
-    const struct held *a = left, *b = right;
-    if (a->end <= b->begin)
-        return -1;
-    return b->end <= a->begin;
-}
-
-static struct held **find_node(void *const *held, uint64_t address)
-{
-    const struct held key = {.begin = address, .end = address + 1};
-    return (struct held **)tfind(&key, held, compare_held);
-}
-
-/* Blocks of a set do not overlap. False: memory is short. */
-static bool add_held(void **held, uint64_t address, int64_t bytes, size_t index)
-{
-    struct held *one = malloc(sizeof *one);
-    if (!one)
-        return false;
-    *one = (struct held){address, address + (uint64_t)(bytes > 0 ? bytes : 1), index};
-    struct held **node = (struct held **)tsearch(one, held, compare_held);
-    if (!node || *node != one)
-        free(one); /* there is one already: its end was not recorded */
-    return node != NULL;
-}
-
-/* Removes the block that begins at the address. Returns its index, or -1. */
-static long take_held(void **held, uint64_t address)
-{
-    struct held **node = find_node(held, address), *one = node ? *node : NULL;
-    if (!one || one->begin != address)
-        return -1;
-    long index = (long)one->index;
-    tdelete(one, held, compare_held);
-    free(one);
-    return index;
-}
-
-/* The index of the block around an address, or CS_NO_BLOCK. */
-static long find_held(void *held, uint64_t address)
-{
-    struct held **node = address > 0 ? find_node(&held, address) : NULL;
-    return node ? (long)(*node)->index : CS_NO_BLOCK;
-}
-
-static void free_held(void *held)
-{
-    while (held) {
-        struct held *one = *(struct held **)held;
-        tdelete(one, &held, compare_held);
-        free(one);
-    }
-}
 
 /* --- the timeline --- */
 
@@ -88,8 +24,9 @@ struct builder {
     const cJSON *sites, *next; /* of the summary; the site of its next call */
     bool ordered;              /* the summary has the sites of calls in their order */
     int64_t missing;           /* launches that belong to the last call */
-    void *held;                /* a tree of blocks that are held, by address */
-    bool broken;               /* memory is short */
+    long *held; /* indices of the blocks that are held, in the order of their begin */
+    size_t held_blocks;
+    bool broken; /* memory is short */
 };
 
 static void add_moment(struct builder *builder, int64_t live)
@@ -108,25 +45,47 @@ static void add_block(struct builder *builder, uint64_t address, int64_t bytes, 
     if (to->moments == 0)
         return;
     struct cs_timeline_block *block = cs_array_add(&to->block, &to->blocks, sizeof *block);
-    builder->broken =
-        builder->broken || !block || !add_held(&builder->held, address, bytes, to->blocks - 1);
+    long *held = block ? cs_array_add(&builder->held, &builder->held_blocks, sizeof *held) : NULL;
+    builder->broken = builder->broken || !held;
+    if (held)
+        *held = (long)to->blocks - 1;
     if (block)
         *block = (struct cs_timeline_block){.address = address,
                                             .bytes = bytes,
                                             .from = to->moments - 1,
                                             .until = SIZE_MAX,
                                             .stack = stack,
-                                            .site = CS_NO_SITE};
+                                            .call = CS_NO_CALL};
 }
 
-/* The block is no longer held from `moment` on. Returns its bytes. */
+static bool is_around(const struct cs_timeline_block *block, uint64_t address)
+{
+    return address >= block->address && address < block->address + (uint64_t)block->bytes;
+}
+
+/* The block around an address that is held, or CS_NO_BLOCK. */
+static long find_held(const struct builder *builder, uint64_t address)
+{
+    for (size_t i = builder->held_blocks; i-- > 0;)
+        if (is_around(&builder->timeline->block[builder->held[i]], address))
+            return builder->held[i];
+    return CS_NO_BLOCK;
+}
+
+/* The block at the address is no longer held from `moment` on. Returns its bytes. Programs usually
+ * free young blocks first, so the search begins at these. */
 static int64_t end_block(struct builder *builder, uint64_t address, size_t moment)
 {
-    long index = take_held(&builder->held, address);
-    if (index < 0)
-        return 0;
-    builder->timeline->block[index].until = moment;
-    return builder->timeline->block[index].bytes;
+    for (size_t i = builder->held_blocks; i-- > 0;) {
+        struct cs_timeline_block *block = &builder->timeline->block[builder->held[i]];
+        if (block->address != address)
+            continue;
+        block->until = moment;
+        memmove(&builder->held[i], &builder->held[i + 1],
+                (--builder->held_blocks - i) * sizeof *builder->held);
+        return block->bytes;
+    }
+    return 0;
 }
 
 /* --- calls, from the launches of the record --- */
@@ -204,7 +163,7 @@ static void add_launch(struct builder *builder, const struct launch *launch)
     if (launch->workspace_bytes > call->workspace)
         call->workspace = launch->workspace_bytes;
     if (call->block == CS_NO_BLOCK)
-        call->block = find_held(builder->held, launch->workspace);
+        call->block = find_held(builder, launch->workspace);
 }
 
 /* --- the device's record --- */
@@ -295,11 +254,6 @@ static int64_t allocated_for(const struct cs_timeline_call *call, const cJSON *s
     return (bytes + ROUND - 1) / ROUND * ROUND;
 }
 
-static bool is_around(const struct cs_timeline_block *block, uint64_t address)
-{
-    return address >= block->address && address < block->address + (uint64_t)block->bytes;
-}
-
 /* A workspace is the next block of that size at that address after the previous workspace. If there
  * is none, it is the previous workspace's block. */
 static void find_workspace(const struct cs_timeline *timeline, struct cs_timeline_call *call,
@@ -343,7 +297,7 @@ static void mark_workspaces(struct cs_timeline *timeline)
         struct cs_timeline_block *block = call->block >= 0 ? &timeline->block[call->block] : NULL;
         if (block && call->workspace > block->workspace) {
             block->workspace = call->workspace;
-            block->site = call->site;
+            block->call = (long)i;
         }
     }
 }
@@ -363,7 +317,7 @@ bool cs_timeline_read(const struct cs_simulated_run *run, struct cs_timeline *ti
     bool good = read_record(run, result->pid, !history, &builder);
     if (good && history)
         add_framework(&builder, history);
-    free_held(builder.held);
+    free(builder.held);
     if (builder.broken)
         cs_cli_complain("out of memory");
     if (!good || builder.broken) {
@@ -446,37 +400,24 @@ struct group {
 };
 
 /* The text of the convolution of that call; "": not known. */
-static const char *text_of_call(const struct cs_timeline *names, const cJSON *summary, size_t call)
+static const char *text_of_call(const struct cs_timeline *names, const cJSON *summary, long call)
 {
-    int index = names && call < names->calls ? names->call[call].site : CS_NO_SITE;
+    const bool known = names && call >= 0 && (size_t)call < names->calls;
+    const int index = known ? names->call[call].site : CS_NO_SITE;
     const cJSON *sites = cs_json_at(summary, "sites");
     const char *text =
         index >= 0 ? cs_json_text(cJSON_GetArrayItem(sites, index), "problem.text") : NULL;
     return text ? text : "";
 }
 
-/* The first call, at or after this moment, whose workspace is in the block. */
-static size_t call_of(const struct cs_timeline *timeline, long block, size_t moment)
-{
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < timeline->calls; i++)
-        if (timeline->call[i].block == block) {
-            found = i;
-            if (timeline->call[i].moment >= moment)
-                break;
-        }
-    return found;
-}
-
 static void describe_block(const struct cs_timeline *timeline, const struct cs_timeline *names,
-                           const cJSON *summary, size_t index, size_t moment, struct group *to)
+                           const cJSON *summary, const struct cs_timeline_block *block,
+                           struct group *to)
 {
-    const struct cs_timeline_block *block = &timeline->block[index];
     char line[TEXT / 2] = "";
     *to = (struct group){.workspace = block->workspace > 0, .bytes = block->bytes, .blocks = 1};
     (void)cs_timeline_line(timeline, block->stack, line, sizeof line);
-    const char *text =
-        to->workspace ? text_of_call(names, summary, call_of(timeline, (long)index, moment)) : "";
+    const char *text = text_of_call(names, summary, block->call);
     snprintf(to->line, sizeof to->line, "%.120s%s%s", text, *text && *line ? ", " : "", line);
 }
 
@@ -528,7 +469,7 @@ static cJSON *peak_json(const struct cs_timeline *timeline, const struct cs_time
         const struct cs_timeline_block *block = &timeline->block[i];
         if (block->from > peak || block->until <= peak)
             continue;
-        describe_block(timeline, names, summary, i, peak, &one);
+        describe_block(timeline, names, summary, block, &one);
         groups = add_to_group(group, groups, &one);
         rest -= block->bytes;
     }

@@ -61,8 +61,8 @@ static void put_timeline(const struct cs_timeline *timeline)
         const struct cs_timeline_block *b = &timeline->block[i];
         bool known = cs_timeline_line(timeline, b->stack, line, sizeof line);
         printf("block %zu: at %" PRIx64 " %" PRId64 " from %zu until %zu, workspace %" PRId64
-               " of %d, %s\n",
-               i, b->address, b->bytes, b->from, b->until, b->workspace, b->site,
+               " of call %ld, %s\n",
+               i, b->address, b->bytes, b->from, b->until, b->workspace, b->call,
                known ? line : "-");
     }
     for (size_t i = 0; i < timeline->calls; i++) {
@@ -260,8 +260,6 @@ static void every_format(void)
     for (int i = 0; i < 3; i++)
         make_pair(&pair[i], 6 + i);
     golden_add("three devices", show_pairs, &(struct view){.pairs = 3});
-    golden_add("three devices, CSV", show_pairs,
-               &(struct view){.pairs = 3, .format = CS_FORMAT_CSV});
     for (int i = 0; i < 3; i++)
         free_pair(&pair[i]);
     golden_check(root, "simulate.txt");

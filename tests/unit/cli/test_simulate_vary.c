@@ -48,16 +48,12 @@ static void wrong_values_are_refused(void)
 static void names_in_braces_are_replaced(void)
 {
     char *command[] = {"a.py", "{px}x{px}", "{p}", "{px", NULL};
-    bool uses;
-    char **copy = cs_vary_command(command, "px", "64", &uses);
-    CHECK(copy && uses);
+    char **copy = cs_vary_command(command, "px", "64");
+    CHECK(copy);
     CHECK_STR(copy[1], "64x64");
     CHECK_STR(copy[2], "{p}");
     CHECK_STR(copy[3], "{px");
     CHECK(!copy[4]);
-    cs_vary_free_command(copy);
-    copy = cs_vary_command(command, "q", "64", &uses);
-    CHECK(copy && !uses);
     cs_vary_free_command(copy);
 }
 

@@ -316,7 +316,7 @@ static void shared_block_has_the_largest_workspace(void)
     static const struct {
         const char *summary, *launches;
         long block;
-        int site;
+        long call;
         int64_t workspace;
     } rows[] = {{SHARED("0"), "c 200000 4096 1 1 1 p\nc 200000 4096 1 1 1 p\n", 0, 0, 4096},
                 {SHARED("0"), "c 200000 4000 1 1 1 p\nc 200000 4001 1 1 1 p\n", 0, 1, 4001},
@@ -330,7 +330,7 @@ static void shared_block_has_the_largest_workspace(void)
         CHECK_INT(timeline.call[0].block, rows[i].block);
         for (long b = 0; b < 2; b++) {
             CHECK_INT(timeline.block[b].workspace, b == rows[i].block ? rows[i].workspace : 0);
-            CHECK_INT(timeline.block[b].site, b == rows[i].block ? rows[i].site : CS_NO_SITE);
+            CHECK_INT(timeline.block[b].call, b == rows[i].block ? rows[i].call : CS_NO_CALL);
             CHECK_INT(timeline.block[b].until, 2); /* neither was freed */
         }
         end_run();
