@@ -65,13 +65,6 @@ EOF
     expect_equal ranks "$(sed -n 's/.*"rank":\s*\([0-9]*\),/\1/p' report.out | paste -sd,)" 0,1,2,3,4,5,6,7
 }
 
-# bats test_tags=quick
-@test "a framework's own peaks are in the conclusion" {
-    sed 's/"schema":"convshim summary",/&"framework":{"name":"it","allocated_without":900000000,"allocated_with":800000000},/' "$SUMMARY" >own.json
-    report 0 own.json
-    expect_line report.out '^allocated peak, by it +95\.4 MiB +11 % +858\.3 MiB +762\.9 MiB$'
-}
-
 @test "files that are not summaries are refused by name, with status 2" {
     echo '{"schema":"convshim summary","version":2}' >newer.json
     echo '{"schema":"else"}' >other.json

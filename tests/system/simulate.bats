@@ -291,31 +291,6 @@ END
     expect_equal "the user's sitecustomize" "$(written own)" ran
 }
 
-@test "report shows PyTorch's peaks of a simulation, and no other saving than that of workspaces" {
-    fake_torch
-    cat >program.py <<END
-import ctypes, torch
-torch.cuda.use(1 << 20) # here the runs are forked
-libc = ctypes.CDLL(None)
-libc.getenv.restype = ctypes.c_char_p
-torch.cuda.use((2 if b"/with-" in libc.getenv(b"SIMDEV_REPORT") else 4) << 20)
-work = ctypes.CDLL("$CLIENTS/libwork.so")
-state = ctypes.c_void_p()
-work.work_open(0, ctypes.byref(state))
-work.work_run(state)
-END
-    PYTHONPATH=$PWD/packages simulate --keep kept --cuda 13 -- python3 program.py
-    expect_status 0
-    "$COMMAND" report --format json kept/with-*/summary.*.json >report.out || fail "report"
-    python3 - <<'END' || fail "the conclusion"
-import json
-rows = {row["name"]: row for row in json.load(open("report.out"))["conclusion"]}
-assert list(rows) == ["allocated_peak", "peak", "workspace"], rows
-row = rows["allocated_peak"]
-assert "by PyTorch" in row["title"] and (row["without"], row["with"]) == (5 << 20, 3 << 20), row
-END
-}
-
 @test "--preset train: as low a peak as by default, in no more predicted time" {
     local large=(--csv "$ROOT/tests/data/conv_layers.csv" --px 1024 --dtype f32) peak time
     simulate --device rtx4090 --format csv -- "$APPS/vae_decoder" "${large[@]}"

@@ -65,17 +65,12 @@ static void add_conclusion(struct cs_report *report)
                                                {"without", "without convshim", CS_CELL_BYTES},
                                                {"with", "with convshim", CS_CELL_BYTES}};
     const struct cs_run_summary *all = &report->all;
-    char peak[96];
     snprintf(report->conclusion, sizeof report->conclusion,
              "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s", all->tiled,
              all->calls, all->extra_launches, all->runs > 1 ? "" : " ",
              all->runs > 1 ? "" : all->advice);
     struct cs_table *table = begin_section(report, CS_REPORT_CONCLUSION, "conclusion", "Conclusion",
                                            report->conclusion, columns, LENGTH(columns));
-    if (all->framework && all->allocated_without > 0) {
-        snprintf(peak, sizeof peak, "allocated peak, by %.60s", all->framework);
-        add_saved(table, "allocated_peak", peak, all->allocated_without, all->allocated_with);
-    }
     if (all->peak_without > 0)
         add_saved(table, "peak",
                   only_reports(all) ? "peak of convolutions if policy = fit"

@@ -250,17 +250,6 @@ static void read_options(struct reader *reader, const cJSON *root, struct cs_run
             clean_text(item->string), read_text(reader, options, item->string)};
 }
 
-/* A simulation adds the framework's peaks. */
-static void read_framework(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
-{
-    const cJSON *framework = cJSON_GetObjectItemCaseSensitive(root, "framework");
-    if (!framework)
-        return;
-    run->framework = read_text(reader, framework, "name");
-    run->allocated_without = read_number(reader, framework, "allocated_without");
-    run->allocated_with = read_number(reader, framework, "allocated_with");
-}
-
 static bool is_summary(struct reader *reader, const cJSON *root, const char *text)
 {
     const char *schema = cs_json_text(root, "schema");
@@ -288,7 +277,6 @@ static void read_root(struct reader *reader, cJSON *root, struct cs_run_summary 
     run->rank = cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(process, "rank"))
                     ? -1
                     : read_number(reader, process, "rank");
-    read_framework(reader, root, run);
     read_command(reader, root, run);
     read_options(reader, root, run);
     read_passed(reader, root, run);
@@ -394,10 +382,6 @@ static bool add_run(struct cs_run_summary *to, const struct cs_run_summary *run)
     for (size_t i = 0; i < LENGTH(run_texts); i++)
         merge_text(text_at(&run_texts[i], to), *text_at(&run_texts[i], (void *)run));
     merge_text(&to->command, run->command);
-    if (run->framework)
-        merge_text(&to->framework, run->framework);
-    cs_raise(&to->allocated_without, run->allocated_without);
-    cs_raise(&to->allocated_with, run->allocated_with);
     to->runs += run->runs;
     for (size_t i = 0; i < run->options; i++)
         add_option(to, &run->option[i]);

@@ -40,8 +40,6 @@ struct cs_run_summary {
     const char *path;   /* of the file */
     const char *program, *script, *convshim, *vendor, *device, *bypass, *advice;
     const char *command, *source; /* its words, and where the options are from */
-    const char *framework;        /* that reported its own peaks in a simulation; NULL: none did */
-    int64_t allocated_without, allocated_with; /* these peaks */
     struct cs_run_option *option;
     size_t options;
     int64_t pid, rank; /* rank -1: none */

@@ -190,13 +190,8 @@ static int run_devices(struct cs_simulation *simulation, const struct cs_simulat
                      : CS_CLI_NONE;
     if (ran)
         cs_simulate_show_output(&answer->pair[0]);
-    for (size_t i = 0; i < answer->devices; i++) {
-        struct cs_simulated_pair *pair = &answer->pair[i];
-        if (options->keep && options->side[CS_WITHOUT] && options->side[CS_WITH])
-            cs_simulated_result_add_peaks(&pair->run[CS_WITH], &pair->run[CS_WITHOUT].result,
-                                          &pair->run[CS_WITH].result);
-        cs_simulated_pair_free(pair);
-    }
+    for (size_t i = 0; i < answer->devices; i++)
+        cs_simulated_pair_free(&answer->pair[i]);
     return status;
 }
 

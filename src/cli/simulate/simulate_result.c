@@ -95,7 +95,6 @@ static cJSON *side_json(const struct cs_simulated_program *program,
     cJSON_AddStringToObject(object, "planning", result->planning);
     cJSON_AddStringToObject(object, "framework", result->framework);
     add_fits(object, program, pair, side, "fits_why");
-    cJSON_AddNumberToObject(object, "capacity", (double)result->capacity);
     if (result->processes > 1)
         cs_json_add(object, "processes", processes_json(result));
     cJSON_AddNumberToObject(object, "seconds", result->seconds);

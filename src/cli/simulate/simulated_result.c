@@ -34,50 +34,38 @@ static void copy_text(const cJSON *object, const char *way, char *to, size_t siz
     snprintf(to, size, "%s", value ? value : "");
 }
 
-static cJSON *read_json(const char *path)
-{
-    char error[CS_FILE_ERROR];
-    char *bytes = cs_read_file_text(path, error);
-    cJSON *root = bytes ? cJSON_Parse(bytes) : NULL;
-    if (!root)
-        cs_cli_complain("%s: %s", path,
-                        cs_temporary_is_full(path)
-                            ? "damaged, because its disk is full. Set TMPDIR to another folder."
-                        : bytes ? "damaged"
-                                : error);
-    free(bytes);
-    return root;
-}
-
 enum {
     PLACE = PATH_MAX + 64
 };
 
-/* The file of that kind which a process leaves. */
-static void name_file(const struct cs_simulated_run *run, const char *kind, pid_t pid,
+/* The path of a file of that kind, which a process leaves. Returns whether it exists. */
+static bool find_file(const struct cs_simulated_run *run, const char *kind, pid_t pid,
                       char path[PLACE])
 {
     snprintf(path, PLACE, "%s/%s.%ld.json", run->folder, kind, (long)pid);
-}
-
-static bool left_file(const struct cs_simulated_run *run, const char *kind, pid_t pid)
-{
-    char path[PLACE];
-    name_file(run, kind, pid, path);
     return access(path, F_OK) == 0;
 }
 
-/* NULL: there is none, or a line reports that it is damaged. */
+/* Reads such a file. NULL: there is none, or a line reports that it is damaged. */
 static cJSON *read_file_of(const struct cs_simulated_run *run, const char *kind, pid_t pid)
 {
-    char path[PLACE];
-    name_file(run, kind, pid, path);
-    return left_file(run, kind, pid) ? read_json(path) : NULL;
+    char path[PLACE], error[CS_FILE_ERROR];
+    if (!find_file(run, kind, pid, path))
+        return NULL;
+    char *bytes = cs_read_file_text(path, error);
+    cJSON *root = bytes ? cJSON_Parse(bytes) : NULL;
+    if (!root)
+        cs_cli_complain("%s: %s", path,
+                        bytes ? "damaged. If its disk is full, set TMPDIR to another folder."
+                              : error);
+    free(bytes);
+    return root;
 }
 
 static bool used_device(const struct cs_process_progress *process)
 {
-    return process->peak_bytes > 0 || process->kernels > 0 || process->convolutions > 0;
+    return process->peak_bytes > 0 || process->kernels > 0 || process->library_calls > 0 ||
+           process->convolutions > 0;
 }
 
 /* Lists the processes that used the device. Returns the one that run->process selects, or the one
@@ -88,6 +76,7 @@ list_processes(const struct cs_simulated_progress *progress, const struct cs_sim
                struct cs_simulated_result *result)
 {
     const struct cs_process_progress *chosen = NULL;
+    char path[PLACE];
     for (int i = 0; i < CS_MOST_PROCESSES; i++) {
         const struct cs_process_progress *process = &progress->process[i];
         const pid_t pid = (pid_t)process->pid;
@@ -99,7 +88,7 @@ list_processes(const struct cs_simulated_progress *progress, const struct cs_sim
             (struct cs_simulated_process){.pid = pid,
                                           .device_peak = (int64_t)process->peak_bytes,
                                           .launches = (int64_t)process->convolutions,
-                                          .reported = left_file(run, "report", pid)};
+                                          .reported = find_file(run, "report", pid, path)};
         if (run->process > 0 ? result->processes == run->process
                              : result->number == 0 || process->peak_bytes > chosen->peak_bytes) {
             chosen = process;
@@ -116,22 +105,18 @@ const char *cs_planning_version(const char *planning)
     return strncmp(planning, by, strlen(by)) == 0 ? planning + strlen(by) : NULL;
 }
 
-static bool is_planned(const struct cs_simulated_result *result)
-{
-    return cs_planning_version(result->planning) || result->launches <= 0;
-}
-
-/* Takes the last figures that the device stored for a process without a report: it was killed, or
- * called _exit. */
+/* Takes the figures that the device stores while the process runs. */
 static void take_process(const struct cs_process_progress *process,
                          const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
-    result->cut_short = true;
+    result->pid = (pid_t)process->pid;
+    result->used = used_device(process);
     result->kernels = (int64_t)process->kernels;
+    result->library_calls = (int64_t)process->library_calls;
     result->launches = (int64_t)process->convolutions;
     snprintf(result->planning, sizeof result->planning, "%.*s", (int)sizeof process->planning,
              process->planning);
-    result->planned = is_planned(result);
+    result->planned = cs_planning_version(result->planning) || result->launches == 0;
     result->largest_workspace = (int64_t)process->largest_workspace;
     result->tensor_bytes = (int64_t)process->tensor_bytes;
     result->refused = (int64_t)process->refused;
@@ -139,35 +124,12 @@ static void take_process(const struct cs_process_progress *process,
         (int64_t)(process->last_refused_bytes + process->last_refused_live) - run->memory;
 }
 
-static void take_report(struct cs_simulated_result *result)
-{
-    const cJSON *report = result->report;
-    copy_text(report, "planning", result->planning, sizeof result->planning);
-    copy_text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
-    copy_text(report, "device_name", result->device, sizeof result->device);
-    result->capacity = number_of(report, "capacity_bytes");
-    result->device_peak = result->needed = -1;
-    result->largest_workspace = number_of(report, "largest_workspace_used");
-    result->launches = number_of(report, "conv_launches");
-    result->tensor_bytes = number_of(report, "convolutions.tensor_bytes");
-    result->refused = number_of(report, "refused_allocations.refused");
-    result->missing_bytes = number_of(report, "refused_allocations.last_bytes") +
-                            number_of(report, "refused_allocations.last_live_bytes") -
-                            result->capacity;
-    result->kernels = number_of(report, "kernel_launches");
-    result->library_calls = number_of(report, "library_calls");
-    result->reads = number_of(report, "reads_of_nothing_written.reads");
-    result->read_bytes = number_of(report, "reads_of_nothing_written.bytes");
-    result->times_asked = number_of(report, "times.asked");
-    result->planned = is_planned(result);
-}
-
 /* The figures of a run are those of the GPU that needs most. */
 static void take_gpus(const struct cs_simulated_progress *progress,
                       const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
+    result->missing_gpu = (int64_t)progress->missing_gpu;
     result->gpus = run->gpus > 1 && run->gpus <= CS_MOST_GPUS ? run->gpus : 1;
-    result->device_peak = result->needed = 0;
     for (int i = 0; i < result->gpus; i++) {
         const struct cs_gpu_progress *gpu = &progress->gpu[i];
         int64_t *const peak = result->gpu[i];
@@ -181,45 +143,28 @@ static void take_gpus(const struct cs_simulated_progress *progress,
     }
 }
 
-/* False: the report of the process is damaged. */
-static bool take_chosen(const struct cs_process_progress *process,
-                        const struct cs_simulated_run *run, struct cs_simulated_result *result)
+/* Takes the figures that the device reports at the end of the process. */
+static void take_report(struct cs_simulated_result *result)
 {
-    const pid_t pid = result->pid = (pid_t)process->pid;
-    result->report = read_file_of(run, "report", pid);
-    result->summary = read_file_of(run, "summary", pid);
-    result->framework_peaks = read_file_of(run, "python", pid);
-    result->used = result->report || used_device(process);
-    take_report(result);
-    if (!result->report && result->used)
-        take_process(process, run, result);
-    return result->report || !left_file(run, "report", pid);
+    const cJSON *report = result->report;
+    result->cut_short = result->used && !report;
+    result->used = result->used || report;
+    copy_text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
+    result->reads = number_of(report, "reads_of_nothing_written.reads");
+    result->read_bytes = number_of(report, "reads_of_nothing_written.bytes");
+    result->times_asked = number_of(report, "times.asked");
 }
 
-void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
-                                   const struct cs_simulated_result *without,
-                                   const struct cs_simulated_result *with)
+/* Takes the framework's peaks, in the process that held most. */
+static void take_framework(struct cs_simulated_result *result)
 {
-    char path[PLACE];
-    if (without->allocated < 0 || with->allocated < 0 || !with->summary)
-        return;
-    cJSON *framework = cJSON_AddObjectToObject(with->summary, "framework");
-    cJSON_AddStringToObject(framework, "name", with->framework);
-    cJSON_AddNumberToObject(framework, "allocated_without", (double)without->allocated);
-    cJSON_AddNumberToObject(framework, "allocated_with", (double)with->allocated);
-    char *summary = cJSON_PrintUnformatted(with->summary);
-    name_file(run, "summary", with->pid, path);
-    FILE *file = summary ? fopen(path, "we") : NULL;
-    if (file && (fprintf(file, "%s\n", summary) < 0) + fclose(file) != 0)
-        cs_cli_complain("%s: cannot be written", path);
-    free(summary);
-}
-
-/* The framework's peaks on each GPU, in the process that held most. */
-static void take_framework_gpus(struct cs_simulated_result *result)
-{
-    const cJSON *gpus = cs_json_at(result->framework_peaks, "gpus"), *gpu;
-    cJSON_ArrayForEach(gpu, gpus)
+    const cJSON *peaks = result->framework_peaks, *gpu;
+    copy_text(peaks, "framework", result->framework, sizeof result->framework);
+    result->allocated = number_of(peaks, "allocated");
+    result->reserved = number_of(peaks, "reserved");
+    result->retries = number_of(peaks, "retries");
+    result->failed = number_of(peaks, "failed");
+    cJSON_ArrayForEach(gpu, cs_json_at(peaks, "gpus"))
     {
         const int index = gpu->string ? atoi(gpu->string) : CS_MOST_GPUS;
         if (index < 0 || index >= result->gpus)
@@ -229,47 +174,45 @@ static void take_framework_gpus(struct cs_simulated_result *result)
     }
 }
 
-/* Takes the framework's peaks and the totals of the library's summary. */
+/* Takes the totals of the library's summary. */
 static void take_totals(struct cs_simulated_result *result)
 {
-    take_framework_gpus(result);
-    copy_text(result->framework_peaks, "framework", result->framework, sizeof result->framework);
-    result->allocated = number_of(result->framework_peaks, "allocated");
-    result->reserved = number_of(result->framework_peaks, "reserved");
-    result->retries = number_of(result->framework_peaks, "retries");
-    result->failed = number_of(result->framework_peaks, "failed");
-    result->calls = number_of(result->summary, "totals.calls");
-    result->tiled = number_of(result->summary, "totals.tiled");
-    result->reported = number_of(result->summary, "totals.reported_max");
-    result->extra_launches = number_of(result->summary, "totals.extra_launches");
-    result->untiled_ns = number_of(result->summary, "totals.untiled_ns");
-    result->predicted_ns = number_of(result->summary, "totals.predicted_ns");
-    result->untiled_most_ns = number_of(result->summary, "totals.untiled_most_ns");
-    result->predicted_most_ns = number_of(result->summary, "totals.predicted_most_ns");
+    const cJSON *totals = cs_json_at(result->summary, "totals");
+    result->calls = number_of(totals, "calls");
+    result->tiled = number_of(totals, "tiled");
+    result->reported = number_of(totals, "reported_max");
+    result->extra_launches = number_of(totals, "extra_launches");
+    result->untiled_ns = number_of(totals, "untiled_ns");
+    result->predicted_ns = number_of(totals, "predicted_ns");
+    result->untiled_most_ns = number_of(totals, "untiled_most_ns");
+    result->predicted_most_ns = number_of(totals, "predicted_most_ns");
 }
 
 bool cs_simulated_result_read(struct cs_simulated_run *run)
 {
     struct cs_simulated_result *result = &run->result;
     struct cs_simulated_progress progress;
-    *result = (struct cs_simulated_result){.status = run->status, .seconds = run->seconds};
+    char path[PLACE];
+    bool good = true;
+    *result = (struct cs_simulated_result){
+        .status = run->status, .seconds = run->seconds, .planned = true};
     const struct cs_process_progress *chosen = cs_simulated_progress_read(run->folder, &progress)
                                                    ? list_processes(&progress, run, result)
                                                    : NULL;
-    if (chosen && !take_chosen(chosen, run, result)) {
-        cs_simulated_result_free(result);
-        return false;
-    }
     if (chosen) {
+        take_process(chosen, run, result);
         take_gpus(&progress, run, result);
-        result->missing_gpu = (int64_t)progress.missing_gpu;
-    } else {
-        take_report(result);
+        result->report = read_file_of(run, "report", result->pid);
+        result->summary = read_file_of(run, "summary", result->pid);
+        result->framework_peaks = read_file_of(run, "python", result->pid);
+        good = result->report || !find_file(run, "report", result->pid, path);
     }
+    take_report(result);
+    take_framework(result);
     take_totals(result);
-    result->limited = result->status != 0 && result->refused <= 0 &&
+    result->limited = result->status != 0 && result->refused == 0 &&
                       cs_simulated_result_refusal(run, result->refusal, sizeof result->refusal);
-    return true;
+    return good;
 }
 
 void cs_simulated_result_free(struct cs_simulated_result *result)
@@ -339,35 +282,33 @@ struct cs_other_plans cs_simulated_result_other_plans(const struct cs_simulated_
     return others;
 }
 
-/* Adds to a list. False if it is full. */
-static bool add_item(char *list, size_t size, const char *item)
+/* Adds "item count" to a list, or "..." if that does not fit. False: the list is full. */
+static bool add_item(char *list, size_t size, const char *item, int64_t count)
 {
     const size_t length = strlen(list);
     const char *between = length > 0 ? ", " : "";
-    if (length + strlen(between) + strlen(item) >= size)
-        return false;
-    sprintf(list + length, "%s%s", between, item);
-    return true;
+    char one[512];
+    snprintf(one, sizeof one, "%s%s %" PRId64, between, item, count);
+    if (length + strlen(one) < size) {
+        strcat(list, one);
+        return true;
+    }
+    if (length + strlen(", ...") < size)
+        strcat(list, ", ...");
+    return false;
 }
 
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text_p, size_t size)
 {
     const cJSON *object = cs_json_at(result->report, kind), *item;
-    const int64_t names = number_of(object, "names");
-    int64_t shown = 0;
-    char one[512];
     *text_p = '\0';
     cJSON_ArrayForEach(item, cs_json_at(object, "most"))
     {
-        snprintf(one, sizeof one, "%s %.0f", item->string, item->valuedouble);
-        if (!add_item(text_p, size, one))
+        if (!add_item(text_p, size, item->string, cs_json_whole(item, 0)))
             break;
-        shown++;
     }
-    if (shown < names)
-        (void)add_item(text_p, size, "...");
-    return names;
+    return number_of(object, "names");
 }
 
 int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, char *text_p,
@@ -379,15 +320,13 @@ int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, ch
     *text_p = '\0';
     cJSON_ArrayForEach(item, cs_json_at(result->framework_peaks, "unknown"))
     {
-        char operation[64], line[256], one[512];
-        const int64_t count = number_of(item, "count");
+        char operation[64], line[256], one[400];
+        const int64_t count = cs_json_whole_at(item, "count", 0);
         copy_text(item, "operation", operation, sizeof operation);
         copy_text(item, "line", line, sizeof line);
-        snprintf(one, sizeof one, "%s%s%s %" PRId64, operation, *line ? " at " : "", line, count);
-        full = full || !add_item(text_p, size, one);
-        reads += count > 0 ? count : 0;
+        snprintf(one, sizeof one, "%s%s%s", operation, *line ? " at " : "", line);
+        full = full || !add_item(text_p, size, one, count);
+        reads += count;
     }
-    if (full)
-        (void)add_item(text_p, size, "...");
     return reads;
 }

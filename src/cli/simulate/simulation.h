@@ -31,9 +31,6 @@ bool cs_temporary_folder_make(struct cs_temporary_folder *folder, const char *pl
                               const char *kind);
 void cs_temporary_folder_remove(struct cs_temporary_folder *folder);
 
-/* True if less than 1 MiB is free on the file system of the folder. */
-bool cs_temporary_is_full(const char *folder);
-
 /* From here on the first SIGINT, SIGTERM or SIGHUP only sets a flag. A second one ends the process.
  */
 void cs_interrupts_begin(void);
@@ -183,10 +180,10 @@ enum {
 /* As src/simdev/cudart/cudart_record.h has it. */
 struct cs_process_progress {
     unsigned long long pid; /* 0: unused */
-    unsigned long long convolutions, kernels, live_bytes, peak_bytes;
+    unsigned long long convolutions, kernels, library_calls, live_bytes, peak_bytes;
     unsigned long long largest_workspace, tensor_bytes;
     unsigned long long refused, last_refused_bytes, last_refused_live;
-    char planning[32]; /* the planner of its sizes; empty: nothing was planned */
+    char planning[32];
     unsigned long long live_on[CS_MOST_GPUS], context_on[CS_MOST_GPUS];
 };
 
@@ -222,40 +219,45 @@ struct cs_simulated_process {
     bool reported; /* it left a report: it was not killed, nor did it call _exit */
 };
 
-/* Numbers are -1 if they were not reported. Of several processes that used the device, those of
- * the one that held most. */
+/* Of several processes that used the device, the figures are those of the one that held most.
+ * Figures from the three files are -1 if they were not reported. */
 struct cs_simulated_result {
     int status;     /* of the program: see cs_simulated_run */
     double seconds; /* that it took here */
-    bool used;      /* a process used the device; if not, all following members are empty */
-    bool cut_short; /* the one that held most left no report: the device's record is used */
-    int processes;  /* how many did */
+
+    /* From the device's progress. */
+    bool used;     /* a process used the device; if not, all following members are empty */
+    int processes; /* how many did */
     struct cs_simulated_process process[CS_MOST_PROCESSES];
     int gpus;            /* that the program saw */
     int64_t missing_gpu; /* the highest number that a process selected beyond them; 0: none */
     int64_t gpu[CS_MOST_GPUS][CS_PEAKS]; /* peaks of all processes on each; -1: not reported */
+    int64_t device_peak, needed; /* on the GPU that needs most; `needed` with the contexts */
     pid_t pid;
-    int number;   /* of that process, as in cs_simulated_run; 0: not known */
-    bool planned; /* by a real cuDNN, or there was nothing to plan */
-    char planning[64], device[64];
-    char linked_runtime[256]; /* a file whose own CUDA runtime was not redirected */
-    int64_t capacity, largest_workspace;
-    int64_t device_peak, needed;    /* on the GPU that needs most; `needed` with the contexts */
+    int number;        /* of that process, as in cs_simulated_run; 0: not known */
+    char planning[32]; /* the planner of its sizes; "": nothing was planned */
+    bool planned;      /* by a real cuDNN, or there was nothing to plan */
+    int64_t largest_workspace;
     int64_t launches, tensor_bytes; /* of convolutions */
+    int64_t kernels, library_calls; /* not executed */
     int64_t refused, missing_bytes; /* allocations; bytes that the last one was short of */
+
+    /* From the device's report, the framework's report and the library's summary. */
+    struct cJSON *report, *framework_peaks, *summary; /* the files; NULL: there is none */
+    bool cut_short;                                   /* the process left no report */
+    char linked_runtime[256];  /* a file whose own CUDA runtime was not redirected */
+    int64_t reads, read_bytes; /* of memory that was never written */
+    int64_t times_asked;       /* questions for times, which are the model's */
+    char framework[64];        /* "PyTorch 2.15.0"; "": none reported any */
+    int64_t allocated, reserved, retries, failed; /* peaks; allocations tried again, failed */
+    int64_t reported;                     /* the largest workspace that the program was given */
+    int64_t calls, tiled, extra_launches; /* of convolutions */
+    int64_t untiled_ns, predicted_ns;     /* of all calls, lower ends of the predicted time */
+    int64_t untiled_most_ns, predicted_most_ns; /* upper ends */
+
+    /* From the program's output. */
     bool limited;      /* the program failed because its own memory limit was reached: */
     char refusal[160]; /* its line about that */
-    int64_t kernels, library_calls; /* not executed */
-    int64_t reads, read_bytes;      /* of memory that was never written */
-    int64_t times_asked;            /* questions for times, which are the model's */
-    char framework[64];             /* "PyTorch 2.15.0"; "": none reported any */
-    int64_t allocated, reserved, retries,
-        failed;       /* its peaks; allocations that it tried again, that failed */
-    int64_t reported; /* to the program, at most: the size of its workspace */
-    int64_t calls, tiled, extra_launches; /* of the library's summary */
-    int64_t untiled_ns, predicted_ns; /* of it: predicted times of all calls, untiled and as run */
-    int64_t untiled_most_ns, predicted_most_ns;       /* upper ends; those above are lower ends */
-    struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
 
 /* One run, and its result. */
@@ -310,12 +312,6 @@ void cs_simulation_stop_forks(struct cs_simulation *simulation, const char *reas
  * a file is damaged. */
 bool cs_simulated_result_read(struct cs_simulated_run *run);
 void cs_simulated_result_free(struct cs_simulated_result *result);
-
-/* Adds the framework's peaks in both runs to the library's summary in the folder of `run`, the one
- * with it, for `convshim report`. Without both peaks, nothing is added. */
-void cs_simulated_result_add_peaks(const struct cs_simulated_run *run,
-                                   const struct cs_simulated_result *without,
-                                   const struct cs_simulated_result *with);
 
 /* The version of the cuDNN that planned, of a text of `planning`. NULL: no cuDNN did. */
 const char *cs_planning_version(const char *planning);

@@ -8,21 +8,18 @@
 #include <fts.h>
 #include <linux/magic.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
     LETTERS = 6, /* of mkdtemp */
-    YOUNG = 60,  /* seconds: its owner may not hold the lock yet */
-    FULL = 1024 * 1024
+    YOUNG = 60   /* seconds: its owner may not hold the lock yet */
 };
 
 static volatile sig_atomic_t interrupted; /* by this signal */
@@ -124,13 +121,6 @@ void cs_temporary_folder_remove(struct cs_temporary_folder *folder)
     if (folder->lock >= 0)
         close(folder->lock);
     *folder = (struct cs_temporary_folder){.lock = -1};
-}
-
-bool cs_temporary_is_full(const char *folder)
-{
-    struct statvfs facts;
-    return statvfs(folder, &facts) == 0 &&
-           (uint64_t)facts.f_bavail * facts.f_frsize < (uint64_t)FULL;
 }
 
 /* --- signals --- */

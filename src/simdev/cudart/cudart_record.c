@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char magic[8] = "simdev5";
+static const char magic[8] = "simdev6";
 /* Written by init only. */
 static struct simdev_progress *progress;
 static struct simdev_process *own; /* NULL: no file, or it had no room */
@@ -227,22 +227,25 @@ void simdev_record_missing_device(int ordinal)
         raise_to(&progress->missing, (unsigned long long)ordinal);
 }
 
-void simdev_record_kernel(void)
+void simdev_record_counted(enum simdev_counter counter)
 {
+    struct simdev_process *mine = own_or_unlisted();
+    const bool is_convolution = counter == SIMDEV_CONV_LAUNCHES,
+               is_kernel = counter == SIMDEV_KERNEL_LAUNCHES;
+    if (!is_convolution && !is_kernel && counter != SIMDEV_LIBRARY_CALLS)
+        return;
     if (progress)
-        atomic_fetch_add(&progress->kernels, 1);
-    if (own)
-        atomic_fetch_add(&own->kernels, 1);
+        atomic_fetch_add(is_convolution ? &progress->convolutions : &progress->kernels, 1);
+    atomic_fetch_add(is_convolution ? &mine->convolutions
+                     : is_kernel    ? &mine->kernels
+                                    : &mine->library_calls,
+                     1);
 }
 
 void simdev_note_convolution(const struct simdev_convolution *convolution)
 {
     const struct simdev_work work = {.cost = convolution->cost};
     (void)simdev_usable();
-    if (progress)
-        atomic_fetch_add(&progress->convolutions, 1);
-    if (own)
-        atomic_fetch_add(&own->convolutions, 1);
     if (record)
         fprintf(record, "c %" PRIxPTR " %zu %zu %" PRIu64 " %zu %s\n",
                 (uintptr_t)convolution->workspace, convolution->workspace_bytes,

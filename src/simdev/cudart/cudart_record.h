@@ -13,7 +13,7 @@ enum {
 /* One process that used the device. It stays in the file after the process has ended. */
 struct simdev_process {
     atomic_ullong pid; /* 0: unused */
-    atomic_ullong convolutions, kernels, live_bytes, peak_bytes;
+    atomic_ullong convolutions, kernels, library_calls, live_bytes, peak_bytes;
     atomic_ullong largest_workspace, tensor_bytes; /* of convolutions */
     atomic_ullong refused, last_refused_bytes, last_refused_live;
     char planning[SIMDEV_PLANNING_TEXT]; /* the planner of its sizes; empty: nothing was planned */
@@ -32,7 +32,7 @@ struct simdev_shared_device {
  * over all devices, `peak_bytes` the maximum of that sum over time. A process locks the byte of its
  * number in `process` (fcntl), so that the others see its end. Its bytes are then subtracted. */
 struct simdev_progress {
-    char magic[8]; /* "simdev5" */
+    char magic[8]; /* "simdev6" */
     atomic_ullong convolutions, kernels, live_bytes, peak_bytes;
     atomic_ullong unlisted; /* processes for which `process` had no room */
     atomic_ullong missing;  /* highest number of a device that was selected and does not exist */
@@ -61,7 +61,7 @@ size_t simdev_record_others(int device);
 void simdev_record_planning(const char *text);
 /* The program selected a device of this number, which does not exist. */
 void simdev_record_missing_device(int ordinal);
-/* A kernel or a library call was counted. */
-void simdev_record_kernel(void);
+/* A launch or a library call was counted. */
+void simdev_record_counted(enum simdev_counter counter);
 
 #endif

@@ -78,8 +78,7 @@ uint64_t simdev_violations(void)
 void simdev_count(enum simdev_counter counter)
 {
     atomic_fetch_add(&counters[counter], 1);
-    if (counter == SIMDEV_KERNEL_LAUNCHES || counter == SIMDEV_LIBRARY_CALLS)
-        simdev_record_kernel();
+    simdev_record_counted(counter);
 }
 
 uint64_t simdev_counted(enum simdev_counter counter)

@@ -6,24 +6,16 @@
 #include "check.h"
 #include "cli/simulate/simulation.h"
 
-struct progress_row {
-    unsigned long long pid, peak, convolutions; /* pid 0: no more */
-};
-
-/* Writes it for up to two processes on one GPU, which held their peaks at the same time. Their last
- * requests of 100 bytes would have been refused. */
-static inline void write_progress(const char *path, const struct progress_row row[2])
+/* Writes it for up to two processes on one GPU (pid 0: no more), which held their peaks at the same
+ * time. */
+static inline void write_progress(const char *path, const struct cs_process_progress process[2])
 {
     static struct cs_simulated_progress progress;
     memset(&progress, 0, sizeof progress);
-    for (int i = 0; i < 2 && row[i].pid; i++) {
-        progress.process[i].pid = row[i].pid;
-        progress.process[i].peak_bytes = row[i].peak;
-        progress.process[i].convolutions = row[i].convolutions;
-        progress.process[i].last_refused_bytes = 100;
-        progress.process[i].last_refused_live = row[i].peak;
-        progress.gpu[0].peak_bytes += row[i].peak;
-        progress.gpu[0].needed_bytes += row[i].peak;
+    for (int i = 0; i < 2 && process[i].pid; i++) {
+        progress.process[i] = process[i];
+        progress.gpu[0].peak_bytes += process[i].peak_bytes;
+        progress.gpu[0].needed_bytes += process[i].peak_bytes;
     }
     FILE *file = fopen(path, "w");
     CHECK(file && fwrite(&progress, sizeof progress, 1, file) == 1 && fclose(file) == 0);

@@ -185,12 +185,14 @@ static void names_are_counted_and_cut(void)
 {
     char text[32];
     struct cs_simulated_result result = {
-        .report = cJSON_Parse("{\"missing\":{\"names\":3,\"most\":{\"cudaA\":3,\"cudaB\":1}},"
+        .report = cJSON_Parse("{\"missing\":{\"names\":2,\"most\":{\"cudaA\":3,\"cudaB\":1}},"
                               "\"reads_of_nothing_written\":{\"by\":{\"names\":1,\"most\":"
                               "{\"copy\":7}}}}")};
-    CHECK_INT(cs_simulated_result_names(&result, "missing", text, sizeof text), 3);
-    CHECK_STR(text, "cudaA 3, cudaB 1, ...");
-    CHECK_INT(cs_simulated_result_names(&result, "missing", text, 12), 3);
+    CHECK_INT(cs_simulated_result_names(&result, "missing", text, sizeof text), 2);
+    CHECK_STR(text, "cudaA 3, cudaB 1");
+    CHECK_INT(cs_simulated_result_names(&result, "missing", text, 13), 2);
+    CHECK_STR(text, "cudaA 3, ...");
+    CHECK_INT(cs_simulated_result_names(&result, "missing", text, 12), 2);
     CHECK_STR(text, "cudaA 3");
     CHECK_INT(cs_simulated_result_names(&result, "reads_of_nothing_written.by", text, sizeof text),
               1);
@@ -204,24 +206,29 @@ static void write_text(const char *name, const char *text)
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
+#define HELD(id, peak)                                                                             \
+    {                                                                                              \
+        .pid = id, .peak_bytes = peak, .last_refused_bytes = 100, .last_refused_live = peak        \
+    }
+
 /* Of several processes the one that held most, the first of equals, or the one of the run's number.
  * If none used the device, the first that looked for it. Nothing stays of the others. */
 static void the_process_that_held_most(void)
 {
     static const struct {
-        struct progress_row process[2];
+        struct cs_process_progress process[2];
         int wanted, pid, processes;
         bool reports, used, cut_short;
-    } rows[] = {{{{11, 5, 0}, {0}}, 0, 11, 1, true, true, false},
-                {{{11, 5, 0}, {12, 3, 0}}, 0, 11, 2, true, true, false},
-                {{{11, 3, 0}, {12, 5, 0}}, 0, 12, 2, true, true, false},
-                {{{11, 5, 0}, {12, 5, 0}}, 0, 11, 2, true, true, false},
-                {{{11, 3, 0}, {12, 5, 0}}, 1, 11, 2, true, true, false},
-                {{{11, 0, 0}, {12, 5, 0}}, 0, 12, 1, true, true, false},
-                {{{11, 0, 0}, {12, 0, 0}}, 0, 11, 0, true, true, false},
+    } rows[] = {{{HELD(11, 5), {0}}, 0, 11, 1, true, true, false},
+                {{HELD(11, 5), HELD(12, 3)}, 0, 11, 2, true, true, false},
+                {{HELD(11, 3), HELD(12, 5)}, 0, 12, 2, true, true, false},
+                {{HELD(11, 5), HELD(12, 5)}, 0, 11, 2, true, true, false},
+                {{HELD(11, 3), HELD(12, 5)}, 1, 11, 2, true, true, false},
+                {{HELD(11, 0), HELD(12, 5)}, 0, 12, 1, true, true, false},
+                {{HELD(11, 0), HELD(12, 0)}, 0, 11, 0, true, true, false},
                 /* Killed processes leave no report. */
-                {{{11, 3, 0}, {12, 5, 0}}, 0, 12, 2, false, true, true},
-                {{{11, 0, 0}, {0}}, 0, 11, 0, false, false, false}};
+                {{HELD(11, 3), HELD(12, 5)}, 0, 12, 2, false, true, true},
+                {{HELD(11, 0), {0}}, 0, 11, 0, false, false, false}};
     struct cs_simulated_run run = {.folder = ".", .memory = 64};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CASE("row %zu", i);
@@ -229,7 +236,7 @@ static void the_process_that_held_most(void)
         for (int p = 0; p < 2; p++) {
             static const char *const names[] = {"report.11.json", "report.12.json"};
             if (rows[i].reports)
-                write_text(names[p], "{\"kernel_launches\":3}");
+                write_text(names[p], "{\"times\":{\"asked\":3}}");
             else
                 (void)unlink(names[p]);
         }
@@ -242,7 +249,7 @@ static void the_process_that_held_most(void)
         CHECK_INT(run.result.cut_short, rows[i].cut_short);
         if (rows[i].cut_short)
             CHECK_INT(run.result.missing_bytes, 5 + 100 - 64);
-        CHECK_INT(run.result.kernels, rows[i].reports ? 3 : rows[i].used ? 0 : -1);
+        CHECK_INT(run.result.times_asked, rows[i].reports ? 3 : -1);
         cs_simulated_result_free(&run.result);
         CHECK(i == 0 || atomic_load(&heap_taken) == taken); /* the first fills caches */
     }
