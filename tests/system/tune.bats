@@ -17,10 +17,11 @@ tune()
     expect_equal "what is left behind" "$(ls tmp)" ""
 }
 
-# of ROW FIELD: of the table in the comments of the file; fields are bytes, times or counts as people see them.
+# of ROW FIELD: of a run in the comments of the file: 1 its peak, 2 its time, 3 calls, 4 launches.
 of()
 {
-    sed -n "s/^# $1  *//p" convshim.ini | awk -F '   *' -v field="$2" '{ print $field }'
+    sed -n "s/^# $1  *//p" convshim.ini | sed 's/ calls tiled//; s/ extra launches//' |
+        awk -F ', ' -v field="$2" '{ print $field }'
 }
 
 # totals NAME: of the last run's summary.

@@ -68,12 +68,14 @@ RULE_VALUE(BYTES)
     append_span(text, value, append_bytes);
 }
 
+/* Without the 1 of a depth, as for two dimensions. */
 RULE_VALUE(KERNEL)
 {
+    const int first = value->extent[0] == 1 ? 1 : 0;
     if (value->any)
         cs_text_put(text, "*");
-    for (int i = 0; !value->any && i < CS_SPATIAL; i++) {
-        cs_text_put(text, "%s", i > 0 ? "x" : "");
+    for (int i = first; !value->any && i < CS_SPATIAL; i++) {
+        cs_text_put(text, "%s", i > first ? "x" : "");
         if (value->extent[i] > 0)
             append_number(text, value->extent[i]);
         else

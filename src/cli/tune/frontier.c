@@ -2,17 +2,7 @@
 #include "cli/tune/tune.h"
 
 #include "base/checked.h"
-
 #include <stdlib.h>
-
-void cs_frontier_add(struct cs_shape_ways *shape, const struct cs_way *way)
-{
-    for (int i = 0; i < shape->ways; i++)
-        if (shape->way[i].free == way->free)
-            return;
-    if (shape->ways < CS_MOST_WAYS)
-        shape->way[shape->ways++] = *way;
-}
 
 /* Shorter, or as short with fewer launches, or with a lower peak. */
 static bool is_better(const struct cs_way *a, const struct cs_way *b)
@@ -25,7 +15,7 @@ static bool is_better(const struct cs_way *a, const struct cs_way *b)
 }
 
 /* The index of the best way with at most this peak. If there is none, that of the lowest peak. */
-static int choose_way(const struct cs_shape_ways *shape, int64_t target)
+static int choose_way(const struct cs_tuned_shape *shape, int64_t target)
 {
     int best = -1, lowest = 0;
     for (int i = 0; i < shape->ways; i++) {
@@ -48,7 +38,7 @@ static void add_way(struct cs_frontier_point *point, const struct cs_way *way)
 }
 
 /* Compares the untiled peaks above the target, then the times that tiling saves. */
-static bool has_less_effect(const struct cs_shape_ways *a, const struct cs_shape_ways *b,
+static bool has_less_effect(const struct cs_tuned_shape *a, const struct cs_tuned_shape *b,
                             int64_t target)
 {
     const int64_t first = cs_max(a->way[0].peak, target), second = cs_max(b->way[0].peak, target);
@@ -61,9 +51,9 @@ static bool has_less_effect(const struct cs_shape_ways *a, const struct cs_shape
 /* Leaves the tiled shape with the least effect untiled. */
 static void drop_one(struct cs_frontier *frontier, int64_t target)
 {
-    struct cs_shape_ways *least = NULL;
+    struct cs_tuned_shape *least = NULL;
     for (size_t i = 0; i < frontier->shapes; i++) {
-        struct cs_shape_ways *shape = &frontier->shape[i];
+        struct cs_tuned_shape *shape = &frontier->shape[i];
         if (shape->chosen > 0 && (!least || has_less_effect(shape, least, target)))
             least = shape;
     }
@@ -100,19 +90,17 @@ static int compare_targets(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The peaks that a way can set, from the lowest. Returns their number. */
+/* The peaks that a way can set, from the lowest, some of them several times. Returns their number.
+ */
 static size_t list_targets(const struct cs_frontier *frontier, int64_t *target)
 {
-    size_t count = 0, kept = 0;
+    size_t count = 0;
     target[count++] = frontier->level;
     for (size_t i = 0; i < frontier->shapes; i++)
         for (int j = 0; j < frontier->shape[i].ways; j++)
             target[count++] = cs_max(frontier->shape[i].way[j].peak, frontier->level);
     qsort(target, count, sizeof *target, compare_targets);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || target[i] > target[kept - 1])
-            target[kept++] = target[i];
-    return kept;
+    return count;
 }
 
 bool cs_frontier_sweep(struct cs_frontier *frontier)
@@ -136,24 +124,9 @@ bool cs_frontier_sweep(struct cs_frontier *frontier)
 
 void cs_frontier_fini(struct cs_frontier *frontier)
 {
+    cs_layers_fini(&frontier->layers);
+    free(frontier->item);
     free(frontier->shape);
     free(frontier->point);
     *frontier = (struct cs_frontier){.level = 0};
-}
-
-int cs_frontier_find(const struct cs_frontier *frontier, const struct cs_frontier_goal *goal)
-{
-    int best = -1;
-    double least = 0;
-    for (size_t i = 0; i < frontier->points; i++) {
-        const struct cs_frontier_point *point = &frontier->point[i];
-        const double cost = point->times.most + goal->price * (double)point->peak;
-        bool meets = point->peak <= goal->peak && point->times.most <= goal->times.most &&
-                     point->times.least <= goal->times.least;
-        if (meets && (best < 0 || cost < least)) {
-            best = (int)i;
-            least = cost;
-        }
-    }
-    return best;
 }

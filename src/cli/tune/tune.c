@@ -82,7 +82,6 @@ static int tune_program(const struct cs_tune_options *options, char **program)
         cs_simulation_begin(&simulation, options->library, options->keep))
         status = tune_and_report(&tune);
     cs_frontier_fini(&tune.frontier);
-    cs_called_fini(&tune.called);
     cs_simulation_end(&simulation);
     cs_device_file_fini(&device);
     return status;

@@ -6,79 +6,34 @@
 #include "cli/layers/layers.h"
 #include "cli/simulate/simulation.h"
 #include "decide/cost.h"
+#include "decide/rule.h"
 #include <stddef.h>
 
 struct cJSON;
 
-/* A convolution of a JSON summary as lines of a rule that match it (docs/options.md). Pure. */
-
-/* "direction = fwd\ndtype = f16\n...". Keys that `site` (an element of `sites`) lacks are left out.
- */
-void cs_rule_keys(const struct cJSON *site, char *text, size_t size);
-
-/* The convolutions of an untiled run: for each the memory that is held around its calls. One
- * thread. */
+/* --- the convolutions of an untiled run, and the frontier --- */
 
 enum {
-    CS_CALLED_TEXT = 128
-};
-
-/* Calls of one problem with one plan. */
-struct cs_called {
-    const struct cs_layer *layer; /* the problem and its plan; NULL: not known */
-    int64_t calls, required;
-    int64_t held;       /* most bytes held around a call, without its workspace */
-    int64_t untiled_ns; /* predicted time of a call, as the run's summary has it */
-    bool own;           /* its workspace is allocated for it, so `held` is without it */
-    size_t shape;
-};
-
-/* Convolutions that a rule cannot distinguish. */
-struct cs_called_shape {
-    char keys[256];            /* the conditions of the rule that matches them */
-    char text[CS_CALLED_TEXT]; /* the first of them, for people */
-    char line[CS_CALLED_TEXT]; /* of the program that called it, or its name; "": not known */
-    int64_t calls;
-    int64_t required, held; /* the most of any of them */
-};
-
-struct cs_called_list {
-    struct cs_called *item;
-    struct cs_called_shape *shape;
-    size_t items, shapes;
-    int64_t grain; /* a workspace occupies a multiple of this many bytes */
-    int64_t level; /* most bytes held in the run without workspaces */
-    int64_t peak;  /* and with them */
-    struct cs_layers layers;
-};
-
-/* Fills a list except for its layers. Blocks of the timeline that belong to the program lose their
- * mark as workspaces. False: memory is short. */
-bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
-                    struct cs_called_list *list);
-
-/* Reads a run with `history` in which no convolution was tiled. False: a line with the reason was
- * printed. */
-bool cs_called_read(const struct cs_simulated_run *run, struct cs_called_list *list);
-void cs_called_fini(struct cs_called_list *list);
-
-/* Bytes held during a call to which `workspace` bytes are reported. */
-int64_t cs_called_peak(const struct cs_called_list *list, const struct cs_called *called,
-                       int64_t workspace);
-
-/* The lowest predicted time of a program for each peak. Pure arithmetic.
- *
- * A *shape* is the set of all convolutions that one rule matches. A *way* is one way to run them
- * all: the decisions under one value of the rule's `free`, or untiled. Tensors that are alive at a
- * call do not depend on workspaces, so the memory held during the calls of a way is known. For a
- * target peak each shape takes its fastest way that does not exceed it. */
-
-enum {
+    CS_SHAPE_TEXT = 128,
     CS_UNTILED = -1,   /* the value of `free` for skip = yes */
     CS_MOST_WAYS = 48, /* of a shape */
     CS_MOST_TUNED = 63 /* tiled shapes: one rule each, and one for all others */
 };
 
+/* Calls of one problem with one plan: a site of the summary. */
+struct cs_called {
+    const struct cs_layer *layer; /* the problem and its plan; NULL: it was never called */
+    int64_t calls, required;
+    int64_t held;       /* most bytes held around a call, without its workspace */
+    int64_t untiled_ns; /* predicted time of a call, as the run's summary has it */
+    bool own;           /* its workspace is allocated for it, so `held` is without it */
+    int stack;          /* of the code that allocated its workspace, or CS_NO_STACK */
+    size_t shape;
+};
+
+/* One way to run all convolutions of a shape: the decisions under one value of the rule's `free`,
+ * or untiled. The tensors that are alive at a call do not depend on workspaces, so the memory held
+ * during the calls of a way is known. */
 struct cs_way {
     int64_t free;          /* bytes, or CS_UNTILED */
     int64_t peak;          /* most bytes held during a call, its scratch included */
@@ -88,7 +43,13 @@ struct cs_way {
     struct cs_times times; /* predicted seconds of all calls */
 };
 
-struct cs_shape_ways {
+/* All convolutions that one rule matches. */
+struct cs_tuned_shape {
+    struct cs_rule rule;      /* its conditions */
+    char text[CS_SHAPE_TEXT]; /* the first of them, for people */
+    char line[CS_SHAPE_TEXT]; /* of the program that called it, or its name; "": not known */
+    int64_t calls;
+    int64_t required, held; /* the most of any of them */
     struct cs_way way[CS_MOST_WAYS];
     int ways;   /* at least 1; the first is untiled */
     int chosen; /* of cs_frontier_choose */
@@ -102,18 +63,35 @@ struct cs_frontier_point {
     struct cs_times times;
 };
 
+/* The lowest predicted time of a program for each peak. */
 struct cs_frontier {
-    struct cs_shape_ways *shape;
+    struct cs_called *item;
+    size_t items;
+    struct cs_layers layers; /* of the items */
+    struct cs_tuned_shape *shape;
     size_t shapes;
     int64_t level; /* most bytes held in the whole run without any workspace */
+    int64_t peak;  /* and with them, untiled */
     double price;  /* seconds that a lower peak is worth for each byte, by the default of option
                       price */
-    struct cs_frontier_point *point; /* from the lowest peak to the shortest time; owned */
+    struct cs_frontier_point *point; /* from the lowest peak to the shortest time */
     size_t points;
 };
 
-/* Adds a way. One that is in the shape already, or does not fit, is left out. */
-void cs_frontier_add(struct cs_shape_ways *shape, const struct cs_way *way);
+/* Fills the items except for layers and shapes, and the levels. Blocks of the timeline that belong
+ * to the program lose their mark as workspaces. False: memory is short. */
+bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
+                    struct cs_frontier *frontier);
+
+/* Makes the shapes of the items that have a layer. False: memory is short. */
+bool cs_called_shapes(const struct cs_timeline *timeline, struct cs_frontier *frontier);
+
+/* Both, from a run with `history` in which no convolution was tiled. False: a line with the reason
+ * was printed. The caller calls cs_frontier_fini in every case. */
+bool cs_called_read(const struct cs_simulated_run *run, struct cs_frontier *frontier);
+
+/* Bytes held during a call to which `workspace` bytes are reported. */
+int64_t cs_called_peak(const struct cs_called *called, int64_t workspace);
 
 /* Chooses, for each shape, the way of the shortest time (at the upper end) whose peak is at most
  * `target`, or that of the lowest peak if there is none. If more than CS_MOST_TUNED shapes would be
@@ -123,37 +101,24 @@ struct cs_frontier_point cs_frontier_choose(struct cs_frontier *frontier, int64_
 /* The point at which no convolution is tiled. */
 struct cs_frontier_point cs_frontier_untiled(const struct cs_frontier *frontier);
 
-/* Computes all points. Each has a higher peak and a shorter time than the one before. False if
- * memory is short. */
+/* Computes all points, at least one. Each has a higher peak and a shorter time than the one before.
+ * False if memory is short. */
 bool cs_frontier_sweep(struct cs_frontier *frontier);
 void cs_frontier_fini(struct cs_frontier *frontier);
 
-/* The conditions for a point. */
-struct cs_frontier_goal {
-    int64_t peak;          /* most bytes; INT64_MAX: any */
-    struct cs_times times; /* most seconds of both ends; infinite: any */
-    double price;          /* seconds for each byte of the peak */
-};
-
-/* The index of the point with the lowest time plus price of those that meet the goal, -1 if there
- * is none. */
-int cs_frontier_find(const struct cs_frontier *frontier, const struct cs_frontier_goal *goal);
-
-/* The library's decisions for the convolutions of a run, under any value of a rule's `free`. Plans
- * with cuDNN on the described device. */
+/* --- the library's decisions under any value of a rule's `free`, with cuDNN's plans --- */
 
 /* The options of the ini file in addition to its rules. The price is so high that a decision keeps
  * its scratch within `free` if any tiling can. */
 #define CS_TUNED_OPTIONS "price = 100000\n"
 
-/* Fills a frontier with the shapes of the list in their order, and sweeps it. `profile`: the
- * device's JSON. `targets`: peaks for which each shape gets a separate way, in addition to
- * `TARGETS` peaks from the level to the untiled peak. `cublas`: the program has cuBLASLt. False: a
- * line with the reason was printed. */
-bool cs_decide_ways(const struct cs_called_list *list, const char *profile, bool cublas,
-                    const int64_t *targets, size_t count, struct cs_frontier *frontier);
+/* Adds the ways of all shapes, and sweeps the frontier. `profile`: the device's JSON. `targets`:
+ * peaks for which each shape gets a separate way, in addition to peaks from the level to the
+ * untiled peak. `cublas`: the program has cuBLASLt. False: a line with the reason was printed. */
+bool cs_decide_ways(struct cs_frontier *frontier, const char *profile, bool cublas,
+                    const int64_t *targets, size_t count);
 
-/* `convshim tune`: its options, its runs, the chosen point, and the resulting ini file. */
+/* --- the runs, the chosen point, and the ini file --- */
 
 struct cs_tune_options {
     const char *device, *cudnn, *library, *keep, *html;
@@ -168,7 +133,6 @@ struct cs_tune_run {
     bool fits;    /* it ran, and no allocation failed */
     int64_t peak; /* allocated, if a framework reports it, else of the device */
     int64_t calls, tiled, launches;
-    int64_t missing_bytes; /* by which memory was too small, if it did not run */
     struct cs_times times; /* predicted seconds of the convolutions */
 };
 
@@ -176,7 +140,6 @@ struct cs_tune {
     const struct cs_tune_options *options;
     struct cs_simulation *simulation;
     const struct cs_device_file *device;
-    struct cs_called_list called;
     struct cs_frontier frontier;
     bool allocated;                             /* peaks are a framework's */
     char framework[64], planning[64];           /* as in cs_simulated_result */

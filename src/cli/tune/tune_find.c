@@ -39,13 +39,26 @@ static bool is_within(const struct cs_tune *tune, struct cs_times times)
     return middle_of(times) <= middle_of(tune->untiled.times) * (1 + tune->options->within / 100);
 }
 
+/* Not above `than` in peak or time, and one of them is lower by this part. A time is lower if its
+ * upper end is. Everything is better than a run that failed. */
+static bool is_better(int64_t peak, struct cs_times times, const struct cs_tune_run *than,
+                      double part)
+{
+    return !than->ran || (peak <= than->peak && times.least <= than->times.least &&
+                          times.most <= than->times.most &&
+                          ((double)peak < (1 - part) * (double)than->peak ||
+                           times.most < (1 - part) * than->times.most));
+}
+
 /* The shortest time in that memory. If no point fits, the lowest peak is tried. */
 static int choose_for_memory(const struct cs_tune *tune)
 {
-    const struct cs_frontier_goal goal = {.peak = tune->options->fits - overhead_of(tune),
-                                          .times = {INFINITY, INFINITY}};
-    int point = cs_frontier_find(&tune->frontier, &goal);
-    return point >= 0 || tune->frontier.points == 0 ? point : 0;
+    const int64_t most = tune->options->fits - overhead_of(tune);
+    int point = 0;
+    for (size_t i = 0; i < tune->frontier.points; i++)
+        if (tune->frontier.point[i].peak <= most)
+            point = (int)i;
+    return point;
 }
 
 /* The lowest peak. */
@@ -57,32 +70,21 @@ static int choose_within_time(const struct cs_tune *tune)
     return -1;
 }
 
-static double cost_of(const struct cs_tune *tune, int point)
-{
-    const struct cs_frontier_point *of = &tune->frontier.point[point];
-    return of->times.most + tune->frontier.price * (double)of->peak;
-}
-
-/* The least time plus price of the points that are not worse than the defaults in either figure,
- * and better in one. A time is better if its upper end is. */
+/* The least time plus price of the points that are better than the defaults. */
 static int choose_by_price(const struct cs_tune *tune)
 {
-    struct cs_frontier_goal lower = {.peak = INT64_MAX,
-                                     .times = {INFINITY, INFINITY},
-                                     .price = tune->frontier.price},
-                            faster;
-    if (!tune->defaults.ran)
-        return cs_frontier_find(&tune->frontier, &lower);
-    lower.peak = tune->defaults.peak;
-    lower.times = tune->defaults.times;
-    faster = lower;
-    lower.peak = (int64_t)((1 - LEAST_GAIN) * (double)lower.peak);
-    faster.times.most *= 1 - LEAST_GAIN;
-    const int a = cs_frontier_find(&tune->frontier, &lower),
-              b = cs_frontier_find(&tune->frontier, &faster);
-    if (a < 0 || b < 0)
-        return a < 0 ? b : a;
-    return cost_of(tune, a) < cost_of(tune, b) ? a : b;
+    int best = -1;
+    double least = 0;
+    for (size_t i = 0; i < tune->frontier.points; i++) {
+        const struct cs_frontier_point *point = &tune->frontier.point[i];
+        const double cost = point->times.most + tune->frontier.price * (double)point->peak;
+        if (is_better(point->peak, point->times, &tune->defaults, LEAST_GAIN) &&
+            (best < 0 || cost < least)) {
+            best = (int)i;
+            least = cost;
+        }
+    }
+    return best;
 }
 
 int cs_tune_choose(const struct cs_tune *tune)
@@ -92,19 +94,11 @@ int cs_tune_choose(const struct cs_tune *tune)
     return tune->options->within >= 0 ? choose_within_time(tune) : choose_by_price(tune);
 }
 
-/* Not worse in either figure, and better in one. */
-static bool is_better(const struct cs_tune_run *file, const struct cs_tune_run *than)
-{
-    return !than->ran || (file->peak <= than->peak && file->times.least <= than->times.least &&
-                          file->times.most <= than->times.most &&
-                          (file->peak < than->peak || file->times.most < than->times.most));
-}
-
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune)
 {
     const struct cs_tune_run *file = &tune->file;
-    const int64_t peak = tune->point >= 0 ? tune->frontier.point[tune->point].peak : 0;
-    bool good = is_better(file, &tune->defaults);
+    const int64_t peak = tune->frontier.point[tune->point].peak;
+    bool good = is_better(file->peak, file->times, &tune->defaults, 0);
     if (tune->options->fits > 0)
         good = file->fits;
     else if (tune->options->within >= 0)
@@ -137,31 +131,37 @@ static struct cs_tune_run figures_of(const struct cs_simulated_result *result)
         .calls = result->calls,
         .tiled = result->tiled,
         .launches = result->extra_launches,
-        .missing_bytes = result->missing_bytes,
         .times = {(double)result->predicted_ns * NANO, (double)result->predicted_most_ns * NANO}};
 }
 
-/* Writes an ini file and prepares a run with it. `text`: its content; NULL: the chosen rules.
- * `file` gets its path. Returns false after an error message. */
+/* A run with an ini file. */
+struct run {
+    struct cs_simulated_run run;
+    char file[PATH_MAX];
+};
+
+/* Writes the file and prepares the run. `text`: its content; NULL: the chosen rules. `capacity`: of
+ * the GPU; 0: plenty. Returns false after an error message. */
 static bool prepare_run(const struct cs_tune *tune, const char *name, const char *text,
-                        int64_t capacity, char file[PATH_MAX], struct cs_simulated_run *run)
+                        int64_t capacity, struct run *to)
 {
-    snprintf(file, PATH_MAX, "%.4000s/%s.ini", tune->simulation->work, name);
-    FILE *out = fopen(file, "we");
+    capacity = capacity > 0 ? capacity : plenty;
+    snprintf(to->file, PATH_MAX, "%.4000s/%s.ini", tune->simulation->work, name);
+    FILE *out = fopen(to->file, "we");
     if (out && text)
         fputs(text, out);
     else if (out)
         cs_tune_write(tune, false, out);
-    *run = (struct cs_simulated_run){.name = name,
-                                     .profile = tune->device->path,
-                                     .capacity = capacity,
-                                     .memory = capacity,
-                                     .context = tune->device->context,
-                                     .with = true,
-                                     .file = file};
+    to->run = (struct cs_simulated_run){.name = name,
+                                        .profile = tune->device->path,
+                                        .capacity = capacity,
+                                        .memory = capacity,
+                                        .context = tune->device->context,
+                                        .with = true,
+                                        .file = to->file};
     if (out && fclose(out) == 0)
         return true;
-    cs_cli_complain("%s: %s", file, strerror(errno));
+    cs_cli_complain("%s: %s", to->file, strerror(errno));
     return false;
 }
 
@@ -193,25 +193,24 @@ static bool is_usable(const struct cs_simulated_run *run)
 
 static bool make_first_runs(struct cs_tune *tune)
 {
-    static struct cs_simulated_run first, second; /* too large for the stack */
-    char file[2][PATH_MAX];
+    static struct run first, second; /* too large for the stack */
     const int64_t fits = tune->options->fits;
-    bool good = prepare_run(tune, "untiled", untiled, plenty, file[0], &first) &&
-                prepare_run(tune, "defaults", defaults, fits > 0 ? fits : plenty, file[1], &second);
-    first.history = true;
-    if (!good ||
-        !cs_simulated_runs(tune->simulation, (struct cs_simulated_run *[]){&first, &second}, 2))
+    bool good = prepare_run(tune, "untiled", untiled, 0, &first) &&
+                prepare_run(tune, "defaults", defaults, fits, &second);
+    struct cs_simulated_run *runs[] = {&first.run, &second.run};
+    first.run.history = true;
+    if (!good || !cs_simulated_runs(tune->simulation, runs, 2))
         return false;
-    const struct cs_simulated_result *result = &first.result;
+    const struct cs_simulated_result *result = &first.run.result;
     tune->untiled = figures_of(result);
-    tune->defaults = figures_of(&second.result);
+    tune->defaults = figures_of(&second.run.result);
     tune->untiled.fits = fits > 0 && result->needed >= 0 && result->needed <= fits;
     tune->allocated = result->allocated >= 0;
     snprintf(tune->framework, sizeof tune->framework, "%s", result->framework);
     snprintf(tune->planning, sizeof tune->planning, "%s", result->planning);
-    good = is_usable(&first) && cs_called_read(&first, &tune->called);
-    cs_simulated_result_free(&first.result);
-    cs_simulated_result_free(&second.result);
+    good = is_usable(&first.run) && cs_called_read(&first.run, &tune->frontier);
+    cs_simulated_result_free(&first.run.result);
+    cs_simulated_result_free(&second.run.result);
     return good;
 }
 
@@ -234,23 +233,23 @@ static bool find_frontier(struct cs_tune *tune)
         cs_cli_complain("tune: no usable cuDNN: %s", error);
         return false;
     }
-    return cs_decide_ways(&tune->called, tune->device->text, has_cublas(&tune->simulation->program),
-                          targets, sizeof targets / sizeof *targets, &tune->frontier);
+    return cs_decide_ways(&tune->frontier, tune->device->text,
+                          has_cublas(&tune->simulation->program), targets,
+                          sizeof targets / sizeof *targets);
 }
 
 /* --- the last run --- */
 
 static bool check_file(struct cs_tune *tune)
 {
-    static struct cs_simulated_run run; /* too large for the stack */
-    char file[PATH_MAX];
-    const int64_t fits = tune->options->fits;
+    static struct run rules; /* too large for the stack */
+    struct cs_simulated_run *runs[] = {&rules.run};
     unsetenv("CONVSHIM");
-    if (!prepare_run(tune, "rules", NULL, fits > 0 ? fits : plenty, file, &run) ||
-        !cs_simulated_runs(tune->simulation, (struct cs_simulated_run *[]){&run}, 1))
+    if (!prepare_run(tune, "rules", NULL, tune->options->fits, &rules) ||
+        !cs_simulated_runs(tune->simulation, runs, 1))
         return false;
-    tune->file = figures_of(&run.result);
-    cs_simulated_result_free(&run.result);
+    tune->file = figures_of(&rules.run.result);
+    cs_simulated_result_free(&rules.run.result);
     return true;
 }
 

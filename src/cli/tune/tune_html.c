@@ -1,4 +1,5 @@
 /* The page of option --html: the frontier as a picture and a table. */
+#include "base/checked.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
 #include "cli/common/table.h"
@@ -16,9 +17,16 @@ enum {
     RADIUS = 5
 };
 
-/* The time axis reaches at least this multiple of the untiled time. Points to the right of its end
+/* The time axis reaches this multiple of the largest marked time. Points to the right of its end
  * are left out. */
 static const double LONGEST = 1.25;
+
+/* A run or a point with a name. */
+struct mark {
+    const char *class, *name;
+    int64_t peak;
+    struct cs_times times;
+};
 
 /* The ranges of the picture. */
 struct scale {
@@ -36,24 +44,32 @@ static double y_of(const struct scale *scale, int64_t bytes)
     return (HEIGHT - BELOW) * (double)(scale->high - bytes) / (double)(scale->high - scale->low);
 }
 
-static struct scale scale_of(const struct cs_tune *tune)
+/* Returns their number. */
+static int list_marks(const struct cs_tune *tune, struct mark mark[3])
 {
-    const struct cs_frontier *frontier = &tune->frontier;
-    const struct cs_frontier_point *shortest = &frontier->point[frontier->points - 1];
-    struct scale scale = {.first = shortest->times.most,
-                          .last = tune->untiled.times.most * LONGEST,
-                          .low = frontier->level,
-                          .high = tune->untiled.peak};
-    if (tune->defaults.ran) {
-        scale.first = fmin(scale.first, tune->defaults.times.most);
-        scale.last = fmax(scale.last, tune->defaults.times.most);
-        scale.high = tune->defaults.peak > scale.high ? tune->defaults.peak : scale.high;
+    int marks = 0;
+    mark[marks++] = (struct mark){"before", "untiled", tune->untiled.peak, tune->untiled.times};
+    if (tune->defaults.ran)
+        mark[marks++] =
+            (struct mark){"only", "defaults", tune->defaults.peak, tune->defaults.times};
+    if (tune->point >= 0) {
+        const struct cs_frontier_point *point = &tune->frontier.point[tune->point];
+        mark[marks++] = (struct mark){"after", "chosen", point->peak, point->times};
     }
-    if (tune->point >= 0)
-        scale.last = fmax(scale.last, frontier->point[tune->point].times.most);
-    const double margin = (scale.last - scale.first) / 20;
-    scale.first -= margin;
-    scale.last += margin;
+    return marks;
+}
+
+/* From the shortest time and the bytes of the tensors to beyond the marks. */
+static struct scale scale_of(const struct cs_frontier *frontier, const struct mark *mark, int marks)
+{
+    struct scale scale = {.first = frontier->point[frontier->points - 1].times.most,
+                          .low = frontier->level,
+                          .high = frontier->peak};
+    for (int i = 0; i < marks; i++) {
+        scale.first = fmin(scale.first, mark[i].times.most);
+        scale.last = fmax(scale.last, mark[i].times.most * LONGEST);
+        scale.high = cs_max(scale.high, mark[i].peak);
+    }
     scale.high += (scale.high - scale.low) / 20 + 1;
     return scale;
 }
@@ -69,10 +85,7 @@ static void put_axes(const struct scale *scale, FILE *out)
         fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" dy=\".32em\">%s</text>\n",
                 LEFT - 8, y_of(scale, bytes), cs_table_bytes_text(text, bytes));
         fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n",
-                x_of(scale, seconds), HEIGHT - BELOW / 2,
-                i == 0      ? "start"
-                : i < TICKS ? "middle"
-                            : "end",
+                x_of(scale, seconds), HEIGHT - BELOW / 2, i < TICKS ? "middle" : "end",
                 cs_table_time_text(text, (int64_t)llround(seconds * 1e9)));
     }
 }
@@ -80,50 +93,39 @@ static void put_axes(const struct scale *scale, FILE *out)
 /* The lowest peak within each time: it falls where a point begins. */
 static void put_curve(const struct cs_frontier *frontier, const struct scale *scale, FILE *out)
 {
-    const char *command = "M";
-    fputs("<path class=\"curve after\" d=\"", out);
-    for (size_t i = frontier->points; i-- > 0;) {
-        const struct cs_frontier_point *point = &frontier->point[i];
-        if (point->times.most > scale->last)
-            break;
-        const double x = x_of(scale, point->times.most), y = y_of(scale, point->peak);
-        if (*command == 'M')
-            fprintf(out, "M%.1f,%.1f", x, y);
-        else
-            fprintf(out, "H%.1fV%.1f", x, y);
-        command = "H";
-    }
+    const struct cs_frontier_point *point = &frontier->point[frontier->points - 1];
+    fprintf(out, "<path class=\"curve after\" d=\"M%.1f,%.1f", x_of(scale, point->times.most),
+            y_of(scale, point->peak));
+    while (point-- > frontier->point && point->times.most <= scale->last)
+        fprintf(out, "H%.1fV%.1f", x_of(scale, point->times.most), y_of(scale, point->peak));
     fprintf(out, "H%d\"/>\n", WIDTH);
 }
 
-static void put_mark(const struct scale *scale, const char *class, const char *name, int64_t peak,
-                     struct cs_times times, FILE *out)
+static void put_mark(const struct scale *scale, const struct mark *mark, FILE *out)
 {
     char bytes[CS_BYTES_TEXT], time[64];
-    const double x = x_of(scale, times.most), y = y_of(scale, peak);
-    fprintf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"><title>", class, x, y,
-            RADIUS);
-    fprintf(out, "%s: %s, %s</title></circle>\n", name, cs_table_bytes_text(bytes, peak),
-            cs_tune_times_text(time, sizeof time, times));
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 2 * RADIUS, y - RADIUS, name);
+    const double x = x_of(scale, mark->times.most), y = y_of(scale, mark->peak);
+    fprintf(out,
+            "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"><title>%s: %s, %s</title>"
+            "</circle>\n",
+            mark->class, x, y, RADIUS, mark->name, cs_table_bytes_text(bytes, mark->peak),
+            cs_tune_times_text(time, sizeof time, mark->times));
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 2 * RADIUS, y - RADIUS, mark->name);
 }
 
 static void put_picture(const struct cs_tune *tune, FILE *out)
 {
-    const struct scale scale = scale_of(tune);
+    struct mark mark[3];
+    const int marks = list_marks(tune, mark);
+    const struct scale scale = scale_of(&tune->frontier, mark, marks);
     fprintf(out,
             "<svg viewBox=\"0 0 %d %d\" role=\"img\" fill=\"currentColor\" font-size=\"12\" "
             "aria-label=\"Peak against predicted time\">\n",
             WIDTH, HEIGHT);
     put_axes(&scale, out);
     put_curve(&tune->frontier, &scale, out);
-    put_mark(&scale, "before", "untiled", tune->untiled.peak, tune->untiled.times, out);
-    if (tune->defaults.ran)
-        put_mark(&scale, "only", "defaults", tune->defaults.peak, tune->defaults.times, out);
-    if (tune->point >= 0) {
-        const struct cs_frontier_point *point = &tune->frontier.point[tune->point];
-        put_mark(&scale, "after", "chosen", point->peak, point->times, out);
-    }
+    for (int i = 0; i < marks; i++)
+        put_mark(&scale, &mark[i], out);
     fputs("</svg>\n", out);
 }
 

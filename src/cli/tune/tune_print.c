@@ -1,6 +1,7 @@
 /* Prints the frontier and the outcome for people, and the ini file of the chosen point. */
 #include "base/version.h"
 #include "cli/common/cli.h"
+#include "cli/common/rule_text.h"
 #include "cli/common/table.h"
 #include "cli/tune/tune.h"
 #include <inttypes.h>
@@ -96,28 +97,7 @@ void cs_tune_table(const struct cs_tune *tune, struct cs_table *table)
         put_row(tune, &defaults, "defaults", table);
 }
 
-static bool put_table(const struct cs_tune *tune, FILE *out)
-{
-    struct cs_table table;
-    cs_tune_table(tune, &table);
-    bool good = cs_table_print(&table, CS_FORMAT_TEXT, out);
-    cs_table_fini(&table);
-    return good;
-}
-
 /* --- the outcome --- */
-
-static void put_failure(const struct cs_tune *tune, const struct cs_tune_run *run, FILE *out)
-{
-    char bytes[CS_BYTES_TEXT];
-    if (run->ran)
-        fprintf(out, "it runs in %s, but allocations fail",
-                cs_table_bytes_text(bytes, tune->options->fits));
-    else if (run->missing_bytes > 0)
-        fprintf(out, "out of memory, short by %s", cs_table_bytes_text(bytes, run->missing_bytes));
-    else
-        fputs("it fails", out);
-}
 
 static void put_missed(const struct cs_tune *tune, FILE *out)
 {
@@ -130,15 +110,12 @@ static void put_missed(const struct cs_tune *tune, FILE *out)
                 cs_tune_times_text(time, sizeof time, tune->file.times));
         return;
     }
-    fprintf(out, "No file is written, because the program does not fit into %s. With rules: ",
+    fprintf(out,
+            "No file is written, because the program does not fit into %s even with the rules. ",
             cs_table_bytes_text(bytes, tune->options->fits));
-    put_failure(tune, &tune->file, out);
-    fputs(". With the defaults: ", out);
     if (tune->defaults.fits)
-        fputs("it fits", out);
-    else
-        put_failure(tune, &tune->defaults, out);
-    fprintf(out, ". The lowest peak with rules is %s.\n",
+        fputs("It fits with the defaults. ", out);
+    fprintf(out, "The lowest peak with rules is %s.\n",
             cs_table_bytes_text(bytes, tune->frontier.point[0].peak));
 }
 
@@ -175,100 +152,79 @@ static void put_outcome(const struct cs_tune *tune, enum cs_tune_outcome outcome
 
 void cs_tune_report(const struct cs_tune *tune, enum cs_tune_outcome outcome, FILE *out)
 {
+    struct cs_table table;
     if (outcome == CS_TUNE_FAILED)
         return;
-    if (tune->frontier.points > 0 && !put_table(tune, out))
-        cs_cli_complain("tune: out of memory");
+    if (tune->frontier.points > 0) {
+        cs_tune_table(tune, &table);
+        if (!cs_table_print(&table, CS_FORMAT_TEXT, out))
+            cs_cli_complain("tune: out of memory");
+        cs_table_fini(&table);
+    }
     fputs("convshim: tune: ", out);
     put_outcome(tune, outcome, out);
 }
 
 /* --- the ini file --- */
 
-enum {
-    KIB = 1 << 10,
-    MIB = 1 << 20
-};
-
-/* A size as the ini has it, without rounding. */
-static void put_size(int64_t bytes, FILE *out)
-{
-    if (bytes > 0 && bytes % MIB == 0)
-        fprintf(out, "%" PRId64 "MiB", bytes / MIB);
-    else if (bytes > 0 && bytes % KIB == 0)
-        fprintf(out, "%" PRId64 "KiB", bytes / KIB);
-    else
-        fprintf(out, "%" PRId64, bytes);
-}
-
-static void put_command(const struct cs_tune *tune, FILE *out)
-{
-    fputs("# program  ", out);
-    for (char **word = tune->simulation->program.command; *word; word++) {
-        fputc(' ', out);
-        for (const char *at = *word; *at; at++)
-            fputc((unsigned char)*at < ' ' ? '?' : *at, out);
-    }
-    fputc('\n', out);
-}
-
-static void put_date(FILE *out)
-{
-    char date[32] = "";
-    struct tm day;
-    time_t now = time(NULL);
-    if (gmtime_r(&now, &day))
-        strftime(date, sizeof date, "%Y-%m-%d", &day);
-    fprintf(out, "# Written by convshim tune %s on %s, by simulation.\n", CS_VERSION, date);
-}
-
 static void put_run(const char *title, const struct cs_tune_run *run, FILE *out)
 {
-    char bytes[CS_BYTES_TEXT], time[2 * CS_BYTES_TEXT + 8], of[48];
-    snprintf(of, sizeof of, "%" PRId64 " of %" PRId64, run->tiled, run->calls);
-    fprintf(out, "# %-26s %12s  %-20s %12s %15" PRId64 "\n", title,
-            cs_table_bytes_text(bytes, run->peak),
-            cs_tune_times_text(time, sizeof time, run->times), of, run->launches);
-}
-
-static void put_runs(const struct cs_tune *tune, FILE *out)
-{
-    fprintf(out, "#\n# %-26s %12s  %-20s %12s %15s\n", "",
-            tune->allocated ? "allocated" : "device peak", "predicted time", "calls tiled",
-            "extra launches");
-    put_run("untiled", &tune->untiled, out);
-    if (tune->defaults.ran)
-        put_run("defaults, without a file", &tune->defaults, out);
-    put_run("with this file", &tune->file, out);
+    char bytes[CS_BYTES_TEXT], time[64];
+    fprintf(
+        out, "# %-25s %s, %s, %" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches\n",
+        title, cs_table_bytes_text(bytes, run->peak),
+        cs_tune_times_text(time, sizeof time, run->times), run->tiled, run->calls, run->launches);
 }
 
 static void put_head(const struct cs_tune *tune, FILE *out)
 {
     const struct cs_simulated_program *program = &tune->simulation->program;
-    put_date(out);
-    put_command(tune, out);
-    fprintf(out, "# device    %s, simulated, sizes by %s%s%s\n", tune->device->title,
+    char date[16];
+    time_t now = time(NULL);
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    fprintf(out, "# Written by convshim tune " CS_VERSION " on %s, by simulation.\n# program  ",
+            date);
+    for (char **word = program->command; *word; word++) {
+        fputc(' ', out);
+        cs_cli_put(*word, out);
+    }
+    fprintf(out, "\n# device    %s, simulated, sizes by %s%s%s\n", tune->device->title,
             *program->cudnn ? program->cudnn : tune->planning, *tune->framework ? ", " : "",
             tune->framework);
     fputs("# Valid for this program, GPU and cuDNN. Others have other convolutions and sizes.\n",
           out);
-    put_runs(tune, out);
+    fprintf(out, "#\n# Peak (%s), predicted time:\n", tune->allocated ? "allocated" : "device");
+    put_run("untiled", &tune->untiled, out);
+    if (tune->defaults.ran)
+        put_run("defaults, without a file", &tune->defaults, out);
+    put_run("with this file", &tune->file, out);
     fputc('\n', out);
 }
 
-static void put_comment(const struct cs_called_shape *shape, const struct cs_shape_ways *ways,
-                        FILE *out)
+static void put_comment(const struct cs_tuned_shape *shape, FILE *out)
 {
-    char required[CS_BYTES_TEXT], held[CS_BYTES_TEXT], scratch[CS_BYTES_TEXT], time[64];
-    const struct cs_way *way = &ways->way[ways->chosen];
+    char required[CS_BYTES_TEXT], held[CS_BYTES_TEXT], scratch[CS_BYTES_TEXT], tiled[64],
+        untiled[64];
+    const struct cs_way *way = &shape->way[shape->chosen];
     fprintf(out, "# %s, %" PRId64 " call%s%s%s\n", shape->text, shape->calls,
             shape->calls == 1 ? "" : "s", *shape->line ? ", " : "", shape->line);
     fprintf(out, "# %s instead of %s of workspace, next to %s\n",
             cs_table_bytes_text(scratch, way->scratch),
             cs_table_bytes_text(required, shape->required), cs_table_bytes_text(held, shape->held));
-    fprintf(out, "# %" PRId64 " more launch%s, %s", way->launches, way->launches == 1 ? "" : "es",
-            cs_tune_times_text(time, sizeof time, way->times));
-    fprintf(out, " instead of %s\n", cs_tune_times_text(time, sizeof time, ways->way[0].times));
+    fprintf(out, "# %" PRId64 " more launch%s, %s instead of %s\n", way->launches,
+            way->launches == 1 ? "" : "es", cs_tune_times_text(tiled, sizeof tiled, way->times),
+            cs_tune_times_text(untiled, sizeof untiled, shape->way[0].times));
+}
+
+static void put_rule(const struct cs_tuned_shape *shape, int number, FILE *out)
+{
+    char text[1024];
+    struct cs_rule rule = shape->rule;
+    snprintf(rule.name, sizeof rule.name, "tune-%d", number);
+    rule.given |= 1u << CS_RULE_free;
+    rule.free = shape->way[shape->chosen].free;
+    (void)cs_explain_rule(&rule, text, sizeof text);
+    fputs(text, out);
 }
 
 void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out)
@@ -278,17 +234,14 @@ void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out)
         put_head(tune, out);
     fputs(CS_TUNED_OPTIONS, out);
     for (size_t i = 0; i < tune->frontier.shapes; i++) {
-        const struct cs_shape_ways *ways = &tune->frontier.shape[i];
-        const struct cs_called_shape *shape = &tune->called.shape[i];
-        if (ways->chosen == 0)
+        const struct cs_tuned_shape *shape = &tune->frontier.shape[i];
+        if (shape->chosen == 0)
             continue;
-        fprintf(out, "\n[rule tune-%d]\n", ++written);
-        if (head)
-            put_comment(shape, ways, out);
-        fprintf(out, "%sfree = ", shape->keys);
-        put_size(ways->way[ways->chosen].free, out);
         fputc('\n', out);
+        if (head)
+            put_comment(shape, out);
+        put_rule(shape, ++written, out);
     }
-    fprintf(out, "\n[rule tune-rest]\n%sskip = yes\n",
+    fprintf(out, "\n%s[rule tune-rest]\nskip = yes\n",
             head ? "# All other convolutions stay untiled.\n" : "");
 }

@@ -4,7 +4,6 @@
 #include "check.h"
 #include "cli/common/read_file.h"
 #include "cli/simulate/simulate.h"
-#include "cli/tune/tune.h"
 #include "heap.h"
 #include "progress_file.h"
 #include <cjson/cJSON.h>
@@ -302,52 +301,6 @@ static void the_page_goes_by_calls(void)
     cs_simulated_result_free(&pair.run[CS_WITHOUT].result);
 }
 
-/* --- rules --- */
-
-/* Lines of a rule. If there is no room for all, whole ones from the first on. A summary is a file
- * that anybody may have written: unknown numbers are left out. */
-static void rules_have_the_keys_of_their_site(void)
-{
-#define ODD(spatial)                                                                               \
-    "{\"problem\":{\"spatial\":" spatial                                                           \
-    ",\"groups\":1e300,\"x\":{\"dims\":[-2,1e300,5,6,7]},\"w\":{\"dims\":[8,2,1,3,3]},"            \
-    "\"y\":{\"dims\":[2,9007199254740991,5,6,7]}}}"
-    static const char odd[] = "k = 9007199254740991\n";
-    static const struct {
-        const char *site, *keys;
-    } rows[] = {
-        {"{\"problem\":{\"direction\":\"wgrad\",\"dtype\":\"f16\",\"layout\":\"nchw\",\"spatial\":"
-         "2,"
-         "\"groups\":1,\"x\":{\"dims\":[1,4,1,32,32]},\"w\":{\"dims\":[8,4,1,3,3]},"
-         "\"y\":{\"dims\":[1,8,1,32,32]}}}",
-         "direction = wgrad\ndtype = f16\nlayout = nchw\nkernel = 3x3\nn = 1\nc = 4\nk = 8\nh = "
-         "32\nw = 32\ngroups = 1\n"},
-        {"{\"problem\":{\"direction\":\"forward\",\"dtype\":\"bf16\",\"layout\":\"ndhwc\","
-         "\"spatial\":3,\"groups\":2,\"x\":{\"dims\":[2,4,5,6,7]},\"w\":{\"dims\":[8,2,1,3,"
-         "5]},\"y\":{\"dims\":[2,8,5,6,7]}}}",
-         "direction = fwd\ndtype = bf16\nlayout = nhwc\nkernel = 1x3x5\nn = 2\nc = 4\nk = 8\nd = "
-         "5\nh = 6\nw = 7\ngroups = 2\n"},
-        {"{}", ""},
-        {ODD("-1"), odd},
-        {ODD("0"), odd},
-        {ODD("4"), odd},
-        {ODD("1e300"), odd},
-        {ODD("\"two\""), odd}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char keys[256];
-        cJSON *site = cJSON_Parse(rows[i].site);
-        for (size_t size = sizeof keys; size > 0; size--) {
-            memset(keys, 'x', sizeof keys);
-            cs_rule_keys(site, keys, size);
-            CHECK(memchr(keys, '\0', size));
-            CHECK(!*keys || keys[strlen(keys) - 1] == '\n');
-            if (size == sizeof keys)
-                CHECK_STR(keys, rows[i].keys);
-        }
-        cJSON_Delete(site);
-    }
-}
-
 int main(void)
 {
     char folder[] = "/tmp/convshim-simulated-XXXXXX", remove[64];
@@ -361,7 +314,6 @@ int main(void)
     TEST(the_process_that_held_most);
     TEST(empty_timeline_has_no_rows);
     TEST(the_page_goes_by_calls);
-    TEST(rules_have_the_keys_of_their_site);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

@@ -1,6 +1,7 @@
 /* Timelines are made from the records of the device and of PyTorch's allocator, here written by
  * hand: addresses are reused, and sizes are rounded as by the allocator. */
 #include "check.h"
+#include "cli/common/rule_text.h"
 #include "cli/simulate/simulation.h"
 #include "cli/tune/tune.h"
 #include "heap.h"
@@ -134,39 +135,51 @@ static void memory_around_calls(void)
         {"", one, NULL, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct cs_called_list list;
+        struct cs_frontier list = {.items = 0};
         read_run(rows[i].record, rows[i].summary, rows[i].history);
         CHECK(cs_called_list(&timeline, run.result.summary, &list));
         const struct cs_called *last = &list.item[list.items - 1];
         CHECK_INT(list.level, rows[i].level);
         CHECK_INT(list.peak, rows[i].peak);
         CHECK_INT(last->held, rows[i].held);
-        CHECK_INT(cs_called_peak(&list, last, 1000), rows[i].with_1000);
-        cs_called_fini(&list);
+        CHECK_INT(cs_called_peak(last, 1000), rows[i].with_1000);
+        cs_frontier_fini(&list);
         end_run();
     }
 }
 
-/* Sites that a rule cannot distinguish are one shape, with the most of each. */
+/* Convolutions that a rule cannot distinguish are one shape, with the most of each. */
 static void one_shape_for_what_a_rule_matches(void)
 {
-#define SITE(groups, calls, required)                                                              \
-    "{\"problem\":{\"groups\":" groups "},\"calls\":" calls ",\"required\":" required "}"
-    struct cs_called_list list;
-    read_run("m 1\n",
-             "{\"sites\":[" SITE("4", "1", "4000") "," SITE("4", "3", "5000") "," SITE("8", "1",
-                                                                                       "1") "]}",
-             NULL);
-    CHECK(cs_called_list(&timeline, run.result.summary, &list));
-    CHECK_INT(list.items, 3);
+    static const char *const texts[] = {"2x8x5x6x7 -> 8 k1x3x5 s1 p1 bf16 ncdhw dgrad g4",
+                                        "2x8x5x6x7 -> 8 k1x3x5 s1 p2 bf16 ncdhw dgrad g4",
+                                        "1x4x32x32 -> 8 k3x3 s1 p1 f16 nhwc"};
+    static const char conditions[] =
+        "[rule ]\ndirection = dgrad\ndtype = bf16\nlayout = nchw\nkernel = 3x5\nn = 2\nc = 8\n"
+        "k = 8\nd = 5\nh = 6\nw = 7\ngroups = 4\n";
+    struct cs_layer layer[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
+    struct cs_frontier list = {.item = calloc(4, sizeof *list.item), .items = 4};
+    char text[512];
+    for (int i = 0; i < 3; i++) {
+        struct cs_shape shape = {.layout = CS_CHANNELS_FIRST};
+        CHECK(cs_shape_text(texts[i], &shape, text, sizeof text));
+        CHECK(cs_shape_problem(&shape, &layer[i].problem, text, sizeof text));
+        list.item[i + 1] = (struct cs_called){
+            .layer = &layer[i], .calls = i + 1, .required = 5000 - i, .held = 10 * i};
+    }
+    CHECK(cs_called_shapes(&timeline, &list));
     CHECK_INT(list.shapes, 2);
-    CHECK_INT(list.item[1].shape, 0);
-    CHECK_INT(list.item[2].shape, 1);
-    CHECK_INT(list.shape[0].calls, 4);
+    CHECK_INT(list.item[2].shape, 0);
+    CHECK_INT(list.item[3].shape, 1);
+    CHECK_INT(list.shape[0].calls, 3);
     CHECK_INT(list.shape[0].required, 5000);
-    CHECK_STR(list.shape[0].keys, "groups = 4\n");
-    cs_called_fini(&list);
-    end_run();
+    CHECK_INT(list.shape[0].held, 10);
+    CHECK_STR(list.shape[0].line, "a");
+    (void)cs_explain_rule(&list.shape[0].rule, text, sizeof text);
+    CHECK_STR(text, conditions);
+    (void)cs_explain_rule(&list.shape[1].rule, text, sizeof text);
+    CHECK(strstr(text, "layout = nhwc\nkernel = 3x3\nn = 1\nc = 4\nk = 8\nh = 32\n"));
+    cs_frontier_fini(&list);
 }
 
 /* Whether the launches of the record are those of the summary's calls, and the site of the last. */
