@@ -54,7 +54,8 @@ static int check_options(struct cs_verify_options *options)
     return CS_CLI_NO;
 }
 
-int cs_verify_options(int argc, char **argv, struct cs_verify_options *options)
+/* Reads the command line; the caller frees `given`. -1: go on; else the status to end with. */
+static int read_options(int argc, char **argv, struct cs_verify_options *options)
 {
     int operand;
     *options = (struct cs_verify_options){
@@ -164,9 +165,9 @@ static int run_command(const struct cs_verify_options *options)
     else if (read_list(options, &layers))
         status = cs_verify_once(options, &layers);
     for (size_t i = 0; i < verification.rows; i++)
-        for (int side = 0; side < CS_VERIFY_SIDES; side++)
-            cJSON_Delete(verification.row[i].measured[side]);
+        cs_verified_fini(&verification.row[i]);
     free(verification.row);
+    free(verification.chosen);
     cJSON_Delete(verification.gpu.json);
     cs_layers_fini(&layers);
     return status;
@@ -175,7 +176,7 @@ static int run_command(const struct cs_verify_options *options)
 int cs_cli_verify(int argc, char **argv)
 {
     static struct cs_verify_options options;
-    int status = cs_verify_options(argc, argv, &options);
+    int status = read_options(argc, argv, &options);
     if (status < 0)
         status = run_command(&options);
     cs_child_variables_free(&options.given);

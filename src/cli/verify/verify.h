@@ -9,8 +9,6 @@
 #include <stdio.h>
 
 struct cJSON;
-struct cs_trial;
-struct cs_trial_gpu;
 
 /* The first characters of the file of --out. */
 #define CS_VERIFY_BEGINS "{\n\t\"version\":"
@@ -30,23 +28,23 @@ struct cs_verify_options {
     struct cs_child_variables given;
 };
 
-/* Reads the command line; the caller frees `given`. -1: go on; else the status to end with. */
-int cs_verify_options(int argc, char **argv, struct cs_verify_options *options);
-
 /* Appends the convolution of a text (cs_shape_text). `dtype` replaces the type in the text, unless
  * it is NULL. False after printing the reason. */
 bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
                    struct cs_layers *layers);
 
-/* --- the process that runs the convolutions --- */
+/* Seconds of the monotonic clock. */
+double cs_verify_seconds(void);
 
-/* Opens the GPU and cuDNN: that of --cudnn, else of LD_LIBRARY_PATH, else of python3's packages,
- * which PyTorch loads, else that of the loader. Returns CS_CLI_OK, or CS_VERIFY_NO_GPU or CS_CLI_NO
- * after printing the reason. On success the caller closes the trial. */
-int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
-                   struct cs_trial_gpu *gpu);
+/* --- the processes that use the GPU ---
+ *
+ * They open cuDNN: that of --cudnn, else of LD_LIBRARY_PATH, else of python3's packages, which
+ * PyTorch loads, else that of the loader. Both functions return the exit status. */
 
-/* `convshim verify --once`. Returns the exit status. */
+/* Prints a line of JSON that describes the GPU and cuDNN. */
+int cs_verify_print_gpu(const struct cs_verify_options *options);
+
+/* `convshim verify --once`: prints a line of JSON for each layer. */
 int cs_verify_once(const struct cs_verify_options *options, const struct cs_layers *layers);
 
 /* --- the process that starts the others and compares their results --- */
@@ -55,15 +53,13 @@ int cs_verify_once(const struct cs_verify_options *options, const struct cs_laye
  * --out: it has no path and no name of this machine. */
 struct cs_verify_gpu {
     struct cJSON *json;
-    const char *name, *cudnn,
-        *other,          /* the version of another cuDNN that the loader finds; NULL: none */
-        *profile;        /* NULL if cuDNN does not describe the GPU */
-    char file[PATH_MAX]; /* of cuDNN */
+    const char *name, *cudnn, *profile; /* profile: NULL if cuDNN does not describe the GPU */
+    char file[PATH_MAX];                /* of cuDNN */
     bool simulated;
 };
 
-/* Describes the GPU in a separate process, which ends before the measurements. Returns a status as
- * cs_verify_open does. */
+/* Describes the GPU in a separate process, which ends before the measurements. Returns CS_CLI_OK,
+ * or after a line CS_VERIFY_NO_GPU or CS_CLI_NO. */
 int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu);
 
 /* The runs of a convolution, in this order. A difference between the first and the last is not an
@@ -84,14 +80,6 @@ enum cs_verified_as {
     CS_VERDICT_NOT_RUN, /* too little memory or time, or the untiled run was not ok */
     CS_VERDICTS
 };
-extern const char *const cs_verdict_names[CS_VERDICTS];
-
-/* Of the numbers of two results. */
-struct cs_difference {
-    bool known;
-    int64_t elements, differing;
-    double largest, value; /* the largest difference, and the largest number */
-};
 
 /* A convolution and its measurements. */
 struct cs_verified {
@@ -99,51 +87,44 @@ struct cs_verified {
     struct cs_prediction prediction;         /* zeros: none */
     struct cJSON *measured[CS_VERIFY_SIDES]; /* the line of --once; owned; NULL: not run */
     enum cs_verified_as verdict;
-    struct cs_difference difference; /* where the checksums differ */
+    struct cJSON *difference; /* of the numbers, if the checksums differ; owned; NULL: not known */
     bool tiled;
 };
 
 /* Two constants of the cost model (config/ladder.h), from one convolution in few and in many tiles,
  * and repeats of another one on two lanes. */
 struct cs_verify_ladder {
-    bool known;
-    double kernel_us;           /* microseconds that each kernel adds */
-    double lane_gain;           /* the share of it that two lanes hide, 0 to 1 */
+    struct cs_ladder measured;
     int64_t repeats, differing; /* results, and those of other bits than the first */
 };
 
 struct cs_verification {
     const struct cs_verify_options *options;
     struct cs_verify_gpu gpu;
-    struct cs_verified *row; /* in the order of their memory */
+    struct cs_verified *row;     /* in the order of their memory; owned */
+    struct cs_verified **chosen; /* room for all rows, for the jobs; owned */
     size_t rows;
-    size_t left_out; /* of a long list: those not tiled, or with less workspace than the others */
-    double seconds;  /* that all took */
+    double seconds; /* that all took */
     struct cs_verify_ladder ladder;
 };
-
-/* Predicts all layers, and makes the rows of those to run. The caller frees the rows. False if
- * memory is short. */
-bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers);
 
 /* One process of verify --once. */
 struct cs_verify_job {
     const struct cs_verification *verification;
     enum cs_verify_side side;
-    const struct cs_layer *const *layer;
+    struct cs_verified *const *row; /* gets the lines in measured[side], unless they are there */
     size_t count;
     const char *config; /* CONVSHIM_CONFIG of the process; NULL: that of this one */
     int repeats;        /* 0: one */
     FILE *results;      /* gets the bytes of all results, and the calls are not timed; NULL: none */
-    struct cJSON **measured; /* gets the line of each layer, by its index; the caller owns them */
 };
 
-/* Seconds of the monotonic clock. */
-double cs_verify_seconds(void);
-
-/* Runs the process, and kills it at the time `end` (cs_verify_seconds). *in_time_p: it ended by
+/* Runs the process, which is killed at the time `end` (cs_verify_seconds). *in_time_p: it ended by
  * itself. False after printing why it could not be started. */
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p);
+
+/* Makes a row with a prediction for each different layer. False if memory is short. */
+bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers);
 
 /* Runs the rows untiled, tiled and untiled again within `seconds`, and sets their verdicts. False
  * after printing the reason. */
@@ -153,21 +134,14 @@ bool cs_verify_measure(struct cs_verification *verification, double seconds);
  * library was ended for lack of time. */
 enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_short);
 
+/* Frees the lines and the difference. */
+void cs_verified_fini(struct cs_verified *row);
+
 /* Measures the ladder until `end` at most. Unless the GPU is simulated, stores it in the user's
  * cache for the library. */
 void cs_verify_ladder(struct cs_verification *verification, double end);
 
-/* Median microseconds of a call; for CS_VERIFY_UNTILED the mean of both untiled runs. 0: not
- * measured. */
-double cs_verify_time(const struct cs_verified *row, enum cs_verify_side side);
-
-/* Time with convshim, in times of the untiled one; 0: not measured. */
-double cs_verify_ratio(const struct cs_verified *row);
-
-/* Prints the table and the last line, and writes --out. Returns the exit status. */
+/* Prints the table, the ladder and the last line, and writes --out. Returns the exit status. */
 int cs_verify_conclude(const struct cs_verification *verification);
-
-/* Writes --out with the last line. False after printing the reason. */
-bool cs_verify_write(const struct cs_verification *verification, const char *answer);
 
 #endif

@@ -8,7 +8,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -25,27 +24,27 @@ static double run_tiles(const struct cs_verification *verification, const struct
                         int tiles, int lanes, int repeats, double end, int64_t *differing_p)
 {
     char config[128];
-    cJSON *measured = NULL;
     bool in_time;
+    struct cs_verified row = {.layer = layer}, *rows[] = {&row};
     snprintf(config, sizeof config,
              "policy=fixed;tiles=%d;lanes=%d;workspace=1MiB;threshold=0;max_slowdown=off", tiles,
              lanes);
     const struct cs_verify_job job = {.verification = verification,
                                       .side = CS_VERIFY_TILED,
-                                      .layer = &layer,
+                                      .row = rows,
                                       .count = 1,
                                       .config = config,
-                                      .repeats = repeats,
-                                      .measured = &measured};
+                                      .repeats = repeats};
     if (end > cs_verify_seconds())
         (void)cs_verify_run(&job, end, &in_time);
+    const cJSON *measured = row.measured[CS_VERIFY_TILED];
     const char *axis = cs_json_text(measured, "axis");
     bool as_asked = axis && strcmp(axis, "H") == 0 &&
-                    (int)cs_json_double(measured, "tiles") == tiles &&
-                    (int)cs_json_double(measured, "lanes") == lanes;
+                    cs_json_whole_at(measured, "tiles", 0) == tiles &&
+                    cs_json_whole_at(measured, "lanes", 0) == lanes;
     double us = as_asked ? cs_json_double(measured, "median_us") : 0;
-    *differing_p = (int64_t)cs_json_double(measured, "differing");
-    cJSON_Delete(measured);
+    *differing_p = cs_json_whole_at(measured, "differing", 0);
+    cs_verified_fini(&row);
     return us;
 }
 
@@ -55,13 +54,12 @@ static bool put_text(const void *text, FILE *out)
 }
 
 /* In the user's cache, where the library and the other commands read it. */
-static void keep_ladder(const struct cs_verification *verification, const struct cs_ladder *ladder)
+static void keep_ladder(const char *gpu, const struct cs_ladder *ladder)
 {
     char path[CS_LADDER_PATH], text[CS_LADDER_TEXT];
     struct cs_ladder parsed;
-    cs_ladder_write(ladder, verification->gpu.name, text);
-    if (!cs_ladder_path(verification->gpu.name, path) ||
-        cs_ladder_parse(text, verification->gpu.name, &parsed) != NULL)
+    cs_ladder_write(ladder, gpu, text);
+    if (!cs_ladder_path(gpu, path) || cs_ladder_parse(text, gpu, &parsed) != NULL)
         return;
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -73,33 +71,34 @@ static void keep_ladder(const struct cs_verification *verification, const struct
                         strerror(errno));
 }
 
+static struct cs_ladder measure_ladder(const struct cs_verification *verification,
+                                       const struct cs_layer *layer, double end)
+{
+    int64_t differing;
+    double few = run_tiles(verification, layer, FEW, 1, 1, end, &differing), many = 0, two = 0;
+    if (few > 0)
+        many = run_tiles(verification, layer, MANY, 1, 1, end, &differing);
+    if (many > 0)
+        two = run_tiles(verification, layer, MANY, 2, 1, end, &differing);
+    double each = (many - few) / (MANY - FEW); /* added by a tile */
+    if (two <= 0 || each <= 0)
+        return (struct cs_ladder){.known = false};
+    return (struct cs_ladder){true, each / KERNELS, fmin(fmax((many - two) / (each * MANY), 0), 1)};
+}
+
 void cs_verify_ladder(struct cs_verification *verification, double end)
 {
     struct cs_verify_ladder *ladder = &verification->ladder;
     struct cs_layers layers = {.count = 0};
-    if (!cs_verify_add("ladder", "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", NULL, &layers) ||
-        !cs_verify_add("repeats", "1x256x256x256 -> 256 k3x3 s1 p1 f16 nchw", NULL, &layers)) {
-        cs_layers_fini(&layers);
-        return;
+    if (cs_verify_add("ladder", "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", NULL, &layers) &&
+        cs_verify_add("repeats", "1x256x256x256 -> 256 k3x3 s1 p1 f16 nchw", NULL, &layers)) {
+        ladder->measured = measure_ladder(verification, &layers.layer[0], end);
+        if (run_tiles(verification, &layers.layer[1], FEW, 2, REPEATS, end, &ladder->differing) > 0)
+            ladder->repeats = REPEATS;
+        else
+            ladder->differing = 0;
     }
-    const struct cs_layer *layer = layers.layer;
-    int64_t differing;
-    double few = run_tiles(verification, &layer[0], FEW, 1, 1, end, &differing), many = 0, two = 0;
-    if (few > 0)
-        many = run_tiles(verification, &layer[0], MANY, 1, 1, end, &differing);
-    if (many > 0)
-        two = run_tiles(verification, &layer[0], MANY, 2, 1, end, &differing);
-    double each = (many - few) / (MANY - FEW); /* added by a tile */
-    ladder->known = two > 0 && each > 0;
-    if (ladder->known) {
-        ladder->kernel_us = each / KERNELS;
-        ladder->lane_gain = fmin(fmax((many - two) / (each * MANY), 0), 1);
-    }
-    if (run_tiles(verification, &layer[1], FEW, 2, REPEATS, end, &differing) > 0) {
-        ladder->repeats = REPEATS;
-        ladder->differing = differing;
-    }
-    if (ladder->known && !verification->gpu.simulated)
-        keep_ladder(verification, &(struct cs_ladder){true, ladder->kernel_us, ladder->lane_gain});
+    if (ladder->measured.known && !verification->gpu.simulated)
+        keep_ladder(verification->gpu.name, &ladder->measured);
     cs_layers_fini(&layers);
 }

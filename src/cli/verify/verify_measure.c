@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum {
-    MOST_ROWS = 32,
     ERROR_BYTES = 512,
     CHUNK = 1 << 16 /* bytes, and a multiple of any type's */
 };
@@ -21,12 +20,12 @@ enum {
 /* --- the choice --- */
 
 /* If nothing can be predicted, prints a line and sets zeros: the command measures anyway. */
-static void predict_rows(struct cs_verification *verification, const struct cs_to_predict *list,
+static void predict_rows(const struct cs_verification *verification,
+                         const struct cs_to_predict *list, size_t count,
                          struct cs_prediction *prediction)
 {
     static struct cs_config config;
     static struct cs_rules rules;
-    const size_t count = verification->rows;
     char error[ERROR_BYTES] = "cuDNN returned no description of this GPU";
     cs_command_config(&config, NULL, cs_cli_note, NULL);
     cs_limits_rules(&config, "", "", &rules);
@@ -69,49 +68,29 @@ static size_t list_rows(const struct cs_layers *layers, struct cs_verified *row)
     return rows;
 }
 
-static int compare_bytes(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-/* First the convolutions that are predicted to be tiled; among equals the larger workspace first.
- */
-static int by_tiling(const void *left, const void *right)
-{
-    const struct cs_verified *a = left, *b = right;
-    int tiled = (b->prediction.time_ratio > 0) - (a->prediction.time_ratio > 0);
-    return tiled != 0 ? tiled
-                      : compare_bytes(b->prediction.offer.workspace, a->prediction.offer.workspace);
-}
-
 /* Smallest peak first. The library weighs time against memory above the largest peak so far. In
  * this order each convolution has the largest, so the library decides as if it were alone. */
 static int by_peak(const void *left, const void *right)
 {
     const struct cs_verified *a = left, *b = right;
-    return compare_bytes(a->prediction.peak, b->prediction.peak);
+    return (a->prediction.peak > b->prediction.peak) - (a->prediction.peak < b->prediction.peak);
 }
 
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers)
 {
-    struct cs_verified *row = calloc(layers->count + 1, sizeof *row);
+    struct cs_verified *row = verification->row = calloc(layers->count + 1, sizeof *row);
     struct cs_to_predict *list = calloc(layers->count + 1, sizeof *list);
     struct cs_prediction *prediction = calloc(layers->count + 1, sizeof *prediction);
-    bool good = row && list && prediction;
-    verification->row = row;
+    verification->chosen = calloc(layers->count + 1, sizeof *verification->chosen);
+    bool good = row && list && prediction && verification->chosen;
     if (good) {
-        size_t rows = verification->rows = list_rows(layers, row);
+        const size_t rows = verification->rows = list_rows(layers, row);
         for (size_t i = 0; i < rows; i++)
             list[i] = (struct cs_to_predict){&row[i].layer->problem, i, CS_NOT_RECORDED};
-        predict_rows(verification, list, prediction);
+        predict_rows(verification, list, rows, prediction);
         for (size_t i = 0; i < rows; i++)
             row[i].prediction = prediction[i];
-        if (rows > MOST_ROWS) {
-            qsort(row, rows, sizeof *row, by_tiling);
-            verification->left_out = rows - MOST_ROWS;
-            verification->rows = MOST_ROWS;
-        }
-        qsort(row, verification->rows, sizeof *row, by_peak);
+        qsort(row, rows, sizeof *row, by_peak);
     }
     free(prediction);
     free(list);
@@ -142,7 +121,7 @@ enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_shor
     const cJSON *untiled = row->measured[CS_VERIFY_UNTILED],
                 *tiled = row->measured[CS_VERIFY_TILED], *again = row->measured[CS_VERIFY_AGAIN];
     if (!is_ok(untiled) || (!tiled && cut_short) || has_status(tiled, "no time") ||
-        has_status(tiled, "out of memory") || has_status(tiled, "too large"))
+        has_status(tiled, "out of memory") || has_status(tiled, "too large for --memory"))
         return CS_VERDICT_NOT_RUN;
     if (!is_ok(tiled))
         return CS_VERDICT_FAILED;
@@ -157,38 +136,6 @@ enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_shor
 
 /* --- the runs --- */
 
-/* Runs the chosen rows in their order. Line i becomes measured[i]; the caller owns it. */
-static bool run_rows(const struct cs_verification *verification, enum cs_verify_side side,
-                     const size_t *chosen, size_t count, FILE *results, double end,
-                     cJSON **measured, bool *in_time_p)
-{
-    const struct cs_layer **layer = calloc(count + 1, sizeof *layer);
-    for (size_t i = 0; layer && i < count; i++)
-        layer[i] = verification->row[chosen[i]].layer;
-    const struct cs_verify_job job = {.verification = verification,
-                                      .side = side,
-                                      .layer = layer,
-                                      .count = count,
-                                      .results = results,
-                                      .measured = measured};
-    if (!layer)
-        cs_cli_complain("verify: out of memory");
-    bool ran = layer && cs_verify_run(&job, end, in_time_p);
-    free(layer);
-    return ran;
-}
-
-/* Measures the chosen rows on one side. */
-static bool measure_rows(struct cs_verification *verification, enum cs_verify_side side,
-                         const size_t *chosen, size_t count, double end, bool *in_time_p)
-{
-    cJSON *measured[MOST_ROWS] = {NULL};
-    bool ran = run_rows(verification, side, chosen, count, NULL, end, measured, in_time_p);
-    for (size_t i = 0; i < count; i++)
-        verification->row[chosen[i]].measured[side] = measured[i];
-    return ran;
-}
-
 /* The rows are in the order of their memory, in which the library has to decide. The first run goes
  * from the largest to the smallest, so that a lack of time drops small ones from all runs.
  * *in_time_p is of the run with the library. */
@@ -197,20 +144,27 @@ static bool measure_sides(struct cs_verification *verification, double start, do
 {
     /* Ends of the runs, as shares of the time. The rest is for comparing numbers. */
     static const double shares[CS_VERIFY_SIDES] = {0.25, 0.65, 0.85};
-    size_t chosen[MOST_ROWS] = {0}, rows = verification->rows, count = 0;
-    bool other_in_time;
-    for (size_t i = 0; i < rows; i++)
-        chosen[i] = rows - 1 - i;
-    if (!measure_rows(verification, CS_VERIFY_UNTILED, chosen, rows,
-                      start + seconds * shares[CS_VERIFY_UNTILED], &other_in_time))
+    struct cs_verified **chosen = verification->chosen;
+    struct cs_verify_job job = {.verification = verification,
+                                .side = CS_VERIFY_UNTILED,
+                                .row = chosen,
+                                .count = verification->rows};
+    bool in_time;
+    for (size_t i = 0; i < job.count; i++)
+        chosen[i] = &verification->row[job.count - 1 - i];
+    if (!cs_verify_run(&job, start + seconds * shares[CS_VERIFY_UNTILED], &in_time))
         return false;
-    for (size_t i = 0; i < rows; i++)
+    job.count = 0;
+    for (size_t i = 0; i < verification->rows; i++)
         if (is_ok(verification->row[i].measured[CS_VERIFY_UNTILED]))
-            chosen[count++] = i;
-    return count == 0 || (measure_rows(verification, CS_VERIFY_TILED, chosen, count,
-                                       start + seconds * shares[CS_VERIFY_TILED], in_time_p) &&
-                          measure_rows(verification, CS_VERIFY_AGAIN, chosen, count,
-                                       start + seconds * shares[CS_VERIFY_AGAIN], &other_in_time));
+            chosen[job.count++] = &verification->row[i];
+    if (job.count == 0)
+        return true;
+    job.side = CS_VERIFY_TILED;
+    if (!cs_verify_run(&job, start + seconds * shares[CS_VERIFY_TILED], in_time_p))
+        return false;
+    job.side = CS_VERIFY_AGAIN;
+    return cs_verify_run(&job, start + seconds * shares[CS_VERIFY_AGAIN], &in_time);
 }
 
 /* --- numbers --- */
@@ -220,93 +174,98 @@ static bool measure_sides(struct cs_verification *verification, double start, do
 static const double rounding[CS_DTYPES] = {
     [CS_F32] = 0x1p-16, [CS_F16] = 0x1p-9, [CS_BF16] = 0x1p-6};
 
-static uint64_t bits_of(double number)
-{
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return bits;
-}
+/* Of the numbers of two results. */
+struct difference {
+    int64_t elements, differing;
+    double largest, value; /* the largest difference, and the largest number */
+};
 
-static void compare_number(struct cs_difference *difference, double untiled, double tiled)
+static void compare_numbers(struct difference *difference, double untiled, double tiled, bool same)
 {
-    bool same = bits_of(untiled) == bits_of(tiled);
+    const double distance = fabs(untiled - tiled);
     difference->elements++;
     difference->differing += !same;
     if (isfinite(untiled))
         difference->value = fmax(difference->value, fabs(untiled));
     if (!same)
         difference->largest =
-            fmax(difference->largest,
-                 isfinite(untiled - tiled) ? fabs(untiled - tiled) : (double)INFINITY);
+            fmax(difference->largest, isfinite(distance) ? distance : (double)INFINITY);
 }
 
 /* Reads the next `bytes` of both files. False if a file ends before. */
 static bool compare_files(FILE *dump[2], enum cs_dtype dtype, int64_t bytes,
-                          struct cs_difference *difference)
+                          struct difference *difference)
 {
     char chunk[2][CHUNK];
-    *difference = (struct cs_difference){.known = true};
+    const size_t size = (size_t)cs_problem_dtype_size(dtype);
     for (int64_t left = bytes; left > 0;) {
         size_t part = left < CHUNK ? (size_t)left : CHUNK;
         if (fread(chunk[0], 1, part, dump[0]) != part || fread(chunk[1], 1, part, dump[1]) != part)
-            return difference->known = false;
-        for (size_t i = 0; i < part / (size_t)cs_problem_dtype_size(dtype); i++)
-            compare_number(difference, cs_trial_number(dtype, chunk[0], i),
-                           cs_trial_number(dtype, chunk[1], i));
+            return false;
+        for (size_t at = 0; at < part; at += size)
+            compare_numbers(difference, cs_trial_number(dtype, chunk[0] + at),
+                            cs_trial_number(dtype, chunk[1] + at),
+                            memcmp(chunk[0] + at, chunk[1] + at, size) == 0);
         left -= (int64_t)part;
     }
     return true;
 }
 
-/* Compares the numbers of the chosen rows, whose results are in both files, one after the other.
- * Sets the differences, and verdicts that are only rounding. */
-static void compare_rows(struct cs_verification *verification, const size_t *chosen, size_t count,
-                         FILE *dump[2])
+static int64_t result_bytes(const struct cs_verified *row)
 {
-    bool known = true;
-    rewind(dump[0]);
-    rewind(dump[1]);
-    for (size_t i = 0; known && i < count; i++) {
-        struct cs_verified *row = &verification->row[chosen[i]];
-        const struct cs_problem *problem = &row->layer->problem;
-        enum cs_dtype dtype = problem->tensor[cs_result(problem->direction)].dtype;
-        double bytes = cs_json_double(row->measured[CS_VERIFY_UNTILED], "result_bytes");
-        known = compare_files(dump, dtype, (int64_t)bytes, &row->difference);
-        if (known && row->difference.largest <= rounding[dtype] * row->difference.value)
-            row->verdict = CS_VERDICT_ROUNDED;
-    }
+    return cs_json_whole_at(row->measured[CS_VERIFY_UNTILED], "result_bytes", 0);
 }
 
-/* True if all of them ran and wrote their results. */
-static bool write_results(const struct cs_verification *verification, enum cs_verify_side side,
-                          const size_t *chosen, size_t count, FILE *dump, double end)
+/* Sets the difference of a row whose result is next in both files, and its verdict if it differs by
+ * rounding only. False if a file ends before. */
+static bool compare_row(struct cs_verified *row, FILE *dump[2])
 {
-    cJSON *measured[MOST_ROWS] = {NULL};
-    bool in_time = false;
-    bool good = run_rows(verification, side, chosen, count, dump, end, measured, &in_time);
-    for (size_t i = 0; i < count; i++) {
-        good = good && is_ok(measured[i]);
-        cJSON_Delete(measured[i]);
-    }
-    return good && in_time;
+    const struct cs_problem *problem = &row->layer->problem;
+    const enum cs_dtype dtype = problem->tensor[cs_result(problem->direction)].dtype;
+    struct difference difference = {.elements = 0};
+    if (!compare_files(dump, dtype, result_bytes(row), &difference))
+        return false;
+    row->difference = cJSON_CreateObject();
+    cJSON_AddNumberToObject(row->difference, "elements", (double)difference.elements);
+    cJSON_AddNumberToObject(row->difference, "differing", (double)difference.differing);
+    cJSON_AddNumberToObject(row->difference, "largest_difference", difference.largest);
+    cJSON_AddNumberToObject(row->difference, "largest_number", difference.value);
+    if (difference.largest <= rounding[dtype] * difference.value)
+        row->verdict = CS_VERDICT_ROUNDED;
+    return true;
 }
 
-/* Runs convolutions with different checksums again, writes their results to unnamed files, and
- * compares all numbers. Without enough time or space the verdict stays. */
-static void compare_numbers(struct cs_verification *verification, double end)
+/* Runs one side of the job's rows again, whose lines stay as they are. True if all results are in
+ * the file, which is then read from its begin. */
+static bool write_results(struct cs_verify_job *job, enum cs_verify_side side, FILE *dump,
+                          double end)
 {
-    size_t chosen[MOST_ROWS], count = 0;
+    int64_t bytes = 0;
+    bool in_time;
+    job->side = side;
+    job->results = dump;
+    for (size_t i = 0; i < job->count; i++)
+        bytes += result_bytes(job->row[i]);
+    return dump && cs_verify_run(job, end, &in_time) && fseeko(dump, 0, SEEK_END) == 0 &&
+           ftello(dump) == bytes && fseeko(dump, 0, SEEK_SET) == 0;
+}
+
+/* Runs convolutions with different checksums again, and compares all numbers of their results.
+ * Without enough time or space the verdict stays. */
+static void compare_results(struct cs_verification *verification, double end)
+{
+    struct cs_verify_job job = {.verification = verification, .row = verification->chosen};
     for (size_t i = 0; i < verification->rows; i++)
         if (verification->row[i].verdict == CS_VERDICT_DIFFERS)
-            chosen[count++] = i;
-    if (count == 0)
+            verification->chosen[job.count++] = &verification->row[i];
+    if (job.count == 0)
         return;
     FILE *dump[2] = {tmpfile(), tmpfile()};
     double middle = (cs_verify_seconds() + end) / 2;
-    if (dump[0] && dump[1] &&
-        write_results(verification, CS_VERIFY_UNTILED, chosen, count, dump[0], middle) &&
-        write_results(verification, CS_VERIFY_TILED, chosen, count, dump[1], end))
-        compare_rows(verification, chosen, count, dump);
+    bool good = write_results(&job, CS_VERIFY_UNTILED, dump[0], middle) &&
+                write_results(&job, CS_VERIFY_TILED, dump[1], end);
+    for (size_t i = 0; i < job.count && good; i++)
+        good = compare_row(job.row[i], dump);
     for (int side = 0; side < 2; side++)
         if (dump[side])
             (void)fclose(dump[side]);
@@ -319,23 +278,16 @@ bool cs_verify_measure(struct cs_verification *verification, double seconds)
     for (size_t i = 0; ran && i < verification->rows; i++) {
         struct cs_verified *row = &verification->row[i];
         row->verdict = cs_verify_judge(row, !in_time);
-        row->tiled =
-            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row->measured[CS_VERIFY_TILED], "tiled"));
+        row->tiled = cJSON_IsTrue(cs_json_at(row->measured[CS_VERIFY_TILED], "tiled"));
     }
     if (ran)
-        compare_numbers(verification, start + most);
+        compare_results(verification, start + most);
     return ran;
 }
 
-double cs_verify_time(const struct cs_verified *row, enum cs_verify_side side)
+void cs_verified_fini(struct cs_verified *row)
 {
-    double us = cs_json_double(row->measured[side], "median_us"),
-           again = cs_json_double(row->measured[CS_VERIFY_AGAIN], "median_us");
-    return side == CS_VERIFY_TILED || us <= 0 || again <= 0 ? us : (us + again) / 2;
-}
-
-double cs_verify_ratio(const struct cs_verified *row)
-{
-    double untiled = cs_verify_time(row, CS_VERIFY_UNTILED);
-    return untiled > 0 ? cs_verify_time(row, CS_VERIFY_TILED) / untiled : 0;
+    for (int side = 0; side < CS_VERIFY_SIDES; side++)
+        cJSON_Delete(row->measured[side]);
+    cJSON_Delete(row->difference);
 }

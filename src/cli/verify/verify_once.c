@@ -1,18 +1,21 @@
-/* `convshim verify --once`: runs every convolution of a list in this process and prints a line of
- * JSON for each. */
+/* The process that uses the GPU: describes it, or runs every convolution of a list (--once). Prints
+ * lines of JSON. */
 #include "account/account.h"
 #include "account/outcome.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
+#include "cli/common/read_file.h"
 #include "cli/layers/plan_layers.h"
 #include "cli/verify/verify.h"
+#include "cudnn/standalone/standalone.h"
 #include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -34,11 +37,12 @@ static bool is_in_library_path(void)
     return false;
 }
 
-int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **trial_p,
-                   struct cs_trial_gpu *gpu)
+/* Opens the GPU and cuDNN. Returns CS_CLI_OK, or CS_VERIFY_NO_GPU or CS_CLI_NO after printing the
+ * reason. */
+static int open_gpu(const struct cs_verify_options *options, struct cs_trial_gpu *gpu)
 {
     char error[ERROR_BYTES];
-    if (!cs_trial_find_gpu(trial_p, gpu, error, sizeof error)) {
+    if (!cs_trial_find_gpu(gpu, error, sizeof error)) {
         cs_cli_complain("verify: no GPU: %s. To simulate one: convshim simulate -- COMMAND", error);
         return CS_VERIFY_NO_GPU;
     }
@@ -50,15 +54,82 @@ int cs_verify_open(const struct cs_verify_options *options, struct cs_trial **tr
         cs_cli_complain("%s", cs_find_cudnn_hint);
         return CS_CLI_NO;
     }
-    if (cs_trial_open(*trial_p, error, sizeof error))
+    if (cs_trial_open(error, sizeof error))
         return CS_CLI_OK;
     cs_cli_complain("verify: %s", error);
     return CS_CLI_NO;
 }
 
+static void add_whole(cJSON *object, const char *name, int64_t number)
+{
+    cJSON_AddNumberToObject(object, name, (double)number);
+}
+
+/* --- the GPU --- */
+
+static void add_driver(cJSON *line)
+{
+    char error[CS_FILE_ERROR];
+    size_t length = 0;
+    char *text = cs_read_file_bytes("/sys/module/nvidia/version", &length, error);
+    if (text) {
+        text[strcspn(text, "\n")] = '\0';
+        cJSON_AddStringToObject(line, "driver", text);
+    }
+    free(text);
+}
+
+/* Adds cuDNN's description of the GPU, and the width of the memory bus, which it may lack. */
+static void add_profile(cJSON *line, const char *version)
+{
+    char source[96], day[16];
+    int bus_width = 0;
+    time_t now = time(NULL);
+    char *json = cs_trial_profile(&bus_width);
+    cJSON *profile = json ? cJSON_Parse(json) : NULL;
+    free(json);
+    if (!profile)
+        return;
+    strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
+    snprintf(source, sizeof source, "captured on %s with cuDNN %s", day, version);
+    cJSON_DeleteItemFromObject(profile, "source"); /* of the simulated device */
+    cJSON_AddStringToObject(profile, "source", source);
+    if (bus_width > 0 && !cJSON_HasObjectItem(profile, "memoryBusWidth"))
+        cJSON_AddNumberToObject(profile, "memoryBusWidth", bus_width);
+    char *text = cJSON_PrintUnformatted(profile);
+    if (text)
+        cJSON_AddStringToObject(line, "profile", text);
+    cJSON_free(text);
+    cJSON_Delete(profile);
+}
+
+int cs_verify_print_gpu(const struct cs_verify_options *options)
+{
+    struct cs_trial_gpu gpu;
+    char version[32];
+    int status = open_gpu(options, &gpu);
+    if (status != CS_CLI_OK)
+        return status;
+    const size_t cudnn = cs_standalone_version();
+    snprintf(version, sizeof version, "%zu.%zu.%zu", cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
+    cs_json_begin();
+    cJSON *line = cJSON_CreateObject();
+    cJSON_AddStringToObject(line, "name", gpu.name);
+    add_whole(line, "memory_bytes", gpu.memory);
+    add_whole(line, "free_bytes", gpu.free);
+    add_whole(line, "driver_cuda", gpu.driver);
+    cJSON_AddBoolToObject(line, "simulated", gpu.simulated);
+    add_driver(line);
+    cJSON_AddStringToObject(line, "cudnn", version);
+    cJSON_AddStringToObject(line, "cudnn_file", cs_standalone_file());
+    add_profile(line, version);
+    return cs_json_print_line(line, stdout) ? CS_CLI_OK : CS_CLI_NO;
+}
+
+/* --- the convolutions --- */
+
 struct session {
     const struct cs_layers *layers;
-    struct cs_trial *trial;
     struct cs_trial_settings settings;
     double end; /* of the time, by the monotonic clock */
 };
@@ -70,13 +141,7 @@ static void add_checksum(cJSON *line, const char *name, uint64_t checksum)
     cJSON_AddStringToObject(line, name, text);
 }
 
-static void add_whole(cJSON *object, const char *name, int64_t number)
-{
-    cJSON_AddNumberToObject(object, name, (double)number);
-}
-
-static void add_measured(cJSON *line, const struct session *session,
-                         const struct cs_trial_result *result)
+static void add_measured(cJSON *line, const struct cs_trial_result *result, int64_t repeats)
 {
     add_whole(line, "device_peak", result->device_peak);
     add_whole(line, "iterations", result->calls);
@@ -87,7 +152,7 @@ static void add_measured(cJSON *line, const struct session *session,
     cJSON_AddNumberToObject(line, "host_us", result->host_us);
     add_checksum(line, "checksum", result->checksum);
     add_checksum(line, "repeated", result->repeated);
-    add_whole(line, "repeats", session->settings.repeats);
+    add_whole(line, "repeats", repeats);
     add_whole(line, "differing", result->differing);
 }
 
@@ -96,7 +161,7 @@ static void add_measured(cJSON *line, const struct session *session,
 static const cJSON *last_site(const cJSON *summary)
 {
     const cJSON *site, *last = NULL;
-    cJSON_ArrayForEach(site, cJSON_GetObjectItemCaseSensitive(summary, "sites"))
+    cJSON_ArrayForEach(site, cs_json_at(summary, "sites"))
     {
         if (cs_json_double(site, "calls") > 0)
             last = site;
@@ -105,57 +170,42 @@ static const cJSON *last_site(const cJSON *summary)
 }
 
 /* Adds the library's decision about the convolution that ran last, from its summary. */
-static void add_decision(cJSON *line, const struct cs_trial *trial)
+static void add_decision(cJSON *line)
 {
-    char *text = cs_trial_summary(trial);
+    char *text = cs_trial_summary();
     cJSON *summary = text ? cJSON_Parse(text) : NULL;
-    const cJSON *site = last_site(summary);
-    const cJSON *decision = cJSON_GetObjectItemCaseSensitive(site, "decision");
-    const char *axis = cs_json_text(decision, "axis"), *reason = cs_json_text(site, "reason");
-    bool tiled = cs_json_double(site, "tiled") > 0;
     free(text);
-    if (summary)
-        cJSON_AddBoolToObject(line, "tiled", tiled);
+    if (!summary)
+        return;
+    const cJSON *site = last_site(summary);
+    const char *axis = cs_json_text(site, "decision.axis"), *reason = cs_json_text(site, "reason");
+    bool tiled = cs_json_double(site, "tiled") > 0;
+    cJSON_AddBoolToObject(line, "tiled", tiled);
     if (tiled && axis) {
         cJSON_AddStringToObject(line, "axis", axis);
-        cs_json_add(line, "step",
-                    cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(decision, "step"), true));
-        cJSON_AddNumberToObject(line, "tiles", cs_json_double(decision, "tiles"));
-        cJSON_AddNumberToObject(line, "lanes", cs_json_double(decision, "lanes"));
+        cs_json_add(line, "step", cJSON_Duplicate(cs_json_at(site, "decision.step"), true));
+        cJSON_AddNumberToObject(line, "tiles", cs_json_double(site, "decision.tiles"));
+        cJSON_AddNumberToObject(line, "lanes", cs_json_double(site, "decision.lanes"));
     }
     if (!tiled && reason)
         cJSON_AddStringToObject(line, "reason", reason);
     cJSON_Delete(summary);
 }
 
-static void add_result(cJSON *line, const struct session *session,
-                       const struct cs_trial_result *result)
+static void add_result(cJSON *line, const struct cs_trial_result *result, int64_t repeats)
 {
     cJSON_AddStringToObject(line, "status", cs_trial_status_name(result->status));
     if (result->status != CS_TRIAL_OK)
         cJSON_AddStringToObject(line, "error", result->error);
     add_whole(line, "result_bytes", result->bytes);
-    if (result->planned) {
+    if (result->engine >= 0) {
         add_whole(line, "engine", result->engine);
         add_whole(line, "workspace", result->workspace);
     }
     if (result->status == CS_TRIAL_OK) {
-        add_measured(line, session, result);
-        add_decision(line, session->trial);
+        add_measured(line, result, repeats);
+        add_decision(line);
     }
-}
-
-static cJSON *begin_line(const struct cs_layer *layer, size_t index)
-{
-    char text[CS_PROBLEM_TEXT];
-    cs_site_problem_text(&layer->problem, text, sizeof text);
-    cs_json_begin();
-    cJSON *line = cJSON_CreateObject();
-    add_whole(line, "index", (int64_t)index);
-    cJSON_AddStringToObject(line, "model", layer->model);
-    cJSON_AddStringToObject(line, "layer", layer->name);
-    cJSON_AddStringToObject(line, "text", text);
-    return line;
 }
 
 /* Runs a layer and prints its line. True if it ran, or if cuDNN cannot run it. */
@@ -164,33 +214,23 @@ static bool run_layer(struct session *session, size_t index)
     const struct cs_layer *layer = &session->layers->layer[index];
     struct cs_trial_result result = {.status = CS_TRIAL_OK};
     double left = session->end - cs_verify_seconds();
-    cJSON *line = begin_line(layer, index);
+    char text[CS_PROBLEM_TEXT];
+    cs_site_problem_text(&layer->problem, text, sizeof text);
+    cs_json_begin();
+    cJSON *line = cJSON_CreateObject();
+    add_whole(line, "index", (int64_t)index);
+    cJSON_AddStringToObject(line, "layer", layer->name);
+    cJSON_AddStringToObject(line, "text", text);
     if (left > 0) {
         session->settings.seconds = left / 2 / (double)(session->layers->count - index);
-        cs_trial_run(session->trial, &layer->problem, &session->settings, &result);
-        add_result(line, session, &result);
+        cs_trial_run(&layer->problem, &session->settings, &result);
+        add_result(line, &result, session->settings.repeats);
     } else {
         cJSON_AddStringToObject(line, "status", "no time");
     }
     bool printed = cs_json_print_line(line, stdout);
     return printed && left > 0 &&
            (result.status == CS_TRIAL_OK || result.status == CS_TRIAL_REFUSED);
-}
-
-static int run_layers(struct session *session, const char *out)
-{
-    FILE *dump = out ? fopen(out, "wbe") : NULL;
-    bool written = dump || !out, good = true;
-    session->settings.dump = dump;
-    for (size_t i = 0; written && i < session->layers->count; i++)
-        good = run_layer(session, i) && good;
-    if (dump) {
-        written = !ferror(dump);
-        written = fclose(dump) == 0 && written;
-    }
-    if (!written)
-        cs_cli_complain("verify: %s: %s", out, strerror(errno));
-    return good && written ? CS_CLI_OK : CS_CLI_NO;
 }
 
 int cs_verify_once(const struct cs_verify_options *options, const struct cs_layers *layers)
@@ -200,11 +240,20 @@ int cs_verify_once(const struct cs_verify_options *options, const struct cs_laye
         .layers = layers,
         .settings = {.iterations = options->iterations, .repeats = options->repeats},
         .end = cs_verify_seconds() + options->seconds};
-    int status = cs_verify_open(options, &session.trial, &gpu);
+    int status = open_gpu(options, &gpu);
     if (status != CS_CLI_OK)
         return status;
+    FILE *dump = options->out ? fopen(options->out, "wbe") : NULL;
+    bool written = dump || !options->out, good = true;
+    session.settings.dump = dump;
     session.settings.memory = options->memory ? options->memory : gpu.free / 10 * 9;
-    status = run_layers(&session, options->out);
-    cs_trial_close(session.trial);
-    return status;
+    for (size_t i = 0; written && i < layers->count; i++)
+        good = run_layer(&session, i) && good;
+    if (dump) {
+        written = !ferror(dump);
+        written = fclose(dump) == 0 && written;
+    }
+    if (!written)
+        cs_cli_complain("verify: %s: %s", options->out, strerror(errno));
+    return good && written ? CS_CLI_OK : CS_CLI_NO;
 }

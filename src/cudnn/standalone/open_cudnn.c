@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,20 +91,6 @@ bool cs_standalone_open(const char *file, char *error, size_t size)
     table = (struct cs_real){0};
     dlclose(library);
     return false;
-}
-
-bool cs_standalone_loader_file(char *file, size_t size)
-{
-    char path[PATH_MAX];
-    struct link_map *map = NULL;
-    void *library = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_LOCAL);
-    bool known = library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 &&
-                 realpath(map->l_name, path) != NULL;
-    if (known)
-        snprintf(file, size, "%s", path);
-    if (library)
-        dlclose(library);
-    return known;
 }
 
 size_t cs_standalone_version(void)

@@ -18,10 +18,6 @@ size_t cs_standalone_version(void);
 /* The file that was opened, "" before. */
 const char *cs_standalone_file(void);
 
-/* The file that the loader would open, without links. Called before one is open. False: there is
- * none. */
-bool cs_standalone_loader_file(char *file, size_t size);
-
 /* Libraries that cuDNN needs to plan without a device: the CUDA driver and cuBLASLt, or their
  * stand-ins (src/cudnn/standalone/stand_ins). They stay loaded until the process ends.
  *

@@ -4,37 +4,36 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "cudnn/plan/descriptors.h"
-#include "cudnn/standalone/trial_gpu.h"
+#include "cudnn/standalone/open_gpu.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    OFFERS = 96,        /* engines of one heuristic mode that are examined */
-    WARM_UP = 3,        /* calls before the timed ones */
-    CLOCK_CALLS = 1000, /* most calls that raise the clocks of the GPU */
-    NAN_BYTE = 0xff     /* four of them are a NaN, two of them one of either 16-bit type */
+    OFFERS = 96,    /* engines of one heuristic mode that are examined */
+    WARM_UP = 3,    /* calls before the timed ones */
+    NAN_BYTE = 0xff /* four of them are a NaN, two of them one of either 16-bit type */
 };
+
+/* Time for which calls raise the clocks of an idle GPU, before the first timed ones of a process.
+ */
+static const double RAISING = 0.2; /* seconds */
 
 /* A run. Functions that return bool record the first failure as the status of the result. The
  * struct is not moved: descriptors contain addresses of `target`. */
 struct run {
-    struct cs_trial *trial;
     const struct cs_problem *problem;
     const struct cs_trial_settings *settings;
     struct cs_trial_result *result;
     struct cs_target target;
     cudnnBackendDescriptor_t plan, pack;
-    struct cs_pattern pattern[CS_OPERANDS];
     int64_t bytes[CS_OPERANDS];
     CUdeviceptr operand[CS_OPERANDS], workspace;
-    int64_t held, peak;         /* bytes allocated now and at most */
-    int64_t free_before, least; /* free device memory before the plan, and at the least */
 };
 
 const char *cs_trial_status_name(enum cs_trial_status status)
 {
-    static const char *const names[] = {"ok", "refused", "out of memory", "too large", "error"};
+    static const char *const names[] = {"ok", "refused", "out of memory", "too large for --memory",
+                                        "error"};
     return names[status];
 }
 
@@ -51,7 +50,7 @@ static bool set_failure(struct run *run, enum cs_trial_status status, const char
 
 static bool check_driver(struct run *run, CUresult result, const char *call)
 {
-    char text[CS_TRIAL_TEXT];
+    char text[128];
     if (result == CUDA_SUCCESS)
         return true;
     cs_gpu_error(result, call, text, sizeof text);
@@ -61,64 +60,54 @@ static bool check_driver(struct run *run, CUresult result, const char *call)
 
 static bool check_cudnn(struct run *run, cudnnStatus_t status, const char *call)
 {
-    char text[CS_TRIAL_TEXT];
+    char text[128];
     if (status == CUDNN_STATUS_SUCCESS)
         return true;
     snprintf(text, sizeof text, "%s: cuDNN returned status %d", call, (int)status);
     return set_failure(run, status / 1000 == 3 ? CS_TRIAL_REFUSED : CS_TRIAL_ERROR, text);
 }
 
-/* Bytes; -1: not known. */
-static int64_t free_memory_of(const struct cs_trial *trial)
-{
-    size_t available = 0, total = 0;
-    return trial->calls.cuMemGetInfo_v2(&available, &total) == CUDA_SUCCESS ? (int64_t)available
-                                                                            : -1;
-}
-
-static void note_memory(struct run *run)
-{
-    int64_t available = free_memory_of(run->trial);
-    if (available >= 0 && available < run->least)
-        run->least = available;
-}
-
+/* *memory_p stays 0 on failure. */
 static bool allocate_memory(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
 {
-    if (!check_driver(run, run->trial->calls.cuMemAlloc_v2(memory_p, (size_t)bytes),
-                      "cuMemAlloc")) {
-        *memory_p = 0;
-        return false;
-    }
-    run->held += bytes;
-    if (run->held > run->peak)
-        run->peak = run->held;
-    note_memory(run);
-    return true;
+    CUdeviceptr memory = 0;
+    CUresult result = CS_GPU(cuMemAlloc_v2, &memory, (size_t)bytes);
+    if (result == CUDA_SUCCESS)
+        *memory_p = memory;
+    return check_driver(run, result, "cuMemAlloc");
 }
 
-static void free_memory(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
+/* Bytes of the device; 0: not known. */
+static int64_t free_memory(void)
 {
-    if (!*memory_p)
-        return;
-    (void)run->trial->calls.cuMemFree_v2(*memory_p);
-    *memory_p = 0;
-    run->held -= bytes;
+    size_t available = 0, total = 0;
+    return CS_GPU(cuMemGetInfo_v2, &available, &total) == CUDA_SUCCESS ? (int64_t)available : 0;
+}
+
+/* False, with `text` as the failure, if operands and workspace exceed the limit. */
+static bool check_memory(struct run *run, const char *text)
+{
+    int64_t bytes = run->result->workspace;
+    bool known = true;
+    for (int i = 0; i < CS_OPERANDS; i++)
+        known = known && cs_add(bytes, run->bytes[i], &bytes);
+    return (known && bytes <= run->settings->memory) || set_failure(run, CS_TRIAL_TOO_LARGE, text);
 }
 
 /* --- the plan --- */
 
-static bool try_configuration(struct run *run, cudnnBackendDescriptor_t configuration)
+static void try_configuration(struct run *run, cudnnBackendDescriptor_t configuration)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t plan = cs_descriptors_plan(&builder, &run->target, configuration);
-    run->result->workspace = cs_descriptors_workspace(&builder, plan);
-    run->result->engine = cs_descriptors_index(&builder, configuration);
-    run->result->planned = builder.status == CUDNN_STATUS_SUCCESS;
-    if (run->result->planned)
+    int64_t workspace = cs_descriptors_workspace(&builder, plan),
+            engine = cs_descriptors_index(&builder, configuration);
+    if (builder.status == CUDNN_STATUS_SUCCESS) {
         run->plan = cs_descriptor_take(&builder, plan);
+        run->result->workspace = workspace;
+        run->result->engine = engine;
+    }
     cs_descriptor_builder_clear(&builder);
-    return run->result->planned;
 }
 
 /* Makes a plan of the first configuration from which cuDNN can build one. The fallback engines come
@@ -126,7 +115,7 @@ static bool try_configuration(struct run *run, cudnnBackendDescriptor_t configur
 static bool make_plan(struct run *run)
 {
     static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
-    run->target.handle = run->trial->handle;
+    run->target.handle = cs_trial_session.handle;
     for (int i = 0; i < CS_OPERANDS; i++)
         run->target.uid[i] = i + 1;
     for (size_t mode = 0; mode < sizeof modes / sizeof *modes && !run->plan; mode++) {
@@ -135,7 +124,7 @@ static bool make_plan(struct run *run)
         int offers = cs_descriptors_heuristics(&builder, &run->target, run->problem, modes[mode],
                                                configuration, OFFERS);
         for (int i = 0; i < offers && !run->plan; i++)
-            (void)try_configuration(run, configuration[i]);
+            try_configuration(run, configuration[i]);
         cs_descriptor_builder_clear(&builder);
     }
     return run->plan ||
@@ -159,13 +148,14 @@ static bool bind_memory(struct run *run)
 
 static bool call_plan(struct run *run)
 {
-    return check_cudnn(run, CS_REAL(cudnnBackendExecute, run->trial->handle, run->plan, run->pack),
+    return check_cudnn(run,
+                       CS_REAL(cudnnBackendExecute, cs_trial_session.handle, run->plan, run->pack),
                        "the convolution");
 }
 
 static bool wait_for_stream(struct run *run)
 {
-    return check_driver(run, run->trial->calls.cuStreamSynchronize(run->trial->stream),
+    return check_driver(run, CS_GPU(cuStreamSynchronize, cs_trial_session.stream),
                         "cuStreamSynchronize");
 }
 
@@ -179,24 +169,18 @@ static double seconds_now(void)
 static bool fill_operand(struct run *run, int operand)
 {
     return check_driver(run,
-                        cs_pattern_spread(run->trial, &run->pattern[operand], run->operand[operand],
-                                          run->bytes[operand]),
+                        cs_buffer_fill(run->operand[operand], run->bytes[operand],
+                                       run->problem->tensor[operand].dtype,
+                                       (uint64_t)'w' + (uint64_t)operand),
                         "filling a tensor");
 }
 
 static bool make_operands(struct run *run)
 {
-    for (int i = 0; i < CS_OPERANDS; i++)
-        if (!allocate_memory(run, run->bytes[i], &run->operand[i]))
-            return false;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        if (!cs_pattern_make(run->problem->tensor[i].dtype, (uint64_t)'w' + (uint64_t)i,
-                             &run->pattern[i]))
-            return set_failure(run, CS_TRIAL_ERROR, "out of host memory");
-        if (!fill_operand(run, i))
-            return false;
-    }
-    return true;
+    bool good = true;
+    for (int i = 0; i < CS_OPERANDS && good; i++)
+        good = allocate_memory(run, run->bytes[i], &run->operand[i]) && fill_operand(run, i);
+    return good;
 }
 
 /* Fills the result with NaNs, so that elements without a write are found, or with numbers if
@@ -206,9 +190,8 @@ static bool reset_result(struct run *run, int written)
     if (run->problem->beta < 0 || run->problem->beta > 0)
         return fill_operand(run, written);
     return check_driver(run,
-                        run->trial->calls.cuMemsetD8Async(run->operand[written], NAN_BYTE,
-                                                          (size_t)run->bytes[written],
-                                                          run->trial->stream),
+                        CS_GPU(cuMemsetD8Async, run->operand[written], NAN_BYTE,
+                               (size_t)run->bytes[written], cs_trial_session.stream),
                         "cuMemsetD8Async");
 }
 
@@ -223,51 +206,46 @@ static bool check_result(struct run *run, FILE *dump, uint64_t *checksum_p)
         return false;
     if (run->result->first_us <= 0)
         run->result->first_us = (seconds_now() - start) * 1e6;
-    note_memory(run);
-    return check_driver(run,
-                        cs_buffer_checksum(run->trial, run->operand[written], run->bytes[written],
-                                           dump, checksum_p),
-                        "reading the result");
+    return check_driver(
+        run, cs_buffer_checksum(run->operand[written], run->bytes[written], dump, checksum_p),
+        "reading the result");
 }
 
 /* --- time --- */
 
 static bool record_event(struct run *run, CUevent event)
 {
-    return check_driver(run, run->trial->calls.cuEventRecord(event, run->trial->stream),
+    return check_driver(run, CS_GPU(cuEventRecord, event, cs_trial_session.stream),
                         "cuEventRecord");
 }
 
-/* Queues all calls without waiting between them. */
+/* Queues all calls without waiting between them, with an event before the first and after each. */
 static bool queue_calls(struct run *run, int64_t calls, const CUevent *event)
 {
-    bool good = true;
     double start = seconds_now();
+    bool good = record_event(run, event[0]);
     for (int64_t i = 0; i < calls && good; i++)
-        good = record_event(run, event[2 * i]) && call_plan(run) &&
-               record_event(run, event[2 * i + 1]);
+        good = call_plan(run) && record_event(run, event[i + 1]);
     run->result->host_us = (seconds_now() - start) * 1e6 / (double)calls;
     return wait_for_stream(run) && good;
 }
 
-/* The microseconds of each of `calls` calls. */
+/* The microseconds of each of `calls` calls. `event`: room for one more. */
 static bool time_calls(struct run *run, int64_t calls, CUevent *event, double *us)
 {
-    const struct cs_gpu_calls *gpu = &run->trial->calls;
     int64_t made = 0;
-    while (made < calls * 2 &&
-           check_driver(run, gpu->cuEventCreate(&event[made], CU_EVENT_DEFAULT), "cuEventCreate"))
+    while (made <= calls && check_driver(run, CS_GPU(cuEventCreate, &event[made], CU_EVENT_DEFAULT),
+                                         "cuEventCreate"))
         made++;
-    bool good = made == calls * 2 && queue_calls(run, calls, event);
+    bool good = made > calls && queue_calls(run, calls, event);
     for (int64_t i = 0; i < calls && good; i++) {
         float milliseconds = 0;
-        good = check_driver(run,
-                            gpu->cuEventElapsedTime(&milliseconds, event[2 * i], event[2 * i + 1]),
+        good = check_driver(run, CS_GPU(cuEventElapsedTime, &milliseconds, event[i], event[i + 1]),
                             "cuEventElapsedTime");
         us[i] = (double)milliseconds * 1e3;
     }
     while (made > 0)
-        (void)gpu->cuEventDestroy_v2(event[--made]);
+        (void)CS_GPU(cuEventDestroy_v2, event[--made]);
     return good;
 }
 
@@ -284,37 +262,35 @@ static double find_quantile(const double *sorted, int64_t count, double share)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-/* Calls without times. An idle GPU has low clocks, so a process calls for 0.2 s before it times its
- * first convolution. *seconds_p: of the last call. */
+/* Calls without times. *seconds_p: of the last call. */
 static bool warm_up(struct run *run, double *seconds_p)
 {
-    const int64_t most = run->settings->iterations < WARM_UP ? run->settings->iterations : WARM_UP;
-    bool raise = most == WARM_UP && !run->trial->simulated && !run->trial->warm;
-    double end = seconds_now() + 0.2;
-    for (int64_t i = 0; i < (raise ? CLOCK_CALLS : most); i++) {
-        double start = seconds_now();
-        if (i >= most && start >= end)
-            break;
+    static bool raised; /* the clocks */
+    const int64_t least = cs_min(run->settings->iterations, WARM_UP);
+    const bool raise = least == WARM_UP && !cs_trial_session.simulated && !raised;
+    const double end = raise ? seconds_now() + RAISING : 0;
+    double start = seconds_now();
+    for (int64_t i = 0; i < least || start < end; i++) {
         if (!call_plan(run) || !wait_for_stream(run))
             return false;
         *seconds_p = seconds_now() - start;
+        start += *seconds_p;
     }
-    run->trial->warm = run->trial->warm || raise;
+    raised = raised || raise;
     return true;
 }
 
 static bool time_plan(struct run *run)
 {
     struct cs_trial_result *result = run->result;
-    const double most = run->settings->seconds;
     int64_t calls = run->settings->iterations;
     double call = 0;
     if (!warm_up(run, &call))
         return false;
-    if (most > 0 && call * (double)calls > most)
-        calls = (int64_t)fmax(1, most / call);
+    if (call * (double)calls > run->settings->seconds)
+        calls = (int64_t)fmax(1, run->settings->seconds / call);
     double *us = calloc((size_t)calls, sizeof *us);
-    CUevent *event = calloc((size_t)calls * 2, sizeof *event);
+    CUevent *event = calloc((size_t)calls + 1, sizeof *event);
     bool good = us && event ? time_calls(run, calls, event, us)
                             : set_failure(run, CS_TRIAL_ERROR, "out of host memory");
     if (good) {
@@ -326,7 +302,6 @@ static bool time_plan(struct run *run)
     }
     free(event);
     free(us);
-    note_memory(run);
     return good;
 }
 
@@ -343,37 +318,25 @@ static bool measure_plan(struct run *run)
     return good;
 }
 
-/* False, with `text` as the failure, if operands and workspace exceed the limit, if there is one.
- */
-static bool check_memory(struct run *run, const char *text)
-{
-    int64_t bytes = run->result->workspace;
-    bool known = true;
-    for (int i = 0; i < CS_OPERANDS; i++)
-        known = known && cs_add(bytes, run->bytes[i], &bytes);
-    return (known && (run->settings->memory == 0 || bytes <= run->settings->memory)) ||
-           set_failure(run, CS_TRIAL_TOO_LARGE, text);
-}
-
 static void free_all(struct run *run)
 {
     if (run->pack)
         (void)CS_REAL(cudnnBackendDestroyDescriptor, run->pack);
     if (run->plan)
         (void)CS_REAL(cudnnBackendDestroyDescriptor, run->plan);
-    free_memory(run, run->result->workspace, &run->workspace);
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        free_memory(run, run->bytes[i], &run->operand[i]);
-        free(run->pattern[i].value);
-    }
+    if (run->workspace)
+        (void)CS_GPU(cuMemFree_v2, run->workspace);
+    for (int i = 0; i < CS_OPERANDS; i++)
+        if (run->operand[i])
+            (void)CS_GPU(cuMemFree_v2, run->operand[i]);
 }
 
-void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
-                  const struct cs_trial_settings *settings, struct cs_trial_result *result)
+void cs_trial_run(const struct cs_problem *problem, const struct cs_trial_settings *settings,
+                  struct cs_trial_result *result)
 {
-    struct run run = {.trial = trial, .problem = problem, .settings = settings, .result = result};
-    *result = (struct cs_trial_result){.status = CS_TRIAL_OK};
-    run.free_before = run.least = free_memory_of(trial);
+    struct run run = {.problem = problem, .settings = settings, .result = result};
+    *result = (struct cs_trial_result){.status = CS_TRIAL_OK, .engine = -1};
+    const int64_t available = free_memory();
     for (int i = 0; i < CS_OPERANDS; i++) {
         if (cs_problem_tensor_span(&problem->tensor[i], &run.bytes[i]) != CS_OK) {
             (void)set_failure(&run, CS_TRIAL_ERROR, "its tensors exceed 64 bits");
@@ -384,7 +347,6 @@ void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
     (void)(check_memory(&run, "its tensors exceed --memory") && make_operands(&run) &&
            make_plan(&run) && check_memory(&run, "its tensors and its workspace exceed --memory") &&
            bind_memory(&run) && measure_plan(&run));
+    result->device_peak = available - free_memory();
     free_all(&run);
-    int64_t taken = run.free_before - run.least;
-    result->device_peak = taken > run.peak ? taken : run.peak;
 }

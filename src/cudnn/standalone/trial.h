@@ -1,6 +1,7 @@
-/* One convolution on the GPU, as an ordinary client runs it: a plan, its workspace, a call, calls
- * that are timed. With the library preloaded, the calls of cuDNN are the library's, as in every
- * program. One thread. */
+/* Convolutions on the first GPU (CUDA_VISIBLE_DEVICES chooses), as an ordinary client runs them: a
+ * plan, its workspace, a call, calls that are timed. With the library preloaded, the calls of cuDNN
+ * are the library's, as in every program. One thread. A process has one GPU, which it keeps until
+ * its end. */
 #ifndef CS_CUDNN_STANDALONE_TRIAL_H
 #define CS_CUDNN_STANDALONE_TRIAL_H
 
@@ -9,12 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum {
-    CS_TRIAL_TEXT = 192
-};
-
-struct cs_trial;
-
 struct cs_trial_gpu {
     char name[64];
     int driver;           /* CUDA's version that the driver supports, as 13000; 0: not known */
@@ -22,31 +17,27 @@ struct cs_trial_gpu {
     bool simulated;       /* src/simdev */
 };
 
-/* Opens device 0, before cs_standalone_open. False, with a line in `error`, if there is no driver
- * or no GPU. */
-bool cs_trial_find_gpu(struct cs_trial **trial_p, struct cs_trial_gpu *gpu, char *error,
-                       size_t size);
+/* Opens the GPU, before cs_standalone_open. False, with a line in `error`, if there is no driver or
+ * no GPU. */
+bool cs_trial_find_gpu(struct cs_trial_gpu *gpu, char *error, size_t size);
 
-/* Makes the cuDNN handle, after cs_standalone_open. False, with a line in `error`. */
-bool cs_trial_open(struct cs_trial *trial, char *error, size_t size);
+/* Makes a stream and a cuDNN handle, after cs_standalone_open. False, with a line in `error`. */
+bool cs_trial_open(char *error, size_t size);
 
-/* Returns the properties of the GPU as JSON, by which cuDNN can plan for it on another machine.
- * After cs_trial_open. The caller frees them. *bus_width_p becomes the bits of its memory bus, 0 if
- * the driver does not report them. False: cuDNN returns none. */
-bool cs_trial_profile(const struct cs_trial *trial, char **json_p, int *bus_width_p);
-
-/* NULL is allowed. */
-void cs_trial_close(struct cs_trial *trial);
+/* The properties of the GPU as JSON, by which cuDNN can plan for it on another machine. After
+ * cs_trial_open. The caller frees the text. *bus_width_p becomes the bits of its memory bus, 0 if
+ * the driver does not report them. NULL: cuDNN returns none. */
+char *cs_trial_profile(int *bus_width_p);
 
 /* The library's summary so far, as convshim_summary of convshim.h. The caller frees it. NULL: the
  * process does not have the library, or memory is out. */
-char *cs_trial_summary(const struct cs_trial *trial);
+char *cs_trial_summary(void);
 
 struct cs_trial_settings {
     int64_t iterations; /* timed calls, after up to 3 others */
     int64_t repeats;    /* results to compare with the first, after the timed calls; 1 at least */
-    double seconds;     /* for the timed calls: fewer are made if they would take longer; 0: any */
-    int64_t memory;     /* bytes that operands and workspace may take together; 0: any */
+    double seconds;     /* for the timed calls: fewer are made if they would take longer */
+    int64_t memory;     /* bytes that operands and workspace may take together */
     FILE *dump;         /* takes the result's bytes; may be NULL */
 };
 
@@ -60,13 +51,12 @@ enum cs_trial_status {
 
 struct cs_trial_result {
     enum cs_trial_status status;
-    char error[CS_TRIAL_TEXT]; /* "" with CS_TRIAL_OK */
-    bool planned;              /* engine and workspace are known */
-    int64_t engine, workspace; /* global index; bytes */
+    char error[192];           /* "" with CS_TRIAL_OK */
+    int64_t engine, workspace; /* global index, < 0 without a plan; bytes */
     int64_t bytes;             /* of the result */
-    int64_t device_peak;       /* bytes of the device, from before the plan until after the last
-                                  call: operands, workspace, and all that others took */
-    int64_t calls;             /* that were timed */
+    int64_t device_peak; /* bytes of the device that were taken from before the plan until after the
+                            last call: operands, workspace, and all that others took */
+    int64_t calls;       /* that were timed */
     double median_us, p10_us, p90_us; /* of single calls, by events on the stream */
     double first_us;   /* of the first call by the host's clock, which loads and compiles kernels */
     double host_us;    /* the host's time of a timed call, without waiting for the device */
@@ -75,15 +65,15 @@ struct cs_trial_result {
     int64_t differing; /* repeats whose result differs from the first */
 };
 
-/* "ok", "refused", "out of memory", "too large", "error" */
+/* "ok", "refused", "out of memory", "too large for --memory", "error" */
 const char *cs_trial_status_name(enum cs_trial_status status);
-
-/* The number at an index of an array. */
-double cs_trial_number(enum cs_dtype dtype, const void *base, size_t index);
 
 /* Runs a checked problem without steps. Its data depend on the types alone, so that the results of
  * two processes can be compared. */
-void cs_trial_run(struct cs_trial *trial, const struct cs_problem *problem,
-                  const struct cs_trial_settings *settings, struct cs_trial_result *result);
+void cs_trial_run(const struct cs_problem *problem, const struct cs_trial_settings *settings,
+                  struct cs_trial_result *result);
+
+/* The number of this type at `bytes`. */
+double cs_trial_number(enum cs_dtype dtype, const char *bytes);
 
 #endif

@@ -1,5 +1,6 @@
 /* Fills device buffers with reproducible numbers, and sums results up. */
-#include "cudnn/standalone/trial_gpu.h"
+#include "base/checked.h"
+#include "cudnn/standalone/open_gpu.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,110 +10,78 @@
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
 enum {
-    CHUNK = 32 << 20 /* bytes read at once */
+    PERIOD = 1048573, /* numbers after which a buffer repeats: a prime, so that rows and planes do
+                         not repeat */
+    CHUNK = 32 << 20  /* bytes read at once */
 };
 
-/* splitmix64 */
-static uint64_t next_bits(uint64_t *state)
+/* The bits of a number from the highest: sign, exponent, mantissa. The exponent is the number's
+ * plus `bias`. */
+static const struct {
+    int bits, mantissa, bias;
+} format[CS_DTYPES] = {[CS_F32] = {32, 23, 127}, [CS_F16] = {16, 10, 15}, [CS_BF16] = {16, 7, 127}};
+
+double cs_trial_number(enum cs_dtype dtype, const char *bytes)
 {
-    uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
-    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
-    return bits ^ bits >> 31;
+    const int mantissa = format[dtype].mantissa, above = format[dtype].bits - 1 - mantissa,
+              scale = -format[dtype].bias - mantissa;
+    uint32_t bits = 0;
+    memcpy(&bits, bytes, (size_t)format[dtype].bits / 8); /* little endian */
+    const uint32_t part = bits & ((1u << mantissa) - 1);
+    const int exponent = (int)(bits >> mantissa & ((1u << above) - 1));
+    double number = ldexp(part, 1 + scale);
+    if (exponent == (1 << above) - 1)
+        number = part ? (double)NAN : (double)INFINITY;
+    else if (exponent > 0)
+        number = ldexp(part + (1u << mantissa), exponent + scale);
+    return bits >> (format[dtype].bits - 1) ? -number : number;
 }
 
-/* A bell-shaped number of mean 0 and standard deviation 1: a scaled sum of four uniform ones. */
-static float next_number(uint64_t *state)
+/* A random number from 0.5 to 2 or from -2 to -0.5. The state is not 0 (xorshift). */
+static uint32_t next_bits(enum cs_dtype dtype, uint64_t *state)
 {
-    uint64_t bits = next_bits(state);
-    double sum = 0;
-    for (int i = 0; i < 4; i++)
-        sum += (double)(bits >> 16 * i & 0xffff) / 65536.0;
-    return (float)((sum - 2) * 1.7320508075688772);
+    const int mantissa = format[dtype].mantissa;
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    const uint32_t sign = (uint32_t)(*state >> 63), below = (uint32_t)(*state >> 62 & 1),
+                   exponent = (uint32_t)format[dtype].bias - below,
+                   part = (uint32_t)(*state >> 32) & ((1u << mantissa) - 1);
+    return sign << (format[dtype].bits - 1) | exponent << mantissa | part;
 }
 
-/* Rounds to nearest, ties to even. Numbers below the normal ones become 0. Not for numbers beyond
- * the type. */
-static uint16_t half_of(float number)
-{
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    int exponent = (int)(bits >> 23 & 255) - 112;
-    uint32_t low = bits & 0x1fff, sign = bits >> 16 & 0x8000;
-    if (exponent <= 0)
-        return (uint16_t)sign;
-    uint32_t half = (uint32_t)exponent << 10 | (bits >> 13 & 0x3ff);
-    half += low > 0x1000 || (low == 0x1000 && (half & 1));
-    return (uint16_t)(sign | half);
-}
+/* --- buffers --- */
 
-static uint16_t bfloat_of(float number)
+/* Copies the filled part after itself until the buffer is full, so that the period stays. */
+static CUresult spread_numbers(CUdeviceptr buffer, int64_t filled, int64_t bytes)
 {
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static void store_number(enum cs_dtype dtype, void *base, size_t index, float number)
-{
-    if (dtype == CS_F32)
-        ((float *)base)[index] = number;
-    else
-        ((uint16_t *)base)[index] = dtype == CS_F16 ? half_of(number) : bfloat_of(number);
-}
-
-static double number_of_half(uint16_t half)
-{
-    int exponent = half >> 10 & 31, mantissa = half & 0x3ff;
-    double number = exponent == 0    ? ldexp(mantissa, -24)
-                    : exponent == 31 ? (mantissa ? (double)NAN : (double)INFINITY)
-                                     : ldexp(1024 + mantissa, exponent - 25);
-    return half & 0x8000 ? -number : number;
-}
-
-double cs_trial_number(enum cs_dtype dtype, const void *base, size_t index)
-{
-    if (dtype == CS_F32)
-        return (double)((const float *)base)[index];
-    uint16_t bits = ((const uint16_t *)base)[index];
-    if (dtype == CS_F16)
-        return number_of_half(bits);
-    uint32_t wide = (uint32_t)bits << 16;
-    float number;
-    memcpy(&number, &wide, sizeof number);
-    return (double)number;
-}
-
-bool cs_pattern_make(enum cs_dtype dtype, uint64_t seed, struct cs_pattern *pattern)
-{
-    void *value = malloc(CS_PATTERN * (size_t)cs_problem_dtype_size(dtype));
-    if (!value)
-        return false;
-    for (size_t i = 0; i < CS_PATTERN; i++)
-        store_number(dtype, value, i, next_number(&seed));
-    *pattern = (struct cs_pattern){dtype, value};
-    return true;
-}
-
-/* The filled part is copied after itself, so that the period stays that of the pattern. */
-CUresult cs_pattern_spread(const struct cs_trial *trial, const struct cs_pattern *pattern,
-                           CUdeviceptr buffer, int64_t bytes)
-{
-    int64_t filled = CS_PATTERN * cs_problem_dtype_size(pattern->dtype);
-    if (filled > bytes)
-        filled = bytes;
-    CUresult result =
-        trial->calls.cuMemcpyHtoDAsync_v2(buffer, pattern->value, (size_t)filled, trial->stream);
-    /* The copy is complete before the pattern may be freed, and before it is copied on. */
-    if (result == CUDA_SUCCESS)
-        result = trial->calls.cuStreamSynchronize(trial->stream);
+    CUresult result = CUDA_SUCCESS;
     while (result == CUDA_SUCCESS && filled < bytes) {
-        int64_t more = bytes - filled < filled ? bytes - filled : filled;
-        result = trial->calls.cuMemcpyDtoDAsync_v2(buffer + (CUdeviceptr)filled, buffer,
-                                                   (size_t)more, trial->stream);
+        int64_t more = cs_min(bytes - filled, filled);
+        result = CS_GPU(cuMemcpyDtoDAsync_v2, buffer + (CUdeviceptr)filled, buffer, (size_t)more,
+                        cs_trial_session.stream);
         filled += more;
     }
-    return result;
+    return result == CUDA_SUCCESS ? CS_GPU(cuStreamSynchronize, cs_trial_session.stream) : result;
+}
+
+CUresult cs_buffer_fill(CUdeviceptr buffer, int64_t bytes, enum cs_dtype dtype, uint64_t seed)
+{
+    const int64_t size = cs_problem_dtype_size(dtype), first = cs_min(bytes, PERIOD * size);
+    char *numbers = malloc(PERIOD * (size_t)size);
+    if (!numbers)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < PERIOD; i++) {
+        const uint32_t bits = next_bits(dtype, &seed);
+        memcpy(numbers + i * (size_t)size, &bits, (size_t)size);
+    }
+    CUresult result =
+        CS_GPU(cuMemcpyHtoDAsync_v2, buffer, numbers, (size_t)first, cs_trial_session.stream);
+    /* The copy must end before the numbers are freed, and before they are copied on. */
+    if (result == CUDA_SUCCESS)
+        result = CS_GPU(cuStreamSynchronize, cs_trial_session.stream);
+    free(numbers);
+    return result == CUDA_SUCCESS ? spread_numbers(buffer, first, bytes) : result;
 }
 
 static uint64_t hash_words(uint64_t hash, const char *words, size_t bytes)
@@ -125,23 +94,21 @@ static uint64_t hash_words(uint64_t hash, const char *words, size_t bytes)
     return hash;
 }
 
-CUresult cs_buffer_checksum(const struct cs_trial *trial, CUdeviceptr buffer, int64_t bytes,
-                            FILE *dump, uint64_t *checksum_p)
+CUresult cs_buffer_checksum(CUdeviceptr buffer, int64_t bytes, FILE *dump, uint64_t *checksum_p)
 {
     uint64_t hash = FNV_BASIS;
     char *chunk = malloc(CHUNK);
     CUresult result =
-        chunk ? trial->calls.cuStreamSynchronize(trial->stream) : CUDA_ERROR_OUT_OF_MEMORY;
+        chunk ? CS_GPU(cuStreamSynchronize, cs_trial_session.stream) : CUDA_ERROR_OUT_OF_MEMORY;
     for (int64_t at = 0; at < bytes && result == CUDA_SUCCESS; at += CHUNK) {
-        size_t part = bytes - at < CHUNK ? (size_t)(bytes - at) : CHUNK;
-        result = trial->calls.cuMemcpyDtoH_v2(chunk, buffer + (CUdeviceptr)at, part);
+        size_t part = (size_t)cs_min(bytes - at, CHUNK),
+               behind = (sizeof(uint64_t) - part % sizeof(uint64_t)) % sizeof(uint64_t);
+        result = CS_GPU(cuMemcpyDtoH_v2, chunk, buffer + (CUdeviceptr)at, part);
         if (result != CUDA_SUCCESS)
             break;
         if (dump)
             (void)fwrite(chunk, 1, part, dump);
-        size_t behind = part % sizeof(uint64_t);
-        if (behind != 0)
-            memset(chunk + part, 0, sizeof(uint64_t) - behind);
+        memset(chunk + part, 0, behind);
         hash = hash_words(hash, chunk, part);
     }
     free(chunk);

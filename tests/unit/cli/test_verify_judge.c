@@ -1,7 +1,11 @@
-/* The verdict on a convolution, from the lines of its three runs. */
+/* The verdict on a convolution, from the lines of its three runs, and the numbers of its results.
+ */
 #include "check.h"
 #include "cli/verify/verify.h"
+#include "cudnn/standalone/trial.h"
 #include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
 
 struct run {
     const char *status, *checksum, *repeated; /* status NULL: no line */
@@ -64,6 +68,25 @@ static void tiled_run_without_a_line_fails_unless_cut_short(void)
     check_verdict(ok, (struct run){.status = "error"}, ok, false, CS_VERDICT_FAILED);
 }
 
+static void check_number(enum cs_dtype dtype, uint32_t bits, double number)
+{
+    char bytes[sizeof bits];
+    memcpy(bytes, &bits, sizeof bits);
+    CHECK(fabs(cs_trial_number(dtype, bytes) - number) <= 0);
+}
+
+static void numbers_of_all_types(void)
+{
+    check_number(CS_F32, 0xbfc00000, -1.5);
+    check_number(CS_BF16, 0x3f81, 1 + 0x1p-7);
+    check_number(CS_F16, 0xc001, -2 - 0x1p-9);
+    check_number(CS_F16, 0x7bff, 65504);
+    check_number(CS_F16, 0x0003, 0x3p-24);
+    check_number(CS_F16, 0x8000, 0);
+    CHECK(isinf(cs_trial_number(CS_F16, (const char *)&(uint16_t){0x7c00})));
+    CHECK(isnan(cs_trial_number(CS_BF16, (const char *)&(uint16_t){0xffff})));
+}
+
 int main(void)
 {
     TEST(three_equal_runs_equal);
@@ -71,5 +94,6 @@ int main(void)
     TEST(untiled_runs_differ_no_result);
     TEST(too_little_memory_is_not_run);
     TEST(tiled_run_without_a_line_fails_unless_cut_short);
+    TEST(numbers_of_all_types);
     return REPORT();
 }
