@@ -53,7 +53,6 @@ test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
 test-all: GPUS :=
-test-all: POLICIES := fit
 test-all: WHOLE := $(if $(SAN),,1)
 test-all: $(if $(SAN),,$(B)/faults/libconvshim.so $(fuzzers))
 test-all: test-full

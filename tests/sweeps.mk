@@ -10,11 +10,10 @@ SEEDS    ?= $(call percent,240)
 SOAK_CALLS ?= $(call percent,1000000)
 # For the backward directions: the oldest GPU and the second newest. test-all uses all.
 GPUS    ?= GPUS="t4 h200"
-POLICIES ?= fit
 
 random    = random='$(PLANNING) tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='$(PLANNING) tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
-sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward fit' \
-            caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
+sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward' \
+            caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter' \
             published_times='tests/sweeps/published_times.py $(B)' \
             prices='tests/sweeps/prices.py $(B)' \
             regret='ASAN_OPTIONS=detect_leaks=0 $(B)/sweeps/regret "$(CUDNN_LIB)" tests/data/conv_layers.csv conf/devices t4 rtx3060 rtx4090 a100 h200 b200'

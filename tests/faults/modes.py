@@ -13,8 +13,10 @@ CHANNELS = ["--problem", "direction=data dtype=f16 x=1x24x1x1 w=64x24x3x3 pre=1"
 DILATED = [word for kind in ("", "direction=data ", "direction=filter ")
            for word in ("--problem", kind + "dtype=f32 x=1x4x32x8 w=4x4x3x1 pre=8x0 post=8x0 dilation=8x1")]
 GROUPED = ["apps/plan_layers", "--csv", os.path.join(ROOT, "tests/faults/grouped.csv"), "--api", "graph", "--direction", "filter"]
-TILES = "policy=fixed;tiles=3;threshold=0"
-SIX = "policy=fixed;tiles=6;threshold=0"
+FIXED = subprocess.run([". tests/support/policies.bash; printf %s $FIXED"], shell=True, executable="bash", cwd=ROOT, check=True,
+                       capture_output=True, text=True).stdout
+TILES = FIXED + ";tiles=3;threshold=0"
+SIX = FIXED + ";tiles=6;threshold=0"
 
 
 def problems(api, *more):
@@ -38,16 +40,16 @@ MODES = {
     "populate": (TILES, ["clients/plans", "populate"], NATIVE),
     "populate_own": (SIX + ";backing=own;lanes=2", ["clients/plans", "populate"], NATIVE),
     "config_first": (TILES, ["clients/plans", "config_first"], {}),
-    "fit": ("policy=fit;workspace=4KiB", problems("both", *FORWARD), {}),
-    "phases": ("policy=fit;workspace=2KiB", problems("both", *DILATED), {}),
+    "fit": ("workspace=4KiB", problems("both", *FORWARD), {}),
+    "phases": ("workspace=2KiB", problems("both", *DILATED), {}),
     "phases_packed": (SIX + ";lanes=2;staged=always", problems("graph", *DILATED), {"SIMDEV_RACES": "1"}),
-    "price": ("policy=fit;workspace=8KiB;max_slowdown=2",
+    "price": ("workspace=8KiB;max_slowdown=2",
               problems("both", "--problem", "dtype=f16 x=4x8x24x16 w=8x8x3x3 pre=1"), {}),
-    "dear": ("policy=fit;workspace=4KiB;max_slowdown=1.1", problems("both", *FORWARD), {}),
+    "dear": ("workspace=4KiB;max_slowdown=1.1", problems("both", *FORWARD), {}),
     "untileable": ("workspace=1KiB", GROUPED, {}),
     "refused": ("workspace=1KiB;untileable=refuse", GROUPED, {}),
     "reshape": (TILES, ["clients/reshape", "place"], {}),
-    "oversized": ("policy=fixed;tiles=2;threshold=0;workspace=1MiB;huge=5001", ["clients/large", "forward"],
+    "oversized": (FIXED + ";tiles=2;threshold=0;workspace=1MiB;huge=5001", ["clients/large", "forward"],
                   {"SIMDEV_MAX_SPAN": "5000"}),
     "find": ("workspace=3MiB", ["clients/frameworks/pytorch_v7", "--mode", "benchmark"], {}, 50),
     "summary": (TILES + ";summary=json:summary.json;trace=trace.json", problems("both", *FORWARD), {}),

@@ -3,14 +3,13 @@
 #include "bytes.h"
 #include "cli/common/rule_text.h"
 #include "config/ini.h"
+#include "convshim/policy.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static const char *const policies[] = {"off", "fit", "fixed", NULL};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,8 +29,8 @@ static void take_note(void *ctx, const char *line)
 
 static bool is_policy(const char *name)
 {
-    for (size_t i = 0; policies[i]; i++)
-        if (strcmp(name, policies[i]) == 0)
+    for (size_t i = 0; cs_policy_names[i]; i++)
+        if (strcmp(name, cs_policy_names[i]) == 0)
             return true;
     return false;
 }
@@ -151,7 +150,7 @@ static void check_written(const struct cs_rules *rules)
     static char text[CS_MAX_RULES * 1024], again[sizeof text];
     int notes = 0;
     struct cs_load load = {
-        .config = &config, .policies = policies, .note = take_note, .ctx = &notes};
+        .config = &config, .policies = cs_policy_names, .note = take_note, .ctx = &notes};
     int length = write_rules(rules, text, sizeof text);
     cs_config_default(&config);
     load_file(&load, (const uint8_t *)text, (size_t)length);
@@ -165,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct cs_config config;
     int notes = 0;
     struct cs_load load = {
-        .config = &config, .policies = policies, .note = take_note, .ctx = &notes};
+        .config = &config, .policies = cs_policy_names, .note = take_note, .ctx = &notes};
     cs_config_default(&config);
     load_file(&load, data, size);
     check(&config);

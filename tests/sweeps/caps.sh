@@ -3,11 +3,9 @@
 # layer stays over the cap, the log contains the reason, and cuDNN without the library requires more than the cap for
 # its smallest possible tiles (smallest.py). TAP.
 #
-#   caps.sh BUILD DIRECTION [POLICY...]     forward, data or filter; default: fit
+#   caps.sh BUILD DIRECTION     forward, data or filter
 set -uo pipefail
 build=$(realpath "$1") direction=$2
-shift 2
-[ $# -gt 0 ] || set -- fit
 cd "$(dirname "$0")/../.." || exit 1
 export SIMDEV_DIR=$build/simdev CONVSHIM_CONFIGFILE=/dev/null OMP_NUM_THREADS=1
 unset CONVSHIM CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE
@@ -43,11 +41,11 @@ explained()
     [ "$(grep -cF -e "$reasons" -e ', raised' "$1")" -ge "$2" ]
 }
 
-# capped GPU POLICY CAP: writes the layers that stay over the cap to $work/left
+# capped GPU CAP: writes the layers that stay over the cap to $work/left
 capped()
 {
-    local gpu=$1 policy=$2 cap=$3 most=$(($3 << 20)) wanted left
-    CONVSHIM_LOG=info CONVSHIM_CONFIG="workspace=${cap}MiB;policy=$policy;max_slowdown=off" plan "$gpu" with $CSV -- \
+    local gpu=$1 cap=$2 most=$(($2 << 20)) wanted left
+    CONVSHIM_LOG=info CONVSHIM_CONFIG="workspace=${cap}MiB;max_slowdown=off" plan "$gpu" with $CSV -- \
         env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" || return 1
     wanted=$(over "$work/plain.csv" $most | wc -l)
     over "$work/with.csv" $most >"$work/over"
@@ -84,15 +82,13 @@ for gpu in $GPUS; do
         continue
     fi
     : >"$work/left"
-    for policy in "$@"; do
-        status=0 row=
-        for cap in $CAPS; do
-            capped "$gpu" "$policy" "$cap" || status=1
-        done
-        table+=("$(printf '%-8s %-5s%s' "$gpu" "$policy" "$row")")
-        [ "$status" = 0 ] || tail -n 5 "$work/with.err" | sed 's/^/# /'
-        verdict $status "$direction, $gpu, $policy: every layer under 8, 16, 64 and 256 MiB, or its reason"
+    status=0 row=
+    for cap in $CAPS; do
+        capped "$gpu" "$cap" || status=1
     done
+    table+=("$(printf '%-8s%s' "$gpu" "$row")")
+    [ "$status" = 0 ] || tail -n 5 "$work/with.err" | sed 's/^/# /'
+    verdict $status "$direction, $gpu: every layer under 8, 16, 64 and 256 MiB, or its reason"
     proved "$gpu"
     verdict $? "$direction, $gpu: $(wc -l <"$work/left") layers and caps are left because their smallest tiles want more"
 done

@@ -11,11 +11,13 @@ build=$(realpath "$1") count=$2 every=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=tests/support/summary.bash
 . "$root/tests/support/summary.bash"
+# shellcheck source=tests/support/policies.bash
+. "$root/tests/support/policies.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export SIMDEV_DIR=$build/simdev OMP_NUM_THREADS=1
 unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE
-readonly EVERYTHING="policy=fixed;tiles=3;threshold=0"
+readonly EVERYTHING="$FIXED;tiles=3;threshold=0"
 readonly SEED=20261121
 tests=0
 declare -A calls=() tiled=() refused=() elements=() different=()
@@ -130,9 +132,9 @@ directions() {
         problems=(--direction "$direction" --api "$api" --count "$2" --data integers --dtype all --seed "$SEED")
         untiled "$direction-$api" "" "${problems[@]}"
         tiled "$direction" "$direction-$api" "" "$EVERYTHING" "${LEAST_ALL[$direction]}" --exact "${problems[@]}"
-        tiled "$direction" "$direction-$api" "" "policy=fit;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
+        tiled "$direction" "$direction-$api" "" "workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
             "${problems[@]}"
-        [ "$api" = graph ] || unsummarised "$direction-$api" "policy=fit;workspace=8KiB" "${problems[@]}"
+        [ "$api" = graph ] || unsummarised "$direction-$api" "workspace=8KiB" "${problems[@]}"
         # Small tiles with their copies often need more than the untiled convolution: those calls stay untiled.
         [ "$api" = legacy ] || tiled "$direction" "$direction-$api" "" "$EVERYTHING;staged=always" \
             "$LEAST_STAGED" --exact "${problems[@]}"
@@ -145,7 +147,7 @@ further() {
     shift 4
     local problems=(--direction "$direction" --api graph --data integers "$@")
     untiled "$name" "" "${problems[@]}"
-    tiled "$direction" "$name" "" "policy=fixed;tiles=$tiles;threshold=0" "$least" --exact "${problems[@]}"
+    tiled "$direction" "$name" "" "$FIXED;tiles=$tiles;threshold=0" "$least" --exact "${problems[@]}"
 }
 
 # COUNT: filter gradients of real numbers

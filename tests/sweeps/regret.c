@@ -148,7 +148,7 @@ struct model {
     double untiled[PAIRS];
 };
 
-/* The decision of policy fit after those of the model's earlier layers, by the believed constants.
+/* The decision of the default policy after those of the model's earlier layers, by the believed constants.
  */
 static struct cs_decision decide(const struct layer *layer, const struct cs_settings *settings,
                                  struct cs_vendor *vendor, struct cs_ladder belief, int64_t record)
@@ -427,7 +427,7 @@ int main(int argc, char **argv)
     }
     cs_config_default(&config);
     struct cs_settings settings = {.program = "",
-                                   .policy = cs_policy_find("fit"),
+                                   .policy = cs_policy_find(config.policy.text),
                                    .limits = cs_limits_of(&config, &config.rules),
                                    .most = INT64_MAX};
     settings.limits.lent = false;

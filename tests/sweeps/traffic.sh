@@ -3,7 +3,7 @@
 #
 #   traffic.sh BUILD SEEDS OUT      SEEDS seeds in all, each with another traffic and another order; logs go to OUT
 #
-# Every backing with 1, 2 and 4 lanes, one thread and three, tiles of everything and fit (or fast) under 16 KiB; below
+# Every backing with 1, 2 and 4 lanes, one thread and three, tiles of everything and the default under 16 KiB; below
 # 1000 seeds each of the former with one of the latter. The library's scratch is scarce: it moves from stream to
 # stream, and is sometimes used up.
 set -euo pipefail
@@ -11,11 +11,13 @@ build=$(realpath "$1") seeds=$2 out=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=tests/support/summary.bash
 . "$root/tests/support/summary.bash"
+# shellcheck source=tests/support/policies.bash
+. "$root/tests/support/policies.bash"
 export SIMDEV_DIR=$build/simdev OMP_NUM_THREADS=1 SIMDEV_RACES=1
 unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE SIMDEV_DROP
 # The check distinguishes at most this number of streams in one process, so a process runs few seeds.
 readonly CHUNK=50
-readonly ALL="policy=fixed;tiles=6;threshold=0;arena=300KiB" FIT="workspace=16KiB;arena=64KiB"
+readonly ALL="$FIXED;tiles=6;threshold=0;arena=300KiB" FIT="workspace=16KiB;arena=64KiB"
 readonly STEPS=30
 readonly COMBINATIONS=$((seeds < 1000 ? 18 : 36))
 mkdir -p "$out"
@@ -69,7 +71,7 @@ for backing in client own auto; do
         for threads in 1 3; do
             for kind in $(kinds "$lanes" "$threads"); do
                 config=$ALL
-                [ "$kind" = all ] || config="$FIT;policy=fit"
+                [ "$kind" = all ] || config=$FIT
                 # Divided evenly. The last jobs get the remainder.
                 count=$((seeds * (number + 1) / COMBINATIONS - seeds * number / COMBINATIONS))
                 number=$((number + 1))

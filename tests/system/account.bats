@@ -36,7 +36,7 @@ word()
 
 # bats test_tags=quick
 @test "the same with the library" {
-    export CONVSHIM_CONFIG="workspace=4MiB;policy=fit"
+    export CONVSHIM_CONFIG="workspace=4MiB"
     shimmed "$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16
     expect_status 0
     mv shimmed.json computed.json
@@ -68,7 +68,7 @@ word()
 @test "tiles move the bytes of the tensors, and those of their edges again" {
     export SIMDEV_MODE=account
     decoder
-    export CONVSHIM_CONFIG="workspace=4MiB;policy=fit"
+    export CONVSHIM_CONFIG="workspace=4MiB"
     shimmed "$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16
     expect_true "tiles" "$(device shimmed conv_launches) > $(device plain conv_launches)"
     expect_true "read again" "$(device shimmed tensor_bytes) > $(device plain tensor_bytes)"

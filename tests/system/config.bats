@@ -42,7 +42,7 @@ expect_complaint()
 
 @test "without options: built-in defaults, no complaint" {
     run_program
-    expect_source "policy fit, built-in defaults"
+    expect_source "policy $DEFAULT_POLICY, built-in defaults"
     expect_limit auto
     expect_complaint ""
     expect_equal "calls tiled" "$(counted tiled)" 0
@@ -101,7 +101,7 @@ refused()
     CONVSHIM_CONFIG=$1 run_program
     expect_complaint "$2"
     expect_limit auto
-    expect_source "policy fit, CONVSHIM_CONFIG"
+    expect_source "policy $DEFAULT_POLICY, CONVSHIM_CONFIG"
 }
 
 @test "bad values: one line with place, option and allowed values, and the default is used" {
@@ -123,7 +123,7 @@ refused()
 }
 
 @test "a bad value among good ones: the good ones apply" {
-    CONVSHIM_CONFIG="workspace=72KiB; tiles=many; policy=fit" run_program
+    CONVSHIM_CONFIG="workspace=72KiB; tiles=many; lanes=2" run_program
     expect_complaint 'CONVSHIM_CONFIG:2: tiles: "many" *1 to 1024'
     expect_limit "72 KiB"
 }
@@ -155,7 +155,7 @@ named_file()
 
 # bats test_tags=quick
 @test "indented lines and lines without = do not vanish" {
-    named_file < <(printf 'policy = fit\n\t  workspace = 72KiB\njust words\n')
+    named_file < <(printf 'lanes = 2\n\t  workspace = 72KiB\njust words\n')
     run_program
     expect_limit "72 KiB"
     expect_complaint "$CONVSHIM_CONFIGFILE:3: \"just words\" *NAME = VALUE"

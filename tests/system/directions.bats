@@ -137,7 +137,7 @@ on_axis()
 }
 
 @test "as in ooc_cuDNN: tiles of fewer rows than the padding read inside their operands" {
-    tiled "policy=fixed;tiles=1024;threshold=0" --problem "dtype=f16 x=1x8x6x6 w=8x8x7x7 pre=6" \
+    tiled "$FIXED;tiles=1024;threshold=0" --problem "dtype=f16 x=1x8x6x6 w=8x8x7x7 pre=6" \
         --problem "dtype=f16 x=1x8x6x6 w=8x8x5x5 pre=4x0 post=1x3 stride=2x1" \
         --problem "direction=data dtype=bf16 x=1x16x12x9 w=16x16x5x5 pre=4" \
         --problem "direction=data dtype=f16 x=1x16x7x9 w=16x16x5x5 pre=4x2 post=0x3 stride=2x1"
@@ -147,7 +147,7 @@ on_axis()
 
 sweep()
 {
-    tiled "policy=fixed;tiles=4;threshold=0" --sweep patch_conv --every "$((401 * 100 / LOAD))" --direction "$1"
+    tiled "$FIXED;tiles=4;threshold=0" --sweep patch_conv --every "$((401 * 100 / LOAD))" --direction "$1"
     expect_true "settings" "$(counted calls) >= $(few 63)"
     expect_true "tiled calls" "$(counted tiled) >= $(few "$2")"
 }

@@ -66,8 +66,8 @@ random()
     local lanes
     equal_only
     for lanes in 1 2; do
-        traffic "policy=fixed;tiles=6;threshold=0;lanes=$lanes;backing=own" --seeds "1:$(few 8)"
-        traffic "policy=fixed;tiles=6;threshold=0;lanes=$lanes;backing=client" --seeds "1:$(few 8)" --mode global
+        traffic "$FIXED;tiles=6;threshold=0;lanes=$lanes;backing=own" --seeds "1:$(few 8)"
+        traffic "$FIXED;tiles=6;threshold=0;lanes=$lanes;backing=client" --seeds "1:$(few 8)" --mode global
     done
 }
 
@@ -87,7 +87,7 @@ y=1x128x64x64:524288,1,8192,128+0/2097152 stride=1x1 dilation=1x1 pre=1x1 post=1
     export SIMDEV_PROFILE=$ROOT/conf/devices/t4.json
     unset SIMDEV_PLANNING
     for direction in forward data; do
-        same "policy=fit;workspace=3MiB" "$APPS/conv_random" --data integers --problem "record=0 direction=$direction $T4"
+        same "workspace=3MiB" "$APPS/conv_random" --data integers --problem "record=0 direction=$direction $T4"
         planned_by_cudnn plain || cannot_run "no real cuDNN"
         expect_equal "tiled calls" "$(counted tiled)" 1
         expect_equal "tiled with equal padding" "$(equal_padding)" 1

@@ -26,9 +26,11 @@ AS_USER=()
 SUMMARY=json:shimmed.%p.summary
 # shellcheck source=tests/support/summary.bash
 . "$ROOT/tests/support/summary.bash"
+# shellcheck source=tests/support/policies.bash
+. "$ROOT/tests/support/policies.bash"
 
 # Small tiles of everything; six of them, so that most convolutions have some for two lanes.
-export EVERYTHING="policy=fixed;tiles=3;threshold=0" SIX="policy=fixed;tiles=6;threshold=0"
+export EVERYTHING="$FIXED;tiles=3;threshold=0" SIX="$FIXED;tiles=6;threshold=0"
 
 setup()
 {

@@ -303,7 +303,7 @@ without()
     for name in log json trace; do
         [ ! -e "privileged.$name" ] || fail "the privileged one has written privileged.$name"
     done
-    expect_line privileged.err 'policy fit, built-in defaults'
+    expect_line privileged.err "policy $DEFAULT_POLICY, built-in defaults"
     expect_line privileged.err ' 0 of 1 call tiled'
     ! grep 'CONVSHIM_' privileged.err || fail "the privileged one has looked at the environment"
 }

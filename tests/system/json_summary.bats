@@ -195,7 +195,7 @@ json.dump(s, open("summary.json", "w"))'
 
 # The program has all of its memory from the beginning to the end, and reports its size.
 @test "the trace has every slab and block of own scratch, graphs included: it adds up to the device's figures" {
-    local config="policy=fixed;tiles=6;threshold=0;lanes=2;backing=own" bytes what
+    local config="$FIXED;tiles=6;threshold=0;lanes=2;backing=own" bytes what
     for what in "--seeds 1:6 --threads 3" "--seeds 1:12 --threads 3 --capture-first --mode global"; do
         # shellcheck disable=SC2086 # options
         CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$config;trace=trace.json;trace_limit=1GiB" \
@@ -343,7 +343,7 @@ END
     local SAN_RT=${SAN_RT:+$SAN_RT:}$CUBLAS PRELOAD=$PRELOAD:$CUBLAS
     local cudnn
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
-    cat >run.ini <<'END'
+    cat >run.ini <<END
 workspace = 2MiB
 lanes = 2
 [rule other]
@@ -352,7 +352,7 @@ skip = yes
 [rule narrow]
 program = vae_*
 k = 0..128
-policy = fixed
+$FIXED
 tiles = 5
 threshold = 0
 [rule left]

@@ -30,7 +30,7 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
     plain "$APPS/conv_random" --api both "${problems[@]}" --dump plain.bin
     expect_status 0
     for n in $(some 2 1 3 4 5 6 7 8); do
-        SIMDEV_SEED=$n SIMDEV_RACES=1 CONVSHIM_CONFIG="policy=fixed;tiles=16;threshold=0;lanes=$n" \
+        SIMDEV_SEED=$n SIMDEV_RACES=1 CONVSHIM_CONFIG="$FIXED;tiles=16;threshold=0;lanes=$n" \
             shimmed "$APPS/conv_random" --api both "${problems[@]}" --dump shimmed.bin
         expect_status 0
         expect_no_violation shimmed
@@ -48,9 +48,9 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
 }
 
 @test "three and four lanes, tiles on scratch of the library: right results, no race" {
-    traffic "policy=fixed;tiles=16;threshold=0;lanes=3;backing=own" --seeds "31:$(few 15)"
+    traffic "$FIXED;tiles=16;threshold=0;lanes=3;backing=own" --seeds "31:$(few 15)"
     expect_equal "lanes" "$(lanes)" 3
-    traffic "policy=fixed;tiles=16;threshold=0;lanes=4;backing=own" --seeds "46:$(few 15)"
+    traffic "$FIXED;tiles=16;threshold=0;lanes=4;backing=own" --seeds "46:$(few 15)"
     expect_equal "lanes" "$(lanes)" 4
 }
 
@@ -118,7 +118,7 @@ removals()
 
 @test "lanes: each wait and each record is necessary" {
     removals "$SIX;lanes=2;backing=client" 18 16 all
-    removals "policy=fixed;tiles=16;threshold=0;lanes=4;backing=client" 12 6 all
+    removals "$FIXED;tiles=16;threshold=0;lanes=4;backing=client" 12 6 all
 }
 
 @test "streams that pass scratch on: each wait and each record is necessary" {

@@ -180,7 +180,7 @@ interposed()
 }
 
 @test "a tracer that is named like a part of cuDNN: its calls are the application's" {
-    CONVSHIM_CONFIG="policy=fixed;tiles=3;threshold=0" on_device shimmed \
+    CONVSHIM_CONFIG="$FIXED;tiles=3;threshold=0" on_device shimmed \
         env LD_PRELOAD="${SAN_RT:+$SAN_RT:}$CLIENTS/libcudnn_tracer.so:$LIBRARY" "$CLIENTS/plans" orphan
     expect_status 0
     expect_line shimmed.err '^tracer: status 0$'

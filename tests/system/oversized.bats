@@ -35,7 +35,7 @@ large()
     large
     local direction
     for direction in forward data filter; do
-        CONVSHIM_CONFIG="policy=fixed;tiles=2;threshold=0;workspace=1MiB;huge=5001" shimmed "$CLIENTS/large" "$direction"
+        CONVSHIM_CONFIG="$FIXED;tiles=2;threshold=0;workspace=1MiB;huge=5001" shimmed "$CLIENTS/large" "$direction"
         expect_status 0
         expect_no_violation shimmed
         expect_true "launches beyond one a call" "$(counted extra) > 0"

@@ -77,7 +77,7 @@ random()
 }
 
 @test "within a small workspace, products of phases among them: equal to the bit" {
-    random 20 "policy=fit;workspace=2KiB" --api graph --direction all
+    random 20 "workspace=2KiB" --api graph --direction all
     expect_true "products" "$(by_phase "len(p['decision']['axis']) == 2") >= $(few 12)"
 }
 
@@ -92,7 +92,7 @@ random()
 # layer DIRECTION TYPE LAYOUT: of a segmentation head of rate 12, tiled under 512 KiB
 layer()
 {
-    same "policy=fit;workspace=512KiB" "$APPS/conv_random" --data integers --problem "record=0 direction=$1 dtype=$2 \
+    same "workspace=512KiB" "$APPS/conv_random" --data integers --problem "record=0 direction=$1 dtype=$2 \
 layout=$3 x=2x64x64x64 w=32x64x3x3 pre=12x12 post=12x12 dilation=12x12 stride=1x1"
     planned_by_cudnn plain || cannot_run "no real cuDNN"
     expect_equal "tiled calls" "$(counted tiled)" 1
@@ -116,7 +116,7 @@ layout=$3 x=2x64x64x64 w=32x64x3x3 pre=12x12 post=12x12 dilation=12x12 stride=1x
     export SIMDEV_PLANNING=rule
     local head=(--data integers --problem "record=0 dtype=f16 layout=nchw x=1x64x64x64 w=32x64x3x3 pre=12x12 post=12x12 \
 dilation=12x12 stride=1x1")
-    CONVSHIM_CONFIG="policy=fit;workspace=512KiB" CONVSHIM_SUMMARY=text shimmed "$APPS/conv_random" "${head[@]}"
+    CONVSHIM_CONFIG="workspace=512KiB" CONVSHIM_SUMMARY=text shimmed "$APPS/conv_random" "${head[@]}"
     expect_status 0
     grep -Eq '1x64x64x64 -> 32 k3x3 s1 p12 d12 f16 nchw .* h x [0-9]+ by phase' shimmed.err || fail "not named in the summary"
     "$BUILD/convshim" predict '1x64x64x64 -> 32 k3x3 p12 d12' --workspace 512KiB \

@@ -239,14 +239,14 @@ END
 @test "a written workspace is a limit; auto weighs time against bytes" {
     told_of "workspace=64MiB"
     expect_true "a written limit: $workspace" "$workspace <= $limit"
-    told_of "policy=fit"
+    told_of ""
     expect_true "auto: $workspace" "$workspace < 512 << 20"
     priced=$workspace
     told_of "price=100000"
     expect_true "a higher price, less workspace: $workspace" "$workspace <= $priced"
     told_of "max_slowdown=1.01"
     expect_true "less time, more workspace: $workspace" "$workspace >= $priced"
-    told_of "policy=fixed;tiles=16"
+    told_of "$FIXED;tiles=16"
     expect_line shimmed.err "reported, H x 16\$"
 }
 

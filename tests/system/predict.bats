@@ -191,8 +191,8 @@ load predict
     echo 'tiles = 2' >tiles.ini
     predict_as predict "${one[@]}" --config tiles.ini
     expect_status 0
-    expect_line predict.err '^convshim: predict: tiles.ini:1: tiles .*policy = fixed$'
-    predict_as predict "${one[@]}" --config tiles.ini --policy fixed
+    expect_line predict.err '^convshim: predict: tiles.ini:1: tiles .*'"${FIXED/=/ = }"'$'
+    predict_as predict "${one[@]}" --config tiles.ini --policy "${FIXED#*=}"
     expect_empty predict.err
     for name in max-slowdown max_slowdown; do
         predict_as predict "${one[@]}" --policy fixed --$name 2
@@ -305,11 +305,11 @@ load predict
     expect_predicted 0 "${SPIKE[@]}" --config own.ini --format json
     expect_line predict.out '"workspace_bytes":\s*16777216,$'
     expect_line predict.out '"policy":\s*"off",$'
-    expect_predicted 0 "${SPIKE[@]}" --policy fit --config own.ini --format csv
+    expect_predicted 0 "${SPIKE[@]}" --policy "$DEFAULT_POLICY" --config own.ini --format csv
     expect_true "scratch" "$(column tiled_workspace_bytes) <= 16 << 20"
     expect_true "tiles" "$(column tiles) > 1"
     CONVSHIM_CONFIG="workspace=1MiB" CONVSHIM_CONFIGFILE=own.ini predict_as other --cudnn "$CUDNN" "${SPIKE[@]}" \
-        --policy fit --config own.ini --format csv
+        --policy "$DEFAULT_POLICY" --config own.ini --format csv
     diff predict.out other.out || fail "the environment counts"
     printf '[rule mine]\nprogram = mine\nskip = yes\n[rule big]\nrequired = 100MiB..\nworkspace = 8MiB\n' >rules.ini
     expect_predicted 0 "${SPIKE[@]}" --config rules.ini --workspace 32MiB --format csv

@@ -69,7 +69,7 @@ same_bytes()
     CONVSHIM_CONFIG="workspace=8MiB" planned shimmed rtx4090
     predicted rtx4090 tiled_workspace_bytes --workspace 8MiB
     same_bytes shimmed
-    CONVSHIM_CONFIG="policy=fixed;tiles=3;lanes=2" planned shimmed a100 --direction filter
+    CONVSHIM_CONFIG="$FIXED;tiles=3;lanes=2" planned shimmed a100 --direction filter
     printf 'tiles = 3\nlanes = 2\n' >fixed.ini
     predicted a100 tiled_workspace_bytes --dir wgrad --policy fixed --config "$PWD/fixed.ini"
     same_bytes shimmed
@@ -132,7 +132,7 @@ EOF
     for gpu in $(some "${GPUS[@]}"); do
         for layout in nchw nhwc; do
             for direction in fwd dgrad; do
-                predicted "$gpu" tiled_workspace_bytes --layout $layout --dir $direction --workspace 64MiB --policy fit
+                predicted "$gpu" tiled_workspace_bytes --layout $layout --dir $direction --workspace 64MiB
                 expect_true "layers" "$(grep -c , predict.csv) > 200"
                 expect_true "layers over" "$(awk -F, '$3 > 64 * 2^20' predict.csv | wc -l) <= 1"
             done
@@ -148,7 +148,7 @@ EOF
         for layout in nchw nhwc; do
             for direction in fwd dgrad; do
                 expect_predicted 0 --csv "$ROOT/tests/data/dilated_layers.csv" --device "$gpu" --layout $layout --dir $direction \
-                    --workspace 64MiB --policy fit --format csv
+                    --workspace 64MiB --format csv
                 python3 - $layout $direction "$gpu" <<'END'
 import csv, sys
 layers = [l for l in csv.DictReader(open("predict.out")) if int(l["workspace_bytes"] or 0) > 64 << 20]

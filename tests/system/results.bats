@@ -34,7 +34,7 @@ integers()
     integers graph "$EVERYTHING" 100
 }
 
-@test "graph API, fit under 16 KiB: equal to the bit" {
+@test "graph API, under 16 KiB: equal to the bit" {
     integers graph "workspace=16KiB" 5
 }
 
@@ -43,7 +43,7 @@ integers()
 }
 
 # bats test_tags=quick
-@test "legacy API, fit under 16 KiB: equal to the bit" {
+@test "legacy API, under 16 KiB: equal to the bit" {
     integers legacy "workspace=16KiB" 5
 }
 

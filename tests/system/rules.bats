@@ -131,7 +131,7 @@ workspace = 8KiB"
 # bats test_tags=quick
 @test "a rule names policy, tiles and lanes" {
     rules <<<"[rule three]
-policy = fixed
+$FIXED
 tiles = 3
 lanes = 3
 threshold = 0
@@ -188,7 +188,7 @@ END
     rules <<<"[rule first]
 skip = yes
 [rule second]
-policy = fixed"
+$FIXED"
     export CONVSHIM_CONFIG=$EVERYTHING
     convolutions --api graph
     expect_equal "tiled calls" "$(counted tiled)" 0

@@ -104,12 +104,12 @@ in_force()
 # bats test_tags=quick
 @test "a preset is in force, options given with it override it, and a user's ini file is found by its path" {
     in_force --preset train
-    expect_line options.out '^auto fit .*/conf/presets/train\.ini'
+    expect_line options.out '^auto '"$DEFAULT_POLICY"' .*/conf/presets/train\.ini'
     in_force --preset look --workspace 1MiB
     expect_line options.out '^1MiB off .*/conf/presets/look\.ini and variables$'
     echo 'workspace = 3MiB' >mine.ini
     in_force --preset mine.ini
-    expect_line options.out '^3MiB fit .*/mine\.ini'
+    expect_line options.out '^3MiB '"$DEFAULT_POLICY"' .*/mine\.ini'
 }
 
 @test "convolutions have the names of the program's NVTX ranges, unless another tool listens" {

@@ -45,7 +45,7 @@ random()
 
 # One spatial tile in each of four kinds of graph; the scratch is the client's, the copies are nodes.
 @test "a staged plan is populated as copies and tiles, updated and run" {
-    SIMDEV_NATIVE_GRAPHS=1 CONVSHIM_CONFIG="policy=fixed;tiles=6;threshold=0;staged=always;backing=client" \
+    SIMDEV_NATIVE_GRAPHS=1 CONVSHIM_CONFIG="$FIXED;tiles=6;threshold=0;staged=always;backing=client" \
         SIMDEV_RACES=1 shimmed "$CLIENTS/plans" populate
     expect_status 0
     expect_no_violation shimmed
@@ -58,9 +58,9 @@ random()
 @test "staged tiles on lanes, captured and replayed, in orders from seeds" {
     local lanes
     for lanes in 1 2; do
-        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds "1:$(few 10)"
+        traffic "$FIXED;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds "1:$(few 10)"
         expect_equal "calls on the fallback plan" "$(counted fallback)" 0
-        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds "1:$(few 10)" --mode global
+        traffic "$FIXED;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds "1:$(few 10)" --mode global
     done
 }
 

@@ -18,24 +18,24 @@ threads()
 }
 
 # bats test_tags=quick
-@test "eight threads, both APIs, fit under 16 KiB: every result right" {
+@test "eight threads, both APIs, under 16 KiB: every result right" {
     threads both "workspace=16KiB" 42 10
 }
 
-# small_stack CONFIG [API]: plans and runs in a thread with a stack of 64 KiB; cuDNN alone takes 48.
+# small_stack [API]: plans and runs in a thread with a stack of 64 KiB; cuDNN alone takes 48.
 small_stack()
 {
     [ -z "$SAN_RT" ] || cannot_run "sanitizers take more than a small stack"
-    SIMDEV_PLANNING=rule CONVSHIM_CONFIG="$1;workspace=60KiB" shimmed "$CLIENTS/small_stack" 64 ${2:+"$2"}
+    SIMDEV_PLANNING=rule CONVSHIM_CONFIG="workspace=60KiB" shimmed "$CLIENTS/small_stack" 64 "$@"
     expect_status 0
     expect_line shimmed.out 'right$'
     expect_true "tiled calls" "$(counted tiled) > 0"
     expect_no_violation shimmed
 }
 
-@test "a thread with a small stack, policy fit, both APIs" {
-    small_stack 'policy=fit'
-    small_stack 'policy=fit' legacy
+@test "a thread with a small stack, both APIs" {
+    small_stack
+    small_stack legacy
 }
 
 @test "threads that may be cancelled anywhere are: the others' descriptors are served" {

@@ -16,7 +16,8 @@ enum {
     MAX_NOTES = 64
 };
 
-static const char *const policies[] = {"off", "fit", "fixed", NULL};
+/* The allowed policies: two of this test and, from load() on, the default. */
+static const char *policies[] = {"off", "-", "fixed", NULL};
 static char folder[256];
 static struct cs_config config;
 static char notes[MAX_NOTES][1024];
@@ -34,6 +35,7 @@ static inline void load(void)
 {
     note_count = 0;
     notes[0][0] = '\0';
+    policies[1] = cs_options[CS_OPTION_policy].value;
     cs_config_load(&config, "program", policies, take_note, &note_count);
 }
 

@@ -6,9 +6,8 @@
 #include "check.h"
 #include "convshim/policy.h"
 #include "decide/decide.h"
+#include "policies.h"
 #include "random_problem.h"
-
-extern const struct cs_policy cs_policy_fit, cs_policy_fixed, cs_policy_off;
 
 /* As without a configuration. */
 static const struct cs_limits automatic = {

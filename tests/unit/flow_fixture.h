@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "flow/flow.h"
+#include "policies.h"
 #include "random_problem.h"
 
 enum {
@@ -83,8 +84,6 @@ static inline void fake_destroy(void *execution_plan)
     kernels -= execution_plan != NULL;
     free(execution_plan);
 }
-
-extern const struct cs_policy cs_policy_fit, cs_policy_fixed, cs_policy_off;
 
 static const struct cs_vendor vendor = {
     .ctx = &fake, .build = fake_build, .fallback = fake_fallback, .destroy = fake_destroy};

@@ -3,6 +3,7 @@
 #define RECORDED_SIZES_H
 
 #include "flow/instance.h"
+#include "policies.h"
 #include "recorded_cudnn.h"
 
 enum {
@@ -12,14 +13,12 @@ enum {
     WHOLE = 80 << 20 /* bytes that the untiled plan requires */
 };
 
-extern const struct cs_policy cs_policy_fixed;
-
 /* With these options such a convolution runs in that many tiles. */
 static inline void set_sized_options(void)
 {
     char text[200];
     snprintf(text, sizeof text, "summary=off;policy=%s;tiles=%d;threshold=0;lanes=1;backing=client",
-             cs_policy_fixed.name, TILES);
+             policy_with_tiles()->name, TILES);
     setenv("CONVSHIM_CONFIG", text, 1);
 }
 

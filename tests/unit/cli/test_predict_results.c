@@ -2,9 +2,8 @@
  * predictions that are the test's own. */
 #include "cli/predict/predict.h"
 #include "golden.h"
+#include "policies.h"
 #include "sample_problem.h"
-
-extern const struct cs_policy cs_policy_fit;
 
 /* --- predictions --- */
 
@@ -73,7 +72,7 @@ static void begin(void)
     options = (struct cs_predict_options){.format = CS_FORMAT_TEXT};
     options.config.workspace = 8 * MIB;
     snprintf(options.config.policy.text, sizeof options.config.policy.text, "%s",
-             cs_policy_fit.name);
+             default_policy()->name);
     snprintf(results.vendor, sizeof results.vendor, "cuDNN 9.19.0");
 }
 
@@ -173,7 +172,7 @@ static void equal_problems_are_planned_once(void)
     static const struct cs_rules none;
     size_t different = 0;
     const struct cs_predictor predictor = {
-        .settings = {.rules = &none, .program = "", .policy = &cs_policy_fit, .most = INT64_MAX},
+        .settings = {.rules = &none, .program = "", .policy = default_policy(), .most = INT64_MAX},
         .estimate = true,
         .progress = count_different,
         .ctx = &different};

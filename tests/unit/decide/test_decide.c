@@ -63,7 +63,7 @@ static double cost_of(const struct fake *fake, const struct cs_problem *problem,
 static void no_decision_costs_more_than_the_untiled_call(void)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
-    const struct cs_policy *fit = &cs_policy_fit;
+    const struct cs_policy *fit = default_policy();
     struct rng rng = {SEED};
     int tiled = 0;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -94,7 +94,7 @@ static void images_that_need_a_batch_are_tiled_along_the_rows(void)
     struct fake fake = {.per_byte = 2, .batch = 16, .profile = &h200};
     struct cs_problem problem = towards(CS_FORWARD, 16, 64, 1, 256, 256, 64);
     int64_t required = formula(&fake, &problem);
-    struct cs_decision decision = decide(&fake, &problem, required, &cs_policy_fit, &automatic);
+    struct cs_decision decision = decide(&fake, &problem, required, default_policy(), &automatic);
     CHECK_INT(decision.reason, CS_REASON_NONE);
     CHECK(decision.tiling.axis[0] == CS_AXIS_H || decision.tiling.axis[1] == CS_AXIS_H);
     CHECK(decision.scratch < required);
@@ -103,7 +103,7 @@ static void images_that_need_a_batch_are_tiled_along_the_rows(void)
 /* A number for workspace is kept, unless no tiling can. */
 static void a_written_workspace_is_a_limit(void)
 {
-    const struct cs_policy *fit = &cs_policy_fit;
+    const struct cs_policy *fit = default_policy();
     struct rng rng = {SEED};
     int within = 0;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -131,7 +131,7 @@ static void limit_below_every_tiling_gives_the_least_scratch(void)
     struct fake fake = {.fixed = 8 * MIB, .per_byte = 1, .profile = &h200};
     const struct cs_limits limits = {.workspace = 1024, .price = 5000, .threshold = -1};
     struct cs_decision decision =
-        decide(&fake, &problem, formula(&fake, &problem), &cs_policy_fit, &limits);
+        decide(&fake, &problem, formula(&fake, &problem), default_policy(), &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
     CHECK(decision.raised);
     CHECK(decision.scratch < 10 * MIB);
@@ -140,7 +140,7 @@ static void limit_below_every_tiling_gives_the_least_scratch(void)
 static void written_slowdown_is_a_bound(void)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
-    const struct cs_policy *fit = &cs_policy_fit;
+    const struct cs_policy *fit = default_policy();
     struct rng rng = {SEED};
     int tiled = 0;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -165,7 +165,7 @@ static void fixed_tiles_without_a_legal_cut_are_the_policys_reason(void)
     struct cs_problem problem = same(1, 1, 1, 1, 1, 1);
     struct fake fake = {.fixed = 100 * MIB, .profile = &h200};
     struct cs_decision decision =
-        decide(&fake, &problem, formula(&fake, &problem), &cs_policy_fixed, &automatic);
+        decide(&fake, &problem, formula(&fake, &problem), policy_with_tiles(), &automatic);
     CHECK_INT(decision.reason, CS_REASON_NO_GAIN);
 }
 
@@ -189,7 +189,7 @@ static void slow_tiles_are_the_reason(void)
         limits.price = rows[i].price;
         limits.max_slowdown = rows[i].max_slowdown;
         struct cs_decision decision =
-            decide(&fake, &problem, formula(&fake, &problem), &cs_policy_fit, &limits);
+            decide(&fake, &problem, formula(&fake, &problem), default_policy(), &limits);
         CASE("row %zu", i);
         CHECK_INT(decision.reason, CS_REASON_SLOW);
     }
@@ -197,7 +197,7 @@ static void slow_tiles_are_the_reason(void)
 
 static void a_policy_that_refuses_all_tilings_is_the_reason(void)
 {
-    struct cs_policy policy = cs_policy_fit;
+    struct cs_policy policy = *default_policy();
     policy.cost = refuse_tiles;
     struct rng rng = {SEED};
     struct fake fake = random_fake(&rng);
@@ -210,7 +210,7 @@ static void a_policy_that_refuses_all_tilings_is_the_reason(void)
  * do not change the guesses about the other kind. */
 static void tiles_of_whole_images_are_found_if_parts_cost_more(void)
 {
-    const struct cs_policy *fit = &cs_policy_fit;
+    const struct cs_policy *fit = default_policy();
     struct rng rng = {SEED};
     for (int i = 0; i < PROBLEMS; i++) {
         struct cs_problem problem = same(rng_between(&rng, 8, 64), rng_between(&rng, 16, 256), 1,
@@ -268,15 +268,15 @@ static void convolution_below_the_record_stays_untiled(void)
     struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
     struct fake fake = {.per_byte = 1, .profile = &h200};
     int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-    CHECK_INT(decide_at(&fake, &problem, 0, 0, &cs_policy_fit).reason, CS_REASON_NONE);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, &cs_policy_fit).reason,
+    CHECK_INT(decide_at(&fake, &problem, 0, 0, default_policy()).reason, CS_REASON_NONE);
+    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, default_policy()).reason,
               CS_REASON_BELOW_PEAK);
     CHECK_INT(fake.calls, 0);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 1, &cs_policy_fit).reason,
+    CHECK_INT(decide_at(&fake, &problem, operands + required, 1, default_policy()).reason,
               CS_REASON_NONE);
-    CHECK_INT(decide_at(&fake, &problem, operands + required + 77, 77, &cs_policy_fit).reason,
+    CHECK_INT(decide_at(&fake, &problem, operands + required + 77, 77, default_policy()).reason,
               CS_REASON_BELOW_PEAK);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, &cs_policy_fixed).reason,
+    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, policy_with_tiles()).reason,
               CS_REASON_NONE);
 }
 
@@ -286,9 +286,9 @@ static void tiles_use_the_memory_below_the_record(void)
     struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
     struct fake fake = {.per_byte = 1, .profile = &h200};
     int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-    struct cs_decision first = decide_at(&fake, &problem, 0, 0, &cs_policy_fit);
+    struct cs_decision first = decide_at(&fake, &problem, 0, 0, default_policy());
     struct cs_decision later =
-        decide_at(&fake, &problem, operands + required / 2, 0, &cs_policy_fit);
+        decide_at(&fake, &problem, operands + required / 2, 0, default_policy());
     CHECK(later.tiles < first.tiles);
 }
 
@@ -301,11 +301,11 @@ static void record_never_lowers_a_reported_size(void)
         struct fake fake = random_fake(&rng);
         struct cs_problem problem = large(&rng);
         const int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-        struct cs_decision alone = decide_at(&fake, &problem, 0, 0, &cs_policy_fit);
+        struct cs_decision alone = decide_at(&fake, &problem, 0, 0, default_policy());
         CHECK(!alone.recorded);
         for (int part = 1; part <= 8; part++) {
             int64_t record = operands + required / 8 * part;
-            struct cs_decision decision = decide_at(&fake, &problem, record, 0, &cs_policy_fit);
+            struct cs_decision decision = decide_at(&fake, &problem, record, 0, default_policy());
             CHECK(decision.reported >= alone.reported);
             CHECK(decision.recorded || decision.reported == alone.reported);
             raised += decision.reported > alone.reported;
@@ -326,10 +326,10 @@ static void free_size_of_a_rule_replaces_the_record(void)
         const struct cs_rules rules = {.count = 1,
                                        .rule = {{.given = 1 << CS_RULE_free, .free = sizes[i]}}};
         struct cs_decision known =
-            decide_at(&fake, &problem, operands + sizes[i], 0, &cs_policy_fit);
+            decide_at(&fake, &problem, operands + sizes[i], 0, default_policy());
         for (int64_t record = 0; record <= operands + 2 * required; record += required) {
             struct cs_decision ruled =
-                decide_ruled(&fake, &problem, &rules, record, 0, &cs_policy_fit);
+                decide_ruled(&fake, &problem, &rules, record, 0, default_policy());
             CHECK_INT(ruled.reason, known.reason);
             CHECK_INT(ruled.reported, known.reported);
             CHECK_INT(ruled.free, sizes[i]);
@@ -349,12 +349,12 @@ static void measured_constants_count_only_with_a_level(void)
     struct fake fake = {.per_byte = 1, .profile = &h200};
     struct fake slower = {.per_byte = 1, .profile = &slow};
     struct fake faster = {.per_byte = 1, .profile = &fast};
-    int64_t reported = decide_at(&fake, &problem, 0, 0, &cs_policy_fit).reported;
-    CHECK(decide_at(&slower, &problem, 0, 0, &cs_policy_fit).reported > reported);
-    CHECK(decide_at(&faster, &problem, 0, 0, &cs_policy_fit).reported >= reported);
+    int64_t reported = decide_at(&fake, &problem, 0, 0, default_policy()).reported;
+    CHECK(decide_at(&slower, &problem, 0, 0, default_policy()).reported > reported);
+    CHECK(decide_at(&faster, &problem, 0, 0, default_policy()).reported >= reported);
     without_level = true;
-    CHECK_INT(decide_at(&slower, &problem, 0, 0, &cs_policy_fit).reported, reported);
-    CHECK_INT(decide_at(&faster, &problem, 0, 0, &cs_policy_fit).reported, reported);
+    CHECK_INT(decide_at(&slower, &problem, 0, 0, default_policy()).reported, reported);
+    CHECK_INT(decide_at(&faster, &problem, 0, 0, default_policy()).reported, reported);
     without_level = false;
 }
 
@@ -366,8 +366,8 @@ static void off_decides_as_fit(void)
         struct fake fake = random_fake(&rng);
         struct cs_problem problem = large(&rng);
         int64_t record = rng_between(&rng, 0, 1 << 30);
-        struct cs_decision fit = decide_at(&fake, &problem, record, 0, &cs_policy_fit);
-        struct cs_decision off = decide_at(&fake, &problem, record, 0, &cs_policy_off);
+        struct cs_decision fit = decide_at(&fake, &problem, record, 0, default_policy());
+        struct cs_decision off = decide_at(&fake, &problem, record, 0, report_only_policy());
         CHECK_INT(off.reason, fit.reason == CS_REASON_NONE ? CS_REASON_REPORT_ONLY : fit.reason);
         CHECK(cs_cut_tiling_equal(&off.tiling, &fit.tiling));
         CHECK_INT(off.scratch, fit.scratch);
@@ -379,7 +379,7 @@ static void off_decides_as_fit(void)
 
 static void memory_that_runs_out_is_a_reason(void)
 {
-    const struct cs_policy *fit = &cs_policy_fit;
+    const struct cs_policy *fit = default_policy();
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
     struct fake fake = vae_vendor();
     int64_t required = formula(&fake, &problem);
@@ -393,7 +393,7 @@ static void memory_that_runs_out_is_a_reason(void)
 
 static void few_plans_are_queried(void)
 {
-    const struct cs_policy *fit = &cs_policy_fit;
+    const struct cs_policy *fit = default_policy();
     struct rng rng = {SEED};
     int64_t asked = 0;
     int tiled = 0;

@@ -183,7 +183,7 @@ static int pass(void)
 {
     char place[CS_SESSION_PATH];
     setenv("CONVSHIM_RUN", "77", 1);
-    struct cs *cs = start("summary=off;workspace=3MiB;policy=fit", 0);
+    struct cs *cs = start("summary=off;workspace=3MiB", 0);
     cs_session_folder(place);
     cs_ending_pass(cs);
     RETURN_IF(sign_number("pid") >= 0); /* nothing came yet */

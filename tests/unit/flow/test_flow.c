@@ -3,7 +3,7 @@
 
 static void oversized_is_tiled_and_remembered(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary(), other = request, device = request, engine = request;
     int64_t asked = reported(cs, &request);
     CHECK(asked <= LIMIT && asked > 0);
@@ -30,7 +30,7 @@ static void oversized_is_tiled_and_remembered(void)
 
 static void small_workspace_makes_no_vendor_call(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
     request.required = LIMIT;
     struct answer answer = prepare(cs, &request);
@@ -44,7 +44,7 @@ static void small_workspace_makes_no_vendor_call(void)
 
 static void provided_workspace_is_the_limit(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary(), roomy = request, tight = request;
     struct answer usual = prepare(cs, &request);
     tight.limit = usual.reported / 2;
@@ -120,7 +120,7 @@ static void untileable_plan_is_refused_if_another_engine_fits(void)
                 {CS_UNTILEABLE_REFUSE, CS_SOURCE_OWN, 0, true},
                 {CS_UNTILEABLE_REFUSE, CS_SOURCE_NONE, 0, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct cs *cs = new_instance(&cs_policy_fit);
+        struct cs *cs = new_instance(default_policy());
         cs->config.untileable = rows[i].option;
         listed_rivals = 0;
         CHECK(is_refused(cs, rows[i].source, rows[i].rival) == rows[i].refused);
@@ -141,7 +141,7 @@ static void untileable_plan_is_refused_if_another_engine_fits(void)
 /* An engine whose tiles can be built is as good as one with a small workspace. */
 static void another_engine_may_be_tiled(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_vendor beside = vendor;
     struct cs_request request = ordinary();
     beside.others = list_rivals;
@@ -180,7 +180,7 @@ static bool expected(enum fault fault, bool building, enum cs_reason reason)
 static void check_fault(enum fault fault, int at, bool decided, const struct answer *sound)
 {
     struct cs_request request = ordinary();
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     if (decided)
         check_same(prepare(cs, &request), *sound);
     fake.calls = 0;
@@ -207,7 +207,7 @@ static void reported_size_is_kept(void)
     request.recorded = false;
     for (int fault = REFUSES; fault < FAULTS; fault++) {
         for (int at = 1;; at++) {
-            struct cs *cs = new_instance(&cs_policy_fit);
+            struct cs *cs = new_instance(default_policy());
             int64_t small = reported(cs, &request);
             CHECK(small < request.required);
             fake.fault = (enum fault)fault;
@@ -238,7 +238,7 @@ static void unbuildable_tiles_are_tried_once(void)
                 {NEGATIVE, 0, CS_REASON_VENDOR},
                 {REFUSES, 1, CS_REASON_NO_TILING}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct cs *cs = new_instance(&cs_policy_fit);
+        struct cs *cs = new_instance(default_policy());
         struct cs_request request = ordinary();
         request.limit = rows[i].limit > 0 ? rows[i].limit : prepare(cs, &request).reported;
         const struct answer decided = prepare(cs, &request);
@@ -268,7 +268,7 @@ static void unbuildable_tiles_are_tried_once(void)
  * stays the same. */
 static void plan_without_fitting_tiles_is_refused(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
     request.recorded = false;
     int64_t small = reported(cs, &request);
@@ -291,7 +291,7 @@ static void plan_without_fitting_tiles_is_refused(void)
 static void every_failing_call_is_survived(void)
 {
     struct cs_request request = ordinary();
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     int asks = prepare(cs, &request).calls;
     struct answer sound = prepare(cs, &request);
     CHECK_INT(sound.reason, CS_REASON_NONE);
@@ -312,12 +312,12 @@ static void every_failing_call_is_survived(void)
 static void decision_and_preparation_build_once(void)
 {
     struct cs_request request = ordinary();
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     reported(cs, &request);
     int asks = fake.calls;
     int builds = prepare(cs, &request).calls;
     free(cs);
-    cs = new_instance(&cs_policy_fit);
+    cs = new_instance(default_policy());
     CHECK(builds > 2);
     CHECK(prepare(cs, &request).calls <= asks);
     CHECK_INT(prepare(cs, &request).calls, builds);
@@ -341,7 +341,7 @@ static void chosen_plan_is_made_ready(void)
 {
     struct cs_request request = ordinary();
     for (int compiles = 0; compiles <= 1; compiles++) {
-        struct cs *cs = new_instance(&cs_policy_fit);
+        struct cs *cs = new_instance(default_policy());
         struct cs_vendor late = vendor;
         late.ready = fake_ready;
         late.compiles = compiles;
@@ -353,7 +353,7 @@ static void chosen_plan_is_made_ready(void)
         cs_rewrite_discard(verdict.rewrite);
         free(cs);
     }
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_vendor late = vendor;
     late.ready = fake_ready;
     readiness = CS_REFUSED;
@@ -377,7 +377,7 @@ static enum cs_status fake_fallback_later(void *ctx, int64_t limit, void **execu
 /* Each is decided like a plan that is the only one, and made ready when it first runs. */
 static void plans_of_a_list_are_decided_alike(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit), *alone = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy()), *alone = new_instance(default_policy());
     struct cs_request request = ordinary();
     struct cs_vendor many = vendor;
     many.many = true;
@@ -408,13 +408,13 @@ static void permanent_fault_gives_its_reason(void)
                   {GROWS, CS_REASON_NO_TILING}};
     struct cs_request request = ordinary();
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
-        struct cs *cs = new_instance(&cs_policy_fit);
+        struct cs *cs = new_instance(default_policy());
         fake.fault = always[i].fault;
         CHECK_INT(prepare(cs, &request).reason, always[i].reason);
         CHECK_INT(reported(cs, &request), request.required);
         free(cs);
     }
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     fake.no_fallback = true;
     CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_FALLBACK);
     CHECK(fake.fallbacks > 0);
@@ -423,13 +423,13 @@ static void permanent_fault_gives_its_reason(void)
 
 static void fallback_plan_may_raise_the_reported_size(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
     fake.fallback = LIMIT;
     CHECK_INT(prepare(cs, &request).reported, LIMIT);
     CHECK_INT(reported(cs, &request), LIMIT);
     free(cs);
-    cs = new_instance(&cs_policy_fit);
+    cs = new_instance(default_policy());
     fake.fallback = LIMIT + 1;
     CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_FALLBACK);
     free(cs);
@@ -439,11 +439,11 @@ static void fallback_plan_may_raise_the_reported_size(void)
 static void fallback_plan_beyond_the_reported_size_is_refused(void)
 {
     struct cs_request request = ordinary();
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     request.limit = 1; /* no tile fits; the fallback plan alone is left */
     CHECK_INT(prepare(cs, &request).reported, 1);
     free(cs);
-    cs = new_instance(&cs_policy_fit);
+    cs = new_instance(default_policy());
     fake.fault = GROWS; /* from the fallback plan on, which is queried last */
     struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
     CHECK(fake.fallbacks > 0);
@@ -455,7 +455,7 @@ static void fallback_plan_beyond_the_reported_size_is_refused(void)
 
 static void report_only_policy_rewrites_no_plan(void)
 {
-    struct cs *cs = new_instance(&cs_policy_off);
+    struct cs *cs = new_instance(report_only_policy());
     struct cs_request request = ordinary();
     struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
     CHECK_INT(verdict.reason, CS_REASON_REPORT_ONLY);
@@ -475,7 +475,7 @@ static void report_only_policy_rewrites_no_plan(void)
 /* The records of the two processes grow alike, although the untiled calls of `off` hold more. */
 static void off_reports_the_sizes_of_fit_after_calls(void)
 {
-    struct cs *each[] = {new_instance(&cs_policy_fit), new_instance(&cs_policy_off)};
+    struct cs *each[] = {new_instance(default_policy()), new_instance(report_only_policy())};
     struct cs_request first = ordinary(), second = ordinary();
     struct cs_site_facts facts[2];
     struct cs_addresses addresses = {
@@ -504,8 +504,8 @@ static void random_problems_get_one_decision(void)
 {
     struct rng rng = {33};
     int tiled_calls = 0;
-    struct cs *asked_first = new_instance(&cs_policy_fit),
-              *prepared_first = new_instance(&cs_policy_fit);
+    struct cs *asked_first = new_instance(default_policy()),
+              *prepared_first = new_instance(default_policy());
     for (int i = 0; i < 400; i++) {
         struct cs_request request = {.problem = random_small(&rng), .scope = i};
         RANDOM_CASE(33, i, &request.problem);
@@ -557,7 +557,7 @@ static void runs_are_counted_by_how_they_ended(void)
     const struct cs_gpu gpu = {&status,    fake_bind, fake_launch, fake_release,
                                fake_whole, NULL,      NULL,        false};
     static char memory[3];
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
     struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
     uintptr_t base = (uintptr_t)memory;
@@ -626,7 +626,7 @@ static void handles_of_a_context_share_its_record(void)
     static const struct cs_device device = {.context = current_context};
     static const struct cs_addresses unknown;
     const struct cs_verdict large = {.layer = 1, .reportable = 1 << 30};
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     cs->exec.device = &device;
     cs->limits = (struct cs_limits){.workspace = -1, .threshold = -1, .price = 1 << 20, .lanes = 1};
     cs_peak_init(&cs->peak);

@@ -10,7 +10,7 @@ static void add_rule(struct cs *cs, struct cs_rule rule)
 
 static void skipping_rule_leaves_its_matches_untiled(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary(), other = request, provided = request;
     add_rule(cs, (struct cs_rule){.name = "large",
                                   .given = 1 << CS_RULE_skip | 1 << CS_RULE_required,
@@ -36,11 +36,11 @@ static void skipping_rule_leaves_its_matches_untiled(void)
 
 static void a_rule_sets_limits(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary(), other = request;
     struct answer usual = prepare(cs, &request);
     free(cs);
-    cs = new_instance(&cs_policy_fit);
+    cs = new_instance(default_policy());
     add_rule(cs, (struct cs_rule){.name = "tight",
                                   .given = 1 << CS_RULE_workspace | 1 << CS_RULE_engine,
                                   .engine = {7, 7},
@@ -56,14 +56,15 @@ static void a_rule_sets_limits(void)
 
 static void a_rule_names_a_policy(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
     add_rule(cs, (struct cs_rule){.name = "never",
                                   .given = 1 << CS_RULE_skip | 1 << CS_RULE_n,
                                   .n = {3, 3},
                                   .skip = true});
-    add_rule(cs,
-             (struct cs_rule){.name = "report", .given = 1 << CS_RULE_policy, .policy = {"off"}});
+    struct cs_rule report = {.name = "report", .given = 1 << CS_RULE_policy};
+    snprintf(report.policy.text, sizeof report.policy.text, "%s", report_only_policy()->name);
+    add_rule(cs, report);
     for (int i = 0; i < 2; i++) {
         struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
         CHECK_INT(verdict.reason, CS_REASON_REPORT_ONLY);
@@ -80,7 +81,7 @@ static void a_rule_names_a_policy(void)
 /* A convolution that could not be tiled as its rule requires still counts for that rule. */
 static void missing_fallback_plan_still_names_the_rule(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     const struct cs_request request = ordinary();
     add_rule(cs, (struct cs_rule){.name = "other",
                                   .given = 1 << CS_RULE_lanes | 1 << CS_RULE_n,
@@ -103,7 +104,7 @@ static void missing_fallback_plan_still_names_the_rule(void)
  * rule. */
 static void the_least_threshold_of_all_rules_counts(void)
 {
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     cs->limits.threshold = LIMIT / 2;
     CHECK(cs_flow_small(cs, LIMIT / 2) && !cs_flow_small(cs, LIMIT / 2 + 1));
     cs->limits.threshold = LIMIT * 2;
@@ -144,7 +145,7 @@ static double counted_cost(const struct cs_candidate *candidate, const struct cs
 static void policy_runs_once_for_each_problem(void)
 {
     static const struct cs_policy counting = {.tiles = no_tiles, .cost = counted_cost};
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
     cs->policy = &counting;
     costs_asked = 0;
@@ -181,7 +182,7 @@ static double racing_cost(const struct cs_candidate *candidate, const struct cs_
 static void first_decision_is_kept(void)
 {
     static const struct cs_policy racing = {.tiles = no_tiles, .cost = racing_cost};
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
     request.recorded = false;
     cs->policy = &racing;
@@ -202,7 +203,7 @@ static void tiled_plan_above_its_limit_is_refused_only_if_asked(void)
     static const enum cs_untileable options[] = {CS_UNTILEABLE_RUN, CS_UNTILEABLE_AUTO,
                                                  CS_UNTILEABLE_REFUSE};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        struct cs *cs = new_instance(&cs_policy_fit);
+        struct cs *cs = new_instance(default_policy());
         struct cs_request request = ordinary();
         cs->config.untileable = (int)options[i];
         cs->limits.workspace = 1;

@@ -50,7 +50,7 @@ static enum cs_status build_on_model(void *ctx, const struct cs_problem *problem
 static struct cs *new_process(void)
 {
     static const struct cs_device device = {.context = current_context};
-    struct cs *cs = new_instance(&cs_policy_fit);
+    struct cs *cs = new_instance(default_policy());
     cs_peak_init(&cs->peak);
     cs->exec.device = &device;
     cs->limits = (struct cs_limits){.workspace = -1, .price = 15000, .threshold = -1, .lanes = 1};
