@@ -76,41 +76,44 @@ static void add_internals(const struct cs_simulated_pair *pair, cJSON *result)
     cs_json_add(result, "internals", object);
 }
 
-/* Prints the result of one pair, which is the element of `results`. False: memory is short. */
-static bool print_one(const struct cs_simulation *simulation,
-                      const struct cs_simulate_options *options,
-                      const struct cs_simulated_pair *pair, const struct cs_baseline *baseline,
-                      cJSON *results)
+/* Prints the JSON of one result, with the members that need the whole simulation, or of several as
+ * rows. Deletes what it prints. False: memory is short. */
+static bool print_json(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
+                       cJSON *results)
 {
-    cJSON *result = results->child;
-    const bool csv = options->format == CS_FORMAT_CSV;
-    if (csv && !cs_rows_print(results, CS_ROWS_DEVICES, CS_FORMAT_CSV))
-        return false;
-    if (options->format == CS_FORMAT_JSON) {
-        cs_json_add(result, "files", cs_written_json(&simulation->layers));
-        add_internals(pair, result);
-        return cs_json_print(cJSON_DetachItemFromArray(results, 0), stdout);
+    cJSON *root;
+    if (results->child->next) {
+        root = cJSON_CreateObject();
+        cs_rows_add(root, &simulation->program, results, CS_ROWS_DEVICES);
+    } else {
+        root = cJSON_DetachItemFromArray(results, 0);
+        cs_json_add(root, "files", cs_written_json(&simulation->layers));
+        add_internals(pair, root);
     }
-    if (!csv)
-        cs_simulate_print(simulation, pair, result, options->checks);
-    if (options->baseline)
-        cs_baseline_print(baseline, result, csv ? stderr : stdout);
-    return true;
+    return cs_json_print(root, stdout);
 }
 
-/* Prints a table with a row for each device. False: memory is short. */
-static bool print_devices(const struct cs_simulated_program *program, enum cs_format format,
-                          const cJSON *results)
+/* False: memory is short. */
+static bool print_results(const struct cs_simulation *simulation,
+                          const struct cs_simulate_options *options,
+                          const struct cs_simulated_pair *pair, const struct cs_baseline *baseline,
+                          cJSON *results)
 {
-    if (format == CS_FORMAT_JSON)
-        return cs_json_print(cs_rows_json(program, results, CS_ROWS_DEVICES), stdout);
-    if (!cs_rows_print(results, CS_ROWS_DEVICES, format))
+    const bool csv = options->format == CS_FORMAT_CSV, several = results->child->next != NULL;
+    if (options->format == CS_FORMAT_JSON)
+        return print_json(simulation, pair, results);
+    if (!csv && !several)
+        cs_simulate_print(simulation, pair, results->child, options->checks);
+    else if (!cs_rows_print(results, CS_ROWS_DEVICES, options->format))
         return false;
-    if (format == CS_FORMAT_TEXT)
+    if (several && !csv)
         printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
                "%s.\nMemory includes the context, device peaks exclude it. Times are predicted, of "
                "convolutions only.\n",
-               *program->folder ? program->folder : "no folder: NONE WAS FOUND");
+               *simulation->program.folder ? simulation->program.folder
+                                           : "no folder: NONE WAS FOUND");
+    if (options->baseline)
+        cs_baseline_print(baseline, results->child, csv ? stderr : stdout);
     return true;
 }
 
@@ -137,9 +140,7 @@ int cs_simulate_answer(const struct cs_simulation *simulation,
     if (printed && options->html &&
         !cs_simulate_html(simulation, pair, results->child, options->html))
         status = CS_CLI_NONE;
-    if (printed)
-        printed = pairs > 1 ? print_devices(&simulation->program, options->format, results)
-                            : print_one(simulation, options, pair, baseline, results);
+    printed = printed && print_results(simulation, options, pair, baseline, results);
     if (!printed)
         cs_cli_complain("out of memory");
     cJSON_Delete(results);

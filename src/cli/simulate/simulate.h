@@ -125,9 +125,9 @@ void cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
 #define CS_ROWS_DEVICES "device"
 /* Prints the table as text or CSV. False: memory is short. */
 bool cs_rows_print(const struct cJSON *results, const char *title, enum cs_format format);
-/* The same as JSON. The caller deletes it. */
-struct cJSON *cs_rows_json(const struct cs_simulated_program *program, const struct cJSON *results,
-                           const char *title);
+/* Adds the rows to an object, with the members that all outputs of rows have. */
+void cs_rows_add(struct cJSON *root, const struct cs_simulated_program *program,
+                 const struct cJSON *results, const char *title);
 
 /* Writes the page of a pair whose runs were recorded, which replaces the file's contents. False
  * after printing the reason. */

@@ -281,15 +281,12 @@ static bool needs_more(const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result,
                                      *with = &pair->run[CS_WITH].result;
-    const struct cs_smallest *smallest = pair->smallest;
-    if (!pair->chosen[CS_WITHOUT] || !pair->chosen[CS_WITH])
-        return false;
-    if (smallest[CS_WITHOUT].runs > 0 && smallest[CS_WITH].runs > 0)
-        return is_larger(smallest[CS_WITH].runs, smallest[CS_WITHOUT].runs);
-    if (!cs_simulated_result_ran(without))
-        return false;
-    if (!cs_simulated_result_ran(with))
-        return cs_simulated_result_out_of_memory(with) && !with->limited;
+    const int64_t least[CS_SIDES] = {pair->smallest[CS_WITHOUT].runs, pair->smallest[CS_WITH].runs};
+    if (least[CS_WITHOUT] > 0 && least[CS_WITH] > 0)
+        return is_larger(least[CS_WITH], least[CS_WITHOUT]);
+    if (!cs_simulated_result_ran(without) || !cs_simulated_result_ran(with))
+        return cs_simulated_result_ran(without) && cs_simulated_result_out_of_memory(with) &&
+               !with->limited;
     return without->refused <= 0 && with->refused <= 0 &&
            is_larger(with->device_peak, without->device_peak);
 }
@@ -298,7 +295,7 @@ const char *cs_simulate_advice(const struct cs_simulated_program *program,
                                const struct cs_simulated_pair *pair)
 {
     const char *settings = cs_pytorch_settings();
-    if (!needs_more(pair))
+    if (!pair->chosen[CS_WITHOUT] || !pair->chosen[CS_WITH] || !needs_more(pair))
         return NULL;
     if (begins_with(program->framework, "ONNX Runtime "))
         return "The arena of ONNX Runtime grows more with convshim, because it keeps all memory "
@@ -323,6 +320,15 @@ static void add_note(cJSON *notes, const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     cs_json_add(notes, NULL, cJSON_CreateString(text));
+}
+
+/* Adds a note with names of the device's report, if it has any of that kind. */
+static void add_names(cJSON *notes, const struct cs_simulated_result *result, const char *kind,
+                      const char *note)
+{
+    char names[LIST];
+    if (cs_simulated_result_names(result, kind, names, sizeof names) > 0)
+        add_note(notes, "%s: %s.", note, names);
 }
 
 /* Adds notes on parts of the program that are not computed, not simulated or only estimated. */
@@ -351,19 +357,15 @@ static void add_left_out(cJSON *notes, const struct cs_simulated_result *result)
                  "These lines of the program use values that were not computed, so they may decide "
                  "otherwise on a GPU: %s.",
                  names);
-    if (cs_simulated_result_names(result, "estimated", names, sizeof names) > 0)
-        add_note(notes, "These sizes are estimates, because only a GPU reports them: %s.", names);
-    if (cs_simulated_result_names(result, "missing", names, sizeof names) > 0)
-        add_note(notes,
-                 "The program called functions that are not simulated. They did nothing: %s.",
-                 names);
+    add_names(notes, result, "estimated",
+              "These sizes are estimates, because only a GPU reports them");
+    add_names(notes, result, "missing",
+              "The program called functions that are not simulated. They did nothing");
     /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
-    if (!cs_simulated_result_ran(result) && !*result->linked_runtime &&
-        cs_simulated_result_names(result, "looked_up", names, sizeof names) > 0)
-        add_note(notes,
-                 "The program looked for driver functions that are not simulated, and may need "
-                 "them: %s.",
-                 names);
+    if (!cs_simulated_result_ran(result) && !*result->linked_runtime)
+        add_names(notes, result, "looked_up",
+                  "The program looked for driver functions that are not simulated, and may need "
+                  "them");
     if (result->times_asked > 0)
         add_note(notes,
                  "The program measured the time of GPU work %" PRId64

@@ -101,16 +101,14 @@ bool cs_rows_print(const struct cJSON *results, const char *title, enum cs_forma
     return printed;
 }
 
-struct cJSON *cs_rows_json(const struct cs_simulated_program *program, const struct cJSON *results,
-                           const char *title)
+void cs_rows_add(struct cJSON *root, const struct cs_simulated_program *program,
+                 const struct cJSON *results, const char *title)
 {
     struct cs_table table;
-    cJSON *root = cJSON_CreateObject();
     make_table(results, title, &table);
     cJSON_AddNumberToObject(root, "version", CS_SIMULATE_JSON_VERSION);
     cs_json_add(root, "command", cs_simulate_command_json(program));
     cJSON_AddStringToObject(root, "rows_of", title);
     cs_json_add(root, "rows", cs_table_json(&table));
     cs_table_fini(&table);
-    return root;
 }

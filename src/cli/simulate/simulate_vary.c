@@ -165,9 +165,9 @@ struct search {
     struct cs_simulation *simulation;
     const struct cs_simulated_pair *pair;
     const struct cs_vary *vary;
-    char **command;        /* with {NAME} in it */
-    cJSON *results;        /* of a range in the order of values */
-    cJSON *side[CS_SIDES]; /* the growth and the largest value */
+    char **command; /* with {NAME} in it */
+    cJSON *results;
+    cJSON *answer; /* the JSON without its rows: for each side the growth and the largest value */
     int status;
 };
 
@@ -302,7 +302,8 @@ static void search_range(struct search *search)
         if (!find_largest(search, (enum cs_side)side, &largest))
             search->status = CS_CLI_NONE;
         else if (largest >= search->vary->low)
-            cJSON_AddNumberToObject(search->side[side], "largest", (double)largest);
+            cJSON_AddNumberToObject(cJSON_GetObjectItem(search->answer, cs_side_names[side]),
+                                    "largest", (double)largest);
         else if (side == (int)judged)
             search->status = CS_CLI_NO;
     }
@@ -310,15 +311,16 @@ static void search_range(struct search *search)
 
 /* --- output --- */
 
+/* Prints how the peak of a side grows: by the value or by its square, whichever the results follow
+ * better. Two results follow both. */
 static void print_growth(const struct search *search, enum cs_side side)
 {
     static const char *const members[] = {"bytes_for_each", "bytes_for_each_square"};
-    const cJSON *growth = search->side[side];
+    const cJSON *growth = cs_json_at(search->answer, cs_side_names[side]);
     const char *name = search->vary->name;
     const bool allocated = cs_result_number(search->results->child, side, "allocated_peak") >= 0,
                by_square = cJSON_IsTrue(cs_json_at(growth, "grows_with_square"));
     for (int square = 0; square < 2; square++)
-        /* Two values fit both kinds of growth. */
         if (cs_json_at(growth, members[square]) &&
             (cJSON_GetArraySize(search->results) == 2 || square == by_square))
             printf("%s peak %s: %.2f bytes for each %s%s%s\n", allocated ? "allocated" : "device",
@@ -329,7 +331,7 @@ static void print_growth(const struct search *search, enum cs_side side)
 static void print_largest(const struct search *search, enum cs_side side)
 {
     const struct cs_vary *vary = search->vary;
-    const int64_t largest = cs_json_whole_at(search->side[side], "largest", -1);
+    const int64_t largest = cs_result_number(search->answer, side, "largest");
     char bytes[CS_BYTES_TEXT];
     printf("largest %s that fits in %s %s: ", vary->name,
            cs_table_bytes_text(bytes, cs_simulated_pair_memory(search->pair)), cs_side_names[side]);
@@ -341,44 +343,30 @@ static void print_largest(const struct search *search, enum cs_side side)
         printf("none: %" PRId64 " does not fit\n", vary->low);
 }
 
-static void print_text(const struct search *search)
+/* False: memory is short. */
+static bool print_answer(struct search *search, enum cs_format format)
 {
-    putchar('\n');
+    const bool *chosen = search->pair->chosen;
     for (int side = 0; side < CS_SIDES; side++)
-        if (search->side[side])
-            print_growth(search, (enum cs_side)side);
-    for (int side = 0; side < CS_SIDES; side++)
-        if (search->side[side] && search->vary->values == 0)
-            print_largest(search, (enum cs_side)side);
-}
-
-static bool print_json(struct search *search)
-{
-    cJSON *root = cs_rows_json(&search->simulation->program, search->results, search->vary->name);
-    cJSON_AddStringToObject(root, "device", search->pair->device->title);
-    cJSON_AddNumberToObject(root, "memory", (double)cs_simulated_pair_memory(search->pair));
-    for (int side = 0; side < CS_SIDES; side++)
-        if (search->side[side])
-            cs_json_add(root, cs_side_names[side], cJSON_Duplicate(search->side[side], true));
-    return cs_json_print(root, stdout);
-}
-
-static void print_results(struct search *search, enum cs_format format)
-{
-    for (int side = 0; side < CS_SIDES; side++)
-        if (search->side[side])
-            cs_vary_add_growth(search->results, (enum cs_side)side, search->side[side]);
-    bool printed = cs_json_complete();
-    if (printed)
-        printed = format == CS_FORMAT_JSON
-                      ? print_json(search)
-                      : cs_rows_print(search->results, search->vary->name, format);
-    if (printed && format == CS_FORMAT_TEXT)
-        print_text(search);
-    if (!printed) {
-        cs_cli_complain("out of memory");
-        search->status = CS_CLI_NONE;
+        if (chosen[side])
+            cs_vary_add_growth(search->results, (enum cs_side)side,
+                               cJSON_GetObjectItem(search->answer, cs_side_names[side]));
+    if (format == CS_FORMAT_JSON) {
+        cs_rows_add(search->answer, &search->simulation->program, search->results,
+                    search->vary->name);
+        return cs_json_print(cJSON_Duplicate(search->answer, true), stdout);
     }
+    if (!cs_json_complete() || !cs_rows_print(search->results, search->vary->name, format))
+        return false;
+    if (format == CS_FORMAT_TEXT)
+        putchar('\n');
+    for (int side = 0; side < CS_SIDES && format == CS_FORMAT_TEXT; side++)
+        if (chosen[side])
+            print_growth(search, (enum cs_side)side);
+    for (int side = 0; side < CS_SIDES && format == CS_FORMAT_TEXT; side++)
+        if (chosen[side] && search->vary->values == 0)
+            print_largest(search, (enum cs_side)side);
+    return true;
 }
 
 int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_options *options,
@@ -390,17 +378,22 @@ int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_
                             .vary = &options->vary,
                             .command = simulation->program.command,
                             .results = cJSON_CreateArray(),
+                            .answer = cJSON_CreateObject(),
                             .status = CS_CLI_OK};
+    cJSON_AddStringToObject(search.answer, "device", pair->device->title);
+    cJSON_AddNumberToObject(search.answer, "memory", (double)cs_simulated_pair_memory(pair));
     for (int side = 0; side < CS_SIDES; side++)
-        search.side[side] = pair->chosen[side] ? cJSON_CreateObject() : NULL;
+        if (pair->chosen[side])
+            (void)cJSON_AddObjectToObject(search.answer, cs_side_names[side]);
     if (options->vary.values == 0)
         search_range(&search);
     else
         run_list(&search);
-    if (cJSON_GetArraySize(search.results) > 0)
-        print_results(&search, options->format);
+    if (cJSON_GetArraySize(search.results) > 0 && !print_answer(&search, options->format)) {
+        cs_cli_complain("out of memory");
+        search.status = CS_CLI_NONE;
+    }
     cJSON_Delete(search.results);
-    for (int side = 0; side < CS_SIDES; side++)
-        cJSON_Delete(search.side[side]);
+    cJSON_Delete(search.answer);
     return search.status;
 }
