@@ -10,10 +10,11 @@ const char *const cs_side_names[CS_SIDES] = {"without", "with"};
 /* More than any device has. */
 static const int64_t plenty = (int64_t)1 << 44;
 
-/* Makes the runs and reads their files. Frees earlier results. */
-static bool make_runs_once(struct cs_simulation *simulation, struct cs_simulated_run **run,
-                           size_t runs)
+/* Makes the runs and reads their files. */
+static bool make_runs(struct cs_simulation *simulation, struct cs_simulated_run **run, size_t runs)
 {
+    for (size_t i = 0; i < runs; i++)
+        run[i]->state = CS_RUN_WAITING;
     bool good = cs_simulation_run(simulation, run, runs);
     for (size_t i = 0; good && i < runs; i++) {
         cs_simulated_result_free(&run[i]->result);
@@ -23,31 +24,12 @@ static bool make_runs_once(struct cs_simulation *simulation, struct cs_simulated
 }
 
 /* True if a program failed because it contains its own CUDA runtime. */
-static bool need_redirection(struct cs_simulated_run **run, size_t runs)
+static bool need_redirection(struct cs_simulated_run *const *run, size_t runs)
 {
-    bool need = false;
     for (size_t i = 0; i < runs; i++)
-        need =
-            need || (!cs_simulated_result_ran(&run[i]->result) && *run[i]->result.linked_runtime);
-    return need;
-}
-
-/* Runtimes inside of programs are redirected only if one was seen, because the loader's auditor
- * leaves less memory for thread-local variables of other libraries. */
-static bool make_runs(struct cs_simulation *simulation, struct cs_simulated_run **run, size_t runs)
-{
-    if (!make_runs_once(simulation, run, runs))
-        return false;
-    if (simulation->redirects || !need_redirection(run, runs))
-        return true;
-    simulation->redirects = true;
-    cs_simulation_stop_forks(simulation, NULL); /* a process that has started has no auditor */
-    cs_cli_complain("%s: the program contains its own CUDA runtime. It runs again, with the calls "
-                    "of that runtime redirected.",
-                    simulation->title);
-    for (size_t i = 0; i < runs; i++)
-        run[i]->state = CS_RUN_WAITING;
-    return make_runs_once(simulation, run, runs);
+        if (!cs_simulated_result_ran(&run[i]->result) && *run[i]->result.linked_runtime)
+            return true;
+    return false;
 }
 
 /* True if the library of a run had read its options before the program first used the device. Then
@@ -62,41 +44,37 @@ static bool came_too_late(struct cs_simulated_run *const *run, size_t runs)
 
 bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run **run, size_t runs)
 {
-    if (!make_runs(simulation, run, runs))
-        return false;
-    if (!simulation->forks || !came_too_late(run, runs))
-        return true;
-    cs_simulation_stop_forks(simulation, "The program uses cuDNN before the GPU.");
-    for (size_t i = 0; i < runs; i++)
-        run[i]->state = CS_RUN_WAITING;
-    return make_runs(simulation, run, runs);
+    bool good = make_runs(simulation, run, runs);
+    /* Not redirected from the beginning, because the loader's auditor leaves less memory for
+     * thread-local variables of other libraries. */
+    if (good && !simulation->redirects && need_redirection(run, runs)) {
+        simulation->redirects = true;
+        cs_simulation_stop_forks(simulation, NULL); /* a process that has started has no auditor */
+        cs_cli_complain("%s: the program contains its own CUDA runtime. It runs again, with the "
+                        "calls of that runtime redirected.",
+                        simulation->title);
+        good = make_runs(simulation, run, runs);
+    }
+    if (good && simulation->forks && came_too_late(run, runs)) {
+        cs_simulation_stop_forks(simulation, "The program uses cuDNN before the GPU.");
+        good = make_runs(simulation, run, runs);
+    }
+    return good;
 }
 
-static void prepare_run(struct cs_simulated_pair *pair, enum cs_side side)
-{
-    pair->run[side] = (struct cs_simulated_run){.name = cs_side_names[side],
-                                                .profile = pair->device->path,
-                                                .capacity = pair->capacity,
-                                                .memory = cs_simulated_pair_memory(pair),
-                                                .context = pair->context,
-                                                .gpus = pair->gpus,
-                                                .history = pair->history,
-                                                .with = side == CS_WITH};
-}
-
-/* The same run once more, without a result. */
-static struct cs_simulated_run repeat_run(const struct cs_simulated_run *run, const char *name,
-                                          int64_t capacity, bool history)
+/* A run of a pair with this capacity (0: the device's), not yet made. */
+static struct cs_simulated_run run_of(const struct cs_simulated_pair *pair, enum cs_side side,
+                                      const char *name, int64_t capacity, bool history)
 {
     return (struct cs_simulated_run){.name = name,
-                                     .profile = run->profile,
+                                     .profile = pair->device->path,
                                      .capacity = capacity,
-                                     .memory = capacity > 0 ? capacity : run->memory,
-                                     .context = run->context,
-                                     .gpus = run->gpus,
+                                     .memory = capacity > 0 ? capacity : pair->device->memory,
+                                     .context = pair->context,
+                                     .gpus = pair->gpus,
                                      .history = history,
-                                     .with = run->with,
-                                     .process = run->process};
+                                     .with = side == CS_WITH,
+                                     .process = pair->run[side].process};
 }
 
 static bool record_peak(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
@@ -105,7 +83,7 @@ static bool record_peak(struct cs_simulation *simulation, struct cs_simulated_pa
     if (!pair->explains || pair->history || !cs_simulated_pair_compares(pair) ||
         cs_simulated_pair_gains(pair))
         return true;
-    *run = repeat_run(&pair->run[CS_WITH], "recorded", pair->capacity, true);
+    *run = run_of(pair, CS_WITH, "recorded", pair->capacity, true);
     cs_cli_complain(
         "%s: the peak does not fall. One more run finds the tensors and workspaces that make it.",
         simulation->title);
@@ -143,24 +121,33 @@ static void take_untiled_time(struct cs_simulated_pair *pair)
     without->predicted_most_ns = pair->run[CS_WITH].result.untiled_most_ns;
 }
 
-/* Lists the runs of the chosen sides of all pairs. `spare`: repeats, with memory to spare, of those
- * that were short of it. Returns their number. */
-static size_t list_runs(struct cs_simulated_pair *pair, size_t pairs, bool spare,
-                        struct cs_simulated_run **run)
+/* Lists the runs of the chosen sides of all pairs. Returns their number. */
+static size_t list_runs(struct cs_simulated_pair *pair, size_t pairs, struct cs_simulated_run **run)
 {
     size_t runs = 0;
     for (size_t i = 0; i < CS_SIDES * pairs; i++) {
         struct cs_simulated_pair *of = &pair[i / CS_SIDES];
         const enum cs_side side = (enum cs_side)(i % CS_SIDES);
-        if (!spare)
-            prepare_run(of, side);
-        if (!of->chosen[side] || (spare && of->run[side].result.refused <= 0))
+        of->run[side] = run_of(of, side, cs_side_names[side], of->capacity, of->history);
+        if (of->chosen[side])
+            run[runs++] = &of->run[side];
+    }
+    return runs;
+}
+
+/* Lists the runs to repeat with memory to spare, because they were short of it. */
+static size_t list_repeated(struct cs_simulated_pair *pair, size_t pairs,
+                            struct cs_simulated_run **run)
+{
+    static const char *const names[CS_SIDES] = {"without-repeated", "with-repeated"};
+    size_t runs = 0;
+    for (size_t i = 0; i < CS_SIDES * pairs; i++) {
+        struct cs_simulated_pair *of = &pair[i / CS_SIDES];
+        const enum cs_side side = (enum cs_side)(i % CS_SIDES);
+        if (!of->chosen[side] || of->run[side].result.refused == 0)
             continue;
-        run[runs++] = spare ? &of->base[side] : &of->run[side];
-        if (spare)
-            of->base[side] =
-                repeat_run(&of->run[side], side == CS_WITH ? "with-repeated" : "without-repeated",
-                           plenty, false);
+        of->base[side] = run_of(of, side, names[side], plenty, false);
+        run[runs++] = &of->base[side];
     }
     return runs;
 }
@@ -169,8 +156,8 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
                             size_t pairs)
 {
     struct cs_simulated_run *run[CS_SIDES * CS_MOST_DEVICES];
-    bool good = cs_simulated_runs(simulation, run, list_runs(pair, pairs, false, run));
-    const size_t repeated = good ? list_runs(pair, pairs, true, run) : 0;
+    bool good = cs_simulated_runs(simulation, run, list_runs(pair, pairs, run));
+    const size_t repeated = good ? list_repeated(pair, pairs, run) : 0;
     if (repeated > 0)
         cs_cli_complain("%s: memory is short. %s with enough memory for comparison.",
                         simulation->title, repeated == 1 ? "One more run" : "More runs");
@@ -258,11 +245,11 @@ static bool ask_round(struct cs_simulation *simulation, struct question *questio
         if (!is_open(q))
             continue;
         cs_simulated_result_free(&q->run.result);
-        q->run = repeat_run(&q->pair->run[q->side], cs_side_names[q->side],
-                            q->no + (q->yes - q->no) / 2, false);
+        q->run =
+            run_of(q->pair, q->side, cs_side_names[q->side], q->no + (q->yes - q->no) / 2, false);
         run[runs++] = &q->run;
     }
-    const bool good = make_runs(simulation, run, runs);
+    const bool good = cs_simulated_runs(simulation, run, runs);
     for (size_t i = 0; good && i < questions; i++)
         if (question[i].run.capacity > 0)
             learn_from(question, questions, &question[i]);
