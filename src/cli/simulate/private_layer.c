@@ -1,6 +1,5 @@
 /* Layers are overlayfs mounts in a mount namespace of the program's own, and in a user namespace
  * where this process is not privileged. */
-#include "cli/common/array.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
@@ -127,31 +126,34 @@ static bool is_below(const struct cs_private_layers *layers, const char *place)
     return below;
 }
 
-/* A layer shows no file systems that are mounted below its folder, so each of them gets its own. */
-static void add_mounts(struct cs_private_layers *layers)
+/* A layer shows no file systems that are mounted below its folder, so each of them gets its own.
+ * Returns 0, or an errno value if they are too many. */
+static int add_mounts(struct cs_private_layers *layers)
 {
     FILE *list = setmntent("/proc/self/mounts", "re");
     struct stat facts;
+    int error = 0;
     for (const struct mntent *entry; list && (entry = getmntent(list));) {
         if (!is_below(layers, entry->mnt_dir) || stat(entry->mnt_dir, &facts) != 0 ||
             !S_ISDIR(facts.st_mode))
             continue;
         if (layers->folders == CS_LAYERS)
-            layers->error = E2BIG;
+            error = E2BIG;
         else
             snprintf(layers->folder[layers->folders++], PATH_MAX, "%s", entry->mnt_dir);
     }
     if (list)
         endmntent(list);
+    return error;
 }
 
-/* Lists the folders that get a layer. Sorted, so that a folder comes before those below it. */
-static void find_folders(struct cs_private_layers *layers, char *const *command)
+/* Lists the folders that get a layer. Sorted, so that a folder comes before those below it. Returns
+ * 0, or an errno value if they are too many. */
+static int find_folders(struct cs_private_layers *layers, char *const *command)
 {
     const char *home = cs_cli_variable("HOME");
     char real[PATH_MAX];
     layers->folders = 0;
-    layers->error = 0;
     if (getcwd(layers->here, sizeof layers->here) && !is_root(layers->here))
         (void)add_folder(layers, layers->here);
     for (char *const *argument = command; *argument && *++argument;)
@@ -160,8 +162,9 @@ static void find_folders(struct cs_private_layers *layers, char *const *command)
         (void)add_folder(layers, real);
     if (layers->whole)
         add_others(layers, "/", 2);
-    add_mounts(layers);
+    const int error = add_mounts(layers);
     qsort(layers->folder, layers->folders, PATH_MAX, compare_folders);
+    return error;
 }
 
 /* --- in the process that gets them --- */
@@ -189,19 +192,6 @@ static bool enter_namespaces(void)
     return entered && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-/* Appends a path as an option of a mount, in which commas and colons have a meaning. */
-static void put_path(char *text, size_t size, const char *name, const char *path)
-{
-    size_t length = strlen(text);
-    length += (size_t)snprintf(text + length, size - length, "%s=", name);
-    for (; *path && length + 3 < size; path++) {
-        if (strchr(",:\\", *path))
-            text[length++] = '\\';
-        text[length++] = *path;
-    }
-    text[length] = '\0';
-}
-
 /* A file system on which no layer is possible, such as /proc, appears without one and cannot be
  * written. */
 static bool bind_read_only(const char *from, const char *to)
@@ -218,7 +208,7 @@ static const char *overlay_options(const char *upper)
 {
     const bool trusted = setxattr(upper, "trusted.convshim", "", 0, 0) == 0 &&
                          removexattr(upper, "trusted.convshim") == 0;
-    return trusted ? ",redirect_dir=on,volatile" : ",userxattr,volatile";
+    return trusted ? "redirect_dir=on,volatile" : "userxattr,volatile";
 }
 
 /* Mounts a layer over the folder with index `which`. `file`: that folder, opened before any layer
@@ -226,29 +216,25 @@ static const char *overlay_options(const char *upper)
 static bool add_layer(const struct cs_private_layers *layers, size_t which, int file,
                       const char *name)
 {
-    char base[PATH_MAX + 64], upper[PATH_MAX + 128], work[PATH_MAX + 128], lower[64];
-    snprintf(lower, sizeof lower, "/proc/self/fd/%d", file);
-    snprintf(base, sizeof base, "%s/%s/%zu", layers->area.path, name, which);
+    char base[PATH_MAX + 64], upper[PATH_MAX + 128], work[PATH_MAX + 128], options[256], lower[64];
+    snprintf(base, sizeof base, "%s/%s/%zu", layers->area, name, which);
     snprintf(upper, sizeof upper, "%s/files", base);
     snprintf(work, sizeof work, "%s/scratch", base);
     if (mkdir(base, 0700) != 0 || mkdir(upper, 0755) != 0 || mkdir(work, 0700) != 0)
         return false;
-    const char *const kinds[] = {overlay_options(upper), ""};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        char options[6 * PATH_MAX + 512] = "";
-        put_path(options, sizeof options, "lowerdir", lower);
-        put_path(options, sizeof options, ",upperdir", upper);
-        put_path(options, sizeof options, ",workdir", work);
-        strncat(options, kinds[i], sizeof options - strlen(options) - 1);
-        if (mount("overlay", layers->folder[which], "overlay", 0, options) == 0)
-            return true;
-    }
-    int error = errno;
-    bool below = false;
-    for (size_t i = 0; i < which; i++)
-        below = below || is_in(layers->folder[which], layers->folder[i]);
-    if (below && bind_read_only(lower, layers->folder[which]))
+    /* Descriptors, because commas and colons of paths have a meaning in options. */
+    const int place = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(lower, sizeof lower, "/proc/self/fd/%d", file);
+    snprintf(options, sizeof options,
+             "lowerdir=%s,upperdir=/proc/self/fd/%d/files,workdir=/proc/self/fd/%d/scratch,%s",
+             lower, place, place, overlay_options(upper));
+    if (mount("overlay", layers->folder[which], "overlay", 0, options) == 0)
         return true;
+    const int error = errno;
+    for (size_t i = 0; i < which; i++)
+        if (is_in(layers->folder[which], layers->folder[i]) &&
+            bind_read_only(lower, layers->folder[which]))
+            return true;
     errno = error;
     return false;
 }
@@ -306,7 +292,7 @@ static bool enter_layers(const struct cs_private_layers *layers, const char *nam
 {
     struct shared shared[MOST_SHARED];
     char here[PATH_MAX], base[PATH_MAX + 64];
-    snprintf(base, sizeof base, "%s/%s", layers->area.path, name);
+    snprintf(base, sizeof base, "%s/%s", layers->area, name);
     if (!getcwd(here, sizeof here) || mkdir(base, 0700) != 0 || !enter_namespaces())
         return false;
     open_shared(layers, shared);
@@ -320,7 +306,7 @@ static bool enter_layers(const struct cs_private_layers *layers, const char *nam
 
 int cs_layers_enter(const struct cs_private_layers *layers, const char *name)
 {
-    if (!*layers->area.path || enter_layers(layers, name))
+    if (!*layers->area || enter_layers(layers, name))
         return 0;
     return errno ? errno : EINVAL;
 }
@@ -334,25 +320,21 @@ static int try_layers(void *layers)
 }
 
 /* Makes the area at the first place where layers work: a layer cannot be in the folder that it
- * covers, or on another overlay. False with the first error in `layers`. */
-static bool find_area(struct cs_private_layers *layers)
+ * covers, or on another overlay. Returns 0, or the first error. */
+static int find_area(struct cs_private_layers *layers)
 {
-    if (layers->error)
-        return false;
     const char *const places[] = {cs_temporary_place(), "/var/tmp", "/tmp", "/dev/shm"};
+    int first = 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!cs_temporary_folder_make(&layers->area, places[i], "files"))
+        if (!cs_temporary_folder_make(layers->area, places[i], "files"))
             continue;
-        int error = cs_child_run(try_layers, layers);
-        if (error == 0) {
-            layers->error = 0;
-            return true;
-        }
-        if (layers->error == 0)
-            layers->error = error > 0 ? error : errno;
-        cs_temporary_folder_remove(&layers->area);
+        const int error = cs_child_run(try_layers, layers);
+        if (error == 0)
+            return 0;
+        first = first ? first : error > 0 ? error : errno;
+        cs_temporary_folder_remove(layers->area);
     }
-    return false;
+    return first ? first : ENOENT;
 }
 
 void cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared)
@@ -360,65 +342,36 @@ void cs_layers_begin(struct cs_private_layers *layers, char *const *command, con
     *layers = (struct cs_private_layers){.whole = true};
     snprintf(layers->shared, sizeof layers->shared, "%s", shared);
     clock_gettime(CLOCK_REALTIME_COARSE, &layers->begun);
-    find_folders(layers, command);
-    if (find_area(layers)) {
+    layers->error = find_folders(layers, command);
+    if (!layers->error)
+        layers->error = find_area(layers);
+    if (!layers->error) {
         if (is_root(layers->here) && access("/", W_OK) == 0)
             layers->error = EBUSY; /* a process is not moved behind a mount over its root */
         return;
     }
-    const int error = layers->error;
     layers->whole = false;
-    find_folders(layers, command);
-    if (layers->folders > 0)
+    if (find_folders(layers, command) == 0 && layers->folders > 0)
         (void)find_area(layers);
-    layers->error = error;
 }
 
 void cs_layers_end(struct cs_private_layers *layers, const char *keep)
 {
     char to[PATH_MAX + 16];
     char *output = NULL;
-    if (*layers->area.path && keep) {
+    if (*layers->area && keep) {
         snprintf(to, sizeof to, "%s/layers", keep);
-        const char *argv[] = {"cp", "-a", "--", layers->area.path, to, NULL};
+        const char *argv[] = {"cp", "-a", "--", layers->area, to, NULL};
         (void)cs_child_output(argv, NULL, &output);
         free(output);
     }
-    cs_temporary_folder_remove(&layers->area);
+    cs_temporary_folder_remove(layers->area);
 }
 
 /* --- written files --- */
 
-/* The files that programs wrote or removed, sorted. In the working folder by their paths in it.
- * Without layers, files that have changed since the beginning. */
-struct written {
-    char **name;
-    size_t count;
-    bool more; /* the list is not complete */
-};
-
-static void add_name(struct written *to, const char *prefix, const char *path, bool removed)
-{
-    char *name = NULL;
-    if (to->count == MOST_NAMES) {
-        to->more = true;
-        return;
-    }
-    if (asprintf(&name, "%s%s%s", prefix, path, removed ? " (removed)" : "") < 0)
-        return;
-    bool listed = false; /* both runs write the same files */
-    for (size_t i = 0; i < to->count && !listed; i++)
-        listed = strcmp(to->name[i], name) == 0;
-    char **place = listed ? NULL : cs_array_add(&to->name, &to->count, sizeof(char *));
-    if (place)
-        *place = name;
-    else
-        free(name);
-}
-
 /* A file in a layer: written, or removed, which is a character device. Without layers: changed
- * since the beginning.
- */
+ * since the beginning. */
 static bool is_written(const struct cs_private_layers *layers, const FTSENT *entry, bool in_layer)
 {
     const struct timespec *begun = &layers->begun, *changed = &entry->fts_statp->st_mtim;
@@ -432,89 +385,93 @@ static bool is_written(const struct cs_private_layers *layers, const FTSENT *ent
             (changed->tv_sec == begun->tv_sec && changed->tv_nsec >= begun->tv_nsec));
 }
 
-/* Lists the files of a folder, or those of one program's layer over it. */
-static void list_folder(const struct cs_private_layers *layers, size_t which, const char *layer,
-                        struct written *written)
+/* Adds a name that is not in the list yet: both runs write the same files. */
+static void add_name(cJSON *names, const char *name)
 {
-    char path[PATH_MAX + 300], prefix[PATH_MAX + 1] = "";
+    const cJSON *known;
+    cJSON_ArrayForEach(known, names)
+    {
+        if (strcmp(known->valuestring, name) == 0)
+            return;
+    }
+    cs_json_add(names, NULL, cJSON_CreateString(name));
+}
+
+static int by_name(const FTSENT **left, const FTSENT **right)
+{
+    return strcmp((*left)->fts_name, (*right)->fts_name);
+}
+
+/* Adds the written files below `root`, which is the folder with index `which`, or a layer over it.
+ * In the working folder by their paths in it. */
+static void add_names(cJSON *names, const struct cs_private_layers *layers, size_t which,
+                      const char *root, bool in_layer)
+{
     const char *folder = layers->folder[which];
-    if (layer)
-        snprintf(path, sizeof path, "%s/%.255s/%zu/files", layers->area.path, layer, which);
-    else
-        snprintf(path, sizeof path, "%s", folder);
-    if (strcmp(folder, layers->here) != 0)
-        snprintf(prefix, sizeof prefix, "%s/", folder);
-    FTS *walk = fts_open((char *const[]){path, NULL}, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
-    const size_t base = strlen(path) + 1;
+    const bool is_here = strcmp(folder, layers->here) == 0;
+    char name[2 * PATH_MAX];
     size_t visits = 0;
-    for (FTSENT *entry; walk && !written->more && (entry = fts_read(walk));) {
-        written->more = !layer && ++visits >= MOST_VISITS;
-        if (is_written(layers, entry, layer != NULL))
-            add_name(written, prefix, entry->fts_path + base, S_ISCHR(entry->fts_statp->st_mode));
+    FTS *walk = fts_open((char *const[]){(char *)root, NULL}, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR,
+                         by_name);
+    for (FTSENT *entry; walk && (in_layer || ++visits < MOST_VISITS) && (entry = fts_read(walk));) {
+        if (!is_written(layers, entry, in_layer) || cJSON_GetArraySize(names) == MOST_NAMES)
+            continue;
+        snprintf(name, sizeof name, "%s%s%s%s", is_here ? "" : folder, is_here ? "" : "/",
+                 entry->fts_path + strlen(root) + 1,
+                 S_ISCHR(entry->fts_statp->st_mode) ? " (removed)" : "");
+        add_name(names, name);
     }
     if (walk)
         fts_close(walk);
 }
 
-static int compare_names(const void *left, const void *right)
+/* The names of the files that programs wrote or removed. Without layers, of files that have changed
+ * since the beginning. */
+static cJSON *list_written(const struct cs_private_layers *layers)
 {
-    const char *const *a = left, *const *b = right;
-    return strcmp(*a, *b);
-}
-
-static void list_written(const struct cs_private_layers *layers, struct written *written)
-{
-    DIR *area = *layers->area.path ? opendir(layers->area.path) : NULL;
-    *written = (struct written){.count = 0};
+    cJSON *names = cJSON_CreateArray();
+    DIR *area = *layers->area ? opendir(layers->area) : NULL;
+    char files[PATH_MAX + 300];
     for (const struct dirent *entry; area && (entry = readdir(area));)
-        for (size_t i = 0; i < layers->folders && entry->d_name[0] != '.'; i++)
-            list_folder(layers, i, entry->d_name, written);
-    for (size_t i = 0; i < layers->folders && !*layers->area.path; i++)
-        list_folder(layers, i, NULL, written);
+        for (size_t i = 0; i < layers->folders && entry->d_name[0] != '.'; i++) {
+            snprintf(files, sizeof files, "%s/%.255s/%zu/files", layers->area, entry->d_name, i);
+            add_names(names, layers, i, files, true);
+        }
+    for (size_t i = 0; i < layers->folders && !*layers->area; i++)
+        add_names(names, layers, i, layers->folder[i], false);
     if (area)
         closedir(area);
-    if (written->count > 0)
-        qsort(written->name, written->count, sizeof *written->name, compare_names);
-}
-
-static void free_written(struct written *written)
-{
-    for (size_t i = 0; i < written->count; i++)
-        free(written->name[i]);
-    free(written->name);
-    *written = (struct written){.count = 0};
+    return names;
 }
 
 void cs_written_print(const struct cs_private_layers *layers, FILE *out)
 {
-    struct written written;
-    list_written(layers, &written);
-    if (written.count > 0) {
-        fputs("\nfiles that the program ", out);
-        fputs(*layers->area.path ? "wrote in a private layer (your own files are unchanged)\n"
-                                 : "MAY HAVE REPLACED (they changed while it ran)\n",
-              out);
-    }
-    for (size_t i = 0; i < written.count && i < MOST_SHOWN; i++) {
+    cJSON *names = list_written(layers), *name;
+    const int count = cJSON_GetArraySize(names);
+    int shown = 0;
+    if (count > 0)
+        fprintf(out, "\nfiles that the program %s\n",
+                *layers->area ? "wrote in a private layer (your own files are unchanged)"
+                              : "MAY HAVE REPLACED (they changed while it ran)");
+    cJSON_ArrayForEach(name, names)
+    {
+        if (shown++ == MOST_SHOWN)
+            break;
         fputs("  * ", out);
-        for (char *end = written.name[i]; (end = strchr(end, '\n'));)
+        for (char *end = name->valuestring; (end = strchr(end, '\n'));)
             *end = '?';
-        cs_cli_put(written.name[i], out);
+        cs_cli_put(name->valuestring, out);
         fputc('\n', out);
     }
-    if (written.count > MOST_SHOWN)
-        fprintf(out, "  * and %zu%s more\n", written.count - MOST_SHOWN, written.more ? " or" : "");
-    free_written(&written);
+    if (count > MOST_SHOWN)
+        fprintf(out, "  * and %d%s more\n", count - MOST_SHOWN, count == MOST_NAMES ? " or" : "");
+    cJSON_Delete(names);
 }
 
 struct cJSON *cs_written_json(const struct cs_private_layers *layers)
 {
-    struct written written;
-    cJSON *object = cJSON_CreateObject(), *names = cJSON_AddArrayToObject(object, "names");
-    list_written(layers, &written);
-    cJSON_AddBoolToObject(object, "private", *layers->area.path != '\0');
-    for (size_t i = 0; i < written.count; i++)
-        cs_json_add(names, NULL, cJSON_CreateString(written.name[i]));
-    free_written(&written);
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddBoolToObject(object, "private", *layers->area != '\0');
+    cs_json_add(object, "names", list_written(layers));
     return object;
 }

@@ -88,47 +88,53 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     return status >= 0 && status != 127;
 }
 
-/* True for an empty folder. One of another simulation has files with the same names. */
-static bool is_empty(const char *folder)
+/* True for an empty folder. That of another simulation has files with the same names. */
+static bool is_empty(const char *path)
 {
-    struct dirent **entry;
-    int found = scandir(folder, &entry, NULL, NULL); /* -1: a file */
-    for (int i = 0; i < found; i++)
-        free(entry[i]);
-    if (found >= 0)
-        free(entry);
-    return found >= 0 && found <= 2; /* . and .. */
+    DIR *folder = opendir(path);
+    int entries = 0;
+    while (folder && readdir(folder))
+        entries++;
+    if (folder)
+        closedir(folder);
+    return folder && entries <= 2; /* . and .. */
+}
+
+static bool make_kept_folder(struct cs_simulation *simulation, const char *path)
+{
+    char real[PATH_MAX];
+    if ((mkdir(path, 0777) != 0 && errno != EEXIST) || !realpath(path, real)) {
+        cs_cli_complain("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (!is_empty(path)) {
+        cs_cli_complain("--keep %s: not an empty folder. Name a new one.", path);
+        return false;
+    }
+    snprintf(simulation->work, sizeof simulation->work, "%s", real);
+    simulation->keep = true;
+    return true;
 }
 
 static bool make_folder(struct cs_simulation *simulation, const char *keep)
 {
-    const char *place = cs_temporary_place();
-    char real[PATH_MAX] = "";
-    simulation->keep = keep != NULL;
-    bool made = keep ? (mkdir(keep, 0777) == 0 || errno == EEXIST) && realpath(keep, real)
-                     : cs_temporary_folder_make(&simulation->temporary, place, "simulate");
-    if (!made) {
-        cs_cli_complain("%s: %s", keep ? keep : place, strerror(errno));
+    const char *place = cs_temporary_place(), *work = simulation->work;
+    if (keep && !make_kept_folder(simulation, keep))
+        return false;
+    if (!keep && !cs_temporary_folder_make(simulation->work, place, "simulate")) {
+        cs_cli_complain("%s: %s", place, strerror(errno));
         return false;
     }
-    if (!keep)
-        snprintf(real, sizeof real, "%s", simulation->temporary.path);
-    snprintf(simulation->work, sizeof simulation->work, "%s", real);
-    if (keep && !is_empty(keep)) {
-        cs_cli_complain("--keep %s: not an empty folder. Name a new one.", keep);
-        simulation->work[0] = '\0';
-        return false;
-    }
-    if (strpbrk(real, ": "))
+    if (strpbrk(work, ": "))
         cs_cli_complain("%s: LD_PRELOAD allows no blank and no colon in a path. %s another folder.",
-                        real, keep ? "Name" : "Set TMPDIR to");
-    return !strpbrk(real, ": ");
+                        work, keep ? "Name" : "Set TMPDIR to");
+    return !strpbrk(work, ": ");
 }
 
 static void warn_of_writing(const struct cs_simulation *simulation)
 {
     const struct cs_private_layers *layers = &simulation->layers;
-    const bool any = *layers->area.path != '\0', some = any && !layers->whole;
+    const bool any = *layers->area != '\0', some = any && !layers->whole;
     const char *prevent = some  ? "name its output folders in its arguments"
                           : any ? "run it in another folder"
                                 : "run it in a copy of the folder";
@@ -164,7 +170,8 @@ void cs_simulation_end(struct cs_simulation *simulation)
 {
     cs_fork_server_close(&simulation->server);
     cs_layers_end(&simulation->layers, simulation->keep ? simulation->work : NULL);
-    cs_temporary_folder_remove(&simulation->temporary);
+    if (!simulation->keep)
+        cs_temporary_folder_remove(simulation->work);
     cs_child_variables_free(&simulation->options);
     cs_interrupts_end();
 }

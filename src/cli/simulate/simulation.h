@@ -17,19 +17,15 @@ struct cJSON;
 
 /* Temporary folders of a simulation, which SIGINT, SIGTERM and SIGHUP also remove. */
 
-struct cs_temporary_folder {
-    char path[PATH_MAX]; /* "": there is none */
-    int lock;            /* held while the owner lives */
-};
-
 /* The place of temporary folders: TMPDIR, else /tmp, or /var/tmp if /tmp is in memory. */
 const char *cs_temporary_place(void);
 
-/* Makes `place`/convshim-`kind`-XXXXXX, and removes the folders of that kind there whose owner has
- * ended. False with errno. */
-bool cs_temporary_folder_make(struct cs_temporary_folder *folder, const char *place,
-                              const char *kind);
-void cs_temporary_folder_remove(struct cs_temporary_folder *folder);
+/* Makes `place`/convshim-`kind`-XXXXXX, whose path `folder` gets. False with errno, and an empty
+ * path. */
+bool cs_temporary_folder_make(char folder[PATH_MAX], const char *place, const char *kind);
+
+/* Removes a folder, and makes the path empty. An empty path is no folder. */
+void cs_temporary_folder_remove(char folder[PATH_MAX]);
 
 /* From here on the first SIGINT, SIGTERM or SIGHUP only sets a flag. A second one ends the process.
  */
@@ -48,11 +44,11 @@ enum {
 struct cs_private_layers {
     char folder[CS_LAYERS][PATH_MAX]; /* that get a layer, sorted */
     size_t folders;
-    bool whole;          /* `folder` has more than the working folder and the command's */
-    char here[PATH_MAX]; /* the working folder */
-    struct cs_temporary_folder area; /* of the layers; none if the system does not allow layers */
-    char shared[PATH_MAX];           /* the simulation's folder, which has no layer at any place */
-    int error;                       /* errno value: why layers are missing; 0: all exist */
+    bool whole;            /* `folder` has more than the working folder and the command's */
+    char here[PATH_MAX];   /* the working folder */
+    char area[PATH_MAX];   /* the folder of the layers; "": the system does not allow layers */
+    char shared[PATH_MAX]; /* the simulation's folder, which has no layer at any place */
+    int error;             /* errno value: why layers are missing; 0: all exist */
     struct timespec begun;
 };
 
@@ -147,12 +143,11 @@ struct cs_simulation {
     const char *title; /* of the command that simulates: "simulate" */
     struct cs_simulated_program program;
     struct cs_child_variables options;
-    char library[PATH_MAX];               /* libconvshim.so */
-    char preset[PATH_MAX];                /* "": none */
-    char device[PATH_MAX];                /* the folder of the simulated device's libraries */
-    char work[PATH_MAX];                  /* a folder of this simulation's own */
-    struct cs_temporary_folder temporary; /* the same, unless it is kept */
-    bool keep;
+    char library[PATH_MAX];          /* libconvshim.so */
+    char preset[PATH_MAX];           /* "": none */
+    char device[PATH_MAX];           /* the folder of the simulated device's libraries */
+    char work[PATH_MAX];             /* this simulation's folder; "": there is none */
+    bool keep;                       /* `work` is the user's */
     struct cs_private_layers layers; /* over the folders that programs write to */
     int jobs;                        /* runs at once, at most */
     int runs;                        /* made so far */

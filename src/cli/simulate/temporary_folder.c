@@ -1,26 +1,15 @@
-/* An owner holds a lock on its folder. The lock ends with the process, so it shows whether the
- * owner of a folder lives, also in another namespace of process ids. */
+/* Temporary folders, and signals that end a simulation after their removal. */
 #include "cli/simulate/simulation.h"
 
 #include "cli/common/environment.h"
-#include <dirent.h>
-#include <fcntl.h>
 #include <fts.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
-
-enum {
-    LETTERS = 6, /* of mkdtemp */
-    YOUNG = 60   /* seconds: its owner may not hold the lock yet */
-};
 
 static volatile sig_atomic_t interrupted; /* by this signal */
 
@@ -39,11 +28,22 @@ const char *cs_temporary_place(void)
     return is_in_memory("/tmp") && access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
+bool cs_temporary_folder_make(char folder[PATH_MAX], const char *place, const char *kind)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.4000s/convshim-%.32s-XXXXXX", place, kind);
+    if (mkdtemp(path) && realpath(path, folder))
+        return true;
+    folder[0] = '\0';
+    return false;
+}
+
 /* Makes folders accessible first: the kernel makes the scratch folder of an overlay unreadable, and
  * a program may make its own folders read-only. */
-static void remove_tree(const char *path)
+void cs_temporary_folder_remove(char folder[PATH_MAX])
 {
-    FTS *walk = fts_open((char *const[]){(char *)path, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTS *walk =
+        *folder ? fts_open((char *const[]){folder, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
     for (FTSENT *entry; walk && (entry = fts_read(walk));) {
         if (entry->fts_info == FTS_D)
             (void)chmod(entry->fts_path, 0700);
@@ -52,75 +52,7 @@ static void remove_tree(const char *path)
     }
     if (walk)
         fts_close(walk);
-}
-
-/* Returns the lock, a file descriptor. -1: another process holds it, or there is no such folder. */
-static int lock_folder(const char *path)
-{
-    int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        close(lock);
-        lock = -1;
-    }
-    return lock;
-}
-
-static void remove_if_abandoned(const char *path)
-{
-    struct stat facts;
-    if (lstat(path, &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() ||
-        time(NULL) - facts.st_mtime < YOUNG)
-        return;
-    const int lock = lock_folder(path);
-    if (lock < 0)
-        return;
-    remove_tree(path);
-    close(lock);
-}
-
-static void remove_abandoned(const char *place, const char *prefix)
-{
-    char path[2 * PATH_MAX];
-    DIR *folder = opendir(place);
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        const size_t length = strlen(prefix);
-        if (strncmp(entry->d_name, prefix, length) != 0 ||
-            strlen(entry->d_name) != length + LETTERS)
-            continue;
-        snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
-        remove_if_abandoned(path);
-    }
-    if (folder)
-        closedir(folder);
-}
-
-bool cs_temporary_folder_make(struct cs_temporary_folder *folder, const char *place,
-                              const char *kind)
-{
-    char prefix[64], path[PATH_MAX];
-    snprintf(prefix, sizeof prefix, "convshim-%s-", kind);
-    remove_abandoned(place, prefix);
-    *folder = (struct cs_temporary_folder){.lock = -1};
-    snprintf(path, sizeof path, "%.4000s/%.64sXXXXXX", place, prefix);
-    if (!mkdtemp(path))
-        return false;
-    if (!realpath(path, folder->path)) {
-        rmdir(path);
-        folder->path[0] = '\0';
-        return false;
-    }
-    folder->lock = lock_folder(folder->path);
-    return true;
-}
-
-void cs_temporary_folder_remove(struct cs_temporary_folder *folder)
-{
-    if (!*folder->path)
-        return;
-    remove_tree(folder->path);
-    if (folder->lock >= 0)
-        close(folder->lock);
-    *folder = (struct cs_temporary_folder){.lock = -1};
+    folder[0] = '\0';
 }
 
 /* --- signals --- */
