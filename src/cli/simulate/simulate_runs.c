@@ -20,11 +20,9 @@
 
 enum {
     NOT_FOUND = 127,
-    LOOK_EVERY = 20 /* milliseconds */
+    LOOK_EVERY = 20, /* milliseconds */
+    LINE_EVERY = 10  /* seconds */
 };
-
-/* Seconds until a terminal's line is written again, and until a log gets another one. */
-static const double terminal_every = 0.2, log_every = 10;
 
 static double read_clock(void)
 {
@@ -40,22 +38,14 @@ struct start {
 };
 
 /* The program inherits no file of this process except standard ones and the connection. */
-static void close_files(int connection)
-{
-    if (connection > STDERR_FILENO + 1)
-        (void)close_range(STDERR_FILENO + 1, (unsigned)connection - 1, 0);
-    (void)close_range((unsigned)(connection > STDERR_FILENO ? connection : STDERR_FILENO) + 1, ~0U,
-                      0);
-    if (connection >= 0)
-        fcntl(connection, F_SETFD, 0);
-}
-
-static void set_connection(int connection, struct cs_child_variables *variables)
+static void pass_files(int connection, struct cs_child_variables *variables)
 {
     struct stat facts;
-    if (connection >= 0 && fstat(connection, &facts) == 0)
-        cs_child_variables_set(variables, "SIMDEV_FORK", "%ld:%d:%llu", (long)getpid(), connection,
-                               (unsigned long long)facts.st_ino);
+    (void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (connection < 0 || fcntl(connection, F_SETFD, 0) != 0 || fstat(connection, &facts) != 0)
+        return;
+    cs_child_variables_set(variables, "SIMDEV_FORK", "%ld:%d:%llu", (long)getpid(), connection,
+                           (unsigned long long)facts.st_ino);
 }
 
 /* Executes the program; called in the child. The program's output is kept in a file for the case
@@ -73,13 +63,12 @@ static int become_program(void *ctx)
     int input = open("/dev/null", O_RDONLY),
         output = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     cs_simulation_variables(simulation, run, &variables);
-    set_connection(start->connection, &variables);
+    pass_files(start->connection, &variables);
     if (input < 0 || output < 0 || !cs_child_variables_apply(&variables))
         return NOT_FOUND;
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    close_files(start->connection);
     char **command = simulation->program.command;
     if (error != 0) {
         fprintf(stderr, "convshim: no private layer over %s: %s\n", simulation->layers.folder[0],
@@ -297,20 +286,18 @@ static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
                     cs_table_bytes_text(bytes, (int64_t)progress.peak_bytes));
 }
 
+/* Prints a line about the runs since the clock's time `began`. */
 static void print_progress(const struct cs_simulation *simulation,
-                           struct cs_simulated_run *const *run, size_t runs, double began,
-                           bool terminal)
+                           struct cs_simulated_run *const *run, size_t runs, double began)
 {
-    char line[512] = "";
+    char line[256] = "";
     struct cs_text text = {line, sizeof line, 0};
     for (size_t i = 0; i < runs; i++)
         if (run[i]->state == CS_RUN_RUNNING)
             put_run(run[i], &text);
     if (text.length == 0)
-        snprintf(line, sizeof line, "the program is loading, %.0f s", read_clock() - began);
-    fprintf(stderr, terminal ? "\r\033[Kconvshim: %s: %.100s" : "convshim: %s: %.200s\n",
-            simulation->title, line);
-    fflush(stderr);
+        cs_text_put(&text, "the program is loading, %.0f s", read_clock() - began);
+    cs_cli_complain("%s: %s", simulation->title, line);
 }
 
 static void update_states(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
@@ -363,8 +350,6 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
                        size_t runs)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
-    const bool terminal = isatty(STDERR_FILENO);
-    const double every = terminal ? terminal_every : log_every;
     const double began = read_clock();
     double printed = began;
     bool good = true;
@@ -379,12 +364,10 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
         if (count_running(run, runs) == 0 && (!good || !find_run(run, runs, CS_RUN_WAITING, -1)))
             break;
         nanosleep(&pause, NULL);
-        if (read_clock() - printed >= every) {
-            print_progress(simulation, run, runs, began, terminal);
+        if (read_clock() - printed >= LINE_EVERY) {
+            print_progress(simulation, run, runs, began);
             printed = read_clock();
         }
     }
-    if (terminal)
-        fputs("\r\033[K", stderr);
     return good;
 }

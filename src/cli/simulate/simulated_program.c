@@ -23,11 +23,6 @@ static const char *const stand_ins[] = {"libcublas.so.",   "libcublasLt.so.", "l
                                         "libcusparse.so.", "libcufft.so.",    "libcurand.so.",
                                         "libcupti.so.",    "libnccl.so."};
 
-struct search {
-    struct cs_simulated_program *program;
-    int cuda; /* seen so far; 0: not yet */
-};
-
 static void add_library(struct cs_simulated_program *program, const char *path)
 {
     for (size_t i = 0; i < program->libraries; i++)
@@ -37,37 +32,32 @@ static void add_library(struct cs_simulated_program *program, const char *path)
         snprintf(program->library[program->libraries++], PATH_MAX, "%s", path);
 }
 
-static void note_runtime(struct search *search, const char *name)
-{
-    int version = atoi(name + strlen(RUNTIME));
-    if (search->cuda == 0 && (version == 12 || version == 13))
-        search->cuda = version;
-}
-
-/* Called for each library that the loader would load. */
+/* Called for each library that the loader would load. `path`: NULL: not known. */
 static void look_at_library(void *ctx, const char *name, const char *path)
 {
-    struct search *search = ctx;
+    struct cs_simulated_program *program = ctx;
     const char *file = cs_path_file(name);
-    if (strncmp(file, RUNTIME, strlen(RUNTIME)) == 0)
-        note_runtime(search, file);
+    if (strncmp(file, RUNTIME, strlen(RUNTIME)) == 0) {
+        const int version = atoi(file + strlen(RUNTIME));
+        if (program->cuda == 0 && (version == 12 || version == 13))
+            program->cuda = version;
+    }
     for (size_t i = 0; path && i < sizeof stand_ins / sizeof *stand_ins; i++)
         if (strncmp(file, stand_ins[i], strlen(stand_ins[i])) == 0)
-            add_library(search->program, path);
+            add_library(program, path);
 }
 
 /* If a library is missing, the loader lists nothing for the file. The libraries that the file
- * itself names are used then.
- */
-static void look_at_file(struct search *search, const char *path)
+ * itself names are used then. */
+static void look_at_file(struct cs_simulated_program *program, const char *path)
 {
     struct cs_elf elf;
     const char *why;
-    cs_loader_list(path, look_at_library, search);
+    cs_loader_list(path, look_at_library, program);
     if (!cs_elf_open(&elf, path, &why))
         return;
     for (int i = 0; i < elf.needs; i++)
-        look_at_library(search, elf.needed[i], NULL);
+        look_at_library(program, elf.needed[i], NULL);
     cs_elf_close(&elf);
 }
 
@@ -85,15 +75,14 @@ static void take_cudnn(struct cs_simulated_program *program, const char *path, i
 
 /* Takes the first cuDNN 9 that a framework or the command loads, and the libraries of all files
  * that use a cuDNN 9. */
-static void choose_cudnn(struct search *search, const struct cs_program_facts *facts)
+static void choose_cudnn(struct cs_simulated_program *program, const struct cs_program_facts *facts)
 {
-    struct cs_simulated_program *program = search->program;
     for (size_t i = 0; i < facts->subjects; i++) {
         const struct cs_examined *subject = &facts->subject[i];
         if (!*subject->cudnn || !cs_libcudnn_served(subject->cudnn, subject->cudnn_version))
             continue;
         for (size_t j = 0; j < subject->clients; j++)
-            look_at_file(search, subject->client[j].path);
+            look_at_file(program, subject->client[j].path);
         if (*program->folder)
             continue;
         take_cudnn(program, subject->cudnn, subject->cudnn_version);
@@ -122,30 +111,29 @@ static bool take_named(struct cs_simulated_program *program, const char *named)
     return true;
 }
 
-static bool examine_program(struct search *search, struct cs_program_facts *facts,
+static bool examine_program(struct cs_simulated_program *program, struct cs_program_facts *facts,
                             const char *cudnn)
 {
-    cs_program_examine(facts, search->program->command);
+    cs_program_examine(facts, program->command);
     if (!*facts->program) {
         cs_cli_complain("%s: not found, or not executable. Check its spelling and PATH.",
-                        *cs_wrapper_unwrap(search->program->command));
+                        *cs_wrapper_unwrap(program->command));
         return false;
     }
-    choose_cudnn(search, facts);
+    choose_cudnn(program, facts);
     /* Frameworks open the libraries in NVIDIA's packages themselves. */
     for (size_t i = 0; i < facts->nvidia_libraries; i++)
-        look_at_library(search, facts->nvidia[i], facts->nvidia[i]);
+        look_at_library(program, facts->nvidia[i], facts->nvidia[i]);
     if (!*facts->python)
-        look_at_file(search, facts->program);
+        look_at_file(program, facts->program);
     if (facts->broken) {
         cs_cli_complain("out of memory");
         return false;
     }
-    if (cudnn && !take_named(search->program, cudnn))
+    if (cudnn && !take_named(program, cudnn))
         return false;
-    if (*search->program->foreign)
-        cs_cli_complain("simulate: %s Put only one cuDNN into LD_LIBRARY_PATH.",
-                        search->program->foreign);
+    if (*program->foreign)
+        cs_cli_complain("simulate: %s Put only one cuDNN into LD_LIBRARY_PATH.", program->foreign);
     return true;
 }
 
@@ -153,11 +141,11 @@ bool cs_simulated_program_find(struct cs_simulated_program *program, char **comm
                                const char *cudnn, int cuda)
 {
     static struct cs_program_facts facts; /* too large for the stack */
-    *program = (struct cs_simulated_program){.command = command};
+    *program = (struct cs_simulated_program){.command = command, .cuda = cuda};
     facts = (struct cs_program_facts){.shell = false};
-    struct search search = {.program = program};
-    const bool found = examine_program(&search, &facts, cudnn);
-    program->cuda = cuda ? cuda : search.cuda ? search.cuda : DEFAULT_CUDA;
+    const bool found = examine_program(program, &facts, cudnn);
+    if (program->cuda == 0)
+        program->cuda = DEFAULT_CUDA;
     cs_program_free(&facts);
     return found;
 }

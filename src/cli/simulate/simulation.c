@@ -57,12 +57,13 @@ static bool write_file(const struct cs_simulation *simulation, const char *folde
 {
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/%s", simulation->work, folder);
-    bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+    (void)mkdir(path, 0700);
     snprintf(path, sizeof path, "%s/%s/%s", simulation->work, folder, name);
-    FILE *file = made ? fopen(path, "we") : NULL;
-    bool good = file && fputs(text, file) >= 0 && fchmod(fileno(file), mode) == 0;
+    FILE *file = fopen(path, "we");
+    bool good = file && fputs(text, file) >= 0;
     if (file)
         good = fclose(file) == 0 && good;
+    good = good && chmod(path, mode) == 0;
     if (!good)
         cs_cli_complain("%s: %s", path, strerror(errno));
     return good;
@@ -218,23 +219,22 @@ static void append_own(struct cs_text *list)
 }
 
 static void set_preload(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
-                        const char *device, struct cs_child_variables *variables)
+                        struct cs_child_variables *variables)
 {
-    char files[LIST] = "", folders[LIST] = "", standins[PATH_MAX + 32];
-    struct cs_text list = {files, sizeof files, 0}, path = {folders, sizeof folders, 0};
     const char *before = cs_cli_variable("LD_LIBRARY_PATH");
+    char files[LIST] = "", device[PATH_MAX + 16], standins[PATH_MAX + 32];
+    struct cs_text list = {files, sizeof files, 0};
+    snprintf(device, sizeof device, "%s%s", simulation->device,
+             simulation->program.cuda == 12 ? "/cuda12" : "");
     snprintf(standins, sizeof standins, "%s/standins", simulation->work);
     append_own(&list);
     append_folder(&list, device);
     append_folder(&list, standins);
     char *preload = run->with ? cs_preload_list(simulation->library, files) : strdup(files);
-    append_path(&path, "", device);
-    append_path(&path, "", standins);
-    if (before)
-        append_path(&path, "", before);
-    variables->broken = variables->broken || !preload || list.length >= LIST || path.length >= LIST;
+    variables->broken = variables->broken || !preload || list.length >= LIST;
     cs_child_variables_set(variables, "LD_PRELOAD", "%s", preload ? preload : "");
-    cs_child_variables_set(variables, "LD_LIBRARY_PATH", "%s", folders);
+    cs_child_variables_set(variables, "LD_LIBRARY_PATH", "%s:%s%s%s", device, standins,
+                           before ? ":" : "", before ? before : "");
     free(preload);
 }
 
@@ -246,29 +246,22 @@ static void set_audit(const struct cs_simulation *simulation, struct cs_child_va
                            before ? ":" : "", before ? before : "");
 }
 
-/* Makes the file the only source of options: removes the variables that override it. */
-static void set_file(const char *file, struct cs_child_variables *variables)
-{
-    cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", file);
-    cs_child_variables_remove(variables, "CONVSHIM_CONFIG");
-    for (int i = 0; i < CS_OPTIONS; i++) {
-        const char *variable = cs_config_variable(cs_options[i].name);
-        if (variable)
-            cs_child_variables_remove(variables, variable);
-    }
-}
-
+/* Sets the options of the library. With run->file, that file is their only source, so the variables
+ * that would override it are removed. */
 static void set_library(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                         struct cs_child_variables *variables)
 {
+    const char *file = run->file ? run->file : simulation->preset;
     cs_child_variables_remove(variables, "CONVSHIM");
-    if (run->file) {
-        set_file(run->file, variables);
-    } else {
-        if (*simulation->preset)
-            cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
+    if (*file)
+        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", file);
+    if (run->file)
+        cs_child_variables_remove(variables, "CONVSHIM_CONFIG");
+    else
         cs_child_variables_add(variables, &simulation->options);
-    }
+    for (int i = 0; i < CS_OPTIONS && run->file; i++)
+        if (cs_config_variable(cs_options[i].name))
+            cs_child_variables_remove(variables, cs_config_variable(cs_options[i].name));
     cs_child_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
     /* As convshim run does. */
     if (!cs_cli_variable("NVTX_INJECTION64_PATH"))
@@ -281,12 +274,13 @@ const char *cs_pytorch_settings(void)
     return settings ? settings : cs_cli_variable("PYTORCH_CUDA_ALLOC_CONF"); /* its older name */
 }
 
-/* Sets expandable segments as convshim run does, also without the library, so that both runs differ
- * only by it. */
-static void set_segments(struct cs_child_variables *variables)
+/* Sets a number, or removes the variable if it is 0. */
+static void set_number(struct cs_child_variables *variables, const char *name, int64_t number)
 {
-    if (!cs_pytorch_settings())
-        cs_child_variables_set(variables, "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True");
+    if (number > 0)
+        cs_child_variables_set(variables, name, "%lld", (long long)number);
+    else
+        cs_child_variables_remove(variables, name);
 }
 
 static void set_device(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
@@ -297,50 +291,51 @@ static void set_device(const struct cs_simulation *simulation, const struct cs_s
     cs_child_variables_set(variables, "SIMDEV_CUDNN_DIR", "%s", simulation->program.folder);
     cs_child_variables_set(variables, "SIMDEV_REPORT", "%s/report.%%p.json", run->folder);
     cs_child_variables_set(variables, "SIMDEV_PROGRESS", "%s/progress", run->folder);
-    if (run->capacity > 0)
-        cs_child_variables_set(variables, "SIMDEV_CAPACITY", "%lld", (long long)run->capacity);
-    else
-        cs_child_variables_remove(variables, "SIMDEV_CAPACITY");
-    if (run->context > 0)
-        cs_child_variables_set(variables, "SIMDEV_CONTEXT", "%lld", (long long)run->context);
-    else
-        cs_child_variables_remove(variables, "SIMDEV_CONTEXT");
+    set_number(variables, "SIMDEV_CAPACITY", run->capacity);
+    set_number(variables, "SIMDEV_CONTEXT", run->context);
     cs_child_variables_set(variables, "SIMDEV_DEVICES", "%d", run->gpus > 0 ? run->gpus : 1);
     if (run->history)
         cs_child_variables_set(variables, "SIMDEV_RECORD", "%s/record.%%p", run->folder);
     else
         cs_child_variables_remove(variables, "SIMDEV_RECORD");
+    cs_child_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);
+    cs_child_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
 }
 
-static void set_threads(struct cs_child_variables *variables)
+/* Sets defaults of frameworks, unless the user sets the variables. Expandable segments as convshim
+ * run does, also without the library, so that both runs differ only by it. */
+static void set_defaults(struct cs_child_variables *variables)
 {
     static const char *const teams[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                         "MKL_NUM_THREADS"};
+    if (!cs_pytorch_settings())
+        cs_child_variables_set(variables, "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True");
     for (size_t i = 0; i < sizeof teams / sizeof *teams; i++)
         if (!cs_cli_variable(teams[i]))
             cs_child_variables_set(variables, teams[i], "1");
+}
+
+/* Puts a folder of the simulation before those of a list. */
+static void set_first(const struct cs_simulation *simulation, const char *name, const char *folder,
+                      struct cs_child_variables *variables)
+{
+    const char *list = cs_cli_variable(name);
+    const bool others = list && *list;
+    cs_child_variables_set(variables, name, "%s/%s%s%s", simulation->work, folder,
+                           others ? ":" : "", others ? list : "");
 }
 
 void cs_simulation_variables(const struct cs_simulation *simulation,
                              const struct cs_simulated_run *run,
                              struct cs_child_variables *variables)
 {
-    char device[PATH_MAX + 16];
-    const char *python = cs_cli_variable("PYTHONPATH"), *path = cs_cli_variable("PATH");
-    snprintf(device, sizeof device, "%s%s", simulation->device,
-             simulation->program.cuda == 12 ? "/cuda12" : "");
-    set_preload(simulation, run, device, variables);
+    set_preload(simulation, run, variables);
     if (simulation->redirects)
         set_audit(simulation, variables);
     set_device(simulation, run, variables);
-    set_segments(variables);
-    set_threads(variables);
+    set_defaults(variables);
     if (run->with)
         set_library(simulation, run, variables);
-    cs_child_variables_set(variables, "PATH", "%s/bin%s%s", simulation->work, path ? ":" : "",
-                           path ? path : "");
-    cs_child_variables_set(variables, "PYTHONPATH", "%s/python%s%s", simulation->work,
-                           python && *python ? ":" : "", python ? python : "");
-    cs_child_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);
-    cs_child_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
+    set_first(simulation, "PATH", "bin", variables);
+    set_first(simulation, "PYTHONPATH", "python", variables);
 }
