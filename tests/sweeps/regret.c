@@ -148,7 +148,8 @@ struct model {
     double untiled[PAIRS];
 };
 
-/* The decision of the default policy after those of the model's earlier layers, by the believed constants.
+/* The decision of the default policy after those of the model's earlier layers, by the believed
+ * constants.
  */
 static struct cs_decision decide(const struct layer *layer, const struct cs_settings *settings,
                                  struct cs_vendor *vendor, struct cs_ladder belief, int64_t record)

@@ -471,7 +471,7 @@ void cs_written_print(const struct cs_private_layers *layers, FILE *out)
 struct cJSON *cs_written_json(const struct cs_private_layers *layers)
 {
     cJSON *object = cJSON_CreateObject();
-    cJSON_AddBoolToObject(object, "private", *layers->area != '\0');
     cs_json_add(object, "names", list_written(layers));
+    cJSON_AddBoolToObject(object, "private", *layers->area != '\0');
     return object;
 }
