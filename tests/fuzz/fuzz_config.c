@@ -89,8 +89,11 @@ static void check_explanation(const struct cs_rules *rules)
                                        .program = "fuzz",
                                        .script = "fuzz.py"};
     int match = cs_rule_match(rules, &subject);
-    int length = cs_explain_rules(rules, &subject, text, sizeof text), lines = 0;
-    require(length > 0 && (size_t)length < sizeof text && text[length - 1] == '\n');
+    int lines = 0;
+    FILE *out = fmemopen(text, sizeof text, "w");
+    require(out != NULL);
+    cs_explain_rules(rules, &subject, out);
+    require(fclose(out) == 0 && strlen(text) < sizeof text - 1);
     for (const char *at = text; *at; at++) {
         require(*at == '\n' || (unsigned char)*at >= ' ');
         lines += *at == '\n';
@@ -136,10 +139,14 @@ static void load_file(struct cs_load *load, const uint8_t *data, size_t size)
 
 static int write_rules(const struct cs_rules *rules, char *text, int size)
 {
-    int length = 0;
+    text[0] = '\0';
+    FILE *out = fmemopen(text, (size_t)size, "w");
+    require(out != NULL);
     for (int i = 0; i < rules->count; i++)
-        length += cs_explain_rule(&rules->rule[i], text + length, (size_t)(size - length));
-    require(length < size);
+        cs_explain_rule(&rules->rule[i], out);
+    require(fclose(out) == 0);
+    const int length = (int)strlen(text);
+    require(length < size - 1);
     return length;
 }
 

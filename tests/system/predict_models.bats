@@ -274,7 +274,7 @@ END
     printf '\xff\xfel\0a\0' >utf16.csv
     refused 'utf16.csv: UTF-16 text. Save it as UTF-8' --csv utf16.csv
     refused 'utf16.csv: UTF-16 text. Save it as UTF-8' --summary utf16.csv
-    expect_cpu 5 refused '/dev/zero:1: a NUL character' --csv /dev/zero
+    expect_cpu 5 refused '/dev/zero: not a text file' --csv /dev/zero
     expect_cpu 5 refused '/dev/zero: not a text file' --summary /dev/zero
 }
 

@@ -178,7 +178,7 @@ END
     expect_equal "script" "$(summary 's["process"]["script"]')" main.py
     expect_equal "command" "$(summary 's["process"]["command"][1:]')" "['-u', 'main.py', '$CLIENTS/libwork.so', 'child']"
     command_of 0 config --script main.py --explain '1x8x64x64 -> 8 k3x3 p1 f32'
-    expect_line config.out '^rule mine: applies, script is main\.py; sets workspace 96KiB$'
+    expect_line config.out '^rule mine: applies; sets workspace 96KiB$'
     command_of 0 config --script else.py --explain '1x8x64x64 -> 8 k3x3 p1 f32'
     ! grep -q 'rule mine: applies' config.out || fail "of another script"
 }

@@ -10,7 +10,7 @@ enum {
 
 /* Returns the bytes of a file with a terminating NUL, without a byte order mark of UTF-8. The
  * caller frees them. Bytes after a NUL may be missing. Returns NULL, with a reason in `error`, if
- * the file cannot be read, is UTF-16 or is larger than 256 MiB. */
+ * the file cannot be read or is UTF-16. */
 char *cs_read_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR]);
 
 /* The same for a file of text: a file with a NUL is refused. */

@@ -1,50 +1,58 @@
 /* Explains which rule matches a convolution, and which condition failed in the others. */
 #include "cli/common/rule_text.h"
 
-#include "base/text.h"
+#include <inttypes.h>
 
-static void append_word(struct cs_text *text, enum cs_rule_key key, int place)
+static void put_word(enum cs_rule_key key, int place, FILE *out)
 {
     int length;
     const char *word = cs_rule_word(key, place, &length);
-    cs_text_put(text, "%.*s", length, word);
+    fprintf(out, "%.*s", length, word);
+}
+
+static void put_number(int64_t number, FILE *out)
+{
+    fprintf(out, "%" PRId64, number);
 }
 
 /* Exact, so that it can be used in a rule. */
-static void append_bytes(struct cs_text *text, int64_t bytes)
+static void put_bytes(int64_t bytes, FILE *out)
 {
     static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
     int unit = 0;
     for (; unit < 4 && bytes > 0 && bytes % 1024 == 0; unit++)
         bytes /= 1024;
-    cs_text_put(text, "%lld%s", (long long)bytes, units[unit]);
-}
-
-static void append_number(struct cs_text *text, int64_t number)
-{
-    cs_text_put(text, "%lld", (long long)number);
+    fprintf(out, "%" PRId64 "%s", bytes, units[unit]);
 }
 
 /* "3", "3..", "..7" or "3..7". */
-static void append_span(struct cs_text *text, const struct cs_span *span,
-                        void (*write)(struct cs_text *text, int64_t value))
+static void put_span(const struct cs_span *span, void (*put)(int64_t value, FILE *out), FILE *out)
 {
     if (span->least > 0 || span->most == 0 || span->most == INT64_MAX)
-        write(text, span->least);
+        put(span->least, out);
     if (span->least == span->most)
         return;
-    cs_text_put(text, "..");
+    fputs("..", out);
     if (span->most < INT64_MAX)
-        write(text, span->most);
+        put(span->most, out);
+}
+
+/* Negative: auto. */
+static void put_automatic(int64_t value, void (*put)(int64_t value, FILE *out), FILE *out)
+{
+    if (value < 0)
+        fputs("auto", out);
+    else
+        put(value, out);
 }
 
 /* A value of each type, in the form of a rule, and below in that of a convolution. */
 #define RULE_VALUE(type)                                                                           \
-    static void rule_##type(struct cs_text *text, __attribute__((unused)) enum cs_rule_key key,    \
-                            const cs_rule_##type *value)
+    static void put_rule_##type(__attribute__((unused)) enum cs_rule_key key,                      \
+                                const cs_rule_##type *value, FILE *out)
 #define SUBJECT_VALUE(type)                                                                        \
-    static void subject_##type(struct cs_text *text, __attribute__((unused)) enum cs_rule_key key, \
-                               const cs_subject_##type *value)
+    static void put_subject_##type(__attribute__((unused)) enum cs_rule_key key,                   \
+                                   const cs_subject_##type *value, FILE *out)
 
 RULE_VALUE(WORDS)
 {
@@ -52,20 +60,20 @@ RULE_VALUE(WORDS)
     for (int i = 0; i < 32; i++) {
         if (!(*value >> i & 1))
             continue;
-        cs_text_put(text, "%s", comma);
-        append_word(text, key, i);
+        fputs(comma, out);
+        put_word(key, i, out);
         comma = ", ";
     }
 }
 
 RULE_VALUE(RANGE)
 {
-    append_span(text, value, append_number);
+    put_span(value, put_number, out);
 }
 
 RULE_VALUE(BYTES)
 {
-    append_span(text, value, append_bytes);
+    put_span(value, put_bytes, out);
 }
 
 /* Without the 1 of a depth, as for two dimensions. */
@@ -73,83 +81,76 @@ RULE_VALUE(KERNEL)
 {
     const int first = value->extent[0] == 1 ? 1 : 0;
     if (value->any)
-        cs_text_put(text, "*");
+        fputc('*', out);
     for (int i = first; !value->any && i < CS_SPATIAL; i++) {
-        cs_text_put(text, "%s", i > first ? "x" : "");
+        fputs(i > first ? "x" : "", out);
         if (value->extent[i] > 0)
-            append_number(text, value->extent[i]);
+            put_number(value->extent[i], out);
         else
-            cs_text_put(text, "*");
+            fputc('*', out);
     }
 }
 
 RULE_VALUE(GLOB)
 {
-    cs_text_put(text, "%s", value->text);
+    fputs(value->text, out);
 }
 
 RULE_VALUE(SIZE)
 {
-    if (*value < 0)
-        cs_text_put(text, "auto");
-    else
-        append_bytes(text, *value);
+    put_automatic(*value, put_bytes, out);
 }
 
 RULE_VALUE(COUNT)
 {
-    if (*value < 0)
-        cs_text_put(text, "auto");
-    else
-        append_number(text, *value);
+    put_automatic(*value, put_number, out);
 }
 
 RULE_VALUE(SWITCH)
 {
-    append_word(text, key, *value ? 0 : 1);
+    put_word(key, *value ? 0 : 1, out);
 }
 
 RULE_VALUE(POLICY)
 {
-    cs_text_put(text, "%s", value->text);
+    fputs(value->text, out);
 }
 
 SUBJECT_VALUE(WORDS)
 {
-    append_word(text, key, *value);
+    put_word(key, *value, out);
 }
 
 SUBJECT_VALUE(RANGE)
 {
     if (*value < 0)
-        cs_text_put(text, "unknown");
+        fputs("unknown", out);
     else
-        append_number(text, *value);
+        put_number(*value, out);
 }
 
 SUBJECT_VALUE(BYTES)
 {
-    append_bytes(text, *value);
+    put_bytes(*value, out);
 }
 
 SUBJECT_VALUE(KERNEL)
 {
     for (int i = 0; i < CS_SPATIAL; i++)
-        cs_text_put(text, "%s%lld", i > 0 ? "x" : "", (long long)value->extent[i]);
+        fprintf(out, "%s%" PRId64, i > 0 ? "x" : "", value->extent[i]);
 }
 
 SUBJECT_VALUE(GLOB)
 {
-    cs_text_put(text, "%s", *value);
+    fputs(*value, out);
 }
 
-static void append_rule_value(struct cs_text *text, const struct cs_rule *rule,
-                              enum cs_rule_key key)
+static void put_rule_value(const struct cs_rule *rule, enum cs_rule_key key, FILE *out)
 {
     switch (key) {
 #define CS_RULE(name, type, allowed, help)                                                         \
     case CS_RULE_##name:                                                                           \
-        rule_##type(text, key, &rule->name);                                                       \
+        put_rule_##type(key, &rule->name, out);                                                    \
         break;
 #include "convshim/rules.def"
 #undef CS_RULE
@@ -159,13 +160,12 @@ static void append_rule_value(struct cs_text *text, const struct cs_rule *rule,
 }
 
 /* The keys that match. */
-static void append_subject_value(struct cs_text *text, const struct cs_subject *subject,
-                                 enum cs_rule_key key)
+static void put_subject_value(const struct cs_subject *subject, enum cs_rule_key key, FILE *out)
 {
     switch (key) {
 #define CS_RULE_WHEN(name, type, allowed, help)                                                    \
     case CS_RULE_##name:                                                                           \
-        subject_##type(text, key, &subject->name);                                                 \
+        put_subject_##type(key, &subject->name, out);                                              \
         break;
 #define CS_RULE_SET(name, type, allowed, help) case CS_RULE_##name:
 #include "convshim/rules.def"
@@ -174,71 +174,47 @@ static void append_subject_value(struct cs_text *text, const struct cs_subject *
     }
 }
 
-static void append_miss(struct cs_text *text, const struct cs_rule *rule,
-                        const struct cs_subject *subject, enum cs_rule_key key)
+/* Names the settings of the rule that applies. */
+static void put_match(const struct cs_rule *rule, FILE *out)
 {
-    cs_text_put(text, "rule %s: %s is ", rule->name, cs_rule_key_name(key));
-    append_subject_value(text, subject, key);
-    cs_text_put(text, ", the rule requires ");
-    append_rule_value(text, rule, key);
-    cs_text_put(text, "\n");
-}
-
-static void append_match(struct cs_text *text, const struct cs_rule *rule,
-                         const struct cs_subject *subject)
-{
-    const char *before = "; sets ";
-    cs_text_put(text, "rule %s: applies", rule->name);
-    for (int i = 0; i < CS_RULE_KEYS; i++) {
-        enum cs_rule_key key = (enum cs_rule_key)i;
-        if (!cs_rule_has(rule, key))
+    const char *between = "; sets ";
+    fprintf(out, "rule %s: applies", rule->name);
+    for (enum cs_rule_key key = 0; key < CS_RULE_KEYS; key++) {
+        if (!cs_rule_has(rule, key) || !cs_rule_key_sets(key))
             continue;
-        bool sets = cs_rule_key_sets(key);
-        cs_text_put(text, "%s%s %s", sets ? before : ", ", cs_rule_key_name(key),
-                    sets ? "" : "is ");
-        if (sets)
-            append_rule_value(text, rule, key);
-        else
-            append_subject_value(text, subject, key);
-        before = sets ? ", " : before;
+        fprintf(out, "%s%s ", between, cs_rule_key_name(key));
+        put_rule_value(rule, key, out);
+        between = ", ";
     }
-    cs_text_put(text, "\n");
+    fputc('\n', out);
 }
 
-static struct cs_text begin_text(char *text, size_t size)
+void cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subject, FILE *out)
 {
-    if (size > 0)
-        text[0] = '\0';
-    return (struct cs_text){.at = text, .size = size};
-}
-
-int cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
-                     size_t size)
-{
-    struct cs_text out = begin_text(text, size);
     for (int i = 0; i < rules->count; i++) {
-        enum cs_rule_key key = cs_rule_miss(&rules->rule[i], subject);
+        const struct cs_rule *rule = &rules->rule[i];
+        enum cs_rule_key key = cs_rule_miss(rule, subject);
         if (key == CS_RULE_KEYS) {
-            append_match(&out, &rules->rule[i], subject);
-            return out.length;
+            put_match(rule, out);
+            return;
         }
-        append_miss(&out, &rules->rule[i], subject, key);
+        fprintf(out, "rule %s: %s is ", rule->name, cs_rule_key_name(key));
+        put_subject_value(subject, key, out);
+        fputs(", the rule requires ", out);
+        put_rule_value(rule, key, out);
+        fputc('\n', out);
     }
-    cs_text_put(&out, "no rule applies\n");
-    return out.length;
+    fputs("no rule applies\n", out);
 }
 
-int cs_explain_rule(const struct cs_rule *rule, char *text, size_t size)
+void cs_explain_rule(const struct cs_rule *rule, FILE *out)
 {
-    struct cs_text out = begin_text(text, size);
-    cs_text_put(&out, "[rule %s]\n", rule->name);
-    for (int i = 0; i < CS_RULE_KEYS; i++) {
-        enum cs_rule_key key = (enum cs_rule_key)i;
+    fprintf(out, "[rule %s]\n", rule->name);
+    for (enum cs_rule_key key = 0; key < CS_RULE_KEYS; key++) {
         if (!cs_rule_has(rule, key))
             continue;
-        cs_text_put(&out, "%s = ", cs_rule_key_name(key));
-        append_rule_value(&out, rule, key);
-        cs_text_put(&out, "\n");
+        fprintf(out, "%s = ", cs_rule_key_name(key));
+        put_rule_value(rule, key, out);
+        fputc('\n', out);
     }
-    return out.length;
 }

@@ -8,7 +8,6 @@
 #include "convshim/policy.h"
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct request {
@@ -78,21 +77,6 @@ static void add_row(struct cs_table *table, const struct cs_config *config, int 
                                                   {.text = source}});
 }
 
-/* Prints the rules as an ini file that makes the same rules. False if memory is short. */
-static bool print_rules(const struct cs_rules *rules)
-{
-    for (int i = 0; i < rules->count; i++) {
-        int length = cs_explain_rule(&rules->rule[i], NULL, 0);
-        char *text = malloc((size_t)length + 1);
-        if (!text)
-            return false;
-        cs_explain_rule(&rules->rule[i], text, (size_t)length + 1);
-        printf("\n%s", text);
-        free(text);
-    }
-    return true;
-}
-
 static int show_options(const struct request *request)
 {
     static struct cs_config config;
@@ -109,8 +93,10 @@ static int show_options(const struct request *request)
         add_row(&table, &config, i);
     bool printed = cs_table_print(&table, request->format, stdout);
     cs_table_fini(&table);
-    if (request->format == CS_FORMAT_TEXT)
-        printed = printed && print_rules(&config.rules);
+    for (int i = 0; i < config.rules.count && request->format == CS_FORMAT_TEXT; i++) {
+        putchar('\n');
+        cs_explain_rule(&config.rules.rule[i], stdout);
+    }
     if (!printed)
         cs_cli_complain("out of memory");
     return notes > 0 || !printed ? CS_CLI_NO : CS_CLI_OK;

@@ -8,7 +8,6 @@
 #include "cli/layers/layers.h"
 #include "cli/layers/plan_layers.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -58,55 +57,24 @@ static bool read_text(char *text, struct asked *asked)
     return false;
 }
 
-/* The caller frees the explanation. NULL: memory is short. */
-static char *make_explanation(const struct cs_config *config, const struct cs_subject *subject)
-{
-    int length = cs_explain_rules(&config->rules, subject, NULL, 0);
-    char *text = malloc((size_t)length + 1);
-    if (text)
-        cs_explain_rules(&config->rules, subject, text, (size_t)length + 1);
-    return text;
-}
-
-static void print_text(int64_t required, bool is_given, const char *explanation)
-{
-    char size[CS_SIZE_TEXT];
-    printf("%s required%s\n%s", cs_log_size_text(size, required),
-           is_given
-               ? ""
-               : ", by a rule of thumb. Add required=SIZE to use the size that cuDNN requires.",
-           explanation);
-}
-
-static int explain_problem(const struct cs_config *config, const char *program, const char *script,
-                           const struct asked *asked)
-{
-    const bool is_given = asked->required >= 0;
-    const int64_t required = is_given ? asked->required : cs_estimate_workspace(&asked->problem);
-    struct cs_subject subject =
-        cs_rule_subject_of(&asked->problem, required, asked->engine, program ? program : "");
-    if (script)
-        subject.script = script;
-    char *explanation = make_explanation(config, &subject);
-    bool made = explanation != NULL;
-    if (made)
-        print_text(required, is_given, explanation);
-    else
-        cs_cli_complain("out of memory");
-    free(explanation);
-    return made ? CS_CLI_OK : CS_CLI_NO;
-}
-
 int cs_config_explain(const struct cs_config *config, const char *program, const char *script,
                       const char *text)
 {
+    char copy[LINE], size[CS_SIZE_TEXT];
     struct asked asked;
-    char *copy = strdup(text);
-    if (!copy)
-        cs_cli_complain("out of memory");
-    int status = !copy                     ? CS_CLI_NO
-                 : read_text(copy, &asked) ? explain_problem(config, program, script, &asked)
-                                           : CS_CLI_USAGE;
-    free(copy);
-    return status;
+    snprintf(copy, sizeof copy, "%s", text);
+    if (!read_text(copy, &asked))
+        return CS_CLI_USAGE;
+    const bool is_given = asked.required >= 0;
+    const int64_t required = is_given ? asked.required : cs_estimate_workspace(&asked.problem);
+    struct cs_subject subject =
+        cs_rule_subject_of(&asked.problem, required, asked.engine, program ? program : "");
+    if (script)
+        subject.script = script;
+    printf("%s required%s\n", cs_log_size_text(size, required),
+           is_given
+               ? ""
+               : ", by a rule of thumb. Add required=SIZE to use the size that cuDNN requires.");
+    cs_explain_rules(&config->rules, &subject, stdout);
+    return CS_CLI_OK;
 }

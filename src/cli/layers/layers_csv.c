@@ -252,29 +252,19 @@ static char *next_line(char **rest, const char *end)
     return line;
 }
 
-/* False, after a note, if a line contains a NUL or a carriage return. `size`: its bytes, more than
- * the length of its text if it contains a NUL. */
-static bool is_whole(struct cs_layer_reader *reading, const char *line, size_t size, int64_t number)
+static void read_lines(struct cs_layer_reader *reading, char *text)
 {
-    if (strlen(line) + 2 < size)
-        cs_layer_reader_diagnose(reading, number, "a NUL character");
-    else if (strchr(line, '\r'))
-        cs_layer_reader_diagnose(
-            reading, number,
-            "lines end with a carriage return alone. Save the file with line feeds.");
-    else
-        return true;
-    return false;
-}
-
-static void read_lines(struct cs_layer_reader *reading, char *text, size_t length)
-{
+    const char *end = text + strlen(text);
     struct header header = {.columns = 0};
     char *rest = text, *line;
-    for (int64_t number = 1; (line = next_line(&rest, text + length)); number++) {
+    for (int64_t number = 1; (line = next_line(&rest, end)); number++) {
         bool first = header.columns == 0;
-        if (!is_whole(reading, line, (size_t)(rest - line), number))
+        if (strchr(line, '\r')) {
+            cs_layer_reader_diagnose(
+                reading, number,
+                "lines end with a carriage return alone. Save the file with line feeds.");
             break;
+        }
         if (*line == '\0' || *line == '#')
             continue;
         if (first)
@@ -292,13 +282,12 @@ bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_l
 {
     struct cs_layer_reader reading = {layers, path, rules, note, ctx, "", 0};
     char error[CS_FILE_ERROR];
-    size_t length;
-    char *text = cs_read_file_bytes(path, &length, error);
+    char *text = cs_read_file_text(path, error);
     if (!text) {
         cs_layer_reader_diagnose(&reading, 0, "%s", error);
         return false;
     }
-    read_lines(&reading, text, length);
+    read_lines(&reading, text);
     free(text);
     return cs_layer_reader_end(&reading);
 }

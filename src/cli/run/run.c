@@ -118,7 +118,7 @@ static void add_caches(char **argv, struct cs_child_variables *variables)
     if (cs_config_disabled())
         return;
     cs_command_config(&config, argv, NULL, NULL);
-    cs_xla_cache_name(&config, name);
+    variables->broken = variables->broken || !cs_xla_cache_name(&config, name);
     for (int i = 0; i < CS_XLA_CACHES; i++) {
         const struct cs_xla_cache *cache = &cs_xla_caches[i];
         char *value = cache->separated

@@ -12,9 +12,9 @@ enum {
 };
 
 /* The name of the folder for programs with these options: the library's version, and a hash of all
- * options and rules that decide, and of the constants that were measured on GPUs (config/ladder.h).
- * Reads the environment and files. */
-void cs_xla_cache_name(const struct cs_config *config, char name[CS_XLA_CACHE_NAME]);
+ * options and rules that decide. The constants that were measured on GPUs do not decide sizes that
+ * a program may keep (ARCHITECTURE.md, Guarantees). False if memory is short. */
+bool cs_xla_cache_name(const struct cs_config *config, char name[CS_XLA_CACHE_NAME]);
 
 /* A cache that a variable of the environment can name. */
 struct cs_xla_cache {

@@ -218,13 +218,11 @@ static void put_comment(const struct cs_tuned_shape *shape, FILE *out)
 
 static void put_rule(const struct cs_tuned_shape *shape, int number, FILE *out)
 {
-    char text[1024];
     struct cs_rule rule = shape->rule;
     snprintf(rule.name, sizeof rule.name, "tune-%d", number);
     rule.given |= 1u << CS_RULE_free;
     rule.free = shape->way[shape->chosen].free;
-    (void)cs_explain_rule(&rule, text, sizeof text);
-    fputs(text, out);
+    cs_explain_rule(&rule, out);
 }
 
 void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out)

@@ -53,10 +53,10 @@ static void name_depends_on_the_options_that_decide(void)
     static struct cs_config config;
     char name[CS_XLA_CACHE_NAME], plain[CS_XLA_CACHE_NAME];
     cs_config_default(&config);
-    cs_xla_cache_name(&config, plain);
+    CHECK(cs_xla_cache_name(&config, plain));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cs_config_load_items(&config, rows[i].items, policies, NULL, NULL);
-        cs_xla_cache_name(&config, name);
+        CHECK(cs_xla_cache_name(&config, name));
         CHECK_INT(strcmp(name, plain) == 0, rows[i].same);
     }
 }

@@ -277,18 +277,9 @@ static const char *explain(void)
 {
     static char text[4096];
     struct cs_subject asked = subject();
-    int length = cs_explain_rules(&config.rules, &asked, text, sizeof text);
-    CHECK_INT(length, strlen(text));
-    for (size_t size = 0; size <= (size_t)length + 2; size++) {
-        char shorter[sizeof text];
-        size_t kept = size == 0 ? 0 : size <= (size_t)length ? size - 1 : (size_t)length;
-        memset(shorter, 'x', sizeof shorter);
-        CHECK_INT(cs_explain_rules(&config.rules, &asked, shorter, size), length);
-        CHECK(strncmp(shorter, text, kept) == 0);
-        CHECK_INT(shorter[kept], size == 0 ? 'x' : '\0');
-        CHECK_INT(shorter[size], 'x');
-    }
-    CHECK_INT(cs_explain_rules(&config.rules, &asked, NULL, 0), length);
+    FILE *out = fmemopen(text, sizeof text, "w");
+    cs_explain_rules(&config.rules, &asked, out);
+    CHECK(fclose(out) == 0);
     return text;
 }
 
@@ -301,15 +292,14 @@ static void why_a_rule_applies(void)
               "[rule d]\nrequired = ..1048577\nskip = yes\n[rule e]\nprogram = a*\nskip = yes\n"
               "[rule f]\nengine = 0\nskip = yes\n");
     CHECK_STR(explain(), "rule a: direction is fwd, the rule requires dgrad, wgrad\n"
-                         "rule b: kernel is 1x3x3, the rule requires 1x1x*\n"
+                         "rule b: kernel is 1x3x3, the rule requires 1x*\n"
                          "rule c: n is 2, the rule requires 3..\n"
                          "rule d: required is 5MiB, the rule requires ..1048577\n"
                          "rule e: program is python3, the rule requires a*\n"
                          "rule f: engine is 7, the rule requires 0\n"
                          "no rule applies\n");
     load_text("[rule a]\nn = 2\nkernel = *\nrequired = 1k..\nprogram = py*\nskip = yes\n");
-    CHECK_STR(explain(), "rule a: applies, kernel is 1x3x3, n is 2, required is 5MiB, program is "
-                         "python3; sets skip yes\n");
+    CHECK_STR(explain(), "rule a: applies; sets skip yes\n");
     load_text("[rule a]\nn = 1\nskip = no\n[rule b]\npolicy = fixed\nworkspace = 1536KiB\n"
               "threshold = auto\ntiles = 3\nlanes = auto\nskip = no\n[rule c]\nskip = yes\n");
     CHECK_STR(explain(),
@@ -384,36 +374,35 @@ static void first_matching_rule_applies(void)
     CHECK(matched > ROUNDS / 4 && later > ROUNDS / 20 && matched < ROUNDS);
 }
 
+/* The first rule as text. */
+static void write_rule(char *text, size_t size)
+{
+    FILE *out = fmemopen(text, size, "w");
+    cs_explain_rule(&config.rules.rule[0], out);
+    CHECK(fclose(out) == 0);
+}
+
 /* Written and read again, a rule is the same. */
 static void rules_survive_writing_and_reading(void)
 {
     static char text[4096], again[4096];
     load_text(every_key);
-    int length = cs_explain_rule(&config.rules.rule[0], text, sizeof text);
-    CHECK_INT(length, strlen(text));
+    write_rule(text, sizeof text);
     load_text(text);
     CHECK_INT(note_count, 0);
     CHECK_INT(config.rules.count, 1);
-    cs_explain_rule(&config.rules.rule[0], again, sizeof again);
+    write_rule(again, sizeof again);
     CHECK_STR(again, text);
     CHECK_STR(text, "[rule all]\ndirection = fwd, wgrad\ndtype = bf16\nlayout = nhwc, strided\n"
-                    "kernel = 1x*x3\nn = 2..\nc = ..64\nk = 128..512\nd = 1\nh = ..9\nw = 7..8\n"
+                    "kernel = *x3\nn = 2..\nc = ..64\nk = 128..512\nd = 1\nh = ..9\nw = 7..8\n"
                     "groups = 1\nrequired = 1MiB..2GiB\nengine = 0\nprogram = py*n3.?\n"
                     "script = main*.py\n"
                     "policy = fixed\nworkspace = 16MiB\nfree = 1536MiB\nthreshold = auto\ntiles = "
                     "8\nlanes = 2\n"
                     "skip = no\n");
-    for (size_t size = 0; size < 9; size++) {
-        memset(again, 'x', sizeof again);
-        CHECK_INT(cs_explain_rule(&config.rules.rule[0], again, size), length);
-        CHECK_INT(again[size], 'x');
-        CHECK_INT(strnlen(again, size), size > 0 ? size - 1 : 0);
-    }
-    CHECK_INT(cs_explain_rule(&config.rules.rule[0], again, 5), length);
     load_text("[rule r]\nskip = yes\nn = 0..\nrequired = 0..0\n");
-    cs_explain_rule(&config.rules.rule[0], text, sizeof text);
+    write_rule(text, sizeof text);
     CHECK_STR(text, "[rule r]\nn = 0..\nrequired = 0\nskip = yes\n");
-    CHECK_STR(again, "[rul");
 }
 
 /* The requested shape in an explanation is written as a rule could contain it. */
