@@ -436,10 +436,10 @@ static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate
     if (gate->waits > 0)
         append_format(
             text,
-            "%-*sthreads waited %lld times for another's memory peak, %lld.%lld s in all; %lld "
-            "timed out%s",
+            "%-*sthreads waited %lld times for the memory peak of another thread, %lld.%lld s in "
+            "all; %lld waits timed out%s",
             LABEL, "turns", (long long)gate->waits, tenths / 10, tenths % 10,
-            (long long)gate->timed_out, gate->given_up ? ", turn-taking is off now" : "");
+            (long long)gate->timed_out, gate->given_up ? ", so threads take no turns now" : "");
 }
 
 static void append_advice(struct cs_text *text, const struct cs_account *account,

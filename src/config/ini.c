@@ -101,8 +101,8 @@ static int next_byte(struct lines *lines)
             filled = read(lines->fd, lines->block, sizeof lines->block);
         while (filled < 0 && errno == EINTR);
         if (filled < 0)
-            cs_diagnostics_note(lines->load,
-                                "cannot be read further (errno %d), the rest is ignored", errno);
+            cs_diagnostics_note(
+                lines->load, "could be read only in part (errno %d), the rest is ignored", errno);
         if (filled < 0)
             drop_line(lines);
         lines->at = 0;
@@ -228,8 +228,8 @@ static void announce_fault(struct lines *lines, enum fault fault, const char *te
 {
     cs_diagnostics_show(lines->shown, text);
     if (fault == HAS_NUL)
-        cs_diagnostics_note(lines->load, "\"%s\" and a NUL byte, %s; allowed: text", lines->shown,
-                            drop_line(lines));
+        cs_diagnostics_note(lines->load, "\"%s\" is followed by a NUL byte, %s; allowed: text",
+                            lines->shown, drop_line(lines));
     else if (*text == '\0' || *text == ';' || *text == '#')
         return;
     else if (fault == TOO_LONG)

@@ -104,9 +104,12 @@ static bool take_number(const char **at, double *number_p)
         return false;
     for (; is_digit(**at); (*at)++)
         number = 10 * number + (**at - '0');
-    if (**at == '.' && is_digit((*at)[1]))
-        for ((*at)++; is_digit(**at); (*at)++, unit *= 10)
-            number = 10 * number + (**at - '0');
+    bool has_decimals = **at == '.' && is_digit((*at)[1]);
+    *at += has_decimals;
+    for (; has_decimals && is_digit(**at); (*at)++) {
+        number = 10 * number + (**at - '0');
+        unit *= 10;
+    }
     *number_p = number / unit;
     return true;
 }

@@ -301,12 +301,12 @@ double cs_forms_best(struct cs_guesser *guesser, const struct cs_forms *forms,
     int form = 0;
     const struct cs_candidate ideal =
         cs_question_untiled(guesser->question, 0, GOOD * guesser->seconds);
-    const double good = cs_question_cost(guesser->question, &ideal);
+    const double enough = cs_question_cost(guesser->question, &ideal);
     for (size_t stage = 0; stage < sizeof stage_end / sizeof *stage_end; stage++) {
         for (; form < stage_end[stage]; form++)
             if (!(forms->skipped >> form & 1))
                 examine_form(guesser, forms, lanes, form, &best);
-        if (best.cost <= good)
+        if (best.cost <= enough)
             break;
     }
     examine_lanes(guesser, forms, &best);

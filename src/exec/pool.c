@@ -363,7 +363,22 @@ static struct cs_slab *new_slab(const struct cs_device *device, int64_t bytes)
     return NULL;
 }
 
-/* Allocates a slab. Releases the lock during the calls of the device or the heap. */
+static void link_slab(struct cs_arena *arena, struct cs_pool *pool, struct cs_slab *slab)
+{
+    slab->pool = pool;
+    slab->number = ++arena->slabs;
+    slab_begin(slab);
+    slab->next = pool->slabs;
+    pool->slabs = slab;
+    arena->facts.allocations++;
+    arena->facts.held += slab->bytes;
+    if (arena->facts.held > arena->facts.peak)
+        arena->facts.peak = arena->facts.held;
+    report_slab(arena, CS_SCRATCH_ALLOCATED, slab);
+}
+
+/* Allocates a slab, and some spare marks. Releases the lock during the calls of the device or the
+ * heap. */
 static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                      int64_t bytes)
 {
@@ -378,16 +393,7 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
     arena->promised -= bytes;
     if (!slab)
         return false;
-    slab->pool = pool;
-    slab->number = ++arena->slabs;
-    slab_begin(slab);
-    slab->next = pool->slabs;
-    pool->slabs = slab;
-    arena->facts.allocations++;
-    arena->facts.held += bytes;
-    if (arena->facts.held > arena->facts.peak)
-        arena->facts.peak = arena->facts.held;
-    report_slab(arena, CS_SCRATCH_ALLOCATED, slab);
+    link_slab(arena, pool, slab);
     while (marks > 0)
         cs_pool_put_mark(pool, made[--marks]);
     return true;

@@ -91,9 +91,10 @@ const char *cs_problem_layout(const struct cs_problem *problem)
 {
     static const char *const names[CS_SPATIAL][2] = {
         {"ncw", "nwc"}, {"nchw", "nhwc"}, {"ncdhw", "ndhwc"}};
-    for (int last = 0; last < 2; last++)
-        if (is_packed(&problem->tensor[CS_X], last) && is_packed(&problem->tensor[CS_Y], last))
-            return names[problem->spatial - 1][last];
+    for (int channels_last = 0; channels_last < 2; channels_last++)
+        if (is_packed(&problem->tensor[CS_X], channels_last) &&
+            is_packed(&problem->tensor[CS_Y], channels_last))
+            return names[problem->spatial - 1][channels_last];
     return "strided";
 }
 

@@ -26,6 +26,7 @@ static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
     return used_a == used_b && memcmp(words_a, words_b, (size_t)used_a * sizeof *words_a) == 0;
 }
 
+/* False if a number exceeds 64 bits. */
 static bool find_axis(const struct cs_problem *untiled, const struct cs_cut *cut,
                       struct cut_axis *axis)
 {

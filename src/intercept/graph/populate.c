@@ -124,7 +124,7 @@ static cudaGraphNode_t next_node(cudaGraphNode_t node)
     return error == cudaSuccess && count == 1 ? next[0] : NULL;
 }
 
-/* The chain is walked in the order of its creation. The same plan gives the same nodes. */
+/* Changes the next node of the chain. The same plan has the same nodes in the same order. */
 static int change_tile(void *ctx, int shape, void *pack)
 {
     struct node_run *run = ctx;
