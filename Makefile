@@ -160,8 +160,8 @@ $(B)/stand_ins/libcublasLt.so.%: src/cudnn/standalone/stand_ins/libcublasLt.c $(
 	$(call say,LD)mkdir -p $(@D); $(standin)
 $(B)/obj/src/cudnn/standalone/stand_ins.o: $(standins)
 # The file of `convshim verify --out` names the commit; it is empty outside of a checkout.
-$(B)/obj/src/cli/verify/verify_output.o: CFLAGS += -DCS_COMMIT='"$(shell git rev-parse --short HEAD 2>/dev/null)"'
-$(B)/obj/src/cli/verify/verify_output.o: $(wildcard .git/logs/HEAD)
+$(B)/obj/src/cli/verify/verify_run.o: CFLAGS += -DCS_COMMIT='"$(shell git rev-parse --short HEAD 2>/dev/null)"'
+$(B)/obj/src/cli/verify/verify_run.o: $(wildcard .git/logs/HEAD)
 $(B)/obj/src/cudnn/standalone/stand_ins.o: CFLAGS += -DCS_LIBCUDA='"$(B)/stand_ins/libcuda.so.1"' \
 	-DCS_LIBCUBLASLT_12='"$(B)/stand_ins/libcublasLt.so.12"' -DCS_LIBCUBLASLT_13='"$(B)/stand_ins/libcublasLt.so.13"'
 

@@ -1,11 +1,11 @@
-/* Sweeps the target peak: the fastest way of each shape, and the sums. */
+/* Sweeps the target peak: the fastest way of each shape, and the sums. Chooses a point. */
 #include "cli/tune/tune.h"
 
 #include "base/checked.h"
 #include <stdlib.h>
 
 /* Shorter, or as short with fewer launches, or with a lower peak. */
-static bool is_better(const struct cs_way *a, const struct cs_way *b)
+static bool is_better_way(const struct cs_way *a, const struct cs_way *b)
 {
     if (a->times.most < b->times.most || a->times.most > b->times.most)
         return a->times.most < b->times.most;
@@ -22,7 +22,7 @@ static int choose_way(const struct cs_tuned_shape *shape, int64_t target)
         const struct cs_way *way = &shape->way[i];
         if (way->peak < shape->way[lowest].peak)
             lowest = i;
-        if (way->peak <= target && (best < 0 || is_better(way, &shape->way[best])))
+        if (way->peak <= target && (best < 0 || is_better_way(way, &shape->way[best])))
             best = i;
     }
     return best >= 0 ? best : lowest;
@@ -129,4 +129,96 @@ void cs_frontier_fini(struct cs_frontier *frontier)
     free(frontier->shape);
     free(frontier->point);
     *frontier = (struct cs_frontier){.level = 0};
+}
+
+/* --- the choice of a point --- */
+
+enum {
+    LEAST_MISS = 1000,      /* a peak may exceed the predicted one by one part in this many */
+    MAPPED = 5 * (20 << 20) /* bytes: PyTorch maps memory in pages of 20 MiB, of which about five
+                               are partly used at a peak */
+};
+
+int64_t cs_tune_target(const struct cs_tune *tune)
+{
+    return tune->options->fits - tune->device->context - (tune->allocated ? MAPPED : 0);
+}
+
+static const double LEAST_GAIN = 0.01; /* part of the peak or time that a file must save */
+
+static double middle_of(struct cs_times times)
+{
+    return (times.least + times.most) / 2;
+}
+
+static bool is_within(const struct cs_tune *tune, struct cs_times times)
+{
+    return middle_of(times) <= middle_of(tune->untiled.times) * (1 + tune->options->within / 100);
+}
+
+/* Not above `than` in peak or time, and one of them is lower by this part. A time is lower if its
+ * upper end is. Everything is better than a run that failed. */
+static bool is_better(int64_t peak, struct cs_times times, const struct cs_tune_run *than,
+                      double part)
+{
+    return !than->ran || (peak <= than->peak && times.least <= than->times.least &&
+                          times.most <= than->times.most &&
+                          ((double)peak < (1 - part) * (double)than->peak ||
+                           times.most < (1 - part) * than->times.most));
+}
+
+/* The shortest time in that memory. If no point fits, the lowest peak is tried. */
+static int choose_for_memory(const struct cs_tune *tune)
+{
+    const int64_t most = cs_tune_target(tune);
+    int point = 0;
+    for (size_t i = 0; i < tune->frontier.points; i++)
+        if (tune->frontier.point[i].peak <= most)
+            point = (int)i;
+    return point;
+}
+
+/* The lowest peak. */
+static int choose_within_time(const struct cs_tune *tune)
+{
+    for (size_t i = 0; i < tune->frontier.points; i++)
+        if (is_within(tune, tune->frontier.point[i].times))
+            return (int)i;
+    return -1;
+}
+
+/* The least time plus price of the points that are better than the defaults. */
+static int choose_by_price(const struct cs_tune *tune)
+{
+    int best = -1;
+    double least = 0;
+    for (size_t i = 0; i < tune->frontier.points; i++) {
+        const struct cs_frontier_point *point = &tune->frontier.point[i];
+        const double cost = point->times.most + tune->frontier.price * (double)point->peak;
+        if (is_better(point->peak, point->times, &tune->defaults, LEAST_GAIN) &&
+            (best < 0 || cost < least)) {
+            best = (int)i;
+            least = cost;
+        }
+    }
+    return best;
+}
+
+int cs_tune_choose(const struct cs_tune *tune)
+{
+    if (tune->options->fits > 0)
+        return choose_for_memory(tune);
+    return tune->options->within >= 0 ? choose_within_time(tune) : choose_by_price(tune);
+}
+
+enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune)
+{
+    const struct cs_tune_run *file = &tune->file;
+    const int64_t peak = tune->frontier.point[tune->point].peak;
+    bool good = is_better(file->peak, file->times, &tune->defaults, 0);
+    if (tune->options->fits > 0)
+        good = file->fits;
+    else if (tune->options->within >= 0)
+        good = is_within(tune, file->times) && file->peak - peak <= peak / LEAST_MISS;
+    return file->ran && good ? CS_TUNE_FILE : CS_TUNE_MISSED;
 }

@@ -5,7 +5,10 @@
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
+#include "cli/layers/plan_layers.h"
 #include "cli/simulate/simulate.h"
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CS_CLI_TARGET struct cs_tune_options
@@ -51,9 +54,175 @@ static int read_options(int argc, char **argv, struct cs_tune_options *to, int *
     return -1;
 }
 
+/* --- the runs ---
+ *
+ * There are at most three: untiled with a record of the memory held over time, with the library's
+ * defaults, and with the rules of the chosen point. docs/tune.md explains the choice. */
+
+/* Memory to spare. JAX takes three quarters of it at once, so it is not much more than GPUs have.
+ */
+static const int64_t plenty = (int64_t)256 << 30;
+
+static const double NANO = 1e-9;
+
+/* The library's defaults, and a run in which it decides nothing. */
+static const char defaults[] = "# the library's defaults\n",
+                  untiled[] = "[rule untiled]\nskip = yes\n";
+
+static struct cs_tune_run figures_of(const struct cs_simulated_result *result)
+{
+    return (struct cs_tune_run){
+        .ran = cs_simulated_result_ran(result) && result->used,
+        .fits = cs_simulated_result_fits(result),
+        .peak = result->allocated >= 0 ? result->allocated : result->device_peak,
+        .calls = result->calls,
+        .tiled = result->tiled,
+        .launches = result->extra_launches,
+        .times = {(double)result->predicted_ns * NANO, (double)result->predicted_most_ns * NANO}};
+}
+
+/* A run with an ini file. */
+struct run {
+    struct cs_simulated_run run;
+    char file[PATH_MAX];
+};
+
+/* Writes the file and prepares the run. `text`: its content; NULL: the chosen rules. `capacity`: of
+ * the GPU; 0: plenty. Returns false after an error message. */
+static bool prepare_run(const struct cs_tune *tune, const char *name, const char *text,
+                        int64_t capacity, struct run *to)
+{
+    capacity = capacity > 0 ? capacity : plenty;
+    snprintf(to->file, PATH_MAX, "%.4000s/%s.ini", tune->simulation->work, name);
+    FILE *out = fopen(to->file, "we");
+    if (out && text)
+        fputs(text, out);
+    else if (out)
+        cs_tune_write(tune, false, out);
+    to->run = (struct cs_simulated_run){.name = name,
+                                        .profile = tune->device->path,
+                                        .capacity = capacity,
+                                        .memory = capacity,
+                                        .context = tune->device->context,
+                                        .with = true,
+                                        .file = to->file};
+    if (out && fclose(out) == 0)
+        return true;
+    cs_cli_complain("%s: %s", to->file, strerror(errno));
+    return false;
+}
+
+/* --- the first two runs --- */
+
+/* False, after a line with the reason, if the first run cannot be used. */
+static bool is_usable(const struct cs_simulated_run *run)
+{
+    const struct cs_simulated_result *result = &run->result;
+    if (!cs_simulated_result_ran(result)) {
+        cs_cli_complain("tune: the program failed with status %d. Its last output:",
+                        result->status);
+        if (!cs_simulated_result_output(run, stderr))
+            fputs("(nothing)\n", stderr);
+    } else if (!result->used || result->launches <= 0) {
+        cs_cli_complain(
+            "tune: the program ran no convolution on the simulated GPU. Does it use cuda?");
+    } else if (!result->planned) {
+        cs_cli_complain("tune: no real cuDNN was used, but %s. Name one: --cudnn PATH",
+                        result->planning);
+    } else if (!result->summary) {
+        cs_cli_complain(
+            "tune: the program did not load convshim. To find out why: convshim doctor -- COMMAND");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static bool make_first_runs(struct cs_tune *tune)
+{
+    static struct run first, second; /* too large for the stack */
+    const int64_t fits = tune->options->fits;
+    bool good = prepare_run(tune, "untiled", untiled, 0, &first) &&
+                prepare_run(tune, "defaults", defaults, fits, &second);
+    struct cs_simulated_run *runs[] = {&first.run, &second.run};
+    first.run.history = true;
+    if (!good || !cs_simulated_runs(tune->simulation, runs, 2))
+        return false;
+    const struct cs_simulated_result *result = &first.run.result;
+    tune->untiled = figures_of(result);
+    tune->defaults = figures_of(&second.run.result);
+    tune->untiled.fits = fits > 0 && result->needed >= 0 && result->needed <= fits;
+    tune->allocated = result->allocated >= 0;
+    snprintf(tune->framework, sizeof tune->framework, "%s", result->framework);
+    snprintf(tune->planning, sizeof tune->planning, "%s", result->planning);
+    good = is_usable(&first.run) && cs_called_read(&first.run, &tune->frontier);
+    cs_simulated_result_free(&first.run.result);
+    cs_simulated_result_free(&second.run.result);
+    return good;
+}
+
+/* cuDNN offers the engines that call cuBLASLt only to programs that have it. */
+static bool has_cublas(const struct cs_simulated_program *program)
+{
+    for (size_t i = 0; i < program->libraries; i++)
+        if (strstr(program->library[i], "libcublasLt.so"))
+            return true;
+    return false;
+}
+
+static bool find_frontier(struct cs_tune *tune)
+{
+    char error[256];
+    const char *folder = tune->simulation->program.folder;
+    const int64_t targets[] = {tune->defaults.peak, cs_tune_target(tune)};
+    setenv("CONVSHIM", "0", 1); /* the library may be preloaded: its answers are not cuDNN's */
+    if (!cs_find_cudnn(*folder ? folder : tune->options->cudnn, error, sizeof error)) {
+        cs_cli_complain("tune: no usable cuDNN: %s", error);
+        return false;
+    }
+    return cs_decide_ways(&tune->frontier, tune->device->text,
+                          has_cublas(&tune->simulation->program), targets,
+                          sizeof targets / sizeof *targets);
+}
+
+/* --- the last run --- */
+
+static bool check_file(struct cs_tune *tune)
+{
+    static struct run rules; /* too large for the stack */
+    struct cs_simulated_run *runs[] = {&rules.run};
+    unsetenv("CONVSHIM");
+    if (!prepare_run(tune, "rules", NULL, tune->options->fits, &rules) ||
+        !cs_simulated_runs(tune->simulation, runs, 1))
+        return false;
+    tune->file = figures_of(&rules.run.result);
+    cs_simulated_result_free(&rules.run.result);
+    return true;
+}
+
+/* Makes the runs, computes the frontier and chooses a point. */
+static enum cs_tune_outcome find_point(struct cs_tune *tune)
+{
+    tune->point = -1;
+    if (!make_first_runs(tune))
+        return CS_TUNE_FAILED;
+    if (tune->untiled.fits)
+        return CS_TUNE_UNTILED;
+    if (!find_frontier(tune))
+        return CS_TUNE_FAILED;
+    tune->untiled.times = cs_frontier_untiled(&tune->frontier).times;
+    tune->point = cs_tune_choose(tune);
+    if (tune->point < 0)
+        return tune->options->within >= 0 ? CS_TUNE_NO_POINT : CS_TUNE_DEFAULTS;
+    (void)cs_frontier_choose(&tune->frontier, tune->frontier.point[tune->point].target);
+    return check_file(tune) ? cs_tune_judge(tune) : CS_TUNE_FAILED;
+}
+
+/* --- all of it --- */
+
 static int tune_and_report(struct cs_tune *tune)
 {
-    const enum cs_tune_outcome outcome = cs_tune_find(tune);
+    const enum cs_tune_outcome outcome = find_point(tune);
     bool good =
         outcome != CS_TUNE_FAILED && outcome != CS_TUNE_MISSED && outcome != CS_TUNE_NO_POINT;
     if (outcome == CS_TUNE_FILE)

@@ -157,8 +157,8 @@ enum cs_tune_outcome {
     CS_TUNE_FAILED    /* a line with the reason was printed */
 };
 
-/* Makes the runs, computes the frontier and chooses a point (docs/tune.md). */
-enum cs_tune_outcome cs_tune_find(struct cs_tune *tune);
+/* With --fits, the bytes that a framework's peak or the device's may have. */
+int64_t cs_tune_target(const struct cs_tune *tune);
 
 /* The point that meets the goal of the options, or -1. */
 int cs_tune_choose(const struct cs_tune *tune);

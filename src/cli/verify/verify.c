@@ -111,16 +111,15 @@ static bool read_list(const struct cs_verify_options *options, struct cs_layers 
 
 /* --- all of it --- */
 
-static int print_profile(const struct cs_verify_options *options,
-                         struct cs_verification *verification)
+static int print_profile(struct cs_verification *verification)
 {
-    int status = cs_verify_describe(options, &verification->gpu);
-    const char *profile = verification->gpu.profile;
+    int status = cs_verify_describe(verification);
+    const char *profile = verification->profile;
     if (status != CS_CLI_OK)
         return status;
     if (!profile) {
         cs_cli_complain("verify: %s: cuDNN's description of the GPU cannot be read",
-                        verification->gpu.file);
+                        verification->file);
         return CS_CLI_NO;
     }
     if (!strstr(profile, "memoryBusWidth"))
@@ -134,8 +133,7 @@ static int print_profile(const struct cs_verify_options *options,
 static int verify_list(const struct cs_verify_options *options,
                        struct cs_verification *verification, struct cs_layers *layers)
 {
-    int status =
-        read_list(options, layers) ? cs_verify_describe(options, &verification->gpu) : CS_CLI_USAGE;
+    int status = read_list(options, layers) ? cs_verify_describe(verification) : CS_CLI_USAGE;
     if (status != CS_CLI_OK)
         return status;
     double start = cs_verify_seconds();
@@ -149,7 +147,7 @@ static int verify_list(const struct cs_verify_options *options,
         return CS_CLI_NO;
     if (ladder)
         cs_verify_ladder(verification, start + options->seconds);
-    verification->seconds = cs_verify_seconds() - start;
+    cJSON_AddNumberToObject(verification->json, "seconds", cs_verify_seconds() - start);
     return cs_verify_conclude(verification);
 }
 
@@ -159,16 +157,14 @@ static int run_command(const struct cs_verify_options *options)
     struct cs_verification verification = {.options = options};
     int status = CS_CLI_USAGE;
     if (options->profile)
-        status = print_profile(options, &verification);
+        status = print_profile(&verification);
     else if (!options->once)
         status = verify_list(options, &verification, &layers);
     else if (read_list(options, &layers))
         status = cs_verify_once(options, &layers);
-    for (size_t i = 0; i < verification.rows; i++)
-        cs_verified_fini(&verification.row[i]);
     free(verification.row);
     free(verification.chosen);
-    cJSON_Delete(verification.gpu.json);
+    cJSON_Delete(verification.json);
     cs_layers_fini(&layers);
     return status;
 }

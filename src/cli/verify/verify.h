@@ -49,28 +49,6 @@ int cs_verify_once(const struct cs_verify_options *options, const struct cs_laye
 
 /* --- the process that starts the others and compares their results --- */
 
-/* The GPU and the cuDNN that are used. Texts are owned by `json`, which is part of the file of
- * --out: it has no path and no name of this machine. */
-struct cs_verify_gpu {
-    struct cJSON *json;
-    const char *name, *cudnn, *profile; /* profile: NULL if cuDNN does not describe the GPU */
-    char file[PATH_MAX];                /* of cuDNN */
-    bool simulated;
-};
-
-/* Describes the GPU in a separate process, which ends before the measurements. Returns CS_CLI_OK,
- * or after a line CS_VERIFY_NO_GPU or CS_CLI_NO. */
-int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu);
-
-/* The runs of a convolution, in this order. A difference between the first and the last is not an
- * effect of the library. */
-enum cs_verify_side {
-    CS_VERIFY_UNTILED,
-    CS_VERIFY_TILED,
-    CS_VERIFY_AGAIN, /* untiled */
-    CS_VERIFY_SIDES
-};
-
 enum cs_verified_as {
     CS_VERDICT_EQUAL,
     CS_VERDICT_ROUNDED, /* other bits, within the rounding of sums in another order */
@@ -80,44 +58,59 @@ enum cs_verified_as {
     CS_VERDICT_NOT_RUN, /* too little memory or time, or the untiled run was not ok */
     CS_VERDICTS
 };
+extern const char *const cs_verdict_names[CS_VERDICTS];
 
-/* A convolution and its measurements. */
+/* The runs of a convolution, in this order, as members of its JSON. A difference between the first
+ * and the last is not an effect of the library. */
+enum cs_verify_side {
+    CS_VERIFY_UNTILED,
+    CS_VERIFY_TILED,
+    CS_VERIFY_AGAIN, /* untiled */
+    CS_VERIFY_SIDES
+};
+extern const char *const cs_verify_side_names[CS_VERIFY_SIDES];
+
+/* A convolution. */
 struct cs_verified {
     const struct cs_layer *layer;
-    struct cs_prediction prediction;         /* zeros: none */
-    struct cJSON *measured[CS_VERIFY_SIDES]; /* the line of --once; owned; NULL: not run */
+    int64_t peak; /* predicted bytes of its tensors and its workspace; 0: not known */
     enum cs_verified_as verdict;
-    struct cJSON *difference; /* of the numbers, if the checksums differ; owned; NULL: not known */
-    bool tiled;
-};
-
-/* Two constants of the cost model (config/ladder.h), from one convolution in few and in many tiles,
- * and repeats of another one on two lanes. */
-struct cs_verify_ladder {
-    struct cs_ladder measured;
-    int64_t repeats, differing; /* results, and those of other bits than the first */
+    struct cJSON *json; /* its part of the file of --out, with the lines of --once */
 };
 
 struct cs_verification {
     const struct cs_verify_options *options;
-    struct cs_verify_gpu gpu;
+    const char *gpu, *cudnn, *profile; /* names, and cuDNN's description of the GPU; NULL: none */
+    bool simulated;
+    char file[PATH_MAX];         /* of cuDNN */
     struct cs_verified *row;     /* in the order of their memory; owned */
     struct cs_verified **chosen; /* room for all rows, for the jobs; owned */
     size_t rows;
-    double seconds; /* that all took */
-    struct cs_verify_ladder ladder;
+    struct cJSON *json; /* the content of the file of --out, without a path and a name of this
+                           machine; owns all texts and the rows' parts */
 };
 
 /* One process of verify --once. */
 struct cs_verify_job {
     const struct cs_verification *verification;
     enum cs_verify_side side;
-    struct cs_verified *const *row; /* gets the lines in measured[side], unless they are there */
+    struct cs_verified *const *row; /* get their lines, unless they have them */
     size_t count;
-    const char *config; /* CONVSHIM_CONFIG of the process; NULL: that of this one */
-    int repeats;        /* 0: one */
-    FILE *results;      /* gets the bytes of all results, and the calls are not timed; NULL: none */
+    int tiles, lanes; /* of every convolution; 0: by the options of this process */
+    int repeats;      /* 0: one */
+    FILE *results;    /* gets the bytes of all results, and the calls are not timed; NULL: none */
 };
+
+/* The line of a run; NULL: it was not run. */
+const struct cJSON *cs_verified_line(const struct cs_verified *row, enum cs_verify_side side);
+
+/* Median microseconds of a call; for CS_VERIFY_UNTILED the mean of both untiled runs. 0: not
+ * measured. */
+double cs_verified_time(const struct cs_verified *row, enum cs_verify_side side);
+
+/* Begins the JSON, and describes the GPU in a separate process, which ends before the measurements.
+ * Returns CS_CLI_OK, or after a line CS_VERIFY_NO_GPU or CS_CLI_NO. */
+int cs_verify_describe(struct cs_verification *verification);
 
 /* Runs the process, which is killed at the time `end` (cs_verify_seconds). *in_time_p: it ended by
  * itself. False after printing why it could not be started. */
@@ -134,14 +127,12 @@ bool cs_verify_measure(struct cs_verification *verification, double seconds);
  * library was ended for lack of time. */
 enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_short);
 
-/* Frees the lines and the difference. */
-void cs_verified_fini(struct cs_verified *row);
-
-/* Measures the ladder until `end` at most. Unless the GPU is simulated, stores it in the user's
- * cache for the library. */
+/* Measures two constants of the cost model (config/ladder.h) until `end` at most, from one
+ * convolution in few and in many tiles, and repeats of another one on two lanes. Adds them to the
+ * JSON. Unless the GPU is simulated, stores the constants in the user's cache for the library. */
 void cs_verify_ladder(struct cs_verification *verification, double end);
 
 /* Prints the table, the ladder and the last line, and writes --out. Returns the exit status. */
-int cs_verify_conclude(const struct cs_verification *verification);
+int cs_verify_conclude(struct cs_verification *verification);
 
 #endif

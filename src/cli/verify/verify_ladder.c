@@ -23,28 +23,25 @@ enum {
 static double run_tiles(const struct cs_verification *verification, const struct cs_layer *layer,
                         int tiles, int lanes, int repeats, double end, int64_t *differing_p)
 {
-    char config[128];
     bool in_time;
-    struct cs_verified row = {.layer = layer}, *rows[] = {&row};
-    snprintf(config, sizeof config,
-             "policy=fixed;tiles=%d;lanes=%d;workspace=1MiB;threshold=0;max_slowdown=off", tiles,
-             lanes);
+    struct cs_verified row = {.layer = layer, .json = cJSON_CreateObject()}, *rows[] = {&row};
     const struct cs_verify_job job = {.verification = verification,
                                       .side = CS_VERIFY_TILED,
                                       .row = rows,
                                       .count = 1,
-                                      .config = config,
+                                      .tiles = tiles,
+                                      .lanes = lanes,
                                       .repeats = repeats};
     if (end > cs_verify_seconds())
         (void)cs_verify_run(&job, end, &in_time);
-    const cJSON *measured = row.measured[CS_VERIFY_TILED];
+    const cJSON *measured = cs_verified_line(&row, CS_VERIFY_TILED);
     const char *axis = cs_json_text(measured, "axis");
     bool as_asked = axis && strcmp(axis, "H") == 0 &&
                     cs_json_whole_at(measured, "tiles", 0) == tiles &&
                     cs_json_whole_at(measured, "lanes", 0) == lanes;
     double us = as_asked ? cs_json_double(measured, "median_us") : 0;
     *differing_p = cs_json_whole_at(measured, "differing", 0);
-    cs_verified_fini(&row);
+    cJSON_Delete(row.json);
     return us;
 }
 
@@ -88,17 +85,22 @@ static struct cs_ladder measure_ladder(const struct cs_verification *verificatio
 
 void cs_verify_ladder(struct cs_verification *verification, double end)
 {
-    struct cs_verify_ladder *ladder = &verification->ladder;
     struct cs_layers layers = {.count = 0};
-    if (cs_verify_add("ladder", "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", NULL, &layers) &&
-        cs_verify_add("repeats", "1x256x256x256 -> 256 k3x3 s1 p1 f16 nchw", NULL, &layers)) {
-        ladder->measured = measure_ladder(verification, &layers.layer[0], end);
-        if (run_tiles(verification, &layers.layer[1], FEW, 2, REPEATS, end, &ladder->differing) > 0)
-            ladder->repeats = REPEATS;
-        else
-            ladder->differing = 0;
+    struct cs_ladder ladder = {.known = false};
+    cJSON *json = cJSON_AddObjectToObject(verification->json, "ladder");
+    int64_t differing = 0;
+    if (cs_verify_add("ladder", "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", NULL, &layers))
+        ladder = measure_ladder(verification, &layers.layer[0], end);
+    if (ladder.known) {
+        cJSON_AddNumberToObject(json, "kernel_us", ladder.kernel_us);
+        cJSON_AddNumberToObject(json, "lane_gain", ladder.lane_gain);
     }
-    if (ladder->measured.known && !verification->gpu.simulated)
-        keep_ladder(verification->gpu.name, &ladder->measured);
+    if (cs_verify_add("repeats", "1x256x256x256 -> 256 k3x3 s1 p1 f16 nchw", NULL, &layers) &&
+        run_tiles(verification, &layers.layer[1], FEW, 2, REPEATS, end, &differing) > 0) {
+        cJSON_AddNumberToObject(json, "repeats", REPEATS);
+        cJSON_AddNumberToObject(json, "differing", (double)differing);
+    }
+    if (ladder.known && !verification->simulated)
+        keep_ladder(verification->gpu, &ladder);
     cs_layers_fini(&layers);
 }

@@ -17,6 +17,24 @@ enum {
     CHUNK = 1 << 16 /* bytes, and a multiple of any type's */
 };
 
+const char *const cs_verify_side_names[CS_VERIFY_SIDES] = {"untiled", "with_convshim",
+                                                           "untiled_again"};
+const char *const cs_verdict_names[CS_VERDICTS] = {"equal",   "last bits differ",
+                                                   "DIFFERS", "no result: the untiled runs differ",
+                                                   "FAILED",  "not run"};
+
+const cJSON *cs_verified_line(const struct cs_verified *row, enum cs_verify_side side)
+{
+    return cs_json_at(row->json, cs_verify_side_names[side]);
+}
+
+double cs_verified_time(const struct cs_verified *row, enum cs_verify_side side)
+{
+    double us = cs_json_double(cs_verified_line(row, side), "median_us"),
+           again = cs_json_double(row->json, "untiled_again.median_us");
+    return side == CS_VERIFY_TILED || us <= 0 || again <= 0 ? us : (us + again) / 2;
+}
+
 /* --- the choice --- */
 
 /* If nothing can be predicted, prints a line and sets zeros: the command measures anyway. */
@@ -30,15 +48,14 @@ static void predict_rows(const struct cs_verification *verification,
     cs_command_config(&config, NULL, cs_cli_note, NULL);
     cs_limits_rules(&config, "", "", &rules);
     const struct cs_predictor predictor = {
-        .profile = verification->gpu.profile,
+        .profile = verification->profile,
         .mode = CS_ASK_A,
         .settings = {.rules = &rules,
                      .program = "",
                      .policy = cs_policy_find(config.policy.text),
                      .limits = cs_limits_of(&config, &rules),
                      .most = INT64_MAX}};
-    if (verification->gpu.profile &&
-        cs_standalone_open(verification->gpu.file, error, sizeof error) &&
+    if (verification->profile && cs_standalone_open(verification->file, error, sizeof error) &&
         cs_predict(&predictor, list, count, prediction, error, sizeof error))
         return;
     cs_cli_complain("verify: no times are predicted: %s", error);
@@ -62,10 +79,24 @@ static size_t list_rows(const struct cs_layers *layers, struct cs_verified *row)
         for (size_t j = 0; j < rows && !seen; j++)
             seen = is_same_problem(&row[j].layer->problem, &layers->layer[i].problem);
         if (!seen)
-            row[rows++] =
-                (struct cs_verified){.layer = &layers->layer[i], .verdict = CS_VERDICT_NOT_RUN};
+            row[rows++].layer = &layers->layer[i];
     }
     return rows;
+}
+
+static void add_prediction(struct cs_verified *row, const struct cs_prediction *prediction)
+{
+    row->json = cJSON_CreateObject();
+    row->peak = prediction->peak;
+    row->verdict = CS_VERDICT_NOT_RUN;
+    cJSON_AddStringToObject(row->json, "name", row->layer->name);
+    cJSON *predicted = cJSON_AddObjectToObject(row->json, "predicted");
+    if (prediction->seconds <= 0)
+        return;
+    cJSON_AddNumberToObject(predicted, "time_ratio",
+                            prediction->time_ratio > 0 ? prediction->time_ratio : 1);
+    cJSON_AddNumberToObject(predicted, "reported",
+                            (double)(prediction->tiled_peak - prediction->floor));
 }
 
 /* Smallest peak first. The library weighs time against memory above the largest peak so far. In
@@ -73,63 +104,70 @@ static size_t list_rows(const struct cs_layers *layers, struct cs_verified *row)
 static int by_peak(const void *left, const void *right)
 {
     const struct cs_verified *a = left, *b = right;
-    return (a->prediction.peak > b->prediction.peak) - (a->prediction.peak < b->prediction.peak);
+    return (a->peak > b->peak) - (a->peak < b->peak);
+}
+
+static void make_rows(struct cs_verification *verification, const struct cs_layers *layers,
+                      struct cs_to_predict *list, struct cs_prediction *prediction)
+{
+    struct cs_verified *row = verification->row;
+    const size_t rows = verification->rows = list_rows(layers, row);
+    for (size_t i = 0; i < rows; i++)
+        list[i] = (struct cs_to_predict){&row[i].layer->problem, i, CS_NOT_RECORDED};
+    predict_rows(verification, list, rows, prediction);
+    for (size_t i = 0; i < rows; i++)
+        add_prediction(&row[i], &prediction[i]);
+    qsort(row, rows, sizeof *row, by_peak);
+    cJSON *array = cJSON_AddArrayToObject(verification->json, "convolutions");
+    for (size_t i = 0; i < rows; i++)
+        cs_json_add(array, NULL, row[i].json);
 }
 
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers)
 {
-    struct cs_verified *row = verification->row = calloc(layers->count + 1, sizeof *row);
-    struct cs_to_predict *list = calloc(layers->count + 1, sizeof *list);
-    struct cs_prediction *prediction = calloc(layers->count + 1, sizeof *prediction);
-    verification->chosen = calloc(layers->count + 1, sizeof *verification->chosen);
-    bool good = row && list && prediction && verification->chosen;
-    if (good) {
-        const size_t rows = verification->rows = list_rows(layers, row);
-        for (size_t i = 0; i < rows; i++)
-            list[i] = (struct cs_to_predict){&row[i].layer->problem, i, CS_NOT_RECORDED};
-        predict_rows(verification, list, rows, prediction);
-        for (size_t i = 0; i < rows; i++)
-            row[i].prediction = prediction[i];
-        qsort(row, rows, sizeof *row, by_peak);
-    }
+    const size_t most = layers->count + 1;
+    struct cs_to_predict *list = calloc(most, sizeof *list);
+    struct cs_prediction *prediction = calloc(most, sizeof *prediction);
+    verification->row = calloc(most, sizeof *verification->row);
+    verification->chosen = calloc(most, sizeof *verification->chosen);
+    bool good = list && prediction && verification->row && verification->chosen;
+    if (good)
+        make_rows(verification, layers, list, prediction);
     free(prediction);
     free(list);
-    return good;
+    return good && cs_json_complete();
 }
 
 /* --- the verdict --- */
 
-static bool has_status(const cJSON *measured, const char *status)
+/* True if a member of the row's JSON is this text, or the same text as another one. */
+static bool is_text(const struct cs_verified *row, const char *way, const char *text)
 {
-    const char *text = cs_json_text(measured, "status");
-    return text && strcmp(text, status) == 0;
+    const char *found = cs_json_text(row->json, way);
+    return found && text && strcmp(found, text) == 0;
 }
 
-static bool is_ok(const cJSON *measured)
+static bool is_same(const struct cs_verified *row, const char *way, const char *other)
 {
-    return has_status(measured, "ok");
-}
-
-static bool is_same_text(const cJSON *a, const char *name_a, const cJSON *b, const char *name_b)
-{
-    const char *left = cs_json_text(a, name_a), *right = cs_json_text(b, name_b);
-    return left && right && strcmp(left, right) == 0;
+    return is_text(row, way, cs_json_text(row->json, other));
 }
 
 enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_short)
 {
-    const cJSON *untiled = row->measured[CS_VERIFY_UNTILED],
-                *tiled = row->measured[CS_VERIFY_TILED], *again = row->measured[CS_VERIFY_AGAIN];
-    if (!is_ok(untiled) || (!tiled && cut_short) || has_status(tiled, "no time") ||
-        has_status(tiled, "out of memory") || has_status(tiled, "too large for --memory"))
+    const char *tiled = cs_json_text(row->json, "with_convshim.status");
+    if (!is_text(row, "untiled.status", "ok") || (!tiled && cut_short) ||
+        is_text(row, "with_convshim.status", "no time") ||
+        is_text(row, "with_convshim.status", "out of memory") ||
+        is_text(row, "with_convshim.status", "too large for --memory"))
         return CS_VERDICT_NOT_RUN;
-    if (!is_ok(tiled))
+    if (!is_text(row, "with_convshim.status", "ok"))
         return CS_VERDICT_FAILED;
-    if (!is_same_text(untiled, "checksum", untiled, "repeated") ||
-        (is_ok(again) && !is_same_text(untiled, "checksum", again, "checksum")))
+    if (!is_same(row, "untiled.checksum", "untiled.repeated") ||
+        (is_text(row, "untiled_again.status", "ok") &&
+         !is_same(row, "untiled.checksum", "untiled_again.checksum")))
         return CS_VERDICT_VARIES;
-    return is_same_text(untiled, "checksum", tiled, "checksum") &&
-                   is_same_text(tiled, "checksum", tiled, "repeated")
+    return is_same(row, "untiled.checksum", "with_convshim.checksum") &&
+                   is_same(row, "with_convshim.checksum", "with_convshim.repeated")
                ? CS_VERDICT_EQUAL
                : CS_VERDICT_DIFFERS;
 }
@@ -156,7 +194,7 @@ static bool measure_sides(struct cs_verification *verification, double start, do
         return false;
     job.count = 0;
     for (size_t i = 0; i < verification->rows; i++)
-        if (is_ok(verification->row[i].measured[CS_VERIFY_UNTILED]))
+        if (is_text(&verification->row[i], "untiled.status", "ok"))
             chosen[job.count++] = &verification->row[i];
     if (job.count == 0)
         return true;
@@ -213,7 +251,7 @@ static bool compare_files(FILE *dump[2], enum cs_dtype dtype, int64_t bytes,
 
 static int64_t result_bytes(const struct cs_verified *row)
 {
-    return cs_json_whole_at(row->measured[CS_VERIFY_UNTILED], "result_bytes", 0);
+    return cs_json_whole_at(row->json, "untiled.result_bytes", 0);
 }
 
 /* Sets the difference of a row whose result is next in both files, and its verdict if it differs by
@@ -225,11 +263,11 @@ static bool compare_row(struct cs_verified *row, FILE *dump[2])
     struct difference difference = {.elements = 0};
     if (!compare_files(dump, dtype, result_bytes(row), &difference))
         return false;
-    row->difference = cJSON_CreateObject();
-    cJSON_AddNumberToObject(row->difference, "elements", (double)difference.elements);
-    cJSON_AddNumberToObject(row->difference, "differing", (double)difference.differing);
-    cJSON_AddNumberToObject(row->difference, "largest_difference", difference.largest);
-    cJSON_AddNumberToObject(row->difference, "largest_number", difference.value);
+    cJSON *json = cJSON_AddObjectToObject(row->json, "difference");
+    cJSON_AddNumberToObject(json, "elements", (double)difference.elements);
+    cJSON_AddNumberToObject(json, "differing", (double)difference.differing);
+    cJSON_AddNumberToObject(json, "largest_difference", difference.largest);
+    cJSON_AddNumberToObject(json, "largest_number", difference.value);
     if (difference.largest <= rounding[dtype] * difference.value)
         row->verdict = CS_VERDICT_ROUNDED;
     return true;
@@ -271,23 +309,27 @@ static void compare_results(struct cs_verification *verification, double end)
             (void)fclose(dump[side]);
 }
 
+static void add_result(struct cs_verified *row)
+{
+    const double untiled = cs_verified_time(row, CS_VERIFY_UNTILED),
+                 tiled = cs_verified_time(row, CS_VERIFY_TILED);
+    cJSON_AddStringToObject(row->json, "result", cs_verdict_names[row->verdict]);
+    cJSON_AddBoolToObject(row->json, "tiled",
+                          cJSON_IsTrue(cs_json_at(row->json, "with_convshim.tiled")));
+    if (untiled > 0 && tiled > 0)
+        cJSON_AddNumberToObject(row->json, "time_ratio", tiled / untiled);
+}
+
 bool cs_verify_measure(struct cs_verification *verification, double seconds)
 {
     double start = cs_verify_seconds(), most = seconds > 2 ? seconds : 2;
-    bool in_time = true, ran = measure_sides(verification, start, most, &in_time);
-    for (size_t i = 0; ran && i < verification->rows; i++) {
-        struct cs_verified *row = &verification->row[i];
-        row->verdict = cs_verify_judge(row, !in_time);
-        row->tiled = cJSON_IsTrue(cs_json_at(row->measured[CS_VERIFY_TILED], "tiled"));
-    }
-    if (ran)
-        compare_results(verification, start + most);
-    return ran;
-}
-
-void cs_verified_fini(struct cs_verified *row)
-{
-    for (int side = 0; side < CS_VERIFY_SIDES; side++)
-        cJSON_Delete(row->measured[side]);
-    cJSON_Delete(row->difference);
+    bool in_time = true;
+    if (!measure_sides(verification, start, most, &in_time))
+        return false;
+    for (size_t i = 0; i < verification->rows; i++)
+        verification->row[i].verdict = cs_verify_judge(&verification->row[i], !in_time);
+    compare_results(verification, start + most);
+    for (size_t i = 0; i < verification->rows; i++)
+        add_result(&verification->row[i]);
+    return true;
 }

@@ -11,45 +11,18 @@
 #include "cli/verify/verify.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
-enum {
-    FORMAT_VERSION = 2
-};
-
-#ifndef CS_COMMIT
-#define CS_COMMIT ""
-#endif
-
-static const char *const verdict_names[CS_VERDICTS] = {
-    "equal",  "last bits differ", "DIFFERS", "no result: the untiled runs differ",
-    "FAILED", "not run"};
-
-/* --- times --- */
-
-/* Median microseconds of a call; for CS_VERIFY_UNTILED the mean of both untiled runs. 0: not
- * measured. */
-static double time_of(const struct cs_verified *row, enum cs_verify_side side)
-{
-    double us = cs_json_double(row->measured[side], "median_us"),
-           again = cs_json_double(row->measured[CS_VERIFY_AGAIN], "median_us");
-    return side == CS_VERIFY_TILED || us <= 0 || again <= 0 ? us : (us + again) / 2;
-}
-
-/* Time with convshim, in times of the untiled one; 0: not measured. */
 static double ratio_of(const struct cs_verified *row)
 {
-    double untiled = time_of(row, CS_VERIFY_UNTILED);
-    return untiled > 0 ? time_of(row, CS_VERIFY_TILED) / untiled : 0;
+    return cs_json_double(row->json, "time_ratio");
 }
 
 struct sums {
     size_t count[CS_VERDICTS];
-    size_t tiled; /* those that ran as tiles, of which are the times: */
-    double untiled_us, tiled_us;
+    size_t tiled;                /* convolutions that ran as tiles */
+    double untiled_us, tiled_us; /* times of these */
 };
 
 static struct sums add_up(const struct cs_verification *verification)
@@ -58,11 +31,11 @@ static struct sums add_up(const struct cs_verification *verification)
     for (size_t i = 0; i < verification->rows; i++) {
         const struct cs_verified *row = &verification->row[i];
         sums.count[row->verdict]++;
-        if (!row->tiled || ratio_of(row) <= 0)
+        if (!cJSON_IsTrue(cs_json_at(row->json, "tiled")) || ratio_of(row) <= 0)
             continue;
         sums.tiled++;
-        sums.untiled_us += time_of(row, CS_VERIFY_UNTILED);
-        sums.tiled_us += time_of(row, CS_VERIFY_TILED);
+        sums.untiled_us += cs_verified_time(row, CS_VERIFY_UNTILED);
+        sums.tiled_us += cs_verified_time(row, CS_VERIFY_TILED);
     }
     return sums;
 }
@@ -71,8 +44,8 @@ static struct sums add_up(const struct cs_verification *verification)
  * library. */
 static const char *status_of(const struct cs_verified *row)
 {
-    const char *untiled = cs_json_text(row->measured[CS_VERIFY_UNTILED], "status");
-    const char *tiled = cs_json_text(row->measured[CS_VERIFY_TILED], "status");
+    const char *untiled = cs_json_text(row->json, "untiled.status"),
+               *tiled = cs_json_text(row->json, "with_convshim.status");
     if (!untiled || strcmp(untiled, "ok") != 0)
         return untiled ? untiled : "no time";
     return tiled && strcmp(tiled, "ok") != 0   ? tiled
@@ -91,14 +64,9 @@ static const struct cs_column columns[] = {
     {"result", "result", CS_CELL_TEXT},
 };
 
-static int64_t workspace_of(const struct cs_verified *row, enum cs_verify_side side)
-{
-    return cs_json_whole_at(row->measured[side], "workspace", -1);
-}
-
 static int64_t nanoseconds_of(const struct cs_verified *row, enum cs_verify_side side)
 {
-    double us = time_of(row, side);
+    double us = cs_verified_time(row, side);
     return us > 0 ? (int64_t)(us * 1e3) : -1;
 }
 
@@ -107,7 +75,7 @@ static double spread_of(const struct cs_verified *row)
 {
     double most = 0;
     for (int side = 0; side < CS_VERIFY_SIDES; side++) {
-        const cJSON *line = row->measured[side];
+        const cJSON *line = cs_verified_line(row, (enum cs_verify_side)side);
         double median = cs_json_double(line, "median_us"),
                range = cs_json_double(line, "p90_us") - cs_json_double(line, "p10_us");
         most = median > 0 ? fmax(most, range / median * 100) : most;
@@ -118,7 +86,7 @@ static double spread_of(const struct cs_verified *row)
 static void add_row(struct cs_table *table, const struct cs_verified *row)
 {
     char tiles[32] = "-", spread[32] = "-", result[64], shape[CS_PROBLEM_TEXT];
-    const cJSON *tiled = row->measured[CS_VERIFY_TILED];
+    const cJSON *tiled = cs_verified_line(row, CS_VERIFY_TILED);
     const char *axis = cs_json_text(tiled, "axis");
     bool ran = row->verdict != CS_VERDICT_FAILED && row->verdict != CS_VERDICT_NOT_RUN;
     cs_site_problem_text(&row->layer->problem, shape, sizeof shape);
@@ -126,18 +94,18 @@ static void add_row(struct cs_table *table, const struct cs_verified *row)
         snprintf(tiles, sizeof tiles, "%s x %.0f", axis, cs_json_double(tiled, "tiles"));
     if (ratio_of(row) > 0)
         snprintf(spread, sizeof spread, "%.0f %%", spread_of(row));
-    snprintf(result, sizeof result, "%s%s%s", verdict_names[row->verdict], ran ? "" : ": ",
+    snprintf(result, sizeof result, "%s%s%s", cs_verdict_names[row->verdict], ran ? "" : ": ",
              ran ? "" : status_of(row));
     cs_table_add(table, (const struct cs_value[]){
                             {.text = row->layer->name},
                             {.text = strcmp(shape, row->layer->name) != 0 ? shape : ""},
-                            {.number = workspace_of(row, CS_VERIFY_UNTILED)},
-                            {.number = workspace_of(row, CS_VERIFY_TILED)},
+                            {.number = cs_json_whole_at(row->json, "untiled.workspace", -1)},
+                            {.number = cs_json_whole_at(row->json, "with_convshim.workspace", -1)},
                             {.text = tiles},
                             {.number = nanoseconds_of(row, CS_VERIFY_UNTILED)},
                             {.number = nanoseconds_of(row, CS_VERIFY_TILED)},
                             {.ratio = ratio_of(row)},
-                            {.ratio = row->prediction.time_ratio},
+                            {.ratio = cs_json_double(row->json, "predicted.time_ratio")},
                             {.text = spread},
                             {.text = result},
                         });
@@ -145,14 +113,13 @@ static void add_row(struct cs_table *table, const struct cs_verified *row)
 
 static bool print_table(const struct cs_verification *verification)
 {
-    const struct cs_verify_gpu *gpu = &verification->gpu;
     struct cs_table table;
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < verification->rows; i++)
         add_row(&table, &verification->row[i]);
     printf("%s%s, cuDNN %s, convshim " CS_VERSION ". Times are medians of one call%s.\n\n",
-           gpu->name, gpu->simulated ? " (simulated)" : "", gpu->cudnn,
-           gpu->simulated ? " in simulated time" : "");
+           verification->gpu, verification->simulated ? " (simulated)" : "", verification->cudnn,
+           verification->simulated ? " in simulated time" : "");
     bool good = cs_table_print(&table, CS_FORMAT_TEXT, stdout);
     cs_table_fini(&table);
     return good;
@@ -160,17 +127,20 @@ static bool print_table(const struct cs_verification *verification)
 
 static void print_ladder(const struct cs_verification *verification)
 {
-    const struct cs_verify_ladder *ladder = &verification->ladder;
+    const cJSON *ladder = cs_json_at(verification->json, "ladder");
+    const double repeats = cs_json_double(ladder, "repeats");
+    if (!ladder)
+        return;
     puts("");
-    if (ladder->measured.known)
+    if (cs_json_at(ladder, "kernel_us"))
         printf("Each kernel adds %.1f us, and two lanes hide %.0f %% of it%s.\n",
-               ladder->measured.kernel_us, ladder->measured.lane_gain * 100,
-               verification->gpu.simulated
+               cs_json_double(ladder, "kernel_us"), cs_json_double(ladder, "lane_gain") * 100,
+               verification->simulated
                    ? " (simulated)"
                    : ". The library uses both numbers on this GPU model from now on");
-    if (ladder->repeats > 0)
-        printf("%" PRId64 " of %" PRId64 " repeats on two lanes are equal.\n",
-               ladder->repeats - ladder->differing, ladder->repeats);
+    if (repeats > 0)
+        printf("%.0f of %.0f repeats on two lanes are equal.\n",
+               repeats - cs_json_double(ladder, "differing"), repeats);
 }
 
 /* --- the answer --- */
@@ -187,7 +157,7 @@ static const struct cs_verified *first_of(const struct cs_verification *verifica
 static void put_unsafe(struct cs_text *text, const struct cs_verification *verification,
                        const struct sums *sums, const struct cs_verified *row)
 {
-    const cJSON *difference = row->difference;
+    const cJSON *difference = cs_json_at(row->json, "difference");
     cs_text_put(text, "Not safe: %s: ", row->layer->name);
     if (row->verdict != CS_VERDICT_DIFFERS)
         cs_text_put(text, "it fails only with convshim");
@@ -224,10 +194,10 @@ static void put_safe(struct cs_text *text, const struct cs_verification *verific
     size_t equal = sums->count[CS_VERDICT_EQUAL], rounded = sums->count[CS_VERDICT_ROUNDED];
     const double percent = (sums->tiled_us / sums->untiled_us - 1) * 100;
     cs_text_put(text, "Safe%s: %zu of %zu results equal%s.",
-                verification->gpu.simulated ? " on the simulated device" : "", equal,
-                equal + rounded, rounded > 0 ? ", the others except for the last bits" : "");
+                verification->simulated ? " on the simulated device" : "", equal, equal + rounded,
+                rounded > 0 ? ", the others except for the last bits" : "");
     put_missing(text, verification, sums);
-    if (!verification->gpu.simulated)
+    if (!verification->simulated)
         cs_text_put(text, " The %zu tiled convolutions together take %.0f %% %s time.", sums->tiled,
                     fabs(percent), percent < 0 ? "less" : "more");
 }
@@ -241,12 +211,12 @@ static bool put_answer(struct cs_text *text, const struct cs_verification *verif
         row = first_of(verification, CS_VERDICT_FAILED);
     if (row) {
         put_unsafe(text, verification, &sums, row);
-    } else if (verification->ladder.differing > 0) {
+    } else if (cs_json_double(verification->json, "ladder.differing") > 0) {
         cs_text_put(text,
-                    "Not safe: %" PRId64 " of %" PRId64
-                    " repeats on two lanes differ. Use --lanes 1, and please report it with the "
-                    "file of --out.",
-                    verification->ladder.differing, verification->ladder.repeats);
+                    "Not safe: %.0f of %.0f repeats on two lanes differ. Use --lanes 1, and please "
+                    "report it with the file of --out.",
+                    cs_json_double(verification->json, "ladder.differing"),
+                    cs_json_double(verification->json, "ladder.repeats"));
     } else if (sums.count[CS_VERDICT_EQUAL] + sums.count[CS_VERDICT_ROUNDED] == 0) {
         cs_text_put(text, "No result: no convolution could be compared.");
         put_missing(text, verification, &sums);
@@ -261,105 +231,27 @@ static bool put_answer(struct cs_text *text, const struct cs_verification *verif
     return false;
 }
 
-/* --- the file --- */
+/* --- all of it --- */
 
-static cJSON *predicted_json(const struct cs_prediction *prediction)
+static bool put_json(const void *json, FILE *out)
 {
-    cJSON *object = cJSON_CreateObject();
-    if (prediction->seconds <= 0)
-        return object;
-    cJSON_AddNumberToObject(object, "time_ratio",
-                            prediction->time_ratio > 0 ? prediction->time_ratio : 1);
-    cJSON_AddNumberToObject(object, "reported",
-                            (double)(prediction->tiled_peak - prediction->floor));
-    return object;
+    return cs_json_print(cJSON_Duplicate(json, true), out);
 }
 
-static cJSON *row_json(const struct cs_verified *row)
-{
-    static const char *const names[CS_VERIFY_SIDES] = {"untiled", "with_convshim", "untiled_again"};
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "name", row->layer->name);
-    cJSON_AddStringToObject(object, "result", verdict_names[row->verdict]);
-    cJSON_AddBoolToObject(object, "tiled", row->tiled);
-    if (ratio_of(row) > 0)
-        cJSON_AddNumberToObject(object, "time_ratio", ratio_of(row));
-    if (row->difference)
-        cs_json_add(object, "difference", cJSON_Duplicate(row->difference, true));
-    cs_json_add(object, "predicted", predicted_json(&row->prediction));
-    for (int side = 0; side < CS_VERIFY_SIDES; side++)
-        if (row->measured[side])
-            cs_json_add(object, names[side], cJSON_Duplicate(row->measured[side], true));
-    return object;
-}
-
-static cJSON *ladder_json(const struct cs_verify_ladder *ladder)
-{
-    cJSON *object = cJSON_CreateObject();
-    if (ladder->measured.known) {
-        cJSON_AddNumberToObject(object, "kernel_us", ladder->measured.kernel_us);
-        cJSON_AddNumberToObject(object, "lane_gain", ladder->measured.lane_gain);
-    }
-    cJSON_AddNumberToObject(object, "repeats", (double)ladder->repeats);
-    cJSON_AddNumberToObject(object, "differing", (double)ladder->differing);
-    return object;
-}
-
-/* A verification with its answer. */
-struct answered {
-    const struct cs_verification *verification;
-    const char *answer;
-};
-
-static bool write_json(const void *state, FILE *out)
-{
-    const struct answered *answered = state;
-    const struct cs_verification *verification = answered->verification;
-    const struct cs_child_variables *given = &verification->options->given;
-    char date[24];
-    time_t now = time(NULL);
-    cs_json_begin();
-    cJSON *root = cJSON_CreateObject(), *rows = cJSON_CreateArray();
-    cJSON_AddNumberToObject(root, "version", FORMAT_VERSION);
-    cJSON_AddStringToObject(root, "convshim", CS_VERSION);
-    cJSON_AddStringToObject(root, "commit", CS_COMMIT);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    cJSON_AddStringToObject(root, "date", date);
-    cJSON_AddStringToObject(root, "answer", answered->answer);
-    cJSON_AddNumberToObject(root, "seconds", verification->seconds);
-    if (given->items > 0)
-        cs_json_add(root, "options",
-                    cJSON_CreateStringArray((const char *const *)given->item, (int)given->items));
-    cs_json_add(root, "gpu", cJSON_Duplicate(verification->gpu.json, true));
-    if (verification->ladder.measured.known || verification->ladder.repeats > 0)
-        cs_json_add(root, "ladder", ladder_json(&verification->ladder));
-    for (size_t i = 0; i < verification->rows; i++)
-        cs_json_add(rows, NULL, row_json(&verification->row[i]));
-    cs_json_add(root, "convolutions", rows);
-    return cs_json_print(root, out);
-}
-
-/* False after printing the reason. */
-static bool write_file(const struct cs_verification *verification, const char *answer)
-{
-    const char *path = verification->options->out;
-    bool good =
-        !path || cs_output_write(path, write_json, &(struct answered){verification, answer});
-    if (!good)
-        cs_cli_complain("verify: --out %s: %s", path, strerror(errno));
-    return good;
-}
-
-int cs_verify_conclude(const struct cs_verification *verification)
+int cs_verify_conclude(struct cs_verification *verification)
 {
     char answer[512];
+    const char *path = verification->options->out;
     bool safe = put_answer(&(struct cs_text){answer, sizeof answer, 0}, verification);
+    cJSON_AddStringToObject(verification->json, "answer", answer);
     if (!print_table(verification)) {
         cs_cli_complain("verify: out of memory");
         return CS_CLI_NO;
     }
     print_ladder(verification);
-    bool written = write_file(verification, answer);
+    bool written = !path || cs_output_write(path, put_json, verification->json);
+    if (!written)
+        cs_cli_complain("verify: --out %s: %s", path, strerror(errno));
     puts("");
     cs_cli_put(answer, stdout);
     puts("");

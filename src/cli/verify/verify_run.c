@@ -3,6 +3,7 @@
 #include "account/summary_json.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/version.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
@@ -17,7 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
+
+enum {
+    FORMAT_VERSION = 2
+};
+
+#ifndef CS_COMMIT
+#define CS_COMMIT ""
+#endif
 
 double cs_verify_seconds(void)
 {
@@ -71,8 +81,14 @@ static bool set_variables(const struct cs_verify_job *job)
         cs_child_variables_set(&variables, "CONVSHIM", "0");
         return cs_child_variables_apply(&variables);
     }
-    if (job->config)
-        cs_child_variables_set(&variables, "CONVSHIM_CONFIG", "%s", job->config);
+    if (job->tiles > 0) {
+        cs_child_variables_set(&variables, "CONVSHIM_POLICY", "fixed");
+        cs_child_variables_set(&variables, "CONVSHIM_TILES", "%d", job->tiles);
+        cs_child_variables_set(&variables, "CONVSHIM_LANES", "%d", job->lanes);
+        cs_child_variables_set(&variables, "CONVSHIM_WORKSPACE", "1MiB");
+        cs_child_variables_set(&variables, "CONVSHIM_THRESHOLD", "0");
+        cs_child_variables_set(&variables, "CONVSHIM_MAX_SLOWDOWN", "off");
+    }
     char *list = cs_preload_list(options->library, cs_cli_variable("LD_PRELOAD"));
     cs_child_variables_set(&variables, "LD_PRELOAD", "%s", list ? list : "");
     cs_child_variables_set(&variables, "CONVSHIM_SUMMARY", "off");
@@ -90,7 +106,7 @@ static int become_once(const struct process *process)
     const struct cs_verify_options *options = process->options;
     char time[32], iterations[32], repeats[32], memory[48], results[48];
     const char *argv[] = {
-        "convshim", "verify",   "--once", "--summary", "-",  "--cudnn", job->verification->gpu.file,
+        "convshim", "verify",   "--once", "--summary", "-",  "--cudnn", job->verification->file,
         time,       iterations, repeats,  NULL,        NULL, NULL};
     size_t words = 10;
     snprintf(time, sizeof time, "--time=%d", (int)fmax(1, process->seconds * planned));
@@ -149,21 +165,41 @@ static int run_process(struct process *process, cJSON *lines)
     return status;
 }
 
-int cs_verify_describe(const struct cs_verify_options *options, struct cs_verify_gpu *gpu)
+static void begin_json(struct cs_verification *verification)
 {
-    struct process process = {.options = options, .seconds = 600};
+    const struct cs_child_variables *given = &verification->options->given;
+    char date[24];
+    time_t now = time(NULL);
+    cs_json_begin();
+    cJSON *json = verification->json = cJSON_CreateObject();
+    cJSON_AddNumberToObject(json, "version", FORMAT_VERSION);
+    cJSON_AddStringToObject(json, "convshim", CS_VERSION);
+    cJSON_AddStringToObject(json, "commit", CS_COMMIT);
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    cJSON_AddStringToObject(json, "date", date);
+    if (given->items > 0)
+        cs_json_add(json, "options",
+                    cJSON_CreateStringArray((const char *const *)given->item, (int)given->items));
+}
+
+int cs_verify_describe(struct cs_verification *verification)
+{
+    struct process process = {.options = verification->options, .seconds = 600};
     cJSON *lines = cJSON_CreateArray();
     int status = run_process(&process, lines);
-    cJSON *json = gpu->json = cJSON_DetachItemFromArray(lines, 0);
+    cJSON *gpu = cJSON_DetachItemFromArray(lines, 0);
     cJSON_Delete(lines);
-    gpu->name = cs_json_text(json, "name");
-    gpu->cudnn = cs_json_text(json, "cudnn");
-    gpu->profile = cs_json_text(json, "profile");
-    gpu->simulated = cJSON_IsTrue(cs_json_at(json, "simulated"));
-    const char *path = cs_json_text(json, "cudnn_file");
-    snprintf(gpu->file, sizeof gpu->file, "%s", path ? path : "");
-    cJSON_DeleteItemFromObjectCaseSensitive(json, "cudnn_file");
-    if (status == CS_CLI_OK && gpu->name && gpu->cudnn)
+    begin_json(verification);
+    verification->gpu = cs_json_text(gpu, "name");
+    verification->cudnn = cs_json_text(gpu, "cudnn");
+    verification->profile = cs_json_text(gpu, "profile");
+    verification->simulated = cJSON_IsTrue(cs_json_at(gpu, "simulated"));
+    const char *path = cs_json_text(gpu, "cudnn_file");
+    snprintf(verification->file, sizeof verification->file, "%s", path ? path : "");
+    cJSON_DeleteItemFromObjectCaseSensitive(gpu, "cudnn_file");
+    if (gpu)
+        cs_json_add(verification->json, "gpu", gpu);
+    if (status == CS_CLI_OK && verification->gpu && verification->cudnn)
         return CS_CLI_OK;
     if (status >= 128)
         cs_cli_complain("verify: the process that queries the GPU ended abnormally");
@@ -183,8 +219,8 @@ bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p)
     *in_time_p = status != 128 + SIGALRM;
     while ((line = cJSON_DetachItemFromArray(lines, 0))) {
         const int64_t index = cs_json_whole_at(line, "index", INT64_MAX);
-        if ((uint64_t)index < job->count && !job->row[index]->measured[job->side])
-            job->row[index]->measured[job->side] = line;
+        if ((uint64_t)index < job->count && !cs_verified_line(job->row[index], job->side))
+            cs_json_add(job->row[index]->json, cs_verify_side_names[job->side], line);
         else
             cJSON_Delete(line);
     }

@@ -11,26 +11,27 @@ struct run {
     const char *status, *checksum, *repeated; /* status NULL: no line */
 };
 
-static cJSON *line_of(const struct run *run)
+static void add_line(cJSON *row, const char *side, const struct run *run)
 {
     if (!run->status)
-        return NULL;
-    cJSON *line = cJSON_CreateObject();
+        return;
+    cJSON *line = cJSON_AddObjectToObject(row, side);
     cJSON_AddStringToObject(line, "status", run->status);
     if (run->checksum)
         cJSON_AddStringToObject(line, "checksum", run->checksum);
     if (run->repeated)
         cJSON_AddStringToObject(line, "repeated", run->repeated);
-    return line;
 }
 
 static void check_verdict(struct run untiled, struct run tiled, struct run again, bool cut_short,
                           enum cs_verified_as verdict)
 {
-    struct cs_verified row = {.measured = {line_of(&untiled), line_of(&tiled), line_of(&again)}};
+    struct cs_verified row = {.json = cJSON_CreateObject()};
+    add_line(row.json, "untiled", &untiled);
+    add_line(row.json, "with_convshim", &tiled);
+    add_line(row.json, "untiled_again", &again);
     CHECK_INT(cs_verify_judge(&row, cut_short), verdict);
-    for (int side = 0; side < CS_VERIFY_SIDES; side++)
-        cJSON_Delete(row.measured[side]);
+    cJSON_Delete(row.json);
 }
 
 static const struct run ok = {"ok", "a", "a"}, other = {"ok", "b", "b"}, none = {.status = NULL};
