@@ -24,6 +24,13 @@ enum {
     LINE_EVERY = 10  /* seconds */
 };
 
+/* Runs that are made together. */
+struct batch {
+    struct cs_simulation *simulation;
+    struct cs_simulated_run *const *run;
+    size_t runs;
+};
+
 static double read_clock(void)
 {
     return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
@@ -143,24 +150,24 @@ static void look_plain(struct cs_simulated_run *run)
 /* --- runs forked from one process --- */
 
 /* The first run in that state. `pid`: of that process only; -1: of any. */
-static struct cs_simulated_run *find_run(struct cs_simulated_run *const *run, size_t runs,
-                                         enum cs_run_state state, pid_t pid)
+static struct cs_simulated_run *find_run(const struct batch *batch, enum cs_run_state state,
+                                         pid_t pid)
 {
-    for (size_t i = 0; i < runs; i++)
-        if (run[i]->state == state && (pid < 0 || run[i]->pid == pid))
-            return run[i];
+    for (size_t i = 0; i < batch->runs; i++)
+        if (batch->run[i]->state == state && (pid < 0 || batch->run[i]->pid == pid))
+            return batch->run[i];
     return NULL;
 }
 
 /* The run for which the server's process is started, and which it becomes if it cannot be forked:
  * if both sides share the process, one with the library. NULL: none is waiting. */
-static struct cs_simulated_run *run_of_server(const struct cs_simulation *simulation,
-                                              struct cs_simulated_run *const *run, size_t runs)
+static struct cs_simulated_run *run_of_server(const struct batch *batch)
 {
-    for (size_t i = 0; i < runs; i++)
-        if (run[i]->state == CS_RUN_WAITING && (run[i]->with || !simulation->shared))
-            return run[i];
-    return find_run(run, runs, CS_RUN_WAITING, -1);
+    for (size_t i = 0; i < batch->runs; i++)
+        if (batch->run[i]->state == CS_RUN_WAITING &&
+            (batch->run[i]->with || !batch->simulation->shared))
+            return batch->run[i];
+    return find_run(batch, CS_RUN_WAITING, -1);
 }
 
 static bool start_server(struct cs_simulation *simulation, const struct cs_simulated_run *run)
@@ -212,11 +219,10 @@ void cs_simulation_stop_forks(struct cs_simulation *simulation, const char *reas
 }
 
 /* The server's process, which was not forked, becomes the run for which it was started. */
-static struct cs_simulated_run *leave_server(struct cs_simulation *simulation,
-                                             struct cs_simulated_run *const *run, size_t runs,
-                                             const char *reason)
+static struct cs_simulated_run *leave_server(const struct batch *batch, const char *reason)
 {
-    struct cs_simulated_run *single = run_of_server(simulation, run, runs);
+    struct cs_simulation *simulation = batch->simulation;
+    struct cs_simulated_run *single = run_of_server(batch);
     snprintf(single->folder, sizeof single->folder, "%s", simulation->server.folder);
     begin_run(single, cs_fork_server_leave(&simulation->server));
     cs_simulation_stop_forks(simulation, reason);
@@ -225,16 +231,15 @@ static struct cs_simulated_run *leave_server(struct cs_simulation *simulation,
 
 /* The server's process has ended: so have the runs that were forked from it. If it did not wait for
  * requests, it was one run. */
-static void end_server(struct cs_simulation *simulation, int status,
-                       struct cs_simulated_run *const *run, size_t runs)
+static void end_server(const struct batch *batch, int status)
 {
     struct cs_simulated_run *lost;
-    if (!simulation->server.ready) {
-        end_run(leave_server(simulation, run, runs, NULL), status);
+    if (!batch->simulation->server.ready) {
+        end_run(leave_server(batch, NULL), status);
         return;
     }
-    (void)cs_fork_server_leave(&simulation->server);
-    while ((lost = find_run(run, runs, CS_RUN_RUNNING, -1)))
+    (void)cs_fork_server_leave(&batch->simulation->server);
+    while ((lost = find_run(batch, CS_RUN_RUNNING, -1)))
         end_run(lost, status);
 }
 
@@ -247,28 +252,27 @@ static bool has_used_device(const struct cs_fork_server *server)
 }
 
 /* Takes the messages of the server, and updates the states of its runs. */
-static void look_at_server(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
-                           size_t runs)
+static void look_at_server(const struct batch *batch)
 {
-    struct cs_fork_server *server = &simulation->server;
+    struct cs_fork_server *server = &batch->simulation->server;
     struct cs_fork_news news;
     int status;
     if (has_used_device(server)) {
-        (void)leave_server(simulation, run, runs,
+        (void)leave_server(batch,
                            "The program cannot be forked at its first use of the GPU, for example "
                            "because it has threads.");
         return;
     }
     while ((news = cs_fork_server_look(server)).what != CS_FORK_QUIET) {
         struct cs_simulated_run *of =
-            find_run(run, runs, CS_RUN_RUNNING, news.what == CS_FORK_STARTED ? 0 : news.pid);
+            find_run(batch, CS_RUN_RUNNING, news.what == CS_FORK_STARTED ? 0 : news.pid);
         if (of && news.what == CS_FORK_STARTED)
             of->pid = news.pid;
         if (of && news.what == CS_FORK_RUN_ENDED)
             end_run(of, news.status);
     }
     if (cs_child_ended(server->pid, &status))
-        end_server(simulation, status, run, runs);
+        end_server(batch, status);
 }
 
 /* --- progress --- */
@@ -287,87 +291,87 @@ static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
 }
 
 /* Prints a line about the runs since the clock's time `began`. */
-static void print_progress(const struct cs_simulation *simulation,
-                           struct cs_simulated_run *const *run, size_t runs, double began)
+static void print_progress(const struct batch *batch, double began)
 {
     char line[256] = "";
     struct cs_text text = {line, sizeof line, 0};
-    for (size_t i = 0; i < runs; i++)
-        if (run[i]->state == CS_RUN_RUNNING)
-            put_run(run[i], &text);
+    for (size_t i = 0; i < batch->runs; i++)
+        if (batch->run[i]->state == CS_RUN_RUNNING)
+            put_run(batch->run[i], &text);
     if (text.length == 0)
         cs_text_put(&text, "the program is loading, %.0f s", read_clock() - began);
-    cs_cli_complain("%s: %s", simulation->title, line);
+    cs_cli_complain("%s: %s", batch->simulation->title, line);
 }
 
-static void update_states(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
-                          size_t runs)
+static void update_states(const struct batch *batch)
 {
-    if (simulation->server.pid > 0)
-        look_at_server(simulation, run, runs);
-    for (size_t i = 0; i < runs && !simulation->forks; i++)
-        look_plain(run[i]);
+    if (batch->simulation->server.pid > 0)
+        look_at_server(batch);
+    for (size_t i = 0; i < batch->runs && !batch->simulation->forks; i++)
+        look_plain(batch->run[i]);
 }
 
-static size_t count_running(struct cs_simulated_run *const *run, size_t runs)
+static size_t count_running(const struct batch *batch)
 {
     size_t running = 0;
-    for (size_t i = 0; i < runs; i++)
-        running += run[i]->state == CS_RUN_RUNNING;
+    for (size_t i = 0; i < batch->runs; i++)
+        running += batch->run[i]->state == CS_RUN_RUNNING;
     return running;
 }
 
 /* Starts waiting runs until as many run as simulation->jobs, or a server until it is ready. False
  * after printing the reason. */
-static bool start_some(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
-                       size_t runs)
+static bool start_some(const struct batch *batch)
 {
+    struct cs_simulation *simulation = batch->simulation;
     const struct cs_fork_server *server = &simulation->server;
     struct cs_simulated_run *next;
     bool good = true;
     while (good && (server->pid <= 0 || server->ready) &&
-           count_running(run, runs) < (size_t)simulation->jobs &&
-           (next = find_run(run, runs, CS_RUN_WAITING, -1))) {
+           count_running(batch) < (size_t)simulation->jobs &&
+           (next = find_run(batch, CS_RUN_WAITING, -1))) {
         if (!simulation->forks)
             good = start_plain(simulation, next);
         else if (server->ready)
             good = request_run(simulation, next);
         else
-            good = start_server(simulation, run_of_server(simulation, run, runs));
+            good = start_server(simulation, run_of_server(batch));
     }
     return good;
 }
 
 /* Ends all runs. A server that they were forked from ends with the simulation. */
-static void end_all(struct cs_simulated_run *const *run, size_t runs)
+static void end_all(const struct batch *batch)
 {
-    for (size_t i = 0; i < runs; i++)
-        if (run[i]->state == CS_RUN_RUNNING && run[i]->pid > 0 && kill(run[i]->pid, SIGTERM) == 0)
-            (void)cs_child_wait(run[i]->pid);
+    struct cs_simulated_run *run;
+    while ((run = find_run(batch, CS_RUN_RUNNING, -1))) {
+        if (run->pid > 0 && kill(run->pid, SIGTERM) == 0)
+            (void)cs_child_wait(run->pid);
+        run->state = CS_RUN_ENDED;
+    }
 }
 
 bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
                        size_t runs)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
+    const struct batch batch = {simulation, run, runs};
     const double began = read_clock();
     double printed = began;
     bool good = true;
     for (;;) {
-        update_states(simulation, run, runs);
+        update_states(&batch);
         if (cs_interrupted()) {
-            end_all(run, runs);
-            good = false;
-            break;
+            end_all(&batch);
+            return false;
         }
-        good = good && start_some(simulation, run, runs);
-        if (count_running(run, runs) == 0 && (!good || !find_run(run, runs, CS_RUN_WAITING, -1)))
-            break;
+        good = good && start_some(&batch);
+        if (count_running(&batch) == 0 && (!good || !find_run(&batch, CS_RUN_WAITING, -1)))
+            return good;
         nanosleep(&pause, NULL);
         if (read_clock() - printed >= LINE_EVERY) {
-            print_progress(simulation, run, runs, began);
+            print_progress(&batch, began);
             printed = read_clock();
         }
     }
-    return good;
 }

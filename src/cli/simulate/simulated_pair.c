@@ -103,22 +103,16 @@ static bool choose_process(struct cs_simulated_pair *pair)
     return cs_simulated_result_read(&pair->run[CS_WITH]);
 }
 
-static bool ran_as_with_spare_memory(const struct cs_simulated_pair *pair, enum cs_side side)
-{
-    const struct cs_other_plans others = cs_simulated_pair_others(pair, side);
-    return pair->chosen[side] && cs_simulated_result_ran(&pair->run[side].result) &&
-           others.engines == 0 && others.work == 0;
-}
-
-/* The run with the library also knows the predicted time of its calls without tiles. If one side
- * ran on other engines, that is not the time of the run without the library. */
+/* The run with the library also knows the predicted time of its calls without tiles. If memory was
+ * short, the run without it may have made other calls. */
 static void take_untiled_time(struct cs_simulated_pair *pair)
 {
-    struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result;
-    if (!ran_as_with_spare_memory(pair, CS_WITHOUT) || !ran_as_with_spare_memory(pair, CS_WITH))
-        return;
-    without->predicted_ns = pair->run[CS_WITH].result.untiled_ns;
-    without->predicted_most_ns = pair->run[CS_WITH].result.untiled_most_ns;
+    for (int side = 0; side < CS_SIDES; side++)
+        if (!pair->chosen[side] || !cs_simulated_result_ran(&pair->run[side].result) ||
+            pair->base[side].name)
+            return;
+    pair->run[CS_WITHOUT].result.predicted_ns = pair->run[CS_WITH].result.untiled_ns;
+    pair->run[CS_WITHOUT].result.predicted_most_ns = pair->run[CS_WITH].result.untiled_most_ns;
 }
 
 /* Lists the runs of the chosen sides of all pairs. Returns their number. */
