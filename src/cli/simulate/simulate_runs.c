@@ -140,13 +140,6 @@ static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_ru
     return pid > 0;
 }
 
-static void look_plain(struct cs_simulated_run *run)
-{
-    int status;
-    if (run->state == CS_RUN_RUNNING && cs_child_ended(run->pid, &status))
-        end_run(run, status);
-}
-
 /* --- runs forked from one process --- */
 
 /* The first run in that state. `pid`: of that process only; -1: of any. */
@@ -305,10 +298,14 @@ static void print_progress(const struct batch *batch, double began)
 
 static void update_states(const struct batch *batch)
 {
+    int status;
     if (batch->simulation->server.pid > 0)
         look_at_server(batch);
-    for (size_t i = 0; i < batch->runs && !batch->simulation->forks; i++)
-        look_plain(batch->run[i]);
+    if (batch->simulation->forks)
+        return;
+    for (size_t i = 0; i < batch->runs; i++)
+        if (batch->run[i]->state == CS_RUN_RUNNING && cs_child_ended(batch->run[i]->pid, &status))
+            end_run(batch->run[i], status);
 }
 
 static size_t count_running(const struct batch *batch)

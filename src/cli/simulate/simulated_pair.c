@@ -187,102 +187,98 @@ struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *p
 
 /* --- the smallest capacity --- */
 
-/* A bisection for the smallest capacity on which the answer is yes. It is known to be yes on `yes`
- * and no on `no`. */
-struct question {
-    struct cs_simulated_pair *pair;
-    enum cs_side side;
-    bool engines; /* do all convolutions keep their engines; else: does the program run */
-    int64_t yes, no;
-    struct cs_simulated_run run; /* the last one; a capacity of 0: none in this round */
+enum {
+    RUNS,    /* does the program run */
+    ENGINES, /* and do all convolutions keep their engines */
+    QUESTIONS
 };
 
-static bool is_open(const struct question *q)
+/* The bisections for the smallest capacities of a side on which the answers are yes. */
+struct search {
+    struct cs_simulated_pair *pair;
+    enum cs_side side;
+    struct bisection {
+        int64_t yes, no;             /* capacities on which the answer is known */
+        struct cs_simulated_run run; /* of this round; a capacity of 0: none */
+    } question[QUESTIONS];
+};
+
+static bool is_open(const struct bisection *question)
 {
-    const int64_t least = (int64_t)4 << 20, step = q->yes / 100 > least ? q->yes / 100 : least;
-    return q->yes - q->no > step;
+    const int64_t least = (int64_t)4 << 20;
+    return question->yes - question->no > cs_max(question->yes / 100, least);
 }
 
-static bool answer_of(const struct question *q, const struct cs_simulated_result *result)
+/* Takes the answers of a run to both questions. */
+static void learn_from(struct search *search, const struct cs_simulated_run *run)
 {
-    if (!cs_simulated_result_ran(result))
-        return false;
-    return !q->engines ||
-           cs_simulated_result_other_plans(result, cs_simulated_pair_base(q->pair, q->side))
-                   .engines == 0;
-}
-
-/* A run answers both questions of its side. */
-static void learn_from(struct question *question, size_t questions, const struct question *from)
-{
-    const int64_t tried = from->run.capacity;
-    for (size_t i = 0; i < questions; i++) {
-        struct question *q = &question[i];
-        if (q->pair != from->pair || q->side != from->side)
-            continue;
-        if (!answer_of(q, &from->run.result))
-            q->no = cs_max(q->no, tried);
-        else if (tried < q->yes)
-            q->yes = tried;
+    const struct cs_simulated_result *base = cs_simulated_pair_base(search->pair, search->side);
+    const bool ran = cs_simulated_result_ran(&run->result);
+    const bool answer[QUESTIONS] = {
+        [RUNS] = ran,
+        [ENGINES] = ran && cs_simulated_result_other_plans(&run->result, base).engines == 0};
+    for (int i = 0; i < QUESTIONS; i++) {
+        struct bisection *question = &search->question[i];
+        if (!answer[i])
+            question->no = cs_max(question->no, run->capacity);
+        else if (run->capacity < question->yes)
+            question->yes = run->capacity;
     }
 }
 
-/* Tries the middle of each open question. *any: there was an open question. */
-static bool ask_round(struct cs_simulation *simulation, struct question *question, size_t questions,
-                      bool *any)
+/* Tries the middle of each open question. *any_p: there was an open question. */
+static bool ask_round(struct cs_simulation *simulation, struct search *search, size_t searches,
+                      bool *any_p)
 {
-    struct cs_simulated_run *run[2 * CS_SIDES * CS_MOST_DEVICES] = {NULL};
+    struct cs_simulated_run *run[QUESTIONS * CS_SIDES * CS_MOST_DEVICES] = {NULL};
     size_t runs = 0;
-    for (size_t i = 0; i < questions; i++) {
-        struct question *q = &question[i];
-        q->run.capacity = 0;
-        if (!is_open(q))
+    for (size_t i = 0; i < QUESTIONS * searches; i++) {
+        const struct search *of = &search[i / QUESTIONS];
+        struct bisection *question = &search[i / QUESTIONS].question[i % QUESTIONS];
+        const int64_t middle = question->no + (question->yes - question->no) / 2;
+        question->run.capacity = 0;
+        if (!is_open(question))
             continue;
-        cs_simulated_result_free(&q->run.result);
-        q->run =
-            run_of(q->pair, q->side, cs_side_names[q->side], q->no + (q->yes - q->no) / 2, false);
-        run[runs++] = &q->run;
+        cs_simulated_result_free(&question->run.result);
+        question->run = run_of(of->pair, of->side, cs_side_names[of->side], middle, false);
+        run[runs++] = &question->run;
     }
     const bool good = cs_simulated_runs(simulation, run, runs);
-    for (size_t i = 0; good && i < questions; i++)
-        if (question[i].run.capacity > 0)
-            learn_from(question, questions, &question[i]);
-    *any = runs > 0;
-    return good;
-}
-
-static void store_answers(const struct question *question, size_t questions)
-{
-    for (size_t i = 0; i < questions; i++) {
-        struct cs_smallest *smallest = &question[i].pair->smallest[question[i].side];
-        *(question[i].engines ? &smallest->engines : &smallest->runs) = question[i].yes;
+    for (size_t i = 0; good && i < QUESTIONS * searches; i++) {
+        const struct bisection *question = &search[i / QUESTIONS].question[i % QUESTIONS];
+        if (question->run.capacity > 0)
+            learn_from(&search[i / QUESTIONS], &question->run);
     }
+    *any_p = runs > 0;
+    return good;
 }
 
 bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                                  size_t pairs)
 {
-    struct question *question = calloc(2 * CS_SIDES * pairs, sizeof *question);
-    size_t questions = 0;
-    for (size_t i = 0; question && i < 2 * CS_SIDES * pairs; i++) {
-        struct cs_simulated_pair *p = &pair[i / (2 * CS_SIDES)];
-        enum cs_side side = (enum cs_side)(i % CS_SIDES);
-        const struct cs_simulated_result *base = cs_simulated_pair_base(p, side);
-        if (p->chosen[side] && base->used && cs_simulated_result_ran(base))
-            question[questions++] = (struct question){.pair = p,
-                                                      .side = side,
-                                                      .engines = i % (2 * CS_SIDES) >= CS_SIDES,
-                                                      .yes = base->needed};
+    struct search *search = calloc(CS_SIDES * pairs, sizeof *search);
+    size_t searches = 0;
+    for (size_t i = 0; search && i < CS_SIDES * pairs; i++) {
+        struct cs_simulated_pair *of = &pair[i / CS_SIDES];
+        const enum cs_side side = (enum cs_side)(i % CS_SIDES);
+        const struct cs_simulated_result *base = cs_simulated_pair_base(of, side);
+        if (of->chosen[side] && base->used && cs_simulated_result_ran(base))
+            search[searches++] =
+                (struct search){of, side, {{.yes = base->needed}, {.yes = base->needed}}};
     }
-    bool any = true, good = question != NULL;
+    bool any = true, good = search != NULL;
     if (!good)
         cs_cli_complain("out of memory");
     while (good && any)
-        good = ask_round(simulation, question, questions, &any);
-    if (good)
-        store_answers(question, questions);
-    for (size_t i = 0; i < questions; i++)
-        cs_simulated_result_free(&question[i].run.result);
-    free(question);
+        good = ask_round(simulation, search, searches, &any);
+    for (size_t i = 0; i < searches; i++) {
+        struct bisection *question = search[i].question;
+        if (good)
+            search[i].pair->smallest[search[i].side] =
+                (struct cs_smallest){question[RUNS].yes, question[ENGINES].yes};
+        cs_simulated_result_free(&question[RUNS].run.result);
+        cs_simulated_result_free(&question[ENGINES].run.result);
+    }
+    free(search);
     return good;
 }
