@@ -336,6 +336,9 @@ static void add_left_out(cJSON *notes, const struct cs_simulated_result *result)
 {
     char names[LIST], bytes[CS_BYTES_TEXT];
     struct cs_text calls = {names, sizeof names, 0};
+    const cJSON *unwritten = cs_json_at(result->report, "reads_of_nothing_written");
+    const int64_t reads = cs_json_whole_at(unwritten, "reads", 0),
+                  times = cs_json_whole_at(result->report, "times.asked", 0);
     put_count(&calls, result->kernels, "kernel", "kernels");
     put_count(&calls, result->library_calls, "call of another library", "calls of other libraries");
     if (calls.length > 0)
@@ -343,14 +346,14 @@ static void add_left_out(cJSON *notes, const struct cs_simulated_result *result)
                  "Large operations were counted, not computed: %s. Files that the program saves "
                  "contain no results.",
                  names);
-    if (result->reads > 0) {
+    if (reads > 0) {
         (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
         add_note(notes,
                  "The program read %" PRId64
                  " result%s that were not computed (%s), and got zeros. So it may decide otherwise "
                  "on a GPU. Calls: %s.",
-                 result->reads, result->reads == 1 ? "" : "s",
-                 cs_table_bytes_text(bytes, result->read_bytes), names);
+                 reads, reads == 1 ? "" : "s",
+                 cs_table_bytes_text(bytes, cs_json_whole_at(unwritten, "bytes", 0)), names);
     }
     if (cs_simulated_result_unknown(result, names, sizeof names) > 0)
         add_note(notes,
@@ -366,12 +369,12 @@ static void add_left_out(cJSON *notes, const struct cs_simulated_result *result)
         add_names(notes, result, "looked_up",
                   "The program looked for driver functions that are not simulated, and may need "
                   "them");
-    if (result->times_asked > 0)
+    if (times > 0)
         add_note(notes,
                  "The program measured the time of GPU work %" PRId64
                  " times, for example to find the fastest algorithm. The simulated GPU has no real "
                  "times, so the program may choose otherwise on a GPU.",
-                 result->times_asked);
+                 times);
 }
 
 static void add_framework(cJSON *notes, const struct cs_simulated_result *result)

@@ -150,9 +150,6 @@ static void take_report(struct cs_simulated_result *result)
     result->cut_short = result->used && !report;
     result->used = result->used || report;
     copy_text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
-    result->reads = number_of(report, "reads_of_nothing_written.reads");
-    result->read_bytes = number_of(report, "reads_of_nothing_written.bytes");
-    result->times_asked = number_of(report, "times.asked");
 }
 
 /* Takes the framework's peaks, in the process that held most. */

@@ -240,10 +240,8 @@ struct cs_simulated_result {
     /* From the device's report, the framework's report and the library's summary. */
     struct cJSON *report, *framework_peaks, *summary; /* the files; NULL: there is none */
     bool cut_short;                                   /* the process left no report */
-    char linked_runtime[256];  /* a file whose own CUDA runtime was not redirected */
-    int64_t reads, read_bytes; /* of memory that was never written */
-    int64_t times_asked;       /* questions for times, which are the model's */
-    char framework[64];        /* "PyTorch 2.15.0"; "": none reported any */
+    char linked_runtime[256]; /* a file whose own CUDA runtime was not redirected */
+    char framework[64];       /* "PyTorch 2.15.0"; "": none reported any */
     int64_t allocated, reserved, retries, failed; /* peaks; allocations tried again, failed */
     int64_t reported;                     /* the largest workspace that the program was given */
     int64_t calls, tiled, extra_launches; /* of convolutions */
