@@ -93,7 +93,7 @@ static bool make_folder(struct cs_simulation *simulation, const char *kind,
                         const struct cs_simulated_run *run, char folder[PATH_MAX])
 {
     const int64_t tebibyte = INT64_C(1) << 40; /* no GPU has it: memory to spare */
-    const char *slash = strrchr(run->profile, '/'), *device = slash ? slash + 1 : run->profile;
+    const char *device = cs_path_file(run->device->path);
     char size[32] = "";
     if (run->capacity > 0 && run->capacity < tebibyte)
         snprintf(size, sizeof size, "-%" PRId64 "MiB", run->capacity >> 20);

@@ -67,9 +67,8 @@ static struct cs_simulated_run run_of(const struct cs_simulated_pair *pair, enum
                                       const char *name, int64_t capacity, bool history)
 {
     return (struct cs_simulated_run){.name = name,
-                                     .profile = pair->device->path,
+                                     .device = pair->device,
                                      .capacity = capacity,
-                                     .memory = capacity > 0 ? capacity : pair->device->memory,
                                      .context = pair->context,
                                      .gpus = pair->gpus,
                                      .history = history,

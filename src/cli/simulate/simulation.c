@@ -287,7 +287,7 @@ static void set_device(const struct cs_simulation *simulation, const struct cs_s
                        struct cs_child_variables *variables)
 {
     cs_child_variables_set(variables, "SIMDEV_MODE", "account");
-    cs_child_variables_set(variables, "SIMDEV_PROFILE", "%s", run->profile);
+    cs_child_variables_set(variables, "SIMDEV_PROFILE", "%s", run->device->path);
     cs_child_variables_set(variables, "SIMDEV_CUDNN_DIR", "%s", simulation->program.folder);
     cs_child_variables_set(variables, "SIMDEV_REPORT", "%s/report.%%p.json", run->folder);
     cs_child_variables_set(variables, "SIMDEV_PROGRESS", "%s/progress", run->folder);

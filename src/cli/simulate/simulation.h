@@ -255,13 +255,12 @@ struct cs_simulated_result {
 
 /* One run, and its result. */
 struct cs_simulated_run {
-    const char *name;    /* for people, and of its folder: "without"; NULL: there is no such run */
-    const char *profile; /* the file of the device's profile */
-    int64_t capacity;    /* 0: the profile's */
-    int64_t memory;      /* the capacity, or the profile's */
-    int64_t context;     /* of it, bytes that a process takes before it allocates */
-    int gpus;            /* that the program sees; 0: one */
-    bool with;           /* the library */
+    const char *name; /* for people, and of its folder: "without"; NULL: there is no such run */
+    const struct cs_device_file *device;
+    int64_t capacity; /* 0: the device's */
+    int64_t context;  /* of it, bytes that a process takes before it allocates */
+    int gpus;         /* that the program sees; 0: one */
+    bool with;        /* the library */
     const char *file; /* the only source of its options, an ini file; NULL: those of this process */
     bool history;     /* record the held memory over time */
     int process; /* whose figures: the number of the process in the order of first use, from 1; 0:

@@ -100,9 +100,8 @@ static bool prepare_run(const struct cs_tune *tune, const char *name, const char
     else if (out)
         cs_tune_write(tune, false, out);
     to->run = (struct cs_simulated_run){.name = name,
-                                        .profile = tune->device->path,
+                                        .device = tune->device,
                                         .capacity = capacity,
-                                        .memory = capacity,
                                         .context = tune->device->context,
                                         .with = true,
                                         .file = to->file};

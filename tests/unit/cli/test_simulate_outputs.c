@@ -30,7 +30,7 @@ static void put(const char *name, int64_t value)
 static struct cs_simulated_run run_of(const char *name, bool with)
 {
     struct cs_simulated_run run = {.name = name,
-                                   .memory = 50000000,
+                                   .capacity = 50000000,
                                    .with = with,
                                    .history = true,
                                    .status = with,

@@ -229,7 +229,7 @@ static void the_process_that_held_most(void)
                 /* Killed processes leave no report. */
                 {{HELD(11, 3), HELD(12, 5)}, 0, 12, 2, false, true, true},
                 {{HELD(11, 0), {0}}, 0, 11, 0, false, false, false}};
-    struct cs_simulated_run run = {.folder = ".", .memory = 64};
+    struct cs_simulated_run run = {.folder = ".", .capacity = 64};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CASE("row %zu", i);
         write_progress("progress", rows[i].process);

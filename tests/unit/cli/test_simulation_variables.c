@@ -89,14 +89,16 @@ static void set_up(void)
     simulation.program.cuda = 13;
 }
 
-static struct cs_simulated_run without = {.folder = "run1", .profile = "h100.json"},
+static char h100_path[] = "h100.json", t4_path[] = "t4.json";
+static const struct cs_device_file h100 = {.path = h100_path}, t4 = {.path = t4_path};
+static struct cs_simulated_run without = {.folder = "run1", .device = &h100},
                                with = {.folder = "run2",
-                                       .profile = "h100.json",
+                                       .device = &h100,
                                        .with = true,
                                        .capacity = 12345678901,
                                        .history = true},
                                of_file = {.folder = "run3",
-                                          .profile = "t4.json",
+                                          .device = &t4,
                                           .with = true,
                                           .file = "tune1.ini"};
 
