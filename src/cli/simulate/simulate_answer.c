@@ -281,9 +281,8 @@ static bool needs_more(const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result,
                                      *with = &pair->run[CS_WITH].result;
-    const int64_t least[CS_SIDES] = {pair->smallest[CS_WITHOUT].runs, pair->smallest[CS_WITH].runs};
-    if (least[CS_WITHOUT] > 0 && least[CS_WITH] > 0)
-        return is_larger(least[CS_WITH], least[CS_WITHOUT]);
+    if (without->smallest > 0 && with->smallest > 0)
+        return is_larger(with->smallest, without->smallest);
     if (!cs_simulated_result_ran(without) || !cs_simulated_result_ran(with))
         return cs_simulated_result_ran(without) && cs_simulated_result_out_of_memory(with) &&
                !with->limited;

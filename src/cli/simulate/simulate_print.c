@@ -14,7 +14,7 @@ const struct cs_figure_kind cs_figures[CS_FIGURES] = {
 };
 
 enum {
-    FIGURE = 22, /* characters of a title of a figure, and of its value */
+    FIGURE = 22, /* characters of the title of a figure, and of its value */
     CELL = 14
 };
 
@@ -75,13 +75,13 @@ static void print_cells(const cJSON *result, const char *without, const char *wi
         printf("%*s", CELL, with);
 }
 
-static void print_figures(const cJSON *result)
+static void print_figures(const cJSON *result, const char *title)
 {
     const bool is_short = was_short(result);
     struct cs_figure_text text;
     if (!cs_simulate_figure(result, CS_FIGURE_device_peak, &text))
         return;
-    printf("\n  %-*s", FIGURE, "");
+    printf("\n%-*s", FIGURE + 2, title);
     print_cells(result, "without", "with convshim");
     putchar('\n');
     for (int i = 0; i < CS_FIGURES; i++) {
@@ -94,32 +94,6 @@ static void print_figures(const cJSON *result)
         print_cells(result, text.side[CS_WITHOUT], text.side[CS_WITH]);
         printf(*text.change ? "  %8s\n" : "\n", text.change);
     }
-}
-
-/* --- the smallest capacities --- */
-
-/* Prints a capacity in MiB, or "-" if it was not found. */
-static void print_capacity(const cJSON *result, const char *title, const char *member)
-{
-    char text[CS_SIDES][CS_BYTES_TEXT];
-    for (int side = 0; side < CS_SIDES; side++) {
-        const int64_t bytes = cs_result_number(result, (enum cs_side)side, member);
-        snprintf(text[side], CS_BYTES_TEXT, bytes > 0 ? "%" PRId64 " MiB" : "-",
-                 (bytes + (1 << 20) - 1) >> 20);
-    }
-    printf("  %-*s", FIGURE, title);
-    print_cells(result, text[CS_WITHOUT], text[CS_WITH]);
-    putchar('\n');
-}
-
-static void print_smallest(const cJSON *result)
-{
-    if (cs_result_number(result, CS_WITHOUT, "smallest_capacity") < 0 &&
-        cs_result_number(result, CS_WITH, "smallest_capacity") < 0)
-        return;
-    puts("\nsmallest capacity on which it");
-    print_capacity(result, "runs", "smallest_capacity");
-    print_capacity(result, "keeps its engines", "smallest_capacity_same_engines");
 }
 
 /* --- processes and GPUs --- */
@@ -146,34 +120,23 @@ static void print_processes(const struct cs_simulated_result *result, const char
            cs_table_bytes_text(bytes, sum));
 }
 
-static const char *gpu_text(const cJSON *gpus, int gpu, int peak, char text[CS_BYTES_TEXT])
-{
-    const int64_t bytes =
-        cs_json_whole_at(cJSON_GetArrayItem(gpus, gpu), cs_figures[peak].name, -1);
-    return bytes >= 0 ? cs_table_bytes_text(text, bytes) : "-";
-}
-
 /* Prints the peaks on each GPU, if there are several. */
 static void print_gpus(const cJSON *result)
 {
-    const cJSON *without = cs_json_at(result, "without.gpus"),
-                *with = cs_json_at(result, "with.gpus");
-    const int gpus = cJSON_GetArraySize(without ? without : with);
-    char text[CS_SIDES][CS_BYTES_TEXT];
-    if (gpus == 0)
-        return;
-    printf("\n  %-*s", FIGURE, "");
-    for (int gpu = 0; gpu < gpus; gpu++) {
-        snprintf(text[0], sizeof text[0], "GPU %d", gpu);
-        print_cells(result, text[0], without ? "with" : text[0]);
-    }
-    putchar('\n');
-    for (int peak = 0; peak < CS_PEAKS; peak++) {
-        printf("  %-*s", FIGURE, cs_figures[peak].title);
-        for (int gpu = 0; gpu < gpus; gpu++)
-            print_cells(result, gpu_text(without, gpu, peak, text[CS_WITHOUT]),
-                        gpu_text(with, gpu, peak, text[CS_WITH]));
-        putchar('\n');
+    char title[16];
+    bool more = true;
+    for (int gpu = 0; more; gpu++) {
+        cJSON *peaks = cJSON_CreateObject();
+        for (int side = 0; side < CS_SIDES; side++) {
+            const cJSON *run = cs_json_at(result, cs_side_names[side]);
+            cJSON *of_gpu = cJSON_GetArrayItem(cs_json_at(run, "gpus"), gpu);
+            if (of_gpu)
+                cJSON_AddItemReferenceToObject(peaks, cs_side_names[side], of_gpu);
+        }
+        snprintf(title, sizeof title, "GPU %d", gpu);
+        print_figures(peaks, title);
+        more = peaks && peaks->child;
+        cJSON_Delete(peaks);
     }
 }
 
@@ -229,8 +192,7 @@ void cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
 {
     char bytes[CS_BYTES_TEXT];
     print_head(simulation, pair, result);
-    print_figures(result);
-    print_smallest(result);
+    print_figures(result, "");
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
             print_processes(&pair->run[side].result, cs_side_names[side]);

@@ -104,11 +104,6 @@ static cJSON *side_json(const struct cs_simulated_program *program,
         cJSON_AddNumberToObject(object, "other_engines", (double)others.engines);
         cJSON_AddNumberToObject(object, "other_work", (double)others.work);
     }
-    if (pair->smallest[side].runs > 0) {
-        cJSON_AddNumberToObject(object, "smallest_capacity", (double)pair->smallest[side].runs);
-        cJSON_AddNumberToObject(object, "smallest_capacity_same_engines",
-                                (double)pair->smallest[side].engines);
-    }
     const cJSON *unknown = cs_json_at(result->framework_peaks, "unknown");
     if (unknown)
         cs_json_add(object, "unknown", cJSON_Duplicate(unknown, true));

@@ -29,8 +29,6 @@ static const struct {
 #define CS_FIGURE(name, title, column, tables, cell, value) RUNS(#name, column, cell, tables),
 #include "cli/simulate/figures.def"
 #undef CS_FIGURE
-    RUNS("smallest_capacity", "smallest", CS_CELL_BYTES, DEVICES | VALUES),
-    RUNS("smallest_capacity_same_engines", NULL, CS_CELL_BYTES, 0),
     RUNS("answer", "fits", CS_CELL_TEXT, DEVICES | VALUES),
     RUNS("status", NULL, CS_CELL_COUNT, 0),
     RUNS("verdict", NULL, CS_CELL_TEXT, 0),

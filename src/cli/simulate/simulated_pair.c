@@ -272,9 +272,9 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
         good = ask_round(simulation, search, searches, &any);
     for (size_t i = 0; i < searches; i++) {
         struct bisection *question = search[i].question;
-        if (good)
-            search[i].pair->smallest[search[i].side] =
-                (struct cs_smallest){question[RUNS].yes, question[ENGINES].yes};
+        struct cs_simulated_result *result = &search[i].pair->run[search[i].side].result;
+        result->smallest = good ? question[RUNS].yes : 0;
+        result->smallest_same_engines = good ? question[ENGINES].yes : 0;
         cs_simulated_result_free(&question[RUNS].run.result);
         cs_simulated_result_free(&question[ENGINES].run.result);
     }

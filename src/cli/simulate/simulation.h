@@ -248,6 +248,11 @@ struct cs_simulated_result {
     int64_t untiled_ns, predicted_ns;     /* of all calls, lower ends of the predicted time */
     int64_t untiled_most_ns, predicted_most_ns; /* upper ends */
 
+    /* The smallest capacities with the context, of cs_simulated_pairs_smallest: the program runs on
+     * the first, and on the second with the engines that it has with memory to spare. 0: not known.
+     */
+    int64_t smallest, smallest_same_engines;
+
     /* From the program's output. */
     bool limited;      /* the program failed because its own memory limit was reached: */
     char refusal[160]; /* its line about that */
@@ -348,8 +353,7 @@ bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out);
 /* The framework's line about a failed allocation. False: there is none. */
 bool cs_simulated_result_refusal(const struct cs_simulated_run *run, char *text, size_t size);
 
-/* A program without and with the library on one device, and the smallest devices on which it runs.
- * */
+/* A program without and with the library on one device. */
 
 enum cs_side {
     CS_WITHOUT,
@@ -375,13 +379,6 @@ struct cs_simulated_pair {
     /* The run with the library, repeated with a history if it gains nothing and had no history: it
      * shows the reason. */
     struct cs_simulated_run recorded;
-    /* The smallest capacities, of cs_simulated_pairs_smallest; 0: not looked for, or it runs with
-     * none. */
-    struct cs_smallest {
-        int64_t runs; /* on which the program runs, with its context */
-        int64_t
-            engines; /* and every convolution runs on the engine that it has with memory to spare */
-    } smallest[CS_SIDES];
 };
 
 /* Runs all of them as cs_simulation_run does and reads their results, which replace earlier ones.

@@ -170,10 +170,10 @@ static void make_pair(struct cs_simulated_pair *to, int variant)
         b->status = 0;
         to->base[CS_WITH] = run_of("plain", false);
         CHECK(cs_simulated_result_read(&to->base[CS_WITH]));
-        to->smallest[CS_WITHOUT].runs = 33 << 20;
-        to->smallest[CS_WITHOUT].engines = variant == 6 ? 0 : (40 << 20) + 1;
-        to->smallest[CS_WITH].runs = variant == 7 ? 0 : 30 << 20;
-        to->smallest[CS_WITH].engines = (35 << 20) - 1;
+        a->smallest = 33 << 20;
+        a->smallest_same_engines = variant == 6 ? 0 : (40 << 20) + 1;
+        b->smallest = variant == 7 ? 0 : 30 << 20;
+        b->smallest_same_engines = (35 << 20) - 1;
     }
     if (variant == 8) {
         a->planned = false;

@@ -157,7 +157,7 @@ static void expandable_segments_are_advised_if_a_larger_device_is_needed(void)
         pair = (struct cs_simulated_pair){.chosen = {true, true}};
         for (int side = 0; side < CS_SIDES; side++) {
             struct cs_simulated_result *result = &pair.run[side].result;
-            pair.smallest[side].runs = rows[i].smallest[side];
+            result->smallest = rows[i].smallest[side];
             result->device_peak = rows[i].peak[side];
             result->status = rows[i].status[side];
             result->refused = rows[i].refused[side];
