@@ -213,13 +213,12 @@ END
     expect_line simulate.out '^processes   3 used the device without convshim'
     expect_equal "killed children" "$(grep -cE '^  [0-9]+ +5 MiB, 0 convolutions launched, killed or ended by _exit$' simulate.out)" 2
     expect_line simulate.out '^  [0-9]+ +7 MiB, 0 convolutions launched$'
-    expect_line simulate.out '^  The device peak is the most that they held at the same time\. The sum of their peaks is 17 MiB\.$'
     simulate --only without --cuda 13 --capacity 7MiB --context 0 --keep small -- python3 several.py
     expect_equal "refused" "$(sort small/without-*/output | xargs)" "child 2 child 2 parent 0 parent 0"
 }
 
 # bats test_tags=quick
-@test "out of memory by a limit of the framework's own; the verdict is in the CSV" {
+@test "a limit of the framework: its message, and status 3; the verdict is in the CSV" {
     cat >limit.py <<'END'
 import ctypes
 assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(5 << 20)) == 0
@@ -227,7 +226,8 @@ raise RuntimeError("bfc_arena: Available memory of 5 is smaller than requested b
 END
     simulate --only without --cuda 13 --format csv -- python3 limit.py
     expect_status 3
-    expect_line simulate.out "Out of memory, because the program limits its own memory.*requested bytes of 7"
+    expect_line simulate.out '"Failed with status 1, and the GPU refused no allocation\."'
+    expect_line simulate.err 'smaller than requested bytes of 7$'
     expect_equal "status" "$(figure status without)" 1
 }
 

@@ -69,7 +69,7 @@ END
     expect_line simulate.out '^with        No answer\. (Ended without a call of CUDA|Found the GPU)'
     simulate --fits card -- sh -c 'exit 5'
     expect_status 3
-    expect_line simulate.out '^with        No answer\. Failed with status 5, but not for lack of memory\.$'
+    expect_line simulate.out '^with        No answer\. Failed with status 5, and the GPU refused no allocation\.$'
 }
 
 # bats test_tags=quick

@@ -35,11 +35,7 @@ static void put_count(struct cs_text *list, int64_t count, const char *one, cons
 static void put_failure(const struct cs_simulated_result *result, struct cs_text *text)
 {
     char bytes[CS_BYTES_TEXT];
-    if (result->limited)
-        cs_text_put(text,
-                    "Out of memory, because the program limits its own memory below the GPU's: %s",
-                    result->refusal);
-    else if (cs_simulated_result_out_of_memory(result))
+    if (cs_simulated_result_out_of_memory(result))
         cs_text_put(
             text,
             "Out of memory: the last failed allocation was short by %s. The figures end there.",
@@ -57,7 +53,8 @@ static void put_failure(const struct cs_simulated_result *result, struct cs_text
     else if (result->status > 128)
         cs_text_put(text, "Failed: signal %d ended the program.", result->status - 128);
     else
-        cs_text_put(text, "Failed with status %d, but not for lack of memory.", result->status);
+        cs_text_put(text, "Failed with status %d, and the GPU refused no allocation.",
+                    result->status);
 }
 
 /* Puts how short of memory a run was. */
@@ -118,7 +115,7 @@ void cs_simulate_verdict(const struct cs_simulated_program *program,
 static enum cs_answer answer_of(const struct cs_simulated_result *result, int64_t memory)
 {
     const bool ran = cs_simulated_result_ran(result);
-    if (!ran && cs_simulated_result_out_of_memory(result) && !result->limited)
+    if (cs_simulated_result_out_of_memory(result))
         return CS_ANSWER_NO;
     if (!ran || !cs_simulated_result_used_gpu(result) || !result->planned)
         return CS_ANSWER_NONE;
@@ -284,8 +281,7 @@ static bool needs_more(const struct cs_simulated_pair *pair)
     if (without->smallest > 0 && with->smallest > 0)
         return is_larger(with->smallest, without->smallest);
     if (!cs_simulated_result_ran(without) || !cs_simulated_result_ran(with))
-        return cs_simulated_result_ran(without) && cs_simulated_result_out_of_memory(with) &&
-               !with->limited;
+        return cs_simulated_result_ran(without) && cs_simulated_result_out_of_memory(with);
     return without->refused <= 0 && with->refused <= 0 &&
            is_larger(with->device_peak, without->device_peak);
 }

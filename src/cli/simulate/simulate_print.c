@@ -102,7 +102,6 @@ static void print_figures(const cJSON *result, const char *title)
 static void print_processes(const struct cs_simulated_result *result, const char *side)
 {
     char bytes[CS_BYTES_TEXT];
-    int64_t sum = 0;
     if (result->processes < 2)
         return;
     printf("\nprocesses   %d used the device %s convshim. All figures except the device peak are "
@@ -110,14 +109,10 @@ static void print_processes(const struct cs_simulated_result *result, const char
            result->processes, side, (long)result->pid);
     for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++) {
         const struct cs_simulated_process *process = &result->process[i];
-        sum += process->device_peak;
         printf("  %-*ld%*s, %" PRId64 " convolutions launched%s\n", FIGURE, (long)process->pid,
                CELL, cs_table_bytes_text(bytes, process->device_peak), process->launches,
                process->reported ? "" : ", killed or ended by _exit");
     }
-    printf("  The device peak is the most that they held at the same time. The sum of their peaks "
-           "is %s.\n",
-           cs_table_bytes_text(bytes, sum));
 }
 
 /* Prints the peaks on each GPU, if there are several. */

@@ -208,8 +208,6 @@ bool cs_simulated_result_read(struct cs_simulated_run *run)
     take_report(result);
     take_framework(result);
     take_totals(result);
-    result->limited = result->status != 0 && result->refused == 0 &&
-                      cs_simulated_result_refusal(run, result->refusal, sizeof result->refusal);
     return good;
 }
 
@@ -233,7 +231,7 @@ bool cs_simulated_result_stopped(const struct cs_simulated_result *result)
 
 bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result)
 {
-    return !cs_simulated_result_ran(result) && (result->refused > 0 || result->limited);
+    return !cs_simulated_result_ran(result) && result->refused > 0;
 }
 
 int64_t cs_simulated_result_failures(const struct cs_simulated_result *result)

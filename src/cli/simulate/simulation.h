@@ -252,10 +252,6 @@ struct cs_simulated_result {
      * the first, and on the second with the engines that it has with memory to spare. 0: not known.
      */
     int64_t smallest, smallest_same_engines;
-
-    /* From the program's output. */
-    bool limited;      /* the program failed because its own memory limit was reached: */
-    char refusal[160]; /* its line about that */
 };
 
 /* One run, and its result. */
@@ -317,7 +313,7 @@ const char *cs_planning_version(const char *planning);
 bool cs_simulated_result_ran(const struct cs_simulated_result *result);
 /* True if it used the device and was ended by SIGTERM or SIGINT, as servers are. */
 bool cs_simulated_result_stopped(const struct cs_simulated_result *result);
-/* True if it failed, and the device or the framework's own limit had refused an allocation. */
+/* True if it failed, and the device had refused an allocation. */
 bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result);
 
 /* True if its kernels, convolutions or memory were on the GPU. */
@@ -349,9 +345,6 @@ int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, ch
 /* Shows the end of Python's last traceback and the last lines behind it, or the last lines that the
  * program printed; false: nothing was printed. */
 bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out);
-
-/* The framework's line about a failed allocation. False: there is none. */
-bool cs_simulated_result_refusal(const struct cs_simulated_run *run, char *text, size_t size);
 
 /* A program without and with the library on one device. */
 

@@ -47,11 +47,11 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
          ""},
         /* From 129 on the status means a signal. A refused allocation is a stronger sign. */
         {{USED, .status = 1},
-         "Failed with status 1, but not for lack of memory.",
+         "Failed with status 1, and the GPU refused no allocation.",
          CS_ANSWER_NONE,
          "No answer. Failed with status 1"},
         {{USED, .status = 128},
-         "Failed with status 128, but not for lack of memory.",
+         "Failed with status 128, and the GPU refused no allocation.",
          CS_ANSWER_NONE,
          ""},
         {{USED, .status = 129}, "Failed: signal 1 ended the program.", CS_ANSWER_NONE, ""},
@@ -61,7 +61,6 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
          CS_ANSWER_NO,
          "short by 1 KiB"},
         {{USED, .status = 137, .refused = 1, .missing_bytes = 1024}, short_of, CS_ANSWER_NO, ""},
-        {{USED, .status = 1, .limited = true}, NULL, CS_ANSWER_NONE, "limits its own memory"},
         /* Memory pressure, in the singular and the plural. */
         {{ON_GPU, .retries = -1, .refused = 5}, calm, CS_ANSWER_YES, ""},
         {{ON_GPU, .retries = -1, .failed = -1, .refused = 1},
