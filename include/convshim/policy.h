@@ -84,4 +84,7 @@ const struct cs_policy *cs_policy_find(const char *name);
 /* True if the policy of that name uses the number of tiles in option tiles. */
 bool cs_policy_uses_tiles(const char *name);
 
+/* The name of the first policy that uses it, for messages. */
+const char *cs_policy_with_tiles(void);
+
 #endif

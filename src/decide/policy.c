@@ -17,3 +17,11 @@ bool cs_policy_uses_tiles(const char *name)
     const struct cs_policy *policy = cs_policy_find(name);
     return policy && policy->tiles(&limits) == limits.tiles;
 }
+
+const char *cs_policy_with_tiles(void)
+{
+    const char *const *name = cs_policy_names;
+    while (*name && !cs_policy_uses_tiles(*name))
+        name++;
+    return *name ? *name : "NAME";
+}

@@ -49,7 +49,7 @@ print(row[sys.argv[1]])' "$1"
 @test "log = info: a line that the library is loaded, one that cuDNN is bound" {
     run_on info --log info --workspace 96KiB -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
-    expect_line info.err '^convshim\[[0-9]+\]: convshim [0-9.]+ is loaded: policy '"$DEFAULT_POLICY"', workspace 96 KiB, CONVSHIM_CONFIG$'
+    expect_line info.err '^convshim\[[0-9]+\]: convshim [0-9.]+ is loaded: policy '"$DEFAULT_POLICY"', workspace 96 KiB, variables$'
     expect_line info.err "^convshim\\[[0-9]+\\]: using cuDNN 9\\.[0-9]+\\.[0-9]+ from .*/libcudnn\\.so\\.9\$"
 }
 

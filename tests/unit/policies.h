@@ -25,10 +25,7 @@ static inline const struct cs_policy *default_policy(void)
 /* The one whose number of tiles is option tiles. */
 static inline const struct cs_policy *policy_with_tiles(void)
 {
-    const struct cs_policy *const *policy = cs_policies;
-    while (*policy && !cs_policy_uses_tiles((*policy)->name))
-        policy++;
-    return require_policy(*policy);
+    return require_policy(cs_policy_find(cs_policy_with_tiles()));
 }
 
 /* The one that changes no call. */

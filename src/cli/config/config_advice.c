@@ -58,14 +58,17 @@ static bool has_policy(const struct cs_config *config, bool counts)
 static void advise_options(const struct advice *advice)
 {
     const struct cs_config *config = advice->config;
+    char counts[CS_CONFIG_NAME + 16], computes[CS_CONFIG_NAME + 32];
+    snprintf(counts, sizeof counts, "policy = %s", cs_policy_with_tiles());
+    snprintf(computes, sizeof computes, "a policy other than %s", cs_policy_with_tiles());
     const struct {
         int option;
         bool is_used;
         const char *with;
     } rows[] = {
-        {CS_OPTION_tiles, has_policy(config, true), "policy = fixed"},
-        {CS_OPTION_price, has_policy(config, false), "a policy other than fixed"},
-        {CS_OPTION_max_slowdown, has_policy(config, false), "a policy other than fixed"},
+        {CS_OPTION_tiles, has_policy(config, true), counts},
+        {CS_OPTION_price, has_policy(config, false), computes},
+        {CS_OPTION_max_slowdown, has_policy(config, false), computes},
         {CS_OPTION_interleave_timeout, config->interleave == CS_INTERLEAVE_STAGE,
          "interleave = stage"},
         {CS_OPTION_trace_limit, config->trace.text[0] != '\0', "trace"},
@@ -135,8 +138,8 @@ static void advise_rule(const struct advice *advice, int index)
                      rule->name);
     else if (cs_rule_has(rule, CS_RULE_tiles) && !cs_policy_uses_tiles(policy_of(config, rule)))
         print_advice(advice, place,
-                     "rule %s: tiles has no effect, because it is used only with policy = fixed",
-                     rule->name);
+                     "rule %s: tiles has no effect, because it is used only with policy = %s",
+                     rule->name, cs_policy_with_tiles());
     else if (cs_rule_has(rule, CS_RULE_free) && cs_rule_has(rule, CS_RULE_workspace))
         print_advice(advice, place, "rule %s: free has no effect, because the rule sets workspace",
                      rule->name);

@@ -77,7 +77,7 @@ static void options_of_the_library(void)
          cs_account_reason_text(CS_REASON_REPORT_ONLY)},
         {PREDICT LAYER "--workspace 1MiB --config large.ini", 0,
          cs_account_reason_text(CS_REASON_SMALL)},
-        {PREDICT LAYER "--config tiles.ini", 0, "policy = fixed"},
+        {PREDICT LAYER "--config tiles.ini", 0, "is used only with policy = "},
         {PREDICT LAYER "--workspace 1TiB", 0, cs_account_reason_text(CS_REASON_SMALL)},
         {PREDICT LAYER "--config one.ini --format csv", 0, ",2097152,"},
         {PREDICT LAYER "--config one.ini --workspace 3MiB --format csv", 0, ",2097152,"},
