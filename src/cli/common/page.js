@@ -1,4 +1,4 @@
-/* A table of many rows gets a field that filters. Headings of tables become buttons that sort: numbers largest first, texts
+/* Headings of tables become buttons that sort: numbers largest first, texts
  * from A on, and the other way round when pressed again. Cells without a value stay last. Without scripts the tables are as they were written. */
 'use strict';
 document.querySelectorAll('table.sorts').forEach(function (table) {
@@ -36,23 +36,4 @@ document.querySelectorAll('table.sorts').forEach(function (table) {
     heading.append(button);
     button.addEventListener('click', function () { sort(heading); });
   });
-});
-
-document.querySelectorAll('table.sorts').forEach(function (table) {
-  const rows = Array.from(table.tBodies[0].rows), region = table.parentElement;
-  if (rows.length < 9)
-    return;
-  const field = document.createElement('input');
-  field.type = 'search';
-  field.className = 'filter';
-  field.placeholder = 'Filter: words that a row has';
-  field.setAttribute('aria-label', 'Filter');
-  field.addEventListener('input', function () {
-    const words = field.value.toLowerCase().split(' ');
-    rows.forEach(function (row) {
-      const text = row.textContent.toLowerCase();
-      row.hidden = !words.every(function (word) { return text.includes(word); });
-    });
-  });
-  region.before(field);
 });

@@ -114,33 +114,14 @@ void cs_doctor_config(struct cs_doctor *doctor)
 
 /* --- driver and cuDNN --- */
 
-/* Writes ", kernel module 580.65.06", from a line such as "NVRM version: NVIDIA UNIX x86_64 Kernel
- * Module  580.65.06  ...". "": not known. */
-static void driver_version(char *text, size_t size)
-{
-    char line[LINE] = "", *word, *rest;
-    FILE *file = fopen("/proc/driver/nvidia/version", "r");
-    text[0] = '\0';
-    if (!file)
-        return;
-    if (!fgets(line, sizeof line, file))
-        line[0] = '\0';
-    fclose(file);
-    for (word = strtok_r(line, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest))
-        if (!*text && strspn(word, "0123456789.") == strlen(word))
-            snprintf(text, size, ", kernel module %s", word);
-}
-
 void cs_doctor_driver(struct cs_doctor *doctor)
 {
-    char path[PATH_MAX], version[128];
-    driver_version(version, sizeof version);
+    char path[PATH_MAX];
     doctor->driver = cs_loader_find("libcuda.so.1", NULL, path, sizeof path);
     if (doctor->driver)
-        cs_doctor_add(doctor, CS_FINE, "libcuda.so.1", "%s%s", path, version);
+        cs_doctor_add(doctor, CS_FINE, "libcuda.so.1", "%s", path);
     else
-        cs_doctor_add(doctor, CS_NOTE, "libcuda.so.1", "not found%s, so programs run without a GPU",
-                      version);
+        cs_doctor_add(doctor, CS_NOTE, "libcuda.so.1", "not found, so programs run without a GPU");
 }
 
 void cs_doctor_cudnn(struct cs_doctor *doctor)

@@ -22,11 +22,6 @@ static const char *text_at(const struct cs_elf *elf, Elf64_Off offset)
     return (const char *)elf->bytes + offset;
 }
 
-static const Elf64_Ehdr *find_header(const struct cs_elf *elf)
-{
-    return (const void *)elf->bytes;
-}
-
 /* Tables are read in place, so a file with unaligned tables counts as damaged. */
 static const void *find_table(const struct cs_elf *elf, Elf64_Off offset, size_t entry,
                               size_t count)
@@ -34,31 +29,14 @@ static const void *find_table(const struct cs_elf *elf, Elf64_Off offset, size_t
     return offset % _Alignof(Elf64_Ehdr) == 0 ? find_part(elf, offset, entry * count) : NULL;
 }
 
-static const Elf64_Phdr *find_segments(const struct cs_elf *elf, int *count_p)
-{
-    const Elf64_Ehdr *h = find_header(elf);
-    const void *first = find_table(elf, h->e_phoff, sizeof(Elf64_Phdr), h->e_phnum);
-    *count_p = first && h->e_phentsize == sizeof(Elf64_Phdr) ? h->e_phnum : 0;
-    return first;
-}
-
-static const Elf64_Shdr *find_sections(const struct cs_elf *elf, int *count_p)
-{
-    const Elf64_Ehdr *h = find_header(elf);
-    const void *first = find_table(elf, h->e_shoff, sizeof(Elf64_Shdr), h->e_shnum);
-    *count_p = first && h->e_shentsize == sizeof(Elf64_Shdr) ? h->e_shnum : 0;
-    return first;
-}
-
 /* The offset in the file of an address of the loaded object; the file's size if there is none. */
 static Elf64_Off offset_of(const struct cs_elf *elf, Elf64_Addr address)
 {
-    int count;
-    const Elf64_Phdr *s = find_segments(elf, &count);
-    for (int i = 0; i < count; i++)
-        if (s[i].p_type == PT_LOAD && address >= s[i].p_vaddr &&
-            address - s[i].p_vaddr < s[i].p_filesz)
-            return address - s[i].p_vaddr + s[i].p_offset;
+    for (int i = 0; i < elf->segments; i++) {
+        const Elf64_Phdr *s = &elf->segment[i];
+        if (s->p_type == PT_LOAD && address >= s->p_vaddr && address - s->p_vaddr < s->p_filesz)
+            return address - s->p_vaddr + s->p_offset;
+    }
     return elf->size;
 }
 
@@ -72,43 +50,41 @@ static void note_entry(struct cs_elf *elf, Elf64_Sxword tag, const char *text)
         elf->needed[elf->needs++] = text;
 }
 
-static void read_dynamic(struct cs_elf *elf, const Elf64_Dyn *dynamic, size_t count)
+static void read_dynamic(struct cs_elf *elf, const Elf64_Phdr *segment)
 {
     Elf64_Off strings = elf->size;
-    for (size_t i = 0; i < count && dynamic[i].d_tag != DT_NULL; i++)
+    const size_t count = segment->p_filesz / sizeof(Elf64_Dyn);
+    const Elf64_Dyn *dynamic = find_table(elf, segment->p_offset, sizeof *dynamic, count);
+    for (size_t i = 0; dynamic && i < count && dynamic[i].d_tag != DT_NULL; i++)
         if (dynamic[i].d_tag == DT_STRTAB)
             strings = offset_of(elf, dynamic[i].d_un.d_ptr);
-    for (size_t i = 0; i < count && dynamic[i].d_tag != DT_NULL; i++)
+    for (size_t i = 0; dynamic && i < count && dynamic[i].d_tag != DT_NULL; i++)
         if (strings < elf->size && dynamic[i].d_un.d_val < elf->size - strings)
             note_entry(elf, dynamic[i].d_tag, text_at(elf, strings + dynamic[i].d_un.d_val));
 }
 
-static void read_segments(struct cs_elf *elf)
+/* Finds the tables and reads the segments. Returns the reason why the file cannot be read as a
+ * 64-bit ELF file; NULL if it can. */
+static const char *read_file(struct cs_elf *elf)
 {
-    int count;
-    const Elf64_Phdr *s = find_segments(elf, &count);
-    for (int i = 0; i < count; i++) {
-        size_t entries = s[i].p_filesz / sizeof(Elf64_Dyn);
-        if (s[i].p_type == PT_INTERP)
-            elf->interpreter = text_at(elf, s[i].p_offset);
-        if (s[i].p_type != PT_DYNAMIC)
-            continue;
-        const Elf64_Dyn *dynamic = find_table(elf, s[i].p_offset, sizeof *dynamic, entries);
-        if (dynamic)
-            read_dynamic(elf, dynamic, entries);
-    }
-}
-
-/* The reason why the file cannot be read as a 64-bit ELF file; NULL if it can. */
-static const char *why_not(const struct cs_elf *elf)
-{
-    const Elf64_Ehdr *h = find_header(elf);
+    const Elf64_Ehdr *h = (const void *)elf->bytes;
     if (elf->size < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return "not an ELF file";
     if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB)
         return "not a 64-bit little-endian ELF file";
-    if (h->e_phnum == 0 || !find_table(elf, h->e_phoff, sizeof(Elf64_Phdr), h->e_phnum))
+    elf->machine = h->e_machine;
+    elf->segment = find_table(elf, h->e_phoff, sizeof *elf->segment, h->e_phnum);
+    elf->section = find_table(elf, h->e_shoff, sizeof *elf->section, h->e_shnum);
+    if (h->e_phnum == 0 || !elf->segment)
         return "a damaged ELF file";
+    elf->segments = h->e_phentsize == sizeof *elf->segment ? h->e_phnum : 0;
+    elf->sections = elf->section && h->e_shentsize == sizeof *elf->section ? h->e_shnum : 0;
+    for (int i = 0; i < elf->segments; i++) {
+        if (elf->segment[i].p_type == PT_INTERP)
+            elf->interpreter = text_at(elf, elf->segment[i].p_offset);
+        else if (elf->segment[i].p_type == PT_DYNAMIC)
+            read_dynamic(elf, &elf->segment[i]);
+    }
     return NULL;
 }
 
@@ -134,18 +110,14 @@ bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p)
     *elf = (struct cs_elf){.size = 0};
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     bool mapped = file >= 0 && map_file(elf, file);
-    const char *why = mapped ? why_not(elf) : strerror(errno);
+    const char *why = mapped ? read_file(elf) : strerror(errno);
     if (file >= 0)
         close(file);
     if (mapped && why)
         cs_elf_close(elf);
-    if (why) {
+    if (why)
         *why_p = why;
-        return false;
-    }
-    elf->machine = find_header(elf)->e_machine;
-    read_segments(elf);
-    return true;
+    return !why;
 }
 
 void cs_elf_close(struct cs_elf *elf)
@@ -155,18 +127,22 @@ void cs_elf_close(struct cs_elf *elf)
     *elf = (struct cs_elf){.size = 0};
 }
 
+/* A text of the section of texts with this index. */
+static const char *text_of(const struct cs_elf *elf, Elf64_Word section, Elf64_Word offset)
+{
+    if (section >= (Elf64_Word)elf->sections || elf->section[section].sh_offset >= elf->size)
+        return NULL;
+    return text_at(elf, elf->section[section].sh_offset + offset);
+}
+
 void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx)
 {
-    int count;
-    const Elf64_Shdr *s = find_sections(elf, &count);
-    for (int i = 0; i < count; i++) {
-        size_t symbols = s[i].sh_size / sizeof(Elf64_Sym);
-        const Elf64_Sym *symbol = find_table(elf, s[i].sh_offset, sizeof *symbol, symbols);
-        if (s[i].sh_type != SHT_DYNSYM || !symbol || s[i].sh_link >= (Elf64_Word)count)
-            continue;
-        const Elf64_Shdr *strings = &s[s[i].sh_link];
-        for (size_t j = 0; j < symbols && strings->sh_offset < elf->size; j++) {
-            const char *name = text_at(elf, strings->sh_offset + symbol[j].st_name);
+    for (int i = 0; i < elf->sections; i++) {
+        const Elf64_Shdr *s = &elf->section[i];
+        const size_t symbols = s->sh_size / sizeof(Elf64_Sym);
+        const Elf64_Sym *symbol = find_table(elf, s->sh_offset, sizeof *symbol, symbols);
+        for (size_t j = 0; s->sh_type == SHT_DYNSYM && symbol && j < symbols; j++) {
+            const char *name = text_of(elf, s->sh_link, symbol[j].st_name);
             if (name && *name)
                 each(ctx, name, symbol[j].st_shndx != SHN_UNDEF);
         }
@@ -175,22 +151,20 @@ void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx)
 
 /* True if the section contains constants of the host. Sections of code for the host or the GPU do
  * not count. */
-static bool is_constant(const struct cs_elf *elf, const Elf64_Shdr *s, const Elf64_Shdr *names)
+static bool is_constant(const struct cs_elf *elf, const Elf64_Shdr *s)
 {
-    const char *name =
-        names->sh_offset < elf->size ? text_at(elf, names->sh_offset + s->sh_name) : NULL;
+    const Elf64_Ehdr *h = (const void *)elf->bytes;
+    const char *name = text_of(elf, h->e_shstrndx, s->sh_name);
     return s->sh_type == SHT_PROGBITS && name &&
            (strncmp(name, ".rodata", strlen(".rodata")) == 0 || strcmp(name, ".data") == 0);
 }
 
 bool cs_elf_holds(const struct cs_elf *elf, const char *bytes, size_t size)
 {
-    int count;
-    const Elf64_Shdr *s = find_sections(elf, &count);
-    int names = find_header(elf)->e_shstrndx;
-    for (int i = 0; i < count && names < count; i++) {
-        const void *there = find_part(elf, s[i].sh_offset, s[i].sh_size);
-        if (there && is_constant(elf, &s[i], &s[names]) && memmem(there, s[i].sh_size, bytes, size))
+    for (int i = 0; i < elf->sections; i++) {
+        const Elf64_Shdr *s = &elf->section[i];
+        const void *part = is_constant(elf, s) ? find_part(elf, s->sh_offset, s->sh_size) : NULL;
+        if (part && memmem(part, s->sh_size, bytes, size))
             return true;
     }
     return false;

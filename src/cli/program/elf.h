@@ -23,6 +23,9 @@ enum {
 struct cs_elf {
     const unsigned char *bytes; /* the whole file, mapped */
     size_t size;
+    const Elf64_Phdr *segment;
+    const Elf64_Shdr *section;
+    int segments, sections;      /* 0 if the table is damaged */
     int machine;                 /* EM_X86_64, ... */
     const char *interpreter;     /* the loader that a program names; NULL: none */
     const char *rpath, *runpath; /* NULL: none. All texts point into the file */
