@@ -125,7 +125,7 @@ expect_no_finding()
     echo 'exec python3 app.py' >start.sh
     doctor 0 -- nice bash start.sh --listen
     expect_finding note python 'Python: .*\. It is the first in PATH, and a script may start another'
-    expect_line doctor.out '-> If it starts a Python program, check that: convshim doctor -- venv/bin/python main\.py\. .*--pid PID\.'
+    expect_line doctor.out '-> If it starts a Python program, check that: convshim doctor -- venv/bin/python main\.py\. .*status PID\.'
     expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
     doctor 2 missing app.py
     expect_equal "verdict" "$(tail -n 1 doctor.out)" \

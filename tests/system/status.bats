@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016 # an inner shell expands these
-# Signs of life: lines of the log, the line at the end of a run, convshim status, convshim doctor --pid.
+# Signs of life: lines of the log, the line at the end of a run, convshim status.
 load helper
 
 export SIMDEV_PLANNING=rule
@@ -146,8 +146,10 @@ print(row[sys.argv[1]])' "$1"
     expect_line status.out "^ *$pid  *soak  *0:00:"
     end_soak KILL
     command_of 1 status "$pid"
-    expect_line status.err '^convshim: [0-9]+: no process of yours that has run convolutions with convshim\. To find out why: convshim doctor --pid [0-9]+$'
+    expect_line status.err '^convshim: [0-9]+: No such process$'
     [ ! -e "$XDG_RUNTIME_DIR/convshim/$pid.json" ] || fail "the file of a killed process stays"
+    command_of 1 status "$$"
+    expect_line status.err 'this process has not loaded libconvshim\.so\. Start it again'
     command_of 1 status
     expect_line status.err '^convshim: No running process of yours has used convshim yet'
 }
@@ -169,30 +171,6 @@ print(row[sys.argv[1]])' "$1"
     end_soak KILL
     wait "$watch" || fail "status --watch: $?"
     expect_true "times" "$(grep -c "^$pid," watch.csv) >= 2"
-}
-
-@test "doctor --pid: has it, has it not, and who took it away" {
-    begin_soak
-    command_of 0 doctor --pid "$pid"
-    expect_line doctor.out "^ok +process +$pid \\(soak\\): has loaded $LIBRARY\\. Its counters: convshim status $pid\$"
-    end_soak KILL
-    sleep 60 &
-    pid=$!
-    command_of 2 doctor --pid "$pid"
-    expect_line doctor.out '^fatal +process .*: has not loaded libconvshim\.so: it was started without convshim$'
-    end_soak KILL
-    LD_PRELOAD=$SAN_RT "$COMMAND" run -- env LD_PRELOAD=/no/tcmalloc.so sleep 60 2>ld.out &
-    pid=$!
-    for ((i = 0; i < 100; i++)); do
-        [ "$(cat /proc/$pid/comm)" != sleep ] || ! grep -qz '^LD_PRELOAD=/no/' /proc/$pid/environ || break
-        sleep 0.1
-    done
-    command_of 2 doctor --pid "$pid"
-    expect_line doctor.out ': has not loaded libconvshim\.so: convshim run started it, then LD_PRELOAD was changed to /no/tcmalloc\.so$'
-    command_of 2 doctor --pid 99999999
-    expect_line doctor.out '^fatal +process +99999999: no such process$'
-    command_of 2 doctor --pid here
-    command_of 2 doctor --pid 1 -- true
 }
 
 @test "no place for the file, a full one, another user's: the program is unaffected" {

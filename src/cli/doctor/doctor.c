@@ -9,7 +9,6 @@
 
 struct request {
     const char *library;
-    int64_t pid;
     enum cs_format format;
 };
 
@@ -19,8 +18,7 @@ struct request {
 
 static const struct cs_cli_command command = {
     .name = "doctor",
-    .usage = "convshim doctor [options] [--] [COMMAND [ARGUMENT...]]\n"
-             "       convshim doctor [options] --pid PID",
+    .usage = "convshim doctor [options] [--] [COMMAND [ARGUMENT...]]",
     .about = "Checks if convshim can intercept the programs of this machine, or COMMAND: the\n"
              "cuDNN and CUDA that they find, obstacles, and remedies. doctor only reads files.\n"
              "It runs nothing of COMMAND or of a framework, except Python to list its\n"
@@ -41,16 +39,6 @@ static const struct check {
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 };
-
-static bool take_pid(void *to, int option, const char *value)
-{
-    struct request *request = to;
-    (void)option; /* --pid */
-    request->pid = cs_process_id(value);
-    if (request->pid == 0)
-        cs_cli_refuse(command.name, "--pid: \"%s\" is not a process id", value);
-    return request->pid > 0;
-}
 
 /* --- findings --- */
 
@@ -181,15 +169,14 @@ void cs_doctor_verdict(const struct cs_doctor *doctor)
 static int make_checks(struct cs_doctor *doctor, enum cs_format format)
 {
     for (enum cs_check check = 0; check < CS_CHECKS; check++)
-        if ((check == CS_CHECK_process) == (doctor->pid > 0))
-            cs_doctor_run(doctor, check);
+        cs_doctor_run(doctor, check);
     bool printed = !doctor->findings.broken;
-    if (printed && format != CS_FORMAT_TEXT)
+    if (printed && format != CS_FORMAT_TEXT) {
         printed = cs_table_print(&doctor->findings, format, stdout);
-    else if (printed)
+    } else if (printed) {
         print_findings(doctor);
-    if (printed && format == CS_FORMAT_TEXT && !doctor->pid)
         cs_doctor_verdict(doctor);
+    }
     if (!printed || doctor->facts.broken) {
         cs_cli_complain("out of memory: some checks are missing");
         return CS_CLI_USAGE;
@@ -203,14 +190,10 @@ int cs_cli_doctor(int argc, char **argv)
 {
     static struct cs_doctor doctor; /* too large for the stack */
     struct request request = {.format = CS_FORMAT_TEXT};
-    int operand, status = cs_cli_parse(&command, argc, argv, take_pid, &request, &operand);
+    int operand, status = cs_cli_parse(&command, argc, argv, NULL, &request, &operand);
     if (status >= 0)
         return status;
     doctor.library_option = request.library;
-    doctor.pid = request.pid;
-    if (doctor.pid && operand < argc)
-        return cs_cli_refuse(command.name,
-                             "--pid checks a running process: leave out the command, or --pid");
     doctor.command = operand < argc ? argv + operand : NULL;
     cs_doctor_begin(&doctor);
     status = make_checks(&doctor, request.format);

@@ -5,7 +5,6 @@
 #include "cli/common/table.h"
 #include "cli/program/command_facts.h"
 #include <stdbool.h>
-#include <stdint.h>
 
 enum cs_severity {
     CS_FINE,    /* as it should be */
@@ -25,7 +24,6 @@ enum cs_check {
 struct cs_doctor {
     const char *library_option; /* NULL: not given */
     char **command;             /* NULL-ended; NULL: none was given */
-    int64_t pid;                /* of a process that runs; 0: none was given */
 
     /* Results of checks that later checks use. */
     struct cs_program_facts facts;

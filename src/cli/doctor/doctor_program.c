@@ -11,7 +11,7 @@ enum {
 
 static const char check_its_program[] = "If it starts a Python program, check that: convshim "
                                         "doctor -- venv/bin/python main.py. Or check "
-                                        "it while it runs: convshim doctor --pid PID.";
+                                        "it while it runs: convshim status PID.";
 
 void cs_doctor_program(struct cs_doctor *doctor)
 {

@@ -149,10 +149,6 @@ struct cs_process_files {
  * user. */
 bool cs_process_files(int64_t pid, struct cs_process_files *files);
 
-/* Copies the value of a variable that the process was started with; false if it was not set, or
- * cannot be read. */
-bool cs_process_variable(int64_t pid, const char *name, char *value, size_t size);
-
 /* A word as a process id; 0 if it is none. */
 int64_t cs_process_id(const char *word);
 

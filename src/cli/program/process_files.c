@@ -1,4 +1,4 @@
-/* Reads /proc/PID/maps, comm and environ. */
+/* Reads /proc/PID/maps and comm. */
 #include "cli/program/command_facts.h"
 
 #include <errno.h>
@@ -58,23 +58,6 @@ bool cs_process_files(int64_t pid, struct cs_process_files *files)
     name_of(pid, files->program, sizeof files->program);
     errno = error;
     return error == 0;
-}
-
-bool cs_process_variable(int64_t pid, const char *name, char *value, size_t size)
-{
-    char *item = NULL;
-    size_t room = 0, length = strlen(name);
-    bool found = false;
-    FILE *file = open_of(pid, "environ");
-    while (file && !found && getdelim(&item, &room, '\0', file) > 0) {
-        found = strncmp(item, name, length) == 0 && item[length] == '=';
-        if (found)
-            snprintf(value, size, "%s", item + length + 1);
-    }
-    free(item);
-    if (file)
-        fclose(file);
-    return found;
 }
 
 int64_t cs_process_id(const char *word)

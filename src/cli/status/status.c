@@ -7,6 +7,7 @@
 #include "cli/program/command_facts.h"
 #include "cli/report/report.h"
 #include "config/session.h"
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,24 @@ static int show_table(const struct request *request, const char *folder)
     return fflush(stdout) == 0 ? found : -1;
 }
 
+/* Prints why a process is not in the table. */
+static void explain_absence(int64_t pid)
+{
+    static struct cs_process_files files;
+    if (!cs_process_files(pid, &files))
+        cs_cli_complain("%lld: %s", (long long)pid, strerror(errno));
+    else if (!*files.library)
+        cs_cli_complain(
+            "%lld (%s): this process has not loaded libconvshim.so. Start it again with "
+            "'convshim run'. A script that sets LD_PRELOAD must keep its old value: "
+            "LD_PRELOAD=mine.so:$LD_PRELOAD.",
+            (long long)pid, files.program);
+    else
+        cs_cli_complain("%lld (%s): this process has loaded libconvshim.so%s, but has run no "
+                        "convolution yet",
+                        (long long)pid, files.program, *files.cudnn ? " and cuDNN" : "");
+}
+
 /* Prints the table, with --watch every second until no process is left. Returns the exit status. */
 static int watch_processes(const struct request *request)
 {
@@ -177,10 +196,7 @@ static int watch_processes(const struct request *request)
     if (found < 0)
         cs_cli_complain("standard output: not all rows could be written");
     else if (first == 0 && request->pid)
-        cs_cli_complain(
-            "%lld: no process of yours that has run convolutions with convshim. To find "
-            "out why: convshim doctor --pid %lld",
-            (long long)request->pid, (long long)request->pid);
+        explain_absence(request->pid);
     else if (first == 0)
         cs_cli_complain("No running process of yours has used convshim yet (looked in %s). To "
                         "start one: convshim run -- COMMAND",

@@ -102,31 +102,9 @@ static void ids(void)
     CHECK_INT(cs_process_id("-1"), 0);
 }
 
-/* /proc has the variables that a process began with: main starts itself again with these. */
-static void variables(void)
-{
-    char value[16] = "unset";
-    CHECK(cs_process_variable(getpid(), "MAPS_ONE", value, sizeof value));
-    CHECK_STR(value, "first=1");
-    CHECK(cs_process_variable(getpid(), "MAPS_ON", value, sizeof value));
-    CHECK_STR(value, "");
-    CHECK(cs_process_variable(getpid(), "MAPS_ONE", value, 3));
-    CHECK_STR(value, "fi");
-    CHECK(!cs_process_variable(getpid(), "MAPS_O", value, sizeof value));
-    CHECK(!cs_process_variable(getpid(), "MAPS_ONES", value, sizeof value));
-    CHECK(!cs_process_variable(999999999, "MAPS_ONE", value, sizeof value));
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     char remove[64];
-    (void)argc;
-    if (!getenv("MAPS_ONE")) {
-        setenv("MAPS_ONE", "first=1", 1);
-        setenv("MAPS_ON", "", 1);
-        execv("/proc/self/exe", argv);
-        return 1;
-    }
     if (!mkdtemp(folder) || chdir(folder) != 0)
         return 1;
     TEST(library_that_is_not_loaded_has_no_path);
@@ -135,7 +113,6 @@ int main(int argc, char **argv)
     TEST(the_first_library_counts);
     TEST(missing_process_is_reported);
     TEST(ids);
-    TEST(variables);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }
