@@ -67,14 +67,17 @@ static bool check_cudnn(struct run *run, cudnnStatus_t status, const char *call)
     return set_failure(run, status / 1000 == 3 ? CS_TRIAL_REFUSED : CS_TRIAL_ERROR, text);
 }
 
+/* Calls a function of the driver. False, with its failure recorded, if it does not succeed. */
+#define TRY_GPU(run, name, ...) check_driver(run, CS_GPU(name, __VA_ARGS__), #name)
+
 /* *memory_p stays 0 on failure. */
 static bool allocate_memory(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
 {
     CUdeviceptr memory = 0;
-    CUresult result = CS_GPU(cuMemAlloc_v2, &memory, (size_t)bytes);
-    if (result == CUDA_SUCCESS)
+    bool good = TRY_GPU(run, cuMemAlloc_v2, &memory, (size_t)bytes);
+    if (good)
         *memory_p = memory;
-    return check_driver(run, result, "cuMemAlloc");
+    return good;
 }
 
 /* Bytes of the device; 0: not known. */
@@ -155,8 +158,7 @@ static bool call_plan(struct run *run)
 
 static bool wait_for_stream(struct run *run)
 {
-    return check_driver(run, CS_GPU(cuStreamSynchronize, cs_trial_session.stream),
-                        "cuStreamSynchronize");
+    return TRY_GPU(run, cuStreamSynchronize, cs_trial_session.stream);
 }
 
 static double seconds_now(void)
@@ -189,10 +191,8 @@ static bool reset_result(struct run *run, int written)
 {
     if (run->problem->beta < 0 || run->problem->beta > 0)
         return fill_operand(run, written);
-    return check_driver(run,
-                        CS_GPU(cuMemsetD8Async, run->operand[written], NAN_BYTE,
-                               (size_t)run->bytes[written], cs_trial_session.stream),
-                        "cuMemsetD8Async");
+    return TRY_GPU(run, cuMemsetD8Async, run->operand[written], NAN_BYTE,
+                   (size_t)run->bytes[written], cs_trial_session.stream);
 }
 
 /* Calls the plan on a reset result, and computes the checksum of the result. */
@@ -213,19 +213,13 @@ static bool check_result(struct run *run, FILE *dump, uint64_t *checksum_p)
 
 /* --- time --- */
 
-static bool record_event(struct run *run, CUevent event)
-{
-    return check_driver(run, CS_GPU(cuEventRecord, event, cs_trial_session.stream),
-                        "cuEventRecord");
-}
-
 /* Queues all calls without waiting between them, with an event before the first and after each. */
 static bool queue_calls(struct run *run, int64_t calls, const CUevent *event)
 {
     double start = seconds_now();
-    bool good = record_event(run, event[0]);
+    bool good = TRY_GPU(run, cuEventRecord, event[0], cs_trial_session.stream);
     for (int64_t i = 0; i < calls && good; i++)
-        good = call_plan(run) && record_event(run, event[i + 1]);
+        good = call_plan(run) && TRY_GPU(run, cuEventRecord, event[i + 1], cs_trial_session.stream);
     run->result->host_us = (seconds_now() - start) * 1e6 / (double)calls;
     return wait_for_stream(run) && good;
 }
@@ -234,14 +228,12 @@ static bool queue_calls(struct run *run, int64_t calls, const CUevent *event)
 static bool time_calls(struct run *run, int64_t calls, CUevent *event, double *us)
 {
     int64_t made = 0;
-    while (made <= calls && check_driver(run, CS_GPU(cuEventCreate, &event[made], CU_EVENT_DEFAULT),
-                                         "cuEventCreate"))
+    while (made <= calls && TRY_GPU(run, cuEventCreate, &event[made], CU_EVENT_DEFAULT))
         made++;
     bool good = made > calls && queue_calls(run, calls, event);
     for (int64_t i = 0; i < calls && good; i++) {
         float milliseconds = 0;
-        good = check_driver(run, CS_GPU(cuEventElapsedTime, &milliseconds, event[i], event[i + 1]),
-                            "cuEventElapsedTime");
+        good = TRY_GPU(run, cuEventElapsedTime, &milliseconds, event[i], event[i + 1]);
         us[i] = (double)milliseconds * 1e3;
     }
     while (made > 0)

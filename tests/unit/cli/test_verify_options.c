@@ -15,7 +15,7 @@ static void refusals(void)
         {"verify --repeats 0", 2, "--repeats"},
         {"verify --once --csv nowhere.csv", 2, "nowhere.csv"},
         {"verify --out README.md", 2, "is no output of 'convshim verify'"},
-        {"verify --help", 0, "--max-slowdown"},
+        {"verify --help", 0, "--threshold"},
     };
     golden_answers(cs_cli_verify, rows, sizeof rows / sizeof *rows);
 }
