@@ -167,7 +167,7 @@ int cs_tune_choose(const struct cs_tune *tune);
  * CS_TUNE_MISSED. */
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune);
 
-/* Writes the options and rules for the chosen ways. `head`: with comments. */
+/* Writes the options and rules for the chosen ways. `head`: with the figures of the runs. */
 void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out);
 
 /* "15.8 ms to 17.1 ms", or one time if both ends are shown alike. Returns text. */

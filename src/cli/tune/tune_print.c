@@ -236,10 +236,8 @@ void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out)
         if (shape->chosen == 0)
             continue;
         fputc('\n', out);
-        if (head)
-            put_comment(shape, out);
+        put_comment(shape, out);
         put_rule(shape, ++written, out);
     }
-    fprintf(out, "\n%s[rule tune-rest]\nskip = yes\n",
-            head ? "# All other convolutions stay untiled.\n" : "");
+    fputs("\n# All other convolutions stay untiled.\n[rule tune-rest]\nskip = yes\n", out);
 }
