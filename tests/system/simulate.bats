@@ -70,7 +70,7 @@ load helper
 import json
 run = json.load(open("simulate.out"))
 assert run["with"]["tiled"] > 0 and run["with"]["extra_launches"] > 0
-assert "tiled" not in run["without"] and run["internals"]["without"]["conv_launches"] < run["internals"]["with"]["conv_launches"]
+assert "tiled" not in run["without"] and run["without"]["convolution_launches"] < run["with"]["convolution_launches"]
 END
 }
 

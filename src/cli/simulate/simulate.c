@@ -34,15 +34,14 @@ void cs_simulate_show_output(const struct cs_simulated_pair *pair)
     }
 }
 
-/* The exit status for the run of a side. Without --fits (`checks`), a run that ends well is enough.
- */
-static int status_of_side(const cJSON *side, bool checks)
+/* The exit status for a run. Without --fits (`checks`), it is enough that the run ends well. */
+static int status_of_run(const cJSON *run, bool checks)
 {
-    const cJSON *fits = cs_json_at(side, "fits");
+    const cJSON *fits = cs_json_at(run, "fits");
     if (cJSON_IsNull(fits))
         return CS_CLI_NONE;
-    return cJSON_IsTrue(fits) || (!checks && cJSON_IsTrue(cs_json_at(side, "ran"))) ? CS_CLI_OK
-                                                                                    : CS_CLI_NO;
+    const bool good = cJSON_IsTrue(fits) || (!checks && cJSON_IsTrue(cs_json_at(run, "ran")));
+    return good ? CS_CLI_OK : CS_CLI_NO;
 }
 
 static int worse_of(int status, int other)
@@ -50,36 +49,18 @@ static int worse_of(int status, int other)
     return status > other ? status : other;
 }
 
-/* The exit status for a result. With --fits only the judged side counts, whose members the result
- * has too. */
+/* The exit status for a result. With --fits only one run counts: that with convshim, if it was
+ * made.
+ */
 static int status_of(const cJSON *result, bool checks)
 {
-    int worst = CS_CLI_OK;
-    if (checks)
-        return status_of_side(result, true);
-    for (int side = 0; side < CS_SIDES; side++) {
-        const cJSON *of = cs_json_at(result, cs_side_names[side]);
-        if (of)
-            worst = worse_of(worst, status_of_side(of, false));
-    }
-    return worst;
+    const cJSON *without = cs_json_at(result, "without"), *with = cs_json_at(result, "with");
+    const int status = with ? status_of_run(with, checks) : CS_CLI_OK;
+    return without && !(with && checks) ? worse_of(status, status_of_run(without, checks)) : status;
 }
 
-/* Adds the reports of the simulated GPU, whose members may change. */
-static void add_internals(const struct cs_simulated_pair *pair, cJSON *result)
-{
-    cJSON *object = cJSON_CreateObject();
-    for (int side = 0; side < CS_SIDES; side++)
-        if (pair->chosen[side] && pair->run[side].result.report)
-            cs_json_add(object, cs_side_names[side],
-                        cJSON_Duplicate(pair->run[side].result.report, true));
-    cs_json_add(result, "internals", object);
-}
-
-/* Prints the JSON of one result, with the members that need the whole simulation, or of several as
- * rows. Deletes what it prints. False: memory is short. */
-static bool print_json(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
-                       cJSON *results)
+/* Prints the JSON of one result, or of several as rows, and deletes it. False: memory is short. */
+static bool print_json(const struct cs_simulation *simulation, cJSON *results)
 {
     cJSON *root;
     if (results->child->next) {
@@ -88,7 +69,6 @@ static bool print_json(const struct cs_simulation *simulation, const struct cs_s
     } else {
         root = cJSON_DetachItemFromArray(results, 0);
         cs_json_add(root, "files", cs_written_json(&simulation->layers));
-        add_internals(pair, root);
     }
     return cs_json_print(root, stdout);
 }
@@ -101,7 +81,7 @@ static bool print_results(const struct cs_simulation *simulation,
 {
     const bool csv = options->format == CS_FORMAT_CSV, several = results->child->next != NULL;
     if (options->format == CS_FORMAT_JSON)
-        return print_json(simulation, pair, results);
+        return print_json(simulation, results);
     if (!csv && !several)
         cs_simulate_print(simulation, pair, results->child, options->checks);
     else if (!cs_rows_print(results, CS_ROWS_DEVICES, options->format))

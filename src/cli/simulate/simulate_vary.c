@@ -12,16 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse_whole(const char *text, size_t length, int64_t *number_p)
-{
-    char digits[20], *end;
-    if (length == 0 || length >= sizeof digits || strspn(text, "0123456789") < length)
-        return false;
-    snprintf(digits, sizeof digits, "%.*s", (int)length, text);
-    *number_p = strtoll(digits, &end, 10);
-    return *end == '\0';
-}
-
 static const char *parse_list(const char *text, struct cs_vary *to)
 {
     while (*text) {
@@ -37,7 +27,8 @@ static const char *parse_list(const char *text, struct cs_vary *to)
 const char *cs_vary_parse(const char *text, struct cs_vary *to)
 {
     const size_t length = strcspn(text, "=");
-    const char *values = text + length + 1, *dots;
+    const char *values = text + length + 1;
+    int end = 0;
     *to = (struct cs_vary){.values = 0};
     if (text[length] != '=' || length == 0 || length >= sizeof to->name)
         return "NAME=V1,V2,... or NAME=LO..HI is expected";
@@ -45,11 +36,11 @@ const char *cs_vary_parse(const char *text, struct cs_vary *to)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_')
             return "a name consists of letters, digits and _";
     snprintf(to->name, sizeof to->name, "%.*s", (int)length, text);
-    dots = strstr(values, "..");
-    if (!dots)
+    if (!strstr(values, ".."))
         return parse_list(values, to);
-    if (!parse_whole(values, (size_t)(dots - values), &to->low) ||
-        !parse_whole(dots + 2, strlen(dots + 2), &to->high) || to->low >= to->high)
+    if (strspn(values, "0123456789.") < strlen(values) ||
+        sscanf(values, "%18" SCNd64 "..%18" SCNd64 "%n", &to->low, &to->high, &end) != 2 ||
+        values[end] || to->low >= to->high)
         return "a range is LO..HI, two whole numbers";
     return NULL;
 }
