@@ -302,3 +302,22 @@ expect_no_finding()
     doctor 0 -- env true
     expect_finding note framework 'true: none of its libraries uses cuDNN'
 }
+
+# bats test_tags=quick
+@test "the command: a program with its own privileges" {
+    printf 'int main(void) { return 0; }' >main.c
+    gcc -o plain_program main.c
+    cp plain_program set_user && chmod 4755 set_user
+    chmod 755 . "$BATS_TEST_TMPDIR"
+    [ "$(id -u)" = 0 ] || cannot_run "only root can give a program to another user"
+    export HOME=/nonexistent XDG_CONFIG_HOME=/nonexistent
+    setpriv --reuid 65534 --clear-groups test -x "$COMMAND" || cannot_run "another user cannot reach the build"
+    status=0
+    setpriv --reuid 65534 --clear-groups "$COMMAND" doctor ./set_user >doctor.out 2>doctor.err || status=$?
+    expect_status 2
+    expect_finding fatal program '\./set_user: \./set_user: has setuid, setgid or capabilities'
+    status=0
+    setpriv --reuid 65534 --clear-groups "$COMMAND" doctor ./plain_program >doctor.out 2>doctor.err || status=$?
+    expect_status 0
+    expect_finding ok program '\./plain_program: runs \./plain_program'
+}

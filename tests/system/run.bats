@@ -146,6 +146,13 @@ ctypes.CDLL('$CLIENTS/libwork.so')
     ! grep -q segments run.err || fail "named without cause"
 }
 
+# bats test_tags=quick
+@test "a model in place of a program: the line says so" {
+    touch decoder.onnx
+    run_command 126 -- ./decoder.onnx
+    expect_line run.err '^convshim: \./decoder\.onnx: this is a model\. Give the program that runs it'
+}
+
 @test "a dry run starts no program and is safe for a shell" {
     run_command 0 --dry-run --log-file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
     expect_equal "value" "$(set_to CONVSHIM_LOG_FILE)" "it's \$(touch gotcha) \`touch gotcha\`"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum {
@@ -150,7 +151,18 @@ bool cs_program_find(struct cs_program_facts *facts, char **command)
     return found;
 }
 
-static const char *find_obstacle(const struct cs_elf *elf)
+/* True if the file's privileges make the loader ignore LD_PRELOAD. */
+static bool is_privileged(const char *path)
+{
+    struct stat status;
+    if (geteuid() == 0 || stat(path, &status) != 0)
+        return false;
+    return ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+           ((status.st_mode & S_ISGID) && status.st_gid != getegid()) ||
+           getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static const char *find_obstacle(const struct cs_elf *elf, const char *path)
 {
     if (elf->machine != CS_ELF_THIS_MACHINE)
         return "built for another processor";
@@ -158,6 +170,8 @@ static const char *find_obstacle(const struct cs_elf *elf)
         return "linked statically, so LD_PRELOAD has no effect";
     if (strstr(elf->interpreter, "ld-musl"))
         return "built for musl, but convshim needs glibc";
+    if (is_privileged(path))
+        return "has setuid, setgid or capabilities, so the loader ignores LD_PRELOAD";
     return NULL;
 }
 
@@ -168,7 +182,7 @@ const char *cs_program_obstacle(const char *path, bool *readable_p)
     *readable_p = cs_elf_open(&elf, path, &why);
     if (!*readable_p)
         return why;
-    why = find_obstacle(&elf);
+    why = find_obstacle(&elf, path);
     cs_elf_close(&elf);
     return why;
 }

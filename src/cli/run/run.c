@@ -165,9 +165,14 @@ static void print_mistakes(char **argv)
     cs_command_config(&config, argv, cs_cli_note, NULL);
 }
 
-/* Why a program cannot be run. The system's own text misleads if an interpreter is missing. */
+/* Why a program cannot be run. The system's own text misleads if an interpreter is missing
+ * or a model is given in place of a program. */
 static const char *explain_error(const char *name, int error)
 {
+    const char *end = strrchr(name, '.');
+    if (end &&
+        (strcmp(end, ".onnx") == 0 || strcmp(end, ".pt") == 0 || strcmp(end, ".safetensors") == 0))
+        return "this is a model. Give the program that runs it, such as python app.py";
     if (error == ENOENT && access(name, X_OK) == 0)
         return "its interpreter is missing. For a script, check the line after #!";
     return strerror(error);
