@@ -24,8 +24,8 @@ fuzzed_legacy  := $(addprefix src/intercept/,graph/describe_graph.c graph/graph.
                        legacy/describe_legacy.c legacy/oversized_tensor.c) \
                        $(addprefix src/cudnn/plan/,fusion.c legacy_call.c handle_number.c operation.c)
 fuzzed_layers  := $(addprefix src/cli/,common/read_file.c common/command_line.c program/child.c common/json_tree.c common/table.c \
-                  $(addprefix layers/,layers.c layers_csv.c layers_summary.c shape.c))
-fuzzed_summary := $(addprefix src/cli/,common/read_file.c common/json_tree.c $(addprefix report/,summary.c))
+                  $(addprefix layers/,layers.c layers_csv.c shape.c summary.c))
+fuzzed_summary := $(addprefix src/cli/,common/read_file.c common/json_tree.c common/table.c layers/summary.c report/report_tables.c)
 
 # --- long runs ---------------------------------------------------------------------------------------------------------
 .PHONY: mutants soak coverage

@@ -158,6 +158,9 @@ enum {
 };
 int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_WORDS]);
 
+/* True if all words are equal. */
+bool cs_problem_same(const struct cs_problem *a, const struct cs_problem *b);
+
 /* Converts words to a problem. False if they have the wrong form. The problem is not checked. */
 bool cs_problem_of_words(const int64_t *words, int count, struct cs_problem *problem);
 

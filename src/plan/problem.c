@@ -305,6 +305,13 @@ int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_
     return used;
 }
 
+bool cs_problem_same(const struct cs_problem *a, const struct cs_problem *b)
+{
+    int64_t words_a[CS_PROBLEM_WORDS], words_b[CS_PROBLEM_WORDS];
+    int used_a = cs_problem_words(a, words_a), used_b = cs_problem_words(b, words_b);
+    return used_a == used_b && memcmp(words_a, words_b, (size_t)used_a * sizeof *words_a) == 0;
+}
+
 /* Reads words one by one. Words past the end are zeros. */
 struct reader {
     const int64_t *words;

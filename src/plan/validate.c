@@ -19,13 +19,6 @@ struct cut_axis {
     int64_t in, out;          /* extents of x and y */
 };
 
-static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
-{
-    int64_t words_a[CS_PROBLEM_WORDS], words_b[CS_PROBLEM_WORDS];
-    int used_a = cs_problem_words(a, words_a), used_b = cs_problem_words(b, words_b);
-    return used_a == used_b && memcmp(words_a, words_b, (size_t)used_a * sizeof *words_a) == 0;
-}
-
 /* False if a number exceeds 64 bits. */
 static bool find_axis(const struct cs_problem *untiled, const struct cs_cut *cut,
                       struct cut_axis *axis)
@@ -312,7 +305,7 @@ static bool shape_derives(const struct cs_plan *plan, const struct cut_axis *axe
     for (int c = 0; c < plan->cuts; c++)
         if (!restore_window(plan, &axes[c], &tile->range[c], shape, tile->shape, &restored))
             return false;
-    return same_problem(untiled, &restored);
+    return cs_problem_same(untiled, &restored);
 }
 
 static bool tile_valid(const struct cs_plan *plan, const struct cut_axis *axes,

@@ -8,22 +8,17 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef bool reader(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
-                    cs_layers_note_fn *note, void *ctx);
-
-static void count(void *ctx, const char *line)
-{
-    require(strlen(line) > 0);
-    ++*(int *)ctx;
-}
+                    char *error);
 
 static void read_as(reader *read, const uint8_t *data, size_t size)
 {
     const struct cs_layer_rules rules = {0};
     struct cs_layers layers = {0};
     char path[MEMORY_FILE_PATH];
-    int notes = 0, fd = memory_file(data, size, path);
-    bool good = read(&layers, path, &rules, count, &notes);
-    require(good == (notes == 0));
+    char error[CS_LAYERS_ERROR] = "";
+    int fd = memory_file(data, size, path);
+    bool good = read(&layers, path, &rules, error);
+    require(good == (*error == '\0'));
     require(!good || layers.count > 0);
     for (size_t i = 0; good && i < layers.count; i++) {
         require(cs_problem_check(&layers.layer[i].problem) == CS_OK);

@@ -223,10 +223,7 @@ static void judge(const struct layer *layer, const struct cs_settings *settings,
 
 static bool same_layer(const struct cs_layer *a, const struct cs_layer *b)
 {
-    int64_t left[CS_PROBLEM_WORDS], right[CS_PROBLEM_WORDS];
-    int used = cs_problem_words(&a->problem, left);
-    return strcmp(a->model, b->model) == 0 && used == cs_problem_words(&b->problem, right) &&
-           memcmp(left, right, (size_t)used * sizeof *left) == 0;
+    return strcmp(a->model, b->model) == 0 && cs_problem_same(&a->problem, &b->problem);
 }
 
 /* Sums over models and GPUs. */
@@ -251,22 +248,16 @@ static void add_model(const struct model *model, struct sums *sums)
 }
 
 /* The plans that a program takes by default, after those that are refused. */
-static struct cs_prediction *predict(const struct cs_layers *layers, const int *model,
-                                     const char *profile, const struct cs_settings *settings)
+static struct cs_prediction *predict(const struct cs_layers *layers, const char *profile,
+                                     const struct cs_settings *settings)
 {
-    struct cs_to_predict *list = calloc(layers->count, sizeof *list);
     struct cs_prediction *prediction = calloc(layers->count, sizeof *prediction);
     char error[400];
-    if (!list || !prediction)
+    if (!prediction)
         fail("out of memory");
-    for (size_t i = 0; i < layers->count; i++)
-        list[i] = (struct cs_to_predict){.problem = &layers->layer[i].problem,
-                                         .program = (size_t)model[i],
-                                         .recorded = CS_NOT_RECORDED};
     const struct cs_predictor predictor = {.profile = profile, .settings = *settings};
-    if (!cs_predict(&predictor, list, layers->count, prediction, error, sizeof error))
+    if (!cs_predict(&predictor, layers, prediction, error, sizeof error))
         fail(error);
-    free(list);
     return prediction;
 }
 
@@ -304,7 +295,7 @@ static void judge_gpu(const struct cs_layers *layers, const int *model_of, const
     if (!layer || !cs_device_file_load(gpu, folder, &device, error) ||
         !cs_engine_list_create(device.text, true, &list, error, sizeof error))
         fail("a GPU cannot be planned for");
-    struct cs_prediction *prediction = predict(layers, model_of, device.text, settings);
+    struct cs_prediction *prediction = predict(layers, device.text, settings);
     memset(model, 0, sizeof model);
     for (size_t i = 0; i < layers->count; i++) {
         size_t first = 0;
@@ -417,10 +408,10 @@ int main(int argc, char **argv)
         mmap(NULL, sizeof *sums, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     static struct cs_config config;
     struct cs_layers layers = {0};
-    char error[400];
+    char error[CS_LAYERS_ERROR];
     if (sums == MAP_FAILED)
         fail("out of memory");
-    if (argc < 5 || !cs_layers_csv(&layers, argv[2], &(struct cs_layer_rules){0}, NULL, NULL))
+    if (argc < 5 || !cs_layers_csv(&layers, argv[2], &(struct cs_layer_rules){0}, error))
         fail("usage: regret CUDNN LIST FOLDER GPU...");
     if (!cs_find_cudnn(*argv[1] ? argv[1] : NULL, error, sizeof error)) {
         printf("ok 1 - regret # SKIP no real cuDNN: %s\n1..1\n", error);

@@ -72,19 +72,16 @@ load predict
     expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 4 << 20"
 }
 
-@test "bytes read again and predicted slowdown; advice if the limit costs more than half of the time again" {
+@test "bytes read again and predicted slowdown" {
     expect_predicted 0 "${SPIKE[@]}" --workspace 64MiB --format csv
     expect_true "read again" "$(column read_again_bytes) > 0 && $(column read_again_bytes) < $(column input_bytes)"
     expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format csv
     slowdown=$(column predicted_slowdown)
     expect_true "slowdown" "${slowdown%.*} >= 2"
     expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB
-    expect_line predict.out "^Advice: with this limit it is predicted to take ${slowdown/./\\.} times as long\."
+    expect_line predict.out "^Predicted time of the tiles: ${slowdown/./\\.} to "
     expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format json
-    expect_line predict.out '"advice":.*Advice: with this limit'
     expect_line predict.out "\"predicted_slowdown\":[[:space:]]*${slowdown/./\\.}"
-    expect_predicted 0 "${SPIKE[@]}"
-    ! grep -q Advice predict.out || fail "advice where the limit is cheap"
     expect_predicted 0 "${SPIKE[@]}" --workspace 2GiB --format csv
     expect_equal "nothing is read again" "$(column read_again_bytes)" 0
     expect_equal "no tiles, no slowdown" "$(column predicted_slowdown)" ""
@@ -180,9 +177,9 @@ load predict
     expect_line predict.out 'cuDNN has no engine for this convolution on this GPU'
 }
 
-@test "a mode without engines: the fallback list counts, as in frameworks" {
+@test "heuristics without engines: the fallback list counts, as in frameworks" {
     expect_predicted 0 '1x7x10x10x10 -> 14 k9x9x9 p8 d2 g7' --dir wgrad --device b200
-    expect_line predict.out 'engine [0-9]+ \(mode fallback'
+    expect_line predict.out 'engine [0-9]+'
 }
 
 # bats test_tags=quick
@@ -242,20 +239,18 @@ load predict
     refused 'other.so: version 0' "${SPIKE[@]}" --cudnn "$PWD/other.so"
 }
 
-@test "without any cuDNN: how to get one, and a marked estimate" {
+@test "without any cuDNN: how to get one, and a marked estimate on request" {
     hide_cudnn
-    predict_as predict "${SPIKE[@]}"
-    expect_status 1
-    expect_line predict.err 'no cuDNN found'
+    refused 'no usable cuDNN' "${SPIKE[@]}"
     expect_line predict.err 'pip install nvidia-cudnn'
-    expect_line predict.err 'ESTIMATE by a rule of thumb'
-    expect_equal "first line" "$(head -n 1 predict.out)" "ESTIMATE by a rule of thumb, not cuDNN's result"
+    expect_line predict.err 'estimate without cuDNN: --estimate'
     predict_as predict "${SPIKE[@]}" --estimate
     expect_status 0
-    predict_as predict "${SPIKE[@]}" --format csv
+    expect_equal "first line" "$(head -n 1 predict.out)" "ESTIMATE by a rule of thumb, not cuDNN's result"
+    predict_as predict "${SPIKE[@]}" --estimate --format csv
     expect_equal "engine" "$(column engine)" estimate
     expect_true "half a GiB" "$(column workspace_bytes) >= 512 << 20"
-    predict_as predict "${SPIKE[@]}" --format json
+    predict_as predict "${SPIKE[@]}" --estimate --format json
     expect_line predict.out '"estimate":[[:space:]]*true'
 }
 
@@ -267,8 +262,7 @@ load predict
     expect_status 0
     expect_empty predict.err
     rm installed/bin/config.mk
-    predict_as predict "${SPIKE[@]}" --format csv
-    expect_status 1
+    refused 'no usable cuDNN' "${SPIKE[@]}"
 }
 
 @test "cuDNN as a Python package" {

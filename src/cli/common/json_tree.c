@@ -88,3 +88,9 @@ const char *cs_json_text(const cJSON *object, const char *way)
 {
     return cJSON_GetStringValue(cs_json_at(object, way));
 }
+
+const char *cs_json_text_at(const cJSON *object, const char *way, const char *otherwise)
+{
+    const char *text = cs_json_text(object, way);
+    return text ? text : otherwise;
+}

@@ -46,6 +46,7 @@ const struct cJSON *cs_json_at(const struct cJSON *object, const char *way);
 /* The value of such a member as a whole number, a double or a text. If it is absent or of another
  * kind: `otherwise` (cs_json_whole), 0 or NULL. */
 int64_t cs_json_whole_at(const struct cJSON *object, const char *way, int64_t otherwise);
+const char *cs_json_text_at(const struct cJSON *object, const char *way, const char *otherwise);
 double cs_json_double(const struct cJSON *object, const char *way);
 const char *cs_json_text(const struct cJSON *object, const char *way);
 

@@ -43,15 +43,14 @@ static bool take_word(struct asked *asked, const char *word, const char *value)
 static bool read_text(char *text, struct asked *asked)
 {
     char error[LINE], *word;
-    struct cs_shape shape = {.dtype = CS_F16};
+    const struct cs_layer_rules rules = {.dtype = NULL};
     *asked = (struct asked){.required = -1, .engine = ENGINE_UNKNOWN};
     while ((word = strrchr(text, ' ')) && strchr(word, '=')) {
         if (!take_word(asked, word + 1, strchr(word, '=') + 1))
             return false;
         *word = '\0';
     }
-    if (cs_shape_text(text, &shape, error, sizeof error) &&
-        cs_shape_problem(&shape, &asked->problem, error, sizeof error))
+    if (cs_shape_text(text, &rules, &asked->problem, error, sizeof error))
         return true;
     cs_cli_refuse("config", "--explain: %s", error);
     return false;

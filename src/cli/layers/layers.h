@@ -13,16 +13,11 @@ enum cs_order {
     CS_CHANNELS_LAST   /* nhwc, ndhwc */
 };
 
-/* Spatial arrays are D H W. Absent dimensions have extent, kernel, stride and dilation 1, padding
- * 0. A 1-D convolution is a 2-D one with H = 1, as frameworks hand it to cuDNN. */
-struct cs_shape {
-    int spatial; /* 2 or 3 */
-    int64_t n, c, k, groups;
-    int64_t in[CS_SPATIAL], kernel[CS_SPATIAL], stride[CS_SPATIAL], pad[CS_SPATIAL],
-        dilation[CS_SPATIAL];
-    enum cs_dtype dtype;
-    enum cs_direction direction;
-    enum cs_order layout;
+/* Values for layers that do not contain them, and values that replace those of the layers. */
+struct cs_layer_rules {
+    enum cs_order layout;               /* of layers without one */
+    const enum cs_direction *direction; /* of all layers; NULL: their own */
+    const enum cs_dtype *dtype;
 };
 
 /* Reads "fwd" or "forward", "dgrad", "wgrad". This and the next readers return false for other
@@ -43,17 +38,20 @@ bool cs_shape_layout(const char *text, enum cs_order *layout_p);
  * if one does not fit 64 bits or if the text is anything else. */
 int cs_shape_numbers(const char *text, int64_t *numbers, int limit);
 
-/* Reads a problem as the summary writes it, "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw dgrad". A type,
- * direction or layout that it omits is unchanged in *shape_p; other omitted values are 1, paddings
- * 0. Returns false, with a line in `error`, if the text is not a convolution. */
-bool cs_shape_text(const char *text, struct cs_shape *shape_p, char *error, size_t size);
+/* Completes a problem of which these are set: direction, spatial (2 or 3), the numbers of
+ * layer_fields.def and the type of x. The others become those of packed tensors, aligned as
+ * frameworks' are (16 bytes), with padding on both sides, products in f32 (frameworks' default),
+ * alpha 1 and beta 0. A 1-D convolution is a 2-D one with H = 1, as frameworks pass it to cuDNN.
+ * False, with a line in `error`, if the problem is invalid: an extent below 1, a padding below 0,
+ * channels that do not go with groups, a window larger than the padded input, tensors beyond 64
+ * bits. */
+bool cs_shape_complete(struct cs_problem *problem, enum cs_order layout, char *error, size_t size);
 
-/* Makes the problem of a shape: packed tensors, aligned as frameworks' are (16 bytes), products in
- * f32 (frameworks' default), alpha 1, beta 0. False, with a line in `error`, if the shape is
- * invalid: an extent below 1, a padding below 0, channels that do not go with groups, a window
- * larger than the padded input, tensors beyond 64 bits. */
-bool cs_shape_problem(const struct cs_shape *shape, struct cs_problem *problem, char *error,
-                      size_t size);
+/* Reads a problem as the summary writes it, "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw dgrad", and
+ * completes it. Omitted: f16, forward, the layout of `rules`; other values are 1, paddings 0.
+ * False, with a line in `error`, if the text is not a valid convolution. */
+bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct cs_problem *problem,
+                   char *error, size_t size);
 
 /* --- lists --- */
 
@@ -61,13 +59,8 @@ bool cs_shape_problem(const struct cs_shape *shape, struct cs_problem *problem, 
 struct cs_recorded {
     struct cs_peak_level level; /* record < 0: none */
     int64_t engine, required;   /* of the program's plan; engine < 0: unknown */
-    int64_t calls;              /* 1: unknown, or not a summary's */
+    int64_t calls;              /* 1: not a summary's */
 };
-
-#define CS_NOT_RECORDED                                                                            \
-    {                                                                                              \
-        .level = {-1, 0}, .engine = -1, .calls = 1                                                 \
-    }
 
 struct cs_layer {
     char *model, *name; /* owned; "" for none */
@@ -82,28 +75,29 @@ struct cs_layers {
     char device[64], vendor[64]; /* of the run that the summary is of; "": no summary */
 };
 
-/* Defaults for values that a list omits, and values that replace those of a list. */
-struct cs_layer_rules {
-    enum cs_order layout;               /* of layers without one */
-    const enum cs_direction *direction; /* of all layers; NULL: their own */
-    const enum cs_dtype *dtype;
+enum {
+    CS_LAYERS_ERROR = 512
 };
 
-/* Receives one line about an error, as "PATH:LINE: message". */
-typedef void cs_layers_note_fn(void *ctx, const char *line);
-
-/* Reads a list, of a CSV file or of a JSON summary. Every wrong line makes a note, up to 10 notes.
- * Returns false if there was a note, also about a list without layers. The caller frees the layers
- * in every case. The columns of a CSV file are those of layer_fields.def, in any order. Other
- * columns are refused. Blank lines and those that begin with # are skipped. */
+/* Reads a list into `layers`, which is empty: a CSV file, or the convolutions of a JSON summary
+ * that were called. "-" is standard input. False, with the file and the place of the first mistake
+ * in `error`, if the list is wrong or has no layer. The caller frees the layers in every case.
+ *
+ * The columns of a CSV file are those of layer_fields.def, in any order. Other columns are refused.
+ * Blank lines and those that begin with # are skipped. */
 bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
-                   cs_layers_note_fn *note, void *ctx);
+                   char error[CS_LAYERS_ERROR]);
 bool cs_layers_summary(struct cs_layers *layers, const char *path,
-                       const struct cs_layer_rules *rules, cs_layers_note_fn *note, void *ctx);
+                       const struct cs_layer_rules *rules, char error[CS_LAYERS_ERROR]);
 
-/* Appends one that was not recorded; the names are copied. False if memory ran out. */
-bool cs_layers_add(struct cs_layers *layers, const char *model, const char *name, int64_t line,
-                   const struct cs_problem *problem);
+/* Appends the convolution of a text (cs_shape_text). */
+bool cs_layers_text(struct cs_layers *layers, const char *name, const char *text,
+                    const struct cs_layer_rules *rules, char error[CS_LAYERS_ERROR]);
+
+/* Appends a layer that was not recorded; the names are copied. Returns it, NULL if memory ran out.
+ */
+struct cs_layer *cs_layers_add(struct cs_layers *layers, const char *model, const char *name,
+                               int64_t line, const struct cs_problem *problem);
 
 void cs_layers_fini(struct cs_layers *layers);
 

@@ -1,8 +1,10 @@
-/* Reads layers from CSV; errors name file, line and column. */
-#include "cli/layers/layer_reader.h"
+/* Reads layers from CSV. Errors name file, line and column. */
+#include "cli/layers/layers.h"
 
 #include "cli/common/cli.h"
 #include "cli/common/read_file.h"
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,153 +12,55 @@
 
 enum {
     MAX_COLUMNS = 64,
-    ERROR_BYTES = 200
+    TEXT = -1
 };
 
 enum field {
 #define CS_FIELD_TEXT(name, value) FIELD_##name,
-#define CS_FIELD_NUMBER(name, value, member) FIELD_##name,
+#define CS_FIELD_NUMBER(name, value, least, member) FIELD_##name,
 #include "cli/layers/layer_fields.def"
 #undef CS_FIELD_TEXT
 #undef CS_FIELD_NUMBER
     FIELDS
 };
 
-enum {
-    TEXT = -1
-};
-
 static const struct {
     const char *name, *value;
-    long member; /* offset of a number in struct cs_shape, or TEXT */
+    long member; /* offset of a number in struct cs_problem, or TEXT */
 } fields[FIELDS] = {
 #define CS_FIELD_TEXT(name, value) {#name, value, TEXT},
-#define CS_FIELD_NUMBER(name, value, member) {#name, value, offsetof(struct cs_shape, member)},
+#define CS_FIELD_NUMBER(name, value, least, member)                                                \
+    {#name, value, offsetof(struct cs_problem, member)},
 #include "cli/layers/layer_fields.def"
 #undef CS_FIELD_TEXT
 #undef CS_FIELD_NUMBER
 };
 
-/* The texts of one layer, borrowed; NULL: not given. */
-struct record {
-    const char *value[FIELDS];
+/* A file while it is read. */
+struct csv_reader {
+    struct cs_layers *layers;
+    const char *path;
+    const struct cs_layer_rules *rules;
+    char *error;
+    int64_t line; /* from 1 */
+    int columns;  /* 0: the header is still to come */
+    enum field field[MAX_COLUMNS];
 };
 
-static enum field find_field(const char *name)
+/* Writes the error with the place of the line. Returns false. */
+__attribute__((format(printf, 2, 3))) static bool refuse(struct csv_reader *reader,
+                                                         const char *format, ...)
 {
-    for (int i = 0; i < FIELDS; i++)
-        if (strcmp(name, fields[i].name) == 0)
-            return (enum field)i;
-    return FIELDS;
-}
-
-static bool is_required(enum field field, const struct cs_layer_rules *rules)
-{
-    return !fields[field].value && !(field == FIELD_dtype && rules->dtype);
-}
-
-/* --- a layer --- */
-
-static void refuse_column(struct cs_layer_reader *reading, int64_t line, const char *name)
-{
-    const char *names[FIELDS + 1] = {NULL};
-    for (int i = 0; i < FIELDS; i++)
-        names[i] = fields[i].name;
-    const char *nearest = cs_cli_nearest(name, names);
-    cs_layer_reader_diagnose(reading, line, "unknown column '%.40s'%s%s%s", name,
-                             nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                             nearest ? "'?" : "");
-}
-
-static const char *value_of(const struct record *record, enum field field)
-{
-    const char *value = record->value[field];
-    return value && *value ? value : fields[field].value;
-}
-
-static bool read_numbers(const struct record *record, struct cs_shape *shape,
-                         char error[ERROR_BYTES])
-{
-    for (int i = 0; i < FIELDS; i++) {
-        const char *value = value_of(record, (enum field)i);
-        if (fields[i].member == TEXT)
-            continue;
-        if (!value) {
-            snprintf(error, ERROR_BYTES, "%s is missing", fields[i].name);
-            return false;
-        }
-        if (cs_shape_numbers(value, (int64_t *)((char *)shape + fields[i].member), 1) != 1) {
-            snprintf(error, ERROR_BYTES, "%s is '%.40s', not a whole number", fields[i].name,
-                     value);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool refuse_word(char error[ERROR_BYTES], enum field field, const char *word,
-                        const char *allowed)
-{
-    if (word)
-        snprintf(error, ERROR_BYTES, "%s is '%.40s', not %s", fields[field].name, word, allowed);
-    else
-        snprintf(error, ERROR_BYTES, "%s is missing", fields[field].name);
+    va_list list;
+    int length = snprintf(reader->error, CS_LAYERS_ERROR, "%.200s:%" PRId64 ": ", reader->path,
+                          reader->line);
+    va_start(list, format);
+    vsnprintf(reader->error + length, CS_LAYERS_ERROR - (size_t)length, format, list);
+    va_end(list);
     return false;
 }
 
-static bool read_words(const struct record *record, const struct cs_layer_rules *rules,
-                       struct cs_shape *shape, char error[ERROR_BYTES])
-{
-    const char *direction = value_of(record, FIELD_dir);
-    const char *dtype = value_of(record, FIELD_dtype);
-    const char *layout = value_of(record, FIELD_layout);
-    shape->layout = rules->layout;
-    if (*layout && !cs_shape_layout(layout, &shape->layout))
-        return refuse_word(error, FIELD_layout, layout, "nchw or nhwc");
-    if (!cs_shape_direction(direction, &shape->direction))
-        return refuse_word(error, FIELD_dir, direction, "fwd, dgrad or wgrad");
-    if (rules->direction)
-        shape->direction = *rules->direction;
-    if (rules->dtype)
-        shape->dtype = *rules->dtype;
-    else if (!dtype || !cs_shape_dtype(dtype, &shape->dtype))
-        return refuse_word(error, FIELD_dtype, dtype, "f32, f16 or bf16");
-    return true;
-}
-
-static bool read_shape(const struct record *record, const struct cs_layer_rules *rules,
-                       struct cs_shape *shape, char error[ERROR_BYTES])
-{
-    if (!value_of(record, FIELD_layer)) {
-        snprintf(error, ERROR_BYTES, "layer is missing");
-        return false;
-    }
-    if (!read_numbers(record, shape, error) || !read_words(record, rules, shape, error))
-        return false;
-    bool flat = shape->in[0] == 1 && shape->kernel[0] == 1 && shape->pad[0] == 0;
-    shape->spatial = flat ? 2 : 3;
-    return true;
-}
-
-static void add_record(struct cs_layer_reader *reading, const struct record *record, int64_t line)
-{
-    char error[ERROR_BYTES];
-    struct cs_shape shape = {0};
-    struct cs_problem problem;
-    if (!read_shape(record, reading->rules, &shape, error) ||
-        !cs_shape_problem(&shape, &problem, error, sizeof error))
-        cs_layer_reader_diagnose(reading, line, "%s", error);
-    else if (!cs_layers_add(reading->layers, value_of(record, FIELD_model),
-                            value_of(record, FIELD_layer), line, &problem))
-        cs_layer_reader_diagnose(reading, line, "out of memory");
-}
-
-/* --- lines --- */
-
-struct header {
-    int columns;
-    enum field field[MAX_COLUMNS];
-};
+/* --- cells --- */
 
 /* Takes the quotes off a cell in place; its end, or NULL if a quote is left open. */
 static char *unquote_cell(char *cell)
@@ -172,122 +76,144 @@ static char *unquote_cell(char *cell)
     return NULL;
 }
 
-/* Cuts a line into cells in place. Returns how many; -1 if there are too many or a quote is wrong.
- */
-static int split_line(char *line, char *cell[MAX_COLUMNS])
+/* Cuts a line into cells in place. Returns how many, 0 after an error. */
+static int split_line(struct csv_reader *reader, char *line, char *cell[MAX_COLUMNS])
 {
     int cells = 0;
-    for (char *at = line;; at++) {
-        if (cells == MAX_COLUMNS)
-            return -1;
+    for (char *at = line; cells < MAX_COLUMNS; at++) {
         cell[cells++] = at;
         char *end = *at == '"' ? unquote_cell(at) : at + strcspn(at, ",");
         if (!end || (*end && *end != ','))
-            return -1;
+            break;
         bool last = *end == '\0';
         *end = '\0';
         if (last)
             return cells;
         at = end;
     }
+    refuse(reader, "too many columns, or a quote is not closed");
+    return 0;
 }
 
-static void read_header(struct cs_layer_reader *reading, char *line, int64_t number,
-                        struct header *header)
+/* --- the header --- */
+
+static bool refuse_column(struct csv_reader *reader, const char *name)
+{
+    const char *names[FIELDS + 1] = {NULL};
+    for (int i = 0; i < FIELDS; i++)
+        names[i] = fields[i].name;
+    const char *nearest = cs_cli_nearest(name, names);
+    return refuse(reader, "unknown column '%.40s'%s%s%s", name, nearest ? "; did you mean '" : "",
+                  nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static bool read_header(struct csv_reader *reader, char *line)
 {
     char *cell[MAX_COLUMNS];
-    bool seen[FIELDS + 1] = {false};
-    header->columns = split_line(line, cell);
-    for (int i = 0; i < header->columns; i++) {
-        enum field field = find_field(cell[i]);
-        header->field[i] = field;
+    bool seen[FIELDS] = {[FIELD_dtype] = reader->rules->dtype != NULL};
+    reader->columns = split_line(reader, line, cell);
+    for (int i = 0; i < reader->columns; i++) {
+        int field = 0;
+        while (field < FIELDS && strcmp(cell[i], fields[field].name) != 0)
+            field++;
         if (field == FIELDS)
-            refuse_column(reading, number, cell[i]);
-        else if (seen[field])
-            cs_layer_reader_diagnose(reading, number, "column '%s' appears twice", cell[i]);
+            return refuse_column(reader, cell[i]);
+        for (int before = 0; before < i; before++)
+            if ((int)reader->field[before] == field)
+                return refuse(reader, "column '%s' appears twice", cell[i]);
+        reader->field[i] = (enum field)field;
         seen[field] = true;
     }
-    if (header->columns < 0)
-        cs_layer_reader_diagnose(reading, number,
-                                 "invalid header: too many columns, or a quote is not closed");
-    for (int i = 0; i < FIELDS && reading->notes == 0; i++)
-        if (!seen[i] && is_required((enum field)i, reading->rules))
-            cs_layer_reader_diagnose(reading, number, "no column '%s'%s", fields[i].name,
-                                     i == FIELD_dtype ? ". To set one for all lines: --dtype" : "");
+    for (int i = 0; i < FIELDS && reader->columns > 0; i++)
+        if (!seen[i] && !fields[i].value)
+            return refuse(reader, "no column '%s'%s", fields[i].name,
+                          i == FIELD_dtype ? ". To set one for all lines: --dtype" : "");
+    return reader->columns > 0;
 }
 
-static void read_line(struct cs_layer_reader *reading, char *line, int64_t number,
-                      const struct header *header)
+/* --- a layer --- */
+
+static bool read_numbers(struct csv_reader *reader, const char *const value[FIELDS],
+                         struct cs_problem *problem)
 {
-    char *cell[MAX_COLUMNS];
-    struct record record = {{NULL}};
-    int cells = split_line(line, cell);
-    if (cells < 0) {
-        cs_layer_reader_diagnose(reading, number, "too many columns, or a quote is not closed");
-        return;
+    for (int i = 0; i < FIELDS; i++) {
+        if (!value[i] && !(i == FIELD_dtype && reader->rules->dtype))
+            return refuse(reader, "%s is missing", fields[i].name);
+        if (fields[i].member != TEXT &&
+            cs_shape_numbers(value[i], (int64_t *)(void *)((char *)problem + fields[i].member),
+                             1) != 1)
+            return refuse(reader, "%s is '%.40s', not a whole number", fields[i].name, value[i]);
     }
-    if (cells != header->columns) {
-        cs_layer_reader_diagnose(reading, number, "%d columns, but the header has %d", cells,
-                                 header->columns);
-        return;
-    }
+    return true;
+}
+
+static bool read_words(struct csv_reader *reader, const char *const value[FIELDS],
+                       struct cs_problem *problem, enum cs_order *layout_p)
+{
+    const struct cs_layer_rules *rules = reader->rules;
+    enum cs_dtype *dtype = &problem->tensor[CS_X].dtype;
+    *layout_p = rules->layout;
+    if (*value[FIELD_layout] && !cs_shape_layout(value[FIELD_layout], layout_p))
+        return refuse(reader, "layout is '%.40s', not nchw or nhwc", value[FIELD_layout]);
+    if (!cs_shape_direction(value[FIELD_dir], &problem->direction))
+        return refuse(reader, "dir is '%.40s', not fwd, dgrad or wgrad", value[FIELD_dir]);
+    if (rules->direction)
+        problem->direction = *rules->direction;
+    if (rules->dtype)
+        *dtype = *rules->dtype;
+    else if (!cs_shape_dtype(value[FIELD_dtype], dtype))
+        return refuse(reader, "dtype is '%.40s', not f32, f16 or bf16", value[FIELD_dtype]);
+    return true;
+}
+
+static bool read_layer(struct csv_reader *reader, char *line)
+{
+    char *cell[MAX_COLUMNS], why[CS_LAYERS_ERROR / 2];
+    const char *value[FIELDS];
+    struct cs_problem problem = {.spatial = 3};
+    enum cs_order layout;
+    const int cells = split_line(reader, line, cell);
+    if (cells == 0)
+        return false;
+    if (cells != reader->columns)
+        return refuse(reader, "%d columns, but the header has %d", cells, reader->columns);
+    for (int i = 0; i < FIELDS; i++)
+        value[i] = fields[i].value;
     for (int i = 0; i < cells; i++)
-        record.value[header->field[i]] = cell[i];
-    add_record(reading, &record, number);
-}
-
-/* Cuts the next line off, its end left out; NULL after the last one. */
-static char *next_line(char **rest, const char *end)
-{
-    char *line = *rest;
-    if (line == end)
-        return NULL;
-    char *stop = memchr(line, '\n', (size_t)(end - line));
-    *rest = stop ? stop + 1 : (char *)end;
-    if (!stop)
-        stop = (char *)end;
-    if (stop > line && stop[-1] == '\r')
-        stop--;
-    *stop = '\0';
-    return line;
-}
-
-static void read_lines(struct cs_layer_reader *reading, char *text)
-{
-    const char *end = text + strlen(text);
-    struct header header = {.columns = 0};
-    char *rest = text, *line;
-    for (int64_t number = 1; (line = next_line(&rest, end)); number++) {
-        bool first = header.columns == 0;
-        if (strchr(line, '\r')) {
-            cs_layer_reader_diagnose(
-                reading, number,
-                "lines end with a carriage return alone. Save the file with line feeds.");
-            break;
-        }
-        if (*line == '\0' || *line == '#')
-            continue;
-        if (first)
-            read_header(reading, line, number, &header);
-        else
-            read_line(reading, line, number, &header);
-        /* A wrong header makes every line below it wrong. */
-        if (cs_layer_reader_over(reading) || (first && reading->notes > 0))
-            break;
-    }
+        if (*cell[i])
+            value[reader->field[i]] = cell[i];
+    if (!read_numbers(reader, value, &problem) || !read_words(reader, value, &problem, &layout))
+        return false;
+    if (problem.tensor[CS_X].dims[CS_D] == 1 && problem.tensor[CS_FILTER].dims[CS_D] == 1 &&
+        problem.pre[0] == 0)
+        problem.spatial = 2;
+    if (!cs_shape_complete(&problem, layout, why, sizeof why))
+        return refuse(reader, "%s", why);
+    return cs_layers_add(reader->layers, value[FIELD_model], value[FIELD_layer], reader->line,
+                         &problem) ||
+           refuse(reader, "out of memory");
 }
 
 bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
-                   cs_layers_note_fn *note, void *ctx)
+                   char error[CS_LAYERS_ERROR])
 {
-    struct cs_layer_reader reading = {layers, path, rules, note, ctx, "", 0};
-    char error[CS_FILE_ERROR];
-    char *text = cs_read_file_text(path, error);
-    if (!text) {
-        cs_layer_reader_diagnose(&reading, 0, "%s", error);
-        return false;
+    struct csv_reader reader = {.layers = layers, .path = path, .rules = rules, .error = error};
+    char why[CS_FILE_ERROR];
+    char *const text = cs_read_file_text(path, why);
+    char *rest = text, *line;
+    bool good = text != NULL;
+    if (!good)
+        snprintf(error, CS_LAYERS_ERROR, "%.200s: %s", path, why);
+    while (good && (line = strsep(&rest, "\n"))) {
+        const size_t length = strlen(line);
+        reader.line++;
+        if (length > 0 && line[length - 1] == '\r')
+            line[length - 1] = '\0';
+        if (*line && *line != '#')
+            good = reader.columns == 0 ? read_header(&reader, line) : read_layer(&reader, line);
     }
-    read_lines(&reading, text);
     free(text);
-    return cs_layer_reader_end(&reading);
+    if (good && layers->count == 0)
+        snprintf(error, CS_LAYERS_ERROR, "%.200s: contains no layer", path);
+    return good && layers->count > 0;
 }

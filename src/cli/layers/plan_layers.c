@@ -1,7 +1,6 @@
 /* Plans a list of layers: cuDNN's own answer for each, and the decision the library would make. */
 #include "cli/layers/plan_layers.h"
 #include "base/checked.h"
-#include "base/hash.h"
 #include "cli/common/cli.h"
 #include "config/ladder.h"
 #include "decide/cost.h"
@@ -71,7 +70,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     }
 }
 
-/* A convolution that is decided on, as in a program that holds this much memory. */
+/* A layer that is decided on, as in a program that holds this much memory. */
 struct asking {
     const struct cs_predictor *predictor;
     const struct cs_problem *problem;
@@ -92,33 +91,31 @@ static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, i
     return cs_decide_by_rules(&asking->predictor->settings, &call, vendor, &asking->level);
 }
 
-/* Finds the plan that a recorded run took. CS_REFUSED if it is unknown. */
-static enum cs_status choose_recorded(struct asking *asking, const struct cs_recorded *recorded,
-                                      struct cs_prediction *prediction)
-{
-    if (recorded->engine < 0)
-        return CS_REFUSED;
-    enum cs_status status = cs_engine_list_find(
-        asking->list, asking->problem, asking->predictor->mode, recorded->engine,
-        recorded->required, &prediction->offer, &asking->chosen);
-    asking->ran = status == CS_OK;
-    if (asking->ran)
-        asking->vendor = cs_engine_chosen_vendor(asking->chosen);
-    return status;
-}
-
 /* Takes the offer after `skip` offers that were refused. */
 static enum cs_status choose_offer(struct asking *asking, int skip,
                                    struct cs_prediction *prediction)
 {
     cs_engine_chosen_destroy(asking->chosen);
     asking->chosen = NULL;
-    enum cs_status status =
-        cs_engine_list_choose(asking->list, asking->problem, asking->predictor->mode, skip,
-                              &prediction->offer, &asking->chosen);
-    if (status == CS_OK)
-        asking->vendor = cs_engine_chosen_vendor(asking->chosen);
-    return status;
+    return cs_engine_list_choose(asking->list, asking->problem, CS_ASK_A, skip, &prediction->offer,
+                                 &asking->chosen);
+}
+
+/* Takes the plan that a recorded run took, or the first one if it is unknown. Without cuDNN, only
+ * the workspace is estimated. */
+static enum cs_status choose_plan(struct asking *asking, const struct cs_recorded *recorded,
+                                  struct cs_prediction *prediction)
+{
+    if (!asking->list) {
+        asking->vendor = cs_estimate_vendor();
+        prediction->offer.workspace = cs_estimate_workspace(asking->problem);
+        return CS_OK;
+    }
+    asking->ran =
+        !asking->predictor->alone && recorded->engine >= 0 &&
+        cs_engine_list_find(asking->list, asking->problem, CS_ASK_A, recorded->engine,
+                            recorded->required, &prediction->offer, &asking->chosen) == CS_OK;
+    return asking->ran ? CS_OK : choose_offer(asking, 0, prediction);
 }
 
 /* Decides like the library in a program that takes the next plan if one is refused. */
@@ -129,6 +126,8 @@ static void decide_as_library(struct asking *asking, struct cs_prediction *predi
     struct cs_decision *decision = &prediction->decision;
     bool refused = true;
     for (int skip = 1; prediction->status == CS_OK && refused; skip++) {
+        if (asking->list)
+            asking->vendor = cs_engine_chosen_vendor(asking->chosen);
         *decision = decide_on(asking, &offer->engine, offer->workspace, &asking->vendor);
         refused = asking->list && !asking->ran &&
                   cs_decide_refuses(asking->predictor->untileable, decision, decision->reason,
@@ -138,7 +137,7 @@ static void decide_as_library(struct asking *asking, struct cs_prediction *predi
     }
 }
 
-/* Decides, and computes the peaks. `level`: of the program, raised by this convolution. */
+/* Decides, and computes the peaks. `level`: of the program, raised by this layer. */
 static void decide_layer(struct asking *asking, struct cs_peak_level *level,
                          struct cs_prediction *prediction)
 {
@@ -146,115 +145,83 @@ static void decide_layer(struct asking *asking, struct cs_peak_level *level,
     decide_as_library(asking, prediction);
     if (prediction->status != CS_OK)
         return;
-    int64_t held = sum_of(cs_pass_operands(asking->problem), decision->reported);
-    if (held > level->record)
-        level->record = held;
+    cs_raise(&level->record, sum_of(cs_pass_operands(asking->problem), decision->reported));
     if (decision->reason == CS_REASON_REPORT_ONLY)
         decision->reported = prediction->offer.workspace; /* of a program that is not changed */
     prediction->peak = sum_of(prediction->floor, prediction->offer.workspace);
     prediction->tiled_peak = sum_of(prediction->floor, decision->reported);
-    prediction->status = decision->reason == CS_REASON_HOST_MEMORY ? CS_NOMEM : prediction->status;
+    if (decision->reason == CS_REASON_HOST_MEMORY)
+        prediction->status = CS_NOMEM;
+    else
+        weigh_tiles(asking->problem, &asking->vendor, prediction);
 }
 
-/* A problem of the list, with a key to compare it by. */
-struct place {
-    const struct cs_to_predict *of;
-    size_t first; /* the index of the first that is equal */
-    uint64_t hash;
-    int used;
-    int64_t words[CS_PROBLEM_WORDS];
-};
-
 static void predict_layer(const struct cs_predictor *predictor, struct cs_engine_list *list,
-                          const struct cs_to_predict *of, struct cs_peak_level *level,
+                          const struct cs_layer *layer, struct cs_peak_level *level,
                           struct cs_prediction *prediction)
 {
-    const struct cs_problem *problem = of->problem;
-    const bool has_level = of->recorded.level.record >= 0;
+    const struct cs_recorded *recorded = &layer->recorded;
+    const bool has_level = !predictor->alone && recorded->level.record >= 0;
     struct asking asking = {.predictor = predictor,
-                            .problem = problem,
+                            .problem = &layer->problem,
                             .list = list,
-                            .vendor = cs_estimate_vendor(),
-                            .level = has_level ? of->recorded.level : *level};
+                            .level = has_level ? recorded->level : *level};
     *prediction = (struct cs_prediction){.status = CS_OK};
-    sum_operands(problem, prediction);
-    if (list && choose_recorded(&asking, &of->recorded, prediction) != CS_OK)
-        prediction->status = choose_offer(&asking, 0, prediction);
-    else if (!list)
-        prediction->offer.workspace = cs_estimate_workspace(problem);
+    sum_operands(&layer->problem, prediction);
+    prediction->status = choose_plan(&asking, recorded, prediction);
     if (prediction->status == CS_OK)
         decide_layer(&asking, level, prediction);
-    if (prediction->status == CS_OK)
-        weigh_tiles(problem, &asking.vendor, prediction);
     cs_engine_chosen_destroy(asking.chosen);
 }
 
-static void place_problem(const struct cs_to_predict *of, size_t index, struct place *place)
+/* The first layer of the same program. */
+static size_t find_program(const struct cs_predictor *predictor, const struct cs_layers *layers,
+                           size_t at)
 {
-    place->of = of;
-    place->first = index;
-    place->used = cs_problem_words(of->problem, place->words);
-    place->hash = cs_hash_words(CS_HASH_START, place->words, place->used);
+    size_t i = predictor->alone ? at : 0;
+    while (strcmp(layers->layer[i].model, layers->layer[at].model) != 0)
+        i++;
+    return i;
 }
 
-/* The same problem with the same plan in the same program. */
-static bool is_same(const struct place *a, const struct place *b)
+/* The first layer with the same problem and the same plan in the same program. */
+static size_t find_equal(const struct cs_predictor *predictor, const struct cs_layers *layers,
+                         size_t at)
 {
-    return a->hash == b->hash && a->of->program == b->of->program &&
-           a->of->recorded.engine == b->of->recorded.engine &&
-           a->of->recorded.required == b->of->recorded.required && a->used == b->used &&
-           memcmp(a->words, b->words, (size_t)a->used * sizeof *a->words) == 0;
-}
-
-/* Points each place at the first of its equals. Returns how many differ. */
-static size_t find_first(struct place *place, size_t count)
-{
-    size_t different = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < i && place[i].first == i; j++)
-            if (place[j].first == j && is_same(&place[i], &place[j]))
-                place[i].first = j;
-        different += place[i].first == i;
+    const struct cs_layer *layer = &layers->layer[at], *other;
+    size_t i = find_program(predictor, layers, at);
+    for (; i < at; i++) {
+        other = &layers->layer[i];
+        if (strcmp(other->model, layer->model) == 0 &&
+            other->recorded.engine == layer->recorded.engine &&
+            other->recorded.required == layer->recorded.required &&
+            cs_problem_same(&other->problem, &layer->problem))
+            break;
     }
-    return different;
+    return i;
 }
 
-/* Each program has its own level. False if memory runs out. */
-static bool predict_all(const struct cs_predictor *predictor, struct cs_engine_list *list,
-                        struct place *place, size_t count, struct cs_prediction *prediction)
-{
-    const size_t different = find_first(place, count);
-    size_t done = 0;
-    struct cs_peak_level *level = calloc(count + 1, sizeof *level);
-    bool good = level != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        if (place[i].first != i) {
-            prediction[i] = prediction[place[i].first];
-            continue;
-        }
-        predict_layer(predictor, list, place[i].of, &level[place[i].of->program], &prediction[i]);
-        good = prediction[i].status != CS_NOMEM;
-        if (good && predictor->progress)
-            predictor->progress(predictor->ctx, ++done, different);
-    }
-    free(level);
-    return good;
-}
-
-bool cs_predict(const struct cs_predictor *predictor, const struct cs_to_predict *list,
-                size_t count, struct cs_prediction *prediction, char *error, size_t size)
+bool cs_predict(const struct cs_predictor *predictor, const struct cs_layers *layers,
+                struct cs_prediction *prediction, char *error, size_t size)
 {
     struct cs_engine_list *engines = NULL;
     if (!predictor->estimate &&
         !cs_engine_list_create(predictor->profile, true, &engines, error, size))
         return false;
-    struct place *place = calloc(count + 1, sizeof *place);
-    for (size_t i = 0; place && i < count; i++)
-        place_problem(&list[i], i, &place[i]);
-    const bool good = place && predict_all(predictor, engines, place, count, prediction);
+    struct cs_peak_level *level = calloc(layers->count + 1, sizeof *level); /* of each program */
+    bool good = level != NULL;
+    for (size_t i = 0; i < layers->count && good; i++) {
+        const size_t equal = find_equal(predictor, layers, i);
+        if (equal < i)
+            prediction[i] = prediction[equal];
+        else
+            predict_layer(predictor, engines, &layers->layer[i],
+                          &level[find_program(predictor, layers, i)], &prediction[i]);
+        good = prediction[i].status != CS_NOMEM;
+    }
     if (!good)
         snprintf(error, size, "out of memory");
-    free(place);
+    free(level);
     cs_engine_list_destroy(engines);
     return good;
 }

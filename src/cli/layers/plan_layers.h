@@ -1,7 +1,7 @@
-/* Predicts the memory and time of convolutions on a GPU: cuDNN's answer, and the library's
- * decision, made after those of all earlier problems of the list. Equal problems of a program are
- * queried once. One thread queries cuDNN: if two threads plan windows of 1x1 at the same moment,
- * cuDNN sometimes withholds an engine from one of them (9.19, 8 threads: once in 50000 plans). */
+/* Predicts the memory and time of layers on a GPU: cuDNN's answer, and the library's decision, made
+ * after those of all earlier layers of the program. Equal layers of a program are decided once. One
+ * thread queries cuDNN: if two threads plan windows of 1x1 at the same moment, cuDNN sometimes
+ * withholds an engine from one of them (9.19, 8 threads: once in 50000 plans). */
 #ifndef CS_CLI_LAYERS_PLAN_LAYERS_H
 #define CS_CLI_LAYERS_PLAN_LAYERS_H
 
@@ -16,25 +16,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The inputs of predictions other than the problem. */
+/* The inputs of predictions other than the layers. */
 struct cs_predictor {
-    const char *profile; /* the device's JSON */
-    enum cs_ask_mode mode;
+    const char *profile;         /* the device's JSON */
     struct cs_settings settings; /* under which the library would decide */
     enum cs_untileable untileable;
     bool estimate; /* by the rule of thumb (cs_estimate_vendor) instead of cuDNN */
-    /* Called after each problem that differs from all before it. May be NULL. */
-    void (*progress)(void *ctx, size_t done, size_t of);
-    void *ctx;
-};
-
-/* A checked problem of a list. */
-struct cs_to_predict {
-    const struct cs_problem *problem;
-    size_t program; /* the number of its program, which has its own memory; less than the list's
-                       length */
-    struct cs_recorded recorded; /* the plan and the memory of a run, instead of the first plan and
-                                    the earlier problems */
+    bool alone;    /* each layer is decided as the only one of its program, and what a run recorded
+                      is ignored. Otherwise layers of one model are of one program. */
 };
 
 struct cs_prediction {
@@ -55,10 +44,10 @@ struct cs_prediction {
     double most_ratio;   /* the same at the upper end of the range; not below time_ratio */
 };
 
-/* Fills prediction[i] for list[i]. False, with a line in `error`, if the device cannot be planned
+/* Fills prediction[i] for layer i. False, with a line in `error`, if the device cannot be planned
  * for or memory runs out. */
-bool cs_predict(const struct cs_predictor *predictor, const struct cs_to_predict *list,
-                size_t count, struct cs_prediction *prediction, char *error, size_t size);
+bool cs_predict(const struct cs_predictor *predictor, const struct cs_layers *layers,
+                struct cs_prediction *prediction, char *error, size_t size);
 
 /* Builds the plans of a cut's tile shapes again, because a decision does not keep their workspaces,
  * and settles the cut. False if cuDNN does not build one a second time. */

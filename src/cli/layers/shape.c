@@ -1,74 +1,94 @@
-/* Parses and prints a convolution as people write it, and turns it into a problem. */
+/* Reads a convolution as people and the summary write it: "1x512x64x64 -> 512 k3x3 s1 p1 d2 g4 f16
+ * nchw dgrad fused". */
 #include "cli/layers/layers.h"
 
 #include "base/checked.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ALIGNMENT = 16 /* that frameworks declare for tensors of their allocators */
+/* --- words --- */
+
+enum word_kind {
+    DIRECTION,
+    DTYPE,
+    LAYOUT
 };
 
-static bool find_word(const char *text, const char *const *words, int count, int *place_p)
-{
-    for (int i = 0; i < count; i++) {
-        if (words[i] && strcmp(text, words[i]) == 0) {
-            *place_p = i;
-            return true;
-        }
-    }
-    return false;
-}
+/* The first word for a value is its name. */
+static const struct {
+    const char *text;
+    enum word_kind kind;
+    int value;
+} words[] = {
+    {"fwd", DIRECTION, CS_FORWARD},
+    {"forward", DIRECTION, CS_FORWARD},
+    {"dgrad", DIRECTION, CS_BACKWARD_DATA},
+    {"wgrad", DIRECTION, CS_BACKWARD_FILTER},
+    {"f16", DTYPE, CS_F16},
+    {"fp16", DTYPE, CS_F16},
+    {"half", DTYPE, CS_F16},
+    {"float16", DTYPE, CS_F16},
+    {"f32", DTYPE, CS_F32},
+    {"fp32", DTYPE, CS_F32},
+    {"float", DTYPE, CS_F32},
+    {"float32", DTYPE, CS_F32},
+    {"bf16", DTYPE, CS_BF16},
+    {"bfloat16", DTYPE, CS_BF16},
+    {"nchw", LAYOUT, CS_CHANNELS_FIRST},
+    {"ncdhw", LAYOUT, CS_CHANNELS_FIRST},
+    {"ncw", LAYOUT, CS_CHANNELS_FIRST},
+    {"nhwc", LAYOUT, CS_CHANNELS_LAST},
+    {"ndhwc", LAYOUT, CS_CHANNELS_LAST},
+    {"nwc", LAYOUT, CS_CHANNELS_LAST},
+};
 
-static const char *const directions[] = {"fwd", "dgrad", "wgrad", "forward"};
+enum {
+    WORDS = sizeof words / sizeof *words
+};
+
+/* The value of a word. -1: there is no such word of this kind. */
+static int find_value(enum word_kind kind, const char *text)
+{
+    for (int i = 0; i < WORDS; i++)
+        if (words[i].kind == kind && strcmp(text, words[i].text) == 0)
+            return words[i].value;
+    return -1;
+}
 
 bool cs_shape_direction(const char *text, enum cs_direction *direction_p)
 {
-    int place;
-    if (!find_word(text, directions, 4, &place))
-        return false;
-    *direction_p = place == 3 ? CS_FORWARD : (enum cs_direction)place;
-    return true;
-}
-
-const char *cs_shape_direction_name(enum cs_direction direction)
-{
-    return directions[direction];
+    const int value = find_value(DIRECTION, text);
+    if (value >= 0)
+        *direction_p = (enum cs_direction)value;
+    return value >= 0;
 }
 
 bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p)
 {
-    static const struct {
-        const char *name;
-        enum cs_dtype dtype;
-    } others[] = {{"fp16", CS_F16},  {"half", CS_F16},    {"float16", CS_F16},  {"fp32", CS_F32},
-                  {"float", CS_F32}, {"float32", CS_F32}, {"bfloat16", CS_BF16}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(text, others[i].name) == 0) {
-            *dtype_p = others[i].dtype;
-            return true;
-        }
-    }
-    for (int i = 0; i < CS_DTYPES; i++) {
-        if (strcmp(text, cs_problem_dtype_name((enum cs_dtype)i)) == 0) {
-            *dtype_p = (enum cs_dtype)i;
-            return true;
-        }
-    }
-    return false;
+    const int value = find_value(DTYPE, text);
+    if (value >= 0)
+        *dtype_p = (enum cs_dtype)value;
+    return value >= 0;
 }
 
 bool cs_shape_layout(const char *text, enum cs_order *layout_p)
 {
-    static const char *const names[] = {"nchw", "ncdhw", "ncw", "nhwc", "ndhwc", "nwc"};
-    int place;
-    if (!find_word(text, names, 6, &place))
-        return false;
-    *layout_p = place < 3 ? CS_CHANNELS_FIRST : CS_CHANNELS_LAST;
-    return true;
+    const int value = find_value(LAYOUT, text);
+    if (value >= 0)
+        *layout_p = (enum cs_order)value;
+    return value >= 0;
+}
+
+const char *cs_shape_direction_name(enum cs_direction direction)
+{
+    int i = 0;
+    while (words[i].kind != DIRECTION || words[i].value != (int)direction)
+        i++;
+    return words[i].text;
 }
 
 int cs_shape_numbers(const char *text, int64_t *numbers, int limit)
@@ -89,142 +109,210 @@ int cs_shape_numbers(const char *text, int64_t *numbers, int limit)
     return 0;
 }
 
+/* --- a problem from its numbers --- */
+
+/* The reason why a convolution is refused: a line for people. */
 struct refusal {
     char *error;
     size_t size;
 };
 
-/* Refuses the first value below `least`. The names are the column names of a list. */
-static bool at_least(struct refusal refusal, int64_t least, const char *rule,
-                     const char *const *names, const int64_t *values, int count)
+static bool check_numbers(const struct cs_problem *problem, struct refusal refusal)
 {
-    for (int i = 0; i < count; i++) {
-        if (values[i] < least) {
-            snprintf(refusal.error, refusal.size, "%s: %s is %" PRId64, rule, names[i], values[i]);
+    static const struct {
+        const char *name;
+        size_t at;
+        int64_t least;
+    } numbers[] = {
+#define CS_FIELD_TEXT(name, value)
+#define CS_FIELD_NUMBER(name, value, least, member)                                                \
+    {#name, offsetof(struct cs_problem, member), least},
+#include "cli/layers/layer_fields.def"
+#undef CS_FIELD_TEXT
+#undef CS_FIELD_NUMBER
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int64_t number;
+        memcpy(&number, (const char *)problem + numbers[i].at, sizeof number);
+        if (number < numbers[i].least) {
+            snprintf(refusal.error, refusal.size,
+                     "%s is %" PRId64 ", but must be at least %" PRId64, numbers[i].name, number,
+                     numbers[i].least);
             return false;
         }
     }
     return true;
 }
 
-static bool check_numbers(const struct cs_shape *shape, struct refusal refusal)
+/* Computes the extent of y along D (0), H (1) or W (2). */
+static bool complete_extent(struct cs_problem *problem, int i, struct refusal refusal)
 {
-    static const char *const input[] = {"n", "c", "d", "h", "w"};
-    static const char *const filter[] = {"k", "kd", "kh", "kw"};
-    static const char *const pad[] = {"pd", "ph", "pw"}, *const stride[] = {"sd", "sh", "sw"};
-    static const char *const dilation[] = {"dd", "dh", "dw"}, *const groups[] = {"groups"};
-    static const char steps[] = "strides and dilations must be at least 1";
-    const int64_t in[] = {shape->n, shape->c, shape->in[0], shape->in[1], shape->in[2]};
-    const int64_t out[] = {shape->k, shape->kernel[0], shape->kernel[1], shape->kernel[2]};
-    return at_least(refusal, 1, "the input's extents must be at least 1", input, in, CS_DIMS) &&
-           at_least(refusal, 1, "the filter's extents must be at least 1", filter, out,
-                    CS_DIMS - 1) &&
-           at_least(refusal, 0, "paddings must not be negative", pad, shape->pad, CS_SPATIAL) &&
-           at_least(refusal, 1, steps, stride, shape->stride, CS_SPATIAL) &&
-           at_least(refusal, 1, steps, dilation, shape->dilation, CS_SPATIAL) &&
-           at_least(refusal, 1, "there must be at least 1 group", groups, &shape->groups, 1);
+    const int64_t in = problem->tensor[CS_X].dims[CS_D + i],
+                  kernel = problem->tensor[CS_FILTER].dims[CS_D + i];
+    int64_t padding, padded, window;
+    if (!cs_mul(problem->pre[i], 2, &padding) || !cs_add(in, padding, &padded) ||
+        !cs_mul(kernel - 1, problem->dilation[i], &window) || !cs_add(window, 1, &window)) {
+        snprintf(refusal.error, refusal.size, "extents beyond 64 bits");
+        return false;
+    }
+    if (window > padded) {
+        snprintf(refusal.error, refusal.size,
+                 "along %c the window of %" PRId64 " is larger than the padded input of %" PRId64,
+                 "DHW"[i], window, padded);
+        return false;
+    }
+    problem->post[i] = problem->pre[i];
+    problem->tensor[CS_Y].dims[CS_D + i] = (padded - window) / problem->stride[i] + 1;
+    return true;
 }
 
-/* Dense strides in the order of the layout; 0 in the dimension that a 2-D convolution lacks. */
-static bool pack_tensor(struct cs_tensor *tensor, const struct cs_shape *shape)
+/* Completes a tensor whose extents are set. Its strides are dense in the order of the layout, and 0
+ * in the dimension that a 2-D convolution lacks. False beyond 64 bits. */
+static bool complete_tensor(struct cs_problem *problem, enum cs_operand operand,
+                            enum cs_order layout)
 {
-    static const enum cs_dim orders[][CS_DIMS] = {{CS_W, CS_H, CS_D, CS_C, CS_N},
-                                                  {CS_C, CS_W, CS_H, CS_D, CS_N}};
+    enum {
+        ALIGNMENT = 16 /* that frameworks declare for tensors of their allocators */
+    };
+    static const enum cs_dim orders[][CS_DIMS] = {
+        [CS_CHANNELS_FIRST] = {CS_W, CS_H, CS_D, CS_C, CS_N},
+        [CS_CHANNELS_LAST] = {CS_C, CS_W, CS_H, CS_D, CS_N}};
+    struct cs_tensor *tensor = &problem->tensor[operand];
     int64_t stride = 1;
+    tensor->alignment = ALIGNMENT;
+    tensor->dtype = problem->tensor[CS_X].dtype;
+    tensor->side = operand;
+    tensor->written = operand == cs_result(problem->direction);
     for (int i = 0; i < CS_DIMS; i++) {
-        enum cs_dim dim = orders[shape->layout][i];
-        tensor->strides[dim] = shape->spatial == 2 && dim == CS_D ? 0 : stride;
+        const enum cs_dim dim = orders[layout][i];
+        tensor->strides[dim] = problem->spatial == 2 && dim == CS_D ? 0 : stride;
         if (!cs_mul(stride, tensor->dims[dim], &stride))
             return false;
     }
     return true;
 }
 
-static bool output_extent(const struct cs_shape *shape, int i, int64_t *extent_p, char *error,
-                          size_t size)
+bool cs_shape_complete(struct cs_problem *problem, enum cs_order layout, char *error, size_t size)
 {
-    int64_t padding, padded, window;
-    if (!cs_mul(shape->pad[i], 2, &padding) || !cs_add(shape->in[i], padding, &padded) ||
-        !cs_mul(shape->kernel[i] - 1, shape->dilation[i], &window) || !cs_add(window, 1, &window)) {
-        snprintf(error, size, "extents beyond 64 bits");
+    const struct refusal refusal = {error, size};
+    struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER],
+                     *y = &problem->tensor[CS_Y];
+    if (!check_numbers(problem, refusal))
         return false;
-    }
-    if (window > padded) {
-        snprintf(error, size,
-                 "along %c the window of %" PRId64 " is larger than the padded input of %" PRId64,
-                 "DHW"[i], window, padded);
-        return false;
-    }
-    *extent_p = (padded - window) / shape->stride[i] + 1;
-    return true;
-}
-
-static void set_tensor(struct cs_problem *problem, enum cs_operand operand, int64_t first,
-                       int64_t second, enum cs_dtype dtype)
-{
-    problem->tensor[operand] =
-        (struct cs_tensor){.dims = {first, second, 1, 1, 1},
-                           .alignment = ALIGNMENT,
-                           .dtype = dtype,
-                           .side = operand,
-                           .written = operand == cs_result(problem->direction)};
-}
-
-static bool set_extents(const struct cs_shape *shape, struct cs_problem *problem, char *error,
-                        size_t size)
-{
-    for (int i = 0; i < CS_SPATIAL; i++) {
-        problem->pre[i] = problem->post[i] = shape->pad[i];
-        problem->stride[i] = shape->stride[i];
-        problem->dilation[i] = shape->dilation[i];
-        problem->tensor[CS_X].dims[CS_D + i] = shape->in[i];
-        problem->tensor[CS_FILTER].dims[CS_D + i] = shape->kernel[i];
-        if (!output_extent(shape, i, &problem->tensor[CS_Y].dims[CS_D + i], error, size))
-            return false;
-    }
-    return true;
-}
-
-/* Refuses the remaining errors, after the checks that have their own error texts. */
-static bool check_problem(const struct cs_problem *problem, char *error, size_t size)
-{
-    enum cs_status status = cs_problem_check(problem);
-    if (status != CS_OK)
-        snprintf(error, size, "%s",
-                 status == CS_OVERFLOW ? "tensors beyond 64 bits" : "not a convolution");
-    return status == CS_OK;
-}
-
-bool cs_shape_problem(const struct cs_shape *shape, struct cs_problem *problem, char *error,
-                      size_t size)
-{
-    struct cs_problem made = {.direction = shape->direction,
-                              .compute = CS_F32,
-                              .spatial = shape->spatial,
-                              .groups = shape->groups,
-                              .alpha = 1,
-                              .tensors = CS_OPERANDS};
-    if (!check_numbers(shape, (struct refusal){error, size}))
-        return false;
-    if (shape->c % shape->groups != 0 || shape->k % shape->groups != 0) {
+    if (x->dims[CS_C] % problem->groups != 0 || filter->dims[CS_N] % problem->groups != 0) {
         snprintf(error, size,
                  "%" PRId64 " and %" PRId64 " channels cannot be split into %" PRId64 " groups",
-                 shape->c, shape->k, shape->groups);
+                 x->dims[CS_C], filter->dims[CS_N], problem->groups);
         return false;
     }
-    set_tensor(&made, CS_X, shape->n, shape->c, shape->dtype);
-    set_tensor(&made, CS_FILTER, shape->k, shape->c / shape->groups, shape->dtype);
-    set_tensor(&made, CS_Y, shape->n, shape->k, shape->dtype);
-    if (!set_extents(shape, &made, error, size))
+    problem->compute = CS_F32;
+    problem->alpha = 1;
+    problem->tensors = CS_OPERANDS;
+    filter->dims[CS_C] = x->dims[CS_C] / problem->groups;
+    y->dims[CS_N] = x->dims[CS_N];
+    y->dims[CS_C] = filter->dims[CS_N];
+    for (int i = 0; i < CS_SPATIAL; i++)
+        if (!complete_extent(problem, i, refusal))
+            return false;
+    if (complete_tensor(problem, CS_X, layout) && complete_tensor(problem, CS_FILTER, layout) &&
+        complete_tensor(problem, CS_Y, layout) && cs_problem_check(problem) == CS_OK)
+        return true;
+    snprintf(error, size, "tensors beyond 64 bits");
+    return false;
+}
+
+/* --- a text --- */
+
+enum {
+    WORD = 64
+};
+
+/* Copies the next word and advances *text_p. Returns false at the end. A word that is too long is
+ * cut, and equals no known word. */
+static bool next_word(const char **text_p, char word[WORD])
+{
+    const char *start = *text_p + strspn(*text_p, " \t");
+    size_t length = strcspn(start, " \t");
+    snprintf(word, WORD, "%.*s", (int)length, start);
+    *text_p = start + length;
+    return length > 0;
+}
+
+/* Reads the extents of x and the output channels. Returns the number of spatial dimensions, 0 if
+ * the text does not begin with them. */
+static int read_head(const char **text_p, struct cs_problem *problem)
+{
+    int64_t x[CS_DIMS];
+    char word[WORD];
+    const int dims = next_word(text_p, word) ? cs_shape_numbers(word, x, CS_DIMS) : 0;
+    if (dims < 3 || !next_word(text_p, word) || strcmp(word, "->") != 0 ||
+        !next_word(text_p, word) ||
+        cs_shape_numbers(word, &problem->tensor[CS_FILTER].dims[CS_N], 1) != 1)
+        return 0;
+    problem->spatial = dims == CS_DIMS ? 3 : 2;
+    problem->tensor[CS_X].dims[CS_N] = x[0];
+    problem->tensor[CS_X].dims[CS_C] = x[1];
+    for (int i = 2; i < dims; i++)
+        problem->tensor[CS_X].dims[CS_DIMS - dims + i] = x[i];
+    return dims - 2;
+}
+
+/* One number for all spatial dimensions, or one for each. */
+static bool read_window(const char *text, int dims, int64_t to[CS_SPATIAL])
+{
+    int64_t numbers[CS_SPATIAL];
+    int count = cs_shape_numbers(text, numbers, CS_SPATIAL);
+    if (count != 1 && count != dims)
         return false;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        if (!pack_tensor(&made.tensor[i], shape)) {
-            snprintf(error, size, "tensors beyond 64 bits");
+    for (int i = 0; i < dims; i++)
+        to[CS_SPATIAL - dims + i] = numbers[count == 1 ? 0 : i];
+    return true;
+}
+
+/* Reads a word that begins with the letter of a setting. Padding is the same on both sides, so
+ * "p1:0" is refused. */
+static bool read_setting(const char *word, int dims, struct cs_problem *problem)
+{
+    int64_t *const to = word[0] == 'k'   ? problem->tensor[CS_FILTER].dims + CS_D
+                        : word[0] == 's' ? problem->stride
+                        : word[0] == 'p' ? problem->pre
+                        : word[0] == 'd' ? problem->dilation
+                                         : NULL;
+    if (word[0] == 'g' && cs_shape_numbers(word + 1, &problem->groups, 1) == 1)
+        return true;
+    return to && read_window(word + 1, dims, to);
+}
+
+bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct cs_problem *problem,
+                   char *error, size_t size)
+{
+    enum cs_order layout = rules->layout;
+    const char *rest = text;
+    char word[WORD];
+    *problem = (struct cs_problem){.groups = 1,
+                                   .stride = {1, 1, 1},
+                                   .dilation = {1, 1, 1},
+                                   .tensor = {[CS_X] = {.dims = {0, 0, 1, 1, 1}, .dtype = CS_F16},
+                                              [CS_FILTER] = {.dims = {0, 0, 1, 1, 1}}}};
+    const int dims = read_head(&rest, problem);
+    if (dims == 0) {
+        snprintf(error, size, "\"%s\" does not begin in the form of 1x512x64x64 -> 512", text);
+        return false;
+    }
+    while (next_word(&rest, word))
+        if (!read_setting(word, dims, problem) &&
+            !cs_shape_dtype(word, &problem->tensor[CS_X].dtype) &&
+            !cs_shape_direction(word, &problem->direction) && !cs_shape_layout(word, &layout) &&
+            strcmp(word, "fused") != 0) {
+            snprintf(error, size,
+                     "\"%s\" is not allowed; allowed: k3x3, s1, p1, d1, g1, a data type, a layout, "
+                     "a direction",
+                     word);
             return false;
         }
-    }
-    if (!check_problem(&made, error, size))
-        return false;
-    *problem = made;
-    return true;
+    if (rules->dtype)
+        problem->tensor[CS_X].dtype = *rules->dtype;
+    if (rules->direction)
+        problem->direction = *rules->direction;
+    return cs_shape_complete(problem, layout, error, size);
 }

@@ -1,84 +1,101 @@
-/* The table of `convshim predict` for lists of layers: columns for text, CSV and JSON. */
+/* The output of `convshim predict`: text for one convolution, and tables of layers and models. */
 #include "cli/predict/predict.h"
 
 #include "account/summary_json.h"
 #include "base/checked.h"
+#include "base/text.h"
 #include "cli/common/json_tree.h"
 #include "config/limits.h"
+#include "decide/cost.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const struct cs_column columns[] = {
-    {"model", "model", CS_CELL_TEXT},
-    {"layer", "layer", CS_CELL_TEXT},
-    {"dir", "dir", CS_CELL_TEXT},
-    {"device", NULL, CS_CELL_TEXT},
-    {"engine", "engine", CS_CELL_TEXT},
-    {"input_bytes", NULL, CS_CELL_BYTES},
-    {"filter_bytes", NULL, CS_CELL_BYTES},
-    {"output_bytes", NULL, CS_CELL_BYTES},
-    {"workspace_bytes", "workspace", CS_CELL_BYTES},
-    {"peak_bytes", "peak", CS_CELL_BYTES},
-    {"tiled_axis", "axis", CS_CELL_TEXT},
-    {"tiles", "tiles", CS_CELL_COUNT},
-    {"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES},
-    {"tiled_peak_bytes", "peak", CS_CELL_BYTES},
-    {"read_again_bytes", NULL, CS_CELL_BYTES},
-    {"predicted_slowdown", "time", CS_CELL_RATIO},
-    {"predicted_slowdown_most", "at most", CS_CELL_RATIO},
-    {"reason", "not tiled because", CS_CELL_TEXT},
-    {"free_bytes", NULL, CS_CELL_BYTES},
-    {"raised", "raised", CS_CELL_TEXT},
-};
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
-enum {
-    COLUMNS = sizeof columns / sizeof *columns,
-    ENGINE = 4,
-    ANSWER = 8, /* the first of the columns that depend on an engine */
-    REASON = 17,
-    ENGINE_TEXT = 24
-};
+/* --- one convolution --- */
 
-/* A limit gets a line of advice if it is predicted to take this many times the untiled time. */
-static const double SLOW = 1.5;
-
-char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TITLE])
+/* "H x 8 on 2 lanes", or the reason against tiles. */
+static void tiling_text(const struct cs_decision *decision, char *text, size_t size)
 {
-    struct cs_site_facts facts = {.problem = *problem};
-    cs_site_text(&facts, text, CS_PREDICT_TITLE);
-    char *end = strstr(text, ", engine");
-    if (end)
-        *end = '\0';
-    return text;
+    const struct cs_tiling *tiling = &decision->tiling;
+    struct cs_text line = {text, size, 0};
+    if (decision->reason != CS_REASON_NONE) {
+        cs_text_put(&line, "%s", cs_account_reason_text(decision->reason));
+    } else if (decision->tiles == 1) {
+        cs_text_put(&line, "untiled, on another engine");
+    } else {
+        cs_text_put(&line, "%s x %" PRId64 "%s", cs_axis_tiling_name(tiling), decision->tiles,
+                    cs_axis_tiling_by_phase(tiling) ? " by phase" : "");
+        if (tiling->lanes > 1)
+            cs_text_put(&line, " on %d lanes", tiling->lanes);
+        if (decision->raised)
+            cs_text_put(&line, ", limit raised");
+    }
 }
 
-static const char *workspace_text(const struct cs_predict_options *options,
-                                  char text[CS_BYTES_TEXT])
+/* A line for a size without and with convshim, with a note. */
+static void put_size(const char *name, int64_t without, int64_t with, const char *note)
 {
-    if (options->config.workspace == CS_CONFIG_AUTO)
-        return "auto";
-    return cs_table_bytes_text(text, options->config.workspace);
+    char first[CS_BYTES_TEXT], second[CS_BYTES_TEXT];
+    printf("%-10s%17s%12s%s%s\n", name, cs_table_bytes_text(first, without),
+           cs_table_bytes_text(second, with), *note ? "  " : "", note);
 }
 
-static const char *engine_text(const struct cs_predict_options *options,
-                               const struct cs_prediction *prediction, char text[ENGINE_TEXT])
+static void print_convolution(const struct cs_prediction *prediction)
 {
-    if (options->estimate)
-        return "estimate";
-    snprintf(text, ENGINE_TEXT, "%" PRId64, prediction->offer.engine.index);
-    return text;
+    const int64_t *bytes = prediction->bytes;
+    char tiling[80], halo[80] = "", size[CS_BYTES_TEXT];
+    if (prediction->status != CS_OK) {
+        puts("cuDNN has no engine for this convolution on this GPU.");
+        return;
+    }
+    tiling_text(&prediction->decision, tiling, sizeof tiling);
+    if (prediction->halo > 0)
+        snprintf(halo, sizeof halo, "%s read again (%.1f %% of the tensors)",
+                 cs_table_bytes_text(size, prediction->halo),
+                 100 * (double)prediction->halo / (double)prediction->floor);
+    printf("%27s%12s\n", "without convshim", "with");
+    put_size("input", bytes[CS_X], bytes[CS_X], "");
+    put_size("filter", bytes[CS_FILTER], bytes[CS_FILTER], "");
+    put_size("output", bytes[CS_Y], bytes[CS_Y], "");
+    put_size("workspace", prediction->offer.workspace, prediction->decision.reported, tiling);
+    put_size("peak", prediction->peak, prediction->tiled_peak, halo);
+    if (prediction->time_ratio > 0)
+        printf("\nPredicted time of the tiles: %.2f to %.2f times the untiled time (a model with "
+               "%g to %g us per kernel, not measured).\n",
+               prediction->time_ratio, prediction->most_ratio, cs_cost_defaults.kernel_us,
+               cs_cost_defaults.kernel_us_most);
 }
 
-static void fill_answer(const struct cs_prediction *prediction, struct cs_value row[COLUMNS])
+/* --- the tables --- */
+
+static void add_layer(struct cs_table *table, const struct cs_predict_results *results, size_t i)
 {
+    enum {
+        ANSWER = 8, /* the first of the columns that depend on an engine, except the engine */
+        REASON = 17,
+        COLUMNS = 20
+    };
+    const struct cs_layer *layer = &results->layers->layer[i];
+    const struct cs_prediction *prediction = &results->prediction[i];
     const struct cs_decision *decision = &prediction->decision;
-    bool tiled = decision->reason == CS_REASON_NONE;
-    const struct cs_value values[] = {
+    const bool good = prediction->status == CS_OK, tiled = decision->reason == CS_REASON_NONE;
+    char engine[24] = "estimate";
+    if (!results->options->estimate)
+        snprintf(engine, sizeof engine, "%" PRId64, prediction->offer.engine.index);
+    struct cs_value row[COLUMNS] = {
+        {.text = layer->model},
+        {.text = layer->name},
+        {.text = cs_shape_direction_name(layer->problem.direction)},
+        {.text = results->device->name},
+        {.text = good ? engine : NULL},
+        {.number = prediction->bytes[CS_X]},
+        {.number = prediction->bytes[CS_FILTER]},
+        {.number = prediction->bytes[CS_Y]},
         {.number = prediction->offer.workspace},
         {.number = prediction->peak},
-        {.text = tiled ? cs_axis_tiling_name(&decision->tiling) : "-"},
+        {.text = good && tiled ? cs_axis_tiling_name(&decision->tiling) : "-"},
         {.number = tiled ? decision->tiles : 1},
         {.number = decision->reported},
         {.number = prediction->tiled_peak},
@@ -89,48 +106,101 @@ static void fill_answer(const struct cs_prediction *prediction, struct cs_value 
         {.number = decision->free},
         {.text = decision->raised ? "yes" : "no"},
     };
-    memcpy(row + ANSWER, values, sizeof values);
-}
-
-static void fill_row(const struct cs_predict_results *results, size_t i, char engine[ENGINE_TEXT],
-                     struct cs_value row[COLUMNS])
-{
-    const struct cs_layer *layer = &results->layers->layer[i];
-    const struct cs_prediction *prediction = &results->prediction[i];
-    const struct cs_value values[ANSWER] = {
-        {.text = layer->model},
-        {.text = layer->name},
-        {.text = cs_shape_direction_name(layer->problem.direction)},
-        {.text = results->device->name},
-        {.text = NULL},
-        {.number = prediction->bytes[CS_X]},
-        {.number = prediction->bytes[CS_FILTER]},
-        {.number = prediction->bytes[CS_Y]},
-    };
-    memcpy(row, values, sizeof values);
-    for (int k = ANSWER; k < COLUMNS; k++)
+    for (int k = ANSWER; k < COLUMNS && !good; k++)
         row[k] = (struct cs_value){.number = -1};
-    row[REASON].text = "no engine";
-    if (prediction->status != CS_OK)
-        return;
-    row[ENGINE].text = engine_text(results->options, prediction, engine);
-    fill_answer(prediction, row);
+    if (!good)
+        row[REASON].text = "no engine";
+    cs_table_add(table, row);
 }
 
 static void fill_layers(struct cs_table *table, const struct cs_predict_results *results)
 {
-    cs_table_init(table, columns, COLUMNS);
-    for (size_t i = 0; i < results->layers->count; i++) {
-        struct cs_value row[COLUMNS];
-        char engine[ENGINE_TEXT];
-        fill_row(results, i, engine, row);
-        cs_table_add(table, row);
-    }
+    static const struct cs_column columns[] = {
+        {"model", "model", CS_CELL_TEXT},
+        {"layer", "layer", CS_CELL_TEXT},
+        {"dir", "dir", CS_CELL_TEXT},
+        {"device", NULL, CS_CELL_TEXT},
+        {"engine", "engine", CS_CELL_TEXT},
+        {"input_bytes", NULL, CS_CELL_BYTES},
+        {"filter_bytes", NULL, CS_CELL_BYTES},
+        {"output_bytes", NULL, CS_CELL_BYTES},
+        {"workspace_bytes", "workspace", CS_CELL_BYTES},
+        {"peak_bytes", "peak", CS_CELL_BYTES},
+        {"tiled_axis", "axis", CS_CELL_TEXT},
+        {"tiles", "tiles", CS_CELL_COUNT},
+        {"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES},
+        {"tiled_peak_bytes", "peak", CS_CELL_BYTES},
+        {"read_again_bytes", NULL, CS_CELL_BYTES},
+        {"predicted_slowdown", "time", CS_CELL_RATIO},
+        {"predicted_slowdown_most", "at most", CS_CELL_RATIO},
+        {"reason", "not tiled because", CS_CELL_TEXT},
+        {"free_bytes", NULL, CS_CELL_BYTES},
+        {"raised", "raised", CS_CELL_TEXT},
+    };
+    cs_table_init(table, columns, LENGTH(columns));
+    for (size_t i = 0; i < results->layers->count; i++)
+        add_layer(table, results, i);
 }
 
-static bool fill_models(struct cs_table *table, const struct cs_predict_results *results)
+/* The memory that the layers of one model need, in bytes. */
+struct model_sum {
+    int64_t layers, tiled, unanswered; /* unanswered: no engine has a plan */
+    int64_t workspace, tiled_workspace, peak, tiled_peak, floor; /* the largest of each */
+    double seconds, tiled_seconds; /* predicted, of all calls; 0: not known */
+    double most, tiled_most;       /* the same at the upper end of the range */
+};
+
+static void sum_layer(const struct cs_prediction *prediction, int64_t calls, struct model_sum *sum)
 {
-    static const struct cs_column of_model[] = {
+    const double seconds = (double)calls * prediction->seconds;
+    const double most = (double)calls * prediction->most_seconds;
+    const bool timed = prediction->time_ratio > 0;
+    sum->layers++;
+    sum->unanswered += prediction->status != CS_OK;
+    sum->tiled += prediction->status == CS_OK && prediction->decision.reason == CS_REASON_NONE;
+    if (prediction->status == CS_OK)
+        cs_raise(&sum->floor, prediction->floor);
+    cs_raise(&sum->workspace, prediction->offer.workspace);
+    cs_raise(&sum->tiled_workspace, prediction->decision.reported);
+    cs_raise(&sum->peak, prediction->peak);
+    cs_raise(&sum->tiled_peak, prediction->tiled_peak);
+    sum->seconds += seconds;
+    sum->tiled_seconds += timed ? prediction->time_ratio * seconds : seconds;
+    sum->most += most;
+    sum->tiled_most += timed ? prediction->most_ratio * most : most;
+}
+
+/* Adds the model of a layer, unless an earlier layer has the same. */
+static void add_model(struct cs_table *table, const struct cs_predict_results *results, size_t at)
+{
+    const struct cs_layer *layer = results->layers->layer;
+    const char *model = layer[at].model;
+    struct model_sum sum = {.layers = 0};
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(layer[i].model, model) == 0)
+            return;
+    for (size_t i = at; i < results->layers->count; i++)
+        if (strcmp(layer[i].model, model) == 0)
+            sum_layer(&results->prediction[i], layer[i].recorded.calls, &sum);
+    const bool known = sum.unanswered < sum.layers;
+    cs_table_add(table, (const struct cs_value[]){
+                            {.text = model},
+                            {.number = sum.layers},
+                            {.number = sum.tiled},
+                            {.number = sum.unanswered},
+                            {.number = known ? sum.workspace : -1},
+                            {.number = known ? sum.tiled_workspace : -1},
+                            {.number = known ? sum.peak : -1},
+                            {.number = known ? sum.tiled_peak : -1},
+                            {.number = known ? sum.floor : -1},
+                            {.ratio = known ? (double)sum.peak / (double)sum.tiled_peak : 0},
+                            {.ratio = sum.seconds > 0 ? sum.tiled_seconds / sum.seconds : 0},
+                            {.ratio = sum.most > 0 ? sum.tiled_most / sum.most : 0}});
+}
+
+static void fill_models(struct cs_table *table, const struct cs_predict_results *results)
+{
+    static const struct cs_column columns[] = {
         {"model", "model", CS_CELL_TEXT},
         {"layers", "layers", CS_CELL_COUNT},
         {"tiled", "tiled", CS_CELL_COUNT},
@@ -143,66 +213,26 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
         {"ratio", "ratio", CS_CELL_RATIO},
         {"time_ratio", "time", CS_CELL_RATIO},
         {"most_time_ratio", "at most", CS_CELL_RATIO}};
-    size_t count;
-    struct cs_predict_sum *sum = cs_predict_sums(results, &count);
-    cs_table_init(table, of_model, sizeof of_model / sizeof *of_model);
-    if (!sum)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        bool known = sum[i].unanswered < sum[i].layers;
-        double ratio = known ? (double)sum[i].peak / (double)sum[i].tiled_peak : 0;
-        const struct cs_value row[] = {
-            {.text = sum[i].model},
-            {.number = sum[i].layers},
-            {.number = sum[i].tiled},
-            {.number = sum[i].unanswered},
-            {.number = known ? sum[i].workspace : -1},
-            {.number = known ? sum[i].tiled_workspace : -1},
-            {.number = known ? sum[i].peak : -1},
-            {.number = known ? sum[i].tiled_peak : -1},
-            {.number = known ? sum[i].floor : -1},
-            {.ratio = ratio},
-            {.ratio = sum[i].seconds > 0 ? sum[i].tiled_seconds / sum[i].seconds : 0},
-            {.ratio = sum[i].most > 0 ? sum[i].tiled_most / sum[i].most : 0}};
-        cs_table_add(table, row);
-    }
-    free(sum);
-    return true;
+    cs_table_init(table, columns, LENGTH(columns));
+    for (size_t i = 0; i < results->layers->count; i++)
+        add_model(table, results, i);
 }
 
-static void print_head(const struct cs_predict_results *results, FILE *out)
-{
-    const struct cs_predict_options *options = results->options;
-    char size[CS_BYTES_TEXT];
-    if (options->estimate)
-        fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's result\n");
-    fprintf(out, "%s, %s, convshim with workspace %s, policy %s\n\n", results->device->title,
-            results->vendor, workspace_text(options, size), options->config.policy.text);
-}
+/* --- advice --- */
 
-/* Convolutions that exceed the memory of the GPU, with their tensors alone or with workspace. */
-static void advise_memory(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE])
+/* Convolutions that exceed the memory of the GPU. */
+static void advise_memory(const struct cs_predict_results *results, struct cs_text *line)
 {
     const int64_t memory = results->device->memory;
-    const size_t count = results->layers->count;
-    size_t tensors = 0, peaks = 0;
     char bytes[CS_BYTES_TEXT];
-    for (size_t i = 0; i < count; i++) {
-        tensors += results->prediction[i].floor > memory;
-        peaks +=
-            results->prediction[i].status == CS_OK && results->prediction[i].tiled_peak > memory;
-    }
-    cs_table_bytes_text(bytes, memory);
-    if (memory > 0 && tensors > 0)
-        snprintf(text, CS_PREDICT_ADVICE,
-                 "Advice: the tensors of %zu of %zu convolutions exceed the %s of the GPU without "
-                 "any workspace. Split the batch or the image.",
-                 tensors, count, bytes);
-    else if (memory > 0 && peaks > 0)
-        snprintf(text, CS_PREDICT_ADVICE,
-                 "Advice: the peak of %zu of %zu convolutions exceeds the %s of the GPU. Try a "
-                 "smaller --workspace.",
-                 peaks, count, bytes);
+    size_t over = 0;
+    for (size_t i = 0; i < results->layers->count; i++)
+        over += results->prediction[i].tiled_peak > memory;
+    if (memory > 0 && over > 0)
+        cs_text_put(line,
+                    "Advice: the peak of %zu of %zu convolutions exceeds the %s of the GPU, also "
+                    "with convshim. Split the batch or the image, or try a smaller --workspace.",
+                    over, results->layers->count, cs_table_bytes_text(bytes, memory));
 }
 
 static bool is_huge(const struct cs_problem *problem)
@@ -218,7 +248,8 @@ static bool is_huge(const struct cs_problem *problem)
     return false;
 }
 
-static void advise_huge(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE])
+/* Convolutions with a tensor of 2^31 elements, without option huge. */
+static void advise_huge(const struct cs_predict_results *results, struct cs_text *line)
 {
     size_t count = 0;
     for (size_t i = 0; i < results->layers->count; i++) {
@@ -227,58 +258,61 @@ static void advise_huge(const struct cs_predict_results *results, char text[CS_P
                  is_huge(&results->layers->layer[i].problem);
     }
     if (count > 0 && !results->options->estimate && results->options->config.huge <= 0)
-        snprintf(
-            text, CS_PREDICT_ADVICE,
-            "Advice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for which "
-            "cuDNN offers only a slow engine. --huge 2147483648 shows them as tiles on other "
-            "engines.",
-            count, results->layers->count);
+        cs_text_put(line,
+                    "Advice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for "
+                    "which cuDNN offers only a slow engine. --huge 2147483648 shows them as tiles "
+                    "on other engines.",
+                    count, results->layers->count);
 }
 
-static void advise_time(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE])
+/* "" if there is no advice. */
+static void advise(const struct cs_predict_results *results, char *text, size_t size)
 {
-    size_t slow = 0, worst = 0;
-    for (size_t i = 0; i < results->layers->count; i++) {
-        double ratio = results->prediction[i].time_ratio;
-        slow += ratio > SLOW;
-        worst = ratio > results->prediction[worst].time_ratio ? i : worst;
-    }
-    if (slow == 0)
-        return;
-    const struct cs_layer *layer = &results->layers->layer[worst];
-    double most = results->prediction[worst].time_ratio;
-    if (results->layers->count == 1)
-        snprintf(text, CS_PREDICT_ADVICE,
-                 "Advice: with this limit it is predicted to take %.2f times as long.", most);
-    else
-        snprintf(text, CS_PREDICT_ADVICE,
-                 "Advice: with this limit %zu of %zu convolutions are predicted to take over %.1f "
-                 "times as long, most of all %.64s%s%.64s (%.2f times).",
-                 slow, results->layers->count, SLOW, layer->model, *layer->model ? ", " : "",
-                 layer->name, most);
-}
-
-void cs_predict_advice(const struct cs_predict_results *results, char text[CS_PREDICT_ADVICE])
-{
+    struct cs_text line = {text, size, 0};
     text[0] = '\0';
-    advise_memory(results, text);
-    if (!*text)
-        advise_huge(results, text);
-    if (!*text)
-        advise_time(results, text);
+    advise_memory(results, &line);
+    if (line.length == 0)
+        advise_huge(results, &line);
+}
+
+/* --- formats --- */
+
+/* The convolution if there is one alone, the GPU, what planned, and the options of convshim. */
+static void print_head(const struct cs_predict_results *results)
+{
+    const struct cs_predict_options *options = results->options;
+    const struct cs_ask_offer *offer = &results->prediction->offer;
+    char size[CS_BYTES_TEXT] = "auto", text[256];
+    if (options->config.workspace != CS_CONFIG_AUTO)
+        cs_table_bytes_text(size, options->config.workspace);
+    if (options->estimate)
+        puts("ESTIMATE by a rule of thumb, not cuDNN's result");
+    if (options->shape) {
+        cs_site_problem_text(&results->layers->layer->problem, text, sizeof text);
+        puts(text);
+    }
+    printf("%s, %s", results->device->title, results->vendor);
+    if (options->shape && results->prediction->status == CS_OK && !options->estimate)
+        printf(", engine %" PRId64 "%s", offer->engine.index,
+               offer->tensor_cores ? " (tensor cores)" : "");
+    printf(", convshim with workspace %s, policy %s\n\n", size, options->config.policy.text);
 }
 
 static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,
                        const struct cs_table *models)
 {
-    char advice[CS_PREDICT_ADVICE];
-    print_head(results, stdout);
-    if (!cs_table_print(layers, CS_FORMAT_TEXT, stdout))
-        return false;
-    puts("");
-    if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
-        return false;
-    cs_predict_advice(results, advice);
+    char advice[320];
+    print_head(results);
+    if (results->options->shape) {
+        print_convolution(results->prediction);
+    } else {
+        if (!cs_table_print(layers, CS_FORMAT_TEXT, stdout))
+            return false;
+        puts("");
+        if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
+            return false;
+    }
+    advise(results, advice, sizeof advice);
     if (*advice)
         printf("\n%s\n", advice);
     return true;
@@ -291,9 +325,9 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
     cJSON_ArrayForEach(layer, layers)
     {
         const struct cs_prediction *prediction = &results->prediction[i++];
-        if (prediction->decision.rule > 0)
-            cJSON_AddStringToObject(
-                layer, "rule", results->options->rules.rule[prediction->decision.rule - 1].name);
+        const int rule = prediction->decision.rule;
+        if (rule > 0)
+            cJSON_AddStringToObject(layer, "rule", results->options->rules.rule[rule - 1].name);
         if (prediction->seconds > 0) {
             cJSON_AddNumberToObject(layer, "predicted_seconds", prediction->seconds);
             cJSON_AddNumberToObject(layer, "predicted_seconds_most", prediction->most_seconds);
@@ -307,7 +341,7 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
                        const struct cs_table *models)
 {
     const struct cs_predict_options *options = results->options;
-    char advice[CS_PREDICT_ADVICE];
+    char advice[320];
     cs_json_begin();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "device", results->device->name);
@@ -319,7 +353,7 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);
     cs_json_add(root, "layers", layers_of(results, layers));
     cs_json_add(root, "models", cs_table_json(models));
-    cs_predict_advice(results, advice);
+    advise(results, advice, sizeof advice);
     if (*advice)
         cJSON_AddStringToObject(root, "advice", advice);
     return cs_json_print(root, stdout);
@@ -330,7 +364,8 @@ bool cs_predict_print(const struct cs_predict_results *results)
     enum cs_format format = results->options->format;
     struct cs_table layers, models;
     fill_layers(&layers, results);
-    bool good = fill_models(&models, results) && !layers.broken && !models.broken;
+    fill_models(&models, results);
+    bool good = !layers.broken && !models.broken;
     if (good && format == CS_FORMAT_CSV)
         good = cs_table_print(&layers, CS_FORMAT_CSV, stdout);
     else if (good && format == CS_FORMAT_JSON)

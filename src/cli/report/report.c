@@ -1,19 +1,14 @@
-/* `convshim report`: reads the summaries, puts the sections together, renders them. */
+/* `convshim report`: reads the summaries and prints the tables. */
 #include "cli/report/report.h"
 
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
+#include "cli/layers/summary.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum {
-    MOST_ROWS = 20 /* of the convolutions, as text */
-};
 
 struct request {
     const char *html;
@@ -38,120 +33,100 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_report = &command;
 
-static void free_report(struct cs_report *report)
-{
-    for (int i = 0; i < CS_REPORT_SECTIONS; i++)
-        cs_table_fini(&report->section[i].table);
-    for (size_t i = 0; i < report->runs; i++)
-        cs_summary_fini(&report->run[i]);
-    cs_summary_fini(&report->all);
-    free(report->run);
-}
-
+/* False after a message. */
 static bool read_runs(struct cs_report *report, char **paths, size_t count)
 {
     char error[CS_SUMMARY_ERROR];
-    report->run = calloc(count, sizeof *report->run);
-    for (; report->run && report->runs < count; report->runs++) {
-        if (!cs_summary_read(paths[report->runs], &report->run[report->runs], error)) {
+    for (size_t i = 0; i < count; i++) {
+        cJSON *run = cs_summary_read(paths[i], error);
+        if (!run) {
             cs_cli_complain("report: %s", error);
             return false;
         }
+        if (!cs_report_add(report, paths[i], run)) {
+            cs_cli_complain("report: out of memory");
+            return false;
+        }
     }
-    if (!report->run)
-        cs_cli_complain("report: out of memory");
-    return report->run != NULL;
-}
-
-/* --- rendering --- */
-
-static bool print_section(const struct cs_section *section, FILE *out)
-{
-    struct cs_table shown = section->table;
-    if (shown.broken || shown.rows == 0)
-        return !shown.broken;
-    if (strcmp(section->name, "sites") == 0 && shown.rows > MOST_ROWS)
-        shown.rows = MOST_ROWS;
-    fprintf(out, "\n%s\n", section->title);
-    if (section->note)
-        fprintf(out, "%s\n", section->note);
-    if (!cs_table_print(&shown, CS_FORMAT_TEXT, out))
-        return false;
-    if (shown.rows < section->table.rows)
-        fprintf(out, "... and %zu more\n", section->table.rows - shown.rows);
     return true;
 }
 
-static bool print_json(const struct cs_report *report, FILE *out)
+static bool print_table(const char *title, const char *note, struct cs_table shown, size_t most)
+{
+    const size_t left_out = shown.rows > most ? shown.rows - most : 0;
+    shown.rows -= left_out;
+    if (shown.rows == 0)
+        return true;
+    printf("\n%s\n", title);
+    if (note)
+        puts(note);
+    if (!cs_table_print(&shown, CS_FORMAT_TEXT, stdout))
+        return false;
+    if (left_out > 0)
+        printf("... and %zu more\n", left_out);
+    return true;
+}
+
+static bool print_text(const struct cs_report *report)
+{
+    enum {
+        MOST_SITES = 20
+    };
+    bool good = true;
+    puts("convshim report");
+    for (int i = 0; i < CS_REPORT_TABLES && good; i++)
+        good =
+            print_table(cs_report_headings[i].title,
+                        i == CS_REPORT_CONCLUSION ? report->conclusion : cs_report_headings[i].note,
+                        report->table[i], i == CS_REPORT_SITES ? MOST_SITES : SIZE_MAX);
+    return good;
+}
+
+static bool print_json(const struct cs_report *report)
 {
     cs_json_begin();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "schema", "convshim report");
     cJSON_AddNumberToObject(root, "version", 1);
-    for (int i = 0; i < CS_REPORT_SECTIONS; i++)
-        cs_json_add(root, report->section[i].name, cs_table_json(&report->section[i].table));
-    return cs_json_print(root, out);
+    for (int i = 0; i < CS_REPORT_TABLES; i++)
+        cs_json_add(root, cs_report_headings[i].name, cs_table_json(&report->table[i]));
+    return cs_json_print(root, stdout);
 }
 
 /* False if memory ran out. */
 static bool print_report(const struct cs_report *report, enum cs_format format)
 {
-    bool good = true;
     if (format == CS_FORMAT_CSV)
-        return cs_table_print(&report->section[CS_REPORT_SITES].table, format, stdout);
-    if (format == CS_FORMAT_JSON)
-        return print_json(report, stdout);
-    puts("convshim report");
-    for (int i = 0; i < CS_REPORT_SECTIONS && good; i++)
-        good = print_section(&report->section[i], stdout);
-    return good;
+        return cs_table_print(&report->table[CS_REPORT_SITES], format, stdout);
+    return format == CS_FORMAT_JSON ? print_json(report) : print_text(report);
 }
 
 static int write_html(const struct cs_report *report, const char *path)
 {
-    for (int i = 0; i < CS_REPORT_SECTIONS; i++) {
-        if (report->section[i].table.broken) {
-            cs_cli_complain("report: out of memory");
-            return CS_CLI_NO;
-        }
-    }
-    bool good = cs_output_write(path, cs_report_html, report);
-    if (!good)
+    if (!cs_output_write(path, cs_report_html, report)) {
         cs_cli_complain("report: %s: cannot be written: %s", path, strerror(errno));
-    else if (strcmp(path, "-") != 0)
+        return CS_CLI_NO;
+    }
+    if (strcmp(path, "-") != 0)
         cs_cli_complain("report: page written to %s", path);
-    return good ? CS_CLI_OK : CS_CLI_NO;
+    return CS_CLI_OK;
 }
 
-static int run_report(const struct request *request, char **paths, size_t count)
+static int show_report(struct cs_report *report, const struct request *request)
 {
-    struct cs_report report = {.runs = 0};
-    int status = CS_CLI_USAGE;
-    if (!read_runs(&report, paths, count)) {
-        free_report(&report);
-        return status;
-    }
-    if (!cs_summary_merge(report.run, report.runs, &report.all)) {
-        cs_cli_complain("report: out of memory, or a sum over the files exceeds 63 bits");
-        free_report(&report);
-        return status;
-    }
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): free_report frees the runs */
-    cs_report_sections(&report);
-    if (request->html) {
-        status = write_html(&report, request->html);
-    } else if (print_report(&report, request->format)) {
-        status = CS_CLI_OK;
-    } else {
-        cs_cli_complain("report: out of memory");
-    }
-    free_report(&report);
-    return status;
+    const bool good = cs_report_conclude(report);
+    if (good && request->html)
+        return write_html(report, request->html);
+    if (good && print_report(report, request->format))
+        return CS_CLI_OK;
+    cs_cli_complain("report: out of memory");
+    return CS_CLI_NO;
 }
 
 int cs_cli_report(int argc, char **argv)
 {
     struct request request = {.html = NULL};
+    struct cs_report report;
     int operand, status = cs_cli_parse(&command, argc, argv, NULL, &request, &operand);
     if (status >= 0)
         return status;
@@ -161,5 +136,10 @@ int cs_cli_report(int argc, char **argv)
             "no summary given. To write one: convshim run --summary json:PATH -- COMMAND");
     if (request.html && !cs_output_check(command.name, "html", request.html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
-    return run_report(&request, argv + operand, (size_t)(argc - operand));
+    cs_report_init(&report);
+    status = read_runs(&report, argv + operand, (size_t)(argc - operand))
+                 ? show_report(&report, &request)
+                 : CS_CLI_USAGE;
+    cs_report_fini(&report);
+    return status;
 }

@@ -1,40 +1,44 @@
-/* `convshim report`: sections of tables from summaries, and the page of them. One thread. */
+/* `convshim report`: tables made from summaries, and the page of them. One thread. */
 #ifndef CS_CLI_REPORT_REPORT_H
 #define CS_CLI_REPORT_REPORT_H
 
 #include "cli/common/table.h"
-#include "cli/report/summary.h"
+
+struct cJSON;
 
 /* The tables, in the order of the output. */
-enum cs_report_section {
+enum cs_report_table {
     CS_REPORT_CONCLUSION,
     CS_REPORT_SITES,
     CS_REPORT_FIGURES,
     CS_REPORT_PROCESSES,
-    CS_REPORT_SECTIONS
-};
-
-/* A table with a heading. */
-struct cs_section {
-    const char *name, *title; /* in JSON; for people */
-    const char *note;         /* one line below the heading; NULL: none */
-    struct cs_table table;
+    CS_REPORT_TABLES
 };
 
 struct cs_report {
-    struct cs_run_summary *run; /* one for each file; owned, as is `all` */
-    size_t runs;
-    struct cs_run_summary all; /* merged */
-    char conclusion[384];      /* in a sentence or two */
-    struct cs_section section[CS_REPORT_SECTIONS];
+    struct cJSON *all; /* the runs as one (cs_summary_add); NULL: no run was added */
+    int64_t processes; /* how many runs */
+    struct cs_table table[CS_REPORT_TABLES];
+    char conclusion[384]; /* in a sentence or two */
 };
 
-/* Makes the sections from the runs and from `all`. If memory is short, a table is broken, and
- * printing it fails. */
-void cs_report_sections(struct cs_report *report);
+/* The headings of a table. */
+struct cs_report_heading {
+    const char *name, *title; /* in JSON; for people */
+    const char *note;         /* a line below the title */
+};
+extern const struct cs_report_heading cs_report_headings[CS_REPORT_TABLES];
 
-/* The value of an option in a run. "" if the summary does not contain it. */
-const char *cs_report_option(const struct cs_run_summary *run, const char *name);
+/* Begins a report without runs. The caller ends it with cs_report_fini. */
+void cs_report_init(struct cs_report *report);
+void cs_report_fini(struct cs_report *report);
+
+/* Adds the run of a process, whose summary was in file `path`, and deletes `run`. False if memory
+ * ran out. */
+bool cs_report_add(struct cs_report *report, const char *path, struct cJSON *run);
+
+/* Makes the tables of all runs. False if memory ran out. */
+bool cs_report_conclude(struct cs_report *report);
 
 /* Writes a page that refers to no other file: cards, bars and the tables. `report` is a struct
  * cs_report (cs_output_fn). Returns true. */

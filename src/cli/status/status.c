@@ -3,10 +3,12 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/table.h"
+#include "cli/layers/summary.h"
 #include "cli/program/command_facts.h"
-#include "cli/report/report.h"
 #include "config/session.h"
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -59,6 +61,34 @@ static const struct cs_column columns[] = {
     {"version", NULL, CS_CELL_TEXT},
 };
 
+enum {
+    COLUMNS = sizeof columns / sizeof *columns,
+    PROGRAM = 1,
+    RUNNING = 2,
+    REPORTED = 10,
+    AGE = 13
+};
+
+/* The members of a summary that the columns show. NULL: see add_row. */
+static const char *const ways[COLUMNS] = {"process.pid",
+                                          NULL,
+                                          NULL,
+                                          "totals.calls",
+                                          "totals.tiled",
+                                          "totals.fallback",
+                                          "totals.failed",
+                                          "totals.peak_without",
+                                          "totals.peak_with",
+                                          "totals.required_max",
+                                          "totals.reported_max",
+                                          "totals.possible_max",
+                                          "own.peak",
+                                          NULL,
+                                          "config.options.workspace",
+                                          "config.options.policy",
+                                          "versions.vendor",
+                                          "versions.convshim"};
+
 /* "1:02:03" */
 static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)
 {
@@ -67,6 +97,7 @@ static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)
     return text;
 }
 
+/* The seconds since a moment in milliseconds since 1970. */
 static int64_t seconds_since(int64_t then)
 {
     int64_t seconds = (cs_clock(CLOCK_REALTIME) / CS_MILLISECOND - then) / 1000;
@@ -75,41 +106,33 @@ static int64_t seconds_since(int64_t then)
 
 /* "512.3 MiB (148.3 MiB possible)" if nothing is tiled although it could be. Otherwise NULL: the
  * table then shows the size alone. */
-static const char *reported_text(char text[64], const struct cs_run_summary *run)
+static const char *reported_text(char text[64], const cJSON *run)
 {
-    char reported[CS_BYTES_TEXT], possible[CS_BYTES_TEXT];
-    if (run->tiled > 0 || run->possible_max >= run->reported_max)
+    const int64_t reported = cs_json_whole_at(run, "totals.reported_max", 0),
+                  possible = cs_json_whole_at(run, "totals.possible_max", 0);
+    char first[CS_BYTES_TEXT], second[CS_BYTES_TEXT];
+    if (cs_json_double(run, "totals.tiled") > 0 || possible >= reported)
         return NULL;
-    snprintf(text, 64, "%s (%s possible)", cs_table_bytes_text(reported, run->reported_max),
-             cs_table_bytes_text(possible, run->possible_max));
+    snprintf(text, 64, "%s (%s possible)", cs_table_bytes_text(first, reported),
+             cs_table_bytes_text(second, possible));
     return text;
 }
 
-static void add_row(struct cs_table *table, const struct cs_run_summary *run)
+static void add_row(struct cs_table *table, const cJSON *run)
 {
+    const char *script = cs_json_text_at(run, "process.script", "");
+    const int64_t lasted = seconds_since(cs_json_whole_at(run, "process.start_ms", 0)),
+                  age = seconds_since(cs_json_whole_at(run, "process.end_ms", 0));
     char running[CS_BYTES_TEXT], old[CS_BYTES_TEXT], name[160], reported[64];
-    const char *shown = reported_text(reported, run);
-    int64_t lasted = seconds_since(run->start_ms), age = seconds_since(run->end_ms);
-    snprintf(name, sizeof name, "%.80s%s%.70s", run->program, *run->script ? " " : "", run->script);
-    cs_table_add(table,
-                 (const struct cs_value[]){{.number = run->pid},
-                                           {.text = name},
-                                           {.number = lasted, .shown = clock_text(running, lasted)},
-                                           {.number = run->calls},
-                                           {.number = run->tiled},
-                                           {.number = run->fallback},
-                                           {.number = run->failed},
-                                           {.number = run->peak_without},
-                                           {.number = run->peak_with},
-                                           {.number = run->required_max},
-                                           {.number = run->reported_max, .shown = shown},
-                                           {.number = run->possible_max},
-                                           {.number = run->own_peak},
-                                           {.number = age, .shown = clock_text(old, age)},
-                                           {.text = cs_report_option(run, "workspace")},
-                                           {.text = cs_report_option(run, "policy")},
-                                           {.text = run->vendor},
-                                           {.text = run->convshim}});
+    struct cs_value row[COLUMNS];
+    cs_summary_row(run, columns, ways, COLUMNS, row);
+    snprintf(name, sizeof name, "%.80s%s%.70s", cs_json_text_at(run, "process.program", ""),
+             *script ? " " : "", script);
+    row[PROGRAM] = (struct cs_value){.text = name};
+    row[RUNNING] = (struct cs_value){.number = lasted, .shown = clock_text(running, lasted)};
+    row[AGE] = (struct cs_value){.number = age, .shown = clock_text(old, age)};
+    row[REPORTED].shown = reported_text(reported, run);
+    cs_table_add(table, row);
 }
 
 /* Adds a row for the process of the file PID.json, and removes files of processes that have ended.
@@ -118,7 +141,6 @@ static bool take_file(const struct request *request, const char *path, struct cs
 {
     static struct cs_process_files files;
     char error[CS_SUMMARY_ERROR];
-    struct cs_run_summary run;
     const char *name = cs_path_file(path);
     int64_t pid = strtoll(name, NULL, 10);
     if (pid <= 0 || (request->pid && pid != request->pid))
@@ -128,11 +150,12 @@ static bool take_file(const struct request *request, const char *path, struct cs
         unlink(path);
         return false;
     }
-    if (!summary || !cs_summary_read(path, &run, error))
-        return false;
-    add_row(table, &run);
-    cs_summary_fini(&run);
-    return true;
+    cJSON *run = summary ? cs_summary_read(path, error) : NULL;
+    const bool good = run != NULL;
+    if (good)
+        add_row(table, run);
+    cJSON_Delete(run);
+    return good;
 }
 
 /* Adds a row for each process that has a summary. Returns the number of these processes. */

@@ -181,20 +181,16 @@ bool cs_called_shapes(const struct cs_timeline *timeline, struct cs_frontier *fr
 
 /* --- the run --- */
 
-static void put_note(void *ctx, const char *line)
-{
-    (void)ctx;
-    cs_cli_complain("tune: %s", line);
-}
-
 /* The layers have the numbers of their sites, from 1. Sites without calls have none. */
 static bool read_layers(const struct cs_simulated_run *run, struct cs_frontier *frontier)
 {
     static const struct cs_layer_rules rules = {.direction = NULL};
-    char path[PATH_MAX + 64];
+    char path[PATH_MAX + 64], error[CS_LAYERS_ERROR];
     snprintf(path, sizeof path, "%s/summary.%ld.json", run->folder, (long)run->result.pid);
-    if (!cs_layers_summary(&frontier->layers, path, &rules, put_note, NULL))
+    if (!cs_layers_summary(&frontier->layers, path, &rules, error)) {
+        cs_cli_complain("tune: %s", error);
         return false;
+    }
     for (size_t i = 0; i < frontier->layers.count; i++) {
         const struct cs_layer *layer = &frontier->layers.layer[i];
         if (layer->line >= 1 && (size_t)layer->line <= frontier->items)

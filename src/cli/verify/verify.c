@@ -76,15 +76,10 @@ static int read_options(int argc, char **argv, struct cs_verify_options *options
 bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
                    struct cs_layers *layers)
 {
-    char error[256] = "out of memory";
-    struct cs_shape shape = {.layout = CS_CHANNELS_FIRST};
-    struct cs_problem problem;
-    if (cs_shape_text(text, &shape, error, sizeof error)) {
-        shape.dtype = dtype ? *dtype : shape.dtype;
-        if (cs_shape_problem(&shape, &problem, error, sizeof error) &&
-            cs_layers_add(layers, "", name, 0, &problem))
-            return true;
-    }
+    const struct cs_layer_rules rules = {.dtype = dtype};
+    char error[CS_LAYERS_ERROR];
+    if (cs_layers_text(layers, name, text, &rules, error))
+        return true;
     cs_cli_complain("verify: %s: %s", name, error);
     return false;
 }
@@ -119,11 +114,14 @@ static bool add_defaults(const struct cs_verify_options *options, struct cs_laye
 /* Reads the list that the options name, or the default one. False: a line reports the reason. */
 static bool read_list(const struct cs_verify_options *options, struct cs_layers *layers)
 {
-    if (options->csv)
-        return cs_layers_csv(layers, options->csv, &options->rules, cs_cli_note, NULL);
-    if (options->summary)
-        return cs_layers_summary(layers, options->summary, &options->rules, cs_cli_note, NULL);
-    return add_defaults(options, layers);
+    char error[CS_LAYERS_ERROR];
+    if (!options->csv && !options->summary)
+        return add_defaults(options, layers);
+    if (options->csv ? cs_layers_csv(layers, options->csv, &options->rules, error)
+                     : cs_layers_summary(layers, options->summary, &options->rules, error))
+        return true;
+    cs_cli_complain("verify: %s", error);
+    return false;
 }
 
 /* --- all of it --- */

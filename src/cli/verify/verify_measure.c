@@ -38,9 +38,8 @@ double cs_verified_time(const struct cs_verified *row, enum cs_verify_side side)
 /* --- the choice --- */
 
 /* If nothing can be predicted, prints a line and sets zeros: the command measures anyway. */
-static void predict_rows(const struct cs_verification *verification,
-                         const struct cs_to_predict *list, size_t count,
-                         struct cs_prediction *prediction)
+static void predict_layers(const struct cs_verification *verification,
+                           const struct cs_layers *layers, struct cs_prediction *prediction)
 {
     static struct cs_config config;
     static struct cs_rules rules;
@@ -49,25 +48,17 @@ static void predict_rows(const struct cs_verification *verification,
     cs_limits_rules(&config, "", "", &rules);
     const struct cs_predictor predictor = {
         .profile = verification->profile,
-        .mode = CS_ASK_A,
+        .alone = true,
         .settings = {.rules = &rules,
                      .program = "",
                      .policy = cs_policy_find(config.policy.text),
                      .limits = cs_limits_of(&config, &rules),
                      .most = INT64_MAX}};
     if (verification->profile && cs_standalone_open(verification->file, error, sizeof error) &&
-        cs_predict(&predictor, list, count, prediction, error, sizeof error))
+        cs_predict(&predictor, layers, prediction, error, sizeof error))
         return;
     cs_cli_complain("verify: no times are predicted: %s", error);
-    memset(prediction, 0, count * sizeof *prediction);
-}
-
-static bool is_same_problem(const struct cs_problem *a, const struct cs_problem *b)
-{
-    int64_t left[CS_PROBLEM_WORDS], right[CS_PROBLEM_WORDS];
-    int count = cs_problem_words(a, left);
-    return count == cs_problem_words(b, right) &&
-           memcmp(left, right, (size_t)count * sizeof *left) == 0;
+    memset(prediction, 0, layers->count * sizeof *prediction);
 }
 
 /* Makes a row for each different problem. Returns their number. */
@@ -77,7 +68,7 @@ static size_t list_rows(const struct cs_layers *layers, struct cs_verified *row)
     for (size_t i = 0; i < layers->count; i++) {
         bool seen = false;
         for (size_t j = 0; j < rows && !seen; j++)
-            seen = is_same_problem(&row[j].layer->problem, &layers->layer[i].problem);
+            seen = cs_problem_same(&row[j].layer->problem, &layers->layer[i].problem);
         if (!seen)
             row[rows++].layer = &layers->layer[i];
     }
@@ -108,15 +99,13 @@ static int by_peak(const void *left, const void *right)
 }
 
 static void make_rows(struct cs_verification *verification, const struct cs_layers *layers,
-                      struct cs_to_predict *list, struct cs_prediction *prediction)
+                      struct cs_prediction *prediction)
 {
     struct cs_verified *row = verification->row;
     const size_t rows = verification->rows = list_rows(layers, row);
+    predict_layers(verification, layers, prediction);
     for (size_t i = 0; i < rows; i++)
-        list[i] = (struct cs_to_predict){&row[i].layer->problem, i, CS_NOT_RECORDED};
-    predict_rows(verification, list, rows, prediction);
-    for (size_t i = 0; i < rows; i++)
-        add_prediction(&row[i], &prediction[i]);
+        add_prediction(&row[i], &prediction[row[i].layer - layers->layer]);
     qsort(row, rows, sizeof *row, by_peak);
     cJSON *array = cJSON_AddArrayToObject(verification->json, "convolutions");
     for (size_t i = 0; i < rows; i++)
@@ -126,15 +115,13 @@ static void make_rows(struct cs_verification *verification, const struct cs_laye
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers)
 {
     const size_t most = layers->count + 1;
-    struct cs_to_predict *list = calloc(most, sizeof *list);
     struct cs_prediction *prediction = calloc(most, sizeof *prediction);
     verification->row = calloc(most, sizeof *verification->row);
     verification->chosen = calloc(most, sizeof *verification->chosen);
-    bool good = list && prediction && verification->row && verification->chosen;
+    bool good = prediction && verification->row && verification->chosen;
     if (good)
-        make_rows(verification, layers, list, prediction);
+        make_rows(verification, layers, prediction);
     free(prediction);
-    free(list);
     return good && cs_json_complete();
 }
 

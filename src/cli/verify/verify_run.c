@@ -47,7 +47,7 @@ static void write_file(void *ctx, const char *bytes, size_t size)
     (void)fwrite(bytes, 1, size, ctx);
 }
 
-/* The layers as a summary that contains only sites. NULL with errno. */
+/* The layers as a summary of sites that were called once. NULL with errno. */
 static FILE *write_list(const struct cs_verify_job *job)
 {
     FILE *file = tmpfile();
@@ -55,11 +55,14 @@ static FILE *write_list(const struct cs_verify_job *job)
     if (!file)
         return NULL;
     cs_json_open(&json, NULL, '{');
+    cs_json_string(&json, "schema", "convshim summary");
+    cs_json_integer(&json, "version", CS_SUMMARY_VERSION);
     cs_json_open(&json, "sites", '[');
     for (size_t i = 0; i < job->count; i++) {
         const struct cs_layer *layer = job->row[i]->layer;
         cs_json_open(&json, NULL, '{');
         cs_json_string(&json, "name", layer->name);
+        cs_json_integer(&json, "calls", 1);
         cs_summary_json_problem(&json, &layer->problem);
         cs_json_close(&json, '}');
     }

@@ -27,9 +27,7 @@ static const struct {
     {"--dtype", "f32", NUMBER, AT(dtype), CS_F32},
     {"--dir", "dgrad", NUMBER, AT(direction), CS_BACKWARD_DATA},
     {"--dir", "wgrad", NUMBER, AT(direction), CS_BACKWARD_FILTER},
-    {"--layout", "nhwc", NUMBER, AT(layout), 1},
-    {"--mode", "b", NUMBER, AT(mode), CS_ASK_B},
-    {"--mode", "fallback", NUMBER, AT(mode), CS_ASK_FALLBACK},
+    {"--layout", "nhwc", NUMBER, AT(layers.layout), CS_CHANNELS_LAST},
     {"--format", "json", NUMBER, AT(format), CS_FORMAT_JSON},
     {"--format", "csv", NUMBER, AT(format), CS_FORMAT_CSV},
     {"--estimate", NULL, FLAG, AT(estimate), 0},
@@ -82,8 +80,8 @@ static void each_option_sets_its_member(void)
             memcpy(&bytes, at, sizeof bytes);
             CHECK_INT(bytes, row[i].number);
         }
-        CHECK_INT(options.dtype_given, strcmp(row[i].option, "--dtype") == 0);
-        CHECK_INT(options.direction_given, strcmp(row[i].option, "--dir") == 0);
+        CHECK_INT(!!options.layers.dtype, strcmp(row[i].option, "--dtype") == 0);
+        CHECK_INT(!!options.layers.direction, strcmp(row[i].option, "--dir") == 0);
     }
 }
 
@@ -92,8 +90,7 @@ static void omitted_options_have_defaults(void)
     struct cs_predict_options options;
     memset(&options, 0x55, sizeof options);
     CHECK_INT(taken(NULL, NULL, &options), -1);
-    CHECK(options.dtype == CS_F16 && options.direction == CS_FORWARD && options.mode == CS_ASK_A);
-    CHECK(!options.dtype_given && !options.direction_given && !options.layout);
+    CHECK(!options.layers.dtype && !options.layers.direction && !options.layers.layout);
     CHECK_STR(options.device, "h200");
     CHECK_STR(options.shape, "1x2x3x4 -> 5 k3x3");
     CHECK(!options.csv && !options.summary && !options.devices && !options.cudnn);

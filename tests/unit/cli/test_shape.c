@@ -8,34 +8,31 @@ enum {
     SEED = 411
 };
 
-static struct cs_shape sample(void)
+static struct cs_problem sample(void)
 {
-    return (struct cs_shape){.spatial = 2,
-                             .n = 2,
-                             .c = 12,
-                             .k = 8,
-                             .groups = 1,
-                             .in = {1, 20, 30},
-                             .kernel = {1, 3, 5},
-                             .stride = {1, 1, 2},
-                             .pad = {0, 1, 0},
-                             .dilation = {1, 1, 2},
-                             .dtype = CS_F16};
+    return (struct cs_problem){
+        .spatial = 2,
+        .groups = 1,
+        .stride = {1, 1, 2},
+        .pre = {0, 1, 0},
+        .dilation = {1, 1, 2},
+        .tensor = {[CS_X] = {.dims = {2, 12, 1, 20, 30}, .dtype = CS_F16},
+                   [CS_FILTER] = {.dims = {8, 0, 1, 3, 5}}},
+    };
 }
 
-static bool makes(const struct cs_shape *shape, struct cs_problem *problem)
+static bool complete(struct cs_problem *problem, enum cs_order layout)
 {
     char error[200] = "";
-    bool good = cs_shape_problem(shape, problem, error, sizeof error);
+    bool good = cs_shape_complete(problem, layout, error, sizeof error);
     CHECK(good == (error[0] == '\0'));
     return good;
 }
 
 static void channels_first(void)
 {
-    struct cs_shape shape = sample();
-    struct cs_problem problem;
-    CHECK(makes(&shape, &problem));
+    struct cs_problem problem = sample();
+    CHECK(complete(&problem, CS_CHANNELS_FIRST));
     CHECK_INT(problem.tensor[CS_Y].dims[CS_H], 20);
     CHECK_INT(problem.tensor[CS_Y].dims[CS_W], (30 - 9) / 2 + 1);
     CHECK_INT(problem.tensor[CS_X].strides[CS_N], 12 * 20 * 30);
@@ -49,13 +46,11 @@ static void channels_first(void)
 
 static void channels_last(void)
 {
-    struct cs_shape shape = sample();
-    struct cs_problem problem;
-    shape.layout = CS_CHANNELS_LAST;
-    shape.spatial = 3;
-    shape.in[0] = 4;
-    shape.direction = CS_BACKWARD_FILTER;
-    CHECK(makes(&shape, &problem));
+    struct cs_problem problem = sample();
+    problem.spatial = 3;
+    problem.tensor[CS_X].dims[CS_D] = 4;
+    problem.direction = CS_BACKWARD_FILTER;
+    CHECK(complete(&problem, CS_CHANNELS_LAST));
     CHECK_INT(problem.tensor[CS_X].strides[CS_C], 1);
     CHECK_INT(problem.tensor[CS_X].strides[CS_W], 12);
     CHECK_INT(problem.tensor[CS_X].strides[CS_D], 12 * 20 * 30);
@@ -63,32 +58,39 @@ static void channels_last(void)
     CHECK_STR(cs_problem_layout(&problem), "ndhwc");
 }
 
+/* The numbers of a problem that a list sets, a few of each kind. */
+enum {
+    NUMBERS = 11,
+    PADDING = 10
+};
+static void numbers_of(struct cs_problem *problem, int64_t *number[NUMBERS])
+{
+    int64_t *x = problem->tensor[CS_X].dims, *filter = problem->tensor[CS_FILTER].dims;
+    int64_t *const all[NUMBERS] = {
+        &x[CS_N],        &x[CS_C],      &filter[CS_N], &problem->groups,    &x[CS_H],
+        &x[CS_W],        &filter[CS_H], &filter[CS_W], &problem->stride[2], &problem->dilation[1],
+        &problem->pre[1]};
+    memcpy(number, all, sizeof all);
+}
+
 static void invalid_shapes_are_refused(void)
 {
+    static const int64_t wrong[] = {0, -1, INT64_MIN};
     struct cs_problem problem;
-    struct cs_shape shape = sample();
-    int64_t *const least_1[] = {&shape.n,         &shape.c,          &shape.k,
-                                &shape.groups,    &shape.in[1],      &shape.kernel[2],
-                                &shape.stride[1], &shape.dilation[2]};
-    for (size_t i = 0; i < sizeof least_1 / sizeof *least_1; i++) {
-        int64_t was = *least_1[i];
-        for (int64_t value = -1; value <= 0; value++) {
-            *least_1[i] = value;
-            CHECK(!makes(&shape, &problem));
+    int64_t *number[NUMBERS];
+    for (int i = 0; i < NUMBERS; i++)
+        for (int k = 0; k < 3; k++) {
+            problem = sample();
+            numbers_of(&problem, number);
+            *number[i] = wrong[k];
+            CHECK_INT(complete(&problem, CS_CHANNELS_FIRST), i == PADDING && wrong[k] == 0);
         }
-        *least_1[i] = INT64_MIN;
-        CHECK(!makes(&shape, &problem));
-        *least_1[i] = was;
-        CHECK(makes(&shape, &problem));
-    }
-    shape.pad[1] = -1;
-    CHECK(!makes(&shape, &problem));
-    shape = sample();
-    shape.kernel[2] = 17; /* (17 - 1) * 2 + 1 = 33 of 30 */
-    CHECK(!makes(&shape, &problem));
-    shape = sample();
-    shape.groups = 5;
-    CHECK(!makes(&shape, &problem));
+    problem = sample();
+    problem.tensor[CS_FILTER].dims[CS_W] = 17; /* (17 - 1) * 2 + 1 = 33 of 30 */
+    CHECK(!complete(&problem, CS_CHANNELS_FIRST));
+    problem = sample();
+    problem.groups = 5;
+    CHECK(!complete(&problem, CS_CHANNELS_FIRST));
 }
 
 /* All numbers give a valid problem or an error, never a wrapped product. */
@@ -98,18 +100,14 @@ static void random_extents(void)
     uint64_t state = SEED;
     int made = 0;
     for (int i = 0; i < SHAPES; i++) {
-        struct cs_shape shape = sample();
-        struct cs_problem problem;
-        int64_t *const any[] = {&shape.n,         &shape.c,          &shape.k,
-                                &shape.groups,    &shape.in[1],      &shape.in[2],
-                                &shape.pad[1],    &shape.kernel[1],  &shape.kernel[2],
-                                &shape.stride[2], &shape.dilation[1]};
+        struct cs_problem problem = sample();
+        int64_t *number[NUMBERS];
+        numbers_of(&problem, number);
         for (int changes = 0; changes < 3; changes++) {
             state = state * 6364136223846793005u + 1442695040888963407u;
-            *any[(state >> 33) % (sizeof any / sizeof *any)] =
-                odd[(state >> 45) % (sizeof odd / sizeof *odd)];
+            *number[(state >> 33) % NUMBERS] = odd[(state >> 45) % (sizeof odd / sizeof *odd)];
         }
-        if (!makes(&shape, &problem))
+        if (!complete(&problem, CS_CHANNELS_FIRST))
             continue;
         made++;
         CHECK_INT(cs_problem_check(&problem), CS_OK);
@@ -158,12 +156,11 @@ static void the_summarys_text(void)
                                         "2x8x32x48 -> 16 k3x5 s2x1 p1x2 d2 f32 nhwc dgrad",
                                         "4x32x8x16x16 -> 64 k3x3x3 s1 p1 g4 bf16 ncdhw wgrad",
                                         "1x8x9x9x9 -> 8 k1x3x3 s1 p0x1x1 f32 ndhwc"};
+    static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
     char text[512], error[256];
+    struct cs_problem problem;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct cs_shape shape = {.dtype = CS_F32};
-        struct cs_problem problem;
-        CHECK(cs_shape_text(texts[i], &shape, error, sizeof error));
-        CHECK(cs_shape_problem(&shape, &problem, error, sizeof error));
+        CHECK(cs_shape_text(texts[i], &plain, &problem, error, sizeof error));
         cs_site_problem_text(&problem, text, sizeof text);
         CHECK_STR(text, texts[i]);
     }
@@ -171,10 +168,27 @@ static void the_summarys_text(void)
                                         "1x512 -> 512 k3x3",    "1x512x64x64 -> 512 k3x3x3",
                                         "1x8x8x8 -> 8 k3 p1:0", "1x8x8x8 -> 8 k3 x",
                                         "1x8x8x8 -> 8 strided", "1x8x8x8 -> 8 g"};
-    struct cs_shape shape = {.n = 7};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        CHECK(!cs_shape_text(wrong[i], &shape, error, sizeof error));
-        CHECK(strchr(error, '"') && shape.n == 7);
+        CHECK(!cs_shape_text(wrong[i], &plain, &problem, error, sizeof error));
+        CHECK(strchr(error, '"'));
+    }
+}
+
+/* Type and direction of the rules replace those of a text, and the layout is for a text without. */
+static void rules_for_a_text(void)
+{
+    static const char *const texts[][2] = {
+        {"1x8x9x9 -> 8 k3x3", "1x8x9x9 -> 8 k3x3 s1 p0 bf16 nhwc wgrad"},
+        {"1x8x9x9 -> 8 k3x3 f32 nchw dgrad", "1x8x9x9 -> 8 k3x3 s1 p0 bf16 nchw wgrad"}};
+    const enum cs_direction direction = CS_BACKWARD_FILTER;
+    const enum cs_dtype dtype = CS_BF16;
+    const struct cs_layer_rules rules = {CS_CHANNELS_LAST, &direction, &dtype};
+    char text[512], error[256];
+    struct cs_problem problem;
+    for (int i = 0; i < 2; i++) {
+        CHECK(cs_shape_text(texts[i][0], &rules, &problem, error, sizeof error));
+        cs_site_problem_text(&problem, text, sizeof text);
+        CHECK_STR(text, texts[i][1]);
     }
 }
 
@@ -187,5 +201,6 @@ int main(void)
     TEST(numbers);
     TEST(words);
     TEST(the_summarys_text);
+    TEST(rules_for_a_text);
     return REPORT();
 }
