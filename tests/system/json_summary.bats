@@ -322,7 +322,7 @@ assert len(rows) == len(sites) > 5, (len(rows), len(sites))
 layers = json.load(open("predicted.json"))["layers"]
 assert any(site["queries"] for site in sites)
 for site, layer in zip(sites, layers):
-    assert layer["queries"] == site["asked"], (layer, site)
+    assert layer["queries"] == site["queries"], (layer, site)
 for site, row in zip(sites, rows):
     assert row["layer"] == site["problem"]["text"], (row, site)
     assert int(row["engine"]) == site["engine"], (row, site)
@@ -376,6 +376,6 @@ for site, layer in zip(sites, layers):
     assert layer.get("rule") == site["rule"], (layer, site)
     assert layer["tiled_workspace_bytes"] == site["reported"], (layer, site)
     assert layer["tiles"] == (site["decision"]["tiles"] if site["decision"] else 1), (layer, site)
-    assert layer["queries"] == site["asked"], (layer, site)
+    assert layer["queries"] == site["queries"], (layer, site)
 END
 }

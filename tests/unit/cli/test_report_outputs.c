@@ -191,7 +191,6 @@ static void differences_of_runs(void)
     set(run, "sites.0", "reason", "null");
     set(run, "sites.2", "id", "\"second\"");
     set(run, "sites.2", "reason", "\"UNHEARD_OF\"");
-    set(run, "", "framework", "{\"name\":\"it\",\"allocated_without\":9,\"allocated_with\":8}");
     write_json("b.json", run);
     cJSON_Delete(run);
     golden_answers(cs_cli_report, rows, sizeof rows / sizeof *rows);

@@ -168,9 +168,8 @@ static void one_shape_for_what_a_rule_matches(void)
     struct cs_frontier list = {.item = calloc(4, sizeof *list.item), .items = 4};
     char text[512];
     for (int i = 0; i < 3; i++) {
-        struct cs_shape shape = {.layout = CS_CHANNELS_FIRST};
-        CHECK(cs_shape_text(texts[i], &shape, text, sizeof text));
-        CHECK(cs_shape_problem(&shape, &layer[i].problem, text, sizeof text));
+        const struct cs_layer_rules rules = {.layout = CS_CHANNELS_FIRST};
+        CHECK(cs_shape_text(texts[i], &rules, &layer[i].problem, text, sizeof text));
         list.item[i + 1] = (struct cs_called){
             .layer = &layer[i], .calls = i + 1, .required = 5000 - i, .held = 10 * i};
     }
