@@ -31,7 +31,7 @@ bool cs_file_write_all(int fd, const char *bytes, size_t size);
  * -1 with errno on failure. */
 int cs_file_open_append(const char *path, int access);
 
-/* False if the path must be neither replaced nor emptied: a device, a pipe or a link. /dev/stderr
+/* False if the path must not be replaced or emptied: a device, a pipe or a link. /dev/stderr
  * is a link and may lead to another program's log. */
 bool cs_file_path_replaceable(const char *path);
 

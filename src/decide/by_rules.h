@@ -35,8 +35,8 @@ struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
                                       const struct cs_vendor *vendor,
                                       const struct cs_peak_level *level);
 
-/* True if no call that requires this much is tiled, by the options and every rule, whatever its
- * problem. */
+/* True if no call that requires this much is tiled, by the options and every rule, for any problem.
+ */
 bool cs_decide_is_small(const struct cs_settings *settings, int64_t required);
 
 #endif

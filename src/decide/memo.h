@@ -1,6 +1,6 @@
 /* A cache of decisions: a table of fixed size. In each set the least recently used decision is
- * replaced. Thread-safe. No reported size depends on it: a lost decision is made again, and what
- * depends on the program's record may then be another one. */
+ * replaced. Thread-safe. No reported size depends on it: a lost decision is made again, perhaps
+ * with another record of the program. */
 #ifndef CS_DECIDE_MEMO_H
 #define CS_DECIDE_MEMO_H
 

@@ -44,7 +44,7 @@ enum cs_rule_key {
 
 struct cs_rule {
     char name[CS_RULE_NAME];
-    int line;       /* where it begins, for notes; 0: neither in a file nor in a list of items */
+    int line; /* the line or item where it begins, for notes; 0: it was not read from a text */
     uint32_t given; /* bit i: the rule has key i; other keys are undefined */
 #define CS_RULE(name, type, allowed, help) cs_rule_##type name;
 #include "convshim/rules.def"

@@ -57,7 +57,7 @@ enum pending {
     NOTHING,
     OWN,    /* work of the taker's stream: ordered, except in a capture */
     OTHERS, /* work of another stream: the taker's stream must wait for its end */
-    REFUSED /* the taker may not use the block, whatever runs in it */
+    REFUSED /* the taker may not use the block, with or without work in it */
 };
 
 static bool is_own(const struct cs_block *block, const struct taker *taker)

@@ -39,7 +39,7 @@ struct cs_call {
 enum cs_ran {
     CS_RAN_TILES,
     CS_RAN_FALLBACK,
-    CS_RAN_NOTHING /* neither tiles nor fallback plan ended well */
+    CS_RAN_NOTHING /* an error: tiles and fallback plan failed, or could not run */
 };
 
 struct cs_outcome {

@@ -42,7 +42,7 @@ bool cs_ending_due(void);
 void cs_ending_write(struct cs *cs, enum cs_moment moment);
 
 /* Called before the process sends itself a signal that ends it, unless it has another action. If
- * the calling thread blocks the signal, whichever thread receives it will write the summary. */
+ * the calling thread blocks the signal, the thread that receives it will write the summary. */
 void cs_ending_killed(int signal, bool blocked);
 
 /* Called when the process is about to end by _exit. May be called at any time, in a signal handler,

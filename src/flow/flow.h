@@ -27,8 +27,8 @@ struct cs_verdict {
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };
 
-/* True if no call that requires this much is tiled, by the options and every rule, whichever
- * problem it has. */
+/* True if no call that requires this much is tiled, by the options and every rule, for any problem.
+ */
 bool cs_flow_small(const struct cs *cs, int64_t required);
 
 /* Decides only: the bytes that cs_flow_prepare would report, without building or counting. */

@@ -1,5 +1,5 @@
 /* Facts about the vendor's library and the process. The entry passes them with the first call, so
- * that the flow depends on neither. */
+ * that the flow does not depend on them. */
 #ifndef CS_FLOW_HOST_H
 #define CS_FLOW_HOST_H
 

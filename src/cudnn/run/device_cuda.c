@@ -70,8 +70,8 @@ static int capture(void *ctx, void *stream, struct cs_capture *found)
     CUgraph graph = NULL;
     (void)ctx;
     *found = (struct cs_capture){0, NULL};
-    /* A driver without this function does not number contexts either, so calls get neither side
-     * streams nor the library's scratch, and captures do not matter. */
+    /* A driver without this function does not number contexts either, so calls get no side streams
+     * and no scratch of the library, and captures do not matter. */
     if (!cs_driver()->cuStreamGetCaptureInfo_v2)
         return CUDNN_STATUS_SUCCESS;
     CUresult result = CS_CU(cuStreamGetCaptureInfo_v2, stream, &state, &id, &graph, NULL, NULL);

@@ -279,8 +279,8 @@ static void set_convolution(struct cs_operation_attributes *attributes,
         attributes->reason = CS_REASON_ATTRIBUTE;
 }
 
-/* The settings of the descriptor come before those of the operation, in whichever order they were
- * set. */
+/* The settings of the descriptor come before those of the operation, independent of the order in
+ * which they were set. */
 static void set_pointwise_of(struct cs_operation_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *from = as_shadow(a);

@@ -14,7 +14,7 @@ struct cs_graph {
     atomic_bool planned;   /* a plan of it was finalized */
     atomic_bool sized;     /* the size of an engine configuration of it was queried */
     atomic_bool recorded;  /* a plan of it was decided by the program's record */
-    bool convolution;      /* false: the graph is neither tiled nor counted */
+    bool convolution;      /* false: calls of the graph are not tiled and not counted */
     enum cs_reason reason; /* why it is not tiled; CS_REASON_NONE: `problem` is set */
     struct cs_problem problem;
     int64_t uid[CS_MAX_TENSORS]; /* the application's names for the tensors of `problem` */

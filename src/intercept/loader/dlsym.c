@@ -35,8 +35,8 @@ static void log_second_cudnn(const char *path)
                path);
 }
 
-/* Recorded for the summary: an object that received an entry does not bypass the library, whatever
- * its slots contain. */
+/* Recorded for the summary: an object that received an entry does not bypass the library, for any
+ * contents of its slots. */
 static void note_answered(const void *caller)
 {
     Dl_info from;

@@ -2,7 +2,7 @@
  * looks cuDNN up instead of linking it gets the entries. They return an entry only if
  *
  *   the name is an entry's, and CONVSHIM is not 0,
- *   the caller is neither the vendor's library nor this library,
+ *   the caller is not the vendor's library and not this library,
  *   the handle is a library's: RTLD_DEFAULT and RTLD_NEXT are looked up for the caller,
  *   libc's lookup succeeds and finds the very function that the entry would call.
  *
