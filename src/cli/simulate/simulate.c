@@ -225,7 +225,6 @@ static int answer_question(const struct cs_simulate_options *options, char **com
     simulation = (struct cs_simulation){.title = "simulate",
                                         .options = options->given,
                                         .jobs = options->jobs,
-                                        .is_quiet = !many,
                                         .forks = many || both,
                                         .shared = both};
     int status = CS_CLI_NONE;

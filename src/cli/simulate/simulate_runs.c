@@ -201,24 +201,20 @@ static bool request_run(struct cs_simulation *simulation, struct cs_simulated_ru
     return asked;
 }
 
-void cs_simulation_stop_forks(struct cs_simulation *simulation, const char *reason)
+void cs_simulation_stop_forks(struct cs_simulation *simulation)
 {
     cs_fork_server_close(&simulation->server);
     simulation->forks = false;
-    if (reason && !simulation->is_quiet)
-        cs_cli_complain("%s: %s So every run starts the program from the beginning, which takes "
-                        "longer.",
-                        simulation->title, reason);
 }
 
 /* The server's process, which was not forked, becomes the run for which it was started. */
-static struct cs_simulated_run *leave_server(const struct batch *batch, const char *reason)
+static struct cs_simulated_run *leave_server(const struct batch *batch)
 {
     struct cs_simulation *simulation = batch->simulation;
     struct cs_simulated_run *single = run_of_server(batch);
     snprintf(single->folder, sizeof single->folder, "%s", simulation->server.folder);
     begin_run(single, cs_fork_server_leave(&simulation->server));
-    cs_simulation_stop_forks(simulation, reason);
+    simulation->forks = false;
     return single;
 }
 
@@ -228,7 +224,7 @@ static void end_server(const struct batch *batch, int status)
 {
     struct cs_simulated_run *lost;
     if (!batch->simulation->server.ready) {
-        end_run(leave_server(batch, NULL), status);
+        end_run(leave_server(batch), status);
         return;
     }
     (void)cs_fork_server_leave(&batch->simulation->server);
@@ -251,9 +247,7 @@ static void look_at_server(const struct batch *batch)
     struct cs_fork_news news;
     int status;
     if (has_used_device(server)) {
-        (void)leave_server(batch,
-                           "The program cannot be forked at its first use of the GPU, for example "
-                           "because it has threads.");
+        (void)leave_server(batch);
         return;
     }
     while ((news = cs_fork_server_look(server)).what != CS_FORK_QUIET) {

@@ -49,14 +49,14 @@ bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run
      * thread-local variables of other libraries. */
     if (good && !simulation->redirects && need_redirection(run, runs)) {
         simulation->redirects = true;
-        cs_simulation_stop_forks(simulation, NULL); /* a process that has started has no auditor */
+        cs_simulation_stop_forks(simulation); /* a process that has started has no auditor */
         cs_cli_complain("%s: the program contains its own CUDA runtime. It runs again, with the "
                         "calls of that runtime redirected.",
                         simulation->title);
         good = make_runs(simulation, run, runs);
     }
     if (good && simulation->forks && came_too_late(run, runs)) {
-        cs_simulation_stop_forks(simulation, "The program uses cuDNN before the GPU.");
+        cs_simulation_stop_forks(simulation);
         good = make_runs(simulation, run, runs);
     }
     return good;

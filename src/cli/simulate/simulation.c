@@ -135,17 +135,15 @@ static bool make_folder(struct cs_simulation *simulation, const char *keep)
 static void warn_of_writing(const struct cs_simulation *simulation)
 {
     const struct cs_private_layers *layers = &simulation->layers;
-    const bool any = *layers->area != '\0', some = any && !layers->whole;
-    const char *prevent = some  ? "name its output folders in its arguments"
-                          : any ? "run it in another folder"
-                                : "run it in a copy of the folder";
-    cs_cli_complain("%s: the program really writes to %s, because no private layer is possible "
-                    "over %s (%s). Nothing is computed, so files that it saves there hold zeros "
-                    "and replace yours. To prevent that, %s.",
-                    simulation->title,
-                    some ? "folders other than the working folder and those in its arguments"
-                         : layers->here,
-                    some ? "them" : "it", strerror(layers->error), prevent);
+    const bool some = *layers->area && !layers->whole;
+    cs_cli_complain(
+        "%s: the program really writes to %s, because no private layer is possible "
+        "over %s (%s). Nothing is computed, so files that it saves there hold zeros "
+        "and replace yours. To prevent that, %s.",
+        simulation->title,
+        some ? "folders other than the working folder and those in its arguments" : layers->here,
+        some ? "them" : "it", strerror(layers->error),
+        some ? "name its output folders in its arguments" : "run it in a copy of the folder");
 }
 
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep)

@@ -154,7 +154,6 @@ struct cs_simulation {
     bool redirects; /* calls of CUDA runtimes inside of programs to the simulated one */
     bool forks;     /* runs are forked from one process if the program allows it */
     bool shared;    /* with and without the library: the process has it, for both sides */
-    bool is_quiet;  /* do not report that runs are not forked */
     struct cs_fork_server server;
 };
 
@@ -297,9 +296,8 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
                              const struct cs_simulated_run *run,
                              struct cs_child_variables *variables);
 
-/* From here on each run has its own process. Prints the reason, a sentence; NULL: prints nothing.
- */
-void cs_simulation_stop_forks(struct cs_simulation *simulation, const char *reason);
+/* From here on each run has its own process. */
+void cs_simulation_stop_forks(struct cs_simulation *simulation);
 
 /* Reads the files of a run that has ended into its result. False after a line: memory is short, or
  * a file is damaged. */
