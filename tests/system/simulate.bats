@@ -41,7 +41,7 @@ load helper
     expect_line simulate.out '^with        Runs without '
     expect_line simulate.out '^  with the context +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
     expect_line simulate.out 'context takes 130.4 MiB of'
-    expect_line simulate.out 'read 1 result .*: vae_decoder 1\.'
+    expect_line simulate.out 'not computed, .*Reads: vae_decoder 1\.$'
     expect_no_word
 }
 

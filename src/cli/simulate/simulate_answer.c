@@ -332,8 +332,7 @@ static void add_left_out(cJSON *notes, const struct cs_simulated_result *result)
     char names[LIST], bytes[CS_BYTES_TEXT];
     struct cs_text calls = {names, sizeof names, 0};
     const cJSON *unwritten = cs_json_at(result->report, "reads_of_nothing_written");
-    const int64_t reads = cs_json_whole_at(unwritten, "reads", 0),
-                  times = cs_json_whole_at(result->report, "times.asked", 0);
+    const int64_t times = cs_json_whole_at(result->report, "times.asked", 0);
     put_count(&calls, result->kernels, "kernel", "kernels");
     put_count(&calls, result->library_calls, "call of another library", "calls of other libraries");
     if (calls.length > 0)
@@ -341,15 +340,11 @@ static void add_left_out(cJSON *notes, const struct cs_simulated_result *result)
                  "Large operations were counted, not computed: %s. Files that the program saves "
                  "contain no results.",
                  names);
-    if (reads > 0) {
-        (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
+    if (cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names) > 0)
         add_note(notes,
-                 "The program read %" PRId64
-                 " result%s that were not computed (%s), and got zeros. So it may decide otherwise "
-                 "on a GPU. Calls: %s.",
-                 reads, reads == 1 ? "" : "s",
+                 "The program got zeros instead of results that were not computed, %s, so it may "
+                 "decide otherwise on a GPU. Reads: %s.",
                  cs_table_bytes_text(bytes, cs_json_whole_at(unwritten, "bytes", 0)), names);
-    }
     if (cs_simulated_result_unknown(result, names, sizeof names) > 0)
         add_note(notes,
                  "These lines of the program use values that were not computed, so they may decide "

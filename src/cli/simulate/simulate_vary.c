@@ -189,7 +189,6 @@ static const cJSON *run_value(struct search *search, const char *value)
     if (!command)
         return NULL;
     snprintf(title, sizeof title, "simulate: %s=%s", search->vary->name, value);
-    cs_fork_server_close(&simulation->server);
     simulation->title = title;
     simulation->program.command = command;
     pair = *search->pair;

@@ -49,13 +49,14 @@ bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out)
     size_t length = 0;
     snprintf(path, sizeof path, "%s/output", run->folder);
     char *text = cs_read_file_bytes(path, &length, error);
-    for (size_t i = 0; text && i < length; i++)
+    const bool any = text && length > 0;
+    for (size_t i = 0; any && i < length; i++)
         text[i] = text[i] ? text[i] : '?';
-    if (length > 0) {
+    if (any) {
         char *end = end_of_traceback(text);
         put_last_lines(text, end, LINES, false, out);
         put_last_lines(end, text + length, LINES_AFTER, true, out);
     }
     free(text);
-    return length > 0;
+    return any;
 }
