@@ -16,7 +16,7 @@ void cs_doctor_library(struct cs_doctor *doctor)
 {
     char path[PATH_MAX], text[PATH_MAX + 128];
     const char *glibc = gnu_get_libc_version();
-    if (!cs_preload_library(doctor->library_option, path, sizeof path, text, sizeof text))
+    if (!cs_preload_library(doctor->library_option, path, text, sizeof text))
         cs_doctor_add(doctor, CS_FATAL, "libconvshim.so", "%s", text);
     else if (!cs_loader_try(path, text, sizeof text))
         cs_doctor_add(doctor, CS_NOTE, path, "found, but it was not loaded: no loader");

@@ -124,7 +124,7 @@ bool cs_loader_find(const char *name, const char *caller, char *path, size_t siz
 /* The absolute path of libconvshim.so: the file `named`, or (NULL) the one that was installed or
  * built with this program. False, and one line of why, if there is none that LD_PRELOAD could name.
  */
-bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size);
+bool cs_preload_library(const char *named, char path[PATH_MAX], char *why, size_t why_size);
 
 /* Returns the next file of an LD_PRELOAD value and its length, and advances *list_p behind it. NULL
  * at the end. */

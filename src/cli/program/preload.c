@@ -14,41 +14,20 @@
 
 static const char separators[] = ": ";
 
-/* Makes `file` absolute. On failure errno is set. */
-static bool resolve_library(const char *file, char *path, size_t size)
+bool cs_preload_library(const char *named, char path[PATH_MAX], char *why, size_t why_size)
 {
-    char real[PATH_MAX];
-    if (!realpath(file, real) || access(real, R_OK) != 0)
-        return false;
-    snprintf(path, size, "%s", real);
-    return true;
-}
-
-static bool search_library(char *path, size_t size)
-{
-    char file[PATH_MAX];
-    return cs_cli_installed(LIBRARY, file) && (size_t)snprintf(path, size, "%s", file) < size;
-}
-
-bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size)
-{
-    if (named && !resolve_library(named, path, size)) {
+    bool found =
+        named ? realpath(named, path) && access(path, R_OK) == 0 : cs_cli_installed(LIBRARY, path);
+    if (named && !found)
         snprintf(why, why_size, "%s: %s", named, strerror(errno));
-        return false;
-    }
-    if (!named && !search_library(path, size)) {
-        snprintf(
-            why, why_size,
-            LIBRARY
-            " is not in the folder of this program and not in ../lib. Name it: --library FILE");
-        return false;
-    }
-    if (strpbrk(path, separators)) {
+    else if (!found)
+        snprintf(why, why_size,
+                 LIBRARY " is not in the folder of this program and not in ../lib. Name it: "
+                         "--library FILE");
+    else if (strpbrk(path, separators))
         snprintf(why, why_size,
                  "%s: LD_PRELOAD allows no blank and no colon in a path. Move the file.", path);
-        return false;
-    }
-    return true;
+    return found && !strpbrk(path, separators);
 }
 
 const char *cs_preload_next(const char **list_p, size_t *length_p)

@@ -215,7 +215,7 @@ static int run_request(const struct request *request, char **argv,
         cs_cli_refuse(command.name, "no program given. Example: convshim run -- python app.py");
         return FAILED;
     }
-    if (!cs_preload_library(request->library, library, sizeof library, why, sizeof why) ||
+    if (!cs_preload_library(request->library, library, why, sizeof why) ||
         (request->preset && !cs_preset_find(request->preset, preset, sizeof preset, why))) {
         cs_cli_complain("%s", why);
         return FAILED;

@@ -149,8 +149,7 @@ static void warn_of_writing(const struct cs_simulation *simulation)
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep)
 {
     char why[PATH_MAX + 128];
-    if (!cs_preload_library(library, simulation->library, sizeof simulation->library, why,
-                            sizeof why)) {
+    if (!cs_preload_library(library, simulation->library, why, sizeof why)) {
         cs_cli_complain("%s", why);
         return false;
     }

@@ -47,8 +47,7 @@ static int check_options(struct cs_verify_options *options)
         !cs_output_check(command.name, "out", options->out, CS_VERIFY_BEGINS))
         return CS_CLI_USAGE;
     if (options->once || options->profile ||
-        cs_preload_library(options->file, options->library, sizeof options->library, why,
-                           sizeof why))
+        cs_preload_library(options->file, options->library, why, sizeof why))
         return -1;
     cs_cli_complain("verify: %s", why);
     return CS_CLI_NO;
