@@ -235,7 +235,8 @@ bool cs_cli_take_size(const struct cs_cli_command *command, int option, const ch
     return true;
 }
 
-/* Passes a value on to the option's receiver. False after printing why it is not allowed. */
+/* Passes a value ("" if the option has none) on to the option's receiver. False after printing why
+ * it is not allowed. */
 static bool take_option(const struct cs_cli_command *command, int index, const char *value,
                         cs_cli_take_fn *take, void *to)
 {
@@ -243,7 +244,7 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
     void *member = (char *)to + option->at;
     switch (option->kind) {
     case CS_CLI_TAKEN:
-        return take(to, index, value);
+        return take(to, index, option->argument ? value : NULL);
     case CS_CLI_KEEPS_TEXT:
         *(const char **)member = value;
         return true;
@@ -336,7 +337,7 @@ static int read_option(const struct cs_cli_command *command, char **argv, int *a
         value = argv[(*at_p)++];
     if (needs && (!value || !*value))
         return cs_cli_refuse(command->name, "option '--%.*s' needs a value", length, name);
-    return take_option(command, index, value, take, to) ? -1 : CS_CLI_USAGE;
+    return take_option(command, index, value ? value : "", take, to) ? -1 : CS_CLI_USAGE;
 }
 
 /* Moves the words of an option in front of the operands before it. */

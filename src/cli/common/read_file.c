@@ -32,33 +32,38 @@ static bool begins_with(const char *bytes, size_t length, const char *mark)
     return length >= strlen(mark) && memcmp(bytes, mark, strlen(mark)) == 0;
 }
 
+static bool is_utf16(const char *bytes, size_t length)
+{
+    return begins_with(bytes, length, "\xFF\xFE") || begins_with(bytes, length, "\xFE\xFF");
+}
+
 char *cs_read_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR])
 {
     static const char bom[] = "\xEF\xBB\xBF";
     bool standard = strcmp(path, "-") == 0;
     FILE *file = standard ? stdin : fopen(path, "re");
-    char *bytes = file ? read_bytes(file, length_p) : NULL;
-    const char *why = bytes ? NULL : strerror(errno);
+    size_t length = 0;
+    char *bytes = file ? read_bytes(file, &length) : NULL;
+    const int problem = errno;
     if (file && !standard)
         fclose(file);
-    if (bytes &&
-        (begins_with(bytes, *length_p, "\xFF\xFE") || begins_with(bytes, *length_p, "\xFE\xFF")))
-        why = "UTF-16 text. Save it as UTF-8.";
-    if (why) {
-        snprintf(error, CS_FILE_ERROR, "%s", why);
+    if (!bytes || is_utf16(bytes, length)) {
+        snprintf(error, CS_FILE_ERROR, "%s",
+                 bytes ? "UTF-16 text. Save it as UTF-8." : strerror(problem));
         free(bytes);
         return NULL;
     }
-    if (begins_with(bytes, *length_p, bom)) {
-        *length_p -= strlen(bom);
-        memmove(bytes, bytes + strlen(bom), *length_p + 1);
+    if (begins_with(bytes, length, bom)) {
+        length -= strlen(bom);
+        memmove(bytes, bytes + strlen(bom), length + 1);
     }
+    *length_p = length;
     return bytes;
 }
 
 char *cs_read_file_text(const char *path, char error[CS_FILE_ERROR])
 {
-    size_t length;
+    size_t length = 0;
     char *text = cs_read_file_bytes(path, &length, error);
     if (text && strlen(text) != length) {
         snprintf(error, CS_FILE_ERROR, "not a text file");

@@ -18,16 +18,16 @@ enum {
 
 static const char search_path[] = "LD_LIBRARY_PATH=";
 
-/* A query of the loader: `file`, in an environment with the variables `set` (NULL: unchanged). */
-struct query {
-    const char *file;
-    const char *const *set;
+/* The receiver of the loader's output: each library, and the first line of an error message. */
+struct receiver {
     cs_loader_fn *each;
     void *ctx;
+    char *complaint;
+    size_t size;
 };
 
 /* A line is "NAME => PATH (ADDRESS)", "NAME => not found" or "PATH (ADDRESS)", after a tab. */
-static void report_line(const struct query *query, char *line)
+static void report_line(const struct receiver *to, char *line)
 {
     char *name = line + 1, *arrow = strstr(name, " => ");
     char *path = arrow ? arrow + strlen(" => ") : name;
@@ -36,29 +36,30 @@ static void report_line(const struct query *query, char *line)
         *arrow = '\0';
     if (address)
         *address = '\0';
-    query->each(query->ctx, name, address ? path : NULL);
+    to->each(to->ctx, name, address ? path : NULL);
 }
 
-/* Runs the loader of this program. Another program may name any file as its loader, so that file is
- * not run. False if this program has none. */
-static bool run_loader(const struct query *query, char *complaint, size_t size)
+/* Runs the loader of this program for a file, with the variables `set` (NULL: none). Another
+ * program may name any file as its loader, so that file is not run. False if this program has none.
+ */
+static bool run_loader(const char *file, const char *const *set, const struct receiver *to)
 {
     struct cs_elf self;
     const char *why;
     char *text, *rest, *line;
     if (!cs_elf_open(&self, "/proc/self/exe", &why))
         return false;
-    const char *argv[] = {self.interpreter, "--list", query->file, NULL};
-    bool ran = self.interpreter && cs_child_output(argv, query->set, &text) >= 0;
+    const char *argv[] = {self.interpreter, "--list", file, NULL};
+    bool ran = self.interpreter && cs_child_output(argv, set, &text) >= 0;
     cs_elf_close(&self);
     if (!ran)
         return false;
-    complaint[0] = '\0';
+    to->complaint[0] = '\0';
     for (rest = text; (line = cs_child_line(&rest));) {
         if (*line == '\t')
-            report_line(query, line);
-        else if (!*complaint)
-            snprintf(complaint, size, "%s", line);
+            report_line(to, line);
+        else if (!*to->complaint)
+            snprintf(to->complaint, to->size, "%s", line);
     }
     free(text);
     return true;
@@ -67,21 +68,19 @@ static bool run_loader(const struct query *query, char *complaint, size_t size)
 void cs_loader_list(const char *file, cs_loader_fn *each, void *ctx)
 {
     char complaint[256];
-    (void)run_loader(&(struct query){file, NULL, each, ctx}, complaint, sizeof complaint);
+    const struct receiver to = {each, ctx, complaint, sizeof complaint};
+    (void)run_loader(file, NULL, &to);
 }
 
 /* Runs the loader for this program with a preloaded file. `folders`: "LD_LIBRARY_PATH=...", or
  * NULL.
  */
-static bool try_preload(struct query *query, const char *file, const char *folders, char *complaint,
-                        size_t size)
+static bool try_preload(const char *file, const char *folders, const struct receiver *to)
 {
     char self[PATH_MAX], preload[PATHS];
     const char *const set[] = {preload, folders, NULL};
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", file);
-    query->file = self;
-    query->set = set;
-    return realpath("/proc/self/exe", self) && run_loader(query, complaint, size);
+    return realpath("/proc/self/exe", self) && run_loader(self, set, to);
 }
 
 static void ignore_library(void *ctx, const char *name, const char *path)
@@ -91,7 +90,8 @@ static void ignore_library(void *ctx, const char *name, const char *path)
 
 bool cs_loader_try(const char *file, char *complaint, size_t size)
 {
-    return try_preload(&(struct query){.each = ignore_library}, file, NULL, complaint, size);
+    const struct receiver to = {ignore_library, NULL, complaint, size};
+    return try_preload(file, NULL, &to);
 }
 
 /* Appends the folders of a search path, with $ORIGIN replaced. An empty search path adds nothing,
@@ -155,8 +155,7 @@ bool cs_loader_find(const char *name, const char *caller, char *path, size_t siz
 {
     struct required required = {name, path, size, false};
     char complaint[256], folders[PATHS];
-    return list_folders(caller, folders, sizeof folders) &&
-           try_preload(&(struct query){.each = take_first, .ctx = &required}, name, folders,
-                       complaint, sizeof complaint) &&
+    const struct receiver to = {take_first, &required, complaint, sizeof complaint};
+    return list_folders(caller, folders, sizeof folders) && try_preload(name, folders, &to) &&
            required.found;
 }
