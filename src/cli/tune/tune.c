@@ -148,12 +148,13 @@ static bool make_first_runs(struct cs_tune *tune)
     if (!good || !cs_simulated_runs(tune->simulation, runs, 2))
         return false;
     const struct cs_simulated_result *result = &first.run.result;
+    const char *cudnn = tune->simulation->program.cudnn;
     tune->untiled = figures_of(result);
     tune->defaults = figures_of(&second.run.result);
     tune->untiled.fits = fits > 0 && result->needed >= 0 && result->needed <= fits;
     tune->allocated = result->allocated >= 0;
-    snprintf(tune->framework, sizeof tune->framework, "%s", result->framework);
-    snprintf(tune->planning, sizeof tune->planning, "%s", result->planning);
+    snprintf(tune->planner, sizeof tune->planner, "%s%s%s", *cudnn ? cudnn : result->planning,
+             *result->framework ? ", " : "", result->framework);
     good = is_usable(&first.run) && cs_called_read(&first.run, &tune->frontier);
     cs_simulated_result_free(&first.run.result);
     cs_simulated_result_free(&second.run.result);

@@ -142,7 +142,7 @@ struct cs_tune {
     const struct cs_device_file *device;
     struct cs_frontier frontier;
     bool allocated;                             /* peaks are a framework's */
-    char framework[64], planning[64];           /* as in cs_simulated_result */
+    char planner[160];                          /* the cuDNN and the framework, for people */
     struct cs_tune_run untiled, defaults, file; /* with --fits, the last two with that memory */
     int point;                                  /* of the frontier; -1: none was chosen */
 };

@@ -19,7 +19,7 @@ enum {
 
 /* The time axis reaches this multiple of the largest marked time. Points to the right of its end
  * are left out. */
-static const double LONGEST = 1.25;
+static const double LONGEST = 1.1;
 
 /* A run or a point with a name. */
 struct mark {

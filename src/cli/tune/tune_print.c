@@ -188,9 +188,7 @@ static void put_head(const struct cs_tune *tune, FILE *out)
         fputc(' ', out);
         cs_cli_put(*word, out);
     }
-    fprintf(out, "\n# device    %s, simulated, sizes by %s%s%s\n", tune->device->title,
-            *program->cudnn ? program->cudnn : tune->planning, *tune->framework ? ", " : "",
-            tune->framework);
+    fprintf(out, "\n# device    %s, simulated, sizes by %s\n", tune->device->title, tune->planner);
     fputs("# Valid for this program, GPU and cuDNN. Others have other convolutions and sizes.\n",
           out);
     fprintf(out, "#\n# Peak (%s), predicted time:\n", tune->allocated ? "allocated" : "device");
