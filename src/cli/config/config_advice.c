@@ -1,6 +1,6 @@
 /* Finds options and rules that cannot have their apparent effect. `convshim config --check` and
  * `convshim predict` report them. */
-#include "cli/config/config_command.h"
+#include "cli/config/config_advice.h"
 
 #include "config/option.h"
 #include "config/option_text.h"

@@ -1,8 +1,13 @@
-/* `convshim config`: the options in force, and mistakes in their text. */
-#include "cli/config/config_command.h"
+/* `convshim config`: the options in force, mistakes in their text, and the rule that applies to a
+ * convolution. */
+#include "cli/config/config_advice.h"
+
+#include "base/log.h"
 #include "cli/common/cli.h"
 #include "cli/common/rule_text.h"
 #include "cli/common/table.h"
+#include "cli/layers/layers.h"
+#include "cli/layers/plan_layers.h"
 #include "config/option.h"
 #include "config/option_text.h"
 #include "convshim/policy.h"
@@ -44,10 +49,77 @@ static void count_note(void *ctx, const char *line)
     cs_cli_complain("%s", line);
 }
 
+/* --- the rule that applies --- */
+
+enum {
+    ENGINE_UNKNOWN = -1,
+    LINE = 512
+};
+
+/* The content of a text of --explain. */
+struct asked {
+    struct cs_problem problem;
+    int64_t required; /* bytes; -1: not given */
+    int64_t engine;
+};
+
+static bool refuse_word(const char *word, const char *allowed)
+{
+    cs_cli_refuse("config", "--explain: \"%s\" is not %s", word, allowed);
+    return false;
+}
+
+/* Takes a word "NAME=VALUE"; `value` is the part behind the =. False after printing the reason. */
+static bool take_word(struct asked *asked, const char *word, const char *value)
+{
+    if (strncmp(word, "required=", strlen("required=")) == 0)
+        return cs_cli_size(value, &asked->required) || refuse_word(value, "a size such as 64MiB");
+    if (strncmp(word, "engine=", strlen("engine=")) == 0)
+        return cs_shape_numbers(value, &asked->engine, 1) == 1 || refuse_word(value, "a number");
+    return refuse_word(word, "required=SIZE or engine=NUMBER");
+}
+
+/* Takes words with a = off the end of `text`, and reads the rest as a convolution. False after
+ * printing the reason. */
+static bool read_text(char *text, struct asked *asked)
+{
+    char error[LINE], *word;
+    const struct cs_layer_rules rules = {.dtype = NULL};
+    *asked = (struct asked){.required = -1, .engine = ENGINE_UNKNOWN};
+    while ((word = strrchr(text, ' ')) && strchr(word, '=')) {
+        if (!take_word(asked, word + 1, strchr(word, '=') + 1))
+            return false;
+        *word = '\0';
+    }
+    if (cs_shape_text(text, &rules, &asked->problem, error, sizeof error))
+        return true;
+    cs_cli_refuse("config", "--explain: %s", error);
+    return false;
+}
+
+/* Prints which rule applies to the convolution of --explain, and why. Returns the exit status. */
 static int explain_shape(const struct request *request, const struct cs_config *config)
 {
-    return cs_config_explain(config, request->program, request->script, request->explain);
+    char copy[LINE], size[CS_SIZE_TEXT];
+    struct asked asked;
+    snprintf(copy, sizeof copy, "%s", request->explain);
+    if (!read_text(copy, &asked))
+        return CS_CLI_USAGE;
+    const bool is_given = asked.required >= 0;
+    const int64_t required = is_given ? asked.required : cs_estimate_workspace(&asked.problem);
+    struct cs_subject subject = cs_rule_subject_of(&asked.problem, required, asked.engine,
+                                                   request->program ? request->program : "");
+    if (request->script)
+        subject.script = request->script;
+    printf("%s required%s\n", cs_log_size_text(size, required),
+           is_given
+               ? ""
+               : ", by a rule of thumb. Add required=SIZE to use the size that cuDNN requires.");
+    cs_explain_rules(&config->rules, &subject, stdout);
+    return CS_CLI_OK;
 }
+
+/* --- options --- */
 
 static int check_file(const struct request *request)
 {

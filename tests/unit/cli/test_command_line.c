@@ -105,6 +105,7 @@ static void options_are_read_or_refused(void)
         {"try --sweep-from 1", 0, "sweep_from=1;operand 3"},
         {"try --sweep_from=2 --dev x", 0, "sweep_from=2;device=x;operand 4"},
         {"try one --quiet", 0, "quiet=-;operand 2"}, /* operands come after the options */
+        {"try one --device x two --quiet", 0, "device=x;quiet=-;operand 4"},
         {"try --device bad --quiet", CS_CLI_USAGE, "device=bad;"},
         {"try --devise=x",
          REFUSED("option '--devise' is unknown or ambiguous; did you mean '--device'?")},
