@@ -239,17 +239,6 @@ static bool add_layer(const struct cs_private_layers *layers, size_t which, int 
     return false;
 }
 
-static bool add_layers(const struct cs_private_layers *layers, const char *name)
-{
-    int file[CS_LAYERS] = {0};
-    for (size_t i = 0; i < layers->folders; i++)
-        file[i] = open(layers->folder[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < layers->folders; i++)
-        if (file[i] < 0 || !add_layer(layers, i, file[i], name))
-            return false;
-    return true;
-}
-
 /* A folder that layers must not cover: the simulation's folder, or a cache. */
 struct shared {
     char path[PATH_MAX];
@@ -288,25 +277,27 @@ static bool uncover_shared(const struct shared *shared)
 }
 
 /* The files that it opens are closed at the end of this process, or if it executes a program. */
-static bool enter_layers(const struct cs_private_layers *layers, const char *name)
+int cs_layers_enter(const struct cs_private_layers *layers, const char *name)
 {
     struct shared shared[MOST_SHARED];
     char here[PATH_MAX], base[PATH_MAX + 64];
+    int file[CS_LAYERS] = {0};
+    if (!*layers->area)
+        return 0;
     snprintf(base, sizeof base, "%s/%s", layers->area, name);
     if (!getcwd(here, sizeof here) || mkdir(base, 0700) != 0 || !enter_namespaces())
-        return false;
+        return errno;
     open_shared(layers, shared);
-    if (!add_layers(layers, name))
-        return false;
-    for (size_t i = 0; i < MOST_SHARED; i++)
-        if (!uncover_shared(&shared[i]))
-            return false;
-    return chdir(here) == 0;
-}
-
-int cs_layers_enter(const struct cs_private_layers *layers, const char *name)
-{
-    if (!*layers->area || enter_layers(layers, name))
+    bool good = true;
+    for (size_t i = 0; good && i < layers->folders; i++) {
+        file[i] = open(layers->folder[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        good = file[i] >= 0;
+    }
+    for (size_t i = 0; good && i < layers->folders; i++)
+        good = add_layer(layers, i, file[i], name);
+    for (size_t i = 0; good && i < MOST_SHARED; i++)
+        good = uncover_shared(&shared[i]);
+    if (good && chdir(here) == 0)
         return 0;
     return errno ? errno : EINVAL;
 }
@@ -446,21 +437,18 @@ static cJSON *list_written(const struct cs_private_layers *layers)
 
 void cs_written_print(const struct cs_private_layers *layers, FILE *out)
 {
-    cJSON *names = list_written(layers), *name;
+    cJSON *names = list_written(layers);
     const int count = cJSON_GetArraySize(names);
-    int shown = 0;
     if (count > 0)
         fprintf(out, "\nfiles that the program %s\n",
                 *layers->area ? "wrote in a private layer (your own files are unchanged)"
                               : "MAY HAVE REPLACED (they changed while it ran)");
-    cJSON_ArrayForEach(name, names)
-    {
-        if (shown++ == MOST_SHOWN)
-            break;
-        fputs("  * ", out);
-        for (char *end = name->valuestring; (end = strchr(end, '\n'));)
+    for (int i = 0; i < count && i < MOST_SHOWN; i++) {
+        char *name = cJSON_GetArrayItem(names, i)->valuestring;
+        for (char *end = name; (end = strchr(end, '\n'));)
             *end = '?';
-        cs_cli_put(name->valuestring, out);
+        fputs("  * ", out);
+        cs_cli_put(name, out);
         fputc('\n', out);
     }
     if (count > MOST_SHOWN)
