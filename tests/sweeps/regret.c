@@ -267,7 +267,7 @@ static void judge_layer(struct layer *layer, struct cs_engine_list *list,
 {
     struct cs_chosen_engine *chosen;
     struct cs_ask_offer offer;
-    if (cs_engine_list_find(list, layer->problem, CS_ASK_A, prediction->offer.engine.index,
+    if (cs_engine_list_find(list, layer->problem, prediction->offer.engine.index,
                             prediction->offer.workspace, &offer, &chosen) != CS_OK)
         fail("cuDNN does not offer the same engine again");
     layer->required = offer.workspace;

@@ -97,7 +97,7 @@ static enum cs_status choose_offer(struct asking *asking, int skip,
 {
     cs_engine_chosen_destroy(asking->chosen);
     asking->chosen = NULL;
-    return cs_engine_list_choose(asking->list, asking->problem, CS_ASK_A, skip, &prediction->offer,
+    return cs_engine_list_choose(asking->list, asking->problem, skip, &prediction->offer,
                                  &asking->chosen);
 }
 
@@ -113,8 +113,8 @@ static enum cs_status choose_plan(struct asking *asking, const struct cs_recorde
     }
     asking->ran =
         !asking->predictor->alone && recorded->engine >= 0 &&
-        cs_engine_list_find(asking->list, asking->problem, CS_ASK_A, recorded->engine,
-                            recorded->required, &prediction->offer, &asking->chosen) == CS_OK;
+        cs_engine_list_find(asking->list, asking->problem, recorded->engine, recorded->required,
+                            &prediction->offer, &asking->chosen) == CS_OK;
     return asking->ran ? CS_OK : choose_offer(asking, 0, prediction);
 }
 

@@ -39,17 +39,13 @@ struct deciders {
 static struct cs_chosen_engine *find_plan(struct cs_engine_list *engines,
                                           const struct cs_called *called)
 {
-    struct cs_chosen_engine *chosen;
+    struct cs_chosen_engine *chosen = NULL;
     struct cs_ask_offer offer;
     const struct cs_layer *layer = called->layer;
-    if (!layer || layer->recorded.engine < 0)
-        return NULL;
-    for (int mode = CS_ASK_A; mode < CS_ASK_FALLBACK; mode++)
-        if (cs_engine_list_find(engines, &layer->problem, (enum cs_ask_mode)mode,
-                                layer->recorded.engine, layer->recorded.required, &offer,
-                                &chosen) == CS_OK)
-            return chosen;
-    return NULL;
+    if (layer && layer->recorded.engine >= 0)
+        (void)cs_engine_list_find(engines, &layer->problem, layer->recorded.engine,
+                                  layer->recorded.required, &offer, &chosen);
+    return chosen;
 }
 
 static void prepare_decider(struct deciders *deciders, struct decider *decider,

@@ -22,11 +22,6 @@ struct cs_chosen_engine {
     struct cs_engine_choice choice;
 };
 
-static const cudnnBackendHeurMode_t modes[CS_ASK_MODES] = {[CS_ASK_A] = CUDNN_HEUR_MODE_A,
-                                                           [CS_ASK_B] = CUDNN_HEUR_MODE_B,
-                                                           [CS_ASK_FALLBACK] =
-                                                               CUDNN_HEUR_MODE_FALLBACK};
-
 void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu))
 {
     cs_device_profile_measured(ladder_of);
@@ -121,14 +116,14 @@ static bool is_wished(struct wish *wish, const struct cs_ask_offer *offer)
 
 /* The first wished offer of a mode whose plan can be built. */
 static bool choose_of(struct cs_engine_list *list, const struct cs_problem *problem,
-                      enum cs_ask_mode mode, struct wish *wish, struct cs_ask_offer *offer,
+                      cudnnBackendHeurMode_t mode, struct wish *wish, struct cs_ask_offer *offer,
                       struct cs_engine_choice *choice)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[PICKS];
     bool found = false;
-    int results = cs_descriptors_heuristics(&builder, &list->target, problem, modes[mode],
-                                            configuration, PICKS);
+    int results =
+        cs_descriptors_heuristics(&builder, &list->target, problem, mode, configuration, PICKS);
     for (int i = 0; i < results && !found; i++) {
         found = read_offer(list, problem, configuration[i], choice, offer) &&
                 offer->workspace >= 0 && is_wished(wish, offer);
@@ -136,41 +131,43 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
             cs_engine_choice_fini(choice);
     }
     cs_descriptor_builder_clear(&builder);
-    offer->mode = mode;
     return found;
 }
 
+/* The first wished offer of so many modes. */
 static enum cs_status choose_offer(struct cs_engine_list *list, const struct cs_problem *problem,
-                                   enum cs_ask_mode mode, struct wish wish,
-                                   struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p)
+                                   int modes, struct wish wish, struct cs_ask_offer *offer,
+                                   struct cs_chosen_engine **chosen_p)
 {
+    static const cudnnBackendHeurMode_t mode[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK,
+                                                  CUDNN_HEUR_MODE_B};
+    bool found = false;
     struct cs_chosen_engine *chosen = malloc(sizeof *chosen);
     if (!chosen)
         return CS_NOMEM;
-    if (!choose_of(list, problem, mode, &wish, offer, &chosen->choice) &&
-        (mode == CS_ASK_FALLBACK ||
-         !choose_of(list, problem, CS_ASK_FALLBACK, &wish, offer, &chosen->choice))) {
+    for (int i = 0; i < modes && !found; i++)
+        found = choose_of(list, problem, mode[i], &wish, offer, &chosen->choice);
+    if (found)
+        *chosen_p = chosen;
+    else
         free(chosen);
-        return CS_REFUSED;
-    }
-    *chosen_p = chosen;
-    return CS_OK;
+    return found ? CS_OK : CS_REFUSED;
 }
 
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
-                                     enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
+                                     int skip, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p)
 {
-    return choose_offer(list, problem, mode, (struct wish){.skip = skip, .engine = -1}, offer,
+    return choose_offer(list, problem, 2, (struct wish){.skip = skip, .engine = -1}, offer,
                         chosen_p);
 }
 
 enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
-                                   enum cs_ask_mode mode, int64_t engine, int64_t workspace,
-                                   struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p)
+                                   int64_t engine, int64_t workspace, struct cs_ask_offer *offer,
+                                   struct cs_chosen_engine **chosen_p)
 {
-    return choose_offer(list, problem, mode,
-                        (struct wish){.engine = engine, .workspace = workspace}, offer, chosen_p);
+    return choose_offer(list, problem, 3, (struct wish){.engine = engine, .workspace = workspace},
+                        offer, chosen_p);
 }
 
 void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen)

@@ -15,16 +15,8 @@
 struct cs_engine_list;
 struct cs_chosen_engine;
 
-enum cs_ask_mode {
-    CS_ASK_A, /* cuDNN's heuristic modes */
-    CS_ASK_B,
-    CS_ASK_FALLBACK,
-    CS_ASK_MODES
-};
-
 /* An engine as the heuristics offer it. */
 struct cs_ask_offer {
-    enum cs_ask_mode mode;
     struct cs_engine engine;
     int64_t workspace; /* bytes; -1: cuDNN cannot build its plan */
     bool tensor_cores;
@@ -41,17 +33,17 @@ bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_li
 void cs_engine_list_destroy(struct cs_engine_list *list);
 
 /* The choice of a framework to which `skip` plans were refused: the next offer that has a plan,
- * first of the mode, then of the fallbacks. CS_REFUSED: no further offer has a plan. The caller
- * owns the chosen engine. */
+ * first of cuDNN's mode A, then of the fallbacks. CS_REFUSED: no further offer has a plan. The
+ * caller owns the chosen engine. */
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
-                                     enum cs_ask_mode mode, int skip, struct cs_ask_offer *offer,
+                                     int skip, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p);
 
-/* The first offer with this engine and this workspace, in the same order. The caller owns the
- * chosen engine. */
+/* The first offer with this engine and this workspace, in the same order and at last of mode B. The
+ * caller owns the chosen engine. */
 enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
-                                   enum cs_ask_mode mode, int64_t engine, int64_t workspace,
-                                   struct cs_ask_offer *offer, struct cs_chosen_engine **chosen_p);
+                                   int64_t engine, int64_t workspace, struct cs_ask_offer *offer,
+                                   struct cs_chosen_engine **chosen_p);
 
 void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen);
 

@@ -31,8 +31,7 @@ static struct cs_prediction *add(const char *model, const char *name)
     prediction[i] = (struct cs_prediction){
         .bytes = {3 * MIB, MIB, 2 * MIB},
         .floor = 6 * MIB,
-        .offer = {.mode = (enum cs_ask_mode)(i % CS_ASK_MODES),
-                  .engine.index = 57 + (int64_t)i,
+        .offer = {.engine.index = 57 + (int64_t)i,
                   .workspace = 64 * MIB,
                   .tensor_cores = i % 2 == 0},
         .peak = 70 * MIB,

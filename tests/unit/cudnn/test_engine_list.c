@@ -30,18 +30,12 @@ static void end(void)
     CHECK_INT(heap_taken - taken, 0);
 }
 
-static struct cs_chosen_engine *choose_behind(int skip, enum cs_ask_mode mode,
-                                              struct cs_ask_offer *offer)
+static struct cs_chosen_engine *choose_behind(int skip, struct cs_ask_offer *offer)
 {
     struct cs_chosen_engine *chosen = NULL;
-    enum cs_status status = cs_engine_list_choose(list, &problem, mode, skip, offer, &chosen);
+    enum cs_status status = cs_engine_list_choose(list, &problem, skip, offer, &chosen);
     CHECK_INT(status, chosen ? CS_OK : CS_REFUSED);
     return chosen;
-}
-
-static struct cs_chosen_engine *choose(enum cs_ask_mode mode, struct cs_ask_offer *offer)
-{
-    return choose_behind(0, mode, offer);
 }
 
 static void a_profile_is_given_to_cudnn(void)
@@ -59,7 +53,7 @@ static void a_profile_is_given_to_cudnn(void)
     for (size_t i = 0; json && i < sizeof profile; i++)
         CHECK_INT(json->value[i], profile[i]);
     cudnn.offers[0] = 1;
-    cs_engine_chosen_destroy(choose(CS_ASK_A, &offer));
+    cs_engine_chosen_destroy(choose_behind(0, &offer));
     CHECK_SET(nth_of(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, 0), CUDNN_ATTR_ENGINEHEUR_DEVICEPROP,
               CUDNN_TYPE_BACKEND_DESCRIPTOR, device->number);
     for (int i = 0; i < CS_OPERANDS; i++)
@@ -69,22 +63,20 @@ static void a_profile_is_given_to_cudnn(void)
     cs_engine_list_destroy(NULL);
 }
 
-static void a_choice_has_its_mode_and_notes(void)
+static void a_choice_has_its_notes(void)
 {
-    static const int modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK};
-    for (int mode = 0; mode < CS_ASK_MODES; mode++)
-        for (int note = 0; note < 32; note++) {
-            struct cs_ask_offer offer;
-            start();
-            cudnn.offers[mode] = 1;
-            cudnn.offer[mode][0] =
-                (struct offer){.engine.index = 5, .numerical = 1u << note, .workspace = 100 + mode};
-            cs_engine_chosen_destroy(choose((enum cs_ask_mode)mode, &offer));
-            CHECK_INT(cudnn.asked_mode, modes[mode]);
-            CHECK_INT(offer.workspace, 100 + mode);
-            CHECK_INT(offer.tensor_cores, note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-            end();
-        }
+    for (int note = 0; note < 32; note++) {
+        struct cs_ask_offer offer;
+        start();
+        cudnn.offers[0] = 1;
+        cudnn.offer[0][0] =
+            (struct offer){.engine.index = 5, .numerical = 1u << note, .workspace = 100};
+        cs_engine_chosen_destroy(choose_behind(0, &offer));
+        CHECK_INT(cudnn.asked_mode, CUDNN_HEUR_MODE_A);
+        CHECK_INT(offer.workspace, 100);
+        CHECK_INT(offer.tensor_cores, note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+        end();
+    }
 }
 
 static void unaccepted_profile_is_named(void)
@@ -106,6 +98,15 @@ static void unaccepted_profile_is_named(void)
     }
 }
 
+static void check_found(int64_t engine, int64_t workspace, bool found)
+{
+    struct cs_ask_offer offer;
+    struct cs_chosen_engine *chosen = NULL;
+    enum cs_status status = cs_engine_list_find(list, &problem, engine, workspace, &offer, &chosen);
+    CHECK_INT(status, found ? CS_OK : CS_REFUSED);
+    cs_engine_chosen_destroy(chosen);
+}
+
 /* A framework to which plans are refused tries those behind them, the fallback list last. */
 static void the_next_offer_with_a_plan_is_chosen(void)
 {
@@ -120,62 +121,51 @@ static void the_next_offer_with_a_plan_is_chosen(void)
                                .plan = j == 1 ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS};
     for (int skip = 0; skip < 4; skip++) {
         struct cs_ask_offer offer = {.engine.index = -1};
-        struct cs_chosen_engine *chosen = choose_behind(skip, CS_ASK_A, &offer);
+        struct cs_chosen_engine *chosen = choose_behind(skip, &offer);
         CHECK_INT(chosen ? offer.engine.index : -1, chosen_of[skip]);
         cs_engine_chosen_destroy(chosen);
     }
     cudnn.offer[0][2].workspace = 7;
-    for (int64_t workspace = 7; workspace < 9; workspace++) {
-        struct cs_ask_offer offer;
-        struct cs_chosen_engine *chosen = NULL;
-        enum cs_status status =
-            cs_engine_list_find(list, &problem, CS_ASK_A, 2, workspace, &offer, &chosen);
-        CHECK_INT(status, workspace == 7 ? CS_OK : CS_REFUSED);
-        cs_engine_chosen_destroy(chosen);
-    }
+    check_found(2, 7, true);
+    check_found(2, 8, false);
+    check_found(20, 0, true);
+    check_found(12, 0, true); /* of mode B */
     end();
 }
 
-/* The offers of the mode, or of the fallback list if none of them has a plan. */
+/* The offers of mode A, or of the fallback list if none of them has a plan. */
 static void the_first_offer_with_a_plan_is_chosen(void)
 {
     for (int plans = 0; plans < 8; plans++) {
         const int at = plans / 4; /* the place of the offer that has one */
-        for (int mode = 0; mode < CS_ASK_MODES; mode++) {
-            struct cs_ask_offer offer;
-            start();
-            for (int i = 0; i < 3; i++) {
-                cudnn.offers[i] = 2;
-                for (int j = 0; j < 2; j++) {
-                    bool built = j == at && (i == 2 ? plans & 2 : plans & 1);
-                    cudnn.offer[i][j] = (struct offer){.engine.index = 10 * i + j,
-                                                       .workspace = 0,
-                                                       .plan = built ? CUDNN_STATUS_SUCCESS
-                                                                     : CUDNN_STATUS_NOT_SUPPORTED};
-                }
+        const int of = plans & 1 ? 0 : plans & 2 ? 2 : -1;
+        struct cs_ask_offer offer;
+        start();
+        for (int i = 0; i < 3; i++) {
+            cudnn.offers[i] = 2;
+            for (int j = 0; j < 2; j++) {
+                bool built = j == at && (i == 2 ? plans & 2 : plans & 1);
+                cudnn.offer[i][j] = (struct offer){.engine.index = 10 * i + j,
+                                                   .workspace = 0,
+                                                   .plan = built ? CUDNN_STATUS_SUCCESS
+                                                                 : CUDNN_STATUS_NOT_SUPPORTED};
             }
-            int of = mode < 2 && plans & 1 ? mode : plans & 2 ? 2 : -1;
-            struct cs_chosen_engine *chosen = choose((enum cs_ask_mode)mode, &offer);
-            CHECK_INT(cudnn.asked_capacity, 24);
-            CHECK_INT(chosen != NULL, of >= 0);
-            CHECK_INT(made_of(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR),
-                      mode < 2 && !(plans & 1) ? 2 : 1);
-            if (chosen) {
-                CHECK_INT(offer.mode, of);
-                CHECK_INT(offer.engine.index, 10 * of + at);
-                CHECK_INT(offer.workspace, 0);
-                CHECK_INT(
-                    ((struct cs_engine_choice *)cs_engine_chosen_vendor(chosen).ctx)->engine.index,
-                    10 * of + at);
-                for (int i = 0; i < CS_MAX_TENSORS; i++)
-                    CHECK_INT(((struct cs_engine_choice *)cs_engine_chosen_vendor(chosen).ctx)
-                                  ->target.uid[i],
-                              i + 1);
-                CHECK_INT(cudnn.alive, 2); /* its device's description */
-            }
-            cs_engine_chosen_destroy(chosen);
-            end();
         }
+        struct cs_chosen_engine *chosen = choose_behind(0, &offer);
+        CHECK_INT(cudnn.asked_capacity, 24);
+        CHECK_INT(chosen != NULL, of >= 0);
+        CHECK_INT(made_of(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), plans & 1 ? 1 : 2);
+        if (chosen) {
+            const struct cs_engine_choice *choice = cs_engine_chosen_vendor(chosen).ctx;
+            CHECK_INT(offer.engine.index, 10 * of + at);
+            CHECK_INT(offer.workspace, 0);
+            CHECK_INT(choice->engine.index, 10 * of + at);
+            for (int i = 0; i < CS_MAX_TENSORS; i++)
+                CHECK_INT(choice->target.uid[i], i + 1);
+            CHECK_INT(cudnn.alive, 2); /* its device's description */
+        }
+        cs_engine_chosen_destroy(chosen);
+        end();
     }
     cs_engine_chosen_destroy(NULL);
 }
@@ -200,7 +190,7 @@ static void without_memory(void)
         start();
         cudnn.offers[0] = 1;
         heap_left = n;
-        enum cs_status status = cs_engine_list_choose(list, &problem, CS_ASK_A, 0, &offer, &chosen);
+        enum cs_status status = cs_engine_list_choose(list, &problem, 0, &offer, &chosen);
         bool all = heap_left >= 0;
         heap_left = -1;
         CHECK_INT(status, all ? CS_OK : CS_NOMEM);
@@ -222,7 +212,7 @@ int main(void)
     for (int i = 0; i < 2; i++) /* the loader keeps blocks of both calls */
         cs_standalone_open_cublas();
     TEST(a_profile_is_given_to_cudnn);
-    TEST(a_choice_has_its_mode_and_notes);
+    TEST(a_choice_has_its_notes);
     TEST(unaccepted_profile_is_named);
     TEST(the_first_offer_with_a_plan_is_chosen);
     TEST(the_next_offer_with_a_plan_is_chosen);
