@@ -118,14 +118,14 @@ static void begin_run(struct cs_simulated_run *run, pid_t pid)
 {
     run->pid = pid;
     run->state = CS_RUN_RUNNING;
-    run->seconds = read_clock();
+    run->result.seconds = read_clock();
 }
 
 static void end_run(struct cs_simulated_run *run, int status)
 {
     run->state = CS_RUN_ENDED;
-    run->seconds = read_clock() - run->seconds;
-    run->status = status;
+    run->result.seconds = read_clock() - run->result.seconds;
+    run->result.status = status;
 }
 
 /* --- a process for each run --- */
@@ -270,7 +270,7 @@ static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
     struct cs_simulated_progress progress;
     char bytes[CS_BYTES_TEXT];
     cs_text_put(text, "%s%s %.0f s", text->length > 0 ? "; " : "", run->name,
-                read_clock() - run->seconds);
+                read_clock() - run->result.seconds);
     if (cs_simulated_progress_read(run->folder, &progress))
         cs_text_put(text, ": %llu convolution%s, %s", progress.convolutions,
                     progress.convolutions == 1 ? "" : "s",

@@ -193,7 +193,7 @@ bool cs_simulated_result_read(struct cs_simulated_run *run)
     char path[PLACE];
     bool good = true;
     *result = (struct cs_simulated_result){
-        .status = run->status, .seconds = run->seconds, .planned = true};
+        .status = result->status, .seconds = result->seconds, .planned = true};
     const struct cs_process_progress *chosen = cs_simulated_progress_read(run->folder, &progress)
                                                    ? list_processes(&progress, run, result)
                                                    : NULL;

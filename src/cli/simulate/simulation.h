@@ -216,8 +216,8 @@ struct cs_simulated_process {
 /* Of several processes that used the device, the figures are those of the one that held most.
  * Figures from the three files are -1 if they were not reported. */
 struct cs_simulated_result {
-    int status;     /* of the program: see cs_simulated_run */
-    double seconds; /* that it took here */
+    int status;     /* the program's exit status, or 128 + the signal that ended it */
+    double seconds; /* that the run took here; until its end: the clock's time at its start */
 
     /* From the device's progress. */
     bool used;     /* a process used the device; if not, all following members are empty */
@@ -273,10 +273,8 @@ struct cs_simulated_run {
         CS_RUN_RUNNING,
         CS_RUN_ENDED
     } state;
-    pid_t pid;  /* 0: of a forked run, not known yet */
-    int status; /* the program's exit status, or 128 + the signal that ended it */
-    double seconds;
-    struct cs_simulated_result result; /* of cs_simulated_result_read */
+    pid_t pid; /* 0: of a forked run, not known yet */
+    struct cs_simulated_result result;
 };
 
 /* Runs all of them, as many at once as simulation->jobs, with a sign of life on standard error.

@@ -33,8 +33,7 @@ static struct cs_simulated_run run_of(const char *name, bool with)
                                    .capacity = 50000000,
                                    .with = with,
                                    .history = true,
-                                   .status = with,
-                                   .seconds = 1.5};
+                                   .result = {.status = with, .seconds = 1.5}};
     snprintf(run.folder, sizeof run.folder, "%s", name);
     return run;
 }
@@ -160,7 +159,7 @@ static void make_pair(struct cs_simulated_pair *to, int variant)
     for (int side = 0; side < CS_SIDES; side++) {
         to->chosen[side] = variant != 1 + side;
         to->run[side] = run_of(names[side], side == CS_WITH);
-        to->run[side].status = 0;
+        to->run[side].result.status = 0;
         CHECK(cs_simulated_result_read(&to->run[side]));
     }
     struct cs_simulated_result *a = &to->run[CS_WITHOUT].result, *b = &to->run[CS_WITH].result;
