@@ -145,10 +145,10 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	$(INIH) -Wl,--exclude-libs,ALL -ldl
 
-# Python code that `convshim simulate` loads into a program.
-$(B)/gen/simulate_hook.h: src/cli/simulate/simulate_hook.py Makefile
-$(B)/gen/nvidia_smi.h: src/cli/simulate/nvidia_smi.sh Makefile
-$(B)/gen/simulate_hook.h $(B)/gen/nvidia_smi.h:
+# The parts of the simulated device that are no libraries. `convshim simulate` contains them.
+$(B)/gen/framework_hook.h: src/simdev/programs/framework_hook.py Makefile
+$(B)/gen/nvidia_smi.h: src/simdev/programs/nvidia_smi.sh Makefile
+$(B)/gen/framework_hook.h $(B)/gen/nvidia_smi.h:
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 # Stand-ins of the driver and of cuBLASLt inside the command, to plan without a device. They are not installed as files.
@@ -186,7 +186,7 @@ $(man): $(B)/gen-man
 $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
 $(call objects,src/cli/run/run.c src/cli/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
-$(call objects,src/cli/simulate/simulation.c): $(addprefix $(B)/gen/,simulate_hook.h nvidia_smi.h)
+$(call objects,src/cli/simulate/simulation.c): $(addprefix $(B)/gen/,framework_hook.h nvidia_smi.h)
 $(call objects,src/cli/common/page.c): $(addprefix $(B)/gen/page_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 static const char hook[] =
-#include "simulate_hook.h" /* made from simulate_hook.py */
+#include "framework_hook.h" /* made from framework_hook.py */
     ;
 static const char nvidia_smi[] =
 #include "nvidia_smi.h" /* made from nvidia_smi.sh */

@@ -5,7 +5,7 @@
 /* `path` with every %p replaced by the process id, to be freed; NULL if memory is short. */
 char *simdev_report_path(const char *path);
 
-/* Writes the report as at exit. simulate_hook.py calls it before a process ends without exit. */
+/* Writes the report as at exit. framework_hook.py calls it before a process ends without exit. */
 void simdev_report_early(void);
 
 #endif
