@@ -220,21 +220,6 @@ static void fill_models(struct cs_table *table, const struct cs_predict_results 
 
 /* --- advice --- */
 
-/* Convolutions that exceed the memory of the GPU. */
-static void advise_memory(const struct cs_predict_results *results, struct cs_text *line)
-{
-    const int64_t memory = results->device->memory;
-    char bytes[CS_BYTES_TEXT];
-    size_t over = 0;
-    for (size_t i = 0; i < results->layers->count; i++)
-        over += results->prediction[i].tiled_peak > memory;
-    if (memory > 0 && over > 0)
-        cs_text_put(line,
-                    "Advice: the peak of %zu of %zu convolutions exceeds the %s of the GPU, also "
-                    "with convshim. Split the batch or the image, or try a smaller --workspace.",
-                    over, results->layers->count, cs_table_bytes_text(bytes, memory));
-}
-
 static bool is_huge(const struct cs_problem *problem)
 {
     for (int i = 0; i < CS_OPERANDS; i++) {
@@ -248,41 +233,33 @@ static bool is_huge(const struct cs_problem *problem)
     return false;
 }
 
-/* Convolutions with a tensor of 2^31 elements, without option huge. */
-static void advise_huge(const struct cs_predict_results *results, struct cs_text *line)
+/* Advice about layers with a tensor of 2^31 elements, without option huge. "" if there is none. */
+static void advise(const struct cs_predict_results *results, char *text, size_t size)
 {
     size_t count = 0;
+    text[0] = '\0';
     for (size_t i = 0; i < results->layers->count; i++) {
         const struct cs_prediction *prediction = &results->prediction[i];
         count += prediction->status == CS_OK && prediction->offer.engine.index == 0 &&
                  is_huge(&results->layers->layer[i].problem);
     }
     if (count > 0 && !results->options->estimate && results->options->config.huge <= 0)
-        cs_text_put(line,
-                    "Advice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for "
-                    "which cuDNN offers only a slow engine. --huge 2147483648 shows them as tiles "
-                    "on other engines.",
-                    count, results->layers->count);
-}
-
-/* "" if there is no advice. */
-static void advise(const struct cs_predict_results *results, char *text, size_t size)
-{
-    struct cs_text line = {text, size, 0};
-    text[0] = '\0';
-    advise_memory(results, &line);
-    if (line.length == 0)
-        advise_huge(results, &line);
+        snprintf(text, size,
+                 "Advice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for "
+                 "which cuDNN offers only a slow engine. --huge 2147483648 shows them as tiles "
+                 "on other engines.",
+                 count, results->layers->count);
 }
 
 /* --- formats --- */
 
-/* The convolution if there is one alone, the GPU, what planned, and the options of convshim. */
+/* The convolution if there is one alone, the GPU with its memory, what planned, and the options of
+ * convshim. */
 static void print_head(const struct cs_predict_results *results)
 {
     const struct cs_predict_options *options = results->options;
     const struct cs_ask_offer *offer = &results->prediction->offer;
-    char size[CS_BYTES_TEXT] = "auto", text[256];
+    char size[CS_BYTES_TEXT] = "auto", memory[CS_BYTES_TEXT], text[256];
     if (options->config.workspace != CS_CONFIG_AUTO)
         cs_table_bytes_text(size, options->config.workspace);
     if (options->estimate)
@@ -291,7 +268,8 @@ static void print_head(const struct cs_predict_results *results)
         cs_site_problem_text(&results->layers->layer->problem, text, sizeof text);
         puts(text);
     }
-    printf("%s, %s", results->device->title, results->vendor);
+    printf("%s with %s, %s", results->device->title,
+           cs_table_bytes_text(memory, results->device->memory), results->vendor);
     if (options->shape && results->prediction->status == CS_OK && !options->estimate)
         printf(", engine %" PRId64 "%s", offer->engine.index,
                offer->tensor_cores ? " (tensor cores)" : "");

@@ -1,6 +1,7 @@
 /* The tables of a report on one run or the processes of one job. */
 #include "cli/report/report.h"
 
+#include "account/account.h"
 #include "base/text.h"
 #include "cli/common/json_tree.h"
 #include "cli/layers/summary.h"
@@ -109,16 +110,9 @@ static const char *const site_ways[] = {"id",       "name",     "problem.text", 
 /* The text of a reason, or its id if it is unknown, such as one of a newer library. */
 static const char *reason_text(const char *id)
 {
-    static const struct {
-        const char *id, *text;
-    } reasons[] = {
-#define CS_REASON(id, text) {#id, text},
-#include "convshim/reasons.def"
-#undef CS_REASON
-    };
-    for (int i = 0; i < LENGTH(reasons); i++)
-        if (strcmp(reasons[i].id, id) == 0)
-            return reasons[i].text;
+    for (int i = 0; i < CS_REASONS; i++)
+        if (strcmp(cs_account_reason_id((enum cs_reason)i), id) == 0)
+            return cs_account_reason_text((enum cs_reason)i);
     return id;
 }
 

@@ -40,25 +40,33 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_status = &command;
 
+/* Name, title, kind of cell, and the member of a summary that is shown. NULL: see add_row. */
+#define STATUS_COLUMNS(COLUMN)                                                                     \
+    COLUMN("pid", "pid", CS_CELL_COUNT, "process.pid")                                             \
+    COLUMN("program", "program", CS_CELL_TEXT, NULL)                                               \
+    COLUMN("running_seconds", "running", CS_CELL_COUNT, NULL)                                      \
+    COLUMN("calls", "calls", CS_CELL_COUNT, "totals.calls")                                        \
+    COLUMN("tiled", "tiled", CS_CELL_COUNT, "totals.tiled")                                        \
+    COLUMN("fallback", "fallback", CS_CELL_COUNT, "totals.fallback")                               \
+    COLUMN("failed", "failed", CS_CELL_COUNT, "totals.failed")                                     \
+    COLUMN("peak_without", "peak without convshim", CS_CELL_BYTES, "totals.peak_without")          \
+    COLUMN("peak_with", "with", CS_CELL_BYTES, "totals.peak_with")                                 \
+    COLUMN("required_max", "workspace without", CS_CELL_BYTES, "totals.required_max")              \
+    COLUMN("reported_max", "with", CS_CELL_BYTES, "totals.reported_max")                           \
+    COLUMN("possible_max", NULL, CS_CELL_BYTES, "totals.possible_max")                             \
+    COLUMN("own_peak", "own scratch", CS_CELL_BYTES, "own.peak")                                   \
+    COLUMN("age_seconds", "age", CS_CELL_COUNT, NULL)                                              \
+    COLUMN("workspace", NULL, CS_CELL_TEXT, "config.options.workspace")
+
 static const struct cs_column columns[] = {
-    {"pid", "pid", CS_CELL_COUNT},
-    {"program", "program", CS_CELL_TEXT},
-    {"running_seconds", "running", CS_CELL_COUNT},
-    {"calls", "calls", CS_CELL_COUNT},
-    {"tiled", "tiled", CS_CELL_COUNT},
-    {"fallback", "fallback", CS_CELL_COUNT},
-    {"failed", "failed", CS_CELL_COUNT},
-    {"peak_without", "peak without convshim", CS_CELL_BYTES},
-    {"peak_with", "with", CS_CELL_BYTES},
-    {"required_max", "workspace without", CS_CELL_BYTES},
-    {"reported_max", "with", CS_CELL_BYTES},
-    {"possible_max", NULL, CS_CELL_BYTES},
-    {"own_peak", "own scratch", CS_CELL_BYTES},
-    {"age_seconds", "age", CS_CELL_COUNT},
-    {"workspace", NULL, CS_CELL_TEXT},
-    {"policy", NULL, CS_CELL_TEXT},
-    {"cudnn", NULL, CS_CELL_TEXT},
-    {"version", NULL, CS_CELL_TEXT},
+#define COLUMN(name, title, cell, way) {name, title, cell},
+    STATUS_COLUMNS(COLUMN)
+#undef COLUMN
+};
+static const char *const ways[] = {
+#define COLUMN(name, title, cell, way) way,
+    STATUS_COLUMNS(COLUMN)
+#undef COLUMN
 };
 
 enum {
@@ -68,26 +76,6 @@ enum {
     REPORTED = 10,
     AGE = 13
 };
-
-/* The members of a summary that the columns show. NULL: see add_row. */
-static const char *const ways[COLUMNS] = {"process.pid",
-                                          NULL,
-                                          NULL,
-                                          "totals.calls",
-                                          "totals.tiled",
-                                          "totals.fallback",
-                                          "totals.failed",
-                                          "totals.peak_without",
-                                          "totals.peak_with",
-                                          "totals.required_max",
-                                          "totals.reported_max",
-                                          "totals.possible_max",
-                                          "own.peak",
-                                          NULL,
-                                          "config.options.workspace",
-                                          "config.options.policy",
-                                          "versions.vendor",
-                                          "versions.convshim"};
 
 /* "1:02:03" */
 static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)

@@ -89,7 +89,6 @@ static void options_of_the_library(void)
         {PREDICT "--summary summary.json", 0, "stage <0>"},
         {PREDICT "--cs=list.csv --format csv", 0, "a,last,fwd"},
         {PREDICT "--max-slowdown=1.5 --csv=list.csv --format csv", 0, "a,last,fwd"},
-        {PREDICT "'1x128x32768x32768 -> 128 k3x3'", 0, "Advice: the peak of 1 of 1"},
         {"predict --help", 0, "--estimate"}};
     ANSWERS(rows);
 }

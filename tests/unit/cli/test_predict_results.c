@@ -91,7 +91,7 @@ static void expect(const char *title, const char *phrase, bool there)
     free(text);
 }
 
-/* Advice is about memory and tensors of 2^31 elements. */
+/* Advice is about tensors of 2^31 elements. */
 static void advice(void)
 {
     begin();
@@ -104,13 +104,6 @@ static void advice(void)
         add("", "huge")->offer.engine.index = engine;
         layer[0].problem.tensor[CS_X].dims[CS_N] = INT64_C(1) << 31;
         expect("engine 0 is slow", "--huge 2147483648", engine == 0);
-    }
-    for (int64_t over = 0; over < 2; over++) {
-        begin();
-        add("", "large");
-        device.memory = 70 * MIB - over;
-        expect("memory", "the peak of 1 of 1 convolutions exceeds", over);
-        device.memory = 0;
     }
 }
 
