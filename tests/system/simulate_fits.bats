@@ -159,8 +159,9 @@ END
     expect_equal "device peaks" "$(cut -d, -f1,7,8 simulate.out | tail -n +2 | xargs)" \
         "1,$((110 << 20)),$((110 << 20)) 20,$((300 << 20)),$((300 << 20))"
     expect_equal "starts" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
-    simulate --vary n=1,20 --fits 200MiB --only without -- python3 linear.py '{n}'
+    simulate --vary n=1,20 --fits 200MiB --html page.html --only without -- python3 linear.py '{n}'
     expect_status 1
+    expect_equal "bars" "$(sed -nE 's/.*class="name">(.*)<\/small>.*/\1/p' page.html | xargs)" '1<small>does not fit 20<small>does not fit'
     simulate --vary n=1,x -- python3 linear.py '{n}'
     expect_status 3
     expect_line simulate.err 'n=x: No answer\. Failed with status 1'

@@ -104,10 +104,9 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
     const bool several = strchr(to->device, ',') != NULL;
     if (several && (to->html || to->checks))
         return cs_cli_refuse(command.name, "--html and --fits work with one --device");
-    if (to->varies && (several || to->smallest || to->baseline || to->html))
-        return cs_cli_refuse(
-            command.name,
-            "--vary works with one --device, without --smallest, --baseline and --html");
+    if (to->varies && (several || to->smallest || to->baseline))
+        return cs_cli_refuse(command.name,
+                             "--vary works with one --device, without --smallest and --baseline");
     if (to->baseline && several)
         return cs_cli_refuse(command.name, "--baseline works with one --device");
     if (to->varies && to->vary.values == 0 && !to->checks)

@@ -2,8 +2,11 @@
  * row for each value, the growth and the largest values. */
 #include "cli/simulate/simulate.h"
 
+#include "base/checked.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
+#include "cli/common/output.h"
+#include "cli/common/page.h"
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -359,6 +362,31 @@ static bool print_answer(struct search *search, enum cs_format format)
     return true;
 }
 
+/* Puts two bars for each value. */
+static bool put_page(const void *state, FILE *out)
+{
+    const struct search *search = state;
+    const cJSON *result;
+    size_t rows = 0;
+    struct cs_bar_row *row = calloc((size_t)cJSON_GetArraySize(search->results), sizeof *row);
+    if (!row)
+        return false;
+    cJSON_ArrayForEach(result, search->results)
+    {
+        row[rows++] = (struct cs_bar_row){
+            .name = cs_json_text(result, "name"),
+            .detail = cJSON_IsTrue(cs_json_at(result, "fits")) ? "fits" : "does not fit",
+            .without = cs_max(cs_result_number(result, CS_WITHOUT, "needed"), 0),
+            .with = cs_max(cs_result_number(result, CS_WITH, "needed"), 0)};
+    }
+    cs_page_begin("convshim simulate", search->vary->name, out);
+    cs_page_source(search->command, (const char *const[]){search->pair->device->title, NULL}, out);
+    cs_bar_rows("Memory that the program needs, with the context", row, rows, out);
+    cs_page_end(out);
+    free(row);
+    return true;
+}
+
 int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                      const struct cs_simulated_pair *pair)
 {
@@ -383,6 +411,8 @@ int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_
         cs_cli_complain("out of memory");
         search.status = CS_CLI_NONE;
     }
+    if (options->html && !cs_output_page("simulate", options->html, put_page, &search))
+        search.status = CS_CLI_NONE;
     cJSON_Delete(search.results);
     cJSON_Delete(search.answer);
     return search.status;
