@@ -57,7 +57,8 @@ static void prepare_decider(struct deciders *deciders, struct decider *decider,
     if (!decider->chosen)
         return;
     decider->vendor = cs_engine_chosen_vendor(decider->chosen);
-    deciders->device = decider->vendor.profile(decider->vendor.ctx);
+    if (decider->vendor.profile)
+        deciders->device = decider->vendor.profile(decider->vendor.ctx);
     if (!deciders->device)
         return;
     const struct cs_cost cost =
