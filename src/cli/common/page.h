@@ -1,5 +1,5 @@
-/* Parts of the HTML pages of all commands: the frame of a page without external references, bars,
- * and a plot of memory over time. One thread. */
+/* Parts of the HTML pages of all commands: the frame of a page without external references, tables
+ * and bars. One thread. */
 #ifndef CS_CLI_COMMON_PAGE_H
 #define CS_CLI_COMMON_PAGE_H
 
@@ -22,6 +22,9 @@ void cs_page_source(char *const *command, const char *const *texts, FILE *out);
 /* Prints a sortable table below a heading, and frees the table. False: memory was short. */
 bool cs_page_table(const char *id, const char *title, struct cs_table *table, FILE *out);
 
+/* An entry of a legend, with a size unless `bytes` is negative. `class` has the colour. */
+void cs_page_key(const char *class, const char *name, int64_t bytes, FILE *out);
+
 /* Two bars of bytes in a page, with a name and, below the name, a detail. */
 struct cs_bar_row {
     const char *name, *detail;
@@ -30,24 +33,5 @@ struct cs_bar_row {
 
 /* Prints rows on one scale below a heading and a legend, or nothing if all are 0. */
 void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, FILE *out);
-
-enum {
-    CS_PLOT_COLUMNS = 480 /* at most */
-};
-
-/* Memory over time, without and with convshim, as two curves. */
-struct cs_plot {
-    const char *title, *note;          /* heading; a line below it, NULL: none */
-    const char *name[2];               /* in the legend; NULL: there is no such curve */
-    size_t columns;                    /* at least 1 */
-    int64_t bytes[2][CS_PLOT_COLUMNS]; /* most of each column */
-    bool peaks;                        /* marks the highest column of each curve */
-    int64_t limit;                     /* bytes, drawn as a line if the curves come near; 0: none */
-    const char *tick[3];               /* under the begin, the middle and the end; NULL: none */
-    /* Writes the tooltip of a column. */
-    void (*tooltip)(const void *state, size_t column, FILE *out);
-    const void *state;
-};
-void cs_plot_put(const struct cs_plot *plot, FILE *out);
 
 #endif

@@ -3,6 +3,7 @@
  * show a layer at the same position. */
 #include "cli/simulate/simulate.h"
 
+#include "base/checked.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
@@ -10,7 +11,11 @@
 #include <string.h>
 
 enum {
-    COLUMNS = CS_PLOT_COLUMNS
+    WIDTH = 960, /* units of the plot at every size */
+    HEIGHT = 240,
+    COLUMNS = 480,
+    COLUMN = WIDTH / COLUMNS,
+    MOST_TICKS = 6
 };
 
 struct page {
@@ -19,9 +24,10 @@ struct page {
     const cJSON *result;
     struct cs_timelines timelines;
     const struct cs_timeline *any; /* of the run with the library, else of that without */
-    size_t
-        calls; /* columns are parts of that many calls; 0: of moments, because the calls differ */
-    struct cs_plot plot; /* its sides are CS_WITHOUT and CS_WITH */
+    size_t calls; /* on the horizontal axis; 0: it shows moments, because the calls differ */
+    int64_t held[CS_SIDES][COLUMNS]; /* the most bytes in each column */
+    int64_t step, top;               /* bytes between ticks of the vertical axis, and at its end */
+    int64_t limit; /* memory of the GPU, less the context; 0: the curves are far below it */
 };
 
 /* --- curves --- */
@@ -39,7 +45,7 @@ static double place_of(const struct cs_timeline *timeline, size_t calls, size_t 
 static void fill_columns(struct page *page, int side)
 {
     const struct cs_timeline *timeline = &page->timelines.side[side];
-    int64_t *const column_of = page->plot.bytes[side];
+    int64_t *const held_in = page->held[side];
     size_t next = 0, last = 0;
     int64_t held = 0;
     for (size_t i = 0; i < timeline->moments; i++) {
@@ -48,55 +54,161 @@ static void fill_columns(struct page *page, int side)
         size_t column = (size_t)(place_of(timeline, page->calls, next, i) * COLUMNS);
         column = column < COLUMNS ? column : COLUMNS - 1; /* rounding may come to 1 */
         while (last < column)
-            column_of[++last] = held;
+            held_in[++last] = held;
         held = timeline->live[i];
-        if (held > column_of[column])
-            column_of[column] = held;
+        cs_raise(&held_in[column], held);
     }
     while (last + 1 < COLUMNS)
-        column_of[++last] = held;
+        held_in[++last] = held;
 }
 
-static void put_tooltip(const void *state, size_t column, FILE *out)
+/* The column of a side's peak. */
+static size_t find_peak(const struct page *page, int side)
 {
-    const struct page *page = state;
-    char bytes[CS_BYTES_TEXT];
-    if (page->calls > 0)
-        fprintf(out, "call %zu:", column * (page->calls + 1) / COLUMNS);
-    for (int side = 0; side < CS_SIDES; side++)
-        if (page->timelines.has[side])
-            fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->plot.bytes[side][column]),
-                    cs_side_names[side]);
+    size_t peak = 0;
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (page->held[side][i] > page->held[side][peak])
+            peak = i;
+    return peak;
 }
 
-static void put_plot(const struct page *page, FILE *out)
+/* Fits the vertical axis to both curves, and to the GPU's memory if they reach half of it. Ticks
+ * are a power of two apart, so that their labels are short. */
+static void scale_axis(struct page *page)
+{
+    const int64_t limit = cs_simulated_pair_memory(page->pair) - page->pair->context;
+    int64_t most = 1;
+    for (int side = 0; side < CS_SIDES; side++)
+        cs_raise(&most, page->held[side][find_peak(page, side)]);
+    page->limit = limit > 0 && limit / 2 <= most ? limit : 0;
+    cs_raise(&most, page->limit);
+    page->step = 1;
+    while (most / page->step > MOST_TICKS)
+        page->step *= 2;
+    page->top = cs_ceil_div(most, page->step) * page->step;
+}
+
+/* --- the plot --- */
+
+static double y_of(const struct page *page, int64_t bytes)
+{
+    return HEIGHT * (1 - (double)bytes / (double)page->top);
+}
+
+/* The outline of all columns; an area also goes down to the axis. */
+static void put_outline(const struct page *page, int side, const char *class, bool area, FILE *out)
+{
+    if (!page->timelines.has[side])
+        return;
+    fprintf(out, "<path class=\"%s\" d=\"", class);
+    if (area)
+        fprintf(out, "M0,%d", HEIGHT);
+    for (int i = 0; i < COLUMNS; i++)
+        fprintf(out, i == 0 && !area ? "M0,%.1fH%d" : "V%.1fH%d", y_of(page, page->held[side][i]),
+                COLUMN * (i + 1));
+    if (area)
+        fprintf(out, "V%dZ", HEIGHT);
+    fputs("\"/>\n", out);
+}
+
+/* The labels of the vertical axis, which are a separate <svg>. */
+static void put_scale(const struct page *page, FILE *out)
+{
+    char size[CS_BYTES_TEXT];
+    fputs("<svg aria-hidden=\"true\">\n", out);
+    for (int64_t at = 0; at <= page->top; at += page->step)
+        fprintf(out, "<text x=\"100%%\" y=\"%.2f%%\" dy=\".32em\">%s</text>\n",
+                100 * y_of(page, at) / HEIGHT, at > 0 ? cs_table_bytes_text(size, at) : "0");
+    fputs("</svg>\n", out);
+}
+
+static void put_horizontal(const struct page *page, const char *class, int64_t bytes, FILE *out)
+{
+    const double y = y_of(page, bytes);
+    fprintf(out, "<line class=\"%s\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", class, WIDTH, y, y);
+}
+
+/* The ticks, the GPU's memory, and the peaks. */
+static void put_lines(const struct page *page, FILE *out)
+{
+    for (int64_t at = 0; at <= page->top; at += page->step)
+        put_horizontal(page, "grid", at, out);
+    if (page->limit > 0)
+        put_horizontal(page, "limit", page->limit, out);
+    for (int side = 0; side < CS_SIDES; side++) {
+        const double x = COLUMN * ((double)find_peak(page, side) + 0.5);
+        if (page->timelines.has[side])
+            fprintf(out, "<line class=\"peak%s\" x1=\"%.1f\" x2=\"%.1f\" y2=\"%d\"/>\n",
+                    side == CS_WITH ? " after" : "", x, x, HEIGHT);
+    }
+}
+
+/* Each column has a rectangle that shows its tooltip. */
+static void put_hits(const struct page *page, FILE *out)
+{
+    char bytes[CS_BYTES_TEXT];
+    for (size_t i = 0; i < COLUMNS; i++) {
+        fprintf(out, "<rect class=\"hit\" x=\"%zu\" width=\"%d\" height=\"%d\"><title>", COLUMN * i,
+                COLUMN, HEIGHT);
+        if (page->calls > 0)
+            fprintf(out, "call %zu:", i * (page->calls + 1) / COLUMNS);
+        for (int side = 0; side < CS_SIDES; side++)
+            if (page->timelines.has[side])
+                fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->held[side][i]),
+                        cs_side_names[side]);
+        fputs("</title></rect>\n", out);
+    }
+}
+
+static void put_shapes(const struct page *page, FILE *out)
+{
+    put_scale(page, out);
+    fprintf(out,
+            "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
+            "aria-label=\"Memory over the run\">\n",
+            WIDTH, HEIGHT);
+    put_outline(page, CS_WITHOUT, "saved", true, out);
+    put_outline(page, CS_WITH, "held", true, out);
+    put_lines(page, out);
+    put_outline(page, CS_WITHOUT, "curve", false, out);
+    put_outline(page, CS_WITH, "curve after", false, out);
+    put_hits(page, out);
+    fputs("</svg>\n<div class=\"ticks\"><span>begin</span>", out);
+    if (page->calls > 0)
+        fprintf(out, "<span>call %zu</span><span>call %zu</span>", (page->calls + 1) / 2,
+                page->calls);
+    else
+        fputs("<span>end</span>", out);
+    fputs("</div>", out);
+}
+
+static void put_legend(const struct page *page, FILE *out)
 {
     static const char *const names[2][CS_SIDES] = {
         {"without, device peak", "with convshim, device peak"},
         {"without, requested peak", "with convshim, requested peak"}};
-    const bool framework = page->any->of_framework, by_calls = page->calls > 0;
-    char note[320], middle[32], end[32];
-    struct cs_plot plot = page->plot;
-    snprintf(note, sizeof note, "%s%s Dashed lines mark the peaks.",
-             framework ? "Memory that the framework requested for tensors and workspaces. Its "
-                         "allocator rounds sizes up, so the allocated peak is a little higher."
-                       : "Memory that the program holds from the driver.",
-             by_calls ? " The horizontal axis counts calls of convolutions." : "");
-    snprintf(middle, sizeof middle, "call %zu", (page->calls + 1) / 2);
-    snprintf(end, sizeof end, "call %zu", page->calls);
+    fputs("<ul class=\"legend\">\n", out);
     for (int side = 0; side < CS_SIDES; side++)
-        plot.name[side] = page->timelines.has[side] ? names[framework][side] : NULL;
-    plot.title = "Memory over the run";
-    plot.note = note;
-    plot.limit = cs_simulated_pair_memory(page->pair) - page->pair->context;
-    plot.columns = COLUMNS;
-    plot.peaks = true;
-    plot.tick[0] = "begin";
-    plot.tick[1] = by_calls ? middle : NULL;
-    plot.tick[2] = by_calls ? end : "end";
-    plot.tooltip = put_tooltip;
-    plot.state = page;
-    cs_plot_put(&plot, out);
+        if (page->timelines.has[side])
+            cs_page_key(side == CS_WITH ? "after" : "before", names[page->any->of_framework][side],
+                        page->held[side][find_peak(page, side)], out);
+    if (page->limit > 0)
+        cs_page_key("limit", "memory of the GPU, less the context", page->limit, out);
+    fputs("</ul>\n", out);
+}
+
+static void put_plot(const struct page *page, FILE *out)
+{
+    fprintf(out, "<h2>Memory over the run</h2>\n<p>%s%s Dashed lines mark the peaks.</p>\n",
+            page->any->of_framework
+                ? "Memory that the framework requested for tensors and workspaces. Its "
+                  "allocator rounds sizes up, so the allocated peak is a little higher."
+                : "Memory that the program holds from the driver.",
+            page->calls > 0 ? " The horizontal axis counts calls of convolutions." : "");
+    put_legend(page, out);
+    fputs("<div class=\"plot\">", out);
+    put_shapes(page, out);
+    fputs("</div>\n", out);
 }
 
 /* --- figures, sentences, tables --- */
@@ -211,6 +323,7 @@ bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_si
     for (int side = 0; side < CS_SIDES; side++)
         if (page.timelines.has[side])
             fill_columns(&page, side);
+    scale_axis(&page);
     const bool good = cs_output_page(simulation->title, path, put_page, &page);
     cs_timelines_fini(&page.timelines);
     return good;

@@ -292,9 +292,9 @@ static void the_page_goes_by_calls(void)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         char want[160];
         snprintf(want, sizeof want,
-                 "<rect class=\"hit\" x=\"%.1f\" width=\"2.0\" height=\"240\"><title>call %d: %s "
+                 "<rect class=\"hit\" x=\"%d\" width=\"2\" height=\"240\"><title>call %d: %s "
                  "without</title>",
-                 2.0 * steps[i].column, steps[i].call, steps[i].held);
+                 2 * steps[i].column, steps[i].call, steps[i].held);
         CHECK(page && strstr(page, want));
     }
     free(page);
