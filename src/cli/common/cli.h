@@ -61,6 +61,10 @@ struct cs_cli_option {
     int least, most; /* of a number; `most` also of a percentage */
 };
 
+enum {
+    CS_CLI_MOST_OPTIONS = 48 /* of one command */
+};
+
 /* A command as its user sees it. */
 struct cs_cli_command {
     const char *name;

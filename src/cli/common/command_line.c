@@ -8,16 +8,23 @@
 #include "config/option.h"
 #include "convshim/policy.h"
 #include <ctype.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MAX_OPTIONS = 48,     /* that may be the nearest name */
     HELP_AT = 26,         /* column in which an option's help begins */
     LEAST_BARE = 1 << 20, /* a smaller number needs a unit: nvidia-smi prints MiB without one */
     COLUMNS = 80
+};
+
+/* Values of options in the list for getopt_long: above every character. */
+enum {
+    HELP = 256,
+    FIRST,                             /* of the first option of the command */
+    LIST = 2 + 2 * CS_CLI_MOST_OPTIONS /* help, both spellings of each option, and the end */
 };
 
 /* Replaces the bytes of control characters of ASCII and of Latin-1 in UTF-8. `lines`: except the
@@ -235,8 +242,8 @@ bool cs_cli_take_size(const struct cs_cli_command *command, int option, const ch
     return true;
 }
 
-/* Passes a value ("" if the option has none) on to the option's receiver. False after printing why
- * it is not allowed. */
+/* Passes a value (NULL if the option has none) on to the option's receiver. False after printing
+ * why it is not allowed. */
 static bool take_option(const struct cs_cli_command *command, int index, const char *value,
                         cs_cli_take_fn *take, void *to)
 {
@@ -244,7 +251,7 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
     void *member = (char *)to + option->at;
     switch (option->kind) {
     case CS_CLI_TAKEN:
-        return take(to, index, option->argument ? value : NULL);
+        return take(to, index, value);
     case CS_CLI_KEEPS_TEXT:
         *(const char **)member = value;
         return true;
@@ -264,110 +271,68 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
     return false;
 }
 
-/* Indexes that are no option of the command. */
-enum {
-    AMBIGUOUS = -3,
-    UNKNOWN,
-    HELP
-};
-
-static const char *name_of(const struct cs_cli_command *command, int index)
+/* Fills `list` for getopt_long: the options of the command, each with - and with _ in its name. */
+static void list_options(const struct cs_cli_command *command, char spelling[][CS_CLI_NAME],
+                         struct option *list)
 {
-    return index == HELP ? "help" : command->option[index].name;
-}
-
-/* True if a name begins with the word. - and _ are the same. */
-static bool begins_with(const char *name, const char *word, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if ((name[i] == '_' ? '-' : name[i]) != (word[i] == '_' ? '-' : word[i]))
-            return false;
-    return true;
-}
-
-/* The option of this name, or the only one whose name begins so. */
-static int find_option(const struct cs_cli_command *command, const char *word, size_t length)
-{
-    int found = UNKNOWN;
-    for (int i = HELP; i < command->options; i++) {
-        const char *name = name_of(command, i);
-        if (!begins_with(name, word, length))
-            continue;
-        if (!name[length])
-            return i;
-        found = found == UNKNOWN ? i : AMBIGUOUS;
+    *list++ = (struct option){"help", no_argument, NULL, HELP};
+    for (int i = 0; i < command->options; i++) {
+        const struct cs_cli_option *row = &command->option[i];
+        const int argument = row->argument ? required_argument : no_argument;
+        const char *name = cs_cli_spelling(row->name, spelling[i]);
+        *list++ = (struct option){name, argument, NULL, FIRST + i};
+        *list++ = (struct option){row->name, argument, NULL, FIRST + i};
     }
-    return found;
+    *list = (struct option){.name = NULL};
 }
 
 static int refuse_option(const struct cs_cli_command *command, const char *word)
 {
-    const char *names[MAX_OPTIONS + 2] = {NULL};
+    const char *names[CS_CLI_MOST_OPTIONS + 2] = {"help"};
     char name[CS_CONFIG_NAME], spelling[CS_CLI_NAME];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    for (int i = HELP; i < command->options && i < MAX_OPTIONS; i++)
-        names[i - HELP] = name_of(command, i);
+    for (int i = 0; i < command->options; i++)
+        names[i + 1] = command->option[i].name;
     const char *nearest = cs_cli_nearest(name + strspn(name, "-"), names);
     return cs_cli_refuse(command->name, "option '%s' is unknown or ambiguous%s%s%s", name,
                          nearest ? "; did you mean '--" : "",
                          nearest ? cs_cli_spelling(nearest, spelling) : "", nearest ? "'?" : "");
 }
 
-/* Reads the option at argv[*at_p], and advances behind it and its value. Returns -1 to go on, or
- * the status to end with. */
-static int read_option(const struct cs_cli_command *command, char **argv, int *at_p,
-                       cs_cli_take_fn *take, void *to)
+/* Takes the result of getopt_long for `word`. Returns -1 to go on, or the status to end with. */
+static int take_found(const struct cs_cli_command *command, int found, const char *word,
+                      cs_cli_take_fn *take, void *to)
 {
-    const char *word = argv[(*at_p)++], *name = word + strspn(word, "-");
-    const int length = (int)strcspn(name, "=");
-    const char *value = name[length] ? name + length + 1 : NULL;
-    const int index = strcmp(word, "-h") == 0       ? HELP
-                      : strncmp(word, "--", 2) == 0 ? find_option(command, name, (size_t)length)
-                                                    : UNKNOWN;
-    if (index < HELP)
-        return refuse_option(command, word);
-    const bool needs = index != HELP && command->option[index].argument;
-    if (value && !needs)
-        return cs_cli_refuse(command->name, "option '--%.*s' takes no value", length, name);
-    if (index == HELP) {
+    const char letter[] = {'-', (char)optopt, '\0'};
+    char name[CS_CLI_NAME];
+    if (found == HELP || found == 'h') {
         print_help(command);
         return CS_CLI_OK;
     }
-    if (needs && !value && argv[*at_p])
-        value = argv[(*at_p)++];
-    if (needs && (!value || !*value))
-        return cs_cli_refuse(command->name, "option '--%.*s' needs a value", length, name);
-    return take_option(command, index, value ? value : "", take, to) ? -1 : CS_CLI_USAGE;
-}
-
-/* Moves the words of an option in front of the operands before it. */
-static void move_option(char **operand, int operands, int words)
-{
-    char *moved[2] = {operand[operands], words > 1 ? operand[operands + 1] : NULL};
-    memmove(operand + words, operand, (size_t)operands * sizeof *operand);
-    memcpy(operand, moved, (size_t)words * sizeof *operand);
+    if (found == '?' && optopt >= HELP)
+        return cs_cli_refuse(command->name, "option '%.*s' takes no value", (int)strcspn(word, "="),
+                             word);
+    if (found == '?')
+        return refuse_option(command, optopt ? letter : word);
+    const int index = (found == ':' ? optopt : found) - FIRST;
+    if (found == ':' || (optarg && !*optarg))
+        return cs_cli_refuse(command->name, "option '--%s' needs a value",
+                             cs_cli_spelling(command->option[index].name, name));
+    return take_option(command, index, optarg, take, to) ? -1 : CS_CLI_USAGE;
 }
 
 int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
                  void *to, int *operand_p)
 {
-    int first = 1, at = 1, status = -1; /* the words from `first` to `at` are operands */
-    bool ended = false;
-    while (at < argc && status < 0 && !ended) {
-        const int begin = at;
-        ended = strcmp(argv[at], "--") == 0;
-        if (!ended && (argv[at][0] != '-' || !argv[at][1])) {
-            ended = command->stops;
-            at++;
-            continue;
-        }
-        if (ended)
-            at++;
-        else
-            status = read_option(command, argv, &at, take, to);
-        move_option(&argv[first], begin - first, at - begin);
-        first += at - begin;
-    }
-    *operand_p = first;
+    struct option list[LIST];
+    char spelling[CS_CLI_MOST_OPTIONS][CS_CLI_NAME];
+    int found, status = -1;
+    list_options(command, spelling, list);
+    opterr = 0;
+    optind = 0; /* getopt_long starts again */
+    while (status < 0 &&
+           (found = getopt_long(argc, argv, command->stops ? "+:h" : ":h", list, NULL)) >= 0)
+        status = take_found(command, found, argv[optind - 1], take, to);
+    *operand_p = optind;
     return status;
 }
