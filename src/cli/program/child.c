@@ -79,20 +79,15 @@ static int become_program(void *ctx)
     return NOT_FOUND;
 }
 
-/* Returns the output up to its end. Bytes beyond MOST are read and dropped. */
+/* Returns the output up to its end, or the first MOST bytes. NULL: memory is short. */
 static char *read_all(int input)
 {
-    char *text = malloc(MOST + 1), dropped[4096];
+    char *text = malloc(MOST + 1);
     size_t length = 0;
-    for (;;) {
-        bool room = text && length < MOST;
-        ssize_t got =
-            room ? read(input, text + length, MOST - length) : read(input, dropped, sizeof dropped);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        length += room ? (size_t)got : 0;
+    ssize_t got = 1;
+    while (text && length < MOST && (got > 0 || (got < 0 && errno == EINTR))) {
+        got = read(input, text + length, MOST - length);
+        length += got > 0 ? (size_t)got : 0;
     }
     if (text)
         text[length] = '\0';

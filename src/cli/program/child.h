@@ -26,9 +26,10 @@ int cs_child_run(int (*body)(void *ctx), void *ctx);
 
 /* Runs argv[0], which is searched for in PATH, with empty standard input. Its environment is that
  * of this process, changed by `set` ("NAME=VALUE", NULL-ended, may be NULL). LD_PRELOAD is removed
- * unless `set` contains it. *text_p gets the text of its standard output and error, at most 4 MiB
- * and a NUL byte. The caller frees it. Returns the status as cs_child_wait, 127 if there is no such
- * program, or -1 if no process could be created or memory ran out. */
+ * unless `set` contains it. *text_p gets the text of its standard output and error, up to
+ * 4 MiB, after which its pipe is closed. The caller frees the text. Returns the status as
+ * cs_child_wait, 127 if there is no such program, or -1 if no process could be created or memory
+ * ran out. */
 int cs_child_output(const char *const *argv, const char *const *set, char **text_p);
 
 /* Cuts the next line off *text_p and returns it without its end; NULL if there is none. */

@@ -18,17 +18,43 @@ enum {
 
 static const char search_path[] = "LD_LIBRARY_PATH=";
 
-/* The receiver of the loader's output: each library, and the first line of an error message. */
-struct receiver {
-    cs_loader_fn *each;
-    void *ctx;
-    char *complaint;
-    size_t size;
-};
-
-/* A line is "NAME => PATH (ADDRESS)", "NAME => not found" or "PATH (ADDRESS)", after a tab. */
-static void report_line(const struct receiver *to, char *line)
+/* Runs the loader of this program for a file, with the variables `set` (NULL: none). Another
+ * program may name any file as its loader, so that file is not run. Returns the loader's output,
+ * which the caller frees. NULL if it cannot be run, or if this program has none. */
+static char *run_loader(const char *file, const char *const *set)
 {
+    struct cs_elf self;
+    const char *why;
+    char *text = NULL;
+    if (!cs_elf_open(&self, "/proc/self/exe", &why))
+        return NULL;
+    const char *argv[] = {self.interpreter, "--list", file, NULL};
+    if (self.interpreter)
+        (void)cs_child_output(argv, set, &text);
+    cs_elf_close(&self);
+    return text;
+}
+
+/* Runs the loader for this program with a preloaded file. `folders`: "LD_LIBRARY_PATH=...", or
+ * NULL. */
+static char *try_preload(const char *file, const char *folders)
+{
+    char self[PATH_MAX], preload[PATHS];
+    const char *const set[] = {preload, folders, NULL};
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", file);
+    return realpath("/proc/self/exe", self) ? run_loader(self, set) : NULL;
+}
+
+/* Cuts the next library off the loader's output: its name, and its path or NULL. A line is "NAME =>
+ * PATH (ADDRESS)", "NAME => not found" or "PATH (ADDRESS)", after a tab. Lines without a tab are
+ * messages. False at the end. */
+static bool cut_library(char **text_p, const char **name_p, const char **path_p)
+{
+    char *line = cs_child_line(text_p);
+    while (line && *line != '\t')
+        line = cs_child_line(text_p);
+    if (!line)
+        return false;
     char *name = line + 1, *arrow = strstr(name, " => ");
     char *path = arrow ? arrow + strlen(" => ") : name;
     char *address = strstr(path, " (0x");
@@ -36,62 +62,31 @@ static void report_line(const struct receiver *to, char *line)
         *arrow = '\0';
     if (address)
         *address = '\0';
-    to->each(to->ctx, name, address ? path : NULL);
-}
-
-/* Runs the loader of this program for a file, with the variables `set` (NULL: none). Another
- * program may name any file as its loader, so that file is not run. False if this program has none.
- */
-static bool run_loader(const char *file, const char *const *set, const struct receiver *to)
-{
-    struct cs_elf self;
-    const char *why;
-    char *text, *rest, *line;
-    if (!cs_elf_open(&self, "/proc/self/exe", &why))
-        return false;
-    const char *argv[] = {self.interpreter, "--list", file, NULL};
-    bool ran = self.interpreter && cs_child_output(argv, set, &text) >= 0;
-    cs_elf_close(&self);
-    if (!ran)
-        return false;
-    to->complaint[0] = '\0';
-    for (rest = text; (line = cs_child_line(&rest));) {
-        if (*line == '\t')
-            report_line(to, line);
-        else if (!*to->complaint)
-            snprintf(to->complaint, to->size, "%s", line);
-    }
-    free(text);
+    *name_p = name;
+    *path_p = address ? path : NULL;
     return true;
 }
 
 void cs_loader_list(const char *file, cs_loader_fn *each, void *ctx)
 {
-    char complaint[256];
-    const struct receiver to = {each, ctx, complaint, sizeof complaint};
-    (void)run_loader(file, NULL, &to);
-}
-
-/* Runs the loader for this program with a preloaded file. `folders`: "LD_LIBRARY_PATH=...", or
- * NULL.
- */
-static bool try_preload(const char *file, const char *folders, const struct receiver *to)
-{
-    char self[PATH_MAX], preload[PATHS];
-    const char *const set[] = {preload, folders, NULL};
-    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", file);
-    return realpath("/proc/self/exe", self) && run_loader(self, set, to);
-}
-
-static void ignore_library(void *ctx, const char *name, const char *path)
-{
-    (void)ctx, (void)name, (void)path;
+    char *text = run_loader(file, NULL), *rest = text;
+    const char *name, *path;
+    while (cut_library(&rest, &name, &path))
+        each(ctx, name, path);
+    free(text);
 }
 
 bool cs_loader_try(const char *file, char *complaint, size_t size)
 {
-    const struct receiver to = {ignore_library, NULL, complaint, size};
-    return try_preload(file, NULL, &to);
+    char *text = try_preload(file, NULL), *rest = text, *line;
+    if (!text)
+        return false;
+    do
+        line = cs_child_line(&rest);
+    while (line && *line == '\t');
+    snprintf(complaint, size, "%s", line ? line : "");
+    free(text);
+    return true;
 }
 
 /* Appends the folders of a search path, with $ORIGIN replaced. An empty search path adds nothing,
@@ -134,28 +129,18 @@ static bool list_folders(const char *caller, char *list, size_t size)
     return (size_t)text.length < size;
 }
 
-struct required {
-    const char *name;
-    char *path;
-    size_t size;
-    bool found;
-};
-
-static void take_first(void *ctx, const char *name, const char *path)
-{
-    struct required *required = ctx;
-    if (required->found || !path || strcmp(cs_path_file(name), required->name) != 0)
-        return;
-    snprintf(required->path, required->size, "%s", path);
-    required->found = true;
-}
-
 /* A library that is preloaded by its bare name is searched for as dlopen does. */
 bool cs_loader_find(const char *name, const char *caller, char *path, size_t size)
 {
-    struct required required = {name, path, size, false};
-    char complaint[256], folders[PATHS];
-    const struct receiver to = {take_first, &required, complaint, sizeof complaint};
-    return list_folders(caller, folders, sizeof folders) && try_preload(name, folders, &to) &&
-           required.found;
+    char folders[PATHS], *text = NULL;
+    const char *listed, *file;
+    bool is_found = false;
+    if (list_folders(caller, folders, sizeof folders))
+        text = try_preload(name, folders);
+    for (char *rest = text; !is_found && cut_library(&rest, &listed, &file);)
+        is_found = file && strcmp(cs_path_file(listed), name) == 0;
+    if (is_found)
+        snprintf(path, size, "%s", file);
+    free(text);
+    return is_found;
 }
