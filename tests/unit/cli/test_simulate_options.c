@@ -64,7 +64,6 @@ static void refused(void)
         {"simulate --vary px p", 2, "NAME=V1,V2"},
         {"simulate --vary px=1..4 p", 2, "add --fits"},
         {"simulate --vary px=1,2 --device a,b {px}", 2, "one --device"},
-        {"simulate --vary px=1,2 --html x {px}", 2, "and --html"},
         {"simulate --vary px=1,2 p", 2, "no word of the command contains {px}"},
         {"simulate --gpus 0 p", 2, "--gpus"},
         {"simulate --gpus 17 p", 2, "--gpus"},
