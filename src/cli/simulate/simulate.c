@@ -16,7 +16,7 @@ struct answer {
     struct cs_device_file device[CS_MOST_DEVICES];
     struct cs_simulated_pair pair[CS_MOST_DEVICES];
     size_t devices;
-    struct cs_baseline baseline;
+    cJSON *earlier; /* the result of --baseline; NULL: it was not given */
 };
 
 void cs_simulate_show_output(const struct cs_simulated_pair *pair)
@@ -76,7 +76,7 @@ static bool print_json(const struct cs_simulation *simulation, cJSON *results)
 /* False: memory is short. */
 static bool print_results(const struct cs_simulation *simulation,
                           const struct cs_simulate_options *options,
-                          const struct cs_simulated_pair *pair, const struct cs_baseline *baseline,
+                          const struct cs_simulated_pair *pair, const cJSON *earlier,
                           cJSON *results)
 {
     const bool csv = options->format == CS_FORMAT_CSV, several = results->child->next != NULL;
@@ -92,15 +92,15 @@ static bool print_results(const struct cs_simulation *simulation,
                "convolutions only.\n",
                *simulation->program.folder ? simulation->program.folder
                                            : "no folder: NONE WAS FOUND");
-    if (options->baseline)
-        cs_baseline_print(baseline, results->child, csv ? stderr : stdout);
+    if (earlier)
+        cs_baseline_print(earlier, results->child, csv ? stderr : stdout);
     return true;
 }
 
 int cs_simulate_answer(const struct cs_simulation *simulation,
                        const struct cs_simulate_options *options,
                        const struct cs_simulated_pair *pair, size_t pairs,
-                       const struct cs_baseline *baseline)
+                       const struct cJSON *earlier)
 {
     int status = CS_CLI_OK;
     cs_json_begin();
@@ -114,13 +114,15 @@ int cs_simulate_answer(const struct cs_simulation *simulation,
         status = worse_of(status, status_of(result, options->checks));
         cs_json_add(results, NULL, result);
     }
-    if (options->baseline)
-        status = worse_of(status, cs_baseline_compare(baseline, cJSON_GetArrayItem(results, 0)));
+    if (earlier)
+        status =
+            worse_of(status, cs_baseline_compare(earlier, options->baseline, options->tolerance,
+                                                 cJSON_GetArrayItem(results, 0)));
     bool printed = cs_json_complete();
     if (printed && options->html &&
         !cs_simulate_html(simulation, pair, results->child, options->html))
         status = CS_CLI_NONE;
-    printed = printed && print_results(simulation, options, pair, baseline, results);
+    printed = printed && print_results(simulation, options, pair, earlier, results);
     if (!printed)
         cs_cli_complain("out of memory");
     cJSON_Delete(results);
@@ -159,15 +161,15 @@ static int run_devices(struct cs_simulation *simulation, const struct cs_simulat
             .context = options->context >= 0 ? options->context : answer->device[i].context,
             .gpus = options->gpus,
             .history = answer->devices == 1 && needs_history(options),
-            .explains = !options->varies,
             .chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
     if (options->varies)
         return cs_simulate_vary(simulation, options, &answer->pair[0]);
     bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
+               (answer->devices > 1 || cs_simulated_pair_record(simulation, answer->pair)) &&
                (!options->smallest ||
                 cs_simulated_pairs_smallest(simulation, answer->pair, answer->devices));
     int status = ran ? cs_simulate_answer(simulation, options, answer->pair, answer->devices,
-                                          &answer->baseline)
+                                          answer->earlier)
                      : CS_CLI_NONE;
     if (ran)
         cs_simulate_show_output(&answer->pair[0]);
@@ -201,16 +203,19 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
     return answer->devices > 0;
 }
 
-/* Loads the preset and the devices that the options name. */
+/* Loads the preset, the earlier result and the devices that the options name. */
 static bool take_names(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                        struct answer *answer)
 {
     char error[CS_DATA_FILE_ERROR];
-    if (!options->preset ||
-        cs_preset_find(options->preset, simulation->preset, sizeof simulation->preset, error))
-        return load_devices(options, answer);
-    cs_cli_complain("%s", error);
-    return false;
+    if (options->preset &&
+        !cs_preset_find(options->preset, simulation->preset, sizeof simulation->preset, error)) {
+        cs_cli_complain("%s", error);
+        return false;
+    }
+    if (options->baseline)
+        answer->earlier = cs_baseline_read(options->baseline);
+    return (answer->earlier || !options->baseline) && load_devices(options, answer);
 }
 
 /* Finds the program, simulates it and prints the answer. Returns the exit status. */
@@ -228,16 +233,14 @@ static int answer_question(const struct cs_simulate_options *options, char **com
                                         .forks = many || both,
                                         .shared = both};
     int status = CS_CLI_NONE;
-    if (!take_names(&simulation, options, &answer) ||
-        (options->baseline &&
-         !cs_baseline_read(&answer.baseline, options->baseline, options->tolerance)))
+    if (!take_names(&simulation, options, &answer))
         status = CS_CLI_USAGE;
     else if (cs_simulated_program_find(&simulation.program, command, options->cudnn,
                                        options->cuda) &&
              cs_simulation_begin(&simulation, options->library, options->keep))
         status = run_devices(&simulation, options, &answer);
     cs_simulation_end(&simulation);
-    cs_baseline_free(&answer.baseline);
+    cJSON_Delete(answer.earlier);
     for (size_t i = 0; i < answer.devices; i++)
         cs_device_file_fini(&answer.device[i]);
     return status;

@@ -153,23 +153,17 @@ int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_
 
 /* --- comparison with an earlier result --- */
 
-struct cs_baseline {
-    const char *path;
-    double tolerance; /* in percent: a peak that grows more has grown */
-    struct cJSON *earlier;
-};
-
-/* Reads the file before the program starts. False after printing the reason. */
-bool cs_baseline_read(struct cs_baseline *baseline, const char *path, double tolerance);
-void cs_baseline_free(struct cs_baseline *baseline);
+/* Reads the earlier result, which the caller deletes. NULL after printing the reason. */
+struct cJSON *cs_baseline_read(const char *path);
 
 /* Adds the member "baseline" to a result: for each side the peaks, then the contents of the peak
- * that changed, the largest change first. Returns the status: 0, 1 if a peak has grown, 3 if no
- * side can be compared. */
-int cs_baseline_compare(const struct cs_baseline *baseline, struct cJSON *result);
+ * that changed, the largest change first. A peak has grown if it is larger by more than `tolerance`
+ * percent. Returns the status: 0, 1 if a peak has grown, 3 if no side can be compared. */
+int cs_baseline_compare(const struct cJSON *earlier, const char *path, double tolerance,
+                        struct cJSON *result);
 
 /* Prints that member. */
-void cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *result, FILE *out);
+void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, FILE *out);
 
 /* --- the files that the programs wrote --- */
 
@@ -181,12 +175,12 @@ struct cJSON *cs_written_json(const struct cs_private_layers *layers);
 
 /* --- the whole --- */
 
-/* Prints the results of pairs that were run, and writes the page. `baseline` is used if the options
- * name one. Returns the exit status. */
+/* Prints the results of pairs that were run, and writes the page. `earlier`: the result of the
+ * option --baseline; NULL: it was not given. Returns the exit status. */
 int cs_simulate_answer(const struct cs_simulation *simulation,
                        const struct cs_simulate_options *options,
                        const struct cs_simulated_pair *pair, size_t pairs,
-                       const struct cs_baseline *baseline);
+                       const struct cJSON *earlier);
 
 /* Prints the end of the output of the first run that failed, which contains the error. Prints
  * nothing for runs that are short of memory, because that is a result. */

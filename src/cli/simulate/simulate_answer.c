@@ -13,7 +13,7 @@
 
 enum {
     SURE_PERCENT = 95, /* above this, fragmentation decides on a real GPU */
-    GAIN = 100,        /* changes below 1/GAIN are not reported */
+    PART = 100,        /* parts below 1/PART are not reported */
     LIST = 512         /* bytes of a list of names */
 };
 
@@ -161,27 +161,6 @@ enum cs_answer cs_simulate_fits(const struct cs_simulated_program *program,
 
 /* --- why the peak does not fall --- */
 
-static int64_t peak_of(const struct cs_simulated_result *result)
-{
-    return result->allocated >= 0 ? result->allocated : result->device_peak;
-}
-
-bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair)
-{
-    int64_t without = peak_of(&pair->run[CS_WITHOUT].result),
-            with = peak_of(&pair->run[CS_WITH].result);
-    return with < without && without - with >= without / GAIN;
-}
-
-bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair)
-{
-    for (int side = 0; side < CS_SIDES; side++)
-        if (!pair->chosen[side] || !pair->run[side].result.used ||
-            !cs_simulated_result_fits(&pair->run[side].result))
-            return false;
-    return pair->run[CS_WITH].result.calls > 0;
-}
-
 /* Puts how many convolutions are tiled, or why none is. */
 static void put_convolutions(const struct cs_simulated_result *with, struct cs_text *text)
 {
@@ -242,7 +221,7 @@ static void put_peak(const cJSON *peak, const cJSON *summary, struct cs_text *te
     }
     const int64_t of_workspace = cs_json_whole_at(workspace, "bytes", 0);
     cs_text_put(text, "The peak is %s", cs_table_bytes_text(total, sum));
-    if (workspace && of_workspace >= sum / GAIN)
+    if (workspace && of_workspace >= sum / PART)
         cs_text_put(text, ". %s of it is the workspace of %s: %s. ",
                     cs_table_bytes_text(bytes, of_workspace), cs_json_text(workspace, "of"),
                     reason_of(cs_json_text(workspace, "of"), summary));
@@ -256,7 +235,7 @@ static void put_peak(const cJSON *peak, const cJSON *summary, struct cs_text *te
 void cs_simulate_why(const struct cs_simulated_pair *pair, const struct cJSON *peak,
                      struct cs_text *text)
 {
-    if (!cs_simulated_pair_compares(pair) || cs_simulated_pair_gains(pair))
+    if (!cs_simulated_pair_gains_nothing(pair))
         return;
     if (peak && peak->child)
         put_peak(peak, pair->run[CS_WITH].result.summary, text);
@@ -268,7 +247,7 @@ void cs_simulate_why(const struct cs_simulated_pair *pair, const struct cJSON *p
 /* The difference must exceed the 1 % to which capacities are found. */
 static bool is_larger(int64_t with, int64_t without)
 {
-    return without > 0 && with - without > without / GAIN * 2;
+    return without > 0 && with - without > without / PART * 2;
 }
 
 /* True if the program needs more memory with the library. If both smallest devices are known, they

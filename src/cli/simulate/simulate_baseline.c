@@ -15,13 +15,12 @@ enum {
     LEAST_SHOWN = 64 * 1024 /* bytes: smaller changes are not shown */
 };
 
-bool cs_baseline_read(struct cs_baseline *baseline, const char *path, double tolerance)
+struct cJSON *cs_baseline_read(const char *path)
 {
     char error[CS_FILE_ERROR];
     char *text = cs_read_file_text(path, error);
-    *baseline = (struct cs_baseline){.path = path, .tolerance = tolerance};
-    baseline->earlier = text ? cJSON_Parse(text) : NULL;
-    const bool ours = cs_json_whole_at(baseline->earlier, "version", 0) == CS_SIMULATE_JSON_VERSION;
+    cJSON *earlier = text ? cJSON_Parse(text) : NULL;
+    const bool ours = cs_json_whole_at(earlier, "version", 0) == CS_SIMULATE_JSON_VERSION;
     if (!text)
         cs_cli_complain("simulate: --baseline %s: %s", path, error);
     else if (!ours)
@@ -30,13 +29,10 @@ bool cs_baseline_read(struct cs_baseline *baseline, const char *path, double tol
             "with: convshim simulate --format json -- COMMAND >FILE",
             path, CS_SIMULATE_JSON_VERSION);
     free(text);
-    return ours;
-}
-
-void cs_baseline_free(struct cs_baseline *baseline)
-{
-    cJSON_Delete(baseline->earlier);
-    baseline->earlier = NULL;
+    if (ours)
+        return earlier;
+    cJSON_Delete(earlier);
+    return NULL;
 }
 
 /* --- contents of peaks --- */
@@ -137,10 +133,10 @@ static bool is_comparable(const cJSON *side)
 }
 
 /* True if a peak has grown. */
-static bool compare_side(const struct cs_baseline *baseline, const char *side, const cJSON *result,
-                         cJSON *changes)
+static bool compare_side(const char *side, const cJSON *earlier, const cJSON *result,
+                         double tolerance, cJSON *changes)
 {
-    const cJSON *a = cs_json_at(baseline->earlier, side), *b = cs_json_at(result, side);
+    const cJSON *a = cs_json_at(earlier, side), *b = cs_json_at(result, side);
     bool any = false;
     if (!is_comparable(a) || !is_comparable(b))
         return false;
@@ -149,7 +145,7 @@ static bool compare_side(const struct cs_baseline *baseline, const char *side, c
                       after = cs_json_whole_at(b, cs_figures[i].name, -1);
         if (before < 0 || after < 0)
             continue;
-        const bool grown = (double)after > (double)before * (1 + baseline->tolerance / 100);
+        const bool grown = (double)after > (double)before * (1 + tolerance / 100);
         cJSON_AddBoolToObject(add_change(changes, side, cs_figures[i].title, NULL, before, after),
                               "grown", grown);
         any = any || grown;
@@ -158,16 +154,17 @@ static bool compare_side(const struct cs_baseline *baseline, const char *side, c
     return any;
 }
 
-int cs_baseline_compare(const struct cs_baseline *baseline, struct cJSON *result)
+int cs_baseline_compare(const struct cJSON *earlier, const char *path, double tolerance,
+                        struct cJSON *result)
 {
     cJSON *object = cJSON_CreateObject(), *changes = cJSON_CreateArray();
     bool grown = false;
     for (int side = 0; side < CS_SIDES; side++)
-        if (compare_side(baseline, cs_side_names[side], result, changes))
+        if (compare_side(cs_side_names[side], earlier, result, tolerance, changes))
             grown = true;
     const bool compared = changes && changes->child;
-    cJSON_AddStringToObject(object, "file", baseline->path);
-    cJSON_AddNumberToObject(object, "tolerance_percent", baseline->tolerance);
+    cJSON_AddStringToObject(object, "file", path);
+    cJSON_AddNumberToObject(object, "tolerance_percent", tolerance);
     if (compared)
         cJSON_AddBoolToObject(object, "grown", grown);
     else
@@ -200,13 +197,14 @@ static void print_change(const cJSON *change, FILE *out)
     fputs(cJSON_IsTrue(cs_json_at(change, "grown")) ? ": GROWN\n" : "\n", out);
 }
 
-void cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *result, FILE *out)
+void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, FILE *out)
 {
-    const char *planning = cs_json_text(baseline->earlier, "planning"),
-               *device = cs_json_text(baseline->earlier, "device"),
+    const char *planning = cs_json_text(earlier, "planning"),
+               *device = cs_json_text(earlier, "device"),
                *version = planning ? cs_planning_version(planning) : NULL, *side = "";
     const cJSON *of = cs_json_at(result, "baseline"), *grown = cs_json_at(of, "grown"), *change;
-    fprintf(out, "\nbaseline    %s, by %s%s on %s\n", baseline->path, version ? "cuDNN " : "",
+    fprintf(out, "\nbaseline    %s, by %s%s on %s\n", cs_json_text(of, "file"),
+            version ? "cuDNN " : "",
             version    ? version
             : planning ? planning
                        : "",
@@ -224,5 +222,5 @@ void cs_baseline_print(const struct cs_baseline *baseline, const struct cJSON *r
     else
         fprintf(out, "%s by more than %g %%.\n",
                 cJSON_IsTrue(grown) ? "A peak has grown" : "No peak has grown",
-                baseline->tolerance);
+                cs_json_double(of, "tolerance_percent"));
 }

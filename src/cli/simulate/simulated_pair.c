@@ -76,11 +76,27 @@ static struct cs_simulated_run run_of(const struct cs_simulated_pair *pair, enum
                                      .process = pair->run[side].process};
 }
 
-static bool record_peak(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
+static int64_t peak_of(const struct cs_simulated_result *result)
+{
+    return result->allocated >= 0 ? result->allocated : result->device_peak;
+}
+
+bool cs_simulated_pair_gains_nothing(const struct cs_simulated_pair *pair)
+{
+    for (int side = 0; side < CS_SIDES; side++)
+        if (!pair->chosen[side] || !pair->run[side].result.used ||
+            !cs_simulated_result_fits(&pair->run[side].result))
+            return false;
+    const int64_t without = peak_of(&pair->run[CS_WITHOUT].result),
+                  with = peak_of(&pair->run[CS_WITH].result);
+    return pair->run[CS_WITH].result.calls > 0 &&
+           (with >= without || without - with < without / 100);
+}
+
+bool cs_simulated_pair_record(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
 {
     struct cs_simulated_run *run = &pair->recorded;
-    if (!pair->explains || pair->history || !cs_simulated_pair_compares(pair) ||
-        cs_simulated_pair_gains(pair))
+    if (pair->history || !cs_simulated_pair_gains_nothing(pair))
         return true;
     *run = run_of(pair, CS_WITH, "recorded", pair->capacity, true);
     cs_cli_complain(
@@ -159,7 +175,7 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
         good = choose_process(&pair[i]);
     for (size_t i = 0; good && i < pairs; i++)
         take_untiled_time(&pair[i]);
-    return good && (pairs > 1 || record_peak(simulation, pair));
+    return good;
 }
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair)

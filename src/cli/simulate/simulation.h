@@ -358,16 +358,13 @@ struct cs_simulated_pair {
     int64_t context;  /* of it, bytes that a process takes before it allocates */
     int gpus;         /* that the program sees; 0: one */
     bool history;     /* record the held memory over time */
-    bool explains;    /* run once more to find out why nothing is gained */
     bool chosen[CS_SIDES];
 
     /* The following members are results. */
     struct cs_simulated_run run[CS_SIDES];
     /* The same with memory to spare, if the run was short of it: the reference for its plans. */
     struct cs_simulated_run base[CS_SIDES];
-    /* The run with the library, repeated with a history if it gains nothing and had no history: it
-     * shows the reason. */
-    struct cs_simulated_run recorded;
+    struct cs_simulated_run recorded; /* of cs_simulated_pair_record */
 };
 
 /* Runs all of them as cs_simulation_run does and reads their results, which replace earlier ones.
@@ -383,6 +380,10 @@ enum {
  * reports the reason. */
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                             size_t pairs);
+
+/* If the pair gains nothing and has no history, repeats the run with the library with one, which
+ * shows the reason. */
+bool cs_simulated_pair_record(struct cs_simulation *simulation, struct cs_simulated_pair *pair);
 
 /* Finds the smallest capacities of pairs that were run, by bisection: to 1 %, or to 4 MiB if
  * that is more. */
@@ -403,10 +404,9 @@ static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pa
     return pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
 }
 
-/* True if both sides ran with memory to spare, with the library also convolutions. */
-bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair);
-/* True if the peak is at least 1 % lower with the library. */
-bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair);
+/* True if both sides ran with memory to spare, with the library also convolutions, and the peak is
+ * not even 1 % lower with the library. */
+bool cs_simulated_pair_gains_nothing(const struct cs_simulated_pair *pair);
 
 /* The convolutions of a side that differ from those with memory to spare; zeros if it had that. */
 struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *pair,
