@@ -1,8 +1,10 @@
-/* The frame of a page. A page needs no other file, and its content security policy forbids every
- * request. Without its script it shows the same. Style and script are page.css and page.js. */
+/* The frame, the tables and the bars of a page. A page needs no other file, and its content
+ * security policy forbids every request. Without its script it shows the same. Style and script are
+ * page.css and page.js. */
 #include "cli/common/page.h"
 
 #include "base/checked.h"
+#include <inttypes.h>
 #include <math.h>
 
 enum {
@@ -26,12 +28,25 @@ static const char SCRIPT[] =
 #include "page_js.h"
     ;
 
+void cs_page_text(const char *text, FILE *out)
+{
+    static const char *const entity[] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+    for (; *text; text++) {
+        const unsigned char byte = (unsigned char)*text;
+        if (byte < sizeof entity / sizeof *entity && entity[byte])
+            fputs(entity[byte], out);
+        else
+            fputc(byte, out);
+    }
+}
+
 void cs_page_begin(const char *title, const char *of, FILE *out)
 {
     fprintf(out, "%s<title>%s", POLICY, title);
     if (*of) {
         fputs(": ", out);
-        cs_table_html_text(of, out);
+        cs_page_text(of, out);
     }
     fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>%s</h1>\n", STYLE, title);
 }
@@ -46,29 +61,62 @@ void cs_page_source(char *const *command, const char *const *texts, FILE *out)
     const char *between = "";
     fputs("<p class=\"source\">", out);
     for (; *command; command++) {
-        cs_table_html_text(*command, out);
+        cs_page_text(*command, out);
         fputc(command[1] ? ' ' : '\n', out);
     }
     for (; *texts; texts++) {
         if (!**texts)
             continue;
         fputs(between, out);
-        cs_table_html_text(*texts, out);
+        cs_page_text(*texts, out);
         between = ", ";
     }
     fputs("</p>\n", out);
 }
 
-bool cs_page_table(const char *id, const char *title, struct cs_table *table, FILE *out)
+/* --- tables --- */
+
+static void put_head(const struct cs_table *table, FILE *out)
 {
-    const bool whole = !table->broken;
+    fputs("<thead><tr>", out);
+    for (int i = 0; i < table->columns; i++)
+        if (table->column[i].title) {
+            fprintf(out, "<th scope=\"col\"%s>",
+                    table->column[i].cell == CS_CELL_TEXT ? "" : " class=\"n\"");
+            cs_page_text(table->column[i].title, out);
+            fputs("</th>", out);
+        }
+    fputs("</tr></thead>\n", out);
+}
+
+static void put_cell(const struct cs_column *column, const struct cs_value *value, FILE *out)
+{
+    char buffer[CS_CELL_TEXT_BYTES];
+    if (column->cell == CS_CELL_TEXT)
+        fputs("<td>", out);
+    else if (column->cell == CS_CELL_RATIO)
+        fprintf(out, "<td class=\"n\" data-v=\"%.6f\">", value->ratio > 0 ? value->ratio : -1);
+    else
+        fprintf(out, "<td class=\"n\" data-v=\"%" PRId64 "\">", value->number);
+    cs_page_text(cs_table_text(column, value, true, buffer), out);
+    fputs("</td>", out);
+}
+
+void cs_page_table(const char *id, const char *title, const struct cs_table *table, FILE *out)
+{
     fprintf(out, "<h2 id=\"%s\">%s</h2>\n<div class=\"wide\" role=\"region\" tabindex=\"0\" ", id,
             title);
-    fprintf(out, "aria-labelledby=\"%s\">", id);
-    cs_table_html(table, "sorts", out);
-    fputs("</div>\n", out);
-    cs_table_fini(table);
-    return whole;
+    fprintf(out, "aria-labelledby=\"%s\"><table class=\"sorts\">", id);
+    put_head(table, out);
+    fputs("<tbody>\n", out);
+    for (size_t row = 0; row < table->rows; row++) {
+        fputs("<tr>", out);
+        for (int i = 0; i < table->columns; i++)
+            if (table->column[i].title)
+                put_cell(&table->column[i], &cs_table_row(table, row)[i], out);
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table>\n</div>\n", out);
 }
 
 void cs_page_key(const char *class, const char *name, int64_t bytes, FILE *out)
@@ -96,9 +144,9 @@ static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
     char without[CS_BYTES_TEXT], with[CS_BYTES_TEXT];
     const double scale = (double)WIDTH / (double)most;
     fputs("<li><span class=\"name\">", out);
-    cs_table_html_text(row->name, out);
+    cs_page_text(row->name, out);
     fputs("<small>", out);
-    cs_table_html_text(row->detail, out);
+    cs_page_text(row->detail, out);
     cs_table_bytes_text(without, row->without);
     cs_table_bytes_text(with, row->with);
     fprintf(out,

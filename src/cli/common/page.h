@@ -4,13 +4,15 @@
 #define CS_CLI_COMMON_PAGE_H
 
 #include "cli/common/table.h"
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /* The first characters of every page. */
 #define CS_PAGE_BEGINS "<!DOCTYPE html>"
+
+/* Text as HTML, also inside of quoted attributes. */
+void cs_page_text(const char *text, FILE *out);
 
 /* `title` is the heading; `of` follows it in the title of the window, unless it is "". */
 void cs_page_begin(const char *title, const char *of, FILE *out);
@@ -19,8 +21,9 @@ void cs_page_end(FILE *out);
 /* A line: the words of a command, then the texts that are not "", up to NULL. */
 void cs_page_source(char *const *command, const char *const *texts, FILE *out);
 
-/* Prints a sortable table below a heading, and frees the table. False: memory was short. */
-bool cs_page_table(const char *id, const char *title, struct cs_table *table, FILE *out);
+/* Prints a sortable table below a heading. Cells of numbers have the number as data-v, negative if
+ * there is none. */
+void cs_page_table(const char *id, const char *title, const struct cs_table *table, FILE *out);
 
 /* An entry of a legend, with a size unless `bytes` is negative. `class` has the colour. */
 void cs_page_key(const char *class, const char *name, int64_t bytes, FILE *out);

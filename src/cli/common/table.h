@@ -77,13 +77,6 @@ void cs_table_add(struct cs_table *table, const struct cs_value *row);
  * is the array of cs_table_json. Returns false if memory ran out. */
 bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *out);
 
-/* A table of HTML, for people, of class `class`. Cells of numbers have the number as data-v, -1
- * where there is none. */
-void cs_table_html(const struct cs_table *table, const char *class, FILE *out);
-
-/* Text as HTML, also inside of quoted attributes. */
-void cs_table_html_text(const char *text, FILE *out);
-
 /* A value as text, for people or for programs. The text may be in `buffer`. */
 const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
                           char buffer[CS_CELL_TEXT_BYTES]);

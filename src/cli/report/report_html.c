@@ -22,14 +22,14 @@ static void put_cards(const struct cs_report *report, FILE *out)
     for (size_t i = 0; i < conclusion->rows; i++) {
         const struct cs_value *row = cs_table_row(conclusion, i);
         fputs("<div><dt>", out);
-        cs_table_html_text(row[TITLE].text, out);
+        cs_page_text(row[TITLE].text, out);
         fprintf(out, "</dt><dd>%s saved (%s)<small>%s &#8594; %s</small></dd></div>\n",
                 cs_table_bytes_text(saved, row[SAVED].number), row[PERCENT].shown,
                 cs_table_bytes_text(without, row[WITHOUT].number),
                 cs_table_bytes_text(with, row[WITH].number));
     }
     fputs("</dl>\n<p class=\"conclusion\">", out);
-    cs_table_html_text(report->conclusion, out);
+    cs_page_text(report->conclusion, out);
     fputs("</p>\n", out);
 }
 
@@ -55,16 +55,6 @@ static void put_bars(const struct cs_report *report, FILE *out)
     cs_bar_rows("Largest workspaces", bars, rows, out);
 }
 
-static void put_table(const struct cs_report_heading *heading, const struct cs_table *table,
-                      FILE *out)
-{
-    fprintf(out, "<h2 id=\"%s\">%s</h2>\n", heading->name, heading->title);
-    fprintf(out, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-labelledby=\"%s\">",
-            heading->name);
-    cs_table_html(table, "sorts", out);
-    fputs("</div>\n", out);
-}
-
 bool cs_report_html(const void *state, FILE *out)
 {
     const struct cs_report *report = state;
@@ -78,7 +68,8 @@ bool cs_report_html(const void *state, FILE *out)
     put_cards(report, out);
     put_bars(report, out);
     for (int i = CS_REPORT_SITES; i < CS_REPORT_TABLES; i++)
-        put_table(&cs_report_headings[i], &report->table[i], out);
+        cs_page_table(cs_report_headings[i].name, cs_report_headings[i].title, &report->table[i],
+                      out);
     cs_page_end(out);
     return true;
 }

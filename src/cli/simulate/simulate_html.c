@@ -245,9 +245,9 @@ static void put_line(const char *label, const char *text, const char *more, FILE
     if (!text)
         return;
     fprintf(out, "<p class=\"conclusion\">%s ", label);
-    cs_table_html_text(text, out);
+    cs_page_text(text, out);
     fputc(' ', out);
-    cs_table_html_text(more, out);
+    cs_page_text(more, out);
     fputs("</p>\n", out);
 }
 
@@ -283,7 +283,10 @@ static bool put_held(const struct page *page, enum cs_side side, FILE *out)
                                                  {.number = cs_json_whole_at(row, "bytes", -1)},
                                                  {.number = cs_json_whole_at(row, "blocks", -1)}});
     }
-    return cs_page_table(side == CS_WITH ? "peak-with" : "peak-without", title, &table, out);
+    cs_page_table(side == CS_WITH ? "peak-with" : "peak-without", title, &table, out);
+    const bool good = !table.broken;
+    cs_table_fini(&table);
+    return good;
 }
 
 static bool put_page(const void *state, FILE *out)

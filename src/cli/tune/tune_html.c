@@ -142,9 +142,11 @@ static bool put_page(const void *state, FILE *out)
             "at the upper end of its range.</p>\n",
             tune->allocated ? "allocated" : "device");
     put_picture(tune, out);
-    const bool good = cs_page_table("points", "Points", &table, out);
+    cs_page_table("points", "Points", &table, out);
     fputs("<p>Predicted times are those of the convolutions. No GPU was used.</p>\n", out);
     cs_page_end(out);
+    const bool good = !table.broken;
+    cs_table_fini(&table);
     return good;
 }
 
