@@ -17,6 +17,8 @@ enum {
     POOL = 2 << 20 /* bytes of a block next to a workspace that mark it as the program's */
 };
 
+static const double NANO = 1e-9;
+
 static int64_t round_up(int64_t bytes)
 {
     return cs_ceil_div(bytes, GRAIN) * GRAIN;
@@ -105,11 +107,12 @@ bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
         return false;
     cJSON_ArrayForEach(site, sites)
     {
+        const double seconds = (double)cs_json_whole_at(site, "untiled_ns", 0) * NANO;
         frontier->item[frontier->items++] =
             (struct cs_called){.calls = cs_json_whole_at(site, "calls", 0),
                                .required = cs_json_whole_at(site, "required", 0),
-                               .untiled_ns = cs_json_whole_at(site, "untiled_ns", 0),
-                               .stack = CS_NO_STACK};
+                               .stack = CS_NO_STACK,
+                               .untiled = {seconds, seconds}};
     }
     return add_calls(frontier, timeline);
 }

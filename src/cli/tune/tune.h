@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct cJSON;
+struct cs_chosen_engine;
 
 /* --- the convolutions of an untiled run, and the frontier --- */
 
@@ -24,11 +25,13 @@ enum {
 struct cs_called {
     const struct cs_layer *layer; /* the problem and its plan; NULL: it was never called */
     int64_t calls, required;
-    int64_t held;       /* most bytes held around a call, without its workspace */
-    int64_t untiled_ns; /* predicted time of a call, as the run's summary has it */
-    bool own;           /* its workspace is allocated for it, so `held` is without it */
-    int stack;          /* of the code that allocated its workspace, or CS_NO_STACK */
+    int64_t held; /* most bytes held around a call, without its workspace */
+    bool own;     /* its workspace is allocated for it, so `held` is without it */
+    int stack;    /* of the code that allocated its workspace, or CS_NO_STACK */
     size_t shape;
+    struct cs_times untiled;         /* predicted seconds of an untiled call */
+    struct cs_chosen_engine *chosen; /* its plan, while the ways are decided; NULL: it was not
+                                        found, so the calls stay untiled */
 };
 
 /* One way to run all convolutions of a shape: the decisions under one value of the rule's `free`,
