@@ -153,18 +153,20 @@ static double middle_of(struct cs_times times)
 
 static bool is_within(const struct cs_tune *tune, struct cs_times times)
 {
-    return middle_of(times) <= middle_of(tune->untiled.times) * (1 + tune->options->within / 100);
+    return middle_of(times) <=
+           middle_of(tune->untiled.figures.times) * (1 + tune->options->within / 100);
 }
 
 /* Not above `than` in peak or time, and one of them is lower by this part. A time is lower if its
  * upper end is. Everything is better than a run that failed. */
-static bool is_better(int64_t peak, struct cs_times times, const struct cs_tune_run *than,
+static bool is_better(const struct cs_frontier_point *point, const struct cs_tune_run *run,
                       double part)
 {
-    return !than->ran || (peak <= than->peak && times.least <= than->times.least &&
-                          times.most <= than->times.most &&
-                          ((double)peak < (1 - part) * (double)than->peak ||
-                           times.most < (1 - part) * than->times.most));
+    const struct cs_frontier_point *than = &run->figures;
+    return !run->ran || (point->peak <= than->peak && point->times.least <= than->times.least &&
+                         point->times.most <= than->times.most &&
+                         ((double)point->peak < (1 - part) * (double)than->peak ||
+                          point->times.most < (1 - part) * than->times.most));
 }
 
 /* The shortest time in that memory. If no point fits, the lowest peak is tried. */
@@ -195,8 +197,7 @@ static int choose_by_price(const struct cs_tune *tune)
     for (size_t i = 0; i < tune->frontier.points; i++) {
         const struct cs_frontier_point *point = &tune->frontier.point[i];
         const double cost = point->times.most + tune->frontier.price * (double)point->peak;
-        if (is_better(point->peak, point->times, &tune->defaults, LEAST_GAIN) &&
-            (best < 0 || cost < least)) {
+        if (is_better(point, &tune->defaults, LEAST_GAIN) && (best < 0 || cost < least)) {
             best = (int)i;
             least = cost;
         }
@@ -213,12 +214,12 @@ int cs_tune_choose(const struct cs_tune *tune)
 
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune)
 {
-    const struct cs_tune_run *file = &tune->file;
+    const struct cs_frontier_point *file = &tune->file.figures;
     const int64_t peak = tune->frontier.point[tune->point].peak;
-    bool good = is_better(file->peak, file->times, &tune->defaults, 0);
+    bool good = is_better(file, &tune->defaults, 0);
     if (tune->options->fits > 0)
-        good = file->fits;
+        good = tune->file.fits;
     else if (tune->options->within >= 0)
         good = is_within(tune, file->times) && file->peak - peak <= peak / LEAST_MISS;
-    return file->ran && good ? CS_TUNE_FILE : CS_TUNE_MISSED;
+    return tune->file.ran && good ? CS_TUNE_FILE : CS_TUNE_MISSED;
 }

@@ -69,16 +69,17 @@ static const double NANO = 1e-9;
 static const char defaults[] = "# the library's defaults\n",
                   untiled[] = "[rule untiled]\nskip = yes\n";
 
-static struct cs_tune_run figures_of(const struct cs_simulated_result *result)
+static struct cs_tune_run read_run(const struct cs_simulated_result *result)
 {
     return (struct cs_tune_run){
         .ran = cs_simulated_result_ran(result) && result->used,
         .fits = cs_simulated_result_fits(result),
-        .peak = result->allocated >= 0 ? result->allocated : result->device_peak,
         .calls = result->calls,
-        .tiled = result->tiled,
-        .launches = result->extra_launches,
-        .times = {(double)result->predicted_ns * NANO, (double)result->predicted_most_ns * NANO}};
+        .figures = {.peak = result->allocated >= 0 ? result->allocated : result->device_peak,
+                    .tiled = result->tiled,
+                    .launches = result->extra_launches,
+                    .times = {(double)result->predicted_ns * NANO,
+                              (double)result->predicted_most_ns * NANO}}};
 }
 
 /* A run with an ini file. */
@@ -149,8 +150,8 @@ static bool make_first_runs(struct cs_tune *tune)
         return false;
     const struct cs_simulated_result *result = &first.run.result;
     const char *cudnn = tune->simulation->program.cudnn;
-    tune->untiled = figures_of(result);
-    tune->defaults = figures_of(&second.run.result);
+    tune->untiled = read_run(result);
+    tune->defaults = read_run(&second.run.result);
     tune->untiled.fits = fits > 0 && result->needed >= 0 && result->needed <= fits;
     tune->allocated = result->allocated >= 0;
     snprintf(tune->planner, sizeof tune->planner, "%s%s%s", *cudnn ? cudnn : result->planning,
@@ -174,7 +175,7 @@ static bool find_frontier(struct cs_tune *tune)
 {
     char error[256];
     const char *folder = tune->simulation->program.folder;
-    const int64_t targets[] = {tune->defaults.peak, cs_tune_target(tune)};
+    const int64_t targets[] = {tune->defaults.figures.peak, cs_tune_target(tune)};
     setenv("CONVSHIM", "0", 1); /* the library may be preloaded: its answers are not cuDNN's */
     if (!cs_find_cudnn(*folder ? folder : tune->options->cudnn, error, sizeof error)) {
         cs_cli_complain("tune: no usable cuDNN: %s", error);
@@ -195,7 +196,7 @@ static bool check_file(struct cs_tune *tune)
     if (!prepare_run(tune, "rules", NULL, tune->options->fits, &rules) ||
         !cs_simulated_runs(tune->simulation, runs, 1))
         return false;
-    tune->file = figures_of(&rules.run.result);
+    tune->file = read_run(&rules.run.result);
     cs_simulated_result_free(&rules.run.result);
     return true;
 }
@@ -210,7 +211,7 @@ static enum cs_tune_outcome find_point(struct cs_tune *tune)
         return CS_TUNE_UNTILED;
     if (!find_frontier(tune))
         return CS_TUNE_FAILED;
-    tune->untiled.times = cs_frontier_untiled(&tune->frontier).times;
+    tune->untiled.figures.times = cs_frontier_untiled(&tune->frontier).times;
     tune->point = cs_tune_choose(tune);
     if (tune->point < 0)
         return tune->options->within >= 0 ? CS_TUNE_NO_POINT : CS_TUNE_DEFAULTS;

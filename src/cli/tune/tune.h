@@ -58,12 +58,13 @@ struct cs_tuned_shape {
     int chosen; /* of cs_frontier_choose */
 };
 
-/* A point of the frontier: the sums over all shapes. */
+/* A point of the frontier, the sums over all shapes; or the same figures of a run. */
 struct cs_frontier_point {
-    int64_t target; /* bytes: no shape exceeds it */
-    int64_t peak;   /* most bytes held in the whole run */
+    int64_t target; /* bytes: no shape exceeds it; 0: a run */
+    int64_t peak;   /* most bytes held in the whole run: allocated, if a framework reports it, else
+                       of the device */
     int64_t tiled, launches;
-    struct cs_times times;
+    struct cs_times times; /* predicted seconds of the convolutions */
 };
 
 /* The lowest predicted time of a program for each peak. */
@@ -130,13 +131,12 @@ struct cs_tune_options {
     int cuda, jobs;
 };
 
-/* The figures of a simulated run. */
+/* A simulated run. */
 struct cs_tune_run {
     bool ran;
-    bool fits;    /* it ran, and no allocation failed */
-    int64_t peak; /* allocated, if a framework reports it, else of the device */
-    int64_t calls, tiled, launches;
-    struct cs_times times; /* predicted seconds of the convolutions */
+    bool fits; /* it ran, and no allocation failed */
+    int64_t calls;
+    struct cs_frontier_point figures;
 };
 
 struct cs_tune {

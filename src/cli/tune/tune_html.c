@@ -24,8 +24,7 @@ static const double LONGEST = 1.1;
 /* A run or a point with a name. */
 struct mark {
     const char *class, *name;
-    int64_t peak;
-    struct cs_times times;
+    const struct cs_frontier_point *point;
 };
 
 /* The ranges of the picture. */
@@ -48,14 +47,11 @@ static double y_of(const struct scale *scale, int64_t bytes)
 static int list_marks(const struct cs_tune *tune, struct mark mark[3])
 {
     int marks = 0;
-    mark[marks++] = (struct mark){"before", "untiled", tune->untiled.peak, tune->untiled.times};
+    mark[marks++] = (struct mark){"before", "untiled", &tune->untiled.figures};
     if (tune->defaults.ran)
-        mark[marks++] =
-            (struct mark){"only", "defaults", tune->defaults.peak, tune->defaults.times};
-    if (tune->point >= 0) {
-        const struct cs_frontier_point *point = &tune->frontier.point[tune->point];
-        mark[marks++] = (struct mark){"after", "chosen", point->peak, point->times};
-    }
+        mark[marks++] = (struct mark){"only", "defaults", &tune->defaults.figures};
+    if (tune->point >= 0)
+        mark[marks++] = (struct mark){"after", "chosen", &tune->frontier.point[tune->point]};
     return marks;
 }
 
@@ -66,9 +62,9 @@ static struct scale scale_of(const struct cs_frontier *frontier, const struct ma
                           .low = frontier->level,
                           .high = frontier->peak};
     for (int i = 0; i < marks; i++) {
-        scale.first = fmin(scale.first, mark[i].times.most);
-        scale.last = fmax(scale.last, mark[i].times.most * LONGEST);
-        scale.high = cs_max(scale.high, mark[i].peak);
+        scale.first = fmin(scale.first, mark[i].point->times.most);
+        scale.last = fmax(scale.last, mark[i].point->times.most * LONGEST);
+        scale.high = cs_max(scale.high, mark[i].point->peak);
     }
     scale.high += (scale.high - scale.low) / 20 + 1;
     return scale;
@@ -104,12 +100,12 @@ static void put_curve(const struct cs_frontier *frontier, const struct scale *sc
 static void put_mark(const struct scale *scale, const struct mark *mark, FILE *out)
 {
     char bytes[CS_BYTES_TEXT], time[64];
-    const double x = x_of(scale, mark->times.most), y = y_of(scale, mark->peak);
+    const double x = x_of(scale, mark->point->times.most), y = y_of(scale, mark->point->peak);
     fprintf(out,
             "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"><title>%s: %s, %s</title>"
             "</circle>\n",
-            mark->class, x, y, RADIUS, mark->name, cs_table_bytes_text(bytes, mark->peak),
-            cs_tune_times_text(time, sizeof time, mark->times));
+            mark->class, x, y, RADIUS, mark->name, cs_table_bytes_text(bytes, mark->point->peak),
+            cs_tune_times_text(time, sizeof time, mark->point->times));
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 2 * RADIUS, y - RADIUS, mark->name);
 }
 

@@ -29,44 +29,28 @@ enum {
     MOST_ROWS = 12 /* of the frontier, except marked points */
 };
 
-enum {
-    PEAK,
-    TIME,
-    CHANGE,
-    TILED,
-    LAUNCHES,
-    NOTE,
-    COLUMNS
-};
-
-static const struct cs_column columns[COLUMNS] = {
-    [PEAK] = {"peak_bytes", "peak", CS_CELL_BYTES},
-    [TIME] = {"predicted", "predicted time", CS_CELL_TEXT},
-    [CHANGE] = {"of_untiled", "to untiled", CS_CELL_TEXT},
-    [TILED] = {"tiled_calls", "calls tiled", CS_CELL_COUNT},
-    [LAUNCHES] = {"extra_launches", "extra launches", CS_CELL_COUNT},
-    [NOTE] = {"note", "", CS_CELL_TEXT},
+static const struct cs_column columns[] = {
+    {"peak_bytes", "peak", CS_CELL_BYTES},
+    {"predicted", "predicted time", CS_CELL_TEXT},
+    {"of_untiled", "to untiled", CS_CELL_TEXT},
+    {"tiled_calls", "calls tiled", CS_CELL_COUNT},
+    {"extra_launches", "extra launches", CS_CELL_COUNT},
+    {"note", "", CS_CELL_TEXT},
 };
 
 static void put_row(const struct cs_tune *tune, const struct cs_frontier_point *point,
                     const char *note, struct cs_table *table)
 {
     char text[64], change[CS_BYTES_TEXT];
-    const struct cs_times ratio = cs_cost_ratio(point->times, tune->untiled.times);
-    const struct cs_value row[COLUMNS] = {
-        [PEAK] = {.number = point->peak},
-        [TIME] = {.text = cs_tune_times_text(text, sizeof text, point->times)},
-        [CHANGE] = {.text = cs_table_change_text(change, ratio.least, ratio.most)},
-        [TILED] = {.number = point->tiled},
-        [LAUNCHES] = {.number = point->launches},
-        [NOTE] = {.text = note}};
-    cs_table_add(table, row);
-}
-
-static struct cs_frontier_point point_of(const struct cs_tune_run *run)
-{
-    return (struct cs_frontier_point){
-        .peak = run->peak, .tiled = run->tiled, .launches = run->launches, .times = run->times};
+    const struct cs_times ratio = cs_cost_ratio(point->times, tune->untiled.figures.times);
+    cs_table_add(table, (const struct cs_value[]){
+                            {.number = point->peak},
+                            {.text = cs_tune_times_text(text, sizeof text, point->times)},
+                            {.text = cs_table_change_text(change, ratio.least, ratio.most)},
+                            {.number = point->tiled},
+                            {.number = point->launches},
+                            {.text = note},
+                        });
 }
 
 /* Points at about equal distances, with the first, the last and the chosen one. */
@@ -88,13 +72,12 @@ static void put_points(const struct cs_tune *tune, struct cs_table *table)
 
 void cs_tune_table(const struct cs_tune *tune, struct cs_table *table)
 {
-    const struct cs_frontier_point untiled = cs_frontier_untiled(&tune->frontier),
-                                   defaults = point_of(&tune->defaults);
-    cs_table_init(table, columns, COLUMNS);
+    const struct cs_frontier_point untiled = cs_frontier_untiled(&tune->frontier);
+    cs_table_init(table, columns, sizeof columns / sizeof *columns);
     put_points(tune, table);
     put_row(tune, &untiled, "untiled", table);
     if (tune->defaults.ran)
-        put_row(tune, &defaults, "defaults", table);
+        put_row(tune, &tune->defaults.figures, "defaults", table);
 }
 
 /* --- the outcome --- */
@@ -106,8 +89,8 @@ static void put_missed(const struct cs_tune *tune, FILE *out)
         fprintf(out,
                 "No file is written, because a run with it misses the goal. It has a peak of %s "
                 "and a predicted time of %s.\n",
-                cs_table_bytes_text(bytes, tune->file.peak),
-                cs_tune_times_text(time, sizeof time, tune->file.times));
+                cs_table_bytes_text(bytes, tune->file.figures.peak),
+                cs_tune_times_text(time, sizeof time, tune->file.figures.times));
         return;
     }
     fprintf(out,
@@ -125,8 +108,8 @@ static void put_outcome(const struct cs_tune *tune, enum cs_tune_outcome outcome
     switch (outcome) {
     case CS_TUNE_FILE:
         fprintf(out, "A run with the file has a peak of %s and a predicted time of %s.\n",
-                cs_table_bytes_text(bytes, tune->file.peak),
-                cs_tune_times_text(time, sizeof time, tune->file.times));
+                cs_table_bytes_text(bytes, tune->file.figures.peak),
+                cs_tune_times_text(time, sizeof time, tune->file.figures.times));
         break;
     case CS_TUNE_UNTILED:
         fprintf(out, "No file is needed: the program runs in %s without convshim.\n",
@@ -170,10 +153,12 @@ void cs_tune_report(const struct cs_tune *tune, enum cs_tune_outcome outcome, FI
 static void put_run(const char *title, const struct cs_tune_run *run, FILE *out)
 {
     char bytes[CS_BYTES_TEXT], time[64];
-    fprintf(
-        out, "# %-25s %s, %s, %" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches\n",
-        title, cs_table_bytes_text(bytes, run->peak),
-        cs_tune_times_text(time, sizeof time, run->times), run->tiled, run->calls, run->launches);
+    const struct cs_frontier_point *figures = &run->figures;
+    fprintf(out,
+            "# %-25s %s, %s, %" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches\n",
+            title, cs_table_bytes_text(bytes, figures->peak),
+            cs_tune_times_text(time, sizeof time, figures->times), figures->tiled, run->calls,
+            figures->launches);
 }
 
 static void put_head(const struct cs_tune *tune, FILE *out)

@@ -145,8 +145,8 @@ static void make_tuned(void)
     tuned = (struct cs_tune){
         .options = &options, .device = &device, .frontier = make_frontier(), .point = -1};
     CHECK(cs_frontier_sweep(&tuned.frontier));
-    tuned.untiled = (struct cs_tune_run){.ran = true, .peak = 200, .times = {20, 40}};
-    tuned.defaults = (struct cs_tune_run){.ran = true, .peak = 170, .times = {21, 42}};
+    tuned.untiled = (struct cs_tune_run){.ran = true, .figures = {.peak = 200, .times = {20, 40}}};
+    tuned.defaults = (struct cs_tune_run){.ran = true, .figures = {.peak = 170, .times = {21, 42}}};
 }
 
 static void options_select_a_point(void)
@@ -171,8 +171,8 @@ static void options_select_a_point(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         options.fits = rows[i].fits;
         options.within = rows[i].within;
-        tuned.defaults.peak = rows[i].defaults;
-        tuned.defaults.times =
+        tuned.defaults.figures.peak = rows[i].defaults;
+        tuned.defaults.figures.times =
             (struct cs_times){rows[i].defaults_seconds, 2 * rows[i].defaults_seconds};
         CHECK_INT(cs_tune_choose(&tuned), rows[i].point);
     }
@@ -204,10 +204,10 @@ static void file_is_written_only_if_its_run_reaches_the_goal(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         options.fits = rows[i].fits;
         options.within = rows[i].within;
-        tuned.file = (struct cs_tune_run){.ran = rows[i].ran,
-                                          .fits = rows[i].fitted,
-                                          .peak = rows[i].peak,
-                                          .times = {rows[i].seconds, 2 * rows[i].seconds}};
+        tuned.file = (struct cs_tune_run){
+            .ran = rows[i].ran,
+            .fits = rows[i].fitted,
+            .figures = {.peak = rows[i].peak, .times = {rows[i].seconds, 2 * rows[i].seconds}}};
         CHECK_INT((int)cs_tune_judge(&tuned), (int)rows[i].outcome);
     }
     cs_frontier_fini(&tuned.frontier);
@@ -263,7 +263,7 @@ static void outputs(void)
     describe_shape(&tuned.frontier.shape[0], "one", "a.py:3 f", 1, 0);
     describe_shape(&tuned.frontier.shape[1], "two", "", 2, 1);
     tuned.point = 1;
-    tuned.file = (struct cs_tune_run){.ran = true, .peak = 150, .times = {21, 42}};
+    tuned.file = (struct cs_tune_run){.ran = true, .figures = {.peak = 150, .times = {21, 42}}};
     (void)cs_frontier_choose(&tuned.frontier, tuned.frontier.point[1].target);
     golden_add("the file", show_file, NULL);
     options.fits = 140 << 20;
