@@ -265,7 +265,7 @@ static void judge_layer(struct layer *layer, struct cs_engine_list *list,
                         const struct cs_prediction *prediction, const struct cs_settings *settings,
                         struct model *model)
 {
-    struct cs_chosen_engine *chosen;
+    struct cs_engine_choice *chosen;
     struct cs_ask_offer offer;
     if (cs_engine_list_find(list, layer->problem, prediction->offer.engine.index,
                             prediction->offer.workspace, &offer, &chosen) != CS_OK)

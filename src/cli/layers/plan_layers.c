@@ -75,7 +75,7 @@ struct asking {
     const struct cs_predictor *predictor;
     const struct cs_problem *problem;
     struct cs_engine_list *list; /* NULL: estimates */
-    struct cs_chosen_engine *chosen;
+    struct cs_engine_choice *chosen;
     struct cs_vendor vendor; /* of it */
     struct cs_peak_level level;
     bool ran; /* the program of a run took this plan, so none is refused */

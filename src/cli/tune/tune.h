@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct cJSON;
-struct cs_chosen_engine;
+struct cs_engine_choice;
 
 /* --- the convolutions of an untiled run, and the frontier --- */
 
@@ -30,7 +30,7 @@ struct cs_called {
     int stack;    /* of the code that allocated its workspace, or CS_NO_STACK */
     size_t shape;
     struct cs_times untiled;         /* predicted seconds of an untiled call */
-    struct cs_chosen_engine *chosen; /* its plan, while the ways are decided; NULL: it was not
+    struct cs_engine_choice *chosen; /* its plan, while the ways are decided; NULL: it was not
                                         found, so the calls stay untiled */
 };
 

@@ -18,10 +18,6 @@ struct cs_engine_list {
     struct cs_target target;
 };
 
-struct cs_chosen_engine {
-    struct cs_engine_choice choice;
-};
-
 void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu))
 {
     cs_device_profile_measured(ladder_of);
@@ -65,13 +61,6 @@ void cs_engine_list_destroy(struct cs_engine_list *list)
     free(list);
 }
 
-static void begin_choice(struct cs_engine_choice *choice, const struct cs_engine_list *list,
-                         const struct cs_problem *problem)
-{
-    *choice = (struct cs_engine_choice){.problem = *problem};
-    memcpy(choice->target.uid, list->target.uid, sizeof choice->target.uid);
-}
-
 /* Reads whether the plan exists, and its workspace. */
 static void read_plan(const struct cs_engine_list *list, cudnnBackendDescriptor_t configuration,
                       struct cs_ask_offer *offer)
@@ -89,7 +78,7 @@ static bool read_offer(const struct cs_engine_list *list, const struct cs_proble
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *choice,
                        struct cs_ask_offer *offer)
 {
-    begin_choice(choice, list, problem);
+    cs_engine_choice_init(choice, problem, list->target.uid, NULL);
     *offer = (struct cs_ask_offer){.workspace = -1};
     if (!cs_engine_choice_read(choice, configuration))
         return false;
@@ -137,16 +126,16 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
 /* The first wished offer of so many modes. */
 static enum cs_status choose_offer(struct cs_engine_list *list, const struct cs_problem *problem,
                                    int modes, struct wish wish, struct cs_ask_offer *offer,
-                                   struct cs_chosen_engine **chosen_p)
+                                   struct cs_engine_choice **chosen_p)
 {
     static const cudnnBackendHeurMode_t mode[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK,
                                                   CUDNN_HEUR_MODE_B};
     bool found = false;
-    struct cs_chosen_engine *chosen = malloc(sizeof *chosen);
+    struct cs_engine_choice *chosen = malloc(sizeof *chosen);
     if (!chosen)
         return CS_NOMEM;
     for (int i = 0; i < modes && !found; i++)
-        found = choose_of(list, problem, mode[i], &wish, offer, &chosen->choice);
+        found = choose_of(list, problem, mode[i], &wish, offer, chosen);
     if (found)
         *chosen_p = chosen;
     else
@@ -156,7 +145,7 @@ static enum cs_status choose_offer(struct cs_engine_list *list, const struct cs_
 
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
                                      int skip, struct cs_ask_offer *offer,
-                                     struct cs_chosen_engine **chosen_p)
+                                     struct cs_engine_choice **chosen_p)
 {
     return choose_offer(list, problem, 2, (struct wish){.skip = skip, .engine = -1}, offer,
                         chosen_p);
@@ -164,21 +153,21 @@ enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct c
 
 enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
                                    int64_t engine, int64_t workspace, struct cs_ask_offer *offer,
-                                   struct cs_chosen_engine **chosen_p)
+                                   struct cs_engine_choice **chosen_p)
 {
     return choose_offer(list, problem, 3, (struct wish){.engine = engine, .workspace = workspace},
                         offer, chosen_p);
 }
 
-void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen)
+void cs_engine_chosen_destroy(struct cs_engine_choice *chosen)
 {
     if (!chosen)
         return;
-    cs_engine_choice_fini(&chosen->choice);
+    cs_engine_choice_fini(chosen);
     free(chosen);
 }
 
-struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen)
+struct cs_vendor cs_engine_chosen_vendor(struct cs_engine_choice *chosen)
 {
-    return cs_execution_plan_vendor(&chosen->choice);
+    return cs_execution_plan_vendor(chosen);
 }

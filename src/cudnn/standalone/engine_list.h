@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 struct cs_engine_list;
-struct cs_chosen_engine;
+struct cs_engine_choice;
 
 /* An engine as the heuristics offer it. */
 struct cs_ask_offer {
@@ -37,17 +37,17 @@ void cs_engine_list_destroy(struct cs_engine_list *list);
  * caller owns the chosen engine. */
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
                                      int skip, struct cs_ask_offer *offer,
-                                     struct cs_chosen_engine **chosen_p);
+                                     struct cs_engine_choice **chosen_p);
 
 /* The first offer with this engine and this workspace, in the same order and at last of mode B. The
  * caller owns the chosen engine. */
 enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
                                    int64_t engine, int64_t workspace, struct cs_ask_offer *offer,
-                                   struct cs_chosen_engine **chosen_p);
+                                   struct cs_engine_choice **chosen_p);
 
-void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen);
+void cs_engine_chosen_destroy(struct cs_engine_choice *chosen);
 
 /* The chosen engine as cs_decide needs it. Valid as long as `chosen`. */
-struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen);
+struct cs_vendor cs_engine_chosen_vendor(struct cs_engine_choice *chosen);
 
 #endif

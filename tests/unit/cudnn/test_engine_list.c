@@ -30,9 +30,9 @@ static void end(void)
     CHECK_INT(heap_taken - taken, 0);
 }
 
-static struct cs_chosen_engine *choose_behind(int skip, struct cs_ask_offer *offer)
+static struct cs_engine_choice *choose_behind(int skip, struct cs_ask_offer *offer)
 {
-    struct cs_chosen_engine *chosen = NULL;
+    struct cs_engine_choice *chosen = NULL;
     enum cs_status status = cs_engine_list_choose(list, &problem, skip, offer, &chosen);
     CHECK_INT(status, chosen ? CS_OK : CS_REFUSED);
     return chosen;
@@ -101,7 +101,7 @@ static void unaccepted_profile_is_named(void)
 static void check_found(int64_t engine, int64_t workspace, bool found)
 {
     struct cs_ask_offer offer;
-    struct cs_chosen_engine *chosen = NULL;
+    struct cs_engine_choice *chosen = NULL;
     enum cs_status status = cs_engine_list_find(list, &problem, engine, workspace, &offer, &chosen);
     CHECK_INT(status, found ? CS_OK : CS_REFUSED);
     cs_engine_chosen_destroy(chosen);
@@ -121,7 +121,7 @@ static void the_next_offer_with_a_plan_is_chosen(void)
                                .plan = j == 1 ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS};
     for (int skip = 0; skip < 4; skip++) {
         struct cs_ask_offer offer = {.engine.index = -1};
-        struct cs_chosen_engine *chosen = choose_behind(skip, &offer);
+        struct cs_engine_choice *chosen = choose_behind(skip, &offer);
         CHECK_INT(chosen ? offer.engine.index : -1, chosen_of[skip]);
         cs_engine_chosen_destroy(chosen);
     }
@@ -151,7 +151,7 @@ static void the_first_offer_with_a_plan_is_chosen(void)
                                                                  : CUDNN_STATUS_NOT_SUPPORTED};
             }
         }
-        struct cs_chosen_engine *chosen = choose_behind(0, &offer);
+        struct cs_engine_choice *chosen = choose_behind(0, &offer);
         CHECK_INT(cudnn.asked_capacity, 24);
         CHECK_INT(chosen != NULL, of >= 0);
         CHECK_INT(made_of(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), plans & 1 ? 1 : 2);
@@ -186,7 +186,7 @@ static void without_memory(void)
     CHECK_INT(cudnn.alive, 0);
     for (int n = 0;; n++) {
         struct cs_ask_offer offer;
-        struct cs_chosen_engine *chosen = NULL;
+        struct cs_engine_choice *chosen = NULL;
         start();
         cudnn.offers[0] = 1;
         heap_left = n;
