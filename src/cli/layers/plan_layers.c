@@ -3,7 +3,6 @@
 #include "base/checked.h"
 #include "cli/common/cli.h"
 #include "config/ladder.h"
-#include "decide/cost.h"
 #include "decide/pass.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,20 +52,17 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     const struct cs_tiling *tiling = &prediction->decision.tiling;
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
     struct cs_plan plan;
-    struct cs_cost untiled = {.seconds = 0};
-    if (profile)
-        untiled = cs_cost_untiled(problem, prediction->offer.workspace, profile);
-    prediction->seconds = untiled.seconds;
-    prediction->most_seconds = untiled.most;
+    if (profile) {
+        const struct cs_cost cost = cs_cost_untiled(problem, prediction->offer.workspace, profile);
+        prediction->untiled = cs_cost_times(&cost);
+    }
     if (prediction->decision.reason != CS_REASON_NONE ||
         cs_plan_cut(problem, tiling, &plan) != CS_OK)
         return;
     prediction->halo = plan.halo;
-    if (untiled.seconds > 0 && cs_plan_build_shapes(&plan, vendor)) {
-        const struct cs_cost tiled = cs_cost_of(&plan, profile);
-        const struct cs_times ratio = cs_cost_ratio(cs_cost_times(&tiled), cs_cost_times(&untiled));
-        prediction->time_ratio = ratio.least;
-        prediction->most_ratio = ratio.most;
+    if (prediction->untiled.least > 0 && cs_plan_build_shapes(&plan, vendor)) {
+        const struct cs_cost cost = cs_cost_of(&plan, profile);
+        prediction->ratio = cs_cost_ratio(cs_cost_times(&cost), prediction->untiled);
     }
 }
 

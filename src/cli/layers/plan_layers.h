@@ -11,6 +11,7 @@
 #include "convshim/vendor.h"
 #include "cudnn/standalone/engine_list.h"
 #include "decide/by_rules.h"
+#include "decide/cost.h"
 #include "decide/decide.h"
 #include "decide/untileable.h"
 #include <stdbool.h>
@@ -35,13 +36,10 @@ struct cs_prediction {
         offer;    /* the engine that a framework takes; of an estimate only .workspace */
     int64_t peak; /* floor and workspace; INT64_MAX beyond 64 bits */
     struct cs_decision decision;
-    int64_t tiled_peak;  /* floor plus reported workspace */
-    int64_t halo;        /* bytes of x and y that tiles read again */
-    double seconds;      /* that the call takes as it is, by decide/cost.h; 0: not known */
-    double most_seconds; /* the same at the upper end of the range */
-    double time_ratio;   /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
-                            or not tiled */
-    double most_ratio;   /* the same at the upper end of the range; not below time_ratio */
+    int64_t tiled_peak;      /* floor plus reported workspace */
+    int64_t halo;            /* bytes of x and y that tiles read again */
+    struct cs_times untiled; /* predicted seconds of the call as it is; 0: not known */
+    struct cs_times ratio;   /* of the tiled call to it; 0: not known, or not tiled */
 };
 
 /* Fills prediction[i] for layer i. False, with a line in `error`, if the device cannot be planned

@@ -61,10 +61,10 @@ static void print_convolution(const struct cs_prediction *prediction)
     put_size("output", bytes[CS_Y], bytes[CS_Y], "");
     put_size("workspace", prediction->offer.workspace, prediction->decision.reported, tiling);
     put_size("peak", prediction->peak, prediction->tiled_peak, halo);
-    if (prediction->time_ratio > 0)
+    if (prediction->ratio.least > 0)
         printf("\nPredicted time of the tiles: %.2f to %.2f times the untiled time (a model with "
                "%g to %g us per kernel, not measured).\n",
-               prediction->time_ratio, prediction->most_ratio, cs_cost_defaults.kernel_us,
+               prediction->ratio.least, prediction->ratio.most, cs_cost_defaults.kernel_us,
                cs_cost_defaults.kernel_us_most);
 }
 
@@ -100,8 +100,8 @@ static void add_layer(struct cs_table *table, const struct cs_predict_results *r
         {.number = decision->reported},
         {.number = prediction->tiled_peak},
         {.number = prediction->halo},
-        {.ratio = prediction->time_ratio},
-        {.ratio = prediction->most_ratio},
+        {.ratio = prediction->ratio.least},
+        {.ratio = prediction->ratio.most},
         {.text = cs_account_reason_text(decision->reason)},
         {.number = decision->free},
         {.text = decision->raised ? "yes" : "no"},
@@ -146,15 +146,19 @@ static void fill_layers(struct cs_table *table, const struct cs_predict_results 
 struct model_sum {
     int64_t layers, tiled, unanswered; /* unanswered: no engine has a plan */
     int64_t workspace, tiled_workspace, peak, tiled_peak, floor; /* the largest of each */
-    double seconds, tiled_seconds; /* predicted, of all calls; 0: not known */
-    double most, tiled_most;       /* the same at the upper end of the range */
+    struct cs_times untiled, tiled_times; /* predicted seconds of all calls; 0: not known */
 };
+
+static void add_times(struct cs_times *sum, int64_t calls, struct cs_times times)
+{
+    sum->least += (double)calls * times.least;
+    sum->most += (double)calls * times.most;
+}
 
 static void sum_layer(const struct cs_prediction *prediction, int64_t calls, struct model_sum *sum)
 {
-    const double seconds = (double)calls * prediction->seconds;
-    const double most = (double)calls * prediction->most_seconds;
-    const bool timed = prediction->time_ratio > 0;
+    const struct cs_times untiled = prediction->untiled, ratio = prediction->ratio;
+    const struct cs_times tiled = {untiled.least * ratio.least, untiled.most * ratio.most};
     sum->layers++;
     sum->unanswered += prediction->status != CS_OK;
     sum->tiled += prediction->status == CS_OK && prediction->decision.reason == CS_REASON_NONE;
@@ -164,10 +168,8 @@ static void sum_layer(const struct cs_prediction *prediction, int64_t calls, str
     cs_raise(&sum->tiled_workspace, prediction->decision.reported);
     cs_raise(&sum->peak, prediction->peak);
     cs_raise(&sum->tiled_peak, prediction->tiled_peak);
-    sum->seconds += seconds;
-    sum->tiled_seconds += timed ? prediction->time_ratio * seconds : seconds;
-    sum->most += most;
-    sum->tiled_most += timed ? prediction->most_ratio * most : most;
+    add_times(&sum->untiled, calls, untiled);
+    add_times(&sum->tiled_times, calls, ratio.least > 0 ? tiled : untiled);
 }
 
 /* Adds the model of a layer, unless an earlier layer has the same. */
@@ -183,6 +185,7 @@ static void add_model(struct cs_table *table, const struct cs_predict_results *r
         if (strcmp(layer[i].model, model) == 0)
             sum_layer(&results->prediction[i], layer[i].recorded.calls, &sum);
     const bool known = sum.unanswered < sum.layers;
+    const struct cs_times ratio = cs_cost_ratio(sum.tiled_times, sum.untiled);
     cs_table_add(table, (const struct cs_value[]){
                             {.text = model},
                             {.number = sum.layers},
@@ -194,8 +197,8 @@ static void add_model(struct cs_table *table, const struct cs_predict_results *r
                             {.number = known ? sum.tiled_peak : -1},
                             {.number = known ? sum.floor : -1},
                             {.ratio = known ? (double)sum.peak / (double)sum.tiled_peak : 0},
-                            {.ratio = sum.seconds > 0 ? sum.tiled_seconds / sum.seconds : 0},
-                            {.ratio = sum.most > 0 ? sum.tiled_most / sum.most : 0}});
+                            {.ratio = ratio.least},
+                            {.ratio = ratio.most}});
 }
 
 static void fill_models(struct cs_table *table, const struct cs_predict_results *results)
@@ -306,9 +309,9 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
         const int rule = prediction->decision.rule;
         if (rule > 0)
             cJSON_AddStringToObject(layer, "rule", results->options->rules.rule[rule - 1].name);
-        if (prediction->seconds > 0) {
-            cJSON_AddNumberToObject(layer, "predicted_seconds", prediction->seconds);
-            cJSON_AddNumberToObject(layer, "predicted_seconds_most", prediction->most_seconds);
+        if (prediction->untiled.least > 0) {
+            cJSON_AddNumberToObject(layer, "predicted_seconds", prediction->untiled.least);
+            cJSON_AddNumberToObject(layer, "predicted_seconds_most", prediction->untiled.most);
         }
         cJSON_AddNumberToObject(layer, "queries", (double)prediction->decision.queries);
     }

@@ -82,10 +82,10 @@ static void add_prediction(struct cs_verified *row, const struct cs_prediction *
     row->verdict = CS_VERDICT_NOT_RUN;
     cJSON_AddStringToObject(row->json, "name", row->layer->name);
     cJSON *predicted = cJSON_AddObjectToObject(row->json, "predicted");
-    if (prediction->seconds <= 0)
+    if (prediction->untiled.least <= 0)
         return;
     cJSON_AddNumberToObject(predicted, "time_ratio",
-                            prediction->time_ratio > 0 ? prediction->time_ratio : 1);
+                            prediction->ratio.least > 0 ? prediction->ratio.least : 1);
     cJSON_AddNumberToObject(predicted, "reported",
                             (double)(prediction->tiled_peak - prediction->floor));
 }

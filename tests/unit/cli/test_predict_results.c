@@ -37,7 +37,7 @@ static struct cs_prediction *add(const char *model, const char *name)
         .peak = 70 * MIB,
         .decision = {.reason = CS_REASON_SMALL, .tiles = 1, .reported = 64 * MIB, .free = MIB},
         .tiled_peak = 70 * MIB,
-        .seconds = 0.25};
+        .untiled = {0.25, 0.25}};
     return &prediction[i];
 }
 
@@ -53,8 +53,7 @@ static struct cs_prediction *add_tiled(const char *model, const char *name, int 
     tiled->decision.queries = 3;
     tiled->tiled_peak = 13 * MIB;
     tiled->halo = MIB / 2;
-    tiled->time_ratio = 1.25;
-    tiled->most_ratio = 1.5;
+    tiled->ratio = (struct cs_times){1.25, 1.5};
     return tiled;
 }
 
@@ -133,11 +132,12 @@ static void sums_by_model(void)
 static void times_of_a_model_count_each_call(void)
 {
     begin();
-    add_tiled("a", "1", 1, false)->seconds = 2; /* 1.25 times, in 10 calls */
-    add("a", "2")->seconds = 4;
-    add_tiled("a", "3", 1, false)->seconds = 0; /* unknown */
+    add_tiled("a", "1", 1, false)->untiled = (struct cs_times){2, 2}; /* 1.25 times, in 10 calls */
+    add("a", "2")->untiled = (struct cs_times){4, 4};
+    add_tiled("a", "3", 1, false)->untiled = (struct cs_times){0, 0}; /* unknown */
     layer[0].recorded.calls = 10;
     expect("29 / 24", " 1.21 ", true);
+    expect("34 / 24 at most", " 1.42", true);
 }
 
 /* Equal problems of a program are decided once: the second program's memory is its own. */
