@@ -436,8 +436,8 @@ static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate
     if (gate->waits > 0)
         append_format(
             text,
-            "%-*sthreads waited %lld times for the memory peak of another thread, %lld.%lld s in "
-            "all; %lld waits timed out%s",
+            "%-*sthreads waited %lld times until the memory peak of another thread was over, "
+            "%lld.%lld s in all; %lld waits timed out%s",
             LABEL, "turns", (long long)gate->waits, tenths / 10, tenths % 10,
             (long long)gate->timed_out, gate->given_up ? ", so threads take no turns now" : "");
 }

@@ -29,11 +29,12 @@ void cs_log_open(enum cs_level level, const char *path);
 /* One line. Text beyond 1,000 bytes is cut there and ends with "...". */
 void cs_log(enum cs_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for causes that may repeat: at most 8 lines are written for one cap. The last one
- * reports that it is the last. */
+/* Counts the lines of a cause that may repeat. */
 struct cs_log_cap {
     atomic_int lines;
 };
+
+/* Like cs_log, but writes at most 8 lines for one cap. The last one reports that it is the last. */
 void cs_log_capped(struct cs_log_cap *cap, enum cs_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -254,8 +254,9 @@ static double blocks_of(const struct product *product, const struct block *block
            product->count;
 }
 
-/* An engine with the same knobs has the same blocks for a tile as for the untiled convolution, and
- * splits sums into as many parts. The heuristics choose an engine for the tile. */
+/* Sets the seconds of the tile's arithmetic. An engine with the application's knobs has the same
+ * thread blocks for a tile as for the untiled convolution, and splits sums into as many parts. With
+ * CS_TILE_HEURISTICS, cuDNN chooses an engine for the size of the tile. */
 static void add_arithmetic(const struct cs_problem *untiled, const struct cs_problem *problem,
                            enum cs_relaxation relaxation, const struct rates *rates,
                            struct tile *tile)

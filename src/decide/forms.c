@@ -209,6 +209,7 @@ static bool is_phases(enum cs_axis axis)
     return cs_phases_of(axis) != CS_AXIS_NONE;
 }
 
+/* Examines the tilings of a form with one axis. */
 static void examine_single(struct line *line)
 {
     begin_line(line, 0, axes[line->form][0], 1);

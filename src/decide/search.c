@@ -42,7 +42,7 @@ static void make_legal(struct cs_search *search, struct cs_guesser *guesser, str
     }
 }
 
-/* The guesses of one mode. */
+/* The progress of the search in one mode: the tilings that were queried, and how many may be. */
 struct turns {
     struct cs_search *search;
     struct cs_guesser guesser;
@@ -161,8 +161,9 @@ static bool guess_proportional(struct turns *turns, int form, struct cs_guess *g
     return cs_guess_tiles(&turns->guesser, &tiling, guess) && is_new(turns, &guess->tiling);
 }
 
-/* Engines refuse tiles of huge tensors above a size that cuDNN does not report. Then each axis is
- * queried again, in more tiles. */
+/* If cuDNN refused all tilings, allows each axis to be queried again, in twice as many tiles:
+ * engines refuse huge tensors above a size that cuDNN does not report. False if no more tiles are
+ * possible, or if cuDNN accepted one. */
 static bool refine_axes(struct turns *turns)
 {
     if (turns->forms.relaxation != CS_TILE_HEURISTICS || turns->search->budget.answered > 0 ||

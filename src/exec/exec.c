@@ -152,7 +152,8 @@ struct active_call {
 
 /* --- before the point of no return --- */
 
-/* Only launches on streams can run in parallel, or use memory that moves between streams. */
+/* True if launches run on streams that the library can choose. Lanes and the library's scratch need
+ * such streams. */
 static bool on_streams(const struct active_call *active)
 {
     return active->exec->device && active->gpu->choose;

@@ -44,6 +44,7 @@ static struct cs_built_plan **fallback_link(struct cs_built_plans *built, int64_
     return link;
 }
 
+/* Removes the plan at the link from the list, and returns it. NULL: the link is the end. */
 static struct cs_built_plan *unlink_plan(struct cs_built_plans *built, struct cs_built_plan **link)
 {
     struct cs_built_plan *taken = *link;
@@ -90,6 +91,7 @@ static enum cs_status hand_out(enum cs_status status, struct cs_built_plan *plan
     return CS_OK;
 }
 
+/* The wrapping vendor's `build`: returns the kept plan of the same problem, or builds one. */
 static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
                                  enum cs_relaxation relaxation, void **plan_p, int64_t *workspace_p)
 {
@@ -104,9 +106,9 @@ static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
     if (!plan)
         return CS_NOMEM;
     *plan = (struct cs_built_plan){.built = built, .limit = -1, .key = key};
-    return hand_out(
-        real->build(real->ctx, problem, relaxation, &plan->execution_plan, &plan->workspace), plan,
-        plan_p, workspace_p);
+    const enum cs_status status =
+        real->build(real->ctx, problem, relaxation, &plan->execution_plan, &plan->workspace);
+    return hand_out(status, plan, plan_p, workspace_p);
 }
 
 static enum cs_status build_fallback(void *ctx, int64_t limit, void **plan_p, int64_t *workspace_p)

@@ -121,7 +121,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                     const struct cs_decision *decision, enum cs_reason reason,
                                     struct cs_rewrite *rewrite)
 {
-    /* If the scratch is the library's, callers get a smaller size than is used. */
+    /* Tiles in the library's scratch use more than is reported. The larger size counts. */
     int64_t possible = reportable_of(request, decision, reason);
     if ((reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY) &&
         possible < decision->scratch)

@@ -35,8 +35,8 @@ bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis);
 /* The dimension along which tiles cut the tensor of that index, CS_DIMS if they take it whole. */
 enum cs_dim cs_axis_cuts(const struct cs_problem *problem, enum cs_axis axis, int tensor);
 
-/* The operand whose range is divided; the others' follow. Along axes without a window they are the
- * same. */
+/* The operand whose range along N, D, H or W is divided into tiles: x for data gradients, else y.
+ * The ranges of the other operands follow from it. */
 enum cs_operand cs_axis_divided_side(const struct cs_problem *problem);
 
 #endif

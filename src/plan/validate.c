@@ -146,7 +146,8 @@ static bool staging_allowed(const struct cs_plan *plan, const struct cut_axis *a
            (plan->stages && cut && !tensor->is_virtual && !tensor->by_value);
 }
 
-/* True if the part is packed, with the dimensions in the same order. */
+/* True if the part is packed, with the dimensions in the same order, and its staging buffer is
+ * aligned enough for it. */
 static bool packed_alike(const struct cs_tensor *untiled, const struct cs_tensor *part)
 {
     int64_t span, bytes;

@@ -28,7 +28,8 @@ static bool is_left_out(const char *before, const char *word)
            !(strcmp(word, "pcie") == 0 && strcmp(before, "h100") == 0);
 }
 
-/* The next word of letters and digits in lower case; "" at the end. */
+/* Stores the next word of letters and digits in lower case, "" at the end of the text. Returns the
+ * position after the word. */
 static const char *next_word(const char *at, char word[LONGEST])
 {
     size_t length = 0;

@@ -251,7 +251,7 @@ static void put_line(const char *label, const char *text, const char *more, FILE
     fputs("</p>\n", out);
 }
 
-/* Puts whether a run fits and its verdict, which may be a part of that answer. */
+/* Puts the sentence whether a run fits, then its verdict unless that sentence contains it. */
 static void put_answer(const char *label, const cJSON *run, FILE *out)
 {
     const char *fits = cs_json_text(run, "fits_why"), *verdict = cs_json_text(run, "verdict");

@@ -197,7 +197,10 @@ static bool request_run(struct cs_simulation *simulation, struct cs_simulated_ru
     if (asked)
         begin_run(run, 0);
     else
-        cs_cli_complain("the program ended before a run could be forked from it");
+        cs_cli_complain(
+            "%s: the process from which runs are forked has ended, so no further run can "
+            "start",
+            simulation->title);
     return asked;
 }
 

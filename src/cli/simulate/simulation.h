@@ -104,7 +104,8 @@ struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server);
 bool cs_fork_server_ask(const struct cs_fork_server *server, const char *output,
                         const struct cs_child_variables *variables);
 
-/* Closes the connection. The process, whose id is returned, continues as a single run. */
+/* Closes the connection and returns the id of the process, which is not ended. If nothing was
+ * forked from it, it continues as a single run of the program. */
 pid_t cs_fork_server_leave(struct cs_fork_server *server);
 
 /* Ends the process, if there is one, and closes the connection. */
@@ -470,6 +471,10 @@ struct cs_timelines {
     bool same_calls;             /* both runs made as many calls, or there is only one run */
     const struct cJSON *summary; /* of the run with the library; NULL: there is none */
 };
+
+/* Reads the timelines of the runs that used the device and have a history. The repeated run
+ * (`recorded`) takes the place of the run with the library. The results of the pair must outlive
+ * the timelines. False, with nothing owned, if a complete run cannot be read, after a line. */
 bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines *timelines_p);
 void cs_timelines_fini(struct cs_timelines *timelines);
 

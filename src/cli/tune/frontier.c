@@ -189,7 +189,8 @@ static int choose_within_time(const struct cs_tune *tune)
     return -1;
 }
 
-/* The least time plus price of the points that are better than the defaults. */
+/* Of the points that are better than the defaults, the one with the least sum of time and price of
+ * its peak. -1 if there is none. */
 static int choose_by_price(const struct cs_tune *tune)
 {
     int best = -1;

@@ -166,7 +166,7 @@ int64_t cs_tune_target(const struct cs_tune *tune);
 /* The point that meets the goal of the options, or -1. */
 int cs_tune_choose(const struct cs_tune *tune);
 
-/* Compares the run with the rules of the chosen point with the goal: CS_TUNE_FILE or
+/* CS_TUNE_FILE if the run with the written rules meets the goal of the options, else
  * CS_TUNE_MISSED. */
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune);
 

@@ -55,7 +55,8 @@ static int list_marks(const struct cs_tune *tune, struct mark mark[3])
     return marks;
 }
 
-/* From the shortest time and the bytes of the tensors to beyond the marks. */
+/* Times from the shortest one to beyond the slowest mark. Bytes from the peak without any workspace
+ * to above the highest peak. */
 static struct scale scale_of(const struct cs_frontier *frontier, const struct mark *mark, int marks)
 {
     struct scale scale = {.first = frontier->point[frontier->points - 1].times.most,

@@ -53,7 +53,7 @@ static int check_options(struct cs_verify_options *options)
     return CS_CLI_NO;
 }
 
-/* Reads the command line; the caller frees `given`. -1: go on; else the status to end with. */
+/* Reads the command line. Returns -1 to go on, or the status to end with. */
 static int read_options(int argc, char **argv, struct cs_verify_options *options)
 {
     int operand;

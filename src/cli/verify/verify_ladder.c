@@ -1,5 +1,6 @@
 /* Measures two constants of the cost model on the GPU that is present: the time that a kernel adds,
- * and the share of it that two lanes hide. */
+ * and the share of it that two lanes hide. Also repeats a tiled convolution, and counts the results
+ * that differ. */
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/output.h"

@@ -25,8 +25,8 @@ static int put_words(int64_t *word, int used, const int64_t *values, int count)
     return used + count;
 }
 
-/* The problem takes a tenth of its struct, which has room for the largest fused graph. The handle
- * is left out. */
+/* Packs a recipe without its handle. Returns the number of words. Only the used part of the problem
+ * is packed, usually a tenth of its struct. */
 static int pack_recipe(const struct cs_recipe *recipe, int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS])
 {
     const struct cs_engine_settings *settings = &recipe->target.settings;

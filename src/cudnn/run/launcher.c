@@ -70,8 +70,8 @@ static void release(void *ctx, void *pack)
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
-/* A call may provide less than was reported if its tiles run in the library's scratch. Returns
- * cuDNN's status if the provided workspace is too small. */
+/* Returns CUDNN_STATUS_BAD_PARAM if the plan requires more workspace than the call provides. A call
+ * whose tiles run in the library's scratch may provide less than was reported. */
 static int check_provided(const struct cs_launcher *launcher, cudnnBackendDescriptor_t plan)
 {
     int64_t bytes = 0, count;

@@ -158,6 +158,8 @@ static int64_t add_virtual(struct chain *chain)
     return add_tensor(chain, &tensor, NULL);
 }
 
+/* Appends a step: `mode` of the previous result and of tensor `b`, stored in tensor `y`. Both are
+ * indexes in problem->tensor. b < 0: `mode` has one operand. `setting` may be NULL. */
 static void add_step(struct chain *chain, cudnnPointwiseMode_t mode, int64_t b, int64_t y,
                      const struct cs_setting *setting)
 {
