@@ -49,31 +49,39 @@ static bool find_folder(const struct cs_data_files *files, const char *given, ch
             return true;
     }
     snprintf(error, CS_DATA_FILE_ERROR,
-             "the folder of %ss was not found. Install convshim again%s%s%s", files->what,
-             files->option ? ", or give a path: " : "", files->option ? files->option : "",
-             files->option ? " FILE" : "");
+             "the folder of %ss was not found. Install convshim again, or give a path: --%s FILE",
+             files->what, files->what);
     return false;
 }
 
-/* The entries of a folder by name, or -1 with a line in `error`. */
-static int read_folder(const char *folder, struct dirent ***entry_p, char error[CS_DATA_FILE_ERROR])
+/* Reads the names of all data files in a folder, sorted and without their suffix. Returns their
+ * number, or -1 with a line in `error`. */
+static int read_names(const struct cs_data_files *files, const char *folder,
+                      struct dirent ***entry_p, char error[CS_DATA_FILE_ERROR])
 {
-    int found = scandir(folder, entry_p, NULL, alphasort);
-    if (found < 0)
+    const int found = scandir(folder, entry_p, NULL, alphasort);
+    int names = 0;
+    if (found < 0) {
         snprintf(error, CS_DATA_FILE_ERROR, "%.150s: %s", folder, strerror(errno));
-    return found;
+        return -1;
+    }
+    for (int i = 0; i < found; i++) {
+        struct dirent *entry = (*entry_p)[i];
+        if (entry->d_name[0] == '.' || !has_suffix(files, entry->d_name)) {
+            free(entry);
+            continue;
+        }
+        entry->d_name[strlen(entry->d_name) - strlen(files->suffix)] = '\0';
+        (*entry_p)[names++] = entry;
+    }
+    return names;
 }
 
-static void free_entries(struct dirent **entry, int found)
+static void free_names(struct dirent **entry, int names)
 {
-    for (int i = 0; i < found; i++)
+    for (int i = 0; i < names; i++)
         free(entry[i]);
     free(entry);
-}
-
-static bool is_data_file(const struct cs_data_files *files, const char *file)
-{
-    return file[0] != '.' && has_suffix(files, file);
 }
 
 static bool fill_table(const struct cs_data_files *files, const char *given,
@@ -81,18 +89,16 @@ static bool fill_table(const struct cs_data_files *files, const char *given,
                        char error[CS_DATA_FILE_ERROR])
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];
-    struct dirent **entry;
+    struct dirent **entry = NULL;
     if (!find_folder(files, given, folder, error))
         return false;
-    int found = read_folder(folder, &entry, error);
-    if (found < 0)
-        return false;
-    bool good = true;
-    for (int i = 0; i < found && good; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
-        good = !is_data_file(files, entry[i]->d_name) || add(table, path, error);
+    const int names = read_names(files, folder, &entry, error);
+    bool good = names >= 0;
+    for (int i = 0; i < names && good; i++) {
+        snprintf(path, sizeof path, "%s/%s%s", folder, entry[i]->d_name, files->suffix);
+        good = add(table, path, error);
     }
-    free_entries(entry, found);
+    free_names(entry, names);
     return good;
 }
 
@@ -115,21 +121,18 @@ bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
 static void refuse_name(const struct cs_data_files *files, const char *folder, const char *name,
                         const char *written, char error[CS_DATA_FILE_ERROR])
 {
-    struct dirent **entry;
-    const char *names[MOST_NAMED + 1] = {NULL};
-    int found = read_folder(folder, &entry, error), named = 0;
-    if (found < 0)
+    struct dirent **entry = NULL;
+    const char *near[MOST_NAMED + 1] = {NULL};
+    const int names = read_names(files, folder, &entry, error);
+    if (names < 0)
         return;
-    for (int i = 0; i < found && named < MOST_NAMED; i++)
-        if (is_data_file(files, entry[i]->d_name)) {
-            entry[i]->d_name[strlen(entry[i]->d_name) - strlen(files->suffix)] = '\0';
-            names[named++] = entry[i]->d_name;
-        }
-    const char *nearest = cs_cli_nearest(name, names);
+    for (int i = 0; i < names && i < MOST_NAMED; i++)
+        near[i] = entry[i]->d_name;
+    const char *nearest = cs_cli_nearest(name, near);
     snprintf(error, CS_DATA_FILE_ERROR, "unknown %s '%.60s'%s%s%s; to list all: --%s list",
              files->what, written, nearest ? "; did you mean '" : "", nearest ? nearest : "",
              nearest ? "'?" : "", files->what);
-    free_entries(entry, found);
+    free_names(entry, names);
 }
 
 bool cs_data_files_find(const struct cs_data_files *files, const char *given, const char *name,
@@ -148,7 +151,7 @@ bool cs_data_files_find(const struct cs_data_files *files, const char *given, co
 
 /* --- presets --- */
 
-static const struct cs_data_files presets = {"presets", "preset", ".ini", NULL};
+static const struct cs_data_files presets = {"presets", "preset", ".ini"};
 
 bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DATA_FILE_ERROR])
 {

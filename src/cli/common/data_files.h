@@ -14,9 +14,8 @@ enum {
 
 struct cs_data_files {
     const char *folder; /* "devices": the folder's name under share/convshim or conf */
-    const char *what;   /* "device": the noun for one file in messages */
+    const char *what;   /* "device": the noun for one file, and the option that takes it */
     const char *suffix; /* ".json": the end of the name, which users may omit */
-    const char *option; /* "--device": takes the path of such a file, too; NULL: there is none */
 };
 
 /* True if a name is a path: it has a slash or the suffix. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cs_data_files devices = {"devices", "device", ".json", "--device"};
+static const struct cs_data_files devices = {"devices", "device", ".json"};
 
 /* A whole number from 1 to 2^53; 0 if the profile has none. */
 static int64_t number_of(const cJSON *root, const char *name)

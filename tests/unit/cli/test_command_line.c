@@ -129,7 +129,7 @@ static void options_are_read_or_refused(void)
 
 /* --- files --- */
 
-static const struct cs_data_files files = {"devices", "device", ".json", "--devices"};
+static const struct cs_data_files files = {"devices", "device", ".json"};
 
 static void names_and_paths(void)
 {
@@ -170,15 +170,11 @@ static int list(int argc, char **argv)
 /* find FOLDER NAME WRITTEN. No FOLDER: of other files, which are nowhere. */
 static int find(int argc, char **argv)
 {
-    static const struct cs_data_files others = {"none such", "thing", ".x", NULL},
-                                      named = {"none such", "thing", ".x", "--things"};
+    static const struct cs_data_files others = {"none such", "thing", ".x"};
     char error[CS_DATA_FILE_ERROR] = "nothing said", path[64];
-    bool none = argc < 4;
-    bool good = cs_data_files_find(!none       ? &files
-                                   : argc == 1 ? &others
-                                               : &named,
-                                   none ? NULL : argv[1], none ? "a" : argv[2],
-                                   none ? "a" : argv[3], path, sizeof path, error);
+    bool good =
+        argc < 4 ? cs_data_files_find(&others, NULL, "a", "a", path, sizeof path, error)
+                 : cs_data_files_find(&files, argv[1], argv[2], argv[3], path, sizeof path, error);
     puts(good ? path : error);
     return !good;
 }
@@ -195,18 +191,16 @@ static void files_are_listed_and_found_by_name(void)
         lists[] = {{"list devices", 0, "name\na100\nh200\n"},
                    {"list broken", 1, "broken"},
                    {"list nowhere", 1, "nowhere: No such file or directory"}},
-        finds[] = {
-            {"find devices h200 h200", 0, "devices/h200.json"},
-            {"find devices h20 'H 20'", 1,
-             "unknown device 'H 20'; did you mean 'h200'?; to list all: --device list"},
-            {"find devices zzzzzz zzzzzz", 1,
-             "unknown device 'zzzzzz'; to list all: --device list"},
-            {"find empty h200 h200", 1, "unknown device 'h200'; to list all: --device list"},
-            {"find nowhere h200 h200", 1, "nowhere: No such file or directory"},
-            {"find", 1, "the folder of things was not found. Install convshim again\n"},
-            {"find named", 1,
-             "the folder of things was not found. Install convshim again, or give a path: --things "
-             "FILE"}};
+        finds[] = {{"find devices h200 h200", 0, "devices/h200.json"},
+                   {"find devices h20 'H 20'", 1,
+                    "unknown device 'H 20'; did you mean 'h200'?; to list all: --device list"},
+                   {"find devices zzzzzz zzzzzz", 1,
+                    "unknown device 'zzzzzz'; to list all: --device list"},
+                   {"find empty h200 h200", 1, "unknown device 'h200'; to list all: --device list"},
+                   {"find nowhere h200 h200", 1, "nowhere: No such file or directory"},
+                   {"find", 1,
+                    "the folder of things was not found. Install convshim again, or give a path: "
+                    "--thing FILE"}};
     char error[CS_DATA_FILE_ERROR], path[64];
     CHECK(mkdir("devices", 0700) == 0 && mkdir("broken", 0700) == 0 && mkdir("empty", 0700) == 0);
     make("devices/h200.json");
