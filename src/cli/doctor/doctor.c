@@ -114,8 +114,7 @@ static void print_findings(const struct cs_doctor *doctor)
 /* True if files of the subject call a supported cuDNN, without a condition. */
 static bool is_served(const struct cs_examined *subject)
 {
-    return *subject->cudnn && cs_libcudnn_served(subject->cudnn, subject->cudnn_version) &&
-           !(subject->packaged && *subject->asked);
+    return cs_libcudnn_served(subject->cudnn_version) && !(subject->packaged && *subject->asked);
 }
 
 /* Prints "PyTorch 2.15.0 with cuDNN 9.26.0, JAX 0.7 with cuDNN 9.19.0". */
@@ -128,8 +127,7 @@ static void print_served(const struct cs_program_facts *facts)
         if (!is_served(subject))
             continue;
         printf("%s%s%s%s with %s", comma, subject->title, *subject->version ? " " : "",
-               subject->version,
-               cs_libcudnn_title(subject->cudnn, subject->cudnn_version, title, sizeof title));
+               subject->version, cs_libcudnn_title(subject->cudnn_version, title, sizeof title));
         comma = ", ";
     }
 }

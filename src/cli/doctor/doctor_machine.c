@@ -138,8 +138,8 @@ void cs_doctor_cudnn(struct cs_doctor *doctor)
         return;
     }
     int version = cs_libcudnn_version(path);
-    cs_libcudnn_title(path, version, title, sizeof title);
-    if (cs_libcudnn_served(path, version))
+    cs_libcudnn_title(version, title, sizeof title);
+    if (cs_libcudnn_served(version))
         cs_doctor_add(doctor, CS_FINE, "libcudnn.so.9", "%s in %s", title, path);
     else
         cs_doctor_add(doctor, CS_WARNING, "libcudnn.so.8",

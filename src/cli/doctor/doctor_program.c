@@ -93,7 +93,7 @@ static void report_client(struct cs_doctor *doctor, const struct cs_examined *su
                           ? "links cuDNN (intercepted with LD_PRELOAD)"
                           : "looks up cuDNN (intercepted with dlsym)";
     char title[64];
-    cs_libcudnn_title(cudnn, subject->cudnn_version, title, sizeof title);
+    cs_libcudnn_title(subject->cudnn_version, title, sizeof title);
     if (client->linkage == CS_LINKAGE_INSIDE) {
         doctor->advice = "Use a build that loads libcudnn as a shared library. A statically linked "
                          "cuDNN cannot be intercepted.";
@@ -102,7 +102,7 @@ static void report_client(struct cs_doctor *doctor, const struct cs_examined *su
     } else if (!*cudnn)
         cs_doctor_add(doctor, CS_WARNING, name, "%s %s. The loader finds no libcudnn for it", file,
                       way);
-    else if (!cs_libcudnn_served(cudnn, subject->cudnn_version))
+    else if (!cs_libcudnn_served(subject->cudnn_version))
         cs_doctor_add(
             doctor, CS_FATAL, name,
             "%s loads %s in %s: convshim supports only cuDNN 9, so all calls run unchanged", file,
@@ -147,7 +147,7 @@ static void report_limits(struct cs_doctor *doctor, const struct cs_examined *su
             doctor, CS_WARNING, name,
             "with %s PyTorch runs contiguous 16-bit conv3d without cuDNN (vol2col, in larger "
             "buffers), so convshim cannot tile it",
-            cs_libcudnn_title(subject->cudnn, subject->cudnn_version, line, sizeof line));
+            cs_libcudnn_title(subject->cudnn_version, line, sizeof line));
     }
 }
 

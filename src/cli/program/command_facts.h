@@ -31,15 +31,16 @@ void cs_command_config(struct cs_config *config, char **command, cs_config_note_
  * (cs_loader_find). */
 bool cs_libcudnn_find(const char *caller, char path[PATH_MAX]);
 
-/* The version of a libcudnn.so.N in cuDNN's notation: 91900 for 9.19.0, 8907 for 8.9.7. The sources
- * are the name of the file that it links to, and the header next to it. 0: not reported. */
+/* The version of a libcudnn.so.N in the notation of cuDNN 9: 91900 for 9.19.0, 80907 for 8.9.7, and
+ * 90000 if only the 9 is known. The sources are the name of the file that it links to, the header
+ * next to it, and its own name. */
 int cs_libcudnn_version(const char *path);
 
-/* "cuDNN 9.19.0", or from the name "cuDNN 9" if the version is 0. */
-const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size);
+/* "cuDNN 9.19.0", or "cuDNN 9". */
+const char *cs_libcudnn_title(int version, char *text, size_t size);
 
 /* True if it is a cuDNN 9, which convshim supports. */
-bool cs_libcudnn_served(const char *path, int version);
+bool cs_libcudnn_served(int version);
 
 /* True if the loader takes a part of this libcudnn.so.9 (libcudnn_*.so.9) from another cuDNN, as
  * LD_LIBRARY_PATH can make it. `line` gets a sentence that names the part and both folders. */
@@ -62,7 +63,7 @@ struct cs_examined {
     struct cs_client *client;
     size_t clients;
     char cudnn[PATH_MAX]; /* the cuDNN that its files would load; "": none was found */
-    int cudnn_version;    /* as 90800; 0: not known */
+    int cudnn_version;    /* cs_libcudnn_version; 0: none */
     bool packaged;        /* it is that of NVIDIA's package, which the loader does not find */
 };
 

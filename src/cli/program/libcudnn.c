@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 
 enum {
-    SERVED = 9
+    SERVED = 9,
+    MAJOR = 10000 /* of a version */
 };
 
 bool cs_libcudnn_find(const char *caller, char path[PATH_MAX])
@@ -19,25 +20,19 @@ bool cs_libcudnn_find(const char *caller, char path[PATH_MAX])
            cs_loader_find("libcudnn.so.8", caller, path, PATH_MAX);
 }
 
-/* cuDNN 9 widened the minor number. */
 static int number_of(int major, int minor, int patch)
 {
-    return major * (major < 9 ? 1000 : 10000) + minor * 100 + patch;
+    return major * MAJOR + minor * 100 + patch;
 }
 
-/* The part of a path after ".so.": "9.19.0" of "libcudnn.so.9.19.0". "" if there is none. */
-static const char *suffix_of(const char *path)
-{
-    const char *so = strstr(cs_path_file(path), ".so.");
-    return so ? so + strlen(".so.") : "";
-}
-
-/* The version in the name of a file; 0 if the name has only the major number. */
+/* The version in the name of a file, such as libcudnn.so.9.19.0; 0 if it has none. */
 static int version_of_name(const char *path)
 {
-    int major, minor, patch = 0;
-    const int numbers = sscanf(suffix_of(path), "%d.%d.%d", &major, &minor, &patch);
-    return numbers >= 2 ? number_of(major, minor, patch) : 0;
+    int major = 0, minor = 0, patch = 0;
+    const char *so = strstr(cs_path_file(path), ".so.");
+    if (so)
+        (void)sscanf(so, ".so.%d.%d.%d", &major, &minor, &patch);
+    return number_of(major, minor, patch);
 }
 
 /* NVIDIA's packages for Python and conda have the header next to the library's folder. */
@@ -61,24 +56,25 @@ static int version_of_header(const char *library)
 int cs_libcudnn_version(const char *path)
 {
     char real[PATH_MAX];
-    const int version = realpath(path, real) ? version_of_name(real) : 0;
-    return version ? version : version_of_header(path);
+    int version = realpath(path, real) ? version_of_name(real) : 0;
+    if (version % MAJOR == 0)
+        version = version_of_header(path);
+    return version ? version : version_of_name(path);
 }
 
-const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size)
+const char *cs_libcudnn_title(int version, char *text, size_t size)
 {
-    int major = version < 10000 ? 1000 : 10000;
-    if (version)
-        snprintf(text, size, "cuDNN %d.%d.%d", version / major, version % major / 100,
-                 version % 100);
+    const int major = version / MAJOR, minor = version % MAJOR / 100;
+    if (version % MAJOR)
+        snprintf(text, size, "cuDNN %d.%d.%d", major, minor, version % 100);
     else
-        snprintf(text, size, "cuDNN %s", suffix_of(path));
+        snprintf(text, size, "cuDNN %d", major);
     return text;
 }
 
-bool cs_libcudnn_served(const char *path, int version)
+bool cs_libcudnn_served(int version)
 {
-    return version ? version / 10000 == SERVED : atoi(suffix_of(path)) == SERVED;
+    return version / MAJOR == SERVED;
 }
 
 /* True if two files have different sizes. Two copies of one cuDNN do not count as different. */

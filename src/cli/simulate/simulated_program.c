@@ -61,9 +61,9 @@ static void look_at_file(struct cs_simulated_program *program, const char *path)
     cs_elf_close(&elf);
 }
 
-static void take_cudnn(struct cs_simulated_program *program, const char *path, int version)
+static void take_cudnn(struct cs_simulated_program *program, const char *path)
 {
-    cs_libcudnn_title(path, version, program->cudnn, sizeof program->cudnn);
+    cs_libcudnn_title(cs_libcudnn_version(path), program->cudnn, sizeof program->cudnn);
     snprintf(program->folder, sizeof program->folder, "%.*s", (int)(cs_path_file(path) - path),
              path);
     size_t length = strlen(program->folder);
@@ -79,13 +79,13 @@ static void choose_cudnn(struct cs_simulated_program *program, const struct cs_p
 {
     for (size_t i = 0; i < facts->subjects; i++) {
         const struct cs_examined *subject = &facts->subject[i];
-        if (!*subject->cudnn || !cs_libcudnn_served(subject->cudnn, subject->cudnn_version))
+        if (!cs_libcudnn_served(subject->cudnn_version))
             continue;
         for (size_t j = 0; j < subject->clients; j++)
             look_at_file(program, subject->client[j].path);
         if (*program->folder)
             continue;
-        take_cudnn(program, subject->cudnn, subject->cudnn_version);
+        take_cudnn(program, subject->cudnn);
         if (*subject->package)
             snprintf(program->framework, sizeof program->framework, "%s %s", subject->title,
                      subject->version);
@@ -105,7 +105,7 @@ static bool take_named(struct cs_simulated_program *program, const char *named)
     }
     program->framework[0] = '\0';
     /* Uses the link, not `real`, whose name may differ from the name that programs load. */
-    take_cudnn(program, path, cs_libcudnn_version(path));
+    take_cudnn(program, path);
     if (program->folder[0] != '/' && realpath(*program->folder ? program->folder : ".", real))
         snprintf(program->folder, sizeof program->folder, "%s", real);
     return true;
