@@ -185,7 +185,7 @@ ctypes.CDLL('$CLIENTS/libwork.so')
         expect_line alone.err "^convshim: $said\$"
         expect_empty alone.out
     done <<'END'
-125|run --preset list|the folder of presets was not found. Install convshim again
+125|run --preset list|the folder of presets was not found. Install convshim again, or give a path: --preset FILE
 125|run --preset train --library ./lib.so -- true|.*
 125|run -- true|libconvshim\.so is not in the folder of this program and not in ../lib. Name it: --library FILE
 2|predict --device list|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
