@@ -267,8 +267,9 @@ static void judge_layer(struct layer *layer, struct cs_engine_list *list,
 {
     struct cs_engine_choice *chosen;
     struct cs_ask_offer offer;
-    if (cs_engine_list_find(list, layer->problem, prediction->offer.engine.index,
-                            prediction->offer.workspace, &offer, &chosen) != CS_OK)
+    const struct cs_engine_wish wish = {prediction->offer.engine.index, prediction->offer.workspace,
+                                        0};
+    if (cs_engine_list_choose(list, layer->problem, wish, &offer, &chosen) != CS_OK)
         fail("cuDNN does not offer the same engine again");
     layer->required = offer.workspace;
     layer->operands = cs_pass_operands(layer->problem);

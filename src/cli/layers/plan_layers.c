@@ -93,8 +93,9 @@ static enum cs_status choose_offer(struct asking *asking, int skip,
 {
     cs_engine_chosen_destroy(asking->chosen);
     asking->chosen = NULL;
-    return cs_engine_list_choose(asking->list, asking->problem, skip, &prediction->offer,
-                                 &asking->chosen);
+    return cs_engine_list_choose(asking->list, asking->problem,
+                                 (struct cs_engine_wish){.engine = -1, .skip = skip},
+                                 &prediction->offer, &asking->chosen);
 }
 
 /* Takes the plan that a recorded run took, or the first one if it is unknown. Without cuDNN, only
@@ -107,10 +108,10 @@ static enum cs_status choose_plan(struct asking *asking, const struct cs_recorde
         prediction->offer.workspace = cs_estimate_workspace(asking->problem);
         return CS_OK;
     }
-    asking->ran =
-        !asking->predictor->alone && recorded->engine >= 0 &&
-        cs_engine_list_find(asking->list, asking->problem, recorded->engine, recorded->required,
-                            &prediction->offer, &asking->chosen) == CS_OK;
+    const struct cs_engine_wish wish = {recorded->engine, recorded->required, 0};
+    asking->ran = !asking->predictor->alone && recorded->engine >= 0 &&
+                  cs_engine_list_choose(asking->list, asking->problem, wish, &prediction->offer,
+                                        &asking->chosen) == CS_OK;
     return asking->ran ? CS_OK : choose_offer(asking, 0, prediction);
 }
 

@@ -33,9 +33,10 @@ static void find_plan(struct deciding *deciding, struct cs_engine_list *engines,
 {
     struct cs_ask_offer offer;
     const struct cs_layer *layer = called->layer;
-    if (!layer || layer->recorded.engine < 0 ||
-        cs_engine_list_find(engines, &layer->problem, layer->recorded.engine,
-                            layer->recorded.required, &offer, &called->chosen) != CS_OK)
+    if (!layer || layer->recorded.engine < 0)
+        return;
+    const struct cs_engine_wish wish = {layer->recorded.engine, layer->recorded.required, 0};
+    if (cs_engine_list_choose(engines, &layer->problem, wish, &offer, &called->chosen) != CS_OK)
         return;
     const struct cs_vendor vendor = cs_engine_chosen_vendor(called->chosen);
     if (vendor.profile)

@@ -88,14 +88,8 @@ static bool read_offer(const struct cs_engine_list *list, const struct cs_proble
     return true;
 }
 
-/* The offer that is to be chosen. */
-struct wish {
-    int skip;                  /* offers to pass over */
-    int64_t engine, workspace; /* engine < 0: any */
-};
-
 /* True for the first matching offer after `skip` others, which it counts down. */
-static bool is_wished(struct wish *wish, const struct cs_ask_offer *offer)
+static bool is_wished(struct cs_engine_wish *wish, const struct cs_ask_offer *offer)
 {
     if (wish->engine >= 0 &&
         (offer->engine.index != wish->engine || offer->workspace != wish->workspace))
@@ -105,8 +99,8 @@ static bool is_wished(struct wish *wish, const struct cs_ask_offer *offer)
 
 /* The first wished offer of a mode whose plan can be built. */
 static bool choose_of(struct cs_engine_list *list, const struct cs_problem *problem,
-                      cudnnBackendHeurMode_t mode, struct wish *wish, struct cs_ask_offer *offer,
-                      struct cs_engine_choice *choice)
+                      cudnnBackendHeurMode_t mode, struct cs_engine_wish *wish,
+                      struct cs_ask_offer *offer, struct cs_engine_choice *choice)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[PICKS];
@@ -123,13 +117,13 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
     return found;
 }
 
-/* The first wished offer of so many modes. */
-static enum cs_status choose_offer(struct cs_engine_list *list, const struct cs_problem *problem,
-                                   int modes, struct wish wish, struct cs_ask_offer *offer,
-                                   struct cs_engine_choice **chosen_p)
+enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
+                                     struct cs_engine_wish wish, struct cs_ask_offer *offer,
+                                     struct cs_engine_choice **chosen_p)
 {
     static const cudnnBackendHeurMode_t mode[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK,
                                                   CUDNN_HEUR_MODE_B};
+    const int modes = wish.engine < 0 ? 2 : 3;
     bool found = false;
     struct cs_engine_choice *chosen = malloc(sizeof *chosen);
     if (!chosen)
@@ -141,22 +135,6 @@ static enum cs_status choose_offer(struct cs_engine_list *list, const struct cs_
     else
         free(chosen);
     return found ? CS_OK : CS_REFUSED;
-}
-
-enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
-                                     int skip, struct cs_ask_offer *offer,
-                                     struct cs_engine_choice **chosen_p)
-{
-    return choose_offer(list, problem, 2, (struct wish){.skip = skip, .engine = -1}, offer,
-                        chosen_p);
-}
-
-enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
-                                   int64_t engine, int64_t workspace, struct cs_ask_offer *offer,
-                                   struct cs_engine_choice **chosen_p)
-{
-    return choose_offer(list, problem, 3, (struct wish){.engine = engine, .workspace = workspace},
-                        offer, chosen_p);
 }
 
 void cs_engine_chosen_destroy(struct cs_engine_choice *chosen)

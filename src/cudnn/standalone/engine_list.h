@@ -32,18 +32,18 @@ bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_li
                            char *error, size_t size);
 void cs_engine_list_destroy(struct cs_engine_list *list);
 
-/* The choice of a framework to which `skip` plans were refused: the next offer that has a plan,
- * first of cuDNN's mode A, then of the fallbacks. CS_REFUSED: no further offer has a plan. The
- * caller owns the chosen engine. */
-enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
-                                     int skip, struct cs_ask_offer *offer,
-                                     struct cs_engine_choice **chosen_p);
+/* The offer to choose: that of an engine with this workspace or, if the engine is -1, that of a
+ * framework to which `skip` plans were refused. */
+struct cs_engine_wish {
+    int64_t engine, workspace;
+    int skip;
+};
 
-/* The first offer with this engine and this workspace, in the same order and at last of mode B. The
- * caller owns the chosen engine. */
-enum cs_status cs_engine_list_find(struct cs_engine_list *list, const struct cs_problem *problem,
-                                   int64_t engine, int64_t workspace, struct cs_ask_offer *offer,
-                                   struct cs_engine_choice **chosen_p);
+/* Chooses the first such offer with a plan: of cuDNN's mode A, of the fallbacks and, for a named
+ * engine, of mode B. CS_REFUSED: there is none. The caller owns the chosen engine. */
+enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
+                                     struct cs_engine_wish wish, struct cs_ask_offer *offer,
+                                     struct cs_engine_choice **chosen_p);
 
 void cs_engine_chosen_destroy(struct cs_engine_choice *chosen);
 

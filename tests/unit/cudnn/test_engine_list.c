@@ -33,7 +33,8 @@ static void end(void)
 static struct cs_engine_choice *choose_behind(int skip, struct cs_ask_offer *offer)
 {
     struct cs_engine_choice *chosen = NULL;
-    enum cs_status status = cs_engine_list_choose(list, &problem, skip, offer, &chosen);
+    enum cs_status status =
+        cs_engine_list_choose(list, &problem, (struct cs_engine_wish){-1, 0, skip}, offer, &chosen);
     CHECK_INT(status, chosen ? CS_OK : CS_REFUSED);
     return chosen;
 }
@@ -102,7 +103,8 @@ static void check_found(int64_t engine, int64_t workspace, bool found)
 {
     struct cs_ask_offer offer;
     struct cs_engine_choice *chosen = NULL;
-    enum cs_status status = cs_engine_list_find(list, &problem, engine, workspace, &offer, &chosen);
+    enum cs_status status = cs_engine_list_choose(
+        list, &problem, (struct cs_engine_wish){engine, workspace, 0}, &offer, &chosen);
     CHECK_INT(status, found ? CS_OK : CS_REFUSED);
     cs_engine_chosen_destroy(chosen);
 }
@@ -190,7 +192,8 @@ static void without_memory(void)
         start();
         cudnn.offers[0] = 1;
         heap_left = n;
-        enum cs_status status = cs_engine_list_choose(list, &problem, 0, &offer, &chosen);
+        enum cs_status status = cs_engine_list_choose(
+            list, &problem, (struct cs_engine_wish){.engine = -1}, &offer, &chosen);
         bool all = heap_left >= 0;
         heap_left = -1;
         CHECK_INT(status, all ? CS_OK : CS_NOMEM);
