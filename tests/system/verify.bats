@@ -157,5 +157,5 @@ assert captured == profile, (captured, profile)' verify.out "$profile" || fail "
     done
     verify --profile --cudnn missing.so
     expect_status 1
-    expect_line verify.err '^convshim: verify: no cuDNN found: missing\.so: .*No such file'
+    expect_line verify.err '^convshim: verify: no usable cuDNN: missing\.so: .*No such file'
 }

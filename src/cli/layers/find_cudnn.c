@@ -12,9 +12,9 @@
 
 #define LIBRARY "libcudnn.so.9"
 
-const char cs_find_cudnn_hint[] =
-    "cuDNN plans without a GPU and a driver. Install it (pip install nvidia-cudnn-cu12 or -cu13), "
-    "or name it: --cudnn PATH of " LIBRARY;
+enum {
+    ERROR_BYTES = 512
+};
 
 static bool open_at(const char *path, char *error, size_t size)
 {
@@ -32,20 +32,19 @@ static bool open_at(const char *path, char *error, size_t size)
 /* python3 prints the folders that may contain the package, one on each line. The first that
  * contains it is opened. With -I python3 runs no code of the current directory, of PYTHONPATH or of
  * the packages. */
-bool cs_find_cudnn_of_python(char *error, size_t size)
+bool cs_find_cudnn_of_python(void)
 {
     static const char ask[] =
         "python3 -I -c 'import importlib.util, site; s = importlib.util.find_spec(\"nvidia\"); "
         "print(*(s.submodule_search_locations or () if s else ()), "
         "site.getusersitepackages() + \"/nvidia\", sep=\"\\n\")' 2>/dev/null";
-    char line[PATH_MAX], path[PATH_MAX + sizeof "/cudnn/lib/" LIBRARY];
+    char line[PATH_MAX], path[PATH_MAX + sizeof "/cudnn/lib/" LIBRARY], ignored[ERROR_BYTES];
     bool opened = false;
-    snprintf(error, size, "python3 has no package with " LIBRARY);
     FILE *answer = popen(ask, "re");
     while (answer && !opened && fgets(line, sizeof line, answer)) {
         line[strcspn(line, "\n")] = '\0';
         snprintf(path, sizeof path, "%s/cudnn/lib/" LIBRARY, line);
-        opened = *line && cs_standalone_open(path, error, size);
+        opened = *line && cs_standalone_open(path, ignored, sizeof ignored);
     }
     if (answer)
         pclose(answer);
@@ -54,10 +53,10 @@ bool cs_find_cudnn_of_python(char *error, size_t size)
 
 /* In a source tree, config.mk is in the folder of this program: scripts/bootstrap writes there
  * which cuDNN it found or downloaded. */
-static bool open_of_tree(char *error, size_t size)
+static bool open_of_tree(void)
 {
     static const char key[] = "CUDNN_LIB := ";
-    char line[PATH_MAX + sizeof key], path[PATH_MAX];
+    char line[PATH_MAX + sizeof key], path[PATH_MAX], ignored[ERROR_BYTES];
     bool opened = false;
     if (!cs_cli_folder(line, PATH_MAX) ||
         snprintf(path, sizeof path, "%s/config.mk", line) >= PATH_MAX)
@@ -66,20 +65,22 @@ static bool open_of_tree(char *error, size_t size)
     while (config && !opened && fgets(line, sizeof line, config)) {
         line[strcspn(line, "\n")] = '\0';
         opened = strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] &&
-                 open_at(line + strlen(key), error, size);
+                 open_at(line + strlen(key), ignored, sizeof ignored);
     }
     if (config)
         fclose(config);
     return opened;
 }
 
-bool cs_find_cudnn(const char *path, char *error, size_t size)
+bool cs_find_cudnn(const char *command, const char *path)
 {
-    char ignored[PATH_MAX];
-    if (path)
-        return open_at(path, error, size);
-    if (cs_standalone_open(LIBRARY, error, size))
+    char error[ERROR_BYTES];
+    if (path ? open_at(path, error, sizeof error)
+             : cs_standalone_open(LIBRARY, error, sizeof error) || cs_find_cudnn_of_python() ||
+                   open_of_tree())
         return true;
-    return cs_find_cudnn_of_python(ignored, sizeof ignored) ||
-           open_of_tree(ignored, sizeof ignored);
+    cs_cli_complain("%s: no usable cuDNN: %s", command, error);
+    cs_cli_complain("cuDNN plans without a GPU and a driver. Install it (pip install "
+                    "nvidia-cudnn-cu12 or -cu13), or name it: --cudnn PATH of " LIBRARY);
+    return false;
 }

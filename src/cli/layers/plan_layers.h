@@ -55,15 +55,12 @@ bool cs_plan_build_shapes(struct cs_plan *plan, const struct cs_vendor *vendor);
 
 /* Opens the cuDNN of `path`, a file or a folder. `path` NULL: the cuDNN that the loader finds, else
  * that of the python3 on PATH (nvidia/cudnn/lib), else that which scripts/bootstrap found for the
- * source tree of this program. Returns false, with a line in `error`, if there is none. Runs
- * python3. */
-bool cs_find_cudnn(const char *path, char *error, size_t size);
+ * source tree of this program. If there is none, prints the reason and how to get one, and returns
+ * false. Runs python3. */
+bool cs_find_cudnn(const char *command, const char *path);
 
-/* Opens the cuDNN of the python3 on PATH alone. */
-bool cs_find_cudnn_of_python(char *error, size_t size);
-
-/* How to get one: a line for people. */
-extern const char cs_find_cudnn_hint[];
+/* Opens the cuDNN of the python3 on PATH alone. False: it has none that can be used. */
+bool cs_find_cudnn_of_python(void);
 
 /* --- measured constants of GPUs --- */
 

@@ -26,15 +26,14 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
 static bool find_vendor(const struct cs_predict_options *options,
                         struct cs_predict_results *results)
 {
-    char error[CS_LAYERS_ERROR], mixture[2 * PATH_MAX + 256];
+    char mixture[2 * PATH_MAX + 256];
     snprintf(results->vendor, sizeof results->vendor, "rule of thumb");
     if (options->estimate)
         return true;
     /* If convshim is preloaded into this process, its answers must not count as cuDNN's. */
     setenv("CONVSHIM", "0", 1);
-    if (!cs_find_cudnn(options->cudnn, error, sizeof error)) {
-        cs_cli_complain("predict: no usable cuDNN: %s", error);
-        cs_cli_complain("%s. For an estimate without cuDNN: --estimate", cs_find_cudnn_hint);
+    if (!cs_find_cudnn("predict", options->cudnn)) {
+        cs_cli_complain("For an estimate without cuDNN: --estimate");
         return false;
     }
     size_t version = cs_standalone_version();

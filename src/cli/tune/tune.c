@@ -173,15 +173,11 @@ static bool has_cublas(const struct cs_simulated_program *program)
 
 static bool find_frontier(struct cs_tune *tune)
 {
-    char error[256];
     const char *folder = tune->simulation->program.folder;
     const int64_t targets[] = {tune->defaults.figures.peak, cs_tune_target(tune)};
     setenv("CONVSHIM", "0", 1); /* the library may be preloaded: its answers are not cuDNN's */
-    if (!cs_find_cudnn(*folder ? folder : tune->options->cudnn, error, sizeof error)) {
-        cs_cli_complain("tune: no usable cuDNN: %s", error);
-        return false;
-    }
-    return cs_decide_ways(&tune->frontier, tune->device->text,
+    return cs_find_cudnn("tune", *folder ? folder : tune->options->cudnn) &&
+           cs_decide_ways(&tune->frontier, tune->device->text,
                           has_cublas(&tune->simulation->program), targets,
                           sizeof targets / sizeof *targets);
 }

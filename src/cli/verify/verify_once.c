@@ -48,12 +48,8 @@ static int open_gpu(const struct cs_verify_options *options, struct cs_trial_gpu
     }
     /* A simulated GPU runs only the simulated cuDNN, which is the loader's. */
     bool python = !options->cudnn && !gpu->simulated && !is_in_library_path();
-    if (!(python && cs_find_cudnn_of_python(error, sizeof error)) &&
-        !cs_find_cudnn(options->cudnn, error, sizeof error)) {
-        cs_cli_complain("verify: no cuDNN found: %s", error);
-        cs_cli_complain("%s", cs_find_cudnn_hint);
+    if (!(python && cs_find_cudnn_of_python()) && !cs_find_cudnn("verify", options->cudnn))
         return CS_CLI_NO;
-    }
     if (cs_trial_open(error, sizeof error))
         return CS_CLI_OK;
     cs_cli_complain("verify: %s", error);
