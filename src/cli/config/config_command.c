@@ -83,7 +83,7 @@ static bool take_word(struct asked *asked, const char *word, const char *value)
  * printing the reason. */
 static bool read_text(char *text, struct asked *asked)
 {
-    char error[LINE], *word;
+    char error[CS_LAYERS_ERROR], *word;
     const struct cs_layer_rules rules = {.dtype = NULL};
     *asked = (struct asked){.required = -1, .engine = ENGINE_UNKNOWN};
     while ((word = strrchr(text, ' ')) && strchr(word, '=')) {
@@ -91,7 +91,7 @@ static bool read_text(char *text, struct asked *asked)
             return false;
         *word = '\0';
     }
-    if (cs_shape_text(text, &rules, &asked->problem, error, sizeof error))
+    if (cs_shape_text(text, &rules, &asked->problem, error))
         return true;
     cs_cli_refuse("config", "--explain: %s", error);
     return false;

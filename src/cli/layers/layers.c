@@ -44,7 +44,7 @@ bool cs_layers_text(struct cs_layers *layers, const char *name, const char *text
                     const struct cs_layer_rules *rules, char error[CS_LAYERS_ERROR])
 {
     struct cs_problem problem;
-    if (!cs_shape_text(text, rules, &problem, error, CS_LAYERS_ERROR))
+    if (!cs_shape_text(text, rules, &problem, error))
         return false;
     if (cs_layers_add(layers, "", name, 0, &problem))
         return true;

@@ -13,6 +13,10 @@ enum cs_order {
     CS_CHANNELS_LAST   /* nhwc, ndhwc */
 };
 
+enum {
+    CS_LAYERS_ERROR = 512
+};
+
 /* Values for layers that do not contain them, and values that replace those of the layers. */
 struct cs_layer_rules {
     enum cs_order layout;               /* of layers without one */
@@ -45,13 +49,14 @@ int cs_shape_numbers(const char *text, int64_t *numbers, int limit);
  * False, with a line in `error`, if the problem is invalid: an extent below 1, a padding below 0,
  * channels that do not go with groups, a window larger than the padded input, tensors beyond 64
  * bits. */
-bool cs_shape_complete(struct cs_problem *problem, enum cs_order layout, char *error, size_t size);
+bool cs_shape_complete(struct cs_problem *problem, enum cs_order layout,
+                       char error[CS_LAYERS_ERROR]);
 
 /* Reads a problem as the summary writes it, "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw dgrad", and
  * completes it. Omitted: f16, forward, the layout of `rules`; other values are 1, paddings 0.
  * False, with a line in `error`, if the text is not a valid convolution. */
 bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct cs_problem *problem,
-                   char *error, size_t size);
+                   char error[CS_LAYERS_ERROR]);
 
 /* --- lists --- */
 
@@ -73,10 +78,6 @@ struct cs_layers {
     struct cs_layer *layer;
     size_t count;
     char device[64], vendor[64]; /* of the run that the summary is of; "": no summary */
-};
-
-enum {
-    CS_LAYERS_ERROR = 512
 };
 
 /* Reads a list into `layers`, which is empty: a CSV file, or the convolutions of a JSON summary

@@ -107,10 +107,15 @@ static bool refuse_column(struct csv_reader *reader, const char *name)
                   nearest ? nearest : "", nearest ? "'?" : "");
 }
 
+static bool is_required(const struct csv_reader *reader, int field)
+{
+    return !fields[field].value && !(field == FIELD_dtype && reader->rules->dtype);
+}
+
 static bool read_header(struct csv_reader *reader, char *line)
 {
     char *cell[MAX_COLUMNS];
-    bool seen[FIELDS] = {[FIELD_dtype] = reader->rules->dtype != NULL};
+    bool seen[FIELDS] = {false};
     reader->columns = split_line(reader, line, cell);
     for (int i = 0; i < reader->columns; i++) {
         int field = 0;
@@ -118,14 +123,13 @@ static bool read_header(struct csv_reader *reader, char *line)
             field++;
         if (field == FIELDS)
             return refuse_column(reader, cell[i]);
-        for (int before = 0; before < i; before++)
-            if ((int)reader->field[before] == field)
-                return refuse(reader, "column '%s' appears twice", cell[i]);
+        if (seen[field])
+            return refuse(reader, "column '%s' appears twice", cell[i]);
         reader->field[i] = (enum field)field;
         seen[field] = true;
     }
     for (int i = 0; i < FIELDS && reader->columns > 0; i++)
-        if (!seen[i] && !fields[i].value)
+        if (!seen[i] && is_required(reader, i))
             return refuse(reader, "no column '%s'%s", fields[i].name,
                           i == FIELD_dtype ? ". To set one for all lines: --dtype" : "");
     return reader->columns > 0;
@@ -137,7 +141,7 @@ static bool read_numbers(struct csv_reader *reader, const char *const value[FIEL
                          struct cs_problem *problem)
 {
     for (int i = 0; i < FIELDS; i++) {
-        if (!value[i] && !(i == FIELD_dtype && reader->rules->dtype))
+        if (!value[i] && is_required(reader, i))
             return refuse(reader, "%s is missing", fields[i].name);
         if (fields[i].member != TEXT &&
             cs_shape_numbers(value[i], (int64_t *)(void *)((char *)problem + fields[i].member),
@@ -168,7 +172,7 @@ static bool read_words(struct csv_reader *reader, const char *const value[FIELDS
 
 static bool read_layer(struct csv_reader *reader, char *line)
 {
-    char *cell[MAX_COLUMNS], why[CS_LAYERS_ERROR / 2];
+    char *cell[MAX_COLUMNS], why[CS_LAYERS_ERROR];
     const char *value[FIELDS];
     struct cs_problem problem = {.spatial = 3};
     enum cs_order layout;
@@ -187,7 +191,7 @@ static bool read_layer(struct csv_reader *reader, char *line)
     if (problem.tensor[CS_X].dims[CS_D] == 1 && problem.tensor[CS_FILTER].dims[CS_D] == 1 &&
         problem.pre[0] == 0)
         problem.spatial = 2;
-    if (!cs_shape_complete(&problem, layout, why, sizeof why))
+    if (!cs_shape_complete(&problem, layout, why))
         return refuse(reader, "%s", why);
     return cs_layers_add(reader->layers, value[FIELD_model], value[FIELD_layer], reader->line,
                          &problem) ||

@@ -111,13 +111,7 @@ int cs_shape_numbers(const char *text, int64_t *numbers, int limit)
 
 /* --- a problem from its numbers --- */
 
-/* The reason why a convolution is refused: a line for people. */
-struct refusal {
-    char *error;
-    size_t size;
-};
-
-static bool check_numbers(const struct cs_problem *problem, struct refusal refusal)
+static bool check_numbers(const struct cs_problem *problem, char error[CS_LAYERS_ERROR])
 {
     static const struct {
         const char *name;
@@ -135,9 +129,8 @@ static bool check_numbers(const struct cs_problem *problem, struct refusal refus
         int64_t number;
         memcpy(&number, (const char *)problem + numbers[i].at, sizeof number);
         if (number < numbers[i].least) {
-            snprintf(refusal.error, refusal.size,
-                     "%s is %" PRId64 ", but must be at least %" PRId64, numbers[i].name, number,
-                     numbers[i].least);
+            snprintf(error, CS_LAYERS_ERROR, "%s is %" PRId64 ", but must be at least %" PRId64,
+                     numbers[i].name, number, numbers[i].least);
             return false;
         }
     }
@@ -145,18 +138,18 @@ static bool check_numbers(const struct cs_problem *problem, struct refusal refus
 }
 
 /* Computes the extent of y along D (0), H (1) or W (2). */
-static bool complete_extent(struct cs_problem *problem, int i, struct refusal refusal)
+static bool complete_extent(struct cs_problem *problem, int i, char error[CS_LAYERS_ERROR])
 {
     const int64_t in = problem->tensor[CS_X].dims[CS_D + i],
                   kernel = problem->tensor[CS_FILTER].dims[CS_D + i];
     int64_t padding, padded, window;
     if (!cs_mul(problem->pre[i], 2, &padding) || !cs_add(in, padding, &padded) ||
         !cs_mul(kernel - 1, problem->dilation[i], &window) || !cs_add(window, 1, &window)) {
-        snprintf(refusal.error, refusal.size, "extents beyond 64 bits");
+        snprintf(error, CS_LAYERS_ERROR, "extents beyond 64 bits");
         return false;
     }
     if (window > padded) {
-        snprintf(refusal.error, refusal.size,
+        snprintf(error, CS_LAYERS_ERROR,
                  "along %c the window of %" PRId64 " is larger than the padded input of %" PRId64,
                  "DHW"[i], window, padded);
         return false;
@@ -192,15 +185,15 @@ static bool complete_tensor(struct cs_problem *problem, enum cs_operand operand,
     return true;
 }
 
-bool cs_shape_complete(struct cs_problem *problem, enum cs_order layout, char *error, size_t size)
+bool cs_shape_complete(struct cs_problem *problem, enum cs_order layout,
+                       char error[CS_LAYERS_ERROR])
 {
-    const struct refusal refusal = {error, size};
     struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER],
                      *y = &problem->tensor[CS_Y];
-    if (!check_numbers(problem, refusal))
+    if (!check_numbers(problem, error))
         return false;
     if (x->dims[CS_C] % problem->groups != 0 || filter->dims[CS_N] % problem->groups != 0) {
-        snprintf(error, size,
+        snprintf(error, CS_LAYERS_ERROR,
                  "%" PRId64 " and %" PRId64 " channels cannot be split into %" PRId64 " groups",
                  x->dims[CS_C], filter->dims[CS_N], problem->groups);
         return false;
@@ -212,12 +205,12 @@ bool cs_shape_complete(struct cs_problem *problem, enum cs_order layout, char *e
     y->dims[CS_N] = x->dims[CS_N];
     y->dims[CS_C] = filter->dims[CS_N];
     for (int i = 0; i < CS_SPATIAL; i++)
-        if (!complete_extent(problem, i, refusal))
+        if (!complete_extent(problem, i, error))
             return false;
     if (complete_tensor(problem, CS_X, layout) && complete_tensor(problem, CS_FILTER, layout) &&
         complete_tensor(problem, CS_Y, layout) && cs_problem_check(problem) == CS_OK)
         return true;
-    snprintf(error, size, "tensors beyond 64 bits");
+    snprintf(error, CS_LAYERS_ERROR, "tensors beyond 64 bits");
     return false;
 }
 
@@ -284,7 +277,7 @@ static bool read_setting(const char *word, int dims, struct cs_problem *problem)
 }
 
 bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct cs_problem *problem,
-                   char *error, size_t size)
+                   char error[CS_LAYERS_ERROR])
 {
     enum cs_order layout = rules->layout;
     const char *rest = text;
@@ -296,7 +289,8 @@ bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct 
                                               [CS_FILTER] = {.dims = {0, 0, 1, 1, 1}}}};
     const int dims = read_head(&rest, problem);
     if (dims == 0) {
-        snprintf(error, size, "\"%s\" does not begin in the form of 1x512x64x64 -> 512", text);
+        snprintf(error, CS_LAYERS_ERROR, "\"%s\" does not begin in the form of 1x512x64x64 -> 512",
+                 text);
         return false;
     }
     while (next_word(&rest, word))
@@ -304,7 +298,7 @@ bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct 
             !cs_shape_dtype(word, &problem->tensor[CS_X].dtype) &&
             !cs_shape_direction(word, &problem->direction) && !cs_shape_layout(word, &layout) &&
             strcmp(word, "fused") != 0) {
-            snprintf(error, size,
+            snprintf(error, CS_LAYERS_ERROR,
                      "\"%s\" is not allowed; allowed: k3x3, s1, p1, d1, g1, a data type, a layout, "
                      "a direction",
                      word);
@@ -314,5 +308,5 @@ bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct 
         problem->tensor[CS_X].dtype = *rules->dtype;
     if (rules->direction)
         problem->direction = *rules->direction;
-    return cs_shape_complete(problem, layout, error, size);
+    return cs_shape_complete(problem, layout, error);
 }

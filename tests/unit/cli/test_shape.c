@@ -23,8 +23,8 @@ static struct cs_problem sample(void)
 
 static bool complete(struct cs_problem *problem, enum cs_order layout)
 {
-    char error[200] = "";
-    bool good = cs_shape_complete(problem, layout, error, sizeof error);
+    char error[CS_LAYERS_ERROR] = "";
+    bool good = cs_shape_complete(problem, layout, error);
     CHECK(good == (error[0] == '\0'));
     return good;
 }
@@ -157,10 +157,10 @@ static void the_summarys_text(void)
                                         "4x32x8x16x16 -> 64 k3x3x3 s1 p1 g4 bf16 ncdhw wgrad",
                                         "1x8x9x9x9 -> 8 k1x3x3 s1 p0x1x1 f32 ndhwc"};
     static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
-    char text[512], error[256];
+    char text[512], error[CS_LAYERS_ERROR];
     struct cs_problem problem;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        CHECK(cs_shape_text(texts[i], &plain, &problem, error, sizeof error));
+        CHECK(cs_shape_text(texts[i], &plain, &problem, error));
         cs_site_problem_text(&problem, text, sizeof text);
         CHECK_STR(text, texts[i]);
     }
@@ -169,7 +169,7 @@ static void the_summarys_text(void)
                                         "1x8x8x8 -> 8 k3 p1:0", "1x8x8x8 -> 8 k3 x",
                                         "1x8x8x8 -> 8 strided", "1x8x8x8 -> 8 g"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        CHECK(!cs_shape_text(wrong[i], &plain, &problem, error, sizeof error));
+        CHECK(!cs_shape_text(wrong[i], &plain, &problem, error));
         CHECK(strchr(error, '"'));
     }
 }
@@ -183,10 +183,10 @@ static void rules_for_a_text(void)
     const enum cs_direction direction = CS_BACKWARD_FILTER;
     const enum cs_dtype dtype = CS_BF16;
     const struct cs_layer_rules rules = {CS_CHANNELS_LAST, &direction, &dtype};
-    char text[512], error[256];
+    char text[512], error[CS_LAYERS_ERROR];
     struct cs_problem problem;
     for (int i = 0; i < 2; i++) {
-        CHECK(cs_shape_text(texts[i][0], &rules, &problem, error, sizeof error));
+        CHECK(cs_shape_text(texts[i][0], &rules, &problem, error));
         cs_site_problem_text(&problem, text, sizeof text);
         CHECK_STR(text, texts[i][1]);
     }

@@ -169,7 +169,7 @@ static void one_shape_for_what_a_rule_matches(void)
     char text[512];
     for (int i = 0; i < 3; i++) {
         const struct cs_layer_rules rules = {.layout = CS_CHANNELS_FIRST};
-        CHECK(cs_shape_text(texts[i], &rules, &layer[i].problem, text, sizeof text));
+        CHECK(cs_shape_text(texts[i], &rules, &layer[i].problem, text));
         list.item[i + 1] = (struct cs_called){
             .layer = &layer[i], .calls = i + 1, .required = 5000 - i, .held = 10 * i};
     }
