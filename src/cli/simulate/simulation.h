@@ -422,26 +422,23 @@ const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulat
  * (PyTorch), these are counted, else its allocations from the driver. */
 
 enum {
-    CS_NO_BLOCK = -1,
-    CS_NO_CALL = -1,
-    CS_NO_SITE = -1,
-    CS_NO_STACK = -1
+    CS_TIMELINE_NONE = -1 /* an index of no block, call, site or stack */
 };
 
 struct cs_timeline_block {
     uint64_t address;
     int64_t bytes;
     size_t from, until; /* moments: it is held at those of [from, until) */
-    int stack;          /* of the allocating code, or CS_NO_STACK */
+    int stack;          /* of the allocating code, or CS_TIMELINE_NONE */
     int64_t workspace;  /* the most that a call used of it as workspace; 0: it is none */
-    long call;          /* the first of these calls, or CS_NO_CALL */
+    long call;          /* the first of these calls, or CS_TIMELINE_NONE */
 };
 
 /* A call of a convolution, which is the launches of all its tiles. */
 struct cs_timeline_call {
-    int site; /* index into the summary's; CS_NO_SITE: not in the summary */
+    int site; /* index into the summary's, or CS_TIMELINE_NONE */
     size_t moment;
-    long block;       /* that its workspace is in, or CS_NO_BLOCK */
+    long block;       /* that its workspace is in, or CS_TIMELINE_NONE */
     uint64_t address; /* of its workspace */
     int64_t workspace, tensor_bytes, launches;
     char plan[40];

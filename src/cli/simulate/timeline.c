@@ -55,7 +55,7 @@ static void add_block(struct builder *builder, uint64_t address, int64_t bytes, 
                                             .from = to->moments - 1,
                                             .until = SIZE_MAX,
                                             .stack = stack,
-                                            .call = CS_NO_CALL};
+                                            .call = CS_TIMELINE_NONE};
 }
 
 static bool is_around(const struct cs_timeline_block *block, uint64_t address)
@@ -63,13 +63,13 @@ static bool is_around(const struct cs_timeline_block *block, uint64_t address)
     return address >= block->address && address < block->address + (uint64_t)block->bytes;
 }
 
-/* The block around an address that is held, or CS_NO_BLOCK. */
+/* The block around an address that is held, or CS_TIMELINE_NONE. */
 static long find_held(const struct builder *builder, uint64_t address)
 {
     for (size_t i = builder->held_blocks; i-- > 0;)
         if (is_around(&builder->timeline->block[builder->held[i]], address))
             return builder->held[i];
-    return CS_NO_BLOCK;
+    return CS_TIMELINE_NONE;
 }
 
 /* The block at the address is no longer held from `moment` on. Returns its bytes. Programs usually
@@ -124,16 +124,16 @@ static int find_similar(const struct cs_timeline *timeline, const struct launch 
             call->tensor_bytes == launch->tensor_bytes && strcmp(call->plan, launch->plan) == 0)
             return call->site;
     }
-    return CS_NO_SITE;
+    return CS_TIMELINE_NONE;
 }
 
 /* Adds a call, which begins with this launch. Its site is the next one in the summary's order. */
 static void begin_call(struct builder *builder, const struct launch *first)
 {
     struct cs_timeline *to = builder->timeline;
-    const int site = builder->next      ? index_of(builder->next, CS_NO_SITE)
+    const int site = builder->next      ? index_of(builder->next, CS_TIMELINE_NONE)
                      : builder->ordered ? find_similar(to, first)
-                                        : CS_NO_SITE;
+                                        : CS_TIMELINE_NONE;
     const cJSON *of = site >= 0 ? cJSON_GetArrayItem(builder->sites, site) : NULL;
     const int64_t launches = of && builder->next ? launches_of(of) : 1;
     struct cs_timeline_call *call = cs_array_add(&to->call, &to->calls, sizeof *call);
@@ -142,7 +142,7 @@ static void begin_call(struct builder *builder, const struct launch *first)
         return;
     *call = (struct cs_timeline_call){.site = site,
                                       .moment = to->moments > 0 ? to->moments - 1 : 0,
-                                      .block = CS_NO_BLOCK,
+                                      .block = CS_TIMELINE_NONE,
                                       .address = first->workspace};
     snprintf(call->plan, sizeof call->plan, "%s", first->plan);
     to->matched = to->matched && of && launches > 0;
@@ -162,7 +162,7 @@ static void add_launch(struct builder *builder, const struct launch *launch)
     call->tensor_bytes += launch->tensor_bytes;
     if (launch->workspace_bytes > call->workspace)
         call->workspace = launch->workspace_bytes;
-    if (call->block == CS_NO_BLOCK)
+    if (call->block == CS_TIMELINE_NONE)
         call->block = find_held(builder, launch->workspace);
 }
 
@@ -181,7 +181,7 @@ static bool take_line(struct builder *builder, const char *line, bool memory)
         return true;
     case 'a':
         if (memory && sscanf(line, "a %" SCNx64 " %" SCNd64, &address, &bytes) == 2)
-            add_block(builder, address, bytes, CS_NO_STACK);
+            add_block(builder, address, bytes, CS_TIMELINE_NONE);
         return true;
     case 'f':
         if (memory && builder->timeline->moments > 0 && sscanf(line, "f %" SCNx64, &address) == 1)
@@ -234,7 +234,7 @@ static void add_framework(struct builder *builder, const cJSON *history)
         const int64_t size = (cs_json_whole(bytes, 0) + ROUND - 1) / ROUND * ROUND;
         if (*what->valuestring == 'a') {
             add_moment(builder, live += size);
-            add_block(builder, at, size, index_of(stack, CS_NO_STACK));
+            add_block(builder, at, size, index_of(stack, CS_TIMELINE_NONE));
         } else if (*what->valuestring == 'f') {
             live -= end_block(builder, at, builder->timeline->moments);
             add_moment(builder, live);
@@ -399,26 +399,30 @@ struct group {
     int64_t bytes, blocks;
 };
 
-/* The text of the convolution of that call; "": not known. */
-static const char *text_of_call(const struct cs_timeline *names, const cJSON *summary, long call)
+/* The text of the convolution of that call; "": not known. The run with the library wrote the
+ * summary, and the calls of the other run are the same. */
+static const char *text_of_call(const struct cs_timelines *timelines, long call)
 {
-    const bool known = names && call >= 0 && (size_t)call < names->calls;
-    const int index = known ? names->call[call].site : CS_NO_SITE;
-    const cJSON *sites = cs_json_at(summary, "sites");
+    const struct cs_timeline *with = &timelines->side[CS_WITH];
+    const bool known = timelines->same_calls && call >= 0 && (size_t)call < with->calls;
+    const int site = known ? with->call[call].site : CS_TIMELINE_NONE;
+    const cJSON *sites = cs_json_at(timelines->summary, "sites");
     const char *text =
-        index >= 0 ? cs_json_text(cJSON_GetArrayItem(sites, index), "problem.text") : NULL;
+        site >= 0 ? cs_json_text(cJSON_GetArrayItem(sites, site), "problem.text") : NULL;
     return text ? text : "";
 }
 
-static void describe_block(const struct cs_timeline *timeline, const struct cs_timeline *names,
-                           const cJSON *summary, const struct cs_timeline_block *block,
-                           struct group *to)
+/* A group with this block only, which a run of the pair held. */
+static struct group group_of(const struct cs_timelines *timelines,
+                             const struct cs_timeline *timeline,
+                             const struct cs_timeline_block *block)
 {
+    struct group group = {.workspace = block->workspace > 0, .bytes = block->bytes, .blocks = 1};
+    const char *text = text_of_call(timelines, block->call);
     char line[TEXT / 2] = "";
-    *to = (struct group){.workspace = block->workspace > 0, .bytes = block->bytes, .blocks = 1};
     (void)cs_timeline_line(timeline, block->stack, line, sizeof line);
-    const char *text = text_of_call(names, summary, block->call);
-    snprintf(to->line, sizeof to->line, "%.120s%s%s", text, *text && *line ? ", " : "", line);
+    snprintf(group.line, sizeof group.line, "%.120s%s%s", text, *text && *line ? ", " : "", line);
+    return group;
 }
 
 static int larger_first(const void *left, const void *right)
@@ -456,20 +460,18 @@ static cJSON *groups_json(const struct group *group, size_t groups)
     return rows;
 }
 
-/* The convolutions are those of the same calls in `names`, the timeline of the run that wrote
- * `summary`. */
-static cJSON *peak_json(const struct cs_timeline *timeline, const struct cs_timeline *names,
-                        const cJSON *summary)
+struct cJSON *cs_timelines_peak(const struct cs_timelines *timelines, enum cs_side side)
 {
+    const struct cs_timeline *timeline = &timelines->side[side];
     const size_t peak = cs_timeline_peak(timeline);
-    struct group *group = calloc(timeline->blocks + 1, sizeof *group), one;
+    struct group *group = calloc(timeline->blocks + 1, sizeof *group);
     size_t groups = 0;
     int64_t rest = timeline->moments > 0 ? timeline->live[peak] : 0;
     for (size_t i = 0; group && i < timeline->blocks; i++) {
         const struct cs_timeline_block *block = &timeline->block[i];
         if (block->from > peak || block->until <= peak)
             continue;
-        describe_block(timeline, names, summary, block, &one);
+        const struct group one = group_of(timelines, timeline, block);
         groups = add_to_group(group, groups, &one);
         rest -= block->bytes;
     }
@@ -503,13 +505,6 @@ bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines
         read.same_calls = read.side[CS_WITHOUT].calls == read.side[CS_WITH].calls;
     *timelines_p = read;
     return true;
-}
-
-struct cJSON *cs_timelines_peak(const struct cs_timelines *timelines, enum cs_side side)
-{
-    const bool named = timelines->has[CS_WITH] && timelines->same_calls;
-    return peak_json(&timelines->side[side], named ? &timelines->side[CS_WITH] : NULL,
-                     timelines->summary);
 }
 
 void cs_timelines_fini(struct cs_timelines *timelines)

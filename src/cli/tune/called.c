@@ -75,7 +75,7 @@ static void add_call(struct cs_frontier *frontier, const struct cs_timeline *tim
     struct cs_called *called = &frontier->item[call->site];
     const struct cs_timeline_block *block = call->block >= 0 ? &timeline->block[call->block] : NULL;
     bool own = block && block->workspace > 0;
-    if (own && called->stack == CS_NO_STACK)
+    if (own && called->stack == CS_TIMELINE_NONE)
         called->stack = block->stack;
     called->own = called->own || own;
     called->held = cs_max(called->held, own ? around[call->block] : rest[call->moment]);
@@ -111,7 +111,7 @@ bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
         frontier->item[frontier->items++] =
             (struct cs_called){.calls = cs_json_whole_at(site, "calls", 0),
                                .required = cs_json_whole_at(site, "required", 0),
-                               .stack = CS_NO_STACK,
+                               .stack = CS_TIMELINE_NONE,
                                .untiled = {seconds, seconds}};
     }
     return add_calls(frontier, timeline);

@@ -27,7 +27,7 @@ struct cs_called {
     int64_t calls, required;
     int64_t held; /* most bytes held around a call, without its workspace */
     bool own;     /* its workspace is allocated for it, so `held` is without it */
-    int stack;    /* of the code that allocated its workspace, or CS_NO_STACK */
+    int stack;    /* of the code that allocated its workspace, or CS_TIMELINE_NONE */
     size_t shape;
     struct cs_times untiled;         /* predicted seconds of an untiled call */
     struct cs_engine_choice *chosen; /* its plan, while the ways are decided; NULL: it was not

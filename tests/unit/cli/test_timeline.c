@@ -89,7 +89,7 @@ static void workspaces_are_found_among_pytorch_allocations(void)
     free(rest);
     CHECK(cs_timeline_line(&timeline, timeline.block[1].stack, line, sizeof line));
     CHECK_STR(line, "vae.py:312 forward");
-    CHECK(!cs_timeline_line(&timeline, CS_NO_STACK, line, sizeof line));
+    CHECK(!cs_timeline_line(&timeline, CS_TIMELINE_NONE, line, sizeof line));
     end_run();
 }
 
@@ -210,9 +210,9 @@ static void launches_and_the_calls_of_the_summary(void)
         {"m 1\nc 0 0 100 10 1 first\n", untiled, 1, false, 0},
         /* Beyond the order: a launch like another is of its site. */
         {AND_ONE("c 0 4096 100 10 1 first"), one, 2, true, 0},
-        {AND_ONE("c 0 4096 100 10 1 second"), one, 2, false, CS_NO_SITE},
-        {AND_ONE("c 0 4097 100 10 1 first"), one, 2, false, CS_NO_SITE},
-        {AND_ONE("c 0 4096 101 10 1 first"), one, 2, false, CS_NO_SITE},
+        {AND_ONE("c 0 4096 100 10 1 second"), one, 2, false, CS_TIMELINE_NONE},
+        {AND_ONE("c 0 4097 100 10 1 first"), one, 2, false, CS_TIMELINE_NONE},
+        {AND_ONE("c 0 4096 101 10 1 first"), one, 2, false, CS_TIMELINE_NONE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CASE("row %zu", i);
@@ -265,7 +265,7 @@ static void workspaces_outside_all_blocks_are_separate(void)
         CHECK_INT(timeline.moments, rows[i].moments);
         CHECK_INT(timeline.calls, 2);
         for (size_t c = 0; c < timeline.calls; c++) {
-            CHECK_INT(timeline.call[c].block, CS_NO_BLOCK);
+            CHECK_INT(timeline.call[c].block, CS_TIMELINE_NONE);
             CHECK_INT(timeline.call[c].moment, 0);
         }
         for (size_t b = 0; b < timeline.blocks; b++)
@@ -290,26 +290,26 @@ static void which_block_a_workspace_is(void)
             long block;
             size_t moment;
         } call[8];
-    } rows[] = {{{{"500000 4096", CS_NO_BLOCK, 0},
+    } rows[] = {{{{"500000 4096", CS_TIMELINE_NONE, 0},
                   {"200000 4096", 0, 1},
                   {"200000 8192", 3, 6},
                   {"200000 4096", 3, 6},
                   {"201fff 8000", 3, 6},
-                  {"202000 8192", CS_NO_BLOCK, 6},
-                  {"300000 4096", CS_NO_BLOCK, 6}}},
+                  {"202000 8192", CS_TIMELINE_NONE, 6},
+                  {"300000 4096", CS_TIMELINE_NONE, 6}}},
                 {{{"200000 4096", 0, 1},
                   {"200fff 3585", 1, 3},
                   {"200000 4000", 1, 3},
-                  {"300000 3584", CS_NO_BLOCK, 3},
+                  {"300000 3584", CS_TIMELINE_NONE, 3},
                   {"300000 4096", 2, 5},
                   {"300fff 9000", 2, 5},
                   {"200000 7681", 3, 6}}},
                 {{{"200000 4096", 0, 1},
                   {"200000 512", 0, 1},
-                  {"201000 512", CS_NO_BLOCK, 1},
-                  {"200000 0", CS_NO_BLOCK, 1},
+                  {"201000 512", CS_TIMELINE_NONE, 1},
+                  {"200000 0", CS_TIMELINE_NONE, 1},
                   {"200000 1", 0, 1},
-                  {"201000 1", CS_NO_BLOCK, 1}}}};
+                  {"201000 1", CS_TIMELINE_NONE, 1}}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[1024] = "m 5000\n";
         for (int c = 0; c < 8 && rows[i].call[c].launch; c++)
@@ -341,7 +341,7 @@ static void shared_block_has_the_largest_workspace(void)
                 {SHARED("0"), "c 200000 4000 1 1 1 p\nc 200000 4001 1 1 1 p\n", 0, 1, 4001},
                 {SHARED("0"), "c 200000 4000 1 1 1 p\nc 200000 3999 1 1 1 p\n", 0, 0, 4000},
                 {SHARED("1"), "c 200000 4096 1 1 1 p\nc 200000 4096 1 1 1 p\n", 1, 0, 4096},
-                {SHARED("0"), "c 200000 1 1 1 1 p\nc 200000 1 1 1 1 p\n", CS_NO_BLOCK, 0, 0}};
+                {SHARED("0"), "c 200000 1 1 1 1 p\nc 200000 1 1 1 1 p\n", CS_TIMELINE_NONE, 0, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CASE("row %zu", i);
         read_run(rows[i].launches, rows[i].summary,
@@ -349,7 +349,7 @@ static void shared_block_has_the_largest_workspace(void)
         CHECK_INT(timeline.call[0].block, rows[i].block);
         for (long b = 0; b < 2; b++) {
             CHECK_INT(timeline.block[b].workspace, b == rows[i].block ? rows[i].workspace : 0);
-            CHECK_INT(timeline.block[b].call, b == rows[i].block ? rows[i].call : CS_NO_CALL);
+            CHECK_INT(timeline.block[b].call, b == rows[i].block ? rows[i].call : CS_TIMELINE_NONE);
             CHECK_INT(timeline.block[b].until, 2); /* neither was freed */
         }
         end_run();
@@ -380,7 +380,7 @@ static void long_run_keeps_all_moments(void)
         CHECK(block->until == MANY && block->workspace == 16);
         CHECK_INT(timeline.call[i].block, i);
         CHECK_INT(timeline.call[i].tensor_bytes, i);
-        CHECK_INT(timeline.call[i].site, CS_NO_SITE);
+        CHECK_INT(timeline.call[i].site, CS_TIMELINE_NONE);
     }
     end_run();
 }
