@@ -129,18 +129,19 @@ int cs_simulate_answer(const struct cs_simulation *simulation,
     return printed ? status : CS_CLI_NONE;
 }
 
-/* The memory of the simulated GPU, from --fits or --capacity. 0: the card's, also after a line if
- * --fits exceeds it. */
+/* The memory of the simulated GPU: from --fits or --capacity, else the card's. Also the card's,
+ * after a line, if --fits exceeds it. */
 static int64_t memory_for(const struct cs_simulate_options *options,
                           const struct cs_device_file *device)
 {
     char bytes[CS_BYTES_TEXT];
+    const int64_t given = options->fits > 0 ? options->fits : options->capacity;
     if (options->fits <= device->memory)
-        return options->fits > 0 ? options->fits : options->capacity;
+        return given > 0 ? given : device->memory;
     cs_cli_complain("simulate: %s has %s of usable memory, less than --fits. It is simulated with "
                     "that.",
                     device->title, cs_table_bytes_text(bytes, device->memory));
-    return 0;
+    return device->memory;
 }
 
 /* True if the output shows the contents of the peaks, as the page and the JSON do. */
@@ -157,7 +158,7 @@ static int run_devices(struct cs_simulation *simulation, const struct cs_simulat
     for (size_t i = 0; i < answer->devices; i++)
         answer->pair[i] = (struct cs_simulated_pair){
             .device = &answer->device[i],
-            .capacity = memory_for(options, &answer->device[i]),
+            .memory = memory_for(options, &answer->device[i]),
             .context = options->context >= 0 ? options->context : answer->device[i].context,
             .gpus = options->gpus,
             .history = answer->devices == 1 && needs_history(options),

@@ -138,7 +138,7 @@ enum cs_answer cs_simulate_fits(const struct cs_simulated_program *program,
                                 struct cs_text *text)
 {
     static const char *const begins[] = {"Yes", "May fail", "No", "No answer"};
-    const int64_t memory = cs_simulated_pair_memory(pair);
+    const int64_t memory = pair->memory;
     const enum cs_answer answer = answer_of(&pair->run[side].result, memory);
     const bool fits = answer == CS_ANSWER_YES || answer == CS_ANSWER_MAY_FAIL;
     const int64_t need = fits ? pair->run[side].result.needed : need_of(pair, side);
@@ -151,7 +151,7 @@ enum cs_answer cs_simulate_fits(const struct cs_simulated_program *program,
     }
     cs_text_put(text, "%s: needs %s with the context of %s. %s has %s, %s %s.%s", begins[answer],
                 cs_table_bytes_text(need_text, need), cs_table_bytes_text(context, pair->context),
-                pair->capacity > 0 ? "The GPU" : pair->device->title,
+                memory != pair->device->memory ? "The GPU" : pair->device->title,
                 cs_table_bytes_text(there, memory),
                 cs_table_bytes_text(rest, fits ? memory - need : need - memory),
                 fits ? "spare" : "too little",

@@ -76,7 +76,7 @@ static size_t find_peak(const struct page *page, int side)
  * are a power of two apart, so that their labels are short. */
 static void scale_axis(struct page *page)
 {
-    const int64_t limit = cs_simulated_pair_memory(page->pair) - page->pair->context;
+    const int64_t limit = page->pair->memory - page->pair->context;
     int64_t most = 1;
     for (int side = 0; side < CS_SIDES; side++)
         cs_raise(&most, page->held[side][find_peak(page, side)]);

@@ -141,7 +141,7 @@ struct cJSON *cs_simulate_result(const struct cs_simulation *simulation,
     add_fits(root, program, pair, judged, "why");
     cs_json_add(root, "command", cs_simulate_command_json(program));
     cJSON_AddStringToObject(root, "device", pair->device->title);
-    cJSON_AddNumberToObject(root, "memory", (double)cs_simulated_pair_memory(pair));
+    cJSON_AddNumberToObject(root, "memory", (double)pair->memory);
     cJSON_AddNumberToObject(root, "context", (double)pair->context);
     cJSON_AddStringToObject(root, "planning", pair->run[judged].result.planning);
     cJSON_AddStringToObject(root, "cudnn", program->folder);

@@ -95,8 +95,8 @@ static bool make_folder(struct cs_simulation *simulation, const char *kind,
     const int64_t tebibyte = INT64_C(1) << 40; /* no GPU has it: memory to spare */
     const char *device = cs_path_file(run->device->path);
     char size[32] = "";
-    if (run->capacity > 0 && run->capacity < tebibyte)
-        snprintf(size, sizeof size, "-%" PRId64 "MiB", run->capacity >> 20);
+    if (run->memory != run->device->memory && run->memory < tebibyte)
+        snprintf(size, sizeof size, "-%" PRId64 "MiB", run->memory >> 20);
     int length = snprintf(folder, PATH_MAX, "%s/%s-%.*s%s-%d", simulation->work, kind,
                           (int)strcspn(device, "."), device, size, ++simulation->runs);
     if (length > 0 && length < PATH_MAX && mkdir(folder, 0700) == 0)

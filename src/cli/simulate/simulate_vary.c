@@ -275,7 +275,7 @@ static bool find_largest(struct search *search, enum cs_side side, int64_t *larg
         yes = no;
     for (bool halve = false; no.value - yes.value > 1; halve = !halve) {
         int64_t at = halve ? yes.value + (no.value - yes.value) / 2
-                           : guess_value(&yes, &no, cs_simulated_pair_memory(search->pair));
+                           : guess_value(&yes, &no, search->pair->memory);
         at = at <= yes.value ? yes.value + 1 : at >= no.value ? no.value - 1 : at;
         if (!try_value(search, side, at, &next))
             return false;
@@ -327,7 +327,7 @@ static void print_largest(const struct search *search, enum cs_side side)
     const int64_t largest = cs_result_number(search->answer, side, "largest");
     char bytes[CS_BYTES_TEXT];
     printf("largest %s that fits in %s %s: ", vary->name,
-           cs_table_bytes_text(bytes, cs_simulated_pair_memory(search->pair)), cs_side_names[side]);
+           cs_table_bytes_text(bytes, search->pair->memory), cs_side_names[side]);
     if (largest >= 0)
         printf("%" PRId64 "%s\n", largest, largest == vary->high ? ", the end of the range" : "");
     else if (search->status == CS_CLI_NONE)
@@ -399,7 +399,7 @@ int cs_simulate_vary(struct cs_simulation *simulation, const struct cs_simulate_
                             .answer = cJSON_CreateObject(),
                             .status = CS_CLI_OK};
     cJSON_AddStringToObject(search.answer, "device", pair->device->title);
-    cJSON_AddNumberToObject(search.answer, "memory", (double)cs_simulated_pair_memory(pair));
+    cJSON_AddNumberToObject(search.answer, "memory", (double)pair->memory);
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
             (void)cJSON_AddObjectToObject(search.answer, cs_side_names[side]);

@@ -62,13 +62,13 @@ bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run
     return good;
 }
 
-/* A run of a pair with this capacity (0: the device's), not yet made. */
+/* A run of a pair with this memory, not yet made. */
 static struct cs_simulated_run run_of(const struct cs_simulated_pair *pair, enum cs_side side,
-                                      const char *name, int64_t capacity, bool history)
+                                      const char *name, int64_t memory, bool history)
 {
     return (struct cs_simulated_run){.name = name,
                                      .device = pair->device,
-                                     .capacity = capacity,
+                                     .memory = memory,
                                      .context = pair->context,
                                      .gpus = pair->gpus,
                                      .history = history,
@@ -98,7 +98,7 @@ bool cs_simulated_pair_record(struct cs_simulation *simulation, struct cs_simula
     struct cs_simulated_run *run = &pair->recorded;
     if (pair->history || !cs_simulated_pair_gains_nothing(pair))
         return true;
-    *run = run_of(pair, CS_WITH, "recorded", pair->capacity, true);
+    *run = run_of(pair, CS_WITH, "recorded", pair->memory, true);
     cs_cli_complain(
         "%s: the peak does not fall. One more run finds the tensors and workspaces that make it.",
         simulation->title);
@@ -137,7 +137,7 @@ static size_t list_runs(struct cs_simulated_pair *pair, size_t pairs, struct cs_
     for (size_t i = 0; i < CS_SIDES * pairs; i++) {
         struct cs_simulated_pair *of = &pair[i / CS_SIDES];
         const enum cs_side side = (enum cs_side)(i % CS_SIDES);
-        of->run[side] = run_of(of, side, cs_side_names[side], of->capacity, of->history);
+        of->run[side] = run_of(of, side, cs_side_names[side], of->memory, of->history);
         if (of->chosen[side])
             run[runs++] = &of->run[side];
     }
@@ -214,7 +214,7 @@ struct search {
     enum cs_side side;
     struct bisection {
         int64_t yes, no;             /* capacities on which the answer is known */
-        struct cs_simulated_run run; /* of this round; a capacity of 0: none */
+        struct cs_simulated_run run; /* of this round; memory of 0: none */
     } question[QUESTIONS];
 };
 
@@ -235,9 +235,9 @@ static void learn_from(struct search *search, const struct cs_simulated_run *run
     for (int i = 0; i < QUESTIONS; i++) {
         struct bisection *question = &search->question[i];
         if (!answer[i])
-            question->no = cs_max(question->no, run->capacity);
-        else if (run->capacity < question->yes)
-            question->yes = run->capacity;
+            question->no = cs_max(question->no, run->memory);
+        else if (run->memory < question->yes)
+            question->yes = run->memory;
     }
 }
 
@@ -251,7 +251,7 @@ static bool ask_round(struct cs_simulation *simulation, struct search *search, s
         const struct search *of = &search[i / QUESTIONS];
         struct bisection *question = &search[i / QUESTIONS].question[i % QUESTIONS];
         const int64_t middle = question->no + (question->yes - question->no) / 2;
-        question->run.capacity = 0;
+        question->run.memory = 0;
         if (!is_open(question))
             continue;
         cs_simulated_result_free(&question->run.result);
@@ -261,7 +261,7 @@ static bool ask_round(struct cs_simulation *simulation, struct search *search, s
     const bool good = cs_simulated_runs(simulation, run, runs);
     for (size_t i = 0; good && i < QUESTIONS * searches; i++) {
         const struct bisection *question = &search[i / QUESTIONS].question[i % QUESTIONS];
-        if (question->run.capacity > 0)
+        if (question->run.memory > 0)
             learn_from(&search[i / QUESTIONS], &question->run);
     }
     *any_p = runs > 0;

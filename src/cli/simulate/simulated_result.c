@@ -120,9 +120,8 @@ static void take_process(const struct cs_process_progress *process,
     result->largest_workspace = (int64_t)process->largest_workspace;
     result->tensor_bytes = (int64_t)process->tensor_bytes;
     result->refused = (int64_t)process->refused;
-    const int64_t memory = run->capacity > 0 ? run->capacity : run->device->memory;
     result->missing_bytes =
-        (int64_t)(process->last_refused_bytes + process->last_refused_live) - memory;
+        (int64_t)(process->last_refused_bytes + process->last_refused_live) - run->memory;
 }
 
 /* The figures of a run are those of the GPU that needs most. */

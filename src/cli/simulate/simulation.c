@@ -288,7 +288,7 @@ static void set_device(const struct cs_simulation *simulation, const struct cs_s
     cs_child_variables_set(variables, "SIMDEV_CUDNN_DIR", "%s", simulation->program.folder);
     cs_child_variables_set(variables, "SIMDEV_REPORT", "%s/report.%%p.json", run->folder);
     cs_child_variables_set(variables, "SIMDEV_PROGRESS", "%s/progress", run->folder);
-    set_number(variables, "SIMDEV_CAPACITY", run->capacity);
+    set_number(variables, "SIMDEV_CAPACITY", run->memory != run->device->memory ? run->memory : 0);
     set_number(variables, "SIMDEV_CONTEXT", run->context);
     cs_child_variables_set(variables, "SIMDEV_DEVICES", "%d", run->gpus > 0 ? run->gpus : 1);
     if (run->history)

@@ -258,7 +258,7 @@ struct cs_simulated_result {
 struct cs_simulated_run {
     const char *name; /* for people, and of its folder: "without"; NULL: there is no such run */
     const struct cs_device_file *device;
-    int64_t capacity; /* 0: the device's */
+    int64_t memory;   /* of the GPU, with the context */
     int64_t context;  /* of it, bytes that a process takes before it allocates */
     int gpus;         /* that the program sees; 0: one */
     bool with;        /* the library */
@@ -355,10 +355,10 @@ extern const char *const cs_side_names[CS_SIDES]; /* "without", "with" */
 
 struct cs_simulated_pair {
     const struct cs_device_file *device;
-    int64_t capacity; /* 0: the device's */
-    int64_t context;  /* of it, bytes that a process takes before it allocates */
-    int gpus;         /* that the program sees; 0: one */
-    bool history;     /* record the held memory over time */
+    int64_t memory;  /* of the GPU, with the context */
+    int64_t context; /* of it, bytes that a process takes before it allocates */
+    int gpus;        /* that the program sees; 0: one */
+    bool history;    /* record the held memory over time */
     bool chosen[CS_SIDES];
 
     /* The following members are results. */
@@ -392,12 +392,6 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
                                  size_t pairs);
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair);
-
-/* The memory of its GPU. */
-static inline int64_t cs_simulated_pair_memory(const struct cs_simulated_pair *pair)
-{
-    return pair->capacity > 0 ? pair->capacity : pair->device->memory;
-}
 
 /* The side that decides: that with the library, if it was chosen. */
 static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pair *pair)

@@ -88,12 +88,12 @@ struct run {
     char file[PATH_MAX];
 };
 
-/* Writes the file and prepares the run. `text`: its content; NULL: the chosen rules. `capacity`: of
+/* Writes the file and prepares the run. `text`: its content; NULL: the chosen rules. `memory`: of
  * the GPU; 0: plenty. Returns false after an error message. */
 static bool prepare_run(const struct cs_tune *tune, const char *name, const char *text,
-                        int64_t capacity, struct run *to)
+                        int64_t memory, struct run *to)
 {
-    capacity = capacity > 0 ? capacity : plenty;
+    memory = memory > 0 ? memory : plenty;
     snprintf(to->file, PATH_MAX, "%.4000s/%s.ini", tune->simulation->work, name);
     FILE *out = fopen(to->file, "we");
     if (out && text)
@@ -102,7 +102,7 @@ static bool prepare_run(const struct cs_tune *tune, const char *name, const char
         cs_tune_write(tune, false, out);
     to->run = (struct cs_simulated_run){.name = name,
                                         .device = tune->device,
-                                        .capacity = capacity,
+                                        .memory = memory,
                                         .context = tune->device->context,
                                         .with = true,
                                         .file = to->file};

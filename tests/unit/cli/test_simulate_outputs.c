@@ -30,7 +30,7 @@ static void put(const char *name, int64_t value)
 static struct cs_simulated_run run_of(const char *name, bool with)
 {
     struct cs_simulated_run run = {.name = name,
-                                   .capacity = 50000000,
+                                   .memory = 50000000,
                                    .with = with,
                                    .history = true,
                                    .result = {.status = with, .seconds = 1.5}};
@@ -155,7 +155,7 @@ static void make_pair(struct cs_simulated_pair *to, int variant)
     static const char *const names[] = {"plain", "tiled"};
     *to = (struct cs_simulated_pair){.device = &device[variant % 3], .history = true};
     device[variant % 3].memory = INT64_C(80) << 30 >> (variant % 3);
-    to->capacity = variant == 3 ? 50000000 : 0;
+    to->memory = variant == 3 ? 50000000 : to->device->memory;
     for (int side = 0; side < CS_SIDES; side++) {
         to->chosen[side] = variant != 1 + side;
         to->run[side] = run_of(names[side], side == CS_WITH);

@@ -27,6 +27,7 @@ static const char calm[] = "Runs without memory pressure.",
 
 static void each_end_of_a_run_has_its_verdict_and_answer(void)
 {
+    const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
     static const struct {
         struct cs_simulated_result result;
         const char *verdict; /* the whole, or NULL */
@@ -86,7 +87,8 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
         char verdict[512], why[512];
         struct cs_text of_verdict = {verdict, sizeof verdict, 0}, of_why = {why, sizeof why, 0};
         CASE("row %zu", i);
-        pair = (struct cs_simulated_pair){.capacity = gib, .context = 4096, .chosen = {true}};
+        pair = (struct cs_simulated_pair){
+            .device = &device, .memory = gib, .context = 4096, .chosen = {true}};
         pair.run[CS_WITHOUT].result = rows[i].result;
         cs_simulate_verdict(&program, &pair, CS_WITHOUT, &of_verdict);
         if (rows[i].verdict)
@@ -102,8 +104,10 @@ static void too_little_memory_is_told_from_the_run_with_enough(void)
     const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
     char why[512];
     struct cs_text text = {why, sizeof why, 0};
-    pair = (struct cs_simulated_pair){
-        .device = &device, .context = gib, .base = {{.name = "with enough memory"}}};
+    pair = (struct cs_simulated_pair){.device = &device,
+                                      .memory = device.memory,
+                                      .context = gib,
+                                      .base = {{.name = "with enough memory"}}};
     pair.run[CS_WITHOUT].result =
         (struct cs_simulated_result){.used = true, .status = 1, .refused = 3};
     pair.base[CS_WITHOUT].result = (struct cs_simulated_result){.used = true, .needed = 16 * gib};
@@ -228,7 +232,7 @@ static void the_process_that_held_most(void)
                 /* Killed processes leave no report. */
                 {{HELD(11, 3), HELD(12, 5)}, 0, 12, 2, false, true, true},
                 {{HELD(11, 0), {0}}, 0, 11, 0, false, false, false}};
-    struct cs_simulated_run run = {.folder = ".", .capacity = 64};
+    struct cs_simulated_run run = {.folder = ".", .memory = 64};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CASE("row %zu", i);
         write_progress("progress", rows[i].process);
@@ -276,7 +280,7 @@ static void the_page_goes_by_calls(void)
                "m 1000\na 10000 1000\nm 5000\na 20000 4000\nc 20000 3000 100 10 5000 first\n"
                "m 6000\nc 20000 3000 100 10 6000 first\nm 8000\nm 7000\n"
                "c 20000 3000 100 10 7000 first\nm 2000\n");
-    pair = (struct cs_simulated_pair){.device = &device, .chosen = {true}};
+    pair = (struct cs_simulated_pair){.device = &device, .memory = device.memory, .chosen = {true}};
     pair.run[CS_WITHOUT] = (struct cs_simulated_run){
         .folder = ".",
         .history = true,
