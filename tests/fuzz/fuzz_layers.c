@@ -22,7 +22,7 @@ static void read_as(reader *read, const uint8_t *data, size_t size)
     require(!good || layers.count > 0);
     for (size_t i = 0; good && i < layers.count; i++) {
         require(cs_problem_check(&layers.layer[i].problem) == CS_OK);
-        require(layers.layer[i].model && layers.layer[i].name && layers.layer[i].line > 0);
+        require(layers.layer[i].model && layers.layer[i].name);
     }
     cs_layers_fini(&layers);
     close(fd);

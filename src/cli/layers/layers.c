@@ -12,11 +12,10 @@
 #include <string.h>
 
 struct cs_layer *cs_layers_add(struct cs_layers *layers, const char *model, const char *name,
-                               int64_t line, const struct cs_problem *problem)
+                               const struct cs_problem *problem)
 {
     struct cs_layer layer = {.model = strdup(model),
                              .name = strdup(name),
-                             .line = line,
                              .problem = *problem,
                              .recorded = {.level = {-1, 0}, .engine = -1, .calls = 1}};
     struct cs_layer *place = layer.model && layer.name
@@ -46,7 +45,7 @@ bool cs_layers_text(struct cs_layers *layers, const char *name, const char *text
     struct cs_problem problem;
     if (!cs_shape_text(text, rules, &problem, error))
         return false;
-    if (cs_layers_add(layers, "", name, 0, &problem))
+    if (cs_layers_add(layers, "", name, &problem))
         return true;
     snprintf(error, CS_LAYERS_ERROR, "out of memory");
     return false;
@@ -121,8 +120,9 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
 }
 
 /* `free` is null if no decision was made, and `engine` is -1 if the legacy API chose it. */
-static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
+static void read_recorded(const cJSON *site, int64_t number, struct cs_recorded *recorded)
 {
+    recorded->site = number;
     recorded->calls = cs_json_whole_at(site, "calls", 1);
     recorded->engine = cs_json_whole_at(site, "engine", -1);
     recorded->required = cs_json_whole_at(site, "required", 0);
@@ -143,10 +143,10 @@ static const char *add_site(struct cs_layers *layers, const char *model, const c
         return NULL;
     if (!read_problem(cs_json_at(site, "problem"), rules, &problem))
         return "not a convolution in the form of a summary";
-    struct cs_layer *layer = cs_layers_add(layers, model, *name ? name : text, number, &problem);
+    struct cs_layer *layer = cs_layers_add(layers, model, *name ? name : text, &problem);
     if (!layer)
         return "out of memory";
-    read_recorded(site, &layer->recorded);
+    read_recorded(site, number, &layer->recorded);
     return NULL;
 }
 

@@ -65,11 +65,11 @@ struct cs_recorded {
     struct cs_peak_level level; /* record < 0: none */
     int64_t engine, required;   /* of the program's plan; engine < 0: unknown */
     int64_t calls;              /* 1: not a summary's */
+    int64_t site;               /* its number in the summary, from 1; 0: not a summary's */
 };
 
 struct cs_layer {
     char *model, *name; /* owned; "" for none */
-    int64_t line;       /* of the list: in CSV from 1, the header; in JSON the element, from 1 */
     struct cs_problem problem;
     struct cs_recorded recorded;
 };
@@ -98,7 +98,7 @@ bool cs_layers_text(struct cs_layers *layers, const char *name, const char *text
 /* Appends a layer that was not recorded; the names are copied. Returns it, NULL if memory ran out.
  */
 struct cs_layer *cs_layers_add(struct cs_layers *layers, const char *model, const char *name,
-                               int64_t line, const struct cs_problem *problem);
+                               const struct cs_problem *problem);
 
 void cs_layers_fini(struct cs_layers *layers);
 

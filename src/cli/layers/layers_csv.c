@@ -193,8 +193,7 @@ static bool read_layer(struct csv_reader *reader, char *line)
         problem.spatial = 2;
     if (!cs_shape_complete(&problem, layout, why))
         return refuse(reader, "%s", why);
-    return cs_layers_add(reader->layers, value[FIELD_model], value[FIELD_layer], reader->line,
-                         &problem) ||
+    return cs_layers_add(reader->layers, value[FIELD_model], value[FIELD_layer], &problem) ||
            refuse(reader, "out of memory");
 }
 

@@ -223,16 +223,11 @@ static void fill_models(struct cs_table *table, const struct cs_predict_results 
 
 /* --- advice --- */
 
-static bool is_huge(const struct cs_problem *problem)
+static bool is_huge(const struct cs_problem *problem, const struct cs_prediction *prediction)
 {
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        int64_t elements = 1;
-        for (int d = 0; d < CS_DIMS; d++)
-            if (!cs_mul(elements, problem->tensor[i].dims[d], &elements))
-                return true;
-        if (elements > INT32_MAX)
+    for (int i = 0; i < CS_OPERANDS; i++)
+        if (prediction->bytes[i] / cs_problem_dtype_size(problem->tensor[i].dtype) > INT32_MAX)
             return true;
-    }
     return false;
 }
 
@@ -244,7 +239,7 @@ static void advise(const struct cs_predict_results *results, char *text, size_t 
     for (size_t i = 0; i < results->layers->count; i++) {
         const struct cs_prediction *prediction = &results->prediction[i];
         count += prediction->status == CS_OK && prediction->offer.engine.index == 0 &&
-                 is_huge(&results->layers->layer[i].problem);
+                 is_huge(&results->layers->layer[i].problem, prediction);
     }
     if (count > 0 && !results->options->estimate && results->options->config.huge <= 0)
         snprintf(text, size,

@@ -184,7 +184,7 @@ bool cs_called_shapes(const struct cs_timeline *timeline, struct cs_frontier *fr
 
 /* --- the run --- */
 
-/* The layers have the numbers of their sites, from 1. Sites without calls have none. */
+/* Sites without calls have no layer. */
 static bool read_layers(const struct cs_simulated_run *run, struct cs_frontier *frontier)
 {
     static const struct cs_layer_rules rules = {.direction = NULL};
@@ -196,8 +196,8 @@ static bool read_layers(const struct cs_simulated_run *run, struct cs_frontier *
     }
     for (size_t i = 0; i < frontier->layers.count; i++) {
         const struct cs_layer *layer = &frontier->layers.layer[i];
-        if (layer->line >= 1 && (size_t)layer->line <= frontier->items)
-            frontier->item[layer->line - 1].layer = layer;
+        if ((size_t)layer->recorded.site <= frontier->items)
+            frontier->item[layer->recorded.site - 1].layer = layer;
     }
     return true;
 }

@@ -39,7 +39,7 @@ static bool csv(const char *text, struct cs_layers *layers, char *error)
 static const struct cs_layer *at(const struct cs_layers *layers, size_t i)
 {
     static const struct cs_layer none = {
-        (char *)"", (char *)"", 0, {.spatial = 0}, {{-1, 0}, -1, 0, 1}};
+        (char *)"", (char *)"", {.spatial = 0}, {{-1, 0}, -1, 0, 1, 0}};
     CHECK(i < layers->count);
     return i < layers->count ? &layers->layer[i] : &none;
 }
@@ -55,7 +55,6 @@ static void columns_of_the_list(void)
     const struct cs_problem *two = &at(&layers, 0)->problem, *three = &at(&layers, 1)->problem;
     CHECK_STR(at(&layers, 0)->model, "m");
     CHECK_STR(at(&layers, 1)->name, "three");
-    CHECK_INT(at(&layers, 1)->line, 3);
     CHECK_INT(two->spatial, 2);
     CHECK_INT(two->groups, 2);
     CHECK_INT(two->tensor[CS_FILTER].dims[CS_C], 2);
@@ -78,7 +77,6 @@ static void columns_in_any_order_with_optional_ones_missing(void)
             &layers, error));
     CHECK_STR(at(&layers, 0)->model, "");
     CHECK_STR(at(&layers, 0)->name, "a,\"b\"");
-    CHECK_INT(at(&layers, 0)->line, 4);
     CHECK_INT(at(&layers, 0)->problem.tensor[CS_X].strides[CS_C], 1);
     CHECK_INT(at(&layers, 0)->problem.tensor[CS_Y].dims[CS_W], 5);
     cs_layers_fini(&layers);
@@ -157,6 +155,7 @@ static void convolutions_of_a_summary(void)
     CHECK_INT(at(&layers, 0)->recorded.engine, 5);
     CHECK_INT(at(&layers, 0)->recorded.required, 4);
     CHECK_INT(at(&layers, 0)->recorded.calls, 3);
+    CHECK_INT(at(&layers, 0)->recorded.site, 1);
     cs_layers_fini(&layers);
     CHECK(read_site("\"free\": 9", "\"free\": null", &plain, &layers, error));
     CHECK_INT(at(&layers, 0)->recorded.level.record, -1); /* nothing was decided */

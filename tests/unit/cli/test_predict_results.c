@@ -25,7 +25,6 @@ static struct cs_prediction *add(const char *model, const char *name)
     size_t i = layers.count++;
     layer[i] = (struct cs_layer){.model = (char *)model,
                                  .name = (char *)name,
-                                 .line = (int64_t)i + 1,
                                  .recorded.calls = 1,
                                  .problem = rows(CS_FORWARD, 16 + (int64_t)i)};
     prediction[i] = (struct cs_prediction){
@@ -101,7 +100,7 @@ static void advice(void)
     for (int64_t engine = 0; engine < 2; engine++) {
         begin();
         add("", "huge")->offer.engine.index = engine;
-        layer[0].problem.tensor[CS_X].dims[CS_N] = INT64_C(1) << 31;
+        prediction[0].bytes[CS_Y] = INT64_C(1) << 32;
         expect("engine 0 is slow", "--huge 2147483648", engine == 0);
     }
 }
