@@ -106,7 +106,10 @@ bool cs_device_file_load(const char *device, const char *folder, struct cs_devic
     if (cs_data_files_find(&devices, folder, device, device, path, sizeof path, error) ||
         (!refusal && cs_data_files_find(&devices, folder, name, device, path, sizeof path, error)))
         return load_file(path, profile, error);
-    if (refusal)
+    if (strchr(device, ','))
+        snprintf(error, CS_DEVICE_FILE_ERROR, "device '%.60s': one name only, without a comma",
+                 device);
+    else if (refusal)
         snprintf(error, CS_DEVICE_FILE_ERROR, "device '%.60s': %s", device, refusal);
     return false;
 }

@@ -71,7 +71,7 @@ static void an_unknown_name_is_shown_as_written(void)
     struct cs_device_file device;
     char error[CS_DEVICE_FILE_ERROR];
     CHECK(!cs_device_file_load("t4,h200", NULL, &device, error));
-    CHECK_STR(error, "unknown device 't4,h200'; to list all: --device list");
+    CHECK_STR(error, "device 't4,h200': one name only, without a comma");
     CHECK(!cs_device_file_load("GeForce RTX 4061", NULL, &device, error));
     CHECK_STR(error, "unknown device 'GeForce RTX 4061'; did you mean 'rtx4060'?; to list all: "
                      "--device list");
