@@ -102,13 +102,11 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
         return cs_cli_refuse(command.name,
                              "no program given. Example: convshim simulate -- python app.py");
     const bool several = strchr(to->device, ',') != NULL;
-    if (several && (to->html || to->checks))
-        return cs_cli_refuse(command.name, "--html and --fits work with one --device");
+    if (several && (to->html || to->checks || to->baseline))
+        return cs_cli_refuse(command.name, "--html, --fits and --baseline work with one --device");
     if (to->varies && (several || to->smallest || to->baseline))
         return cs_cli_refuse(command.name,
                              "--vary works with one --device, without --smallest and --baseline");
-    if (to->baseline && several)
-        return cs_cli_refuse(command.name, "--baseline works with one --device");
     if (to->varies && to->vary.values == 0 && !to->checks)
         return cs_cli_refuse(command.name, "a range of --vary is searched for the largest value "
                                            "that fits: add --fits card or --fits SIZE");

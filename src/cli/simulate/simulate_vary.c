@@ -351,12 +351,13 @@ static bool print_answer(struct search *search, enum cs_format format)
     }
     if (!cs_json_complete() || !cs_rows_print(search->results, search->vary->name, format))
         return false;
-    if (format == CS_FORMAT_TEXT)
-        putchar('\n');
-    for (int side = 0; side < CS_SIDES && format == CS_FORMAT_TEXT; side++)
+    if (format == CS_FORMAT_CSV)
+        return true;
+    putchar('\n');
+    for (int side = 0; side < CS_SIDES; side++)
         if (chosen[side])
             print_growth(search, (enum cs_side)side);
-    for (int side = 0; side < CS_SIDES && format == CS_FORMAT_TEXT; side++)
+    for (int side = 0; side < CS_SIDES; side++)
         if (chosen[side] && search->vary->values == 0)
             print_largest(search, (enum cs_side)side);
     return true;

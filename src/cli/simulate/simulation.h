@@ -126,9 +126,8 @@ struct cs_simulated_program {
     char foreign[3 * PATH_MAX]; /* names a part of another cuDNN that the loader takes; "": none */
     char framework[96];         /* "PyTorch 2.15.0", which has the cuDNN; "": not known */
     int cuda;                   /* 12 or 13 */
-    char library[CS_MOST_LIBRARIES]
-                [PATH_MAX]; /* files of NVIDIA's libraries that need a GPU to start */
-    size_t libraries;
+    size_t libraries;           /* files of NVIDIA's libraries that need a GPU to start */
+    char library[CS_MOST_LIBRARIES][PATH_MAX];
 };
 
 /* `cudnn` and `cuda` are the user's values, which override the detected ones; NULL and 0: not
@@ -136,22 +135,19 @@ struct cs_simulated_program {
 bool cs_simulated_program_find(struct cs_simulated_program *program, char **command,
                                const char *cudnn, int cuda);
 
-/* A simulation: the place of the device, the way in which programs get it, and one run of a program
- * on it. One thread. */
-
-/* The state that all runs share. */
+/* A simulation: the state that all runs of a program share. */
 struct cs_simulation {
-    const char *title; /* of the command that simulates: "simulate" */
+    const char *title; /* at the begin of its messages: "simulate" */
     struct cs_simulated_program program;
-    struct cs_child_variables options;
-    char library[PATH_MAX];          /* libconvshim.so */
-    char preset[PATH_MAX];           /* "": none */
-    char device[PATH_MAX];           /* the folder of the simulated device's libraries */
-    char work[PATH_MAX];             /* this simulation's folder; "": there is none */
-    bool keep;                       /* `work` is the user's */
-    struct cs_private_layers layers; /* over the folders that programs write to */
-    int jobs;                        /* runs at once, at most */
-    int runs;                        /* made so far */
+    struct cs_child_variables options; /* of the library, from the command line */
+    char library[PATH_MAX];            /* libconvshim.so */
+    char preset[PATH_MAX];             /* "": none */
+    char device[PATH_MAX];             /* the folder of the simulated device's libraries */
+    char work[PATH_MAX];               /* this simulation's folder; "": there is none */
+    bool keep;                         /* `work` is the user's */
+    struct cs_private_layers layers;   /* over the folders that programs write to */
+    int jobs;                          /* runs at once, at most */
+    int runs;                          /* made so far */
     bool redirects; /* calls of CUDA runtimes inside of programs to the simulated one */
     bool forks;     /* runs are forked from one process if the program allows it */
     bool shared;    /* with and without the library: the process has it, for both sides */
@@ -197,7 +193,8 @@ struct cs_simulated_progress {
 /* Reads that of a run with this folder. False: no process has looked for the device yet. */
 bool cs_simulated_progress_read(const char *folder, struct cs_simulated_progress *progress);
 
-/* The files that a run left: the device's report, the library's summary, the framework's report. */
+/* The result of a run, from the files that it left: the device's progress and report, the library's
+ * summary, and the framework's report. */
 
 /* The figures of a run, of which the first are peaks. */
 enum cs_figure {
@@ -215,7 +212,7 @@ struct cs_simulated_process {
 };
 
 /* Of several processes that used the device, the figures are those of the one that held most.
- * Figures from the three files are -1 if they were not reported. */
+ * Figures from the reports and the summary are -1 if they are missing there. */
 struct cs_simulated_result {
     int status;     /* the program's exit status, or 128 + the signal that ended it */
     double seconds; /* that the run took here; until its end: the clock's time at its start */
@@ -278,8 +275,8 @@ struct cs_simulated_run {
     struct cs_simulated_result result;
 };
 
-/* Runs all of them, as many at once as simulation->jobs, with a sign of life on standard error.
- * False after printing the reason if one could not be started. */
+/* Runs all of them, as many at once as simulation->jobs. Prints a line about their progress every
+ * ten seconds. False after printing the reason if one could not be started. */
 bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
                        size_t runs);
 
@@ -369,7 +366,7 @@ struct cs_simulated_pair {
 };
 
 /* Runs all of them as cs_simulation_run does and reads their results, which replace earlier ones.
- * False: a line with the reason was printed. */
+ * False after printing the reason. */
 bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run **run,
                        size_t runs);
 
@@ -377,8 +374,8 @@ enum {
     CS_MOST_DEVICES = 32 /* pairs at once */
 };
 
-/* Runs all pairs, and again with memory to spare those that were short of it. False: a line
- * reports the reason. */
+/* Runs all pairs, and again with memory to spare those that were short of it. False after printing
+ * the reason. */
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                             size_t pairs);
 

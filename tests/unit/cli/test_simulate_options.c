@@ -58,7 +58,7 @@ static void refused(void)
         {"simulate --context -1 p", 2, "--context"},
         {"simulate --baseline no-such.json p", 2, "no-such.json"},
         {"simulate --baseline README.md p", 2, "README.md: no JSON of version 1"},
-        {"simulate --baseline a --device b,c p", 2, "--baseline works"},
+        {"simulate --baseline a --device b,c p", 2, "and --baseline work with one"},
         {"simulate --tolerance x p", 2, "--tolerance"},
         {"simulate --tolerance 2%% p", 2, "--tolerance"},
         {"simulate --vary px p", 2, "NAME=V1,V2"},
