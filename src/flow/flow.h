@@ -53,7 +53,7 @@ bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided);
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call);
 
-/* The same uncounted. */
+/* Like cs_flow_run, but without counting the call. */
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 

@@ -45,8 +45,8 @@ static const char *policy_of(const struct cs_config *config, const struct cs_rul
     return cs_rule_has(rule, CS_RULE_policy) ? rule->policy.text : config->policy.text;
 }
 
-/* `counts`: true if the policy, or that of a rule, has a fixed number of tiles. Otherwise: true if
- * one of them computes the number. */
+/* True if the option policy or a rule's policy uses a fixed number of tiles (`counts`), or computes
+ * the number (!counts). */
 static bool has_policy(const struct cs_config *config, bool counts)
 {
     bool has = cs_policy_uses_tiles(config->policy.text) == counts;

@@ -23,6 +23,8 @@ static void name_of(int64_t pid, char *name, int size)
         fclose(file);
 }
 
+/* Keeps the path of a mapped file if it is the first libconvshim.so, or of cuDNN: preferably that
+ * of libcudnn.so, not of another part. */
 static void note_path(struct cs_process_files *files, const char *path)
 {
     const char *name = strrchr(path, '/') + 1;

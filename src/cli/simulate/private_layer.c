@@ -341,7 +341,7 @@ void cs_layers_begin(struct cs_private_layers *layers, char *const *command, con
             layers->error = EBUSY; /* a process is not moved behind a mount over its root */
         return;
     }
-    layers->whole = false;
+    layers->whole = false; /* without the other folders */
     if (find_folders(layers, command) == 0 && layers->folders > 0)
         (void)find_area(layers);
 }

@@ -155,7 +155,9 @@ enum cs_answer cs_simulate_fits(const struct cs_simulated_program *program,
                 cs_table_bytes_text(there, memory),
                 cs_table_bytes_text(rest, fits ? memory - need : need - memory),
                 fits ? "spare" : "too little",
-                answer == CS_ANSWER_MAY_FAIL ? " Above 95 %, fragmentation decides." : "");
+                answer == CS_ANSWER_MAY_FAIL
+                    ? " Above 95 %, fragmentation may make it fail on a real GPU."
+                    : "");
     return answer;
 }
 

@@ -42,6 +42,8 @@ static double place_of(const struct cs_timeline *timeline, size_t calls, size_t 
     return ((double)next + part) / (double)(calls + 1);
 }
 
+/* Sets the most bytes that a side holds in each column. A column in which nothing changes has the
+ * bytes held before it. */
 static void fill_columns(struct page *page, int side)
 {
     const struct cs_timeline *timeline = &page->timelines.side[side];

@@ -396,8 +396,8 @@ static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pa
     return pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
 }
 
-/* True if both sides ran with memory to spare, with the library also convolutions, and the peak is
- * not even 1 % lower with the library. */
+/* True if both sides ran with memory to spare, the run with the library had convolutions, and its
+ * peak is less than 1 % lower. */
 bool cs_simulated_pair_gains_nothing(const struct cs_simulated_pair *pair);
 
 /* The convolutions of a side that differ from those with memory to spare; zeros if it had that. */

@@ -253,7 +253,8 @@ static bool is_capturing(const struct cs *cs, void *stream)
     return device && (device->capture(device->ctx, stream, &capture) != 0 || capture.id != 0);
 }
 
-/* Runs a tiled call, `counted`, or uncounted to be timed. */
+/* Runs a tiled call. `counted`: as a call of the application. Otherwise it runs only to be timed.
+ */
 static int run_tiled(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                      bool counted)
 {
@@ -310,8 +311,8 @@ static bool is_complete(const struct cs_legacy_call *call)
            (call->fusion ? call->fusion->alpha2 : run->beta);
 }
 
-/* The entry of a query about the call, without scales and fused operations. NULL if the call was
- * not queried, or if the full required size was reported. */
+/* The entry of the workspace query that preceded the call. Queries have no scales and no fused
+ * operations. NULL if the call was not queried, or if the full required size was reported. */
 static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs_legacy_call *call)
 {
     struct cs_problem problem;

@@ -16,7 +16,7 @@ enum {
         return NOT_INITIALIZED;                                                                    \
     }
 
-/* linked against */
+/* Functions that cuDNN links against. */
 REFUSED(cuGetErrorString)
 REFUSED(cuModuleGetFunction)
 REFUSED(cuModuleLoadData)
@@ -24,7 +24,7 @@ REFUSED(cuModuleUnload)
 REFUSED(cuTensorMapEncodeIm2col)
 REFUSED(cuTensorMapEncodeTiled)
 
-/* looked up */
+/* Functions that are looked up by name. */
 REFUSED(cuCtxGetCurrent)
 REFUSED(cuCtxGetLimit)
 REFUSED(cuCtxPopCurrent)
