@@ -139,11 +139,11 @@ static void print_csv(const struct cs_table *table, FILE *out)
 static void add_value(cJSON *object, const struct cs_column *column, const struct cs_value *value)
 {
     char buffer[CS_CELL_TEXT_BYTES];
-    if (column->cell == CS_CELL_TEXT && value->text)
-        cJSON_AddStringToObject(object, column->name, value->text);
-    else if (column->cell == CS_CELL_RATIO ? value->ratio > 0
-                                           : column->cell != CS_CELL_TEXT && value->number >= 0)
-        cJSON_AddRawToObject(object, column->name, cs_table_text(column, value, false, buffer));
+    const char *text = cs_table_text(column, value, false, buffer);
+    if (column->cell != CS_CELL_TEXT && *text)
+        cJSON_AddRawToObject(object, column->name, text);
+    else if (column->cell == CS_CELL_TEXT && value->text)
+        cJSON_AddStringToObject(object, column->name, text);
 }
 
 struct cJSON *cs_table_json(const struct cs_table *table)
