@@ -127,7 +127,7 @@ no_constructor()
 # documentation. The command has one file for variables that it passes to programs.
 no_getenv()
 {
-    local allowed='src/config/|src/cli/common/environment\.[co]'
+    local allowed='src/config/|src/cli/program/child\.[co]'
     code_without "$word((secure_)?getenv *\\(|(__)?environ([^A-Za-z0-9_]|\$))" "$allowed"
     symbols_without '(secure_|__secure_)?getenv|(__)?environ' "$allowed"
 }

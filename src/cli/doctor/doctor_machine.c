@@ -1,6 +1,6 @@
 /* Checks of the machine: the library, preloaded libraries, options, driver, cuDNN, XLA's caches. */
-#include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
+#include "cli/program/child.h"
 #include "cli/run/xla_cache.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>

@@ -125,6 +125,12 @@ char *cs_child_line(char **text_p)
 
 /* --- variables --- */
 
+const char *cs_cli_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
 /* Takes over `item`. */
 static void add_item(struct cs_child_variables *variables, char *item)
 {

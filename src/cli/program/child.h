@@ -35,6 +35,11 @@ int cs_child_output(const char *const *argv, const char *const *set, char **text
 /* Cuts the next line off *text_p and returns it without its end; NULL if there is none. */
 char *cs_child_line(char **text_p);
 
+/* The value of a variable of this process, which its children inherit; NULL if it is unset or set
+ * to nothing. Static until it is changed. Only child.c reads the environment of the command. The
+ * variables of the library itself are read in src/config. */
+const char *cs_cli_variable(const char *name);
+
 /* Variables that override those of this process. */
 struct cs_child_variables {
     char **item; /* "NAME=VALUE", or "NAME": it is removed; owned */

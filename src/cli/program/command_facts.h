@@ -117,7 +117,7 @@ void cs_loader_list(const char *file, cs_loader_fn *each, void *ctx);
 bool cs_loader_try(const char *file, char *complaint, size_t size);
 
 /* Finds the library that dlopen(name) would load for a caller: a file, whose RPATH and RUNPATH
- * count, or NULL. Returns true and the path. */
+ * count, or NULL. Returns true and the path. False: `path` is unchanged. */
 bool cs_loader_find(const char *name, const char *caller, char *path, size_t size);
 
 /* --- the library's file, and the values of the variables that load it into a program --- */

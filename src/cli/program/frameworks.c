@@ -57,8 +57,8 @@ static bool search_for(struct cs_examined *subject, enum cs_linkage linkage, boo
             continue;
         if (lists)
             cs_loader_list(client->path, take_cudnn, subject->cudnn);
-        else if (!cs_libcudnn_find(client->path, subject->cudnn))
-            subject->cudnn[0] = '\0';
+        else
+            (void)cs_libcudnn_find(client->path, subject->cudnn);
     }
     return *subject->cudnn;
 }

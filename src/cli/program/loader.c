@@ -4,7 +4,6 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/common/environment.h"
 #include "cli/program/child.h"
 #include "cli/program/elf.h"
 #include <limits.h>

@@ -3,7 +3,6 @@
 #include "account/session_files.h"
 #include "cli/common/cli.h"
 #include "cli/common/data_files.h"
-#include "cli/common/environment.h"
 #include "cli/program/child.h"
 #include "cli/program/command_facts.h"
 #include "cli/run/xla_cache.h"

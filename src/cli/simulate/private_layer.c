@@ -1,7 +1,6 @@
 /* Layers are overlayfs mounts in a mount namespace of the program's own, and in a user namespace
  * where this process is not privileged. */
 #include "cli/common/cli.h"
-#include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
 #include "cli/program/child.h"
 #include "cli/simulate/simulate.h"

@@ -4,8 +4,8 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
+#include "cli/program/child.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/common/cli.h"
-#include "cli/common/environment.h"
 #include "cli/program/child.h"
 #include "cli/program/command_facts.h"
 #include "config/config.h"

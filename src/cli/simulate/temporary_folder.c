@@ -1,7 +1,7 @@
 /* Temporary folders, and signals that end a simulation after their removal. */
 #include "cli/simulate/simulation.h"
 
-#include "cli/common/environment.h"
+#include "cli/program/child.h"
 #include <fts.h>
 #include <linux/magic.h>
 #include <signal.h>

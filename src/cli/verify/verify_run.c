@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/version.h"
 #include "cli/common/cli.h"
-#include "cli/common/environment.h"
 #include "cli/common/json_tree.h"
 #include "cli/program/child.h"
 #include "cli/program/command_facts.h"
