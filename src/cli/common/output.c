@@ -31,11 +31,12 @@ bool cs_output_check(const char *command, const char *option, const char *path, 
     struct stat there;
     if (is_standard(path))
         return true;
-    if (stat(path, &there) != 0 && !has_writable_folder(path)) {
+    const bool exists = stat(path, &there) == 0;
+    if (!exists && !has_writable_folder(path)) {
         cs_cli_complain("%s: --%s %s: %s", command, option, path, strerror(errno));
         return false;
     }
-    if (stat(path, &there) != 0 || !S_ISREG(there.st_mode) || there.st_size == 0)
+    if (!exists || !S_ISREG(there.st_mode) || there.st_size == 0)
         return true;
     FILE *file = fopen(path, "re");
     size_t read = file ? fread(start, 1, sizeof start, file) : 0, length = strlen(begins);
