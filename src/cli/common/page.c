@@ -4,7 +4,6 @@
 #include "cli/common/page.h"
 
 #include "base/checked.h"
-#include <inttypes.h>
 #include <math.h>
 
 enum {
@@ -94,10 +93,8 @@ static void put_cell(const struct cs_column *column, const struct cs_value *valu
     char buffer[CS_CELL_TEXT_BYTES];
     if (column->cell == CS_CELL_TEXT)
         fputs("<td>", out);
-    else if (column->cell == CS_CELL_RATIO)
-        fprintf(out, "<td class=\"n\" data-v=\"%.6f\">", value->ratio > 0 ? value->ratio : -1);
     else
-        fprintf(out, "<td class=\"n\" data-v=\"%" PRId64 "\">", value->number);
+        fprintf(out, "<td class=\"n\" data-v=\"%s\">", cs_table_text(column, value, false, buffer));
     cs_page_text(cs_table_text(column, value, true, buffer), out);
     fputs("</td>", out);
 }

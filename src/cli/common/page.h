@@ -21,7 +21,7 @@ void cs_page_end(FILE *out);
 /* A line: the words of a command, then the texts that are not "", up to NULL. */
 void cs_page_source(char *const *command, const char *const *texts, FILE *out);
 
-/* Prints a sortable table below a heading. Cells of numbers have the number as data-v, negative if
+/* Prints a sortable table below a heading. Cells of numbers have the number as data-v, empty if
  * there is none. */
 void cs_page_table(const char *id, const char *title, const struct cs_table *table, FILE *out);
 

@@ -6,7 +6,7 @@ document.querySelectorAll('table.sorts').forEach(function (table) {
 
   function key(row, column) {
     const cell = row.cells[column];
-    return 'v' in cell.dataset ? Number(cell.dataset.v) : cell.textContent;
+    return 'v' in cell.dataset ? Number(cell.dataset.v || -1) : cell.textContent;
   }
 
   function compare(a, b) {
