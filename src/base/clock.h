@@ -17,4 +17,10 @@ static inline int64_t cs_clock(clockid_t clock)
     return time.tv_sec * CS_SECOND + time.tv_nsec;
 }
 
+/* Seconds of CLOCK_MONOTONIC. */
+static inline double cs_clock_seconds(void)
+{
+    return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
+}
+
 #endif

@@ -31,11 +31,6 @@ struct batch {
     size_t runs;
 };
 
-static double read_clock(void)
-{
-    return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
-}
-
 /* The data of a new process: its run, and its end of the connection to a fork server; -1: it is
  * only that run. */
 struct start {
@@ -118,13 +113,13 @@ static void begin_run(struct cs_simulated_run *run, pid_t pid)
 {
     run->pid = pid;
     run->state = CS_RUN_RUNNING;
-    run->result.seconds = read_clock();
+    run->result.seconds = cs_clock_seconds();
 }
 
 static void end_run(struct cs_simulated_run *run, int status)
 {
     run->state = CS_RUN_ENDED;
-    run->result.seconds = read_clock() - run->result.seconds;
+    run->result.seconds = cs_clock_seconds() - run->result.seconds;
     run->result.status = status;
 }
 
@@ -273,7 +268,7 @@ static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
     struct cs_simulated_progress progress;
     char bytes[CS_BYTES_TEXT];
     cs_text_put(text, "%s%s %.0f s", text->length > 0 ? "; " : "", run->name,
-                read_clock() - run->result.seconds);
+                cs_clock_seconds() - run->result.seconds);
     if (cs_simulated_progress_read(run->folder, &progress))
         cs_text_put(text, ": %llu convolution%s, %s", progress.convolutions,
                     progress.convolutions == 1 ? "" : "s",
@@ -289,7 +284,7 @@ static void print_progress(const struct batch *batch, double began)
         if (batch->run[i]->state == CS_RUN_RUNNING)
             put_run(batch->run[i], &text);
     if (text.length == 0)
-        cs_text_put(&text, "the program is loading, %.0f s", read_clock() - began);
+        cs_text_put(&text, "the program is loading, %.0f s", cs_clock_seconds() - began);
     cs_cli_complain("%s: %s", batch->simulation->title, line);
 }
 
@@ -350,7 +345,7 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
     const struct batch batch = {simulation, run, runs};
-    const double began = read_clock();
+    const double began = cs_clock_seconds();
     double printed = began;
     bool good = true;
     for (;;) {
@@ -363,9 +358,9 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
         if (count_running(&batch) == 0 && (!good || !find_run(&batch, CS_RUN_WAITING, -1)))
             return good;
         nanosleep(&pause, NULL);
-        if (read_clock() - printed >= LINE_EVERY) {
+        if (cs_clock_seconds() - printed >= LINE_EVERY) {
             print_progress(&batch, began);
-            printed = read_clock();
+            printed = cs_clock_seconds();
         }
     }
 }

@@ -2,6 +2,7 @@
  * compares. */
 #include "cli/verify/verify.h"
 
+#include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
 #include "cli/program/command_facts.h"
@@ -150,18 +151,18 @@ static int verify_list(const struct cs_verify_options *options,
     int status = read_list(options, layers) ? cs_verify_describe(verification) : CS_CLI_USAGE;
     if (status != CS_CLI_OK)
         return status;
-    double start = cs_verify_seconds();
+    double start = cs_clock_seconds();
     if (!cs_child_variables_apply(&options->given) || !cs_verify_choose(verification, layers)) {
         cs_cli_complain("verify: out of memory");
         return CS_CLI_NO;
     }
     bool ladder = !options->csv && !options->summary;
-    double share = ladder ? 0.75 : 1, left = options->seconds - (cs_verify_seconds() - start);
+    double share = ladder ? 0.75 : 1, left = options->seconds - (cs_clock_seconds() - start);
     if (!cs_verify_measure(verification, share * left))
         return CS_CLI_NO;
     if (ladder)
         cs_verify_ladder(verification, start + options->seconds);
-    cJSON_AddNumberToObject(verification->json, "seconds", cs_verify_seconds() - start);
+    cJSON_AddNumberToObject(verification->json, "seconds", cs_clock_seconds() - start);
     return cs_verify_conclude(verification);
 }
 

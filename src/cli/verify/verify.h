@@ -33,9 +33,6 @@ struct cs_verify_options {
 bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtype,
                    struct cs_layers *layers);
 
-/* Seconds of the monotonic clock. */
-double cs_verify_seconds(void);
-
 /* --- the processes that use the GPU ---
  *
  * They open cuDNN: that of --cudnn, else of LD_LIBRARY_PATH, else of python3's packages, which
@@ -112,7 +109,7 @@ double cs_verified_time(const struct cs_verified *row, enum cs_verify_side side)
  * Returns CS_CLI_OK, or after a line CS_VERIFY_NO_GPU or CS_CLI_NO. */
 int cs_verify_describe(struct cs_verification *verification);
 
-/* Runs the process, which is killed at the time `end` (cs_verify_seconds). *in_time_p: it ended by
+/* Runs the process, which is killed at the time `end` (cs_clock_seconds). *in_time_p: it ended by
  * itself. False after printing why it could not be started. */
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p);
 

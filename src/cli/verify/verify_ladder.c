@@ -1,6 +1,7 @@
 /* Measures two constants of the cost model on the GPU that is present: the time that a kernel adds,
  * and the share of it that two lanes hide. Also repeats a tiled convolution, and counts the results
  * that differ. */
+#include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/output.h"
@@ -33,7 +34,7 @@ static double run_tiles(const struct cs_verification *verification, const struct
                                       .tiles = tiles,
                                       .lanes = lanes,
                                       .repeats = repeats};
-    if (end > cs_verify_seconds())
+    if (end > cs_clock_seconds())
         (void)cs_verify_run(&job, end, &in_time);
     const cJSON *measured = cs_verified_line(&row, CS_VERIFY_TILED);
     const char *axis = cs_json_text(measured, "axis");

@@ -1,5 +1,6 @@
 /* Chooses the convolutions to run, measures them without and with the library, and compares their
  * results: the checksums, and the numbers if these differ. */
+#include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/program/command_facts.h"
@@ -286,7 +287,7 @@ static void compare_results(struct cs_verification *verification, double end)
     if (job.count == 0)
         return;
     FILE *dump[2] = {tmpfile(), tmpfile()};
-    double middle = (cs_verify_seconds() + end) / 2;
+    double middle = (cs_clock_seconds() + end) / 2;
     bool good = write_results(&job, CS_VERIFY_UNTILED, dump[0], middle) &&
                 write_results(&job, CS_VERIFY_TILED, dump[1], end);
     for (size_t i = 0; i < job.count && good; i++)
@@ -309,7 +310,7 @@ static void add_result(struct cs_verified *row)
 
 bool cs_verify_measure(struct cs_verification *verification, double seconds)
 {
-    double start = cs_verify_seconds(), most = seconds > 2 ? seconds : 2;
+    double start = cs_clock_seconds(), most = seconds > 2 ? seconds : 2;
     bool in_time = true;
     if (!measure_sides(verification, start, most, &in_time))
         return false;

@@ -2,6 +2,7 @@
  * lines of JSON. */
 #include "account/account.h"
 #include "account/outcome.h"
+#include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
@@ -209,7 +210,7 @@ static bool run_layer(struct session *session, size_t index)
 {
     const struct cs_layer *layer = &session->layers->layer[index];
     struct cs_trial_result result = {.status = CS_TRIAL_OK};
-    double left = session->end - cs_verify_seconds();
+    double left = session->end - cs_clock_seconds();
     char text[CS_PROBLEM_TEXT];
     cs_site_problem_text(&layer->problem, text, sizeof text);
     cs_json_begin();
@@ -235,7 +236,7 @@ int cs_verify_once(const struct cs_verify_options *options, const struct cs_laye
     struct session session = {
         .layers = layers,
         .settings = {.iterations = options->iterations, .repeats = options->repeats},
-        .end = cs_verify_seconds() + options->seconds};
+        .end = cs_clock_seconds() + options->seconds};
     int status = open_gpu(options, &gpu);
     if (status != CS_CLI_OK)
         return status;

@@ -28,11 +28,6 @@ enum {
 #define CS_COMMIT ""
 #endif
 
-double cs_verify_seconds(void)
-{
-    return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
-}
-
 /* A process that prints lines. */
 struct process {
     const struct cs_verify_options *options;
@@ -211,7 +206,7 @@ int cs_verify_describe(struct cs_verification *verification)
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p)
 {
     struct process process = {job->verification->options, job, write_list(job), NULL,
-                              end - cs_verify_seconds()};
+                              end - cs_clock_seconds()};
     if (!process.list) {
         cs_cli_complain("verify: the list of convolutions cannot be written: %s", strerror(errno));
         return false;

@@ -161,11 +161,6 @@ static bool wait_for_stream(struct run *run)
     return TRY_GPU(run, cuStreamSynchronize, cs_trial_session.stream);
 }
 
-static double seconds_now(void)
-{
-    return (double)cs_clock(CLOCK_MONOTONIC) / (double)CS_SECOND;
-}
-
 /* --- the data --- */
 
 static bool fill_operand(struct run *run, int operand)
@@ -201,11 +196,11 @@ static bool check_result(struct run *run, FILE *dump, uint64_t *checksum_p)
     int written = (int)cs_result(run->problem->direction);
     if (!reset_result(run, written))
         return false;
-    double start = seconds_now();
+    double start = cs_clock_seconds();
     if (!call_plan(run) || !wait_for_stream(run))
         return false;
     if (run->result->first_us <= 0)
-        run->result->first_us = (seconds_now() - start) * 1e6;
+        run->result->first_us = (cs_clock_seconds() - start) * 1e6;
     return check_driver(
         run, cs_buffer_checksum(run->operand[written], run->bytes[written], dump, checksum_p),
         "reading the result");
@@ -216,11 +211,11 @@ static bool check_result(struct run *run, FILE *dump, uint64_t *checksum_p)
 /* Queues all calls without waiting between them, with an event before the first and after each. */
 static bool queue_calls(struct run *run, int64_t calls, const CUevent *event)
 {
-    double start = seconds_now();
+    double start = cs_clock_seconds();
     bool good = TRY_GPU(run, cuEventRecord, event[0], cs_trial_session.stream);
     for (int64_t i = 0; i < calls && good; i++)
         good = call_plan(run) && TRY_GPU(run, cuEventRecord, event[i + 1], cs_trial_session.stream);
-    run->result->host_us = (seconds_now() - start) * 1e6 / (double)calls;
+    run->result->host_us = (cs_clock_seconds() - start) * 1e6 / (double)calls;
     return wait_for_stream(run) && good;
 }
 
@@ -260,12 +255,12 @@ static bool warm_up(struct run *run, double *seconds_p)
     static bool raised; /* the clocks */
     const int64_t least = cs_min(run->settings->iterations, WARM_UP);
     const bool raise = least == WARM_UP && !cs_trial_session.simulated && !raised;
-    const double end = raise ? seconds_now() + RAISING : 0;
-    double start = seconds_now();
+    const double end = raise ? cs_clock_seconds() + RAISING : 0;
+    double start = cs_clock_seconds();
     for (int64_t i = 0; i < least || start < end; i++) {
         if (!call_plan(run) || !wait_for_stream(run))
             return false;
-        *seconds_p = seconds_now() - start;
+        *seconds_p = cs_clock_seconds() - start;
         start += *seconds_p;
     }
     raised = raised || raise;
