@@ -1,5 +1,5 @@
-/* Layers are overlayfs mounts in a mount namespace of the program's own, and in a user namespace
- * where this process is not privileged. */
+/* Makes the private layers. They are overlayfs mounts in the program's own mount namespace. If this
+ * process is not privileged, the program also gets a user namespace. */
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/program/child.h"
@@ -24,7 +24,7 @@ enum {
     MOST_SHARED = 6,
     MOST_NAMES = 1000,
     MOST_SHOWN = 12,
-    MOST_VISITS = 200000 /* of files without layers */
+    MOST_VISITS = 200000 /* files to look at if there are no layers */
 };
 
 static bool is_in(const char *path, const char *folder)
@@ -55,7 +55,8 @@ static bool is_left_out(const char *folder)
     return false;
 }
 
-/* Adds a folder that the user can write. True if the list has it or a folder above it. */
+/* Adds a folder, unless the user cannot write it. Returns true if the list then has it or a folder
+ * above it. */
 static bool add_folder(struct cs_private_layers *layers, const char *folder)
 {
     for (size_t i = 0; i < layers->folders; i++)
@@ -125,8 +126,8 @@ static bool is_below(const struct cs_private_layers *layers, const char *place)
     return below;
 }
 
-/* A layer shows no file systems that are mounted below its folder, so each of them gets its own.
- * Returns 0, or an errno value if they are too many. */
+/* Adds the file systems that are mounted below folders of the list. A layer does not show them, so
+ * each of them gets its own. Returns 0, or an errno value if they are too many. */
 static int add_mounts(struct cs_private_layers *layers)
 {
     FILE *list = setmntent("/proc/self/mounts", "re");
@@ -191,18 +192,18 @@ static bool enter_namespaces(void)
     return entered && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-/* A file system on which no layer is possible, such as /proc, appears without one and cannot be
- * written. */
+/* Shows the folder `from` at `to`, where it cannot be written. This is for file systems on which no
+ * layer is possible, such as /proc. */
 static bool bind_read_only(const char *from, const char *to)
 {
     return mount(from, to, NULL, MS_BIND | MS_REC, NULL) == 0 &&
            mount(NULL, to, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0;
 }
 
-/* The kernel must note in the upper folder which of its folders hide those below. Without that
- * note, programs cannot remove a folder (EIO). In a user namespace only attributes of users can
- * hold it, and a folder of the layer below cannot be renamed (EXDEV). Volatile: the end of a layer
- * waits for no disk. */
+/* Returns the overlayfs options for a layer with this upper folder. The kernel must note in it
+ * which of its folders hide those below. Without that note, programs cannot remove a folder (EIO).
+ * In a user namespace only attributes of users can hold the note, and a folder of the layer below
+ * cannot be renamed (EXDEV). With `volatile`, the end of a layer waits for no disk. */
 static const char *overlay_options(const char *upper)
 {
     const bool trusted = setxattr(upper, "trusted.convshim", "", 0, 0) == 0 &&
@@ -210,8 +211,9 @@ static const char *overlay_options(const char *upper)
     return trusted ? "redirect_dir=on,volatile" : "userxattr,volatile";
 }
 
-/* Mounts a layer over the folder with index `which`. `file`: that folder, opened before any layer
- * was mounted. False with errno. */
+/* Mounts a layer over the folder with index `which`. If that fails and the folder is below another
+ * one of the list, shows it read-only. `file`: that folder, opened before any layer was mounted.
+ * False with errno. */
 static bool add_layer(const struct cs_private_layers *layers, size_t which, int file,
                       const char *name)
 {
@@ -244,6 +246,7 @@ struct shared {
     int file; /* -1: there is none */
 };
 
+/* Opens the folders that layers must not cover. */
 static void open_shared(const struct cs_private_layers *layers, struct shared shared[MOST_SHARED])
 {
     static const struct {
@@ -275,7 +278,8 @@ static bool uncover_shared(const struct shared *shared)
     return same || mount(path, shared->path, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
-/* The files that it opens are closed at the end of this process, or if it executes a program. */
+/* The files that this function opens are closed at the end of this process, or if it executes a
+ * program. */
 int cs_layers_enter(const struct cs_private_layers *layers, const char *name)
 {
     struct shared shared[MOST_SHARED];
@@ -309,8 +313,8 @@ static int try_layers(void *layers)
     return cs_layers_enter(layers, "try");
 }
 
-/* Makes the area at the first place where layers work: a layer cannot be in the folder that it
- * covers, or on another overlay. Returns 0, or the first error. */
+/* Makes the folder of the layers, `area`, at the first place where layers work. A layer cannot be
+ * in the folder that it covers, or on another overlay. Returns 0, or the first error. */
 static int find_area(struct cs_private_layers *layers)
 {
     const char *const places[] = {cs_temporary_place(), "/var/tmp", "/tmp", "/dev/shm"};
@@ -360,8 +364,9 @@ void cs_layers_end(struct cs_private_layers *layers, const char *keep)
 
 /* --- written files --- */
 
-/* A file in a layer: written, or removed, which is a character device. Without layers: changed
- * since the beginning. */
+/* True if the program has written or removed this file. In a layer every file counts; a removed one
+ * is a character device there. Without layers, a file counts if it has changed since the beginning.
+ * Files in __pycache__ never count. */
 static bool is_written(const struct cs_private_layers *layers, const FTSENT *entry, bool in_layer)
 {
     const struct timespec *begun = &layers->begun, *changed = &entry->fts_statp->st_mtim;
@@ -393,7 +398,7 @@ static int by_name(const FTSENT **left, const FTSENT **right)
 }
 
 /* Adds the written files below `root`, which is the folder with index `which`, or a layer over it.
- * In the working folder by their paths in it. */
+ * Names in the working folder are relative to it. */
 static void add_names(cJSON *names, const struct cs_private_layers *layers, size_t which,
                       const char *root, bool in_layer)
 {

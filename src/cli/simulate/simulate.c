@@ -73,7 +73,7 @@ static bool print_json(const struct cs_simulation *simulation, cJSON *results)
     return cs_json_print(root, stdout);
 }
 
-/* False: memory is short. */
+/* Prints the results in the format of the options. False: memory is short. */
 static bool print_results(const struct cs_simulation *simulation,
                           const struct cs_simulate_options *options,
                           const struct cs_simulated_pair *pair, const cJSON *earlier,
@@ -129,8 +129,8 @@ int cs_simulate_answer(const struct cs_simulation *simulation,
     return printed ? status : CS_CLI_NONE;
 }
 
-/* The memory of the simulated GPU: from --fits or --capacity, else the card's. Also the card's,
- * after a line, if --fits exceeds it. */
+/* Returns the memory of the simulated GPU: that of --fits or --capacity, else the card's. If --fits
+ * exceeds the card's memory, prints a line and returns the card's. */
 static int64_t memory_for(const struct cs_simulate_options *options,
                           const struct cs_device_file *device)
 {
@@ -179,7 +179,7 @@ static int run_devices(struct cs_simulation *simulation, const struct cs_simulat
     return status;
 }
 
-/* Loads the device of a name, or of each in a list. */
+/* Loads the device profiles that --device names. False after printing the reason. */
 static bool load_devices(const struct cs_simulate_options *options, struct answer *answer)
 {
     char error[CS_DEVICE_FILE_ERROR], name[PATH_MAX];

@@ -12,11 +12,11 @@ struct cs_text;
 
 enum {
     CS_VARY_NAME = 32,
-    CS_VARY_TEXT = 64, /* of a value */
+    CS_VARY_TEXT = 64, /* bytes of a value */
     CS_VARY_VALUES = 64
 };
 
-/* "NAME=V1,V2,..." or "NAME=LO..HI". */
+/* The value of option --vary: "NAME=V1,V2,..." or "NAME=LO..HI". */
 struct cs_vary {
     char name[CS_VARY_NAME];
     size_t values; /* 0: a range */
@@ -24,7 +24,7 @@ struct cs_vary {
     int64_t low, high;
 };
 
-/* Reads such a text. Returns NULL, or the reason why it is none. */
+/* Reads the value of --vary. Returns NULL, or the reason why it is not allowed. */
 const char *cs_vary_parse(const char *text, struct cs_vary *vary_p);
 
 struct cs_simulate_options {
@@ -36,7 +36,7 @@ struct cs_simulate_options {
     bool smallest, checks; /* checks: --fits was given */
     bool varies;
     struct cs_vary vary;
-    bool side[CS_SIDES]; /* which are chosen */
+    bool side[CS_SIDES]; /* the sides that are run */
     enum cs_format format;
     struct cs_child_variables given;
 };
@@ -58,20 +58,20 @@ enum {
 struct cJSON *cs_simulate_result(const struct cs_simulation *simulation,
                                  const struct cs_simulated_pair *pair, bool spare);
 
-/* A number of the run on one side, as "device_peak"; -1: not known. */
+/* Returns a figure of one side's run, such as "device_peak"; -1: not known. */
 int64_t cs_result_number(const struct cJSON *result, enum cs_side side, const char *member);
 
-/* The words of the command as an array. */
+/* Returns the words of the command as a JSON array. */
 struct cJSON *cs_simulate_command_json(const struct cs_simulated_program *program);
 
 /* --- the sentences of a result --- */
 
-/* Puts one line: how the program ran on that side. */
+/* Appends to `text` how the program ran on that side. */
 void cs_simulate_verdict(const struct cs_simulated_program *program,
                          const struct cs_simulated_pair *pair, enum cs_side side,
                          struct cs_text *text);
 
-/* Does the run of that side fit into the memory of its GPU? */
+/* The answer to the question whether the run of a side fits into the memory of its GPU. */
 enum cs_answer {
     CS_ANSWER_YES,
     CS_ANSWER_MAY_FAIL, /* it runs here, and needs more than 95 % of the memory */
@@ -79,23 +79,24 @@ enum cs_answer {
     CS_ANSWER_NONE /* nothing was measured */
 };
 
-/* The answer. Puts it with the memory that is needed, there and spare, or with the verdict. */
+/* Returns whether the run of a side fits. Appends the answer to `text`, with the memory that is
+ * needed, present and spare, or with the verdict. */
 enum cs_answer cs_simulate_fits(const struct cs_simulated_program *program,
                                 const struct cs_simulated_pair *pair, enum cs_side side,
                                 struct cs_text *text);
 
-/* Puts why the peak does not fall with the library, and nothing if it falls or nothing can be
- * compared. `peak`: the contents of the peak with the library; NULL: not recorded. */
+/* Appends to `text` why the peak does not fall with the library. Appends nothing if it falls or
+ * cannot be compared. `peak`: the contents of the peak with the library; NULL: not recorded. */
 void cs_simulate_why(const struct cs_simulated_pair *pair, const struct cJSON *peak,
                      struct cs_text *text);
 
-/* A setting for a program that needs more memory with the library than without. NULL: it does not,
- * or no such setting is known. Reads the environment. */
+/* Returns advice for a program that needs more memory with the library than without: a setting to
+ * change. NULL: it does not need more, or no such setting is known. Reads the environment. */
 const char *cs_simulate_advice(const struct cs_simulated_program *program,
                                const struct cs_simulated_pair *pair);
 
-/* An array of sentences that qualify the figures. `parallel`: both runs were made at the same time.
- */
+/* Returns an array of sentences that qualify the figures. `parallel`: both runs were made at the
+ * same time. */
 struct cJSON *cs_simulate_notes(const struct cs_simulated_pair *pair, bool parallel);
 
 /* --- outputs --- */
@@ -113,7 +114,7 @@ struct cs_figure_text {
     char change[CS_BYTES_TEXT];              /* "-37.0 %"; "": not compared */
 };
 
-/* False if no run has the figure. */
+/* Fills `text` with a figure of both sides. False if no run has the figure. */
 bool cs_simulate_figure(const struct cJSON *result, enum cs_figure figure,
                         struct cs_figure_text *text);
 
@@ -121,7 +122,8 @@ bool cs_simulate_figure(const struct cJSON *result, enum cs_figure figure,
 void cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                        const struct cJSON *result, bool checks);
 
-/* Tables of results, with a row for each. `title`: of their member "name". */
+/* Tables with a row for each result. `title` is the heading of the first column, which shows the
+ * results' member "name". */
 #define CS_ROWS_DEVICES "device"
 /* Prints the table as text or CSV. False: memory is short. */
 bool cs_rows_print(const struct cJSON *results, const char *title, enum cs_format format);
@@ -129,15 +131,15 @@ bool cs_rows_print(const struct cJSON *results, const char *title, enum cs_forma
 void cs_rows_add(struct cJSON *root, const struct cs_simulated_program *program,
                  const struct cJSON *results, const char *title);
 
-/* Writes the page of a pair whose runs were recorded, which replaces the file's contents. False
- * after printing the reason. */
+/* Writes the page of a pair, whose runs must have been recorded, to the file at `path`. The page
+ * replaces the file's contents. False after printing the reason. */
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const struct cJSON *result, const char *path);
 
 /* --- several values of an argument --- */
 
-/* The command with "{NAME}" replaced by the value in each word. NULL after a line: memory is short.
- * cs_vary_free_command frees it. */
+/* Returns a copy of the command in which `value` replaces "{NAME}" in each word. NULL after a line:
+ * memory is short. cs_vary_free_command frees the copy. */
 char **cs_vary_command(char *const *command, const char *name, const char *value);
 void cs_vary_free_command(char **command);
 
@@ -162,7 +164,7 @@ struct cJSON *cs_baseline_read(const char *path);
 int cs_baseline_compare(const struct cJSON *earlier, const char *path, double tolerance,
                         struct cJSON *result);
 
-/* Prints that member. */
+/* Prints the member "baseline" of a result. */
 void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, FILE *out);
 
 /* --- the files that the programs wrote --- */

@@ -112,6 +112,7 @@ void cs_simulate_verdict(const struct cs_simulated_program *program,
 
 /* --- does it fit --- */
 
+/* Returns whether a run fits into `memory` bytes. */
 static enum cs_answer answer_of(const struct cs_simulated_result *result, int64_t memory)
 {
     const bool ran = cs_simulated_result_ran(result);
@@ -124,8 +125,8 @@ static enum cs_answer answer_of(const struct cs_simulated_result *result, int64_
     return result->needed <= memory / 100 * SURE_PERCENT ? CS_ANSWER_YES : CS_ANSWER_MAY_FAIL;
 }
 
-/* The memory that the program takes if there is enough; 0: not known, as of a program that takes a
- * share of the free memory. */
+/* Returns the memory that the program takes if there is enough. 0: not known, for example because
+ * the program takes a share of the free memory. */
 static int64_t need_of(const struct cs_simulated_pair *pair, enum cs_side side)
 {
     const struct cs_simulated_result *base = cs_simulated_pair_base(pair, side);
@@ -187,7 +188,8 @@ static void put_convolutions(const struct cs_simulated_result *with, struct cs_t
     cs_text_put(text, "%s.", *before == ';' ? "" : before);
 }
 
-/* Why the workspace of a row of the peak is not smaller. The row begins with its convolution. */
+/* Returns why the workspace of a row of the peak is not smaller. The row begins with the text of
+ * its convolution. */
 static const char *reason_of(const char *row, const cJSON *summary)
 {
     const cJSON *site, *reason;
@@ -246,7 +248,7 @@ void cs_simulate_why(const struct cs_simulated_pair *pair, const struct cJSON *p
 
 /* --- advice --- */
 
-/* The difference must exceed the 1 % to which capacities are found. */
+/* True if `with` exceeds `without` by more than 2 %, because capacities are found to 1 %. */
 static bool is_larger(int64_t with, int64_t without)
 {
     return without > 0 && with - without > without / PART * 2;
@@ -348,6 +350,7 @@ static void add_left_out(cJSON *notes, const struct cs_simulated_result *result)
                  times);
 }
 
+/* Adds notes on the framework's settings that affect the peaks. */
 static void add_framework(cJSON *notes, const struct cs_simulated_result *result)
 {
     if (begins_with(result->framework, "PyTorch ") && !cs_pytorch_settings())

@@ -37,13 +37,15 @@ struct cJSON *cs_baseline_read(const char *path)
 
 /* --- contents of peaks --- */
 
-/* Memory that one layer or line of the program holds at both peaks. Its texts are the results'. */
+/* Memory that one layer or line of the program holds at the earlier peak and at the new one. Its
+ * texts are the results'. */
 struct content {
     const char *what, *of;
     int64_t before, after;
 };
 
-/* Equal except for numbers of lines: "vae.py:312 forward" and "vae.py:313 forward". */
+/* True if two texts are equal except for numbers of lines: "vae.py:312 forward" and "vae.py:313
+ * forward". */
 static bool is_same_place(const char *a, const char *b)
 {
     while (*a && *a == *b) {
@@ -90,6 +92,7 @@ static int larger_first(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
+/* Adds a change to the array, and returns it. `of`: the layer or line; NULL: `what` is a peak. */
 static cJSON *add_change(cJSON *changes, const char *side, const char *what, const char *of,
                          int64_t before, int64_t after)
 {
@@ -104,6 +107,7 @@ static cJSON *add_change(cJSON *changes, const char *side, const char *what, con
     return change;
 }
 
+/* Adds the largest changes of the contents of a side's peak. */
 static void compare_contents(const char *side, const cJSON *before, const cJSON *after,
                              cJSON *changes)
 {
@@ -132,7 +136,7 @@ static bool is_comparable(const cJSON *side)
     return cJSON_IsTrue(cs_json_at(side, "ran")) && cs_json_whole_at(side, "device_peak", 0) > 0;
 }
 
-/* True if a peak has grown. */
+/* Adds the changes of a side's peaks and of their contents. True if a peak has grown. */
 static bool compare_side(const char *side, const cJSON *earlier, const cJSON *result,
                          double tolerance, cJSON *changes)
 {
@@ -176,6 +180,7 @@ int cs_baseline_compare(const struct cJSON *earlier, const char *path, double to
 
 /* --- text --- */
 
+/* Prints a change of a peak, or of its contents. */
 static void print_change(const cJSON *change, FILE *out)
 {
     char before_text[CS_BYTES_TEXT], after_text[CS_BYTES_TEXT], bytes[CS_BYTES_TEXT];

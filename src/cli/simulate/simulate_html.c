@@ -18,6 +18,7 @@ enum {
     MOST_TICKS = 6
 };
 
+/* The data of a page. */
 struct page {
     const struct cs_simulation *simulation;
     const struct cs_simulated_pair *pair;
@@ -32,8 +33,9 @@ struct page {
 
 /* --- curves --- */
 
-/* How far a moment is into the run, from 0 and below 1; `next` is the call that comes at it or
- * behind. Without calls the whole run is the part before the next one. */
+/* Returns the place of a moment on the horizontal axis, from 0 and below 1. Calls are equally far
+ * apart, and the moments between two calls as well. `next` is the first call after the moment.
+ * Without calls all moments are equally far apart. */
 static double place_of(const struct cs_timeline *timeline, size_t calls, size_t next, size_t moment)
 {
     size_t from = next > 0 ? timeline->call[next - 1].moment : 0,
@@ -97,7 +99,7 @@ static double y_of(const struct page *page, int64_t bytes)
     return HEIGHT * (1 - (double)bytes / (double)page->top);
 }
 
-/* The outline of all columns; an area also goes down to the axis. */
+/* Draws the outline of a side's columns; an area also goes down to the axis. */
 static void put_outline(const struct page *page, int side, const char *class, bool area, FILE *out)
 {
     if (!page->timelines.has[side])
@@ -113,7 +115,7 @@ static void put_outline(const struct page *page, int side, const char *class, bo
     fputs("\"/>\n", out);
 }
 
-/* The labels of the vertical axis, which are a separate <svg>. */
+/* Draws the labels of the vertical axis, which are a separate <svg>. */
 static void put_scale(const struct page *page, FILE *out)
 {
     char size[CS_BYTES_TEXT];
@@ -130,7 +132,7 @@ static void put_horizontal(const struct page *page, const char *class, int64_t b
     fprintf(out, "<line class=\"%s\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", class, WIDTH, y, y);
 }
 
-/* The ticks, the GPU's memory, and the peaks. */
+/* Draws the ticks, the GPU's memory, and the peaks as lines. */
 static void put_lines(const struct page *page, FILE *out)
 {
     for (int64_t at = 0; at <= page->top; at += page->step)
@@ -145,7 +147,7 @@ static void put_lines(const struct page *page, FILE *out)
     }
 }
 
-/* Each column has a rectangle that shows its tooltip. */
+/* Draws a rectangle over each column, which shows its tooltip. */
 static void put_hits(const struct page *page, FILE *out)
 {
     char bytes[CS_BYTES_TEXT];
@@ -162,6 +164,7 @@ static void put_hits(const struct page *page, FILE *out)
     }
 }
 
+/* Draws the plot with both axes. */
 static void put_shapes(const struct page *page, FILE *out)
 {
     put_scale(page, out);
@@ -291,6 +294,7 @@ static bool put_held(const struct page *page, enum cs_side side, FILE *out)
     return good;
 }
 
+/* Writes the page (cs_output_fn). False: memory is short. */
 static bool put_page(const void *state, FILE *out)
 {
     const struct page *page = state;

@@ -40,7 +40,7 @@ static bool take_only(struct cs_simulate_options *to, const char *value)
     return without || with || cs_cli_refuse_value(&command, OPTION_ONLY, value, "without or with");
 }
 
-/* A context of 0 bytes is allowed. */
+/* Reads the value of --context. Unlike other sizes it may be 0. */
 static bool take_context(struct cs_simulate_options *to, const char *value)
 {
     return (cs_cli_size(value, &to->context) && to->context == 0) ||

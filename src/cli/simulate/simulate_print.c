@@ -76,6 +76,7 @@ static void print_cells(const cJSON *result, const char *without, const char *wi
         printf("%*s", CELL, with);
 }
 
+/* Prints the known figures of both sides below a title. */
 static void print_figures(const cJSON *result, const char *title)
 {
     const bool is_short = was_short(result);
@@ -149,6 +150,7 @@ static void print_line(const char *label, const cJSON *result, const char *membe
     putchar('\n');
 }
 
+/* Prints the program, the device, and the cuDNN from which the sizes are. */
 static void print_head(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                        const cJSON *result)
 {
@@ -222,7 +224,7 @@ enum {
         {name "_with", "with", cell}, "with." name, tables                                         \
     }
 
-/* The columns, the members of a result that they have, and the tables in which people see them. */
+/* The columns, the members of a result that they show, and the tables in which people see them. */
 static const struct {
     struct cs_column column;
     const char *member;
@@ -270,7 +272,7 @@ static int by_number(const void *left, const void *right)
     return (x > y) - (x < y);
 }
 
-/* Makes the table; the caller frees it. People see the columns of the kind of rows that have a
+/* Makes the table; the caller frees it. People see the columns of this kind of rows that have a
  * value. A column "with" that follows no column of the other run has the figure's title. */
 static void make_table(const cJSON *results, const char *title, struct cs_table *table)
 {

@@ -81,6 +81,7 @@ static void add_fits(cJSON *object, const struct cs_simulated_program *program,
     cJSON_AddStringToObject(object, why, line);
 }
 
+/* Returns the member of the result for one side. `spare` as in cs_simulate_result. */
 static cJSON *side_json(const struct cs_simulated_program *program,
                         const struct cs_simulated_pair *pair, enum cs_side side, bool spare)
 {

@@ -31,15 +31,16 @@ struct batch {
     size_t runs;
 };
 
-/* The data of a new process: its run, and its end of the connection to a fork server; -1: it is
- * only that run. */
+/* The data of a new process. `connection`: its end of the connection to a fork server; -1: the
+ * process makes only this run. */
 struct start {
     const struct cs_simulation *simulation;
     const struct cs_simulated_run *run;
     int connection;
 };
 
-/* The program inherits no file of this process except standard ones and the connection. */
+/* Lets the program inherit only the standard files and the connection, which it adds to the
+ * variables. */
 static void pass_files(int connection, struct cs_child_variables *variables)
 {
     struct stat facts;
@@ -50,8 +51,8 @@ static void pass_files(int connection, struct cs_child_variables *variables)
                            (unsigned long long)facts.st_ino);
 }
 
-/* Executes the program; called in the child. The program's output is kept in a file for the case
- * that it fails. */
+/* In the child: executes the program. The program's output is kept in a file for the case that it
+ * fails. Returns only on failure. */
 static int become_program(void *ctx)
 {
     const struct start *start = ctx;
@@ -137,7 +138,8 @@ static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_ru
 
 /* --- runs forked from one process --- */
 
-/* The first run in that state. `pid`: of that process only; -1: of any. */
+/* Returns the first run in that state; NULL: there is none. `pid`: of that process only; -1: of
+ * any. */
 static struct cs_simulated_run *find_run(const struct batch *batch, enum cs_run_state state,
                                          pid_t pid)
 {
@@ -147,8 +149,9 @@ static struct cs_simulated_run *find_run(const struct batch *batch, enum cs_run_
     return NULL;
 }
 
-/* The run for which the server's process is started, and which it becomes if it cannot be forked:
- * if both sides share the process, one with the library. NULL: none is waiting. */
+/* Returns the waiting run for which the server's process is started. The process becomes that run
+ * if it cannot be forked. If both sides share the process, a run with the library comes first.
+ * NULL: none is waiting. */
 static struct cs_simulated_run *run_of_server(const struct batch *batch)
 {
     for (size_t i = 0; i < batch->runs; i++)
@@ -158,6 +161,7 @@ static struct cs_simulated_run *run_of_server(const struct batch *batch)
     return find_run(batch, CS_RUN_WAITING, -1);
 }
 
+/* Starts the process from which runs are forked. False after printing the reason. */
 static bool start_server(struct cs_simulation *simulation, const struct cs_simulated_run *run)
 {
     struct cs_fork_server *server = &simulation->server;
@@ -176,6 +180,7 @@ static bool start_server(struct cs_simulation *simulation, const struct cs_simul
     return server->pid > 0;
 }
 
+/* Requests that the server forks a run. False after printing the reason. */
 static bool request_run(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
     struct cs_child_variables variables = {.item = NULL};
@@ -205,7 +210,8 @@ void cs_simulation_stop_forks(struct cs_simulation *simulation)
     simulation->forks = false;
 }
 
-/* The server's process, which was not forked, becomes the run for which it was started. */
+/* Makes the server's process the run for which it was started, because it was not forked. Returns
+ * that run. */
 static struct cs_simulated_run *leave_server(const struct batch *batch)
 {
     struct cs_simulation *simulation = batch->simulation;
@@ -216,8 +222,8 @@ static struct cs_simulated_run *leave_server(const struct batch *batch)
     return single;
 }
 
-/* The server's process has ended: so have the runs that were forked from it. If it did not wait for
- * requests, it was one run. */
+/* Ends the runs that were forked from the server's process, because it has ended. If it did not
+ * wait for requests, it was one run. */
 static void end_server(const struct batch *batch, int status)
 {
     struct cs_simulated_run *lost;
@@ -230,7 +236,8 @@ static void end_server(const struct batch *batch, int status)
         end_run(lost, status);
 }
 
-/* True if the server's process has used the device, and so was not forked before. */
+/* True if the server's process has used the device before it waited for requests, so that it is a
+ * single run. */
 static bool has_used_device(const struct cs_fork_server *server)
 {
     struct cs_simulated_progress progress;
@@ -262,7 +269,7 @@ static void look_at_server(const struct batch *batch)
 
 /* --- progress --- */
 
-/* "without 3 s: 24 convolutions, 1.2 GiB". */
+/* Puts the progress of a run: "without 3 s: 24 convolutions, 1.2 GiB". */
 static void put_run(const struct cs_simulated_run *run, struct cs_text *text)
 {
     struct cs_simulated_progress progress;
@@ -288,6 +295,8 @@ static void print_progress(const struct batch *batch, double began)
     cs_cli_complain("%s: %s", batch->simulation->title, line);
 }
 
+/* Updates the states of all runs by the messages of the server and the processes that have ended.
+ */
 static void update_states(const struct batch *batch)
 {
     int status;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Reads "V1,V2,...". Returns NULL, or the reason why it is not allowed. */
 static const char *parse_list(const char *text, struct cs_vary *to)
 {
     while (*text) {
@@ -116,6 +117,7 @@ struct slope {
     double distance; /* bytes from the line to the farthest result */
 };
 
+/* Returns the line from the result `first` to `last` over the value, or over its square. */
 static struct slope slope_of(const cJSON *results, const cJSON *first, const cJSON *last,
                              enum cs_side side, bool square)
 {
@@ -155,6 +157,7 @@ void cs_vary_add_growth(const struct cJSON *results, enum cs_side side, struct c
 
 /* --- runs --- */
 
+/* The state of --vary: the program, the values and the results so far. */
 struct search {
     struct cs_simulation *simulation;
     const struct cs_simulated_pair *pair;
@@ -181,8 +184,8 @@ static const cJSON *add_result(struct search *search, const struct cs_simulated_
     return result;
 }
 
-/* Each value starts the program once: the run with the library is forked from the same process.
- * Returns the result, or NULL after a line if it could not be run. */
+/* Runs the program with a value. It is started once: the run with the library is forked from the
+ * same process. Returns the result, or NULL after a line if the program could not be run. */
 static const cJSON *run_value(struct search *search, const char *value)
 {
     static struct cs_simulated_pair pair; /* too large for the stack */
@@ -205,6 +208,7 @@ static const cJSON *run_value(struct search *search, const char *value)
     return result;
 }
 
+/* Runs the program with each value of the list, and sets the status. */
 static void run_list(struct search *search)
 {
     for (size_t i = 0; i < search->vary->values; i++) {
@@ -226,7 +230,8 @@ struct trial {
     bool fits;
 };
 
-/* Runs the program with the value if it has not been tried yet. False: no answer. */
+/* Runs the program with the value, unless a result has it. *trial_p gets the outcome of the side.
+ * False: no answer. */
 static bool try_value(struct search *search, enum cs_side side, int64_t value,
                       struct trial *trial_p)
 {
@@ -248,8 +253,8 @@ static bool try_value(struct search *search, enum cs_side side, int64_t value,
     return true;
 }
 
-/* The value between `yes`, which fits, and `no` where the line between them reaches the memory. The
- * middle if that is not known. */
+/* Guesses the largest value that fits, between `yes`, which fits, and `no`, which does not: where
+ * the line between them reaches the memory. Returns the middle if that is not known. */
 static int64_t guess_value(const struct trial *yes, const struct trial *no, int64_t memory)
 {
     const double rise = (double)(no->needed - yes->needed),
@@ -259,8 +264,9 @@ static int64_t guess_value(const struct trial *yes, const struct trial *no, int6
     return yes->value + (int64_t)(part * (double)(no->value - yes->value));
 }
 
-/* Finds the largest value of the range that fits. One lower than the range: none fits. Every second
- * trial halves what remains, because the memory may not grow in a line. False: no answer. */
+/* Finds the largest value of the range that fits. *largest_p is one lower than the range if none
+ * fits. Every second trial halves the rest of the range, because the memory may not grow in a line.
+ * False: no answer. */
 static bool find_largest(struct search *search, enum cs_side side, int64_t *largest_p)
 {
     struct trial yes, no, next;
@@ -285,6 +291,7 @@ static bool find_largest(struct search *search, enum cs_side side, int64_t *larg
     return true;
 }
 
+/* Finds the largest value that fits for each chosen side, and sets the status. */
 static void search_range(struct search *search)
 {
     const enum cs_side judged = cs_simulated_pair_judged(search->pair);
@@ -305,7 +312,7 @@ static void search_range(struct search *search)
 /* --- output --- */
 
 /* Prints how the peak of a side grows: by the value or by its square, whichever the results follow
- * better. Two results follow both. */
+ * better. Two results follow both, so both are printed. */
 static void print_growth(const struct search *search, enum cs_side side)
 {
     static const char *const members[] = {"bytes_for_each", "bytes_for_each_square"};
@@ -336,7 +343,7 @@ static void print_largest(const struct search *search, enum cs_side side)
         printf("none: %" PRId64 " does not fit\n", vary->low);
 }
 
-/* False: memory is short. */
+/* Prints the rows, the growth and the largest values. False: memory is short. */
 static bool print_answer(struct search *search, enum cs_format format)
 {
     const bool *chosen = search->pair->chosen;
@@ -363,7 +370,7 @@ static bool print_answer(struct search *search, enum cs_format format)
     return true;
 }
 
-/* Puts two bars for each value. */
+/* Writes the page: two bars for each value (cs_output_fn). False: memory is short. */
 static bool put_page(const void *state, FILE *out)
 {
     const struct search *search = state;

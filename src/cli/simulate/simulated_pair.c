@@ -10,7 +10,7 @@ const char *const cs_side_names[CS_SIDES] = {"without", "with"};
 /* More than any device has. */
 static const int64_t plenty = (int64_t)1 << 44;
 
-/* Makes the runs and reads their files. */
+/* Makes the runs and reads their files. False after printing the reason. */
 static bool make_runs(struct cs_simulation *simulation, struct cs_simulated_run **run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
@@ -45,7 +45,7 @@ static bool came_too_late(struct cs_simulated_run *const *run, size_t runs)
 bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run **run, size_t runs)
 {
     bool good = make_runs(simulation, run, runs);
-    /* Not redirected from the beginning, because the loader's auditor leaves less memory for
+    /* The first attempt does not redirect, because the loader's auditor leaves less memory for
      * thread-local variables of other libraries. */
     if (good && !simulation->redirects && need_redirection(run, runs)) {
         simulation->redirects = true;
@@ -105,7 +105,8 @@ bool cs_simulated_pair_record(struct cs_simulation *simulation, struct cs_simula
     return cs_simulated_runs(simulation, &run, 1);
 }
 
-/* Of several processes, both columns show the one that holds most without the library. */
+/* Makes both columns show the same process, the one that holds most without the library: reads the
+ * result with the library again for it. False after printing the reason. */
 static bool choose_process(struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *without = &pair->run[CS_WITHOUT].result;
@@ -118,8 +119,9 @@ static bool choose_process(struct cs_simulated_pair *pair)
     return cs_simulated_result_read(&pair->run[CS_WITH]);
 }
 
-/* The run with the library also knows the predicted time of its calls without tiles. If memory was
- * short, the run without it may have made other calls. */
+/* Copies the predicted untiled times from the run with the library, which predicts both, to the run
+ * without it. Does nothing if a run failed or was short of memory, because the two runs may then
+ * have made other calls. */
 static void take_untiled_time(struct cs_simulated_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
@@ -208,12 +210,12 @@ enum {
     QUESTIONS
 };
 
-/* The bisections for the smallest capacities of a side on which the answers are yes. */
+/* The search for the smallest capacities of a side: a bisection for each question. */
 struct search {
     struct cs_simulated_pair *pair;
     enum cs_side side;
     struct bisection {
-        int64_t yes, no;             /* capacities on which the answer is known */
+        int64_t yes, no;             /* smallest capacity with yes, largest with no */
         struct cs_simulated_run run; /* of this round; memory of 0: none */
     } question[QUESTIONS];
 };
@@ -224,7 +226,7 @@ static bool is_open(const struct bisection *question)
     return question->yes - question->no > cs_max(question->yes / 100, least);
 }
 
-/* Takes the answers of a run to both questions. */
+/* Narrows both bisections of a side by the result of a run. */
 static void learn_from(struct search *search, const struct cs_simulated_run *run)
 {
     const struct cs_simulated_result *base = cs_simulated_pair_base(search->pair, search->side);
@@ -241,7 +243,8 @@ static void learn_from(struct search *search, const struct cs_simulated_run *run
     }
 }
 
-/* Tries the middle of each open question. *any_p: there was an open question. */
+/* Runs the program at the middle of each open bisection. *any_p: a bisection was open. False after
+ * printing the reason. */
 static bool ask_round(struct cs_simulation *simulation, struct search *search, size_t searches,
                       bool *any_p)
 {

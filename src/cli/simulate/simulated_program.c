@@ -32,7 +32,8 @@ static void add_library(struct cs_simulated_program *program, const char *path)
         snprintf(program->library[program->libraries++], PATH_MAX, "%s", path);
 }
 
-/* Called for each library that the loader would load. `path`: NULL: not known. */
+/* Takes a library that the program would load (cs_loader_fn): the version of CUDA's runtime, or a
+ * library that needs a stand-in. `path`: NULL: not known. */
 static void look_at_library(void *ctx, const char *name, const char *path)
 {
     struct cs_simulated_program *program = ctx;
@@ -47,8 +48,8 @@ static void look_at_library(void *ctx, const char *name, const char *path)
             add_library(program, path);
 }
 
-/* If a library is missing, the loader lists nothing for the file. The libraries that the file
- * itself names are used then. */
+/* Takes the libraries that a file would load. If one is missing, the loader lists nothing for the
+ * file, so the libraries that the file itself names are taken, too. */
 static void look_at_file(struct cs_simulated_program *program, const char *path)
 {
     struct cs_elf elf;
@@ -61,6 +62,8 @@ static void look_at_file(struct cs_simulated_program *program, const char *path)
     cs_elf_close(&elf);
 }
 
+/* Takes a cuDNN: its title, its folder, and a part of another cuDNN that the loader would mix in.
+ */
 static void take_cudnn(struct cs_simulated_program *program, const char *path)
 {
     cs_libcudnn_title(cs_libcudnn_version(path), program->cudnn, sizeof program->cudnn);
@@ -111,6 +114,7 @@ static bool take_named(struct cs_simulated_program *program, const char *named)
     return true;
 }
 
+/* Finds the program, its cuDNN and its libraries. False after printing the reason. */
 static bool examine_program(struct cs_simulated_program *program, struct cs_program_facts *facts,
                             const char *cudnn)
 {

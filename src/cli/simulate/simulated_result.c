@@ -38,7 +38,8 @@ enum {
     PLACE = PATH_MAX + 64
 };
 
-/* The path of a file of that kind, which a process leaves. Returns whether it exists. */
+/* Writes the path of the file of that kind that a process of the run leaves. Returns whether it
+ * exists. */
 static bool find_file(const struct cs_simulated_run *run, const char *kind, pid_t pid,
                       char path[PLACE])
 {
@@ -46,7 +47,8 @@ static bool find_file(const struct cs_simulated_run *run, const char *kind, pid_
     return access(path, F_OK) == 0;
 }
 
-/* Reads such a file. NULL: there is none, or a line reports that it is damaged. */
+/* Reads the file of that kind that a process of the run leaves. NULL: there is none, or a line
+ * reports that it cannot be read. */
 static cJSON *read_file_of(const struct cs_simulated_run *run, const char *kind, pid_t pid)
 {
     char path[PLACE], error[CS_FILE_ERROR];
@@ -124,7 +126,7 @@ static void take_process(const struct cs_process_progress *process,
         (int64_t)(process->last_refused_bytes + process->last_refused_live) - run->memory;
 }
 
-/* The figures of a run are those of the GPU that needs most. */
+/* Takes the peaks of all GPUs. The figures of the run are those of the GPU that needs most. */
 static void take_gpus(const struct cs_simulated_progress *progress,
                       const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
@@ -152,7 +154,7 @@ static void take_report(struct cs_simulated_result *result)
     copy_text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
 }
 
-/* Takes the framework's peaks, in the process that held most. */
+/* Takes the peaks that the framework reported in the chosen process. */
 static void take_framework(struct cs_simulated_result *result)
 {
     const cJSON *peaks = result->framework_peaks, *gpu;
@@ -249,7 +251,8 @@ bool cs_simulated_result_fits(const struct cs_simulated_result *result)
     return cs_simulated_result_ran(result) && cs_simulated_result_failures(result) == 0;
 }
 
-/* Plans of the same graph have the same text before the dash (simdev_program_parse). */
+/* True if a plan of the list has the graph of `plan`, that is the same text before the dash
+ * (simdev_program_parse). */
 static bool has_graph(const cJSON *plans, const char *plan)
 {
     const size_t length = strcspn(plan, "-");
@@ -329,12 +332,12 @@ int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, ch
 /* --- the program's output --- */
 
 enum {
-    LINES = 20,      /* to the end of the last traceback, or of the output */
-    LINES_AFTER = 10 /* the traceback */
+    LINES = 20,      /* shown, to the end of the last traceback or of the output */
+    LINES_AFTER = 10 /* shown, after the traceback */
 };
 
-/* The end of Python's last traceback: behind the line that names the exception, the first that is
- * not indented. Without a traceback the end of the text. */
+/* Returns the end of Python's last traceback. Its last line names the exception, and is the first
+ * one that is not indented. Without a traceback returns the end of the text. */
 static char *end_of_traceback(char *text)
 {
     static const char head[] = "Traceback (most recent call last):\n";

@@ -68,7 +68,9 @@ static bool write_file(const struct cs_simulation *simulation, const char *folde
     return good;
 }
 
-/* A library for which no stand-in can be written is left unchanged: the program may not need it. */
+/* Writes stand-ins for the program's libraries. A library for which none can be written is left
+ * unchanged: the program may not need it. False after a line if the tool `standins` cannot be run.
+ */
 static bool write_stand_ins(const struct cs_simulation *simulation)
 {
     const struct cs_simulated_program *program = &simulation->program;
@@ -88,7 +90,7 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     return status >= 0 && status != 127;
 }
 
-/* True for an empty folder. That of another simulation has files with the same names. */
+/* True if the folder is empty. That of another simulation has files with the same names. */
 static bool is_empty(const char *path)
 {
     DIR *folder = opendir(path);
@@ -100,6 +102,7 @@ static bool is_empty(const char *path)
     return folder && entries <= 2; /* . and .. */
 }
 
+/* Makes the folder of --keep, or takes an empty one. False after printing the reason. */
 static bool make_kept_folder(struct cs_simulation *simulation, const char *path)
 {
     char real[PATH_MAX];
@@ -116,6 +119,8 @@ static bool make_kept_folder(struct cs_simulation *simulation, const char *path)
     return true;
 }
 
+/* Makes the simulation's folder: that of --keep, or a temporary one. False after printing the
+ * reason. */
 static bool make_folder(struct cs_simulation *simulation, const char *keep)
 {
     const char *place = cs_temporary_place(), *work = simulation->work;
@@ -131,6 +136,7 @@ static bool make_folder(struct cs_simulation *simulation, const char *keep)
     return !strpbrk(work, ": ");
 }
 
+/* Prints that the program really writes to folders over which no layer is possible. */
 static void warn_of_writing(const struct cs_simulation *simulation)
 {
     const struct cs_private_layers *layers = &simulation->layers;
@@ -214,6 +220,8 @@ static void append_own(struct cs_text *list)
     }
 }
 
+/* Sets LD_PRELOAD and LD_LIBRARY_PATH to the simulated device and the stand-ins, in runs with the
+ * library also to the library. */
 static void set_preload(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                         struct cs_child_variables *variables)
 {
@@ -279,6 +287,7 @@ static void set_number(struct cs_child_variables *variables, const char *name, i
         cs_child_variables_remove(variables, name);
 }
 
+/* Sets the variables of the simulated device. */
 static void set_device(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                        struct cs_child_variables *variables)
 {
@@ -298,8 +307,9 @@ static void set_device(const struct cs_simulation *simulation, const struct cs_s
     cs_child_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
 }
 
-/* Sets defaults of frameworks, unless the user sets the variables. Expandable segments as convshim
- * run does, also without the library, so that both runs differ only by it. */
+/* Sets defaults of frameworks, unless the user sets the variables: one thread, and expandable
+ * segments as convshim run does. Both sides get them, so that the runs differ only by the library.
+ */
 static void set_defaults(struct cs_child_variables *variables)
 {
     static const char *const teams[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",

@@ -20,8 +20,8 @@ struct cJSON;
 /* The place of temporary folders: TMPDIR, else /tmp, or /var/tmp if /tmp is in memory. */
 const char *cs_temporary_place(void);
 
-/* Makes `place`/convshim-`kind`-XXXXXX, whose path `folder` gets. False with errno, and an empty
- * path. */
+/* Makes the folder `place`/convshim-`kind`-XXXXXX, and stores its path in `folder`. False with
+ * errno, and an empty path. */
 bool cs_temporary_folder_make(char folder[PATH_MAX], const char *place, const char *kind);
 
 /* Removes a folder, and makes the path empty. An empty path is no folder. */
@@ -42,9 +42,9 @@ enum {
 };
 
 struct cs_private_layers {
-    char folder[CS_LAYERS][PATH_MAX]; /* that get a layer, sorted */
+    char folder[CS_LAYERS][PATH_MAX]; /* the folders with a layer, sorted */
     size_t folders;
-    bool whole;            /* `folder` has more than the working folder and the command's */
+    bool whole;            /* `folder` has all kinds that cs_layers_begin lists */
     char here[PATH_MAX];   /* the working folder */
     char area[PATH_MAX];   /* the folder of the layers; "": the system does not allow layers */
     char shared[PATH_MAX]; /* the simulation's folder, which has no layer at any place */
@@ -56,8 +56,8 @@ struct cs_private_layers {
  * - the working folder, and folders of paths in the command's arguments,
  * - all others that the user can write, except /tmp, caches and the system's,
  * - file systems that are mounted below these folders.
- * If that fails, tries again without the others. `error` is set if the program really writes to
- * some or all folders. */
+ * If that fails, tries again without the folders of the second line. `error` is set if some or all
+ * of the folders have no layer, so that the program really writes to them. */
 void cs_layers_begin(struct cs_private_layers *layers, char *const *command, const char *shared);
 
 /* Removes the layers, after copying them to the folder `keep`. NULL: copies nothing. */
@@ -77,7 +77,7 @@ struct cs_fork_server {
     pid_t pid;  /* 0: there is no server; -1: its process was not started */
     bool ready; /* it waits for requests; else it has not yet used the device */
     int connection;
-    char folder[PATH_MAX]; /* of its output; the caller's */
+    char folder[PATH_MAX]; /* of its output; set by the caller */
 };
 
 /* A message of a server. */
@@ -92,8 +92,9 @@ struct cs_fork_news {
     int status; /* of the run that ended, as of cs_child_status */
 };
 
-/* Returns the program's end of a new connection, which the program inherits (SIMDEV_FORK). The
- * caller closes it, starts the process and stores its pid. -1 with errno. */
+/* Opens the connection to a new server. Returns the program's end, which the program inherits
+ * (SIMDEV_FORK). The caller starts the process, stores its pid and closes this end. -1 with errno.
+ */
 int cs_fork_server_open(struct cs_fork_server *server);
 
 /* Returns the server's next message without waiting. */
@@ -148,14 +149,15 @@ struct cs_simulation {
     struct cs_private_layers layers;   /* over the folders that programs write to */
     int jobs;                          /* runs at once, at most */
     int runs;                          /* made so far */
-    bool redirects; /* calls of CUDA runtimes inside of programs to the simulated one */
+    bool redirects; /* calls of CUDA runtimes inside of programs go to the simulated one */
     bool forks;     /* runs are forked from one process if the program allows it */
-    bool shared;    /* with and without the library: the process has it, for both sides */
+    bool shared;    /* runs of both sides are forked from one process with the library */
     struct cs_fork_server server;
 };
 
-/* Finds device and library, makes the folder (`keep`: that one) with stand-ins and the hook in it.
- * False after printing the reason. */
+/* Finds the simulated device and the library, and makes the simulation's folder with the stand-ins
+ * and Python's hook in it. `keep` names the folder; NULL: a temporary one. False after printing the
+ * reason. */
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep);
 /* Ends fork servers and removes the folders. Ends this process if a signal has interrupted it. */
 void cs_simulation_end(struct cs_simulation *simulation);
@@ -168,7 +170,8 @@ enum {
     CS_MOST_GPUS = 16
 };
 
-/* As src/simdev/cudart/cudart_record.h has it. */
+/* The counters of one process, in the layout of src/simdev/cudart/cudart_record.h. The next two
+ * structs are also in its layout. */
 struct cs_process_progress {
     unsigned long long pid; /* 0: unused */
     unsigned long long convolutions, kernels, library_calls, live_bytes, peak_bytes;
@@ -190,13 +193,14 @@ struct cs_simulated_progress {
     struct cs_process_progress process[CS_MOST_PROCESSES];
 };
 
-/* Reads that of a run with this folder. False: no process has looked for the device yet. */
+/* Reads the progress file in the folder of a run. False: no process has looked for the device yet.
+ */
 bool cs_simulated_progress_read(const char *folder, struct cs_simulated_progress *progress);
 
 /* The result of a run, from the files that it left: the device's progress and report, the library's
  * summary, and the framework's report. */
 
-/* The figures of a run, of which the first are peaks. */
+/* The figures of a run. The first CS_PEAKS of them are peaks. */
 enum cs_figure {
 #define CS_FIGURE(name, title, column, tables, cell, value) CS_FIGURE_##name,
 #include "cli/simulate/figures.def"
@@ -211,11 +215,12 @@ struct cs_simulated_process {
     bool reported; /* it left a report: it was not killed, nor did it call _exit */
 };
 
-/* Of several processes that used the device, the figures are those of the one that held most.
- * Figures from the reports and the summary are -1 if they are missing there. */
+/* The result of a run. If several processes used the device, the figures are those of the process
+ * that the run selects (`process` of cs_simulated_run). Figures from the reports and the summary
+ * are -1 if they are missing there. */
 struct cs_simulated_result {
     int status;     /* the program's exit status, or 128 + the signal that ended it */
-    double seconds; /* that the run took here; until its end: the clock's time at its start */
+    double seconds; /* duration of the run here; until its end, the clock's time at its start */
 
     /* From the device's progress. */
     bool used;     /* a process used the device; if not, all following members are empty */
@@ -232,7 +237,7 @@ struct cs_simulated_result {
     int64_t largest_workspace;
     int64_t launches, tensor_bytes; /* of convolutions */
     int64_t kernels, library_calls; /* not executed */
-    int64_t refused, missing_bytes; /* allocations; bytes that the last one was short of */
+    int64_t refused, missing_bytes; /* failed allocations; bytes that the last lacked */
 
     /* From the device's report, the framework's report and the library's summary. */
     struct cJSON *report, *framework_peaks, *summary; /* the files; NULL: there is none */
@@ -245,24 +250,24 @@ struct cs_simulated_result {
     int64_t untiled_ns, predicted_ns;     /* of all calls, lower ends of the predicted time */
     int64_t untiled_most_ns, predicted_most_ns; /* upper ends */
 
-    /* The smallest capacities with the context, of cs_simulated_pairs_smallest: the program runs on
-     * the first, and on the second with the engines that it has with memory to spare. 0: not known.
-     */
+    /* The smallest capacities, with the context, that cs_simulated_pairs_smallest found. On the
+     * first the program runs. On the second it also has the engines that it has with memory to
+     * spare. 0: not known. */
     int64_t smallest, smallest_same_engines;
 };
 
 /* One run, and its result. */
 struct cs_simulated_run {
-    const char *name; /* for people, and of its folder: "without"; NULL: there is no such run */
+    const char *name; /* "without", also in its folder's name; NULL: there is no such run */
     const struct cs_device_file *device;
     int64_t memory;   /* of the GPU, with the context */
     int64_t context;  /* of it, bytes that a process takes before it allocates */
     int gpus;         /* that the program sees; 0: one */
-    bool with;        /* the library */
-    const char *file; /* the only source of its options, an ini file; NULL: those of this process */
+    bool with;        /* with the library */
+    const char *file; /* an ini file, the library's only options; NULL: the simulation's */
     bool history;     /* record the held memory over time */
-    int process; /* whose figures: the number of the process in the order of first use, from 1; 0:
-                    of the one that held most */
+    int process; /* the one whose figures are read: its number in the order of first use, from 1; 0:
+                    the process that held most */
 
     /* From here on filled in. */
     char folder[PATH_MAX]; /* of the files that it leaves */
@@ -275,8 +280,8 @@ struct cs_simulated_run {
     struct cs_simulated_result result;
 };
 
-/* Runs all of them, as many at once as simulation->jobs. Prints a line about their progress every
- * ten seconds. False after printing the reason if one could not be started. */
+/* Makes all runs, at most simulation->jobs of them at the same time. Prints a line about their
+ * progress every ten seconds. False after printing the reason if one could not be started. */
 bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *const *run,
                        size_t runs);
 
@@ -286,13 +291,13 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
  * segments. */
 const char *cs_pytorch_settings(void);
 
-/* The variables of a run's process. They set one thread, unless the program sets the number itself,
- * because a process with threads cannot be forked. */
+/* Sets the variables of a run's process. Numerical libraries get one thread, unless the user sets
+ * the number, because a process with threads cannot be forked. */
 void cs_simulation_variables(const struct cs_simulation *simulation,
                              const struct cs_simulated_run *run,
                              struct cs_child_variables *variables);
 
-/* From here on each run has its own process. */
+/* Ends the fork server. From here on each run has its own process. */
 void cs_simulation_stop_forks(struct cs_simulation *simulation);
 
 /* Reads the files of a run that has ended into its result. False after a line: memory is short, or
@@ -300,7 +305,8 @@ void cs_simulation_stop_forks(struct cs_simulation *simulation);
 bool cs_simulated_result_read(struct cs_simulated_run *run);
 void cs_simulated_result_free(struct cs_simulated_result *result);
 
-/* The version of the cuDNN that planned, of a text of `planning`. NULL: no cuDNN did. */
+/* Returns the version in a text of `planning`: "9.26.0" of "cudnn 9.26.0". NULL: no cuDNN planned.
+ */
 const char *cs_planning_version(const char *planning);
 
 /* True if the program ended with status 0, or was stopped. */
@@ -326,13 +332,14 @@ struct cs_other_plans {
 struct cs_other_plans cs_simulated_result_other_plans(const struct cs_simulated_result *result,
                                                       const struct cs_simulated_result *base);
 
-/* Reads one table of the report that counts by name, as "missing" or "reads_of_nothing_written.by".
- * Returns its number of names; `text` gets the first ones as "name 3, other 1". */
+/* Lists the names of one table of the report, such as "missing" or "reads_of_nothing_written.by",
+ * with their counts. `text` gets the first ones as "name 3, other 1". Returns the number of names
+ * in the table. */
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text, size_t size);
 
-/* The reads of values that were never computed, as PyTorch's hook reports them. Returns their
- * number; `text` lists "operation at file:line function count". */
+/* Lists the reads of values that were never computed, which PyTorch's hook reports. `text` gets
+ * them as "operation at file:line function count". Returns the number of reads. */
 int64_t cs_simulated_result_unknown(const struct cs_simulated_result *result, char *text,
                                     size_t size);
 
@@ -360,12 +367,13 @@ struct cs_simulated_pair {
 
     /* The following members are results. */
     struct cs_simulated_run run[CS_SIDES];
-    /* The same with memory to spare, if the run was short of it: the reference for its plans. */
+    /* The same runs, repeated with memory to spare, of those that were short of it. They are the
+     * reference for their plans. */
     struct cs_simulated_run base[CS_SIDES];
     struct cs_simulated_run recorded; /* of cs_simulated_pair_record */
 };
 
-/* Runs all of them as cs_simulation_run does and reads their results, which replace earlier ones.
+/* Makes all runs as cs_simulation_run does and reads their results, which replace earlier ones.
  * False after printing the reason. */
 bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run **run,
                        size_t runs);
@@ -374,13 +382,13 @@ enum {
     CS_MOST_DEVICES = 32 /* pairs at once */
 };
 
-/* Runs all pairs, and again with memory to spare those that were short of it. False after printing
- * the reason. */
+/* Makes the runs of all pairs. Repeats those that were short of memory with memory to spare. False
+ * after printing the reason. */
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                             size_t pairs);
 
-/* If the pair gains nothing and has no history, repeats the run with the library with one, which
- * shows the reason. */
+/* Finds out why a pair gains nothing: repeats its run with the library, with `history` set. Does
+ * nothing if the pair gains or has a history. False after printing the reason. */
 bool cs_simulated_pair_record(struct cs_simulation *simulation, struct cs_simulated_pair *pair);
 
 /* Finds the smallest capacities of pairs that were run, by bisection: to 1 %, or to 4 MiB if
@@ -390,7 +398,7 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair);
 
-/* The side that decides: that with the library, if it was chosen. */
+/* The side whose run is the answer of the pair: that with the library, if it was chosen. */
 static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pair *pair)
 {
     return pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
@@ -416,28 +424,31 @@ enum {
     CS_TIMELINE_NONE = -1 /* an index of no block, call, site or stack */
 };
 
+/* Memory that was allocated at one time: a block of the framework, or an allocation of the driver.
+ */
 struct cs_timeline_block {
     uint64_t address;
     int64_t bytes;
     size_t from, until; /* moments: it is held at those of [from, until) */
     int stack;          /* of the allocating code, or CS_TIMELINE_NONE */
-    int64_t workspace;  /* the most that a call used of it as workspace; 0: it is none */
-    long call;          /* the first of these calls, or CS_TIMELINE_NONE */
+    int64_t workspace;  /* most bytes of it that a call used as workspace; 0: it holds none */
+    long call;          /* the first call that used as many, or CS_TIMELINE_NONE */
 };
 
-/* A call of a convolution, which is the launches of all its tiles. */
+/* A call of a convolution. It consists of the launches of all its tiles. */
 struct cs_timeline_call {
     int site; /* index into the summary's, or CS_TIMELINE_NONE */
     size_t moment;
-    long block;       /* that its workspace is in, or CS_TIMELINE_NONE */
+    long block;       /* the one with its workspace, or CS_TIMELINE_NONE */
     uint64_t address; /* of its workspace */
     int64_t workspace, tensor_bytes, launches;
     char plan[40];
 };
 
+/* The memory of a run at consecutive moments, which are numbered from 0. */
 struct cs_timeline {
-    bool of_framework;
-    int64_t *live; /* bytes held from each moment on */
+    bool of_framework; /* the blocks are those of the framework, not of the driver */
+    int64_t *live;     /* bytes held from each moment on */
     size_t moments;
     struct cs_timeline_block *block;
     size_t blocks;
@@ -466,20 +477,21 @@ struct cs_timelines {
 bool cs_timelines_read(const struct cs_simulated_pair *pair, struct cs_timelines *timelines_p);
 void cs_timelines_fini(struct cs_timelines *timelines);
 
-/* What a side held at its peak, as an array for JSON, the largest first: workspaces by convolution,
- * everything else by the line that allocated it. Empty: it has no timeline. NULL: memory is short.
- * The caller deletes it. */
+/* Returns the memory that a side held at its peak as a JSON array, the largest first: workspaces by
+ * convolution, everything else by the line that allocated it. Empty: the side has no timeline.
+ * NULL: memory is short. The caller deletes it. */
 struct cJSON *cs_timelines_peak(const struct cs_timelines *timelines, enum cs_side side);
 
 /* The moment at which most was held. */
 size_t cs_timeline_peak(const struct cs_timeline *timeline);
 
-/* The memory held at each moment, without workspaces; the caller frees it. NULL: memory is short.
- */
+/* Returns the bytes held at each moment, without workspaces. The caller frees the array. NULL:
+ * memory is short. */
 int64_t *cs_timeline_rest(const struct cs_timeline *timeline);
 
-/* The line that requested a block, as "vae.py:312 forward": the innermost that is not PyTorch's
- * own, or else the innermost. False: the line is not known. */
+/* Writes the program line that requested a block, such as "vae.py:312 forward". It is the innermost
+ * line of the stack that is not PyTorch's own, or else the innermost. False: the line is not known.
+ */
 bool cs_timeline_line(const struct cs_timeline *timeline, int stack, char *text, size_t size);
 
 #endif

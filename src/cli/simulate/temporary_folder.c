@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t interrupted; /* by this signal */
+static volatile sig_atomic_t interrupted; /* the signal; 0: none */
 
 static bool is_in_memory(const char *folder)
 {

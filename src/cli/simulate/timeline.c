@@ -19,11 +19,12 @@ enum {
     ROUND = 512 /* bytes, of PyTorch's allocator */
 };
 
+/* A timeline while its records are read. */
 struct builder {
     struct cs_timeline *timeline;
     const cJSON *sites, *next; /* of the summary; the site of its next call */
     bool ordered;              /* the summary has the sites of calls in their order */
-    int64_t missing;           /* launches that belong to the last call */
+    int64_t missing;           /* launches of the last call that are still to come */
     long *held; /* indices of the blocks that are held, in the order of their begin */
     size_t held_blocks;
     bool broken; /* memory is short */
@@ -38,7 +39,7 @@ static void add_moment(struct builder *builder, int64_t live)
         *moment = live;
 }
 
-/* A block that is held from the last moment on. */
+/* Adds a block that is held from the last moment on. */
 static void add_block(struct builder *builder, uint64_t address, int64_t bytes, int stack)
 {
     struct cs_timeline *to = builder->timeline;
@@ -72,8 +73,9 @@ static long find_held(const struct builder *builder, uint64_t address)
     return CS_TIMELINE_NONE;
 }
 
-/* The block at the address is no longer held from `moment` on. Returns its bytes. Programs usually
- * free young blocks first, so the search begins at these. */
+/* Ends the block at an address, which is no longer held from `moment` on. Returns its bytes; 0:
+ * there is no such block. Programs usually free young blocks first, so the search begins at these.
+ */
 static int64_t end_block(struct builder *builder, uint64_t address, size_t moment)
 {
     for (size_t i = builder->held_blocks; i-- > 0;) {
@@ -97,15 +99,15 @@ struct launch {
     char plan[40];
 };
 
-/* The index in an item that another program wrote; `none` if it is no whole number or exceeds an
- * int. */
+/* Returns the index in an item that another program wrote; `none` if it is not a whole number or
+ * exceeds an int. */
 static int index_of(const cJSON *item, int none)
 {
     int64_t index = cs_json_whole(item, none);
     return index <= INT_MAX ? (int)index : none;
 }
 
-/* The number of launches of each call of a site. 0: its calls differ. */
+/* Returns the number of launches of each call of a site; 0: its calls differ. */
 static int64_t launches_of(const cJSON *site)
 {
     int64_t tiled = cs_json_whole_at(site, "tiled", 0), calls = cs_json_whole_at(site, "calls", 0);
@@ -114,8 +116,8 @@ static int64_t launches_of(const cJSON *site)
     return tiled == calls ? cs_json_whole_at(site, "launches", 0) / tiled : 0;
 }
 
-/* For a call after the last one that the summary lists: the site of an earlier call with the same
- * single launch. */
+/* Returns the site of an earlier call with the same single launch. It is used for calls after the
+ * last one that the summary lists. */
 static int find_similar(const struct cs_timeline *timeline, const struct launch *launch)
 {
     for (size_t i = 0; i < timeline->calls; i++) {
@@ -150,6 +152,7 @@ static void begin_call(struct builder *builder, const struct launch *first)
     builder->next = builder->next ? builder->next->next : NULL;
 }
 
+/* Adds a launch to the last call, or begins a call if the last one has all its launches. */
 static void add_launch(struct builder *builder, const struct launch *launch)
 {
     if (builder->missing == 0)
@@ -168,7 +171,8 @@ static void add_launch(struct builder *builder, const struct launch *launch)
 
 /* --- the device's record --- */
 
-/* Takes the launches, and with `memory` the blocks. False: it is no line of a record. */
+/* Reads a line of the record: a launch, and with `memory` also moments and blocks. False: it is not
+ * a line of a record. */
 static bool take_line(struct builder *builder, const char *line, bool memory)
 {
     struct launch launch = {.workspace = 0};
@@ -196,7 +200,8 @@ static bool take_line(struct builder *builder, const char *line, bool memory)
     }
 }
 
-/* The record of a process of that run. False after a line: there is none, or it is damaged. */
+/* Reads the record of a process of that run; `memory` as in take_line. False after a line: there is
+ * none, or it is damaged. */
 static bool read_record(const struct cs_simulated_run *run, pid_t pid, bool memory,
                         struct builder *builder)
 {
@@ -220,6 +225,7 @@ static bool read_record(const struct cs_simulated_run *run, pid_t pid, bool memo
 
 /* --- PyTorch's record --- */
 
+/* Adds the moments and blocks that PyTorch's allocator recorded. */
 static void add_framework(struct builder *builder, const cJSON *history)
 {
     const cJSON *event;
@@ -254,8 +260,8 @@ static int64_t allocated_for(const struct cs_timeline_call *call, const cJSON *s
     return (bytes + ROUND - 1) / ROUND * ROUND;
 }
 
-/* A workspace is the next block of that size at that address after the previous workspace. If there
- * is none, it is the previous workspace's block. */
+/* Finds the block of a call's workspace: the next block of that size at that address after the
+ * previous workspace. If there is none, it is the previous workspace's block. */
 static void find_workspace(const struct cs_timeline *timeline, struct cs_timeline_call *call,
                            int64_t bytes, size_t *next)
 {
@@ -399,8 +405,8 @@ struct group {
     int64_t bytes, blocks;
 };
 
-/* The text of the convolution of that call; "": not known. The run with the library wrote the
- * summary, and the calls of the other run are the same. */
+/* Returns the text of the convolution of that call; "": not known. The run with the library wrote
+ * the summary, and the calls of the other run are the same. */
 static const char *text_of_call(const struct cs_timelines *timelines, long call)
 {
     const struct cs_timeline *with = &timelines->side[CS_WITH];
@@ -412,7 +418,7 @@ static const char *text_of_call(const struct cs_timelines *timelines, long call)
     return text ? text : "";
 }
 
-/* A group with this block only, which a run of the pair held. */
+/* Returns a group of this block alone, which `timeline` contains. */
 static struct group group_of(const struct cs_timelines *timelines,
                              const struct cs_timeline *timeline,
                              const struct cs_timeline_block *block)
@@ -433,7 +439,7 @@ static int larger_first(const void *left, const void *right)
     return strcmp(a->line, b->line);
 }
 
-/* Adds to the group of the same line, or a new one. */
+/* Adds `one` to the group of the same line, or as a new group. Returns the number of groups. */
 static size_t add_to_group(struct group *group, size_t groups, const struct group *one)
 {
     for (size_t i = 0; i < groups; i++)
