@@ -31,8 +31,8 @@ int64_t cs_called_peak(const struct cs_called *called, int64_t workspace)
 
 /* --- memory --- */
 
-/* A block that is much larger than the workspace in it belongs to the program, and keeps its size
- * if the workspace becomes smaller. */
+/* Removes the mark as workspace from blocks that are much larger than the workspace in them. Such a
+ * block belongs to the program, and keeps its size if the workspace becomes smaller. */
 static void keep_pools(struct cs_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->blocks; i++) {
@@ -50,8 +50,8 @@ static int64_t most_of(const int64_t *rest, size_t from, size_t until)
     return found;
 }
 
-/* For each block of workspace, the most bytes held while it exists, without the workspace in it.
- * The caller frees the array. */
+/* Returns, for each block of workspace, the most bytes held while it exists, without the workspace
+ * in it. The caller frees the array. NULL: memory is short. */
 static int64_t *around_blocks(const struct cs_timeline *timeline, const int64_t *rest)
 {
     int64_t *around = calloc(timeline->blocks + 1, sizeof *around);
@@ -64,8 +64,8 @@ static int64_t *around_blocks(const struct cs_timeline *timeline, const int64_t 
     return around;
 }
 
-/* `rest`: bytes held at each moment, without workspaces. `around`: the most bytes held during each
- * block, without the workspace in it. */
+/* Adds the memory around a call to its convolution. `rest`: bytes held at each moment, without
+ * workspaces. `around`: the most bytes held during each block, without the workspace in it. */
 static void add_call(struct cs_frontier *frontier, const struct cs_timeline *timeline,
                      const struct cs_timeline_call *call, const int64_t *rest,
                      const int64_t *around)
@@ -81,6 +81,7 @@ static void add_call(struct cs_frontier *frontier, const struct cs_timeline *tim
     called->held = cs_max(called->held, own ? around[call->block] : rest[call->moment]);
 }
 
+/* Adds the memory around all calls, and sets `level` and `peak`. False: memory is short. */
 static bool add_calls(struct cs_frontier *frontier, struct cs_timeline *timeline)
 {
     keep_pools(timeline);
@@ -119,7 +120,8 @@ bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
 
 /* --- shapes --- */
 
-/* A rule without a name that matches the convolution by its direction, type, layout and extents. */
+/* Returns a rule without a name that matches the convolution by its direction, type, layout and
+ * extents. */
 static struct cs_rule rule_of(const struct cs_subject *subject, int spatial)
 {
     struct cs_rule rule = {.given = 1u << CS_RULE_direction | 1u << CS_RULE_dtype |
@@ -142,8 +144,7 @@ static struct cs_rule rule_of(const struct cs_subject *subject, int spatial)
     return rule;
 }
 
-/* The first shape whose rule matches the problem, a new one if there is none. NULL: memory is
- * short. */
+/* Returns the first shape whose rule matches the problem, or adds one. NULL: memory is short. */
 static struct cs_tuned_shape *take_shape(struct cs_frontier *frontier, const struct cs_layer *layer)
 {
     const struct cs_problem *problem = &layer->problem;
@@ -184,7 +185,8 @@ bool cs_called_shapes(const struct cs_timeline *timeline, struct cs_frontier *fr
 
 /* --- the run --- */
 
-/* Sites without calls have no layer. */
+/* Reads the layers of the run's summary into the items. Sites without calls have no layer. False
+ * after printing the reason. */
 static bool read_layers(const struct cs_simulated_run *run, struct cs_frontier *frontier)
 {
     static const struct cs_layer_rules rules = {.direction = NULL};

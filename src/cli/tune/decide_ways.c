@@ -19,7 +19,7 @@ enum {
 
 static const double NANO = 1e-9;
 
-/* What the decisions about all convolutions share. */
+/* The state that the decisions about all convolutions share. */
 struct deciding {
     struct cs_frontier *frontier;
     const struct cs_profile *device; /* NULL: unknown, then no convolution is tiled */
@@ -27,7 +27,8 @@ struct deciding {
     struct cs_settings settings;
 };
 
-/* Finds the plan that the program took, and with it the GPU's profile and the untiled time. */
+/* Finds the plan that the program took, and takes the GPU's profile and the untiled time from it.
+ */
 static void find_plan(struct deciding *deciding, struct cs_engine_list *engines,
                       struct cs_called *called)
 {
@@ -48,7 +49,7 @@ static void find_plan(struct deciding *deciding, struct cs_engine_list *engines,
     called->untiled = cs_cost_times(&cost);
 }
 
-/* The decision under a rule with this value of `free`, in bytes. */
+/* Returns the decision under a rule with this value of `free`, in bytes. */
 static struct cs_decision decide_with(struct deciding *deciding, const struct cs_called *called,
                                       int64_t free, const struct cs_vendor *vendor)
 {
@@ -62,8 +63,8 @@ static struct cs_decision decide_with(struct deciding *deciding, const struct cs
     return cs_decide_by_rules(&deciding->settings, &call, vendor, &level);
 }
 
-/* The decision to tile a convolution, and the predicted time of its tiles. False: it stays untiled,
- * also if a tile's plan is not built a second time. */
+/* Decides on a convolution. True if it is tiled, with the decision and the predicted time of its
+ * tiles. False: it stays untiled, also if cuDNN does not build a tile's plan a second time. */
 static bool decide_tiles(struct deciding *deciding, const struct cs_called *called, int64_t free,
                          struct cs_decision *decision, struct cs_times *times)
 {
@@ -104,7 +105,7 @@ static void add_calls(struct deciding *deciding, const struct cs_called *called,
     way->times.most += (double)called->calls * whole_nanoseconds(times.most);
 }
 
-/* All convolutions of a shape under one value of `free`. */
+/* Returns the way of a shape under one value of `free`. */
 static struct cs_way way_of(struct deciding *deciding, size_t shape, int64_t free)
 {
     const struct cs_frontier *frontier = deciding->frontier;
@@ -129,6 +130,7 @@ static void add_target(struct deciding *deciding, size_t index, int64_t target)
         shape->way[shape->ways++] = way_of(deciding, index, free);
 }
 
+/* Fills the ways of a shape: untiled, and one for each target peak. */
 static void list_ways(struct deciding *deciding, size_t index, const int64_t *targets, size_t count)
 {
     const struct cs_frontier *frontier = deciding->frontier;
@@ -163,7 +165,8 @@ static void set_options(struct deciding *deciding)
                                               .most = INT64_MAX};
 }
 
-/* Seconds for each byte, by the default of option price. */
+/* Returns the seconds that a lower peak is worth for each byte, by the default of option price. 0:
+ * the device is unknown. */
 static double price_of(const struct cs_profile *device)
 {
     static struct cs_config config; /* too large for the stack */
@@ -171,6 +174,8 @@ static double price_of(const struct cs_profile *device)
     return device ? (double)config.price / 1000 / cs_cost_bandwidth(device) : 0;
 }
 
+/* Finds the plans, fills the ways of all shapes, and sweeps the frontier. False: memory is short.
+ */
 static bool decide_all(struct deciding *deciding, struct cs_engine_list *engines,
                        const int64_t *targets, size_t count)
 {

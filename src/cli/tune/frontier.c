@@ -4,7 +4,8 @@
 #include "base/checked.h"
 #include <stdlib.h>
 
-/* Shorter, or as short with fewer launches, or with a lower peak. */
+/* True if way `a` is better: it takes less time, or as much with fewer launches, or also with as
+ * many and a lower peak. */
 static bool is_better_way(const struct cs_way *a, const struct cs_way *b)
 {
     if (a->times.most < b->times.most || a->times.most > b->times.most)
@@ -14,7 +15,8 @@ static bool is_better_way(const struct cs_way *a, const struct cs_way *b)
     return a->peak < b->peak;
 }
 
-/* The index of the best way with at most this peak. If there is none, that of the lowest peak. */
+/* Returns the index of the best way with at most this peak. If there is none, that of the lowest
+ * peak. */
 static int choose_way(const struct cs_tuned_shape *shape, int64_t target)
 {
     int best = -1, lowest = 0;
@@ -37,7 +39,8 @@ static void add_way(struct cs_frontier_point *point, const struct cs_way *way)
     point->times.most += way->times.most;
 }
 
-/* Compares the untiled peaks above the target, then the times that tiling saves. */
+/* True if tiling has less effect on shape `a`. Compares the untiled peaks above the target, then
+ * the times that tiling saves. */
 static bool has_less_effect(const struct cs_tuned_shape *a, const struct cs_tuned_shape *b,
                             int64_t target)
 {
@@ -90,8 +93,8 @@ static int compare_targets(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The peaks that a way can set, from the lowest, some of them several times. Returns their number.
- */
+/* Lists the peaks that ways have, from the lowest, some of them several times. Returns their
+ * number. */
 static size_t list_targets(const struct cs_frontier *frontier, int64_t *target)
 {
     size_t count = 0;
@@ -157,8 +160,8 @@ static bool is_within(const struct cs_tune *tune, struct cs_times times)
            middle_of(tune->untiled.figures.times) * (1 + tune->options->within / 100);
 }
 
-/* Not above `than` in peak or time, and one of them is lower by this part. A time is lower if its
- * upper end is. Everything is better than a run that failed. */
+/* True if the point is not above the run in peak or time, and one of them is lower by this part. A
+ * time is lower if its upper end is. Every point is better than a run that failed. */
 static bool is_better(const struct cs_frontier_point *point, const struct cs_tune_run *run,
                       double part)
 {
@@ -169,7 +172,8 @@ static bool is_better(const struct cs_frontier_point *point, const struct cs_tun
                           point->times.most < (1 - part) * than->times.most));
 }
 
-/* The shortest time in that memory. If no point fits, the lowest peak is tried. */
+/* Returns the point of the shortest time whose peak --fits allows. If there is none, returns that
+ * of the lowest peak. */
 static int choose_for_memory(const struct cs_tune *tune)
 {
     const int64_t most = cs_tune_target(tune);
@@ -180,7 +184,7 @@ static int choose_for_memory(const struct cs_tune *tune)
     return point;
 }
 
-/* The lowest peak. */
+/* Returns the point of the lowest peak whose time --within allows; -1: there is none. */
 static int choose_within_time(const struct cs_tune *tune)
 {
     for (size_t i = 0; i < tune->frontier.points; i++)
@@ -189,8 +193,8 @@ static int choose_within_time(const struct cs_tune *tune)
     return -1;
 }
 
-/* Of the points that are better than the defaults, the one with the least sum of time and price of
- * its peak. -1 if there is none. */
+/* Returns, of the points that are better than the defaults, the one with the least sum of time and
+ * price of its peak. -1 if there is none. */
 static int choose_by_price(const struct cs_tune *tune)
 {
     int best = -1;

@@ -65,7 +65,8 @@ static const int64_t plenty = (int64_t)256 << 30;
 
 static const double NANO = 1e-9;
 
-/* The library's defaults, and a run in which it decides nothing. */
+/* The ini files of the first two runs: the library's defaults, and a rule by which it tiles
+ * nothing. */
 static const char defaults[] = "# the library's defaults\n",
                   untiled[] = "[rule untiled]\nskip = yes\n";
 
@@ -138,6 +139,8 @@ static bool is_usable(const struct cs_simulated_run *run)
     return false;
 }
 
+/* Makes the untiled run and the run with the defaults, and reads them. False after printing the
+ * reason. */
 static bool make_first_runs(struct cs_tune *tune)
 {
     static struct run first, second; /* too large for the stack */
@@ -162,7 +165,7 @@ static bool make_first_runs(struct cs_tune *tune)
     return good;
 }
 
-/* cuDNN offers the engines that call cuBLASLt only to programs that have it. */
+/* True if the program has cuBLASLt. cuDNN offers the engines that call it only to such programs. */
 static bool has_cublas(const struct cs_simulated_program *program)
 {
     for (size_t i = 0; i < program->libraries; i++)
@@ -171,6 +174,7 @@ static bool has_cublas(const struct cs_simulated_program *program)
     return false;
 }
 
+/* Decides on the ways of all shapes with the program's cuDNN. False after printing the reason. */
 static bool find_frontier(struct cs_tune *tune)
 {
     const char *folder = tune->simulation->program.folder;
@@ -184,6 +188,7 @@ static bool find_frontier(struct cs_tune *tune)
 
 /* --- the last run --- */
 
+/* Makes the run with the rules of the chosen point. False after printing the reason. */
 static bool check_file(struct cs_tune *tune)
 {
     static struct run rules; /* too large for the stack */
@@ -217,6 +222,7 @@ static enum cs_tune_outcome find_point(struct cs_tune *tune)
 
 /* --- all of it --- */
 
+/* Finds a point, writes the rules, the report and the page. Returns the exit status. */
 static int tune_and_report(struct cs_tune *tune)
 {
     const enum cs_tune_outcome outcome = find_point(tune);

@@ -26,7 +26,7 @@ struct cs_called {
     const struct cs_layer *layer; /* the problem and its plan; NULL: it was never called */
     int64_t calls, required;
     int64_t held; /* most bytes held around a call, without its workspace */
-    bool own;     /* its workspace is allocated for it, so `held` is without it */
+    bool own;     /* its workspace is allocated for it, and not part of `held` */
     int stack;    /* of the code that allocated its workspace, or CS_TIMELINE_NONE */
     size_t shape;
     struct cs_times untiled;         /* predicted seconds of an untiled call */
@@ -49,16 +49,16 @@ struct cs_way {
 /* All convolutions that one rule matches. */
 struct cs_tuned_shape {
     struct cs_rule rule;      /* its conditions */
-    char text[CS_SHAPE_TEXT]; /* the first of them, for people */
+    char text[CS_SHAPE_TEXT]; /* the first of these convolutions, for people */
     char line[CS_SHAPE_TEXT]; /* of the program that called it, or its name; "": not known */
     int64_t calls;
     int64_t required, held; /* the most of any of them */
     struct cs_way way[CS_MOST_WAYS];
     int ways;   /* at least 1; the first is untiled */
-    int chosen; /* of cs_frontier_choose */
+    int chosen; /* index of the way that cs_frontier_choose chose */
 };
 
-/* A point of the frontier, the sums over all shapes; or the same figures of a run. */
+/* A point of the frontier: the sums over all shapes. Also the same figures of a run. */
 struct cs_frontier_point {
     int64_t target; /* bytes: no shape exceeds it; 0: a run */
     int64_t peak;   /* most bytes held in the whole run: allocated, if a framework reports it, else
@@ -75,26 +75,26 @@ struct cs_frontier {
     struct cs_tuned_shape *shape;
     size_t shapes;
     int64_t level; /* most bytes held in the whole run without any workspace */
-    int64_t peak;  /* and with them, untiled */
+    int64_t peak;  /* most bytes held with workspaces, untiled */
     double price;  /* seconds that a lower peak is worth for each byte, by the default of option
                       price */
     struct cs_frontier_point *point; /* from the lowest peak to the shortest time */
     size_t points;
 };
 
-/* Fills the items except for layers and shapes, and the levels. Blocks of the timeline that belong
- * to the program lose their mark as workspaces. False: memory is short. */
+/* Fills the items without their layers and shapes, and sets `level` and `peak`. Blocks of the
+ * timeline that belong to the program lose their mark as workspaces. False: memory is short. */
 bool cs_called_list(struct cs_timeline *timeline, const struct cJSON *summary,
                     struct cs_frontier *frontier);
 
 /* Makes the shapes of the items that have a layer. False: memory is short. */
 bool cs_called_shapes(const struct cs_timeline *timeline, struct cs_frontier *frontier);
 
-/* Both, from a run with `history` in which no convolution was tiled. False: a line with the reason
- * was printed. The caller calls cs_frontier_fini in every case. */
+/* Fills the items and shapes from a run with `history` in which no convolution was tiled. False: a
+ * line with the reason was printed. The caller calls cs_frontier_fini in every case. */
 bool cs_called_read(const struct cs_simulated_run *run, struct cs_frontier *frontier);
 
-/* Bytes held during a call to which `workspace` bytes are reported. */
+/* Returns the bytes held during a call to which `workspace` bytes are reported. */
 int64_t cs_called_peak(const struct cs_called *called, int64_t workspace);
 
 /* Chooses, for each shape, the way of the shortest time (at the upper end) whose peak is at most
@@ -131,7 +131,7 @@ struct cs_tune_options {
     int cuda, jobs;
 };
 
-/* A simulated run. */
+/* The outcome of a simulated run. */
 struct cs_tune_run {
     bool ran;
     bool fits; /* it ran, and no allocation failed */
@@ -160,23 +160,25 @@ enum cs_tune_outcome {
     CS_TUNE_FAILED    /* a line with the reason was printed */
 };
 
-/* With --fits, the bytes that a framework's peak or the device's may have. */
+/* Returns the largest peak, in bytes, that --fits allows: a framework's if tune->allocated, else
+ * the device's. */
 int64_t cs_tune_target(const struct cs_tune *tune);
 
-/* The point that meets the goal of the options, or -1. */
+/* Returns the point that meets the goal of the options, or -1. */
 int cs_tune_choose(const struct cs_tune *tune);
 
-/* CS_TUNE_FILE if the run with the written rules meets the goal of the options, else
+/* Returns CS_TUNE_FILE if the run with the written rules meets the goal of the options, else
  * CS_TUNE_MISSED. */
 enum cs_tune_outcome cs_tune_judge(const struct cs_tune *tune);
 
 /* Writes the options and rules for the chosen ways. `head`: with the figures of the runs. */
 void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out);
 
-/* "15.8 ms to 17.1 ms", or one time if both ends are shown alike. Returns text. */
+/* Writes times as "15.8 ms to 17.1 ms", or one time if both ends are shown alike. Returns text. */
 const char *cs_tune_times_text(char *text, size_t size, struct cs_times times);
 
-/* The points of the frontier, the untiled run and the defaults. The caller frees the table. */
+/* Fills a table with the points of the frontier, the untiled run and the defaults. The caller frees
+ * the table. */
 struct cs_table;
 void cs_tune_table(const struct cs_tune *tune, struct cs_table *table);
 

@@ -43,7 +43,7 @@ static double y_of(const struct scale *scale, int64_t bytes)
     return (HEIGHT - BELOW) * (double)(scale->high - bytes) / (double)(scale->high - scale->low);
 }
 
-/* Returns their number. */
+/* Lists the runs and points that the picture names. Returns their number. */
 static int list_marks(const struct cs_tune *tune, struct mark mark[3])
 {
     int marks = 0;
@@ -55,8 +55,8 @@ static int list_marks(const struct cs_tune *tune, struct mark mark[3])
     return marks;
 }
 
-/* Times from the shortest one to beyond the slowest mark. Bytes from the peak without any workspace
- * to above the highest peak. */
+/* Returns the ranges: times from the shortest one to beyond the slowest mark, bytes from the peak
+ * without any workspace to above the highest peak. */
 static struct scale scale_of(const struct cs_frontier *frontier, const struct mark *mark, int marks)
 {
     struct scale scale = {.first = frontier->point[frontier->points - 1].times.most,
@@ -71,6 +71,7 @@ static struct scale scale_of(const struct cs_frontier *frontier, const struct ma
     return scale;
 }
 
+/* Draws the grid, and the labels of both axes. */
 static void put_axes(const struct scale *scale, FILE *out)
 {
     char text[CS_BYTES_TEXT];
@@ -87,7 +88,7 @@ static void put_axes(const struct scale *scale, FILE *out)
     }
 }
 
-/* The lowest peak within each time: it falls where a point begins. */
+/* Draws the lowest peak within each time. The curve falls at the time of each point. */
 static void put_curve(const struct cs_frontier *frontier, const struct scale *scale, FILE *out)
 {
     const struct cs_frontier_point *point = &frontier->point[frontier->points - 1];
@@ -126,6 +127,7 @@ static void put_picture(const struct cs_tune *tune, FILE *out)
     fputs("</svg>\n", out);
 }
 
+/* Writes the page (cs_output_fn). False: memory is short. */
 static bool put_page(const void *state, FILE *out)
 {
     const struct cs_tune *tune = state;

@@ -38,6 +38,7 @@ static const struct cs_column columns[] = {
     {"note", "", CS_CELL_TEXT},
 };
 
+/* Adds a row for a point or a run. */
 static void put_row(const struct cs_tune *tune, const struct cs_frontier_point *point,
                     const char *note, struct cs_table *table)
 {
@@ -53,7 +54,7 @@ static void put_row(const struct cs_tune *tune, const struct cs_frontier_point *
                         });
 }
 
-/* Points at about equal distances, with the first, the last and the chosen one. */
+/* Adds rows for points at about equal distances, with the first, the last and the chosen one. */
 static void put_points(const struct cs_tune *tune, struct cs_table *table)
 {
     const struct cs_frontier *frontier = &tune->frontier;
@@ -82,6 +83,7 @@ void cs_tune_table(const struct cs_tune *tune, struct cs_table *table)
 
 /* --- the outcome --- */
 
+/* Prints why no file is written if the run with it misses the goal. */
 static void put_missed(const struct cs_tune *tune, FILE *out)
 {
     char bytes[CS_BYTES_TEXT], time[64];
@@ -102,6 +104,7 @@ static void put_missed(const struct cs_tune *tune, FILE *out)
             cs_table_bytes_text(bytes, tune->frontier.point[0].peak));
 }
 
+/* Prints the outcome as one line, or nothing after a failure. */
 static void put_outcome(const struct cs_tune *tune, enum cs_tune_outcome outcome, FILE *out)
 {
     char bytes[CS_BYTES_TEXT], time[64];
@@ -184,6 +187,7 @@ static void put_head(const struct cs_tune *tune, FILE *out)
     fputc('\n', out);
 }
 
+/* Writes the comment of a shape's rule: the convolution, its memory and its time. */
 static void put_comment(const struct cs_tuned_shape *shape, FILE *out)
 {
     char required[CS_BYTES_TEXT], held[CS_BYTES_TEXT], scratch[CS_BYTES_TEXT], tiled[64],
