@@ -30,6 +30,7 @@ const struct cs_cli_command *const cs_cli_command_verify = &command;
 
 /* --- the options --- */
 
+/* Checks the options, and finds the library. Returns -1 to go on, or the status to end with. */
 static int check_options(struct cs_verify_options *options)
 {
     char why[PATH_MAX + 128];
@@ -84,8 +85,9 @@ bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtyp
     return false;
 }
 
-/* The list without --csv and --summary. Its workspaces are large on most GPUs, and no convolution
- * needs more than 2.5 GiB with its tensors. */
+/* Adds the convolutions that are run without --csv and --summary. Their workspaces are large on
+ * most GPUs, and none needs more than 2.5 GiB with its tensors. False: a line reports the reason.
+ */
 static bool add_defaults(const struct cs_verify_options *options, struct cs_layers *layers)
 {
     static const struct {
@@ -126,6 +128,7 @@ static bool read_list(const struct cs_verify_options *options, struct cs_layers 
 
 /* --- all of it --- */
 
+/* Prints cuDNN's description of the GPU. Returns the exit status. */
 static int print_profile(struct cs_verification *verification)
 {
     int status = cs_verify_describe(verification);
@@ -166,6 +169,7 @@ static int verify_list(const struct cs_verify_options *options,
     return cs_verify_conclude(verification);
 }
 
+/* Does the part of the command that the options choose. Returns the exit status. */
 static int run_command(const struct cs_verify_options *options)
 {
     struct cs_layers layers = {.count = 0};

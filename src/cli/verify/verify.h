@@ -1,4 +1,4 @@
-/* `convshim verify` as its parts see it. One thread. */
+/* The interfaces between the parts of `convshim verify`. One thread. */
 #ifndef CS_CLI_VERIFY_VERIFY_H
 #define CS_CLI_VERIFY_VERIFY_H
 
@@ -67,7 +67,7 @@ enum cs_verify_side {
 };
 extern const char *const cs_verify_side_names[CS_VERIFY_SIDES];
 
-/* A convolution. */
+/* A convolution, with the lines of its runs and the verdict. */
 struct cs_verified {
     const struct cs_layer *layer;
     int64_t peak; /* predicted bytes of its tensors and its workspace; 0: not known */
@@ -91,18 +91,18 @@ struct cs_verification {
 struct cs_verify_job {
     const struct cs_verification *verification;
     enum cs_verify_side side;
-    struct cs_verified *const *row; /* get their lines, unless they have them */
+    struct cs_verified *const *row; /* to run; get their lines, unless they have them */
     size_t count;
     int tiles, lanes; /* of every convolution; 0: by the options of this process */
     int repeats;      /* 0: one */
     FILE *results;    /* gets the bytes of all results, and the calls are not timed; NULL: none */
 };
 
-/* The line of a run; NULL: it was not run. */
+/* Returns the line of a run; NULL: it was not run. */
 const struct cJSON *cs_verified_line(const struct cs_verified *row, enum cs_verify_side side);
 
-/* Median microseconds of a call; for CS_VERIFY_UNTILED the mean of both untiled runs. 0: not
- * measured. */
+/* Returns the median microseconds of a call; for CS_VERIFY_UNTILED the mean of both untiled runs.
+ * 0: not measured. */
 double cs_verified_time(const struct cs_verified *row, enum cs_verify_side side);
 
 /* Begins the JSON, and describes the GPU in a separate process, which ends before the measurements.
@@ -120,13 +120,14 @@ bool cs_verify_choose(struct cs_verification *verification, const struct cs_laye
  * after printing the reason. */
 bool cs_verify_measure(struct cs_verification *verification, double seconds);
 
-/* The verdict of a row by the statuses and checksums of its lines. `cut_short`: the run with the
- * library was ended for lack of time. */
+/* Returns the verdict of a row by the statuses and checksums of its lines. `cut_short`: the run
+ * with the library was ended for lack of time. */
 enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_short);
 
-/* Measures two constants of the cost model (config/ladder.h) until `end` at most, from one
- * convolution in few and in many tiles, and repeats of another one on two lanes. Adds them to the
- * JSON. Unless the GPU is simulated, stores the constants in the user's cache for the library. */
+/* Measures two constants of the cost model (config/ladder.h) with one convolution in few and in
+ * many tiles. Repeats another one on two lanes, and counts the results that differ. Adds both to
+ * the JSON. Ends at `end` at the latest. Unless the GPU is simulated, stores the constants in the
+ * user's cache for the library. */
 void cs_verify_ladder(struct cs_verification *verification, double end);
 
 /* Prints the table, the ladder and the last line, and writes --out. Returns the exit status. */

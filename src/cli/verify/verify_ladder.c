@@ -20,8 +20,8 @@ enum {
     REPEATS = 50
 };
 
-/* Microseconds of a call of the convolution as `tiles` tiles of H on `lanes` lanes. 0: it did not
- * run as such tiles. *differing_p: repeats with other bits. */
+/* Runs the convolution as `tiles` tiles of H on `lanes` lanes. Returns the microseconds of a call;
+ * 0: it did not run as such tiles. *differing_p: repeats with other bits. */
 static double run_tiles(const struct cs_verification *verification, const struct cs_layer *layer,
                         int tiles, int lanes, int repeats, double end, int64_t *differing_p)
 {
@@ -52,7 +52,7 @@ static bool put_text(const void *text, FILE *out)
     return fputs(text, out) >= 0;
 }
 
-/* In the user's cache, where the library and the other commands read it. */
+/* Stores the constants in the user's cache, where the library and the other commands read them. */
 static void keep_ladder(const char *gpu, const struct cs_ladder *ladder)
 {
     char path[CS_LADDER_PATH], text[CS_LADDER_TEXT];
@@ -70,6 +70,7 @@ static void keep_ladder(const char *gpu, const struct cs_ladder *ladder)
                         strerror(errno));
 }
 
+/* Measures the constants in three runs. They are not `known` if a run fails. */
 static struct cs_ladder measure_ladder(const struct cs_verification *verification,
                                        const struct cs_layer *layer, double end)
 {

@@ -38,7 +38,8 @@ double cs_verified_time(const struct cs_verified *row, enum cs_verify_side side)
 
 /* --- the choice --- */
 
-/* If nothing can be predicted, prints a line and sets zeros: the command measures anyway. */
+/* Predicts all layers. If nothing can be predicted, prints a line and sets zeros: the command
+ * measures anyway. */
 static void predict_layers(const struct cs_verification *verification,
                            const struct cs_layers *layers, struct cs_prediction *prediction)
 {
@@ -76,6 +77,7 @@ static size_t list_rows(const struct cs_layers *layers, struct cs_verified *row)
     return rows;
 }
 
+/* Begins a row's JSON with its prediction. */
 static void add_prediction(struct cs_verified *row, const struct cs_prediction *prediction)
 {
     row->json = cJSON_CreateObject();
@@ -91,14 +93,16 @@ static void add_prediction(struct cs_verified *row, const struct cs_prediction *
                             (double)(prediction->tiled_peak - prediction->floor));
 }
 
-/* Smallest peak first. The library weighs time against memory above the largest peak so far. In
- * this order each convolution has the largest, so the library decides as if it were alone. */
+/* Orders rows by their peaks, smallest first. The library weighs time against memory above the
+ * largest peak so far. In this order each convolution has the largest, so the library decides as if
+ * it were alone. */
 static int by_peak(const void *left, const void *right)
 {
     const struct cs_verified *a = left, *b = right;
     return (a->peak > b->peak) - (a->peak < b->peak);
 }
 
+/* Makes the rows with their predictions, in the order of their peaks, and adds them to the JSON. */
 static void make_rows(struct cs_verification *verification, const struct cs_layers *layers,
                       struct cs_prediction *prediction)
 {
@@ -162,9 +166,10 @@ enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_shor
 
 /* --- the runs --- */
 
-/* The rows are in the order of their memory, in which the library has to decide. The first run goes
- * from the largest to the smallest, so that a lack of time drops small ones from all runs.
- * *in_time_p is of the run with the library. */
+/* Makes the three runs. The run with the library has the rows in the order of their memory, in
+ * which the library has to decide. The first run goes from the largest to the smallest, so that a
+ * lack of time drops small ones from all runs. *in_time_p is of the run with the library. False
+ * after printing the reason. */
 static bool measure_sides(struct cs_verification *verification, double start, double seconds,
                           bool *in_time_p)
 {
@@ -195,17 +200,18 @@ static bool measure_sides(struct cs_verification *verification, double start, do
 
 /* --- numbers --- */
 
-/* Shares of the largest number. Sums in another order differ by less, a missing or wrong part by
- * far more. */
+/* The largest differences that count as rounding, as shares of the largest number. Sums in another
+ * order differ by less, a missing or wrong part by far more. */
 static const double rounding[CS_DTYPES] = {
     [CS_F32] = 0x1p-16, [CS_F16] = 0x1p-9, [CS_BF16] = 0x1p-6};
 
-/* Of the numbers of two results. */
+/* The difference between the numbers of two results. */
 struct difference {
     int64_t elements, differing;
     double largest, value; /* the largest difference, and the largest number */
 };
 
+/* Adds a pair of numbers. `same`: their bits are equal. */
 static void compare_numbers(struct difference *difference, double untiled, double tiled, bool same)
 {
     const double distance = fabs(untiled - tiled);
@@ -218,7 +224,7 @@ static void compare_numbers(struct difference *difference, double untiled, doubl
             fmax(difference->largest, isfinite(distance) ? distance : (double)INFINITY);
 }
 
-/* Reads the next `bytes` of both files. False if a file ends before. */
+/* Compares the next `bytes` of both files. False if a file ends before. */
 static bool compare_files(FILE *dump[2], enum cs_dtype dtype, int64_t bytes,
                           struct difference *difference)
 {
@@ -261,8 +267,8 @@ static bool compare_row(struct cs_verified *row, FILE *dump[2])
     return true;
 }
 
-/* Runs one side of the job's rows again, whose lines stay as they are. True if all results are in
- * the file, which is then read from its begin. */
+/* Runs one side of the job's rows again, for their results only: the rows keep their lines. True if
+ * all results are in the file, which is then read from its begin. */
 static bool write_results(struct cs_verify_job *job, enum cs_verify_side side, FILE *dump,
                           double end)
 {

@@ -64,6 +64,7 @@ static void add_whole(cJSON *object, const char *name, int64_t number)
 
 /* --- the GPU --- */
 
+/* Adds the version of NVIDIA's driver, if the system reports it. */
 static void add_driver(cJSON *line)
 {
     char error[CS_FILE_ERROR];
@@ -153,8 +154,8 @@ static void add_measured(cJSON *line, const struct cs_trial_result *result, int6
     add_whole(line, "differing", result->differing);
 }
 
-/* The site of the last convolution: sites are in the order of their first calls, those without
- * calls come last. */
+/* Returns the site of the last convolution. Sites are in the order of their first calls, and those
+ * without calls come last. */
 static const cJSON *last_site(const cJSON *summary)
 {
     const cJSON *site, *last = NULL;
@@ -189,6 +190,7 @@ static void add_decision(cJSON *line)
     cJSON_Delete(summary);
 }
 
+/* Adds the outcome of a convolution to its line. */
 static void add_result(cJSON *line, const struct cs_trial_result *result, int64_t repeats)
 {
     cJSON_AddStringToObject(line, "status", cs_trial_status_name(result->status));

@@ -25,6 +25,7 @@ struct sums {
     double untiled_us, tiled_us; /* times of these */
 };
 
+/* Counts the verdicts, and adds up the times of the tiled convolutions. */
 static struct sums add_up(const struct cs_verification *verification)
 {
     struct sums sums = {.tiled = 0};
@@ -40,8 +41,8 @@ static struct sums add_up(const struct cs_verification *verification)
     return sums;
 }
 
-/* Why a row has no result: the status of its untiled run, if that is ok, of the run with the
- * library. */
+/* Returns why a row has no result: the status of its untiled run or, if that is ok, of the run with
+ * the library. */
 static const char *status_of(const struct cs_verified *row)
 {
     const char *untiled = cs_json_text(row->json, "untiled.status"),
@@ -70,7 +71,8 @@ static int64_t nanoseconds_of(const struct cs_verified *row, enum cs_verify_side
     return us > 0 ? (int64_t)(us * 1e3) : -1;
 }
 
-/* The largest distance from the 10th to the 90th percentile of a run, in percent of its median. */
+/* Returns the largest distance from the 10th to the 90th percentile of a run, in percent of its
+ * median. */
 static double spread_of(const struct cs_verified *row)
 {
     double most = 0;
@@ -154,6 +156,7 @@ static const struct cs_verified *first_of(const struct cs_verification *verifica
     return NULL;
 }
 
+/* Puts the result for a row that differs or failed, which is the first of these. */
 static void put_unsafe(struct cs_text *text, const struct cs_verification *verification,
                        const struct sums *sums, const struct cs_verified *row)
 {
@@ -175,7 +178,7 @@ static void put_unsafe(struct cs_text *text, const struct cs_verification *verif
         sums->count[CS_VERDICT_DIFFERS] + sums->count[CS_VERDICT_FAILED], verification->rows);
 }
 
-/* " 6 were not run, such as NAME: no time." */
+/* Puts how many rows have no result: " 6 were not run, such as NAME: no time." */
 static void put_missing(struct cs_text *text, const struct cs_verification *verification,
                         const struct sums *sums)
 {
@@ -188,6 +191,7 @@ static void put_missing(struct cs_text *text, const struct cs_verification *veri
         cs_text_put(text, " %zu without a result: the untiled runs differ.", varies);
 }
 
+/* Puts the result if all compared rows are equal, or equal except for the last bits. */
 static void put_safe(struct cs_text *text, const struct cs_verification *verification,
                      const struct sums *sums)
 {

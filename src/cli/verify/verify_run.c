@@ -41,7 +41,8 @@ static void write_file(void *ctx, const char *bytes, size_t size)
     (void)fwrite(bytes, 1, size, ctx);
 }
 
-/* The layers as a summary of sites that were called once. NULL with errno. */
+/* Writes the layers of a job to a temporary file, as a summary of sites that were called once. NULL
+ * with errno. */
 static FILE *write_list(const struct cs_verify_job *job)
 {
     FILE *file = tmpfile();
@@ -94,7 +95,8 @@ static bool set_variables(const struct cs_verify_job *job)
     return list && cs_child_variables_apply(&variables);
 }
 
-/* Becomes verify --once. Options that are not given have their defaults there, too. */
+/* In the child: executes verify --once for the job. Options that are not given have their defaults
+ * there, too. Returns only on failure. */
 static int become_once(const struct process *process)
 {
     /* It plans with this part of its time, so that a call that runs then can end. */
@@ -126,6 +128,7 @@ static int become_once(const struct process *process)
     return CS_CLI_NO;
 }
 
+/* In the child: sets the time limit and the output, then describes the GPU or runs the job. */
 static int run_child(void *ctx)
 {
     const struct process *process = ctx;
@@ -162,6 +165,7 @@ static int run_process(struct process *process, cJSON *lines)
     return status;
 }
 
+/* Begins the JSON with the versions, the date and the options. */
 static void begin_json(struct cs_verification *verification)
 {
     const struct cs_child_variables *given = &verification->options->given;
