@@ -15,7 +15,7 @@
 
 static const struct cs_data_files devices = {"devices", "device", ".json"};
 
-/* A whole number from 1 to 2^53; 0 if the profile has none. */
+/* Returns a whole number from 1 to 2^53 of the profile; 0 if it has none. */
 static int64_t number_of(const cJSON *root, const char *name)
 {
     const double number = cs_json_double(root, name);
@@ -69,6 +69,7 @@ static const char *read_profile(const cJSON *root, struct cs_device_file *profil
     return NULL;
 }
 
+/* Loads the profile in a file. False with a line in `error`. */
 static bool load_file(const char *path, struct cs_device_file *profile,
                       char error[CS_DEVICE_FILE_ERROR])
 {

@@ -41,7 +41,7 @@ static const char *next_word(const char *at, char word[LONGEST])
     return at;
 }
 
-/* "80gb" */
+/* True for a size, such as "80gb". */
 static bool is_size(const char *word)
 {
     size_t digits = strspn(word, "0123456789");

@@ -18,8 +18,8 @@ static bool channels_last(const struct cs_tensor *tensor)
     return tensor->dims[CS_C] == 1 || tensor->strides[CS_C] == 1;
 }
 
-/* Bytes of a copy in the form that tensor cores require. 0 if the tensor already has this form.
- * False beyond 64 bits. */
+/* Computes the bytes of a copy in the form that tensor cores require. 0 if the tensor already has
+ * this form. False beyond 64 bits. */
 static bool copy_bytes(const struct cs_problem *problem, enum cs_operand operand, int64_t *bytes_p)
 {
     struct cs_tensor copy = problem->tensor[operand];

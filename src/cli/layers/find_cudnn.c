@@ -16,6 +16,7 @@ enum {
     ERROR_BYTES = 512
 };
 
+/* Opens the cuDNN of a file or folder. False with the reason in `error`. */
 static bool open_at(const char *path, char *error, size_t size)
 {
     char file[PATH_MAX];
@@ -51,8 +52,8 @@ bool cs_find_cudnn_of_python(void)
     return opened;
 }
 
-/* In a source tree, config.mk is in the folder of this program: scripts/bootstrap writes there
- * which cuDNN it found or downloaded. */
+/* Opens the cuDNN that scripts/bootstrap found or downloaded. In a source tree, config.mk in the
+ * folder of this program names it. */
 static bool open_of_tree(void)
 {
     static const char key[] = "CUDNN_LIB := ";

@@ -53,6 +53,7 @@ bool cs_layers_text(struct cs_layers *layers, const char *name, const char *text
 
 /* --- summaries --- */
 
+/* Reads a list of exactly `count` whole numbers. False if it is anything else. */
 static bool read_numbers(const cJSON *list, int64_t *number, int count)
 {
     const cJSON *item;
@@ -74,6 +75,7 @@ static bool read_dtype(const cJSON *object, const char *way, enum cs_dtype *dtyp
     return cs_shape_dtype(cs_json_text_at(object, way, ""), dtype_p);
 }
 
+/* Reads the extents, strides and type of one operand. */
 static bool read_tensor(const cJSON *object, enum cs_operand operand, struct cs_problem *problem)
 {
     enum {
@@ -119,7 +121,8 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
     return cs_problem_check(problem) == CS_OK;
 }
 
-/* `free` is null if no decision was made, and `engine` is -1 if the legacy API chose it. */
+/* Reads the data that the run recorded of a site. `free` is null if no decision was made, and
+ * `engine` is -1 if the legacy API chose it. */
 static void read_recorded(const cJSON *site, int64_t number, struct cs_recorded *recorded)
 {
     recorded->site = number;

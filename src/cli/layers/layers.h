@@ -28,7 +28,7 @@ struct cs_layer_rules {
  * text. */
 bool cs_shape_direction(const char *text, enum cs_direction *direction_p);
 
-/* "fwd", "dgrad", "wgrad". */
+/* Returns "fwd", "dgrad" or "wgrad". */
 const char *cs_shape_direction_name(enum cs_direction direction);
 
 /* Reads "f32", "f16", "bf16", and the names that frameworks use: "float32", "fp16", "half" and so
@@ -38,8 +38,8 @@ bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p);
 /* Reads "nchw" or "nhwc", and the same for one or three spatial dimensions ("ncw", "ndhwc"). */
 bool cs_shape_layout(const char *text, enum cs_order *layout_p);
 
-/* "1x512x64x64": numbers with x between them. Returns how many, 0 if there are more than `limit`,
- * if one does not fit 64 bits or if the text is anything else. */
+/* Reads numbers with x between them, such as "1x512x64x64". Returns how many, 0 if there are more
+ * than `limit`, if one does not fit 64 bits or if the text is anything else. */
 int cs_shape_numbers(const char *text, int64_t *numbers, int limit);
 
 /* Completes a problem of which these are set: direction, spatial (2 or 3), the numbers of
@@ -60,7 +60,7 @@ bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct 
 
 /* --- lists --- */
 
-/* What a summary contains of the run in which a layer was recorded. */
+/* The data of a layer from the summary of a run. */
 struct cs_recorded {
     struct cs_peak_level level; /* record < 0: none */
     int64_t engine, required;   /* of the program's plan; engine < 0: unknown */
@@ -77,7 +77,7 @@ struct cs_layer {
 struct cs_layers {
     struct cs_layer *layer;
     size_t count;
-    char device[64], vendor[64]; /* of the run that the summary is of; "": no summary */
+    char device[64], vendor[64]; /* of the run of the summary; "": no summary */
 };
 
 /* Reads a list into `layers`, which is empty: a CSV file, or the convolutions of a JSON summary

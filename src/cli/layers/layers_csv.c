@@ -62,7 +62,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct csv_reader *read
 
 /* --- cells --- */
 
-/* Takes the quotes off a cell in place; its end, or NULL if a quote is left open. */
+/* Removes the quotes of a cell in place. Returns the cell's end in the line, or NULL if a quote is
+ * left open. */
 static char *unquote_cell(char *cell)
 {
     char *to = cell;
@@ -112,6 +113,7 @@ static bool is_required(const struct csv_reader *reader, int field)
     return !fields[field].value && !(field == FIELD_dtype && reader->rules->dtype);
 }
 
+/* Reads the line with the names of the columns. False after an error. */
 static bool read_header(struct csv_reader *reader, char *line)
 {
     char *cell[MAX_COLUMNS];
@@ -170,6 +172,7 @@ static bool read_words(struct csv_reader *reader, const char *const value[FIELDS
     return true;
 }
 
+/* Reads a line with a layer and adds the layer. False after an error. */
 static bool read_layer(struct csv_reader *reader, char *line)
 {
     char *cell[MAX_COLUMNS], why[CS_LAYERS_ERROR];

@@ -18,7 +18,8 @@ static int64_t sum_of(int64_t a, int64_t b)
     return cs_add(a, b, &sum) ? sum : INT64_MAX;
 }
 
-/* The operands' bytes; a checked problem's fit 64 bits each, but not always together. */
+/* Computes the bytes of each operand and their sum, the floor. Those of a checked problem fit 64
+ * bits each, but not always together. */
 static void sum_operands(const struct cs_problem *problem, struct cs_prediction *prediction)
 {
     prediction->floor = 0;
@@ -66,7 +67,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     }
 }
 
-/* A layer that is decided on, as in a program that holds this much memory. */
+/* A layer that is decided on, with the memory that its program holds. */
 struct asking {
     const struct cs_predictor *predictor;
     const struct cs_problem *problem;
@@ -77,6 +78,7 @@ struct asking {
     bool ran; /* the program of a run took this plan, so none is refused */
 };
 
+/* Decides on the layer for one engine (cs_rivals). */
 static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, int64_t required,
                                     const struct cs_vendor *vendor)
 {
@@ -153,6 +155,7 @@ static void decide_layer(struct asking *asking, struct cs_peak_level *level,
         weigh_tiles(asking->problem, &asking->vendor, prediction);
 }
 
+/* Predicts a layer. `level`: of its program, raised by this layer. */
 static void predict_layer(const struct cs_predictor *predictor, struct cs_engine_list *list,
                           const struct cs_layer *layer, struct cs_peak_level *level,
                           struct cs_prediction *prediction)
@@ -171,7 +174,7 @@ static void predict_layer(const struct cs_predictor *predictor, struct cs_engine
     cs_engine_chosen_destroy(asking.chosen);
 }
 
-/* The first layer of the same program. */
+/* Returns the index of the first layer of the same program. */
 static size_t find_program(const struct cs_predictor *predictor, const struct cs_layers *layers,
                            size_t at)
 {
@@ -181,7 +184,8 @@ static size_t find_program(const struct cs_predictor *predictor, const struct cs
     return i;
 }
 
-/* The first layer with the same problem and the same plan in the same program. */
+/* Returns the index of the first layer with the same problem and the same plan in the same program.
+ */
 static size_t find_equal(const struct cs_predictor *predictor, const struct cs_layers *layers,
                          size_t at)
 {

@@ -64,8 +64,8 @@ bool cs_find_cudnn_of_python(void);
 
 /* --- measured constants of GPUs --- */
 
-/* The constants of a GPU. The first time, a line on standard error names them, or the reason why
- * their file is ignored. For one thread. */
+/* Returns the measured constants of a GPU. The first time, a line on standard error names them, or
+ * the reason why their file is ignored. For one thread. */
 struct cs_ladder cs_cli_measured(const char *gpu);
 
 /* --- without cuDNN ---
@@ -75,10 +75,11 @@ struct cs_ladder cs_cli_measured(const char *gpu);
  * requires may be smaller (engines without workspace) or several times larger (sums split over
  * parts). */
 
-/* Bytes; INT64_MAX beyond 64 bits. */
+/* Returns the estimate in bytes; INT64_MAX beyond 64 bits. */
 int64_t cs_estimate_workspace(const struct cs_problem *problem);
 
-/* The rule as a vendor, so that the library's decision works with it. No resources. */
+/* Returns a vendor that answers by this estimate, so that the library's decision works without
+ * cuDNN. It has no resources. */
 struct cs_vendor cs_estimate_vendor(void);
 
 #endif

@@ -18,7 +18,7 @@ enum word_kind {
     LAYOUT
 };
 
-/* The first word for a value is its name. */
+/* The words that are understood, with their values. The first word for a value is its name. */
 static const struct {
     const char *text;
     enum word_kind kind;
@@ -111,6 +111,7 @@ int cs_shape_numbers(const char *text, int64_t *numbers, int limit)
 
 /* --- a problem from its numbers --- */
 
+/* Checks that no number is below its least value. False, with a line in `error`, if one is. */
 static bool check_numbers(const struct cs_problem *problem, char error[CS_LAYERS_ERROR])
 {
     static const struct {
@@ -137,7 +138,7 @@ static bool check_numbers(const struct cs_problem *problem, char error[CS_LAYERS
     return true;
 }
 
-/* Computes the extent of y along D (0), H (1) or W (2). */
+/* Computes the extent of y along D (0), H (1) or W (2). False with a line in `error`. */
 static bool complete_extent(struct cs_problem *problem, int i, char error[CS_LAYERS_ERROR])
 {
     const int64_t in = problem->tensor[CS_X].dims[CS_D + i],
@@ -250,7 +251,7 @@ static int read_head(const char **text_p, struct cs_problem *problem)
     return dims - 2;
 }
 
-/* One number for all spatial dimensions, or one for each. */
+/* Reads one number for all spatial dimensions, or one for each. */
 static bool read_window(const char *text, int dims, int64_t to[CS_SPATIAL])
 {
     int64_t numbers[CS_SPATIAL];

@@ -12,7 +12,7 @@
 
 /* --- reading --- */
 
-/* The reason why a file is refused. NULL: it is a summary of this version. */
+/* Returns the reason why a file is refused. NULL: it is a summary of this version. */
 static const char *find_fault(const cJSON *root, const char *text)
 {
     const char *schema = cs_json_text(root, "schema");
@@ -130,6 +130,7 @@ static const char *const run_texts[] = {"process.program",   "process.script",  
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
+/* Merges numbers of `from` into those of `to`. A number that `to` lacks stays absent. */
 static void merge_numbers(cJSON *to, const cJSON *from, const struct merged_number *number,
                           size_t numbers)
 {
@@ -181,6 +182,7 @@ static void merge_list(cJSON *to, cJSON *from, const struct merged_number *numbe
     cJSON_Delete(from);
 }
 
+/* Merges the numbers, texts, options and reasons of the run `from` into `to`. */
 static void merge_runs(cJSON *to, cJSON *from)
 {
     const cJSON *others = cs_json_at(from, "config.options");
