@@ -65,6 +65,8 @@ struct program {
     int output;
 };
 
+/* In the child: sets input, outputs and variables, and executes the program. Returns only on
+ * failure. */
 static int become_program(void *ctx)
 {
     const struct program *program = ctx;

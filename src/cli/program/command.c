@@ -65,7 +65,7 @@ char **cs_wrapper_unwrap(char **command)
     return command;
 }
 
-/* The words as /proc/self/cmdline has them, as many as are whole. */
+/* Joins the words as /proc/self/cmdline has them, as many as are whole. Returns the bytes. */
 static int64_t join_words(char **command, char *words, size_t size)
 {
     size_t length = 0;

@@ -105,7 +105,7 @@ void cs_program_free(struct cs_program_facts *facts);
  *
  * The loader itself reports them. It maps the files and runs no code of them. */
 
-/* One library: the required name and the file, NULL if none was found. */
+/* Receives one library: the required name and the file, NULL if none was found. */
 typedef void cs_loader_fn(void *ctx, const char *name, const char *path);
 
 /* Calls `each` for every library that the loader would load with `file`, a program or a library.
@@ -134,8 +134,9 @@ const char *cs_preload_next(const char **list_p, size_t *length_p);
 /* True if a path of `length` bytes names the library, in any folder. */
 bool cs_preload_is_library(const char *path, size_t length);
 
-/* `now` (NULL: nothing) with the library in front, but after the runtimes of sanitizers, which must
- * come first. Unchanged if it already contains the library. To be freed; NULL: out of memory. */
+/* Returns the LD_PRELOAD value `now` (NULL: nothing) with the library in front, but after the
+ * runtimes of sanitizers, which must come first. Unchanged if it already contains the library. To
+ * be freed; NULL: out of memory. */
 char *cs_preload_list(const char *library, const char *now);
 
 /* --- the files that a running process has loaded, from /proc --- */
@@ -150,7 +151,7 @@ struct cs_process_files {
  * user. */
 bool cs_process_files(int64_t pid, struct cs_process_files *files);
 
-/* A word as a process id; 0 if it is none. */
+/* Reads a word as a process id; 0 if it is none. */
 int64_t cs_process_id(const char *word);
 
 #endif

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A part of the file; NULL if it is not all there. */
+/* Returns a part of the file; NULL if it is not all there. */
 static const void *find_part(const struct cs_elf *elf, Elf64_Off offset, Elf64_Xword size)
 {
     return offset <= elf->size && size <= elf->size - offset ? elf->bytes + offset : NULL;
 }
 
-/* A text; NULL if it does not end in the file. */
+/* Returns the text at an offset; NULL if it does not end in the file. */
 static const char *text_at(const struct cs_elf *elf, Elf64_Off offset)
 {
     if (offset >= elf->size || !memchr(elf->bytes + offset, '\0', elf->size - offset))
@@ -22,14 +22,16 @@ static const char *text_at(const struct cs_elf *elf, Elf64_Off offset)
     return (const char *)elf->bytes + offset;
 }
 
-/* Tables are read in place, so a file with unaligned tables counts as damaged. */
+/* Returns a table of the file; NULL if it is not all there or unaligned. Tables are read in place,
+ * so a file with unaligned tables counts as damaged. */
 static const void *find_table(const struct cs_elf *elf, Elf64_Off offset, size_t entry,
                               size_t count)
 {
     return offset % _Alignof(Elf64_Ehdr) == 0 ? find_part(elf, offset, entry * count) : NULL;
 }
 
-/* The offset in the file of an address of the loaded object; the file's size if there is none. */
+/* Returns the offset in the file of an address of the loaded object; the file's size if there is
+ * none. */
 static Elf64_Off offset_of(const struct cs_elf *elf, Elf64_Addr address)
 {
     for (int i = 0; i < elf->segments; i++) {
@@ -50,6 +52,7 @@ static void note_entry(struct cs_elf *elf, Elf64_Sxword tag, const char *text)
         elf->needed[elf->needs++] = text;
 }
 
+/* Reads the search paths and the needed libraries from the dynamic segment. */
 static void read_dynamic(struct cs_elf *elf, const Elf64_Phdr *segment)
 {
     Elf64_Off strings = elf->size;
@@ -88,6 +91,7 @@ static const char *read_file(struct cs_elf *elf)
     return NULL;
 }
 
+/* Maps an open file into memory. False with errno. */
 static bool map_file(struct cs_elf *elf, int file)
 {
     struct stat status;
@@ -127,7 +131,7 @@ void cs_elf_close(struct cs_elf *elf)
     *elf = (struct cs_elf){.size = 0};
 }
 
-/* A text of the section of texts with this index. */
+/* Returns a text of the string table in the section with this index; NULL if there is none. */
 static const char *text_of(const struct cs_elf *elf, Elf64_Word section, Elf64_Word offset)
 {
     if (section >= (Elf64_Word)elf->sections || elf->section[section].sh_offset >= elf->size)
@@ -200,6 +204,7 @@ static bool is_among(const char *name, const char *const *names, size_t count)
     return false;
 }
 
+/* Notes a symbol that shows the way to cuDNN (cs_elf_symbol_fn). */
 static void note_symbol(void *ctx, const char *name, bool defined)
 {
     struct symbols *symbols = ctx;

@@ -38,7 +38,8 @@ struct cs_elf {
 bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p);
 void cs_elf_close(struct cs_elf *elf);
 
-/* A symbol of the table that the loader reads: `defined` there, or required from elsewhere. */
+/* Receives a symbol of the table that the loader reads: `defined` there, or required from
+ * elsewhere. */
 typedef void cs_elf_symbol_fn(void *ctx, const char *name, bool defined);
 void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx);
 
@@ -57,9 +58,9 @@ enum cs_linkage {
     CS_LINKAGE_INSIDE  /* it has cuDNN in itself */
 };
 
-/* Convolutions only: a file that links cuDNN only for other operations counts as CS_LINKAGE_NONE. A
- * file that defines functions with cuDNN's names and looks such names up has stand-ins
- * (TensorFlow). */
+/* Returns how a file reaches cuDNN for convolutions. A file that links cuDNN only for other
+ * operations counts as CS_LINKAGE_NONE. A file that defines functions with cuDNN's names and looks
+ * such names up has stand-ins (TensorFlow). */
 enum cs_linkage cs_linkage_of(const struct cs_elf *elf);
 
 #endif

@@ -47,8 +47,8 @@ static void take_cudnn(void *ctx, const char *name, const char *path)
         snprintf(cudnn, PATH_MAX, "%s", path);
 }
 
-/* Searches by one file. True after a result. `lists`: among the libraries that the file links.
- * Otherwise as if the file looked cuDNN up. */
+/* Searches for the subject's cuDNN by its files of that linkage. True after a result. `lists`:
+ * among the libraries that the files link. Otherwise as if the files looked cuDNN up. */
 static bool search_for(struct cs_examined *subject, enum cs_linkage linkage, bool lists)
 {
     for (size_t i = 0; i < subject->clients && !*subject->cudnn; i++) {
@@ -63,7 +63,8 @@ static bool search_for(struct cs_examined *subject, enum cs_linkage linkage, boo
     return *subject->cudnn;
 }
 
-/* The cuDNN of NVIDIA's package, which frameworks load by hand if the loader finds none. */
+/* Takes the cuDNN of NVIDIA's package, which frameworks load by hand if the loader finds none.
+ * False: there is none. */
 static bool take_packaged(const struct cs_program_facts *facts, struct cs_examined *subject)
 {
     for (size_t i = 0; i < facts->nvidia_libraries && !subject->packaged; i++) {
@@ -87,9 +88,10 @@ static void tidy_path(char path[PATH_MAX])
         memcpy(path, whole, (size_t)length + 1);
 }
 
-/* All files of a process use the same cuDNN: the one that a file links, or else looks up. A file
- * may call functions of cuDNN without naming a library. Then another file next to it, a stand-in,
- * provides and looks up these functions (TensorFlow). So its own folders are searched last. */
+/* Finds the cuDNN of a subject. All files of a process use the same one: the one that a file links,
+ * or else looks up. A file may call functions of cuDNN without naming a library. Then another file
+ * next to it, a stand-in, provides and looks up these functions (TensorFlow). So its own folders
+ * are searched last. */
 static void find_cudnn(const struct cs_program_facts *facts, struct cs_examined *subject)
 {
     bool calls = false;
@@ -117,11 +119,12 @@ enum {
     FRAMEWORKS = sizeof frameworks / sizeof *frameworks
 };
 
-/* Its arguments are pairs: the names of a framework's packages, and the patterns of its files. It
- * prints a line for each framework whose modules are found, then one for each of the files. The
- * first pair has no packages: NVIDIA's libraries. find_spec of a name without a dot reads folders
- * and imports nothing. The current directory, which -c puts first, is removed before the first
- * import that could find a file there. */
+/* The program that Python runs to list the frameworks. Its arguments are pairs: the names of a
+ * framework's packages, and the patterns of its files. It prints a line for each framework whose
+ * modules are found, then one for each of the files. The first pair has no packages: NVIDIA's
+ * libraries. find_spec of a name without a dot reads folders and imports nothing. The current
+ * directory, which -c puts first, is removed before the first import that could find a file there.
+ */
 static const char script[] =
     "import sys\n"
     "sys.path = [place for place in sys.path if place]\n"

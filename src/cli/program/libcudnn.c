@@ -25,7 +25,7 @@ static int number_of(int major, int minor, int patch)
     return major * MAJOR + minor * 100 + patch;
 }
 
-/* The version in the name of a file, such as libcudnn.so.9.19.0; 0 if it has none. */
+/* Returns the version in the name of a file, such as libcudnn.so.9.19.0; 0 if it has none. */
 static int version_of_name(const char *path)
 {
     int major = 0, minor = 0, patch = 0;
@@ -35,7 +35,8 @@ static int version_of_name(const char *path)
     return number_of(major, minor, patch);
 }
 
-/* NVIDIA's packages for Python and conda have the header next to the library's folder. */
+/* Returns the version in the header of a library; 0 if there is none. NVIDIA's packages for Python
+ * and conda have the header next to the library's folder. */
 static int version_of_header(const char *library)
 {
     char path[PATH_MAX + 64], line[256];
@@ -84,8 +85,8 @@ static bool differ(const char *one, const char *other)
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_size != b.st_size;
 }
 
-/* The part that opens another part, and whose RPATH counts: libcudnn.so.9 opens the first ones, the
- * graph part opens the engines. */
+/* Returns the file that opens a part, and whose RPATH counts: libcudnn.so.9 opens the first parts,
+ * the graph part opens the engines. */
 static const char *opener_of(const char *part)
 {
     static const char *const opened[] = {"libcudnn_graph.", "libcudnn_cnn.", "libcudnn_adv.",

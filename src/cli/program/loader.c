@@ -35,7 +35,7 @@ static char *run_loader(const char *file, const char *const *set)
 }
 
 /* Runs the loader for this program with a preloaded file. `folders`: "LD_LIBRARY_PATH=...", or
- * NULL. */
+ * NULL. Returns its output as run_loader does. */
 static char *try_preload(const char *file, const char *folders)
 {
     char self[PATH_MAX], preload[PATHS];
