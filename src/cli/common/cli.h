@@ -27,10 +27,11 @@ enum cs_cli_status {
 void cs_cli_put(const char *text, FILE *out);
 void cs_cli_put_line(const char *text, FILE *out);
 
-/* One line on standard error: "convshim: ...", by cs_cli_put. */
+/* Prints one line on standard error: "convshim: ...", by cs_cli_put. */
 void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for functions that pass lines to a callback. `ctx` is not used. */
+/* Prints a line as cs_cli_complain does, for functions that pass lines to a callback. `ctx` is not
+ * used. */
 void cs_cli_note(void *ctx, const char *line);
 
 /* The receiver of an option's value: the command, or the parser, which writes it to a member of the
@@ -114,7 +115,8 @@ const char *cs_cli_spelling(const char *name, char spelling[CS_CLI_NAME]);
 /* The word of a NULL-ended list that `word` was probably meant to be; NULL if none is near. */
 const char *cs_cli_nearest(const char *word, const char *const *words);
 
-/* "64MiB" to bytes, as in the ini; false for everything else, also for "auto" and "64". */
+/* Reads a size such as "64MiB" as bytes, as in the ini file. False for everything else, also for
+ * "auto" and "64". */
 bool cs_cli_size(const char *text, int64_t *bytes_p);
 
 #endif

@@ -20,7 +20,7 @@ enum {
     COLUMNS = 80
 };
 
-/* Values of options in the list for getopt_long: above every character. */
+/* The values that getopt_long returns for options. They are above every character. */
 enum {
     HELP = 256,
     FIRST,                             /* of the first option of the command */
@@ -97,6 +97,7 @@ bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const
     return false;
 }
 
+/* Reads a number from `least` to `most`. False after a usage error. */
 static bool read_number(const struct cs_cli_command *command, int option, const char *value,
                         int least, int most, int *number_p)
 {
@@ -137,6 +138,7 @@ static bool keep_setting(const struct cs_cli_command *command, int option, const
     return true;
 }
 
+/* Reads a percentage from 0 to `most`. False after a usage error. */
 static bool read_percent(const struct cs_cli_command *command, int option, const char *value,
                          int most, double *percent_p)
 {

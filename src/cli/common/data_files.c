@@ -34,6 +34,8 @@ void cs_data_file_name(const struct cs_data_files *files, const char *path, char
     snprintf(name, size, "%.*s", (int)(strlen(file) - cut), file);
 }
 
+/* Finds the folder of data files: the given one, or that of the installation or source tree. False
+ * with a line in `error`. */
 static bool find_folder(const struct cs_data_files *files, const char *given, char folder[PATH_MAX],
                         char error[CS_DATA_FILE_ERROR])
 {
@@ -84,6 +86,7 @@ static void free_names(struct dirent **entry, int names)
     free(entry);
 }
 
+/* Adds a row for each file of the folder. False with a line in `error`. */
 static bool fill_table(const struct cs_data_files *files, const char *given,
                        cs_data_file_add_fn *add, struct cs_table *table,
                        char error[CS_DATA_FILE_ERROR])
@@ -117,7 +120,8 @@ bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
     return good;
 }
 
-/* "unknown device 'h20'; did you mean 'h200'?; to list all: --device list" */
+/* Writes the error for an unknown name: "unknown device 'h20'; did you mean 'h200'?; to list all:
+ * --device list". */
 static void refuse_name(const struct cs_data_files *files, const char *folder, const char *name,
                         const char *written, char error[CS_DATA_FILE_ERROR])
 {

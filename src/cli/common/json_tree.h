@@ -31,7 +31,8 @@ bool cs_json_complete(void);
  */
 bool cs_json_print(struct cJSON *root, FILE *out);
 
-/* The same on one line, which a reader at the other end of a pipe gets at once. */
+/* Writes `root` as cs_json_print does, but on one line, which a reader at the other end of a pipe
+ * gets at once. */
 bool cs_json_print_line(struct cJSON *root, FILE *out);
 
 /* The number without its fraction, of JSON that another program wrote. Returns `otherwise` if

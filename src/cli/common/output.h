@@ -19,8 +19,8 @@ typedef bool cs_output_fn(const void *state, FILE *out);
  * False, with errno, if that fails or if `write` returns false. */
 bool cs_output_write(const char *path, cs_output_fn *write, const void *state);
 
-/* The same of a page, with a line that names it or the reason: "convshim: simulate: page in FILE".
- */
+/* Writes a page as cs_output_write does, and prints a line with its path or the reason: "convshim:
+ * simulate: page in FILE". */
 bool cs_output_page(const char *command, const char *path, cs_output_fn *write, const void *state);
 
 #endif

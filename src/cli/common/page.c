@@ -128,7 +128,8 @@ void cs_page_key(const char *class, const char *name, int64_t bytes, FILE *out)
 
 /* --- bars --- */
 
-/* In units of the picture. A width of 0 prints nothing. Others are at least wide enough to see. */
+/* Draws a bar, in units of the picture. A width of 0 draws nothing. Others are at least wide enough
+ * to see. */
 static void put_bar(const char *class, double y, double width, FILE *out)
 {
     if (width > 0)

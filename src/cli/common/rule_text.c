@@ -15,7 +15,7 @@ static void put_number(int64_t number, FILE *out)
     fprintf(out, "%" PRId64, number);
 }
 
-/* Exact, so that it can be used in a rule. */
+/* Writes bytes exactly, so that they can be used in a rule. */
 static void put_bytes(int64_t bytes, FILE *out)
 {
     static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
@@ -25,7 +25,7 @@ static void put_bytes(int64_t bytes, FILE *out)
     fprintf(out, "%" PRId64 "%s", bytes, units[unit]);
 }
 
-/* "3", "3..", "..7" or "3..7". */
+/* Writes a range: "3", "3..", "..7" or "3..7". */
 static void put_span(const struct cs_span *span, void (*put)(int64_t value, FILE *out), FILE *out)
 {
     if (span->least > 0 || span->most == 0 || span->most == INT64_MAX)
@@ -37,7 +37,7 @@ static void put_span(const struct cs_span *span, void (*put)(int64_t value, FILE
         put(span->most, out);
 }
 
-/* Negative: auto. */
+/* Writes a value, or "auto" if it is negative. */
 static void put_automatic(int64_t value, void (*put)(int64_t value, FILE *out), FILE *out)
 {
     if (value < 0)
@@ -46,7 +46,8 @@ static void put_automatic(int64_t value, void (*put)(int64_t value, FILE *out), 
         put(value, out);
 }
 
-/* A value of each type, in the form of a rule, and below in that of a convolution. */
+/* The functions that write a value of each type: put_rule_TYPE in the form of a rule, and below
+ * put_subject_TYPE in that of a convolution. */
 #define RULE_VALUE(type)                                                                           \
     static void put_rule_##type(__attribute__((unused)) enum cs_rule_key key,                      \
                                 const cs_rule_##type *value, FILE *out)
@@ -76,7 +77,7 @@ RULE_VALUE(BYTES)
     put_span(value, put_bytes, out);
 }
 
-/* Without the 1 of a depth, as for two dimensions. */
+/* Writes a kernel, without a depth of 1, as for two dimensions. */
 RULE_VALUE(KERNEL)
 {
     const int first = value->extent[0] == 1 ? 1 : 0;
@@ -159,7 +160,7 @@ static void put_rule_value(const struct cs_rule *rule, enum cs_rule_key key, FIL
     }
 }
 
-/* The keys that match. */
+/* Writes the convolution's value of a key that matches. Keys that set something have none. */
 static void put_subject_value(const struct cs_subject *subject, enum cs_rule_key key, FILE *out)
 {
     switch (key) {

@@ -104,6 +104,7 @@ const char *cs_table_text(const struct cs_column *column, const struct cs_value 
     return buffer;
 }
 
+/* Prints a cell of CSV, in quotes if it needs them. */
 static void print_quoted(const char *text, FILE *out)
 {
     if (!strpbrk(text, ",\"\r\n")) {
@@ -164,6 +165,7 @@ static bool print_json(const struct cs_table *table, FILE *out)
     return cs_json_print(cs_table_json(table), out);
 }
 
+/* Returns the characters of the longest text in a column, its title included. */
 static int width_of(const struct cs_table *table, int column)
 {
     char buffer[CS_CELL_TEXT_BYTES];
@@ -176,7 +178,7 @@ static int width_of(const struct cs_table *table, int column)
     return (int)width;
 }
 
-/* One line; `row` NULL: the titles. No blanks at its end. */
+/* Prints one line without blanks at its end. `row` NULL: the titles. */
 static void print_line(const struct cs_table *table, const int *width, const struct cs_value *row,
                        FILE *out)
 {

@@ -13,17 +13,17 @@ enum cs_format {
     CS_FORMAT_CSV
 };
 
-/* Bytes for people who compare them: "516.5 MiB", "1033 MiB", "20.46 GiB"; returns text. */
+/* Writes bytes for people who compare them: "516.5 MiB", "1033 MiB", "20.46 GiB"; returns text. */
 enum {
     CS_BYTES_TEXT = 24
 };
 char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
 
-/* Time for people, from nanoseconds: "38.4 ms"; returns text. */
+/* Writes a time for people, from nanoseconds: "38.4 ms"; returns text. */
 char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds);
 
-/* The change of a figure whose ratio is from `least` to `most`: "+5.1 to +11.1 %", or one number if
- * both are shown alike; returns text. */
+/* Writes the change of a figure whose ratio is from `least` to `most`: "+5.1 to +11.1 %", or one
+ * number if both are shown alike; returns text. */
 char *cs_table_change_text(char text[CS_BYTES_TEXT], double least, double most);
 
 enum {
@@ -77,7 +77,7 @@ void cs_table_add(struct cs_table *table, const struct cs_value *row);
  * is the array of cs_table_json. Returns false if memory ran out. */
 bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *out);
 
-/* A value as text, for people or for programs. The text may be in `buffer`. */
+/* Returns a value as text, for people or for programs. The text may be in `buffer`. */
 const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
                           char buffer[CS_CELL_TEXT_BYTES]);
 
