@@ -55,6 +55,7 @@ static bool has_policy(const struct cs_config *config, bool counts)
     return has;
 }
 
+/* Reports options that are set, but unused because of another option. */
 static void advise_options(const struct advice *advice)
 {
     const struct cs_config *config = advice->config;
@@ -118,6 +119,7 @@ static bool sets_more_than_skip(const struct cs_rule *rule)
     return false;
 }
 
+/* Reports settings of a rule that have no effect, and a rule that hides all later ones. */
 static void advise_rule(const struct advice *advice, int index)
 {
     const struct cs_config *config = advice->config;

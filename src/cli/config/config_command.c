@@ -56,7 +56,7 @@ enum {
     LINE = 512
 };
 
-/* The content of a text of --explain. */
+/* A convolution as the text of --explain describes it. */
 struct asked {
     struct cs_problem problem;
     int64_t required; /* bytes; -1: not given */
@@ -121,6 +121,7 @@ static int explain_shape(const struct request *request, const struct cs_config *
 
 /* --- options --- */
 
+/* Checks the file of --check. Returns the exit status. */
 static int check_file(const struct request *request)
 {
     static struct cs_config config;
@@ -149,6 +150,7 @@ static void add_row(struct cs_table *table, const struct cs_config *config, int 
                                                   {.text = source}});
 }
 
+/* Prints the options in force and the rules, or the rule of --explain. Returns the exit status. */
 static int show_options(const struct request *request)
 {
     static struct cs_config config;
