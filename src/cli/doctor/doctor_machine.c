@@ -28,7 +28,7 @@ void cs_doctor_library(struct cs_doctor *doctor)
 
 /* --- preloaded libraries --- */
 
-/* What a library exports. */
+/* The exports of a library that may keep calls from convshim. */
 struct exports {
     bool lookup, entry;
 };
@@ -64,6 +64,7 @@ static bool judge_preloaded(struct cs_doctor *doctor, const char *where, char pa
     return false;
 }
 
+/* Judges all paths of a list of preloaded libraries. `where` names the list. */
 static void judge_list(struct cs_doctor *doctor, const char *where, const char *list)
 {
     char path[PATH_MAX];
@@ -151,8 +152,8 @@ void cs_doctor_cudnn(struct cs_doctor *doctor)
     }
 }
 
-/* Compiled programs and tuning results contain workspace sizes. If a cache is written with the
- * library and used without it, a whole convolution runs in a tile's workspace. */
+/* Reports XLA's caches. Compiled programs and tuning results contain workspace sizes. If a cache is
+ * written with the library and used without it, a whole convolution runs in a tile's workspace. */
 void cs_doctor_cache(struct cs_doctor *doctor)
 {
     for (int i = 0; i < CS_XLA_CACHES; i++) {

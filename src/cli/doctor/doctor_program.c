@@ -85,6 +85,7 @@ void cs_doctor_python(struct cs_doctor *doctor)
 
 /* --- the files that call cuDNN --- */
 
+/* Adds a finding about one file of a subject. */
 static void report_client(struct cs_doctor *doctor, const struct cs_examined *subject,
                           const char *name, const struct cs_client *client)
 {
