@@ -22,7 +22,7 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
     return false;
 }
 
-/* Opens cuDNN, unless the rule of thumb is wanted. False after a message. */
+/* Opens cuDNN, unless the rule of thumb is requested. False after a message. */
 static bool find_vendor(const struct cs_predict_options *options,
                         struct cs_predict_results *results)
 {
@@ -45,6 +45,7 @@ static bool find_vendor(const struct cs_predict_options *options,
     return true;
 }
 
+/* Returns the inputs of predictions that the options and the device give. */
 static struct cs_predictor predictor_of(const struct cs_predict_options *options,
                                         const struct cs_device_file *device)
 {
@@ -64,7 +65,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                  .estimate = options->estimate};
 }
 
-/* The plans of a summary's run are used again only for the same GPU and cuDNN. */
+/* Forgets the plans that a summary recorded, unless they are of the same GPU and cuDNN. */
 static void forget_plans(const struct cs_predict_results *results, struct cs_layers *layers)
 {
     if (strcmp(layers->device, results->device->title) == 0 &&
@@ -82,6 +83,7 @@ static bool is_answered(const struct cs_predict_results *results)
     return true;
 }
 
+/* Predicts the layers and prints the results. Returns the exit status. */
 static int predict_layers(const struct cs_predict_options *options,
                           const struct cs_device_file *device, struct cs_layers *layers)
 {

@@ -1,4 +1,4 @@
-/* `convshim predict` as its parts see it. */
+/* The interfaces between the parts of `convshim predict`. */
 #ifndef CS_CLI_PREDICT_PREDICT_H
 #define CS_CLI_PREDICT_PREDICT_H
 

@@ -63,7 +63,7 @@ static bool take_option(void *to, int option, const char *value)
     }
 }
 
-/* Options that go together; the status to end with, or -1. */
+/* Checks that the options go together. Returns the status to end with, or -1. */
 static int check_options(const struct cs_predict_options *options)
 {
     int sources = !!options->shape + !!options->csv + !!options->summary;
@@ -110,7 +110,7 @@ static bool load_file(struct cs_predict_options *options)
     return false;
 }
 
-/* -1: go on; else the status to end with. */
+/* Reads the command line. Returns -1 to go on, or the status to end with. */
 static int read_options(int argc, char **argv, struct cs_predict_options *options)
 {
     int operand, status = cs_cli_parse(&command, argc, argv, take_option, options, &operand);

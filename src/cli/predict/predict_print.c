@@ -15,7 +15,7 @@
 
 /* --- one convolution --- */
 
-/* "H x 8 on 2 lanes", or the reason against tiles. */
+/* Writes a tiling, such as "H x 8 on 2 lanes", or the reason against tiles. */
 static void tiling_text(const struct cs_decision *decision, char *text, size_t size)
 {
     const struct cs_tiling *tiling = &decision->tiling;
@@ -34,7 +34,7 @@ static void tiling_text(const struct cs_decision *decision, char *text, size_t s
     }
 }
 
-/* A line for a size without and with convshim, with a note. */
+/* Prints a line for a size without and with convshim, with a note. */
 static void put_size(const char *name, int64_t without, int64_t with, const char *note)
 {
     char first[CS_BYTES_TEXT], second[CS_BYTES_TEXT];
@@ -231,7 +231,8 @@ static bool is_huge(const struct cs_problem *problem, const struct cs_prediction
     return false;
 }
 
-/* Advice about layers with a tensor of 2^31 elements, without option huge. "" if there is none. */
+/* Writes advice about layers with a tensor of 2^31 elements, if option huge is not set. "" if there
+ * is none. */
 static void advise(const struct cs_predict_results *results, char *text, size_t size)
 {
     size_t count = 0;
@@ -251,8 +252,8 @@ static void advise(const struct cs_predict_results *results, char *text, size_t 
 
 /* --- formats --- */
 
-/* The convolution if there is one alone, the GPU with its memory, what planned, and the options of
- * convshim. */
+/* Prints the convolution if there is one alone, the GPU with its memory, the planner, and the
+ * options of convshim. */
 static void print_head(const struct cs_predict_results *results)
 {
     const struct cs_predict_options *options = results->options;
