@@ -51,6 +51,7 @@ static bool read_runs(struct cs_report *report, char **paths, size_t count)
     return true;
 }
 
+/* Prints a table with at most `most` rows below its title. False if memory ran out. */
 static bool print_table(const char *title, const char *note, struct cs_table shown, size_t most)
 {
     const size_t left_out = shown.rows > most ? shown.rows - most : 0;
@@ -101,6 +102,7 @@ static bool print_report(const struct cs_report *report, enum cs_format format)
     return format == CS_FORMAT_JSON ? print_json(report) : print_text(report);
 }
 
+/* Writes the page of --html. Returns the exit status. */
 static int write_html(const struct cs_report *report, const char *path)
 {
     if (!cs_output_write(path, cs_report_html, report)) {

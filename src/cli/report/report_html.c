@@ -6,7 +6,8 @@
 
 #include <inttypes.h>
 
-/* A card for each row of the conclusion: the saving, and the sizes without and with convshim. */
+/* Writes a card for each row of the conclusion: the saving, and the sizes without and with
+ * convshim. */
 static void put_cards(const struct cs_report *report, FILE *out)
 {
     enum {
@@ -33,7 +34,7 @@ static void put_cards(const struct cs_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-/* Bars of the first rows of the sites, which are sorted. The columns are those of
+/* Writes bars for the first rows of the sites, which are sorted. The columns are those of
  * report_tables.c. */
 static void put_bars(const struct cs_report *report, FILE *out)
 {

@@ -43,7 +43,8 @@ static bool only_reports(const cJSON *all)
     return false;
 }
 
-/* Adds a row about two members of the summary. */
+/* Adds a row about the saving between two members of the summary, the sizes without and with
+ * convshim. */
 static void add_saved(struct cs_table *table, const char *name, const char *title, const cJSON *all,
                       const char *without_way, const char *with_way)
 {
@@ -107,7 +108,7 @@ static const char *const site_ways[] = {"id",       "name",     "problem.text", 
                                         "failed",   "launches", "required",     "reported",
                                         "possible", "host_ns",  "rule"};
 
-/* The text of a reason, or its id if it is unknown, such as one of a newer library. */
+/* Returns the text of a reason, or its id if it is unknown, such as one of a newer library. */
 static const char *reason_text(const char *id)
 {
     for (int i = 0; i < CS_REASONS; i++)
@@ -116,7 +117,7 @@ static const char *reason_text(const char *id)
     return id;
 }
 
-/* "tiled, rule vae", "policy only reports, possible: 8 MiB" */
+/* Writes the state of a site: "tiled, rule vae", "policy only reports, possible: 8 MiB". */
 static void state_text(const cJSON *site, char *text, size_t size)
 {
     const char *reason = cs_json_text(site, "reason"), *rule = cs_json_text(site, "rule");
@@ -144,7 +145,7 @@ static void add_site(struct cs_table *table, const cJSON *site)
     cs_table_add(table, row);
 }
 
-/* The largest required workspace first. */
+/* Orders sites by their required workspaces, the largest first. */
 static int compare_sites(const void *left, const void *right)
 {
     const cJSON *a = *(const cJSON *const *)left, *b = *(const cJSON *const *)right;
@@ -211,7 +212,7 @@ static const struct figure last_figures[] = {
     {"host_ns", "host time of convshim", CS_CELL_TIME, "totals.host_ns"},
 };
 
-/* "2026-11-22 17:00:00 UTC" */
+/* Writes a date from milliseconds since 1970: "2026-11-22 17:00:00 UTC". */
 static void date_text(int64_t ms, char *text, size_t size)
 {
     time_t seconds = (time_t)(ms / 1000);
@@ -220,7 +221,8 @@ static void date_text(int64_t ms, char *text, size_t size)
         snprintf(text, size, "-");
 }
 
-/* Options that differ from their defaults: "workspace = 64MiB, lanes = 2". A long text is cut. */
+/* Writes the options that differ from their defaults: "workspace = 64MiB, lanes = 2". A long text
+ * is cut. */
 static void options_text(const cJSON *all, char *text, size_t size)
 {
     struct cs_text line = {text, size, 0};
@@ -252,6 +254,7 @@ static void add_derived(const struct cs_report *report)
     cJSON_AddNumberToObject(derived, "processes", (double)report->processes);
 }
 
+/* Adds a row for each figure that the object has. */
 static void add_figures(struct cs_table *table, const cJSON *object, const struct figure *figure,
                         int figures)
 {
