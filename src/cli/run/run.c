@@ -75,15 +75,16 @@ static void print_changes(const struct cs_child_variables *variables)
     }
 }
 
-/* On WSL, Windows' driver cannot map memory as expandable segments require. */
+/* True on WSL, where Windows' driver cannot map memory as expandable segments require. */
 static bool is_wsl(void)
 {
     struct utsname system;
     return uname(&system) == 0 && strcasestr(system.release, "microsoft");
 }
 
-/* Every PyTorch reads the older variable. If the newer one is set, versions that read it ignore the
- * older one. CONVSHIM_SEGMENTS: if the program fails, the library then names the setting. */
+/* Switches on PyTorch's expandable segments, unless the user has settings. Every PyTorch reads the
+ * older variable. If the newer one is set, versions that read it ignore the older one.
+ * CONVSHIM_SEGMENTS: if the program fails, the library then names the setting. */
 static void add_segments(const struct request *request, struct cs_child_variables *variables)
 {
     static const char older[] = "PYTORCH_CUDA_ALLOC_CONF", newer[] = "PYTORCH_ALLOC_CONF";
@@ -164,8 +165,8 @@ static void print_mistakes(char **argv)
     cs_command_config(&config, argv, cs_cli_note, NULL);
 }
 
-/* Why a program cannot be run. The system's own text misleads if an interpreter is missing
- * or a model is given in place of a program. */
+/* Returns why a program cannot be run. The system's own text misleads if an interpreter is missing
+ * or a model is given instead of a program. */
 static const char *explain_error(const char *name, int error)
 {
     const char *end = strrchr(name, '.');

@@ -11,9 +11,9 @@ enum {
     CS_XLA_CACHE_NAME = 64
 };
 
-/* The name of the folder for programs with these options: the library's version, and a hash of all
- * options and rules that decide. The constants that were measured on GPUs do not decide sizes that
- * a program may keep (ARCHITECTURE.md, Guarantees). False if memory is short. */
+/* Writes the name of the folder for programs with these options: the library's version, and a hash
+ * of all options and rules that decide. The constants that were measured on GPUs do not decide
+ * sizes that a program may keep (ARCHITECTURE.md, Guarantees). False if memory is short. */
 bool cs_xla_cache_name(const struct cs_config *config, char name[CS_XLA_CACHE_NAME]);
 
 /* A cache that a variable of the environment can name. */
@@ -28,8 +28,8 @@ enum {
 };
 extern const struct cs_xla_cache cs_xla_caches[CS_XLA_CACHES];
 
-/* The cache's path in the value of its variable (NULL: unset), and the length. NULL if the value
- * names none. */
+/* Returns the cache's path in the value of its variable (NULL: unset), and the length. NULL if the
+ * value names none. */
 const char *cs_xla_cache_path(const struct cs_xla_cache *cache, const char *value,
                               size_t *length_p);
 
