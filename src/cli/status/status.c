@@ -77,7 +77,7 @@ enum {
     AGE = 13
 };
 
-/* "1:02:03" */
+/* Writes a duration as "1:02:03". */
 static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)
 {
     snprintf(text, CS_BYTES_TEXT, "%lld:%02d:%02d", (long long)(seconds / 3600),
@@ -85,15 +85,15 @@ static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)
     return text;
 }
 
-/* The seconds since a moment in milliseconds since 1970. */
+/* Returns the seconds since a moment in milliseconds since 1970. */
 static int64_t seconds_since(int64_t then)
 {
     int64_t seconds = (cs_clock(CLOCK_REALTIME) / CS_MILLISECOND - then) / 1000;
     return seconds > 0 ? seconds : 0;
 }
 
-/* "512.3 MiB (148.3 MiB possible)" if nothing is tiled although it could be. Otherwise NULL: the
- * table then shows the size alone. */
+/* Writes "512.3 MiB (148.3 MiB possible)" if nothing is tiled although it could be. Otherwise
+ * returns NULL: the table then shows the size alone. */
 static const char *reported_text(char text[64], const cJSON *run)
 {
     const int64_t reported = cs_json_whole_at(run, "totals.reported_max", 0),
