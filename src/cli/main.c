@@ -87,7 +87,7 @@ static int run_command(int argc, char **argv)
     return argc > 1 ? refuse_command(name) : print_help(CS_CLI_USAGE);
 }
 
-/* If the results could not be written, the command has failed. */
+/* Runs the command, which has failed if its results could not be written. */
 int main(int argc, char **argv)
 {
     cs_engine_list_measured(cs_cli_measured);
