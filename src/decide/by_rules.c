@@ -47,7 +47,8 @@ static double below_record(const struct held *held)
     return (double)held->level.record - (double)held->level.beside - held->operands;
 }
 
-/* The size that the rule states, or else the scratch below the record. */
+/* The scratch bytes that do not raise the peak: the size in the rule, or else the bytes below the
+ * record. */
 static double room_of(const struct cs_rule *rule, const struct held *held)
 {
     return rule && cs_rule_has(rule, CS_RULE_free) ? (double)rule->free : below_record(held);
@@ -58,8 +59,9 @@ static int64_t whole_bytes(double bytes)
     return bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX / 2;
 }
 
-/* The bytes that cost nothing: a workspace or a free size written by the user, or else the largest
- * of the bytes below the record, a part of the operands, and CS_LEFT_ALONE. */
+/* The scratch bytes that cost nothing. A workspace or a free size that the user wrote has priority.
+ * Otherwise it is the largest of the bytes below the record, a part of the operands, and
+ * CS_LEFT_ALONE. */
 static int64_t free_bytes(const struct cs_limits *limits, const struct cs_rule *rule,
                           const struct held *held)
 {
@@ -71,8 +73,9 @@ static int64_t free_bytes(const struct cs_limits *limits, const struct cs_rule *
     return limits->most > 0 && free > (double)limits->most ? limits->most : whole_bytes(free);
 }
 
-/* The limits of a call, in this order: those of the options (cs_limits_of), changed by its rule
- * (NULL: no rule), replaced by the provided workspace (0: not provided). */
+/* The limits of a call. The options' limits (cs_limits_of) come first, and the rule changes them
+ * (NULL: no rule). A provided workspace then replaces the limits of size and removes the limit of
+ * time (0: not provided). */
 static struct cs_limits limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
                                    int64_t provided)
 {
@@ -95,7 +98,8 @@ struct terms {
     double room; /* scratch that does not raise the peak, by the record or the rule */
 };
 
-/* `level` NULL: without the program's record, and without constants measured on a GPU. */
+/* Collects the settings of one decision. `level` NULL: without the program's record, and without
+ * constants measured on a GPU. */
 static struct terms terms_of(const struct cs_settings *settings, const struct cs_rule *rule,
                              const struct cs_decide_call *call, const struct cs_peak_level *level)
 {
@@ -118,6 +122,8 @@ static bool is_below_peak(const struct terms *terms, int64_t required)
            required > cs_decide_ignored(limits) && (double)required <= terms->room;
 }
 
+/* Makes the decision of a call under its terms. A call that the rule skips, or that cannot raise
+ * the peak, stays untiled. */
 static struct cs_decision decide_by_terms(const struct terms *terms,
                                           const struct cs_decide_call *call,
                                           const struct cs_vendor *vendor)

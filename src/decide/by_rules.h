@@ -1,6 +1,6 @@
-/* The limits and the policy of one call by options and rules, and the decision under them. The
- * library decides by this, and `convshim predict` predicts the library's decisions by it. Pure
- * except for the vendor's queries. */
+/* Finds the limits and the policy of one call from options and rules, and makes the decision under
+ * them. The library decides by this, and `convshim predict` predicts the library's decisions by it.
+ * Pure except for the vendor's queries. */
 #ifndef CS_DECIDE_BY_RULES_H
 #define CS_DECIDE_BY_RULES_H
 
@@ -25,7 +25,8 @@ struct cs_decide_call {
     int64_t provided; /* scratch bytes that the caller has provided; 0: the limits apply */
 };
 
-/* Like cs_decide, with the first rule that matches. `rule` of the decision is its number.
+/* Makes the decision of a call (cs_decide) by the options and the first rule that matches. `rule`
+ * of the decision is the number of that rule.
  *
  * Without `level` (NULL) the decision is a function of its arguments and the vendor's answers. With
  * it, scratch up to the program's record costs nothing. Such a decision never reports less than the
@@ -35,8 +36,8 @@ struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
                                       const struct cs_vendor *vendor,
                                       const struct cs_peak_level *level);
 
-/* True if no call that requires this much is tiled, by the options and every rule, for any problem.
- */
+/* True if a call that requires `required` bytes is never tiled under the options and rules, for any
+ * problem. */
 bool cs_decide_is_small(const struct cs_settings *settings, int64_t required);
 
 #endif

@@ -6,10 +6,11 @@
 
 enum {
     BLOCK = 128,            /* results of a thread block along rows and columns */
-    GRAIN = 8,              /* shorter extents are rounded up to this */
+    GRAIN = 8,              /* extents below BLOCK are rounded up to multiples of this */
     LEAST_SUM = 1024,       /* terms that a split sum keeps in each block */
-    CONVERTING_KERNELS = 4, /* x, filter, the convolution, y */
-    TF32_FROM = 800         /* capability */
+    CONVERTING_KERNELS = 4, /* kernels of a tile with a workspace: conversions of x, filter and y,
+                               and the convolution */
+    TF32_FROM = 800         /* first capability whose tensor cores compute TF32 */
 };
 
 /* The largest assumed factor of multiplications that Winograd's transforms save. The more they
@@ -40,7 +41,8 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* For numbers that are not negative. From 2^53 on they have no fractions. */
+/* The largest whole number that is not above `number`, which must not be negative. From 2^53 on,
+ * numbers have no fractions. */
 static double rounded_down(double number)
 {
     return number < 0x1p53 ? (double)(int64_t)number : number;
@@ -71,7 +73,7 @@ static const struct kind_of_device *typical_device(int64_t capability)
     return found;
 }
 
-/* `usual` if the value is unknown. */
+/* The value, or `usual` if it is unknown. */
 static double or_typical(int64_t value, int64_t usual)
 {
     return (double)(value > 0 ? value : usual);
@@ -93,6 +95,7 @@ double cs_cost_bandwidth(const struct cs_profile *profile)
            or_typical(profile->bus_width, usual->bus_width) / 8;
 }
 
+/* The rates of the profile's device. Unknown properties are those of a typical device. */
 static struct rates rates_of(const struct cs_profile *profile, const struct cs_coefficients *use)
 {
     const struct kind_of_device *usual = typical_device(profile->capability);
@@ -132,7 +135,8 @@ static double elements_of(const struct cs_tensor *tensor)
     return elements;
 }
 
-/* Bytes read and written if each is moved once. A result that is added to is also read. */
+/* Bytes that a convolution reads and writes if it moves each operand once. A result that is added
+ * to counts twice, because it is also read. */
 static double operand_bytes(const struct cs_problem *problem)
 {
     double bytes = 0;
@@ -172,11 +176,13 @@ static double unpacked_elements(const struct cs_problem *problem)
     return elements;
 }
 
-/* A convolution as a matrix product, one for each group. */
+/* A convolution as `count` matrix products, one for each group: (rows x sum) times (sum x columns).
+ */
 struct product {
     double rows, columns, sum, count;
 };
 
+/* The product that computes the result of the problem's direction. */
 static struct product product_of(const struct cs_problem *problem)
 {
     const struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER];
@@ -229,7 +235,8 @@ static double saved_of(const struct cs_problem *problem, int extent)
     return smaller(along * along, MOST_SAVED);
 }
 
-/* Operations a second and multiprocessor. */
+/* Operations a second and multiprocessor that the tile's engine reaches, the multiplications that
+ * Winograd saves included. */
 static double rate_of(const struct cs_problem *problem, const struct tile *tile,
                       enum cs_relaxation relaxation, const struct rates *rates)
 {
@@ -273,7 +280,8 @@ static void add_arithmetic(const struct cs_problem *untiled, const struct cs_pro
     tile->waves = rounded_up(thread_blocks / rates->multiprocessors) * seconds;
 }
 
-/* An engine that replaces the application's is assumed to be slower. */
+/* The assumed time of an engine of this relaxation, as a multiple of the time of the application's
+ * engine. */
 static double engine_slowdown(enum cs_relaxation relaxation, const struct cs_coefficients *use)
 {
     switch (relaxation) {
@@ -291,7 +299,8 @@ struct scratch {
     double workspace, staged;
 };
 
-/* `problem` is a tile of `untiled`, on an engine of this relaxation. */
+/* Computes bytes and seconds of one tile. `problem` is a tile of `untiled`, on an engine of this
+ * relaxation. */
 static struct tile tile_of(const struct cs_problem *untiled, const struct cs_problem *problem,
                            struct scratch scratch, enum cs_relaxation relaxation,
                            const struct rates *rates, const struct cs_coefficients *use)
@@ -319,7 +328,7 @@ static double hit_of(const struct tile *tile, double lanes, const struct rates *
     return smaller(cs_larger(2 - between / rates->capacity, 0), 1);
 }
 
-/* All tiles of a plan. */
+/* Sums over all tiles of a plan. */
 struct sums {
     double one_by_one;      /* seconds of tiles run one after the other, without the fixed time of
                                kernels */
@@ -328,8 +337,9 @@ struct sums {
     struct cs_cost cost;
 };
 
-/* `shared` is the share of the operands that other tiles move too. A workspace has converted copies
- * of operands: written by the conversions, read by the convolution. */
+/* Adds `count` equal tiles to the sums. `shared` is the share of the operands that other tiles move
+ * too. A workspace has converted copies of operands: the conversions write it, the convolution
+ * reads it. */
 static void add_tiles(struct sums *sums, const struct tile *tile, double count, double shared,
                       double lanes, const struct rates *rates)
 {
@@ -370,6 +380,7 @@ static double seconds_of(const struct sums *sums, double kernels, double lanes,
     return one_by_one - use->overlap * (one_by_one - busiest) + lane_seconds(lanes, use);
 }
 
+/* The cost of all tiles. Their seconds are at least the host's time to start them. */
 static struct cs_cost total_of(const struct sums *sums, double lanes,
                                const struct cs_coefficients *use)
 {

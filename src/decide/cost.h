@@ -1,4 +1,4 @@
-/* The predicted time of a plan on a device, from the plan alone. For comparing ways to run one
+/* Predicts the time of a plan on a device, from the plan alone. It is for comparing ways to run one
  * problem, because all predictions have the same errors. Pure. Any thread. No product can overflow,
  * because all numbers are double. */
 #ifndef CS_DECIDE_COST_H
@@ -7,6 +7,7 @@
 #include "convshim/plan.h"
 #include "convshim/profile.h"
 
+/* The predicted cost of a call. */
 struct cs_cost {
     double seconds;    /* predicted, of the whole call; above 0 and finite */
     double most;       /* seconds with kernel_us_most for each kernel: not below `seconds` */
@@ -24,6 +25,7 @@ struct cs_times {
     double least, most;
 };
 
+/* Both ends of the predicted time of `cost`, in seconds. */
 struct cs_times cs_cost_times(const struct cs_cost *cost);
 
 /* Tiled times as multiples of untiled ones, of one call or of sums. `most` is not below `least`.
@@ -33,7 +35,7 @@ struct cs_times cs_cost_ratio(struct cs_times tiled, struct cs_times untiled);
 /* Bytes that the device's memory can move in a second, at most. */
 double cs_cost_bandwidth(const struct cs_profile *profile);
 
-/* Values for the rows of cost.def. */
+/* The coefficients of the cost model: one member for each row of cost.def. */
 struct cs_coefficients {
 #define CS_COST(name, value, least, most, unit, meaning) double name;
 #include "decide/cost.def"
@@ -41,15 +43,16 @@ struct cs_coefficients {
 };
 extern const struct cs_coefficients cs_cost_defaults;
 
-/* For a plan from cs_plan_cut whose shapes' workspaces are known. Without cuts it is the untiled
- * call. The profile's ladder replaces coefficients. */
+/* The predicted cost of a plan from cs_plan_cut whose shapes' workspaces are known. A plan without
+ * cuts is the untiled call. The profile's ladder replaces coefficients. */
 struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile);
 
-/* The same with other coefficients, each within its bounds, and without the ladder. */
+/* Like cs_cost_of, with other coefficients, each within its bounds, and without the ladder. */
 struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
                             const struct cs_coefficients *coefficients);
 
-/* For a call that is not tiled, whose plan requires that workspace. */
+/* The predicted cost of a call that is not tiled. Its plan requires `required` bytes of workspace.
+ */
 struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t required,
                                const struct cs_profile *profile);
 
@@ -63,7 +66,7 @@ struct cs_cost_tiles {
     enum cs_relaxation relaxation;
 };
 
-/* For `tiles` tiles of one extent (cs_typical_tile), without a plan. */
+/* The predicted cost of `tiles` tiles of one extent (cs_typical_tile), without a plan. */
 struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct cs_problem *tile,
                                 const struct cs_cost_tiles *tiles,
                                 const struct cs_profile *profile);

@@ -6,7 +6,7 @@
 #include "decide/cost.h"
 #include "decide/search.h"
 
-/* A decision under way. */
+/* The state of a decision in progress. */
 struct deciding {
     int64_t tiles; /* the policy's fixed number of tiles; 0: the number of least cost */
     bool huge;
@@ -21,8 +21,8 @@ enum {
     SLOW = 2 /* a tiling that takes more than this multiple of the untiled time is slow */
 };
 
-/* A threshold that the user wrote may be above the workspace. Then calls between the two are not
- * tiled. */
+/* The threshold in bytes. Calls that require at most this much are not tiled. A threshold that the
+ * user wrote may be above the workspace. */
 static int64_t threshold_of(const struct cs_limits *limits)
 {
     if (limits->threshold >= 0)
@@ -79,8 +79,8 @@ static struct cs_decision leave_untiled(const struct deciding *deciding, enum cs
     return decision;
 }
 
-/* The most scratch bytes of tiles. Those of huge tensors may use the user's limit although the call
- * requires no workspace. */
+/* The most scratch bytes that tiles may need. Tiles of huge tensors may use the free bytes,
+ * although the call requires no workspace. */
 static int64_t limit_of(const struct deciding *deciding)
 {
     const struct cs_limits *limits = &deciding->limits;
@@ -92,8 +92,9 @@ static int64_t limit_of(const struct deciding *deciding)
     return deciding->tiles == 0 && limits->most > 0 ? cs_min(limits->most, required) : required;
 }
 
-/* The question, and the untiled call as its best answer so far. Calls of huge tensors run on the
- * plain engine, which is the reason to tile them. */
+/* Sets up the question, and the untiled call as its best candidate so far. An untiled call of huge
+ * tensors runs on the plain engine, which is the reason to tile it. So its workspace counts as
+ * INT64_MAX. */
 static void begin_search(struct deciding *deciding)
 {
     struct cs_question *question = &deciding->question;
@@ -120,8 +121,8 @@ static bool is_done(const struct deciding *deciding)
            (search->found && search->best.seconds <= SLOW * deciding->untiled_seconds);
 }
 
-/* With the application's knobs first. If tiles require as much as the whole, or are refused: with
- * the engine's default knobs, then another engine for the untiled call. */
+/* Searches with the application's knobs first. If that does not end the search (is_done), it
+ * searches with the engine's default knobs, then for another engine for the untiled call. */
 static enum cs_status search_engines(struct deciding *deciding, struct cs_mode mode,
                                      int64_t queries)
 {
@@ -135,8 +136,8 @@ static enum cs_status search_engines(struct deciding *deciding, struct cs_mode m
                                                  : status;
 }
 
-/* Packed copies are tried if no view fits, and if cuDNN refused a view that would cost less than
- * those that fit. */
+/* Searches all sets of tilings that the options allow. Packed copies are tried if no view fits, and
+ * if cuDNN refused a view that would cost less than those that fit. */
 static enum cs_status search_all(struct deciding *deciding)
 {
     const struct cs_vendor *vendor = deciding->question.vendor;
@@ -179,8 +180,9 @@ static enum cs_status query_fallback(struct cs_search *search, int64_t limit, in
     return CS_OK;
 }
 
-/* First within the workspace that tiles need anyway. A fallback plan that needs more may raise it
- * within the limit. */
+/* Finds the fallback plan of a tiling, and sets decision->reported. It searches first within the
+ * workspace that tiles need anyway, then within the limit. Returns CS_REASON_NONE, or the reason
+ * not to tile. */
 static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decision *decision)
 {
     const struct cs_limits *limits = &deciding->limits;
@@ -198,8 +200,8 @@ static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decisio
     return CS_REASON_NONE;
 }
 
-/* Why no tiling is better than the untiled call. A fixed number of tiles has no limit of scratch
- * and no predicted time, unless the caller provided a workspace. */
+/* The reason why no tiling is better than the untiled call. A fixed number of tiles has no
+ * predicted time, and no limit of scratch unless the caller provided a workspace. */
 static enum cs_reason reason_untiled(const struct deciding *deciding)
 {
     const struct cs_search *search = &deciding->search;
@@ -213,6 +215,8 @@ static enum cs_reason reason_untiled(const struct deciding *deciding)
     return fixed && !deciding->limits.provided ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
 
+/* Makes the decision from the best candidate and its fallback plan. Without one of them, the call
+ * stays untiled. */
 static struct cs_decision decision_of(struct deciding *deciding)
 {
     const struct cs_candidate *best = &deciding->search.best;

@@ -1,6 +1,7 @@
-/* Makes a decision from a problem and the workspace that its application requires: legal
- * candidates, each with the vendor's own workspace, scored by a policy. Pure except for the
- * vendor's queries. Deterministic: the same problem gets the same decision. */
+/* Makes a decision from a problem and the workspace that the application's plan requires.
+ * Candidates are legal tilings with the workspace that the vendor reports. A policy computes their
+ * costs. Pure except for the vendor's queries. Deterministic: the same problem gets the same
+ * decision. */
 #ifndef CS_DECIDE_DECIDE_H
 #define CS_DECIDE_DECIDE_H
 
@@ -13,6 +14,7 @@ struct cs_peak_level {
     int64_t beside; /* memory that may be held next to a call's operands */
 };
 
+/* The tiling of a call, or the reason why it is not tiled. */
 struct cs_decision {
     enum cs_reason reason; /* CS_REASON_NONE: tile as below. CS_REASON_REPORT_ONLY: the same
                               decision, but it is not applied */
@@ -34,7 +36,7 @@ struct cs_decision {
     bool recorded; /* the decision may depend on the level; set by cs_decide_by_rules */
 };
 
-/* Vendor plans that may be built for one decision. */
+/* The most vendor plans that are built for one decision. */
 enum {
     CS_MODE_QUERIES =
         32, /* queries in each search: the application's knobs, others, packed copies ... */
@@ -44,9 +46,9 @@ enum {
     CS_MAX_QUERIES = 4 * CS_MODE_QUERIES + CS_FALLBACK_QUERIES
 };
 
-/* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:
- * doubt becomes a reason. Queries the vendor for at most CS_MAX_QUERIES plans (fewer if it compiles
- * them), and for none if `required` is within the threshold.
+/* Decides how to run a checked problem. The application's plan requires `required` bytes. Never
+ * fails: an error becomes a reason not to tile. Queries the vendor for at most CS_MAX_QUERIES plans
+ * (fewer if it compiles them), and for none if `required` is within the threshold.
  *
  * The threshold is limits->threshold, which may be above limits->workspace. If it is negative, it
  * is limits->workspace or, if that is auto, CS_LEFT_ALONE. With a threshold of 0, a policy with a

@@ -6,22 +6,22 @@
 
 enum {
     MOST_OUTER = 256, /* tiles along the outer one of two axes */
-    FINER = 8,        /* examined counts grow by at most this part */
+    FINER = 8,        /* an examined count is larger than the one before by about 1/8 */
     AUTO_LANES = 2    /* lanes that are tried in addition to one with lanes = auto */
 };
 
-/* As a multiple of the untiled time: a form that costs at most as much as the untiled call would
- * with this time and without scratch ends the search. */
+/* The search ends at a form that costs at most as much as the untiled call would with this multiple
+ * of its time and without scratch. */
 static const double GOOD = 1.03;
-/* As a multiple of the untiled time: no tiling is predicted to be faster. */
+/* The shortest time that a tiling is assumed to take, as a multiple of the untiled time. */
 static const double FASTEST = 0.5;
-/* As a part of the free bytes: finer tiles save nothing below these and only add launches. Some fit
- * into L2, so a few counts below the free bytes are examined. */
+/* The search for finer tiles ends at this part of the free bytes. Tiles below the free bytes save
+ * no memory and add launches, but some fit into L2. */
 static const double FINEST = 0.25;
 
-/* Axes to tile along, the outer first. Slices along W are the least contiguous, those along K and C
- * read x or y again as a whole, pairs make the smallest tiles. Each stage is examined only if no
- * earlier one is good enough. */
+/* The axes of each form, the outer first, in the order of the search. Slices along W are the least
+ * contiguous, those along K and C read x or y again as a whole, and pairs make the smallest tiles.
+ * Each stage is examined only if no earlier one is good enough. */
 static const enum cs_axis axes[CS_FORMS][CS_MAX_CUTS] = {{CS_AXIS_N},
                                                          {CS_AXIS_D},
                                                          {CS_AXIS_H},
@@ -53,10 +53,10 @@ static const enum cs_axis axes[CS_FORMS][CS_MAX_CUTS] = {{CS_AXIS_N},
                                                          {CS_AXIS_C, CS_AXIS_D}};
 static const int stage_end[] = {5, CS_SINGLE_FORMS, CS_FORMS};
 
-/* In a set of forms: phases of unequal length. */
+/* The bit of a set of forms that stands for phases of unequal length. */
 static const unsigned UNEVEN = 1u << 31;
 
-/* The counts along the inner axis of a form, with all other choices fixed, and the best so far. */
+/* A search over the number of tiles along the inner axis of a form. All other choices are fixed. */
 struct line {
     struct cs_guesser *guesser;
     struct cs_tiling tiling;
@@ -111,7 +111,7 @@ static int64_t fewest_in(const struct line *line, double bytes)
     return high;
 }
 
-/* The next larger count that makes different tiles. */
+/* The next larger count that makes different tiles; `most` + 1 if there is none. */
 static int64_t finer_count(int64_t units, int64_t most, int64_t count)
 {
     int64_t step = cs_ceil_div(units, count) - 1;
@@ -149,8 +149,8 @@ static void examine_phases(const struct line *line)
             (void)examine_count(line, count);
 }
 
-/* Counts in small steps: the last wave of blocks makes times rise and fall with the count, so one
- * count does not predict the next. */
+/* Examines counts in small steps, from the fewest within the limit on. The last wave of blocks
+ * makes times rise and fall with the count, so one count does not predict the next. */
 static void examine_counts(const struct line *line)
 {
     const struct cs_question *question = line->guesser->question;
@@ -164,8 +164,8 @@ static void examine_counts(const struct line *line)
         (void)examine_count(line, enough);
 }
 
-/* Pairs of axes have many lines. Of each line only two counts are examined: the one that reaches
- * the free bytes, and the fewest tiles under the limit. */
+/* Examines two counts of a line: the one that reaches the free bytes, and the fewest tiles under
+ * the limit. More would take too long, because pairs of axes have many lines. */
 static void examine_ends(const struct line *line)
 {
     const struct cs_question *question = line->guesser->question;
@@ -219,6 +219,7 @@ static void examine_single(struct line *line)
         examine_counts(line);
 }
 
+/* Examines the tilings of a form with two axes. */
 static void examine_pair(struct line *line)
 {
     const enum cs_axis *axis = axes[line->form];
@@ -242,6 +243,8 @@ static bool is_scattered(const struct cs_guesser *guesser, enum cs_axis axis)
     return is_phases(axis) && cs_phases_scattered(guesser->question->problem, axis);
 }
 
+/* Examines the tilings of a form. It has none if an axis cannot be cut, or if its phases are
+ * scattered and `forms` excludes those. */
 static void examine_form(struct cs_guesser *guesser, const struct cs_forms *forms, int lanes,
                          int form, struct best *best)
 {
@@ -285,8 +288,8 @@ unsigned cs_forms_without(int form, const struct cs_guess *guess)
     return skipped;
 }
 
-/* Two lanes overlap the layout conversions of one tile with the arithmetic of another. They need
- * twice the scratch: only the form that is best on one lane is tried. */
+/* With lanes = auto, examines the best form again on two lanes. They overlap the layout conversions
+ * of one tile with the arithmetic of another, but need twice the scratch. */
 static void examine_lanes(struct cs_guesser *guesser, const struct cs_forms *forms,
                           struct best *best)
 {

@@ -1,4 +1,5 @@
-/* All ways to tile along one or two axes, by predicted workspace and time. Pure. */
+/* Searches all ways to tile along one or two axes, by predicted workspace and time. A form is a
+ * choice of one or two axes. Pure. */
 #ifndef CS_DECIDE_FORMS_H
 #define CS_DECIDE_FORMS_H
 
@@ -30,8 +31,8 @@ unsigned cs_forms_without(int form, const struct cs_guess *guess);
 
 /* Finds the form whose guess costs least, and that guess. Returns its cost, or infinity if no form
  * has a guess. Forms are examined in stages, pairs of axes last. The search ends after a stage in
- * which one costs little more than the untiled time without scratch would. Costs of the policy are
- * assumed to rise with scratch and time. */
+ * which a form costs little more than the untiled call would without scratch. Costs of the policy
+ * are assumed to rise with scratch and time. */
 double cs_forms_best(struct cs_guesser *guesser, const struct cs_forms *forms,
                      struct cs_guess *best_p, int *form_p);
 

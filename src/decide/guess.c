@@ -42,7 +42,8 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
     guesser->seconds = cs_cost_untiled(problem, question->required, guesser->profile).decided;
 }
 
-/* Slices of the filter along C are copied, and images if the tiling is staged. */
+/* Bytes of one tile's packed copies: of the filter if C is cut, and of x and y if the tiling is
+ * staged. */
 static double staged_of(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
 {
     bool cut = tiling->axis[0] == CS_AXIS_C || tiling->axis[1] == CS_AXIS_C;
@@ -68,6 +69,7 @@ static int lanes_of(const struct cs_guesser *guesser, const struct cs_tiling *ti
     return tiling->lanes > 1 && !sums ? tiling->lanes : 1;
 }
 
+/* The kind of a tiling's tiles (CS_GUESS_...), which selects its model. */
 static int kind_of(const struct cs_tiling *tiling)
 {
     if (tiling->axis[1] != CS_AXIS_NONE)
@@ -95,8 +97,8 @@ static double workspace_of(const struct cs_guess_model *model, const struct cs_g
            (model->per_image * guess->images + model->per_filter * guess->filter + model->fixed);
 }
 
-/* The time that tiles add to the untiled call is corrected by one factor, and all of it by another.
- */
+/* Corrects predicted seconds: the time that tiles add to the untiled call by one factor, then all
+ * of it by another. */
 static double corrected_seconds(const struct cs_guesser *guesser,
                                 const struct cs_guess_model *model, double seconds)
 {
@@ -115,6 +117,7 @@ static double parts_of(const struct cs_problem *problem, const struct cs_tiling 
     return parts;
 }
 
+/* True if the tiling has phases of unequal length. */
 static bool is_uneven(const struct cs_problem *problem, const struct cs_tiling *tiling)
 {
     for (int c = 0; c < CS_MAX_CUTS; c++) {
@@ -150,7 +153,7 @@ bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
     return true;
 }
 
-/* The nearest whole number of bytes that fits. */
+/* Converts bytes to an integer, at most 2^62. */
 static int64_t bytes_at(double bytes)
 {
     return bytes < 0x1p62 ? (int64_t)bytes : INT64_C(1) << 62;
@@ -193,9 +196,9 @@ bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
     return true;
 }
 
-/* The workspace as a line over the bytes of images or of the filter: `required` for all `untiled`
- * of them, and `bytes` for the `tile` bytes of one tile. Returns the slope. *rest_p is the part of
- * the workspace that does not depend on them. */
+/* Fits a line to the workspace over the bytes of images or of the filter: `required` for all
+ * `untiled` of them, and `bytes` for the `tile` bytes of one tile. Returns the slope. *rest_p is
+ * the part of the workspace that does not depend on them. */
 static double slope_of(double required, double bytes, double untiled, double tile, double *rest_p)
 {
     double slope = cs_larger((required - bytes) / (untiled - tile), 0);
@@ -205,8 +208,9 @@ static double slope_of(double required, double bytes, double untiled, double til
     return slope;
 }
 
-/* Tiles of fewer channels set the part of the workspace that grows with the filter, tiles of
- * smaller images the part that grows with images. All others only scale the model. */
+/* Corrects the model by the `bytes` of workspace that the vendor reported for a tile. Tiles of
+ * fewer channels set the part that grows with the filter, tiles of smaller images the part that
+ * grows with images. All others only scale the model. */
 static void learn_workspace(const struct cs_guesser *guesser, const struct cs_guess *guess,
                             double bytes, struct cs_guess_model *model)
 {
@@ -232,7 +236,8 @@ static void learn_workspace(const struct cs_guesser *guesser, const struct cs_gu
     }
 }
 
-/* `guessed`: seconds of the model without its time factors. */
+/* Corrects the model's time factors by the `answered` seconds of a confirmed tiling. `guessed`: its
+ * seconds by the model without time factors. */
 static void learn_seconds(const struct cs_guesser *guesser, double guessed, double answered,
                           struct cs_guess_model *model)
 {

@@ -1,5 +1,5 @@
-/* The predicted workspace and time of tiles, from the whole problem and a few tiles for which the
- * vendor was queried. A guess takes less than a microsecond and makes no query. Pure. */
+/* Predicts workspace and time of tiles from the whole problem and a few tiles for which the vendor
+ * was queried. A guess takes less than a microsecond and makes no query. Pure. */
 #ifndef CS_DECIDE_GUESS_H
 #define CS_DECIDE_GUESS_H
 
@@ -22,6 +22,7 @@ enum {
     CS_GUESS_KINDS
 };
 
+/* The state of all guesses for one question. */
 struct cs_guesser {
     const struct cs_question *question;
     const struct cs_profile *profile;
@@ -31,6 +32,7 @@ struct cs_guesser {
     struct cs_problem tile; /* the one under examination */
 };
 
+/* The guessed workspace and time of one tiling. */
 struct cs_guess {
     struct cs_tiling tiling;
     int64_t tiles;
@@ -43,15 +45,16 @@ struct cs_guess {
     double seconds;
 };
 
-/* If the real device is unknown, the question's profile is that of a typical one. */
+/* Starts guesses for a question, from the workspace and time of the untiled call. If the real
+ * device is unknown, the question's profile is that of a typical one. */
 void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *question);
 
-/* False if the cut is not possible. Runs are ignored. */
+/* Guesses workspace and time of a tiling, without its runs. False if the cut is not possible. */
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                     struct cs_guess *guess);
 
-/* The same in two steps: all members except the seconds, then the seconds of the guess of the last
- * cs_guess_size, which take most of the time. */
+/* cs_guess_tiles in two steps. cs_guess_size sets all members except the seconds. cs_guess_seconds
+ * adds the seconds of the last guess, which take most of the time. */
 bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                    struct cs_guess *guess);
 void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess);

@@ -3,8 +3,8 @@
 #include "base/hash.h"
 #include <string.h>
 
-/* Four independent chains, each in a register: the dependent multiplications of one chain would
- * dominate the cost of a repeated decision. */
+/* Hashes words in four independent chains, each in a register. The dependent multiplications of one
+ * chain would dominate the cost of a repeated decision. */
 static uint64_t hash_words(const int64_t *words, int count)
 {
     uint64_t a = 0x9e3779b97f4a7c15u, b = 0xbf58476d1ce4e5b9u, c = 0x94d049bb133111ebu,
@@ -81,7 +81,8 @@ bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
     return entry != NULL;
 }
 
-/* Called with the lock held. */
+/* Replaces the oldest entry of the key's set by one with this key. The caller sets its decision and
+ * age, and holds the lock. */
 static struct cs_memo_entry *make_entry(struct cs_memo *memo, const struct cs_key *key)
 {
     struct cs_memo_entry *entry = oldest_entry(memo, key);

@@ -43,8 +43,9 @@ void cs_memo_key_make(const struct cs_problem *problem, const struct cs_engine *
 
 bool cs_memo_key_equal(const struct cs_key *a, const struct cs_key *b);
 
-/* cs_memo_get returns true and a known decision. `put` replaces a known decision. `add` does not
- * replace: *decision becomes the decision that another thread has added, if one has. */
+/* cs_memo_get returns true and the decision if the key is known. cs_memo_put stores a decision, and
+ * replaces a known one. cs_memo_add stores it only if the key is unknown. Otherwise *decision
+ * becomes the decision that another thread has added. */
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key,
                  const struct cs_decision *decision);

@@ -9,7 +9,7 @@ enum {
     LEAST = 1 << 20 /* smallest bytes of a range that is recorded */
 };
 
-/* A sum that would wrap becomes the maximum. */
+/* a + b, or INT64_MAX if the sum leaves 64 bits. */
 static int64_t add_bytes(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -71,8 +71,8 @@ static void add_tensors(struct cs_pass *pass, int at, int64_t bytes)
     cs_raise(&pass->peak_with, add_bytes(call->tensors, call->workspace.with));
 }
 
-/* A range that is read again without having been written was held during all calls since its last
- * use. */
+/* Records that the next call uses a range, and forgets the known ranges that overlap it. A range
+ * that is read again without having been written was held during all calls since its last use. */
 static void note_range(struct cs_pass *pass, const struct cs_pass_range *range, bool written)
 {
     for (int i = pass->ranges - 1; i >= 0; i--) {

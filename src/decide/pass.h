@@ -19,7 +19,7 @@ struct cs_pass_range {
 /* Bytes of the workspaces of a call. */
 struct cs_pass_workspace {
     int64_t reported;
-    int64_t without, with; /* that it needs without convshim, and with it: the reported workspace or
+    int64_t without, with; /* needed without convshim, and needed with it: the reported workspace or
                               the library's scratch */
 };
 

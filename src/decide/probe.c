@@ -60,7 +60,7 @@ static struct extent extent_of(const struct cs_plan *plan, int64_t shape)
     return extent;
 }
 
-/* The shape of most elements without a bit in `skipped`, -1 if each has one. */
+/* The shape of most elements among those without a bit in `skipped`; -1 if each has one. */
 static int64_t largest_shape(const struct cs_plan *plan, unsigned skipped)
 {
     int64_t largest = -1;
@@ -103,9 +103,9 @@ static void keep_best(struct cs_search *search, const struct cs_candidate *candi
     }
 }
 
-/* The shape that looks largest is queried first, because it usually shows that a tiling does not
- * fit. Shapes that were not queried yet count as 0 bytes. *refused_p is the refused shape, or -1.
- */
+/* Queries the vendor for each shape of a tiling; see cs_probe. The shape that looks largest is
+ * queried first, because it usually shows that a tiling does not fit. Shapes that were not queried
+ * yet count as 0 bytes. *refused_p is the refused shape, or -1. */
 static enum cs_status probe_shapes(struct cs_search *search, const struct cs_tiling *tiling,
                                    enum cs_probed *probed_p, struct cs_candidate *candidate_p,
                                    int64_t *refused_p)
@@ -140,8 +140,8 @@ static enum cs_status probe_shapes(struct cs_search *search, const struct cs_til
     return CS_OK;
 }
 
-/* True if a refused tiling may be queried with equal padding: many engines accept only that, and
- * only the first and last tiles lack it. */
+/* True if a refused tiling may be queried again with equal padding. Many engines accept only equal
+ * padding, and only the first and last tiles lack it. */
 static bool may_equalise(const struct cs_search *search, int64_t refused)
 {
     struct cs_problem problem;

@@ -19,6 +19,7 @@ struct cs_plan_budget {
     int64_t answered; /* those that were not refused */
 };
 
+/* The state of a search for the tiling of least cost. */
 struct cs_search {
     const struct cs_question *question;
     struct cs_plan_budget budget;
@@ -35,13 +36,14 @@ struct cs_search {
     struct cs_plan plan; /* the cut under examination; every function here may replace it */
 };
 
+/* The result of the queries about one tiling. */
 enum cs_probed {
     CS_FITS, /* every shape was queried */
     CS_OVER, /* some shape needs more than the limit */
     CS_HOLE  /* illegal, refused, or no queries left */
 };
 
-/* The untiled call is the best so far. */
+/* Begins a search. The untiled call is the best candidate so far. */
 void cs_probe_begin(struct cs_search *search, const struct cs_question *question,
                     struct cs_candidate untiled);
 

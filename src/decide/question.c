@@ -1,11 +1,12 @@
 /* Computes costs by the policy, within the limits. */
 #include "decide/question.h"
 
-/* Costs of a policy are below FITS, those of candidates above the user's limit are above it for any
- * scratch and time: their product below is between 1e-80 and 1e90. */
+/* Costs of a policy are below FITS. Costs of candidates above the user's limit are above it for any
+ * scratch and time, because beyond_limit multiplies BEYOND by 1e-80 to 1e90. */
 static const double FITS = 1e100, BEYOND = 1e200;
 
-/* Half of the scratch is worth 256 times the time. */
+/* The cost of a candidate above the user's limit. Half of the scratch is worth 256 times the time.
+ */
 static double beyond_limit(const struct cs_candidate *candidate)
 {
     double gibibytes = (double)candidate->workspace / (1 << 30);

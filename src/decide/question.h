@@ -20,12 +20,12 @@ struct cs_question {
     bool copies;    /* tiles may work on packed copies */
 };
 
-/* The policy's cost. Infinite if the policy vetoes the candidate, if it takes too long, or if its
- * tiles exceed the limit. Candidates above a workspace that the user wrote cost more than all
- * others, and among them those with the least scratch cost least. */
+/* The cost of a candidate by the policy. Infinite if the policy vetoes the candidate, if it takes
+ * too long, or if its tiles exceed the limit. Candidates above a workspace that the user wrote cost
+ * more than all others, and among them those with the least scratch cost least. */
 double cs_question_cost(const struct cs_question *question, const struct cs_candidate *candidate);
 
-/* True for a cost within the workspace that the user wrote. */
+/* True if a candidate of this cost is within the workspace that the user wrote. */
 bool cs_question_fits(double cost);
 
 /* The untiled call as a candidate that takes this long. */

@@ -123,7 +123,7 @@ int cs_rule_match(const struct cs_rules *rules, const struct cs_subject *subject
     return -1;
 }
 
-/* By the usual names: n...c is channels last, nc... channels first. */
+/* The layout by its usual name: n...c is channels last, nc... channels first. */
 static enum cs_layout layout_of(const struct cs_problem *problem)
 {
     const char *name = cs_problem_layout(problem);

@@ -78,8 +78,9 @@ struct cs_subject {
 #include "convshim/rules.def"
 };
 
-/* A problem whose application's plan has engine `engine` (< 0: unknown) and requires `required`
- * bytes, in a program of that file name, which is borrowed. Its script is unset. */
+/* The values of a problem that rules are matched against. `engine` (< 0: unknown) and `required`
+ * bytes are those of the application's plan. The program's file name is borrowed. The script is
+ * empty. */
 struct cs_subject cs_rule_subject_of(const struct cs_problem *problem, int64_t required,
                                      int64_t engine, const char *program);
 

@@ -24,8 +24,9 @@ static void begin_mode(struct cs_search *search, int64_t queries)
     search->unequal = 0;
 }
 
-/* The finest tiles of a dilated axis may have more shapes than a plan holds, which a guess does not
- * detect. Then coarser ones along the inner cut are tried until they are legal. */
+/* Makes a guess legal: tries coarser tiles along the inner cut until a plan holds their shapes. The
+ * finest tiles of a dilated axis may have too many shapes, which a guess does not detect. Without a
+ * legal cut, the guess stays as it is. */
 static void make_legal(struct cs_search *search, struct cs_guesser *guesser, struct cs_guess *guess)
 {
     struct cs_guess coarser = *guess;
@@ -107,7 +108,7 @@ static double no_cost(const struct cs_candidate *candidate, const struct cs_limi
 
 static const struct cs_policy any_policy = {.cost = no_cost};
 
-/* The policy's least cost of a guess without max_slowdown. */
+/* The least cost of a guess by `policy`, without max_slowdown. */
 static double least_at_any_time(struct turns *turns, const struct cs_policy *policy)
 {
     struct cs_question question = *turns->search->question;
@@ -139,7 +140,8 @@ static bool query_best_guess(struct turns *turns, enum cs_status *status_p)
     return *status_p == CS_OK && (!confirmed || !cs_question_fits(cost));
 }
 
-/* The tiling along one axis that has the free bytes if workspaces are proportional to tiles. */
+/* Guesses the tiling along one axis whose tiles need the free bytes if workspaces are proportional
+ * to tiles. False if it is not possible, or was queried already. */
 static bool guess_proportional(struct turns *turns, int form, struct cs_guess *guess)
 {
     const struct cs_question *question = turns->search->question;
@@ -175,8 +177,9 @@ static bool refine_axes(struct turns *turns)
     return true;
 }
 
-/* Queries the vendor about an axis from which no answer is known, so that guesses learn it. At
- * last, phases whose elements are scattered are allowed. False if no axis is left. */
+/* Queries the vendor about an axis from which no answer is known, so that guesses learn it. If no
+ * axis is left, it allows phases whose elements are scattered, then finer tiles (refine_axes).
+ * False if all of these are exhausted. */
 static bool learn_axis(struct turns *turns, enum cs_status *status_p)
 {
     double cost;
@@ -230,6 +233,7 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
 
 /* --- a fixed number of tiles, and none --- */
 
+/* Queries the vendor about `tiles` tiles along an axis, or as many as the axis allows. */
 static enum cs_status confirm_count(struct cs_search *search, struct cs_mode mode,
                                     enum cs_axis axis, int64_t tiles)
 {
@@ -243,7 +247,7 @@ static enum cs_status confirm_count(struct cs_search *search, struct cs_mode mod
     return tiles > 1 ? cs_probe(search, mode, &tiling, &probed, &answer) : CS_OK;
 }
 
-/* Examines single axes in stages, the last one only if no other fits. */
+/* Examines single axes in stages, each one only if no earlier stage fits. */
 enum cs_status cs_search_count(struct cs_search *search, struct cs_mode mode, int64_t tiles,
                                int64_t queries)
 {

@@ -4,13 +4,14 @@
 
 #include "decide/probe.h"
 
-/* Guesses tilings in `mode`, and confirms the cheapest. If the vendor's answers leave no guess,
- * a tiling along each single axis is queried, from which later guesses learn. At most `queries`
- * plans. CS_OK; CS_NOMEM. */
+/* Guesses tilings in `mode`, and confirms the cheapest. If the vendor's answers leave no guess, a
+ * tiling along each single axis is queried, from which later guesses learn. Builds at most
+ * `queries` plans. Returns CS_OK or CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode,
                                                int64_t queries);
 
-/* Confirms tilings of `tiles` tiles along single axes, for the first axes that have some. */
+/* Queries the vendor about `tiles` tiles along single axes, in stages up to the first one that
+ * fits. */
 CS_MUST_CHECK enum cs_status cs_search_count(struct cs_search *search, struct cs_mode mode,
                                              int64_t tiles, int64_t queries);
 

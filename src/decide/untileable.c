@@ -2,10 +2,10 @@
 #include "decide/untileable.h"
 
 enum {
-    MOST_RIVALS = 4 /* engines that are decided on instead of one that no tiling fits */
+    MOST_RIVALS = 4 /* most other engines for which a decision is made, if no tiling of one fits */
 };
 
-/* Requirements for another engine. */
+/* A search for another engine that fits the limit. */
 struct search {
     const struct cs_rivals *rivals;
     const struct cs_engine *engine;

@@ -11,7 +11,7 @@ enum cs_untileable {
     CS_UNTILEABLE_REFUSE /* also if its tiles are only too slow */
 };
 
-/* The decision for the same problem with another engine, valid during the call. */
+/* The callback that decides the same problem with another engine. Valid during the call. */
 struct cs_rivals {
     void *ctx;
     struct cs_decision (*decide)(void *ctx, const struct cs_engine *engine, int64_t required,
