@@ -66,16 +66,17 @@ static bool is_spatial(enum cs_axis axis)
     return axis >= CS_AXIS_D && axis <= CS_AXIS_W;
 }
 
-/* A sum that is rounded to 16 bits after each tile would lose bits that a single launch keeps.
- * After pointwise operations there is no sum left to add to. */
+/* True if tiles can add to the output of earlier ones. A sum that is rounded to 16 bits after each
+ * tile would lose bits that a single launch keeps. After pointwise operations there is no sum left
+ * to add to. */
 static bool can_accumulate(const struct cs_problem *problem)
 {
     return problem->compute == CS_F32 && problem->steps == 0 &&
            problem->tensor[CS_FILTER].dtype == CS_F32;
 }
 
-/* Slices of the filter along C are staged. Only the filter itself can be staged, not tensors that
- * are computed from it or with it. */
+/* True if slices of the filter along C can be staged, which such a cut needs. Only the filter
+ * itself can be staged, not tensors that are computed from it or with it. */
 static bool can_stage(const struct cs_problem *problem)
 {
     if (problem->tensor[CS_FILTER].is_virtual)
@@ -143,9 +144,9 @@ enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axi
     return CS_OK;
 }
 
-/* If x is divided: the elements of y whose windows reach [first, first + count) of x. If there are
- * none, because the range is after the last window or between two, the range has the element
- * before, which reads padding only. */
+/* Maps a range if x is divided: finds the elements of y whose windows reach [first, first + count)
+ * of x. If there are none, because the range is after the last window or between two, the range has
+ * the element before, which reads padding only. */
 static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64_t first,
                                        int64_t count, struct cs_range *range)
 {
@@ -196,10 +197,10 @@ enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t fir
     return CS_OK;
 }
 
-/* Adds spare elements of y on the side with less padding. Each adds a window, which moves the
- * padding by a stride. After the range, an incomplete window adds no element. Before it, the
- * windows may begin up to a stride too early. Then x begins earlier if it has such elements,
- * otherwise both sides get more padding. */
+/* Equalises the padding if y is divided: adds spare elements of y on the side with less padding.
+ * Each adds a window, which moves the padding by a stride. After the range, an incomplete window
+ * adds no element. Before it, the windows may begin up to a stride too early. Then x begins earlier
+ * if it has such elements, otherwise both sides get more padding. */
 static enum cs_status equalise_y(const struct cs_axis_map *axis_map, struct cs_range *range)
 {
     int64_t missing = range->post - range->pre, span; /* padding before the range */
@@ -223,8 +224,9 @@ static enum cs_status equalise_y(const struct cs_axis_map *axis_map, struct cs_r
     return CS_OK;
 }
 
-/* The windows of dy together are `shortest` elements long. dx with its padding has that length, or
- * up to stride - 1 elements more. Spare elements of dx replace padding. */
+/* Equalises the padding if x is divided: replaces padding by spare elements of dx. The windows of
+ * dy together are `shortest` elements long. dx with its padding has that length, or less than a
+ * stride more. */
 static enum cs_status equalise_x(const struct cs_axis_map *axis_map, struct cs_range *range)
 {
     int64_t padded, shortest, longest;

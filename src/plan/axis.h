@@ -5,6 +5,7 @@
 
 #include "convshim/plan.h"
 
+/* The relation between the elements of x and y along an axis. */
 struct cs_axis_map {
     int64_t tiled_extent, other_extent; /* extents of the divided and of the other operand */
     int64_t stride, pre;
@@ -12,14 +13,14 @@ struct cs_axis_map {
     bool transposed; /* x is divided and y follows, not the other way round */
 };
 
-/* The map of an axis that can be cut, and is not cut by phase. CS_OVERFLOW only for problems that
- * never passed cs_problem_check. */
+/* Makes the map of an axis that can be cut, and is not cut by phase. CS_OVERFLOW only for problems
+ * that never passed cs_problem_check. */
 CS_MUST_CHECK enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axis,
                                             struct cs_axis_map *axis_map);
 
-/* The divided range [first, first + count) and its corresponding range. Padding replaces elements
- * that do not exist. in_count <= 0: the window lies entirely in the padding, which happens only if
- * y is divided. */
+/* Maps the divided range [first, first + count) to its range on the other side of the window.
+ * Padding replaces elements that do not exist. in_count <= 0: the window lies entirely in the
+ * padding, which happens only if y is divided. */
 CS_MUST_CHECK enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t first,
                                                int64_t count, struct cs_range *range);
 

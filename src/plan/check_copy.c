@@ -13,6 +13,7 @@ struct loop {
     int64_t step[CS_COPY_SIDES];
 };
 
+/* Lists the nested loops of a copy. */
 static void list_loops(const struct cs_copy *copy, struct loop loop[LOOPS])
 {
     const int64_t count[LOOPS] = {copy->width, copy->height, copy->depth, copy->times};
@@ -25,8 +26,8 @@ static void list_loops(const struct cs_copy *copy, struct loop loop[LOOPS])
     }
 }
 
-/* The loop of the largest step in the packed tensor that is not done. Boxes may lie within planes,
- * so the order of the loops does not show it. */
+/* The loop with the largest step in the packed tensor among those that are not done. Boxes may lie
+ * within planes, so the order of the loops does not show it. */
 static int outermost_loop(const struct loop loop[LOOPS], const bool done[LOOPS])
 {
     int found = -1;
@@ -59,7 +60,7 @@ static int64_t offset_in_view(const struct cs_copy *copy, int64_t offset)
     return offset == 0 && in_view <= INT64_MAX ? (int64_t)in_view : -1;
 }
 
-/* True if the copy connects both places of one element. */
+/* True if the copy connects the places of element `index` in the view and in the packed tensor. */
 static bool connects_element(const struct cs_copy *copy, const struct cs_tensor *view,
                              const struct cs_tensor *packed, const int64_t index[CS_DIMS])
 {

@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include <stddef.h>
 
-/* A remaining dimension: `count` steps of `bytes` on each side. */
+/* A loop of the copy: `count` steps of `bytes` on each side. */
 struct level {
     int64_t count;
     int64_t bytes[CS_COPY_SIDES];
@@ -48,6 +48,8 @@ static int next_dim(const struct cs_tensor *packed, const bool done[CS_DIMS])
     return next;
 }
 
+/* Lists the loops of a copy, the smallest steps first. Consecutive loops are joined if they are one
+ * on both sides. */
 static enum cs_status find_levels(const struct cs_tensor *view, const struct cs_tensor *packed,
                                   struct levels *levels)
 {
@@ -92,7 +94,7 @@ struct boxed {
 
 static const struct level one_level = {1, {0, 0}};
 
-/* Uses one level as boxes, or none (NULL), and the others in their order as rows and planes. */
+/* Makes boxes of one level, or of none (NULL), and rows and planes of the others in their order. */
 static struct boxed box_levels(const struct levels *levels, const struct level *boxes)
 {
     struct boxed made = {&one_level, &one_level, boxes ? boxes : &one_level};

@@ -6,15 +6,15 @@
 #include "plan/staging.h"
 #include <string.h>
 
-/* Elements that tiles read of the range that goes with the divided one: in all tiles together, and
- * without repetitions. */
+/* Elements that tiles read along a cut, of the operand that is not divided: `read` by all tiles
+ * together, `distinct` without repetitions. */
 struct reading {
     int64_t read, distinct;
 };
 
-/* Elements of y whose window lies in the padding before x, and the first one whose window lies
- * after it. Windows move forward with y, so those two sets are a head and a tail, and a tile
- * between them always meets x. */
+/* Finds the elements of y whose windows lie in the padding alone: the first *before_p ones, and
+ * those from *after_p on. Windows move forward with y, so a tile between these two sets always
+ * meets x. */
 static enum cs_status find_padding_only(const struct cs_axis_map *axis_map, int64_t *before_p,
                                         int64_t *after_p)
 {
@@ -37,6 +37,8 @@ struct progress {
     int64_t early; /* elements before it whose windows lie in the padding: the next tile has them */
 };
 
+/* Appends a run to a cut, or extends the last run if it is alike. CS_ILLEGAL if the cut has too
+ * many tiles or runs. */
 static enum cs_status append_run(struct cs_cut *cut, const struct cs_run *run)
 {
     struct cs_run *last = cut->runs > 0 ? &cut->run[cut->runs - 1] : NULL;
@@ -84,6 +86,7 @@ static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t 
                : append_run(cut, &(struct cs_run){step, tiles - longer, run->relaxation});
 }
 
+/* Appends the tiles of all runs to a cut. CS_ILLEGAL if it has fewer than two tiles. */
 static enum cs_status lay_runs(const struct cs_axis_map *axis_map, const struct cs_run *run,
                                int runs, struct cs_cut *cut)
 {
@@ -148,7 +151,7 @@ static bool same_slice(const struct cs_slice *a, const struct cs_slice *b)
            a->relaxation == b->relaxation;
 }
 
-/* The number of the slice like `required`, added if there is none. */
+/* Finds the slice like `required`, or adds it. CS_ILLEGAL if the cut has too many. */
 static enum cs_status slice_for(const struct cs_problem *problem, const struct cs_slice *required,
                                 struct cs_cut *cut, int64_t *index_p)
 {
@@ -175,8 +178,8 @@ static enum cs_relaxation relaxation_at(const struct cs_cut *cut, int64_t index)
     return cut->run[run].relaxation;
 }
 
-/* Every tile of a shape runs the same execution plan, so the shape declares only the alignment that
- * all of its tiles have. */
+/* Lowers the alignments of a slice to those of a tile's range. Every tile of a shape runs the same
+ * execution plan, so the shape declares only the alignment that all of its tiles have. */
 static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs_axis axis,
                                        const struct cs_range *range, struct cs_slice *slice)
 {
@@ -258,6 +261,7 @@ static enum cs_status round_step(int64_t unit, int64_t extent, int64_t *step_p)
     return step < extent ? CS_OK : CS_ILLEGAL;
 }
 
+/* Rounds the step of a cut, and the steps of the tiling's runs if the cut is the outer one. */
 static enum cs_status round_steps(const struct cs_problem *problem, int cut,
                                   struct cs_tiling *tiling)
 {
@@ -272,7 +276,8 @@ static enum cs_status round_steps(const struct cs_problem *problem, int cut,
     return status;
 }
 
-/* Consecutive tiles: the tiling's step cuts the part that its runs do not cover. */
+/* Cuts an axis into consecutive tiles. The tiling's step cuts the part that its runs do not cover.
+ */
 static enum cs_status cut_in_runs(const struct cs_problem *problem, int index,
                                   struct cs_tiling *tiling, struct cs_cut *cut)
 {
@@ -290,7 +295,8 @@ static enum cs_status cut_in_runs(const struct cs_problem *problem, int index,
     return lay_runs(&axis_map, run, runs, cut);
 }
 
-/* The tiling's step is the dilation that is left in a tile, so there are dilation / step tiles. */
+/* Cuts an axis by phase. The tiling's step is the dilation that is left in a tile, so there are
+ * dilation / step tiles. */
 static enum cs_status cut_in_phases(const struct cs_problem *problem, int index,
                                     struct cs_tiling *tiling, struct cs_cut *cut)
 {
@@ -302,6 +308,7 @@ static enum cs_status cut_in_phases(const struct cs_problem *problem, int index,
     return append_run(cut, &(struct cs_run){*step, cut->spacing, tiling->relaxation});
 }
 
+/* Cuts the axis of cut `index`, and rounds its step in `tiling`. */
 static enum cs_status cut_axis(const struct cs_problem *problem, int index,
                                struct cs_tiling *tiling, struct cs_cut *cut,
                                struct reading *reading)
@@ -374,6 +381,8 @@ static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand s
     return cs_mul(bytes_each, read - distinct, bytes_p) ? CS_OK : CS_OVERFLOW;
 }
 
+/* Adds the bytes of x and y that are read again to the halo. The result of the convolution is not
+ * read. */
 static enum cs_status add_halo(const struct reading *reading, struct cs_plan *plan)
 {
     enum cs_operand result = cs_result(plan->problem.direction);
@@ -461,6 +470,7 @@ bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b)
     return equal;
 }
 
+/* Computes the ranges, offsets and shape of tile `index`. */
 static enum cs_status tile_at(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
 {
     struct cs_tile made = {0};

@@ -58,7 +58,8 @@ struct phase {
     int64_t ahead; /* elements of the phase by which the first window of y begins before x */
 };
 
-/* The first tap of element y is element y - pre of x. Its other taps lie in the same phase of x. */
+/* Finds phase `index` in x and y. The first tap of element y is element y - pre of x. Its other
+ * taps lie in the same phase of x. */
 static struct phase phase_at(const struct cs_problem *problem, enum cs_dim dim, int64_t spacing,
                              int64_t index)
 {
@@ -71,7 +72,7 @@ static struct phase phase_at(const struct cs_problem *problem, enum cs_dim dim, 
     return (struct phase){.x = x, .y = index, .ahead = (pre - (index - x)) / spacing};
 }
 
-/* The elements of a phase that begins at `first`. */
+/* The number of elements of a phase that begins at `first`. */
 static int64_t count_of(int64_t extent, int64_t first, int64_t spacing)
 {
     return first < extent ? cs_ceil_div(extent - first, spacing) : 0;

@@ -9,7 +9,7 @@
 /* The spatial axis that is cut by phase; CS_AXIS_NONE if `axis` is another. */
 enum cs_axis cs_phases_of(enum cs_axis axis);
 
-/* The most phases of an axis of phases: its dilation, or 1 if it cannot be cut. */
+/* The most phases that an axis can be cut into: its dilation, or 1 if it cannot be cut. */
 int64_t cs_phases_extent(const struct cs_problem *problem, enum cs_axis axis);
 
 /* True if the contiguous elements of a phase of x or y are smaller than a sector of memory. Then

@@ -98,6 +98,7 @@ const char *cs_problem_layout(const struct cs_problem *problem)
     return "strided";
 }
 
+/* True if the problem's tensors and steps fit its arrays. */
 static bool counts_valid(const struct cs_problem *problem)
 {
     if (problem->tensors < CS_OPERANDS || problem->tensors > CS_MAX_TENSORS || problem->steps < 0 ||
@@ -110,6 +111,8 @@ static bool counts_valid(const struct cs_problem *problem)
     return true;
 }
 
+/* True if direction, type, groups and window are possible, and absent dimensions have no padding.
+ */
 static bool scalars_valid(const struct cs_problem *problem)
 {
     if ((unsigned)problem->direction >= CS_DIRECTIONS || (unsigned)problem->compute >= CS_DTYPES ||
@@ -124,6 +127,7 @@ static bool scalars_valid(const struct cs_problem *problem)
     return true;
 }
 
+/* True if type, alignment, extents and strides are possible. */
 static bool tensor_valid(const struct cs_tensor *tensor, int spatial)
 {
     if ((unsigned)tensor->dtype >= CS_DTYPES || tensor->alignment < 1 ||
@@ -138,6 +142,7 @@ static bool tensor_valid(const struct cs_tensor *tensor, int spatial)
     return true;
 }
 
+/* CS_INVALID if the images and channels of x, filter and y do not agree. */
 static enum cs_status check_channels(const struct cs_problem *problem)
 {
     const int64_t *x = problem->tensor[CS_X].dims;
@@ -153,6 +158,7 @@ static enum cs_status check_channels(const struct cs_problem *problem)
                : CS_INVALID;
 }
 
+/* CS_INVALID if the extents of y do not follow from x, the filter and the window. */
 static enum cs_status check_extents(const struct cs_problem *problem)
 {
     for (int i = 0; i < CS_SPATIAL; i++) {
@@ -169,8 +175,8 @@ static enum cs_status check_extents(const struct cs_problem *problem)
     return CS_OK;
 }
 
-/* True if the dimensions by growing stride each step over all that the smaller ones touch. Then no
- * two elements share an address. False also for some tensors without shared addresses. */
+/* True if no two elements share an address: each dimension, in the order of strides, steps over all
+ * elements of the smaller ones. False also for some tensors without shared addresses. */
 static bool elements_distinct(const struct cs_tensor *tensor)
 {
     int64_t span = 1;
@@ -193,6 +199,7 @@ static bool elements_distinct(const struct cs_tensor *tensor)
     return true;
 }
 
+/* True if each extent of a tensor is 1 or that of its side. An operand must be its own side. */
 static bool goes_with_side(const struct cs_problem *problem, int index)
 {
     const struct cs_tensor *tensor = &problem->tensor[index];
@@ -217,6 +224,7 @@ static enum cs_status check_tensors(const struct cs_problem *problem)
     return CS_OK;
 }
 
+/* CS_OVERFLOW if a tensor's size exceeds 64 bits. */
 static enum cs_status check_sizes(const struct cs_problem *problem)
 {
     for (int i = 0; i < problem->tensors; i++) {
@@ -230,6 +238,8 @@ static enum cs_status check_sizes(const struct cs_problem *problem)
     return CS_OK;
 }
 
+/* CS_ILLEGAL if no tensor is written, if a result with an address is not, or if a written tensor is
+ * virtual or by value, has other extents than the result, or has elements that share an address. */
 static enum cs_status check_written(const struct cs_problem *problem)
 {
     enum cs_operand result = cs_result(problem->direction);

@@ -13,7 +13,7 @@ static bool is_cut(const struct cs_plan *plan, int tensor)
     return false;
 }
 
-/* cuDNN takes only packed filters. */
+/* True for a filter that is cut along C, because cuDNN takes only packed filters. */
 static bool must_be_staged(const struct cs_plan *plan, int tensor)
 {
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++)
@@ -31,7 +31,8 @@ static bool is_contiguous(const struct cs_tensor *view)
            view->alignment >= CS_STAGED_ALIGNMENT;
 }
 
-/* Sets `is_staged` and `stages`. Until then all tensors of tile shapes are views. */
+/* Chooses the tensors that are staged in all shapes: sets `is_staged` and `stages`. Until then all
+ * tensors of tile shapes are views. */
 static void choose_staging(struct cs_plan *plan, bool required)
 {
     bool chosen[CS_MAX_TENSORS] = {false};
@@ -96,6 +97,7 @@ static void view_strides(const struct cs_plan *plan, int tensor, int64_t strides
     }
 }
 
+/* Finds the true part of the tensor `staged` of tile shape `k`. */
 static enum cs_status find_true_part(const struct cs_plan *plan, int64_t k,
                                      const struct cs_tensor *staged, int tensor,
                                      struct true_part *part)
@@ -117,7 +119,7 @@ static enum cs_status find_true_part(const struct cs_plan *plan, int64_t k,
     return CS_OK;
 }
 
-/* A written tensor is read only where the launch adds to it. */
+/* True if a launch reads the tensor. A written tensor is read only if the launch adds to it. */
 static bool is_read(const struct cs_problem *shape, int tensor)
 {
     return !shape->tensor[tensor].written ||
@@ -166,8 +168,8 @@ static enum cs_status lay_out(struct cs_plan *plan, int tensor)
     return CS_OK;
 }
 
-/* A virtual tensor keeps the strides of the whole problem, so it cannot have more elements than the
- * whole. */
+/* True if no virtual tensor of a tile shape has larger extents than the whole one. It keeps the
+ * strides of the whole problem, so it cannot have more elements. */
 static bool fits_virtual(const struct cs_plan *plan, int64_t k)
 {
     struct cs_problem shape;

@@ -2,8 +2,8 @@
 #include "base/checked.h"
 #include "plan/axis.h"
 
-/* Applies the slice of one cut. A stride that leaves 64 bits belongs to a single element, and is
- * not used. */
+/* Applies the slice of one cut to a tile shape: extents, strides, alignments, beta and window. A
+ * stride that leaves 64 bits belongs to a single element, and is not used. */
 static void take_slice(const struct cs_problem *untiled, const struct cs_cut *cut,
                        const struct cs_slice *slice, struct cs_problem *shape)
 {

@@ -3,6 +3,7 @@
 #include "plan/axis.h"
 #include "plan/phases.h"
 
+/* Gives the tile the extents of a range along an axis, and beta 1 if tiles add up. */
 static void set_extents(const struct cs_problem *untiled, enum cs_axis axis,
                         const struct cs_range *range, struct cs_problem *tile)
 {
@@ -17,7 +18,8 @@ static void set_extents(const struct cs_problem *untiled, enum cs_axis axis,
         tile->beta = 1;
 }
 
-/* Takes the first phase. No phase is longer. */
+/* Cuts the tile to the first phase of an axis, because no phase is longer. Multiplies *tiles_p by
+ * the number of phases. */
 static enum cs_status take_phase(const struct cs_problem *untiled, enum cs_axis axis, int64_t step,
                                  struct cs_problem *tile, int64_t *tiles_p)
 {
@@ -34,6 +36,7 @@ static enum cs_status take_phase(const struct cs_problem *untiled, enum cs_axis 
     return CS_OK;
 }
 
+/* Cuts the tile to the middle one of consecutive tiles. Multiplies *tiles_p by their number. */
 static enum cs_status take_middle(const struct cs_problem *untiled, enum cs_axis axis, int64_t step,
                                   struct cs_problem *tile, int64_t *tiles_p)
 {

@@ -19,7 +19,7 @@ struct cut_axis {
     int64_t in, out;          /* extents of x and y */
 };
 
-/* False if a number exceeds 64 bits. */
+/* Derives the axis of a cut. False if a number exceeds 64 bits. */
 static bool find_axis(const struct cs_problem *untiled, const struct cs_cut *cut,
                       struct cut_axis *axis)
 {
@@ -130,8 +130,8 @@ static bool part_of(const struct cs_problem *untiled, const struct cut_axis *axi
     return true;
 }
 
-/* True if the plan stages the tensor in all shapes, or not, as it must: the filter if C is cut, and
- * otherwise only cut tensors with an address. */
+/* True if is_staged is allowed for the tensor. A filter must be staged if C is cut. Another tensor
+ * may be staged only if it is cut and has an address. */
 static bool staging_allowed(const struct cs_plan *plan, const struct cut_axis *axes, int index)
 {
     const struct cs_tensor *tensor = &plan->problem.tensor[index];
@@ -172,7 +172,7 @@ struct tensor_part {
     bool has_spare;
 };
 
-/* False if a number exceeds 64 bits. */
+/* Computes the part of tensor `index` that a tile has. False if a number exceeds 64 bits. */
 static bool find_part(const struct cs_plan *plan, const struct cut_axis *axes,
                       const struct cs_tile *tile, int index, struct tensor_part *part)
 {
@@ -309,6 +309,8 @@ static bool shape_derives(const struct cs_plan *plan, const struct cut_axis *axe
     return cs_problem_same(untiled, &restored);
 }
 
+/* True if a tile's ranges, tensors and shape follow from the whole problem. `adds`: see
+ * shape_derives. */
 static bool tile_valid(const struct cs_plan *plan, const struct cut_axis *axes,
                        const struct cs_tile *tile, bool adds)
 {
@@ -331,6 +333,7 @@ struct readings {
     int64_t distinct[CS_MAX_CUTS]; /* distinct elements of each cut's input range */
 };
 
+/* Adds the bytes of a tile's operands. False if a number exceeds 64 bits. */
 static bool add_reading(const struct cs_plan *plan, const struct cs_tile *tile,
                         struct readings *readings)
 {
@@ -433,6 +436,7 @@ static bool row_valid(const struct cs_plan *plan, const struct cut_axis *axes, i
     return plan->cuts < 2 || is_complete(&axes[1], &inner);
 }
 
+/* True if all tiles are valid and together cover the axes once, and the halo is theirs. */
 static bool tiles_valid(const struct cs_plan *plan)
 {
     struct cut_axis axes[CS_MAX_CUTS] = {0};
@@ -452,6 +456,7 @@ static bool tiles_valid(const struct cs_plan *plan)
     return is_complete(&axes[0], &outer) && halo_valid(plan, axes, &readings);
 }
 
+/* True if the runs of a cut are possible and together have its number of tiles. */
 static bool runs_valid(const struct cs_cut *cut)
 {
     int64_t tiles = 0;
@@ -474,6 +479,7 @@ static bool spacing_valid(const struct cs_problem *untiled, const struct cs_cut 
     return cut->spacing > 1 && untiled->stride[i] == 1 && untiled->dilation[i] % cut->spacing == 0;
 }
 
+/* True if the axis of a cut can be cut, and its tiles, runs and slices are possible. */
 static bool cut_valid(const struct cs_problem *untiled, const struct cs_cut *cut)
 {
     if ((unsigned)cut->axis >= CS_AXES || cs_axis_extent(untiled, cut->axis) < 2 ||
@@ -490,6 +496,7 @@ static bool cut_valid(const struct cs_problem *untiled, const struct cs_cut *cut
     return true;
 }
 
+/* True if the cuts are valid, are along different extents, and have the plan's tiles and shapes. */
 static bool cuts_valid(const struct cs_plan *plan)
 {
     int64_t tiles = 1, shapes = 1;
@@ -508,6 +515,7 @@ static bool cuts_valid(const struct cs_plan *plan)
            shapes <= CS_MAX_TILE_SHAPES;
 }
 
+/* True if each shape has at least one tile, and as many as the plan states. */
 static bool shapes_valid(const struct cs_plan *plan)
 {
     int64_t counted[CS_MAX_TILE_SHAPES] = {0};
@@ -615,6 +623,7 @@ static bool stage_valid(const struct cs_plan *plan, const struct cut_axis *axes,
     return true;
 }
 
+/* True if a tile shape has one valid stage for each staged tensor. Adds the shape to `staging`. */
 static bool shape_stages_valid(const struct cs_plan *plan, const struct cut_axis *axes, int64_t k,
                                struct staging *staging)
 {
@@ -656,6 +665,7 @@ static bool stages_valid(const struct cs_plan *plan)
     return plan->staged == end && plan->copied == staging.copied;
 }
 
+/* True if the scratch is within the limit, and the parts of its lanes are apart. */
 static bool scratch_valid(const struct cs_plan *plan, int64_t limit)
 {
     int64_t largest = 0;
