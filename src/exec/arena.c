@@ -14,7 +14,7 @@ enum {
     MAX_GROWN = 4            /* times that one call tries to allocate */
 };
 
-/* The caller of a take. */
+/* A call that needs scratch. */
 struct taker {
     struct cs_arena *arena;
     const struct cs_device *device;
@@ -65,6 +65,7 @@ static bool is_own(const struct cs_block *block, const struct taker *taker)
     return taker->id != 0 && block->mark->stream == taker->id;
 }
 
+/* The work in a block that the taker has to follow, or REFUSED. */
 static enum pending pending_in(const struct cs_block *block, const struct taker *taker)
 {
     if (block->use != CS_BLOCK_FREE || (block->owner && block->owner->capture != taker->capture.id))
@@ -113,8 +114,9 @@ static bool run_fits(const struct taker *taker,
     return false;
 }
 
-/* The shortest run that begins at `first`. `after_others`: its blocks may have work of other
- * streams, for which the taker's stream waits. */
+/* Finds the shortest run that begins at `first`. False if it is too short or the taker may not use
+ * it. `after_others`: its blocks may have work of other streams, for which the taker's stream
+ * waits. */
 static bool find_run_at(const struct taker *taker, struct cs_slab *slab, struct cs_block *first,
                         bool after_others, struct run *run)
 {
@@ -141,7 +143,7 @@ static bool run_is_better(const struct run *a, const struct run *b)
     return a->bytes < b->bytes;
 }
 
-/* The best run of all slabs. */
+/* Finds the best run of all slabs. False if there is none. */
 static bool find_best_run(const struct taker *taker, bool after_others, struct run *best)
 {
     struct run run;
@@ -413,8 +415,8 @@ static bool wait_given(struct cs_arena *arena, int64_t *until)
     return cs_lock_condition_wait(&arena->given, &arena->lock, *until);
 }
 
-/* True if the caller should search again: after an allocation, or after another thread has finished
- * one, during which its memory is not available. */
+/* Allocates memory. True if the caller should search again: after an allocation, or after another
+ * thread has finished one, during which its memory is not available. */
 static bool pool_grow(struct taker *taker, bool patient, int64_t *until)
 {
     enum cs_sacrifice sacrifice = taker->capture.id != 0 ? CS_SPARE_ALL : CS_FREE_DONE;
@@ -437,6 +439,8 @@ static bool await_run(const struct taker *taker, bool patient, int64_t *until, s
     return true;
 }
 
+/* Leases a block: searches for a run, and allocates if there is none. An impatient taker does not
+ * allocate if a block of any owner is large enough. False if it gets no memory. */
 static bool block_take(struct taker *taker, bool patient, struct cs_lease *lease)
 {
     int64_t until = 0;

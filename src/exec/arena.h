@@ -60,7 +60,7 @@ struct cs_lease {
     void *memory;           /* aligned to CS_SCRATCH_ALIGNMENT */
 };
 
-/* `limit` < 1: nothing is ever allocated. */
+/* Initializes an arena that holds at most `limit` bytes. `limit` < 1: it never allocates. */
 void cs_arena_init(struct cs_arena *arena, int64_t limit);
 
 /* Makes sure that one block of `bytes` exists in the current context, within the limit. May

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Chosen by the sequences of tests/unit/exec/test_call_period.c, except LOOK_EVERY, which follows
- * from a measurement. */
+/* Constants of the search. They were chosen by the sequences of tests/unit/exec/test_call_period.c,
+ * except LOOK_EVERY, which follows from a measurement. */
 enum {
     LOW_PART = 5, /* a low call has at most 1/5 of the highest bytes. Sizes often differ by factors
                      of two, so 1/4 would be a frequent size */
@@ -57,8 +57,8 @@ static int count_predicted(const struct cs_call_period *detector, int period)
     return detector->calls - i;
 }
 
-/* The period that predicts most calls (*predicted_p), so that a program's period wins over that of
- * a loop inside it. 0: none. */
+/* The period that predicts most calls, so that a program's period wins over that of a loop inside
+ * it. 0: none. *predicted_p is the number of these calls. */
 static int best_period(const struct cs_call_period *detector, int *predicted_p)
 {
     int best = 0, most = 0;
@@ -105,8 +105,8 @@ static int low_stretch(const bool *low, int period, int first)
     return length;
 }
 
-/* Sets the places of the calls around low stages. A low stretch shorter than half the longest one
- * belongs to the high stage around it. */
+/* Sets the places (enum cs_call_place) of the calls around low stages, and 0 for all others. A low
+ * stretch shorter than half the longest one belongs to the high stage around it. */
 static void place_stages(const bool *low, int period, uint8_t *place)
 {
     int longest = 0;

@@ -27,6 +27,7 @@ enum cs_call_place {
     CS_CALL_LAST = 8         /* the last of a high stage */
 };
 
+/* The recent calls of a thread and the period that was found in them. */
 struct cs_call_period {
     int calls;    /* remembered */
     int period;   /* 0: none */

@@ -75,8 +75,9 @@ static bool is_interleaved(const struct cs_tensor *a, const char *at_a, const st
     return false;
 }
 
-/* A tile may need convolution inputs that its neighbour has overwritten, for example in the halo.
- * An operand of an addition is read only at the elements that the tile writes. */
+/* How a written tensor shares memory with another operand. MIXED is unsafe, because a tile may need
+ * convolution inputs that its neighbour has overwritten, for example in the halo. IN_PLACE is safe,
+ * because an operand of an addition is read only at the elements that the tile writes. */
 static enum sharing sharing_of(const struct cs_problem *problem, const struct cs_addresses *base,
                                int written, int other)
 {
@@ -94,6 +95,7 @@ static enum sharing sharing_of(const struct cs_problem *problem, const struct cs
     return addend ? IN_PLACE : MIXED;
 }
 
+/* The worst sharing between a written tensor and any other operand. */
 static enum sharing find_sharing(const struct cs_problem *problem, const struct cs_addresses *base)
 {
     enum sharing most = APART;
@@ -197,8 +199,8 @@ static bool take_scratch_for(struct active_call *active, int lanes, bool patient
     return true;
 }
 
-/* Uses as many of the leased lanes as are available without a wait. If a wait is needed, it uses
- * one lane and leaves the rest of the memory to other streams. */
+/* Takes scratch for as many of the leased lanes as are possible without a wait. If a wait is
+ * needed, it uses one lane and leaves the rest of the memory to other streams. */
 static bool take_scratch(struct active_call *active)
 {
     for (int lanes = active->lanes.lanes; lanes >= 1; lanes--)
@@ -227,7 +229,7 @@ struct part {
     int64_t bytes;
 };
 
-/* Buffers that lanes write in parallel, then the operands. */
+/* Lists the buffers that lanes write in parallel, then the operands. Returns their number. */
 static int list_parts(const struct active_call *active, struct part *part)
 {
     const struct cs_plan *plan = active->plan;
@@ -275,6 +277,8 @@ static void release_all(struct active_call *active)
         active->gpu->release(active->gpu->ctx, active->tile[i].launch);
 }
 
+/* Binds a launch for each tile, with the addresses of its operands and of its lane's scratch. False
+ * if the vendor fails to bind one. */
 static bool bind_all(struct active_call *active)
 {
     const struct cs_plan *plan = active->plan;
@@ -367,7 +371,7 @@ static int copy_all(const struct active_call *active, int64_t index, const struc
     return status;
 }
 
-/* Copies in, launches and copies out. */
+/* Starts a staged tile: copies in, launches and copies out. */
 static int launch_staged(const struct active_call *active, int64_t index)
 {
     const struct bound_tile *tile = &active->tile[index];
@@ -387,6 +391,7 @@ static int launch_tile(const struct active_call *active, int64_t index)
                : active->gpu->launch(active->gpu->ctx, tile->shape, tile->launch);
 }
 
+/* Starts the tiles in turn on their lanes, until one fails. Returns the first failed status. */
 static int launch_all(const struct active_call *active, struct start *start, int64_t *launches_p)
 {
     int status = 0, lane = 0;
@@ -405,7 +410,8 @@ static int launch_all(const struct active_call *active, struct start *start, int
     return status != 0 ? status : chosen;
 }
 
-/* Side streams are joined even after a failure: the started work must precede the next work on the
+/* Forks the lanes, starts the tiles, joins the lanes and releases the call's resources. Side
+ * streams are joined even after a failure: the started work must precede the next work on the
  * application's stream. */
 static struct start start_all(struct active_call *active, int64_t *launches_p)
 {
@@ -427,7 +433,8 @@ struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu)
     return (struct cs_outcome){vendor == 0 ? CS_RAN_FALLBACK : CS_RAN_NOTHING, vendor, 0, 1};
 }
 
-/* `repeatable`: running again gives the same result, so the fallback plan may repair a failure. */
+/* Starts the bound tiles, and repairs a failure with the fallback plan if possible. `repeatable`:
+ * running again gives the same result, so the fallback plan may repair a failure. */
 static struct cs_outcome launch_tiles(struct active_call *active, bool repeatable)
 {
     struct cs_outcome outcome = {CS_RAN_TILES, 0, 0, active->lanes.lanes};

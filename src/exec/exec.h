@@ -29,7 +29,7 @@ struct cs_exec {
     struct cs_arena arena;
 };
 
-/* One call. */
+/* The operands and the stream of one call. */
 struct cs_call {
     struct cs_addresses base; /* `workspace` is the application's, or NULL */
     int64_t provided;         /* bytes at base.workspace that may be used */
@@ -49,7 +49,7 @@ struct cs_outcome {
     int lanes;        /* on which they were started */
 };
 
-/* `limit`: the most bytes of scratch that the library may hold. */
+/* Initializes the executor. `limit`: the most bytes of scratch that the library may hold. */
 void cs_exec_init(struct cs_exec *exec, const struct cs_device *device, enum cs_backing backing,
                   int64_t limit);
 
@@ -60,8 +60,8 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
 /* Runs the fallback plan at once, for calls whose operands are not understood. */
 struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu);
 
-/* Scratch of the library for a call that runs unchanged, on `stream`, even if the call provides a
- * workspace. False, with an empty lease, if the option selects the application's scratch or no
+/* Lends the library's scratch to a call that runs unchanged on `stream`, even if the call provides
+ * a workspace. False, with an empty lease, if the option selects the application's scratch or no
  * memory is available. Return it after all work of the call was started on that stream. */
 bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease);
 void cs_exec_take_back(struct cs_exec *exec, void *stream, struct cs_lease *lease);

@@ -10,11 +10,12 @@
 enum {
     TIMED_OUT_WAITS = 3, /* after this many in a row the gate stays open */
     OVERDUE_TIMES = 4,   /* a thread is overdue after this multiple of its shortest time */
-    GRACE_MS = 10,
-    MAX_CONTEXTS = 64 /* in further contexts no thread waits */
+    GRACE_MS = 10,       /* see struct cs_gate */
+    MAX_CONTEXTS = 64    /* in further contexts no thread waits */
 };
 
-/* Times are nanoseconds. Members that only its own thread uses come first. */
+/* The state of a host thread. Times are nanoseconds. Members that only its own thread uses come
+ * first. */
 struct cs_gate_thread {
     uint64_t context;
     int64_t came;     /* when it was let in */
@@ -28,6 +29,7 @@ struct cs_gate_thread {
     struct cs_gate_thread *behind; /* waits after this one at the same gate */
 };
 
+/* The gate of a context. */
 struct cs_gate_context {
     struct cs_gate_context *next;
     uint64_t context;
@@ -98,7 +100,7 @@ static void leave_queue(struct cs_gate_context *context_state, const struct cs_g
         *link = thread->behind;
 }
 
-/* If the thread is inside, lets the first waiting one in. */
+/* Takes the thread out if it is inside, and lets the first waiting one in. */
 static void leave_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = context_of(gate, thread->context);
@@ -112,7 +114,7 @@ static void leave_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
     cs_lock_condition_wake(&gate->left);
 }
 
-/* For good. Releases all waiting threads. */
+/* Opens the gate for good, and releases all waiting threads. */
 static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_state)
 {
     context_state->open = true;
@@ -142,6 +144,8 @@ static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_s
     return false;
 }
 
+/* Lets the thread in, at once or after a wait. Opens the gate for good after TIMED_OUT_WAITS
+ * time-outs in a row. */
 static void enter_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = own_state(gate, thread);
@@ -161,8 +165,8 @@ static void enter_gate(struct cs_gate *gate, struct cs_gate_thread *thread)
         open_gate(gate, context_state);
 }
 
-/* Called at the last high call. Computes when the thread is overdue: from its shortest time to a
- * low call, at first from the length of the stage. */
+/* Ends a high stage at its last call. Computes when the thread is overdue: from its shortest time
+ * to a low call, at first from the length of the stage. */
 static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = context_of(gate, thread->context);
@@ -175,7 +179,7 @@ static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
         cs_lock_condition_wake(&gate->left);
 }
 
-/* Called at the first low call. Measures the time since the last high one. */
+/* Leaves the gate at the first low call, and measures the time since the last high one. */
 static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     leave_gate(gate, thread);
@@ -187,6 +191,7 @@ static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)
     thread->last = 0;
 }
 
+/* Enters or leaves the gate at a call of this place, a set of enum cs_call_place. */
 static void act_on_place(struct cs_gate *gate, struct cs_gate_thread *thread, unsigned place)
 {
     cs_lock(&gate->lock);
@@ -203,7 +208,7 @@ static void act_on_place(struct cs_gate *gate, struct cs_gate_thread *thread, un
     cs_unlock(&gate->lock);
 }
 
-/* Called when a thread ends. */
+/* Removes the state of a thread that ends. */
 static void destroy_thread(void *ended)
 {
     struct cs_gate_thread *thread = ended;
@@ -219,6 +224,7 @@ static void destroy_thread(void *ended)
     free(thread);
 }
 
+/* Creates the state of the calling thread. NULL if that fails. */
 static struct cs_gate_thread *create_thread(struct cs_gate *gate)
 {
     struct cs_gate_thread *thread = calloc(1, sizeof *thread);
@@ -237,7 +243,7 @@ static struct cs_gate_thread *create_thread(struct cs_gate *gate)
     return thread;
 }
 
-/* A thread that changes to another context begins again there. */
+/* Moves a thread to another context, in which it begins again. */
 static void move_thread(struct cs_gate *gate, struct cs_gate_thread *thread, uint64_t context)
 {
     act_on_place(gate, thread, CS_CALL_UNEXPECTED);

@@ -47,12 +47,13 @@ struct cs_gate {
     struct cs_gate_facts facts;
 };
 
-/* Never destroyed: threads may outlive any owner. */
+/* Initializes a gate, which is never destroyed: threads may outlive any owner. `timeout`: the
+ * longest wait in nanoseconds. */
 void cs_gate_init(struct cs_gate *gate, int64_t timeout);
 
-/* Call it before a convolution runs, from the thread that runs it. `call` identifies the
- * convolution: the same problem from the same place in the program has the same number. `bytes` is
- * the size of its operands and scratch. May wait. */
+/* Takes a thread through the gate before each convolution, called from the thread that runs it. May
+ * wait. `call` identifies the convolution: the same problem from the same place in the program has
+ * the same number. `bytes` is the size of its operands and scratch. */
 void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t bytes);
 
 /* A copy of the counters. */

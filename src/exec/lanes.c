@@ -165,6 +165,7 @@ static bool make_room(struct cs_lanes *lanes, const struct taker *taker)
     return true;
 }
 
+/* Creates a set without side streams. NULL if that fails. */
 static struct cs_lane_set *create_set(const struct cs_device *device, uint64_t context)
 {
     struct cs_lane_set *set = calloc(1, sizeof *set);
@@ -195,7 +196,7 @@ static void grow_set(const struct cs_device *device, void *like, int sides, stru
     }
 }
 
-/* An idle or new set, or NULL. */
+/* Takes an idle set, or makes room for a new one and creates it. NULL if that fails. */
 static struct cs_lane_set *get_set(struct cs_lanes *lanes, struct taker *taker)
 {
     cs_lock(&lanes->lock);

@@ -78,8 +78,8 @@ void cs_pool_drop_mark(struct cs_block *block)
         cs_pool_leave_mark(block->slab->pool, mark);
 }
 
-/* Called by the device when the graphs of a capture are destroyed: on any thread, in the middle of
- * a device's call. */
+/* Marks an owner as gone, and frees it if its pool was forgotten. The device calls it when the
+ * graphs of a capture are destroyed: on any thread, in the middle of a device's call. */
 static void report_gone(void *arg)
 {
     struct cs_owner *owner = arg;
@@ -87,6 +87,7 @@ static void report_gone(void *arg)
         free(owner);
 }
 
+/* Marks an owner as forgotten by its pool, and frees it if its graphs are gone. */
 static void forget_owner(struct cs_owner *owner)
 {
     if (atomic_exchange(&owner->state, FORGOTTEN) == GONE)
@@ -106,7 +107,7 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
     arena->trash.pools = pool;
 }
 
-/* Frees host memory only. Device memory and events are gone with the context. */
+/* Frees a pool's host memory. Its device memory and events are gone with the context. */
 static void pool_destroy(struct cs_pool *pool)
 {
     while (pool->slabs) {
@@ -338,7 +339,7 @@ static int64_t pool_room(const struct cs_arena *arena)
     return arena->facts.limit - arena->facts.held - arena->promised;
 }
 
-/* One free block has all bytes. The others are spare. */
+/* Divides a new slab: one free block has all bytes, and the others are spare. */
 static void slab_begin(struct cs_slab *slab)
 {
     slab->first = &slab->block[0];
@@ -349,7 +350,7 @@ static void slab_begin(struct cs_slab *slab)
     }
 }
 
-/* A slab that is in no list, with memory; NULL if there is none. Called without the lock. */
+/* Creates a slab with memory, in no list. NULL if that fails. Called without the lock. */
 static struct cs_slab *new_slab(const struct cs_device *device, int64_t bytes)
 {
     void *memory = NULL;
@@ -363,6 +364,7 @@ static struct cs_slab *new_slab(const struct cs_device *device, int64_t bytes)
     return NULL;
 }
 
+/* Adds a new slab to a pool, counts and reports it. */
 static void link_slab(struct cs_arena *arena, struct cs_pool *pool, struct cs_slab *slab)
 {
     slab->pool = pool;

@@ -11,7 +11,7 @@ enum {
     CS_SLAB_BLOCKS = 64 /* most blocks of a slab: bounds the search of a take */
 };
 
-/* The end of the work in a block. The parts of a split block share it. */
+/* An event recorded at the end of the work in a block. The parts of a split block share it. */
 struct cs_mark {
     struct cs_mark *next; /* the next spare one */
     void *event;
@@ -72,23 +72,24 @@ enum cs_sacrifice {
                     device */
 };
 
-/* The pool of a context. If it is missing, the lock is released and a pool is created. CUDA does
- * not report that a context is destroyed. So before a pool is created, pools of destroyed contexts
- * are removed, and the oldest one if there are too many. NULL if host memory is exhausted. The
- * caller calls cs_pool_leave. */
+/* Finds or creates the pool of a context, and counts the caller as a user. The lock is released
+ * while a pool is created. CUDA does not report that a context is destroyed. So before a pool is
+ * created, pools of destroyed contexts are removed, and the oldest one if there are too many. NULL
+ * if host memory is exhausted. The caller calls cs_pool_leave. */
 struct cs_pool *cs_pool_enter(struct cs_arena *arena, const struct cs_device *device,
                               uint64_t context);
 void cs_pool_leave(struct cs_pool *pool);
 
-/* Moves a pool to the trash that is in no list any more. Its memory and events are gone with the
+/* Moves a pool that is in no list any more to the trash. Its memory and events are gone with the
  * context. */
 void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool);
 
 /* Releases the lock, then frees the objects in the trash. */
 void cs_pool_unlock(struct cs_arena *arena);
 
-/* A spare mark, NULL if there is none. A new mark, created without the lock, NULL if that fails.
- * cs_pool_put_mark makes an unused mark spare again. */
+/* cs_pool_spare_mark takes a spare mark, NULL if there is none. cs_pool_new_mark creates one,
+ * called without the lock, NULL if that fails. cs_pool_put_mark makes an unused mark spare again.
+ */
 struct cs_mark *cs_pool_spare_mark(struct cs_pool *pool);
 struct cs_mark *cs_pool_new_mark(const struct cs_device *device);
 void cs_pool_put_mark(struct cs_pool *pool, struct cs_mark *mark);
