@@ -9,6 +9,8 @@ static enum cs_status make_ready(const struct cs_vendor *vendor, bool later, voi
     return vendor->ready && !later ? vendor->ready(vendor->ctx, execution_plan) : CS_OK;
 }
 
+/* Builds the execution plan of each tile shape, and sets the shapes' workspaces. Plans are made
+ * ready at once, unless the vendor compiles them or builds many. */
 static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
                                             struct cs_built_plans *built)
 {
@@ -32,6 +34,7 @@ static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
     return CS_OK;
 }
 
+/* Builds the fallback plan. CS_INVALID if it needs more than `reported` bytes. */
 static enum cs_status build_fallback(struct cs_rewrite *rewrite, int64_t reported,
                                      struct cs_built_plans *built)
 {
@@ -45,8 +48,9 @@ static enum cs_status build_fallback(struct cs_rewrite *rewrite, int64_t reporte
     return bytes > reported ? CS_INVALID : make_ready(built->real, vendor->many, rewrite->fallback);
 }
 
-/* The same for a problem that was decided already: the plan exists then, and few of these plans
- * run. */
+/* Builds the fallback plan of a problem that was decided already. If the application makes many
+ * plans and the vendor allows it, the fallback plan is built when it first runs: the decision has
+ * shown that it exists, and few of these plans run. */
 static enum cs_status build_known_fallback(struct cs_rewrite *rewrite, int64_t reported,
                                            struct cs_built_plans *built)
 {

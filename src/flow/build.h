@@ -6,18 +6,20 @@
 #include "exec/rewrite.h"
 #include "flow/built_plans.h"
 
-/* The decision's validated tiles, and a fallback plan within the reported size. */
+/* Builds and validates the decision's tiles, and builds a fallback plan within the reported size.
+ */
 CS_MUST_CHECK enum cs_status cs_build_tiles(const struct cs_problem *problem,
                                             const struct cs_decision *decision,
                                             struct cs_built_plans *built,
                                             struct cs_rewrite **rewrite_p);
 
-/* Without tiles: every call runs on the fallback plan, which needs at most `reported` bytes. */
+/* Builds a rewriting without tiles. Every call runs on the fallback plan, which needs at most
+ * `reported` bytes. */
 CS_MUST_CHECK enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
                                                struct cs_rewrite **rewrite_p);
 
-/* Without tiles: on the application's own engine and knobs if that needs at most `most` bytes, else
- * on the fallback plan. */
+/* Builds a rewriting without tiles. Every call runs on the application's own engine and knobs if
+ * that needs at most `most` bytes, else on the fallback plan. */
 CS_MUST_CHECK enum cs_status cs_build_untiled(const struct cs_problem *problem,
                                               const struct cs_vendor *vendor, int64_t most,
                                               int64_t reported, struct cs_rewrite **rewrite_p);

@@ -34,8 +34,8 @@ static struct cs_built_plan **problem_link(struct cs_built_plans *built, const s
     return link;
 }
 
-/* The same for a fallback plan. The first engine within a larger limit is also the first within a
- * smaller one, if it fits that. */
+/* The link to a kept fallback plan that serves a limit, or to NULL at the end of the list. The
+ * first engine within a larger limit is also the first within a smaller one, if it fits that. */
 static struct cs_built_plan **fallback_link(struct cs_built_plans *built, int64_t limit)
 {
     struct cs_built_plan **link = &built->first;
@@ -61,7 +61,8 @@ static void destroy_plan(struct cs_built_plan *plan)
     free(plan);
 }
 
-/* The wrapping vendor's `destroy`. */
+/* The wrapping vendor's `destroy`: keeps the plan. If too many are kept, destroys the oldest one.
+ */
 static void keep_plan(void *opaque)
 {
     struct cs_built_plan *plan = opaque;
@@ -111,6 +112,7 @@ static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
     return hand_out(status, plan, plan_p, workspace_p);
 }
 
+/* The wrapping vendor's `fallback`: returns a kept plan that serves the limit, or builds one. */
 static enum cs_status build_fallback(void *ctx, int64_t limit, void **plan_p, int64_t *workspace_p)
 {
     struct cs_built_plans *built = ctx;

@@ -14,11 +14,13 @@ struct cs_built_plans {
     int count;
 };
 
-/* `vendor` is used until cs_built_plans_fini. The struct must not move. */
+/* Wraps `vendor`, which is used until cs_built_plans_fini. The struct must not move.
+ * cs_built_plans_fini destroys the kept plans. */
 void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *vendor);
 void cs_built_plans_fini(struct cs_built_plans *built);
 
-/* The real vendor's execution plan of one that `vendor` built. The caller owns it from now on. */
+/* Returns the real vendor's execution plan of one that the wrapping vendor built. The caller owns
+ * it from now on. */
 void *cs_built_plans_release(void *plan);
 
 /* True if `vendor` has a fallback plan for this limit that it built before. */

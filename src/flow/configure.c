@@ -9,7 +9,7 @@ enum {
     TOO_LATE = -2
 };
 
-/* The first fault. */
+/* The first fault that was found, and the place for its text. */
 struct fault {
     char *text;
     size_t size;

@@ -18,13 +18,15 @@ struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit)
                                 .most = bounded ? cs->exec.arena.facts.limit : INT64_MAX};
 }
 
-/* A decision under a limit of the program, or by its record, is separate from one without. */
+/* The scope of a request's key. A decision under a limit of the program, or by its record, is
+ * separate from one without. */
 static int64_t scope_of(const struct cs_request *request, int64_t limit)
 {
     uint64_t scope = (uint64_t)request->scope ^ (uint64_t)limit * CS_HASH_PRIME;
     return (int64_t)(request->recorded ? scope ^ CS_HASH_START : scope);
 }
 
+/* Makes the decision for a request, by the record of the program if it is `recorded`. */
 static struct cs_decision decide_request(struct cs *cs, const struct cs_request *request,
                                          const struct cs_vendor *vendor, int64_t limit)
 {

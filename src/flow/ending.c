@@ -71,7 +71,7 @@ static void read_loader(const struct cs_host *host, struct loaded *loaded)
     host->version(loaded->vendor, sizeof loaded->vendor);
 }
 
-/* All members except the rules' names, which need the account's lock. */
+/* The head of a summary without the rules' names, which need the account's lock. */
 static struct cs_summary_head head_of(struct cs *cs, const struct loaded *loaded)
 {
     struct cs_summary_head head = {.version = CS_VERSION,
@@ -96,7 +96,7 @@ static const char *write_option(void *ctx, int index, char *text, size_t size)
     return cs_options[index].name;
 }
 
-/* The account's lock is held. */
+/* Writes the JSON object of the summary through `write`. The account's lock is held. */
 static void write_object(struct cs *cs, const struct cs_summary_head *head,
                          void (*write)(void *ctx, const char *bytes, size_t size), void *ctx)
 {
@@ -132,7 +132,8 @@ static void name_file(const struct cs *cs, const char *content, const char *path
     cs_log_text(line);
 }
 
-/* Before libc's exit, more calls may follow, so the file must be replaceable. */
+/* True if the summary file is due. Before libc's exit, more calls may follow, so the file must be
+ * replaceable. */
 static bool has_json_file(const struct cs *cs, enum cs_moment moment)
 {
     char path[PATH_MAX];
@@ -141,7 +142,7 @@ static bool has_json_file(const struct cs *cs, enum cs_moment moment)
             (cs_file_place_path(&cs->summary, path) && cs_file_path_replaceable(path)));
 }
 
-/* The file of `convshim status`. */
+/* Begins the file that `convshim status` reads. False if that fails. */
 static bool begin_session_file(struct cs_new_file *file)
 {
     static struct cs_place place;
@@ -192,7 +193,7 @@ static void write_json(struct cs *cs, const struct cs_summary_head *head, enum c
                strerror_r(errno, text, sizeof text), cs->config.summary.path);
 }
 
-/* The account's lock is held. */
+/* Logs the text summary if the options select it. The account's lock is held. */
 static void write_text(struct cs *cs, const struct cs_summary_head *head)
 {
     static char text[SUMMARY_BYTES];
@@ -206,6 +207,7 @@ static bool has_new_calls(const struct cs *cs)
     return cs->account.calls != cs->reported;
 }
 
+/* Writes the summary in the forms that are due at this moment. */
 static void write_summary(struct cs *cs, enum cs_moment moment)
 {
     struct loaded loaded = {.bypass = ""};
@@ -295,7 +297,8 @@ static void note_run(void)
     cs_session_note(folder, run);
 }
 
-/* Not inlined: it is rare, and every call would reserve its stack. */
+/* Writes the JSON summaries of a running process, and keeps errno. Not inlined: it is rare, and
+ * every call would reserve its stack. */
 __attribute__((noinline)) static void renew_summary(struct cs *cs, bool first)
 {
     int error = errno;
@@ -333,9 +336,10 @@ static void end_at_exit(void)
     (void)(cs_stack_ample() ? end_process(&moment) : cs_stack_run(end_process, &moment));
 }
 
-/* Waits only for locks whose holders continue: a thread holds no lock of the library in foreign
- * code, and a thread that holds one itself does not wait. The child of a vfork uses its parent's
- * memory, and nothing is written there. */
+/* Writes the summary for `moment` if it is due. May run in a signal handler. Waits only for locks
+ * whose holders continue: a thread holds no lock of the library in foreign code, and a thread that
+ * holds one itself does not wait. The child of a vfork uses its parent's memory, so it writes no
+ * summary there. */
 static void end_now(enum cs_moment moment)
 {
     int error = errno;
@@ -393,6 +397,7 @@ void cs_ending_killed(int signal, bool blocked)
 
 /* --- the lines --- */
 
+/* Logs the version, the policy, the workspace, and the vendor's library in use. */
 static void log_start(const struct cs *cs)
 {
     char size[CS_SIZE_TEXT], file[FILE_NAME];
@@ -407,8 +412,8 @@ static void log_start(const struct cs *cs)
            *file ? file : "no file");
 }
 
-/* A program that was not started by `convshim run` keeps its action for signals, unless the options
- * name a summary file. */
+/* True if the library may catch SIGTERM. A program that was not started by `convshim run` keeps its
+ * action for signals, unless the options name a summary file. */
 static bool catches_signals(const struct cs_config *config)
 {
     return (config->summary.form & CS_SUMMARY_JSON) ||
@@ -433,7 +438,7 @@ void cs_ending_fork(struct cs *cs)
     cs_stack_fork();
 }
 
-/* The reason why no convolution was seen, as known in this process. */
+/* Writes the reason why no convolution was seen, as known in this process. */
 static void explain_none(const struct cs_host *host, const struct cs *cs, char *line, size_t size)
 {
     char folder[CS_SESSION_PATH], bypass[BYPASS_BYTES], file[FILE_NAME];
@@ -462,6 +467,7 @@ static void explain_none(const struct cs_host *host, const struct cs *cs, char *
                  "convshim. To find out why: convshim doctor -- COMMAND");
 }
 
+/* Logs the outcome in one line, unless the summary was printed. */
 static void log_outcome(const struct cs_host *host, const struct cs *cs)
 {
     char line[LINE + FILE_NAME];

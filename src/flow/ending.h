@@ -49,7 +49,8 @@ void cs_ending_killed(int signal, bool blocked);
  * in the child of a vfork, without an instance. */
 void cs_ending_left(void);
 
-/* The current JSON summary, like snprintf, also without convolutions. Calls the loader. */
+/* Writes the current JSON summary to `at`, like snprintf, also without convolutions. Calls the
+ * loader. */
 size_t cs_ending_text(struct cs *cs, char *at, size_t size);
 
 /* True if the last line is still due: in the process whose id `convshim run` passed on. Reads the
@@ -60,8 +61,8 @@ bool cs_ending_line_due(void);
  * the summary was printed. */
 void cs_ending_line(const struct cs_host *host);
 
-/* After that, in the same process: if the status is not 0, and `convshim run` set expandable
- * segments, logs the errors that they can cause. */
+/* Called after cs_ending_line, in the same process. If the status is not 0, and `convshim run` set
+ * expandable segments, logs the errors that they can cause. */
 void cs_ending_failed(const struct cs_host *host, int status);
 
 #endif

@@ -18,6 +18,7 @@ static const struct cs_rule *rule_at(const struct cs *cs, int number)
     return number > 0 ? &cs->rules.rule[number - 1] : NULL;
 }
 
+/* The reason that a failed build gives for not tiling. */
 static enum cs_reason reason_of(enum cs_status status)
 {
     switch (status) {
@@ -84,7 +85,7 @@ static int64_t nanoseconds(double seconds)
     return seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX;
 }
 
-/* Predicted times, for a summary that shows them. */
+/* Sets the predicted times of `facts`, if a summary shows them. */
 static void predict_times(const struct cs *cs, const struct cs_request *request,
                           const struct cs_vendor *vendor, const struct cs_rewrite *rewrite,
                           struct cs_site_facts *facts)
@@ -116,6 +117,7 @@ static void announce_site(const struct cs *cs, const struct cs_site_facts *facts
     cs_log(CS_LOG_INFO, "%s%s%s", text, rule ? ", rule " : "", rule ? rule->name : "");
 }
 
+/* Makes the verdict of a request, logs it, and adds its site to the account. */
 static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor,
                                     const struct cs_decision *decision, enum cs_reason reason,
@@ -253,6 +255,7 @@ static void settle_refusal(struct preparing *p)
         cs_account_refused(&p->cs->account);
 }
 
+/* Makes the verdict, reserves scratch for its tiles, and counts the time since `begin`. */
 static struct cs_verdict record_verdict(const struct preparing *p, int64_t begin)
 {
     struct cs *cs = p->cs;

@@ -27,21 +27,21 @@ struct cs_verdict {
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };
 
-/* True if no call that requires this much is tiled, by the options and every rule, for any problem.
- */
+/* True if a call that requires `required` bytes is never tiled under the options and rules, for any
+ * problem. */
 bool cs_flow_small(const struct cs *cs, int64_t required);
 
-/* Decides only: the bytes that cs_flow_prepare would report, without building or counting. */
+/* The bytes that cs_flow_prepare would report. Decides without building or counting. */
 int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
                          const struct cs_vendor *vendor);
 
-/* Decides and builds. The same request always gets the same answer, if the vendor still builds what
- * it built before. */
+/* Decides about a request and builds its rewriting. The same request always gets the same answer,
+ * if the vendor still builds the same plans. */
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor);
 
-/* The same for a call that cannot be passed on unchanged: without tiling it runs whole on the
- * request's own engine. `rewrite` is NULL only if the build failed. */
+/* Like cs_flow_prepare, for a call that cannot be passed on unchanged. Without tiling it runs whole
+ * on the request's own engine. `rewrite` is NULL only if the build failed. */
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor);
 

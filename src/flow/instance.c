@@ -47,6 +47,7 @@ struct candidate {
     char vendor[CS_VENDOR_NAME]; /* cuDNN's version if it is not supported, else "" */
 };
 
+/* Appends a line to the candidate's notes. Without memory, the line is lost. */
 static void store_note(void *ctx, const char *line)
 {
     struct candidate *mine = ctx;
@@ -78,7 +79,8 @@ int64_t cs_instance_now_ms(void)
     return cs_clock(CLOCK_REALTIME) / CS_MILLISECOND;
 }
 
-/* Locks are held across the fork, so that the child finds them free and their data consistent. */
+/* Takes all locks before a fork. They are held across the fork, so that the child finds them free
+ * and their data consistent. */
 static void before_fork(void)
 {
     forking = atomic_load(&state) == READY;
@@ -93,6 +95,7 @@ static void before_fork(void)
     cs_trace_fork(&instance->trace, true, false);
 }
 
+/* Releases the locks, in the reverse order. */
 static void after_fork(bool child)
 {
     if (!forking)
@@ -112,7 +115,7 @@ static void after_fork_in_parent(void)
     after_fork(false);
 }
 
-/* A child's counters start at zero. */
+/* Releases the locks in a child, whose counters start at zero. */
 static void after_fork_in_child(void)
 {
     if (!forking)
@@ -135,7 +138,8 @@ static void read_options(struct candidate *mine)
     cs->limits = cs_limits_of(&cs->config, &cs->rules);
 }
 
-/* Allocates pages and makes system calls. Calls no foreign code. */
+/* Initializes the parts of the instance. Allocates pages and makes system calls. Calls no foreign
+ * code. */
 static void open_parts(struct cs *cs)
 {
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
@@ -151,7 +155,7 @@ static void open_parts(struct cs *cs)
     cs_gate_init(&cs->gate, cs->config.interleave_timeout * NANOSECONDS);
 }
 
-/* Called once. Before the instance exists, the handlers do nothing. */
+/* Registers the fork handlers, once. Before the instance exists, they do nothing. */
 static void register_fork(void)
 {
     static atomic_flag registered = ATOMIC_FLAG_INIT;
@@ -159,6 +163,7 @@ static void register_fork(void)
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+/* Adds a note if LD_PRELOAD has a second copy of the library. */
 static void note_copy(const struct cs_host *host, struct candidate *mine)
 {
     char line[PATH_MAX + 128];
@@ -172,7 +177,7 @@ static void note_copy(const struct cs_host *host, struct candidate *mine)
     store_note(mine, line);
 }
 
-/* False if the library is not active in this process. */
+/* Prepares an instance. False if the library is not active in this process. */
 static bool prepare_candidate(const struct cs_host *host, struct candidate *mine)
 {
     *mine = (struct candidate){.cs = NULL};
@@ -197,7 +202,7 @@ static void discard_candidate(struct candidate *mine)
     free(mine->notes);
 }
 
-/* Waits until this thread may make the instance, or another one has made it. */
+/* Waits until this thread may make the instance (true), or another one has made it (false). */
 static bool is_elected(void)
 {
     const struct timespec moment = {.tv_nsec = 50000};
@@ -212,7 +217,8 @@ static bool is_elected(void)
     return false;
 }
 
-/* Cancellation is disabled, because all other threads would wait for a cancelled one. Not inlined,
+/* Makes the instance, or waits until another thread has made it. Returns the state after that.
+ * Cancellation is disabled, because all other threads would wait for a cancelled one. Not inlined,
  * because it runs once. */
 __attribute__((noinline)) static enum state start_instance(const struct cs_host *host)
 {

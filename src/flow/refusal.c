@@ -19,7 +19,8 @@ static struct cs_decision decide_rival(void *ctx, const struct cs_engine *engine
     return cs_decisions_get(rivals->cs, &request, vendor, &key);
 }
 
-/* An application that named the engine has no list of others. */
+/* The value of option untileable that applies to a request. With auto, an application that named
+ * the engine keeps its plan, because it has no list of others. */
 static enum cs_untileable option_for(const struct cs *cs, const struct cs_request *request)
 {
     enum cs_untileable option = (enum cs_untileable)cs->config.untileable;

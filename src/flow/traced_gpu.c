@@ -28,6 +28,7 @@ static int fallback(void *ctx)
     return traced->inner->fallback(traced->inner->ctx);
 }
 
+/* Finds or adds the stream's lane for the trace, and chooses the stream. */
 static int choose(void *ctx, void *stream)
 {
     struct cs_traced *traced = ctx;

@@ -19,7 +19,8 @@ struct cs_traced {
 const struct cs_gpu *cs_traced_gpu(struct cs_traced *traced, struct cs_trace *trace,
                                    const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* For an arena with a trace: see convshim/scratch.h. `trace` is a struct cs_trace. */
+/* Traces an event of an arena: the callback of its watch (convshim/scratch.h). `trace` is a struct
+ * cs_trace. */
 void cs_traced_scratch(void *trace, const struct cs_scratch_event *event);
 
 #endif
