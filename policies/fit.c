@@ -1,4 +1,5 @@
-/* The least predicted time, and a price for each byte of scratch that raises the program's peak. */
+/* Policy fit: the cost is the predicted time, and a price for each byte of scratch that raises the
+ * program's peak. */
 #include "convshim/policy.h"
 
 static int64_t fit_tiles(const struct cs_limits *limits)

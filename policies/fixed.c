@@ -1,5 +1,5 @@
-/* The number of tiles in option tiles, on the axis with the least workspace. Among equals the least
- * halo wins. */
+/* Policy fixed: the number of tiles in option tiles, on the axis with the least workspace. Among
+ * equals the least halo wins. */
 #include "convshim/policy.h"
 #include <math.h>
 

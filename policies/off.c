@@ -1,4 +1,4 @@
-/* The decision of policy fit, only reported. */
+/* Policy off: makes the decision of policy fit, and only reports it. */
 #include "convshim/policy.h"
 
 extern const struct cs_policy cs_policy_fit;
