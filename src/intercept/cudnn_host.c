@@ -25,13 +25,15 @@ static void version_text(char *text, size_t size)
                  version % 100);
 }
 
+/* The search for cuDNN's file. `whole`: `text` is a file with all of cuDNN. */
 struct found {
     char *text;
     size_t size;
     bool whole;
 };
 
-/* A file with all of cuDNN is preferred to its parts. */
+/* Copies the path of a loaded file of cuDNN (dl_iterate_phdr). A file with all of cuDNN is
+ * preferred to a part. */
 static int note_file(struct dl_phdr_info *object, size_t size, void *opaque)
 {
     struct found *found = opaque;

@@ -1,5 +1,5 @@
-/* The single way into the library: calls the real function, or handles the call under the nesting
- * guard. */
+/* The way from the entries into the library: calls the real function, or handles the call under the
+ * nesting guard. */
 #include "intercept/intercept.h"
 
 #include "base/nest.h"
@@ -9,8 +9,7 @@
 #include "intercept/loader/caller.h"
 #include <pthread.h>
 
-/* Handles a call. If the handling has recorded events, they are traced with the call's total time.
- */
+/* Handles a call, and traces it with its total time if the handling has recorded events. */
 static int handle_traced(struct cs *cs, struct cs_entry_call *call)
 {
     int64_t begin = cs_trace_now();
@@ -21,6 +20,7 @@ static int handle_traced(struct cs *cs, struct cs_entry_call *call)
     return status;
 }
 
+/* Handles a call that may decide, run or count. */
 static int intercept(void *opaque)
 {
     struct cs_entry_call *call = opaque;
@@ -39,10 +39,10 @@ static int intercept(void *opaque)
     return status;
 }
 
-/* The library's code has no cancellation point here, and cuDNN's may have some, as without
- * convshim. If a thread can be cancelled at any instruction, cancellation is deferred, because the
- * thread would end with a lock held. That takes one atomic operation in such threads only.
- * Disabling cancellation takes two in all threads. */
+/* Handles a call that only records attributes. Here the library has no cancellation point, and
+ * cuDNN may have some, as without convshim. If a thread can be cancelled at any instruction,
+ * cancellation is deferred, because the thread could end with a lock held. This takes one atomic
+ * operation, and only in such threads. Disabling cancellation would take two in all threads. */
 static int handle_note(void *opaque)
 {
     struct cs_entry_call *call = opaque;
@@ -59,8 +59,9 @@ static int handle_note(void *opaque)
     return status;
 }
 
-/* cuDNN calls its own exported functions, inside calls of the library and on its own threads, and
- * so do tiles' plans. All of these get the real functions. */
+/* Replays a nested call or one of cuDNN's own, and handles the others by `function`. cuDNN calls
+ * its exported functions inside calls of the library, in the plans of tiles, and on its own
+ * threads. All of these get the real functions. */
 static inline int enter(int (*function)(void *), struct cs_entry_call *call, const void *caller)
 {
     if (cs_nested() || cs_instance_off() || cs_caller_is_cudnn(caller))

@@ -13,7 +13,7 @@
 struct cs;
 struct cs_entry_call;
 
-/* Both return a cudnnStatus_t. */
+/* Functions of an entry. Both return a cudnnStatus_t. */
 typedef int cs_replay_fn(struct cs_entry_call *call);
 typedef int cs_handle_fn(struct cs *cs, struct cs_entry_call *call);
 
@@ -22,7 +22,7 @@ struct cs_entry_call {
     cs_handle_fn *handle; /* convshim's function; may call replay */
 };
 
-/* `caller`: the return address of the entry. */
+/* Replay or handle a call. `caller` is the return address of the entry. */
 int cs_intercept_from(struct cs_entry_call *call, const void *caller);
 int cs_intercept_note_from(struct cs_entry_call *call, const void *caller);
 
@@ -30,14 +30,15 @@ int cs_intercept_note_from(struct cs_entry_call *call, const void *caller);
  * instance must exist. */
 int cs_intercept_always(struct cs_entry_call *call);
 
-/* Only for entries, because it uses their return address. */
+/* Replays or handles the call of an entry. Only for entries, because it uses their return address.
+ */
 static inline __attribute__((always_inline)) int cs_intercept(struct cs_entry_call *call)
 {
     return cs_intercept_from(call, __builtin_return_address(0));
 }
 
-/* The same for entries that only record attributes: no decision, run, count or file access. Most
- * calls for a convolution are of this kind. */
+/* As cs_intercept, for entries that only record attributes. They make no decision, run or count,
+ * and access no file. Most calls for a convolution are of this kind. */
 static inline __attribute__((always_inline)) int cs_intercept_note(struct cs_entry_call *call)
 {
     return cs_intercept_note_from(call, __builtin_return_address(0));

@@ -1,7 +1,7 @@
-/* Ranges of NVTX (NVIDIA Tools Extension, version 3), for naming call sites. NVTX consists of
- * headers. At their first use they load the library in NVTX_INJECTION64_PATH and call its
- * InitializeInjectionNvtx2, which sets the callbacks that it needs. Unless the variable names
- * convshim, this code does not run, and other tools can use NVTX.
+/* Records the ranges of NVTX (NVIDIA Tools Extension, version 3), by which call sites are named.
+ * NVTX consists of headers. At their first use they load the library in NVTX_INJECTION64_PATH and
+ * call its InitializeInjectionNvtx2, which sets the callbacks that it needs. Unless the variable
+ * names convshim, this code does not run, and other tools can use NVTX.
  *
  * The ABI is declared here, because some versions of CUDA lack the headers (nvtxTypes.h and
  * nvToolsExt.h of NVTX 3: NvtxExportTableCallbacks, NvtxCallbackIdCore, nvtxEventAttributes_v2). */
@@ -57,7 +57,7 @@ static int push_ex(const struct attributes *attributes)
     return cs_range_push(named ? attributes->message : "");
 }
 
-/* Wide characters depend on the program's locale, so the range is counted without a name. */
+/* Counts a range without its name, because wide characters depend on the program's locale. */
 static int push_w(const void *message)
 {
     (void)message;
@@ -77,7 +77,7 @@ static void set_function(function ***table, unsigned count, unsigned place, func
 
 typedef const void *tables(uint32_t id);
 
-/* Returns 1 if ranges are recorded, else 0: then NVTX is inactive. */
+/* Called by NVTX. Returns 1 if ranges are recorded. Returns 0 if not: then NVTX is inactive. */
 CS_EXPORT int InitializeInjectionNvtx2(tables *get);
 
 CS_EXPORT int InitializeInjectionNvtx2(tables *get)

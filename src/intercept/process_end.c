@@ -1,14 +1,13 @@
-/* The end of the process, also of one that never called cuDNN. No other part of the library runs
- * there. Unless `convshim run` started the process, or it ran convolutions, the end only reads one
- * variable.
+/* Writes the summary at the end of the process, also in a process that never called cuDNN. No other
+ * part of the library runs there. Unless `convshim run` started the process, or it ran
+ * convolutions, the end only reads one variable.
  *
  * libc's exit calls registered functions, but some programs end in another way. dash, os._exit and
  * the children of Python's multiprocessing call _exit. Python ends a program that Ctrl-C has
- * interrupted by kill(getpid(), SIGINT), so that its parent sees the signal, and uvicorn ends a
- * stopped server by raise(SIGTERM). This file exports these functions of libc. They write the
- * summary if it is due, and call the real function with the same arguments. They make no system
- * call before a look at memory shows that a summary is due, because a sandbox may end a process for
- * it. */
+ * interrupted by kill(getpid(), SIGINT), so that its parent sees the signal. uvicorn ends a stopped
+ * server by raise(SIGTERM). This file exports these functions of libc. They write the summary if it
+ * is due, and call the real function with the same arguments. They check in memory whether it is
+ * due, without a system call, because a sandbox may end a process for one. */
 #include "base/stack.h"
 #include "cudnn/bind/find_dlsym.h"
 #include "flow/ending.h"
@@ -52,7 +51,8 @@ static int write_last(void *status)
 CS_EXPORT _Noreturn void end_at_once(int status) __asm__("_exit");
 CS_EXPORT _Noreturn void end_at_once_c99(int status) __asm__("_Exit");
 
-/* May be called in a signal handler. Allocates no memory. */
+/* Writes the summary if it is due, and ends the process. May be called in a signal handler.
+ * Allocates no memory. */
 _Noreturn void end_at_once(int status)
 {
     void (*real)(int) = (void (*)(int))cs_find_dlsym_behind("_exit");

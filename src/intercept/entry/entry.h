@@ -10,11 +10,11 @@
 
 #define CS_EXPORT __attribute__((visibility("default")))
 
-/* The arguments that follow a call. */
+/* The struct of an entry's arguments, from its first member. */
 #define CS_ARGS(type, call) ((type *)(void *)(call))
 
-/* Addresses are held without const, as in variant packs. No code writes through addresses of
- * inputs. */
+/* Removes const from an address. Addresses are held without it, as in variant packs. No code writes
+ * through addresses of inputs. */
 #define CS_ADDRESS(pointer) ((void *)(uintptr_t)(pointer))
 
 /* The members of a cs_legacy_call that all legacy calls of one convolution have, from arguments of

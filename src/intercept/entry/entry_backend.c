@@ -19,7 +19,7 @@ static int create_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendCreateDescriptor, a->type, a->descriptor);
 }
 
-/* The record is added after cuDNN has created the descriptor, because it has no address before. No
+/* Adds the shadow after cuDNN has created the descriptor, because it has no address before. No
  * other thread has the address until this returns. */
 static int create_handle(struct cs *cs, struct cs_entry_call *call)
 {
@@ -49,7 +49,7 @@ static int destroy_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendDestroyDescriptor, a->descriptor);
 }
 
-/* The record is removed first, because another thread may get the same address as soon as cuDNN has
+/* Removes the shadow first, because another thread may get the same address as soon as cuDNN has
  * destroyed the descriptor. */
 static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
@@ -71,7 +71,7 @@ static int initialize_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendInitialize, a->descriptor);
 }
 
-/* The record is reset to that of a new descriptor. */
+/* Resets the shadow to that of a new descriptor. */
 static int initialize_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
@@ -101,9 +101,9 @@ static int finalize_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendFinalize, a->descriptor);
 }
 
-/* Describes a graph or decides on a plan. Returns CUDNN_STATUS_NOT_SUPPORTED for a refused plan, so
- * that the application takes another one. Such a plan cannot run within the reported size, or
- * option untileable refuses it. */
+/* Describes a graph, decides on a plan, or marks a pack. Returns CUDNN_STATUS_NOT_SUPPORTED for a
+ * refused plan, so that the application takes another one. Such a plan cannot run within the
+ * reported size, or option untileable refuses it. */
 static int record_finalized(struct cs *cs, struct cs_shadow *shadow)
 {
     switch (shadow->type) {
@@ -122,8 +122,8 @@ static int record_finalized(struct cs *cs, struct cs_shadow *shadow)
     return refuses_plan(shadow) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
-/* cuDNN finalizes first, because it checks the attributes, so that only consistent ones are
- * described. The engine and knobs of a plan can be read only after that. */
+/* Lets cuDNN finalize first. cuDNN checks the attributes, so that only consistent ones are
+ * described, and a plan's engine and knobs can be read only after it. */
 static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
@@ -155,8 +155,8 @@ static int set_replay(struct cs_entry_call *call)
                         a->elements);
 }
 
-/* cuDNN has no query for all attributes, so they are recorded here. Only accepted ones are
- * recorded, because the record must match the descriptor. */
+/* Records an attribute that cuDNN has accepted, because cuDNN has no query for all attributes.
+ * Refused ones are not recorded: the record must match the descriptor. */
 static int set_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct set *a = CS_ARGS(struct set, call);
@@ -178,8 +178,8 @@ CS_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descri
     return (cudnnStatus_t)cs_intercept_note(&a.call);
 }
 
-/* A finalized plan of a graph with a convolution. NULL for all other plans, which are not counted.
- */
+/* Finds a finalized plan of a graph with a convolution. NULL for all other plans, which are not
+ * counted. */
 static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
 {
     const struct cs_shadow *shadow = cs_shadow_find(plan);
@@ -188,10 +188,10 @@ static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
                : NULL;
 }
 
-/* True if the application holds a smaller size than this plan requires. Such a plan is handled for
- * every caller: a call that looks like one of cuDNN's own may come from a coroutine that runs
- * inside another one's call, or after a longjmp out of one. cuDNN itself never receives the plan.
- */
+/* True if a smaller size was reported for this plan than it requires, or if it was refused. Such a
+ * plan is handled for every caller, because cuDNN itself never receives it. A call that looks like
+ * one of cuDNN's own may come from a coroutine that runs inside another one's call, or after a
+ * longjmp out of one. */
 static bool is_rewritten(cudnnBackendDescriptor_t descriptor)
 {
     const struct cs_shadow *plan = cs_instance_made() ? counted_plan(descriptor) : NULL;
@@ -215,8 +215,8 @@ static int get_replay(struct cs_entry_call *call)
                         a->count, a->elements);
 }
 
-/* Replaces cuDNN's size by the reported one: for a plan by the size that its finalization has
- * decided, for an engine configuration by the size that will be decided. Frameworks query
+/* Replaces cuDNN's size by the reported one. For a plan this is the size that its finalization has
+ * decided. For an engine configuration it is the size that a plan of it will get. Frameworks query
  * configurations before they make plans. */
 static void replace_size(struct cs *cs, const struct cs_shadow *shadow,
                          cudnnBackendAttributeName_t name, void *element)
@@ -234,8 +234,8 @@ static void replace_size(struct cs *cs, const struct cs_shadow *shadow,
 
 /* Handles values that cuDNN has filled in. Descriptors inherit the graph of the queried one,
  * because heuristics fill engine configurations that the application has not set up. Sizes are
- * replaced by reported ones. `count` may be the number of available elements instead of the number
- * of filled ones. */
+ * replaced by reported ones. The count that cuDNN returns may be that of the available elements
+ * instead of the filled ones. */
 static void handle_results(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
 {
     int64_t filled = a->count && *a->count < a->requested ? *a->count : a->requested;
@@ -247,8 +247,8 @@ static void handle_results(struct cs *cs, struct cs_shadow *shadow, const struct
         replace_size(cs, shadow, a->name, a->elements);
 }
 
-/* The JSON of a tiled plan carries a note with its size (json_note.h). If the buffer has no room
- * for the note, it receives cuDNN's text alone. */
+/* Appends the note with the reported size to the JSON of a tiled plan (json_note.h). If the buffer
+ * has no room for the note, it contains cuDNN's text alone. */
 static void add_note(const struct cs_shadow *plan, const struct get *a, int64_t length)
 {
     const int64_t reported = plan->plan.verdict.reported;
@@ -305,13 +305,15 @@ static int execute_replay(struct cs_entry_call *call)
     return is_rewritten(a->plan) ? cs_intercept_always(call) : execute_real(a);
 }
 
-/* The status for an execution of a plan that could not be finalized. */
+/* Returns the status for an execution of a plan that could not be finalized, and counts it as
+ * failed. */
 static int status_of_refused(struct cs *cs, const struct cs_shadow *plan)
 {
     cs_account_failed(&cs->account, &plan->plan.verdict.site);
     return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
+/* Refuses, tiles or passes on an execution, as the plan was decided. */
 static int execute_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct execute *a = CS_ARGS(struct execute, call);
@@ -363,12 +365,13 @@ static int update_replay(struct cs_entry_call *call)
     return is_rewritten(a->plan) ? cs_intercept_always(call) : update_real(a);
 }
 
-/* NULL also if another argument is NULL, which cuDNN reports. */
+/* The counted plan of a call. NULL also if another argument is NULL: cuDNN reports that. */
 static const struct cs_shadow *populated_plan(const struct graph *a)
 {
     return a->handle && a->pack && a->graph ? counted_plan(a->plan) : NULL;
 }
 
+/* Refuses, tiles or passes on a plan that is added to a CUDA graph, as the plan was decided. */
 static int populate_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);

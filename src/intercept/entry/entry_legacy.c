@@ -16,9 +16,10 @@ static int run_replay(struct cs_entry_call *call)
     return (int)cs_legacy_call_run(&CS_ARGS(struct run, call)->what);
 }
 
-/* Most legacy calls are of convolutions for which no query exceeded the limit. Describing them
- * would cost more than the call, so they run first. They are described only if cuDNN refuses them.
- * A refusal may be caused by a small workspace that was reported for another shape. */
+/* Lets cuDNN run a call first, if no query of its kind exceeded the threshold, and describes it
+ * only if cuDNN refuses it. Most legacy calls are of this kind, and describing one takes longer
+ * than the call. A refusal may be caused by a small workspace that was reported for another shape.
+ */
 static int run_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct cs_legacy_call *what = &CS_ARGS(struct run, call)->what;

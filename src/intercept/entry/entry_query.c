@@ -20,6 +20,7 @@ static int size_replay(struct cs_entry_call *call)
     return (int)cs_legacy_call_size(&a->what, a->bytes);
 }
 
+/* Replaces the size that cuDNN returns by the reported one. */
 static int size_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct size *a = CS_ARGS(struct size, call);
@@ -91,7 +92,7 @@ static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
     return cs_find_algorithm_ex(cs, &a->what, &a->results);
 }
 
-/* A query whose results are written to an array of the direction's type. */
+/* Defines a query whose results are written to an array of the direction's type. */
 #define QUERY(function, replay, handle_, way, kind, t1, o1, t2, o2, t3, o3)                        \
     CS_EXPORT cudnnStatus_t function(                                                              \
         cudnnHandle_t handle, const cudnn##t1##Descriptor_t o1, const cudnn##t2##Descriptor_t o2,  \

@@ -11,8 +11,9 @@ struct set {
     struct cs_oversized_tensor_set what;
 };
 
-/* If the result is a refusal, cuDNN's function is called again, so that the descriptor has the
- * contents that cuDNN leaves after a refusal. */
+/* Sets a descriptor, or records its extents if cuDNN refuses them. If the result is a refusal,
+ * cuDNN's function is called again, so that the descriptor has the contents that cuDNN leaves after
+ * a refusal. */
 static int set_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
@@ -97,7 +98,7 @@ static int destroy_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnDestroyTensorDescriptor, CS_ARGS(struct destroy, call)->descriptor);
 }
 
-/* The record is removed first, because another thread may get the same address as soon as cuDNN has
+/* Removes the record first, because another thread may get the same address as soon as cuDNN has
  * destroyed the descriptor. */
 static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
@@ -127,7 +128,8 @@ static int get_nd_replay(struct cs_entry_call *call)
                         a->extent, a->stride);
 }
 
-/* A stride that does not fit into an int cannot be returned. */
+/* Answers from the record, if the descriptor has one. CUDNN_STATUS_NOT_SUPPORTED if a stride does
+ * not fit into an int. */
 static int get_nd_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct get *a = CS_ARGS(struct get, call);
@@ -174,6 +176,7 @@ static int get_4d_replay(struct cs_entry_call *call)
                         a->stride[2], a->stride[3]);
 }
 
+/* As get_nd_handle, for four dimensions. */
 static int get_4d_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct get_4d *a = CS_ARGS(struct get_4d, call);
@@ -281,6 +284,7 @@ static int output_2d_replay(struct cs_entry_call *call)
                         a->separate[1], a->separate[2], a->separate[3]);
 }
 
+/* Computes the output of a recorded tensor, which cuDNN cannot. */
 static int output_2d_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct output *a = CS_ARGS(struct output, call);

@@ -8,8 +8,8 @@
 #include "intercept/graph/shadow.h"
 #include <string.h>
 
-/* One attribute that an application set. An attribute that cannot be read sets a reason and returns
- * a default: no problem of a descriptor with a reason is tiled. */
+/* One attribute that an application set. If it cannot be read, the as_... functions set a reason
+ * and return a default value. A descriptor with a reason is not tiled. */
 struct attribute {
     cudnnBackendAttributeName_t name;
     cudnnBackendAttributeType_t type;
@@ -27,6 +27,7 @@ static int64_t as_int64(const struct attribute *a, enum cs_reason *reason_p)
     return value;
 }
 
+/* Reads up to `capacity` integers. Returns their number, 0 if they cannot be read. */
 static int as_int64s(const struct attribute *a, int64_t *values, int capacity,
                      enum cs_reason *reason_p)
 {
@@ -38,8 +39,8 @@ static int as_int64s(const struct attribute *a, int64_t *values, int capacity,
     return (int)a->count;
 }
 
-/* An attribute that cannot be read counts as true. A graph whose shapes are dynamic by this rule is
- * not tiled. */
+/* Reads a boolean. An attribute that cannot be read counts as true: a graph whose shapes count as
+ * dynamic is not tiled. */
 static bool as_bool(const struct attribute *a)
 {
     unsigned char value = 1;
@@ -48,7 +49,7 @@ static bool as_bool(const struct attribute *a)
     return value != 0;
 }
 
-/* cuDNN accepts scales as float or double for every compute type. */
+/* Reads a scale, which cuDNN accepts as float or double for every compute type. */
 static double as_double(const struct attribute *a, enum cs_reason *reason_p)
 {
     double wide = 0;
@@ -64,7 +65,7 @@ static double as_double(const struct attribute *a, enum cs_reason *reason_p)
     return (double)narrow;
 }
 
-/* An enum of cuDNN. All of them have the size of an int. */
+/* Reads an enum of cuDNN. All of them have the size of an int. */
 static int as_enum(const struct attribute *a, cudnnBackendAttributeType_t type,
                    enum cs_reason *reason_p)
 {
@@ -184,6 +185,7 @@ static void set_conv(struct cs_conv_attributes *attributes, const struct attribu
     }
 }
 
+/* Bytes of an element of a setting. 0 for types that settings do not have. */
 static size_t size_of(cudnnBackendAttributeType_t type)
 {
     switch (type) {
@@ -198,8 +200,8 @@ static size_t size_of(cudnnBackendAttributeType_t type)
     }
 }
 
-/* A number of a pointwise operation. It is stored unchanged, to be set again on the tiles'
- * operations. */
+/* Stores a number of a pointwise operation unchanged, to be set again on the operations of tiles.
+ */
 static void set_setting(struct cs_pointwise_attributes *attributes, const struct attribute *a)
 {
     struct cs_setting setting = {a->name, a->type, 0};
@@ -240,8 +242,8 @@ static void set_pointwise(struct cs_pointwise_attributes *attributes, const stru
     }
 }
 
-/* Operations copy the attributes of their descriptors, because a program may destroy a tensor's
- * descriptor as soon as the operation that uses it is finalized. */
+/* Copies the attributes of a tensor to its operation, because a program may destroy the tensor's
+ * descriptor as soon as the operation is finalized. */
 static void set_tensor_of(struct cs_tensor_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *tensor = as_shadow(a);
@@ -260,6 +262,7 @@ static void set_conv_of(struct cs_operation_attributes *attributes, const struct
         attributes->conv.reason = CS_REASON_UNSEEN;
 }
 
+/* Sets an attribute of a convolution operation. `names` are those of its direction. */
 static void set_convolution(struct cs_operation_attributes *attributes,
                             const struct cs_operation_names *names, const struct attribute *a)
 {
@@ -279,8 +282,8 @@ static void set_convolution(struct cs_operation_attributes *attributes,
         attributes->reason = CS_REASON_ATTRIBUTE;
 }
 
-/* The settings of the descriptor come before those of the operation, independent of the order in
- * which they were set. */
+/* Copies the attributes of a pointwise descriptor to its operation. The descriptor's settings come
+ * before those of the operation, independent of the order in which they were set. */
 static void set_pointwise_of(struct cs_operation_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *from = as_shadow(a);
@@ -298,8 +301,8 @@ static void set_pointwise_of(struct cs_operation_attributes *attributes, const s
     }
 }
 
-/* DYDESC and DXDESC, the operands of derivatives, end in the default: no framework fuses those
- * modes to a convolution. */
+/* Sets an attribute of a pointwise operation. DYDESC and DXDESC, the operands of derivatives, end
+ * in the default: no framework fuses those modes to a convolution. */
 static void set_pointwise_operation(struct cs_operation_attributes *attributes,
                                     const struct attribute *a)
 {
@@ -328,8 +331,8 @@ static void set_pointwise_operation(struct cs_operation_attributes *attributes,
     }
 }
 
-/* Operations of other types (reductions, matrix products, ...) have no attributes here. A graph
- * with one of them is not tiled. */
+/* Copies the operations of a graph. A graph with an operation of another type (a reduction, a
+ * matrix product) gets a reason and is not tiled. */
 static void set_operations(struct cs_graph_attributes *attributes, const struct attribute *a)
 {
     const char *elements = a->elements;
@@ -381,7 +384,8 @@ static void set_graph(struct cs_graph_attributes *attributes, const struct attri
     }
 }
 
-/* The number of recorded elements. -1 if they have another type or are too many. */
+/* Copies the elements of an array of a pack. Returns their number, -1 if they have another type or
+ * are too many. */
 static int as_row(const struct attribute *a, cudnnBackendAttributeType_t type, void *out)
 {
     if (a->type != type || a->count < 0 || a->count > CS_PACK_TENSORS)
@@ -391,6 +395,8 @@ static int as_row(const struct attribute *a, cudnnBackendAttributeType_t type, v
     return (int)a->count;
 }
 
+/* Sets an attribute of a variant pack. One that is unknown or cannot be read marks the pack as
+ * overridden. */
 static void set_pack(struct cs_pack_attributes *attributes, const struct attribute *a)
 {
     switch ((int)a->name) {
@@ -411,15 +417,16 @@ static void set_pack(struct cs_pack_attributes *attributes, const struct attribu
     }
 }
 
-/* The graph's facts are passed on to heuristics, engines, engine configurations and plans. */
+/* Passes the facts of the graph on to a heuristics, engine, configuration or plan descriptor that
+ * is made from it. */
 static void set_origin(struct cs_shadow *shadow, const struct attribute *a)
 {
     const struct cs_shadow *from = as_shadow(a);
     cs_shadow_origin(shadow, from ? from->graph : NULL);
 }
 
-/* cuDNN does not report the operations of a loaded plan. They are read from the note in its JSON.
- */
+/* Sets the graph of a loaded plan from the note in its JSON, because cuDNN does not report its
+ * operations. */
 static void set_json(struct cs_shadow *shadow, const struct attribute *a)
 {
     int64_t length = a->count, held = 0;
@@ -444,7 +451,7 @@ static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
         set_json(shadow, a);
 }
 
-/* Descriptors that applications set up once. */
+/* Records an attribute of any descriptor except a variant pack. Applications set these up once. */
 __attribute__((noinline)) static void set_part(struct cs_shadow *shadow, const struct attribute *a)
 {
     enum cs_direction direction;

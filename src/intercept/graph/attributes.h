@@ -1,14 +1,14 @@
 /* The attributes of backend descriptors on which a convolution depends. They are read in the forms
- * that the header documents. An unknown attribute becomes a reason, never a guess. */
+ * that cuDNN's header documents. An unknown attribute sets a reason not to tile. */
 #ifndef CS_INTERCEPT_GRAPH_ATTRIBUTES_H
 #define CS_INTERCEPT_GRAPH_ATTRIBUTES_H
 
 #include "cudnn/bind/real.h"
 #include "cudnn/plan/fusion.h"
 
-/* Limits of the records. A pack with more tensors is not understood. It may name tensors that its
- * graph does not have. The record of a pack is made at every call, so it is small enough for
- * glibc's cache of the thread. */
+/* Limits of the records. A pack with more tensors is not understood. A pack may name tensors that
+ * its graph does not have. CS_PACK_TENSORS is small enough that glibc serves a pack's record from
+ * the thread's cache, because one is made at every call. */
 enum {
     CS_PACK_TENSORS = 60,
     CS_GRAPH_OPS = CS_MAX_STEPS + 1
@@ -28,8 +28,8 @@ struct cs_tensor_attributes {
     enum cs_reason reason; /* why planning is impossible; or CS_REASON_NONE */
 };
 
-/* Arrays as set: one element for each of the `spatial` dimensions. `pre` and `post` are paddings.
- */
+/* A convolution descriptor. Each array has `spatial` elements, in the application's order. `pre`
+ * and `post` are paddings. */
 struct cs_conv_attributes {
     int spatial;
     int64_t pre[CS_SPATIAL], post[CS_SPATIAL], stride[CS_SPATIAL], dilation[CS_SPATIAL];
@@ -79,7 +79,8 @@ struct cs_shadow;
 void cs_attribute_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
                       cudnnBackendAttributeType_t type, int64_t count, const void *elements);
 
-/* Records a successful cudnnBackendGetAttribute that filled descriptors of the application. */
+/* Records a successful cudnnBackendGetAttribute that filled descriptors of the application: they
+ * inherit the graph of `shadow`. */
 void cs_attribute_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,
                       const void *elements);
 

@@ -21,6 +21,7 @@ static void spread_tensor(const struct cs_tensor_attributes *attributes, struct 
     }
 }
 
+/* Converts paddings, strides and dilations to three spatial dimensions. */
 static void spread_window(const struct cs_conv_attributes *attributes, struct cs_problem *problem)
 {
     int absent = CS_SPATIAL - attributes->spatial;
@@ -33,8 +34,7 @@ static void spread_window(const struct cs_conv_attributes *attributes, struct cs
     }
 }
 
-/* A graph that is being converted to a problem. Tensors are identified by the application's names.
- */
+/* A graph while it is converted to a problem. Tensors are identified by the application's names. */
 struct draft {
     const struct cs_graph_attributes *attributes;
     const struct cs_operation_attributes *convolution;
@@ -43,6 +43,7 @@ struct draft {
     bool sided[CS_MAX_TENSORS]; /* tensor[i].side has been determined */
 };
 
+/* The first reason of an operation or one of its tensors, or CS_REASON_NONE. */
 static enum cs_reason operation_reason(const struct cs_operation_attributes *operation)
 {
     enum cs_reason reasons[] = {operation->reason, operation->conv.reason,
@@ -64,7 +65,8 @@ static enum cs_reason first_reason(const struct cs_graph_attributes *attributes)
     return reason;
 }
 
-/* Finds the one convolution, and counts the operations before it in the application's order. */
+/* Finds the only convolution of a graph, and counts the operations before it in the application's
+ * order. CS_REASON_FUSED if there are several. */
 static enum cs_reason find_convolution(struct draft *draft)
 {
     for (int i = 0; i < draft->attributes->operations; i++) {
@@ -86,7 +88,7 @@ static bool same_tensor(const struct cs_tensor *a, const struct cs_tensor *b)
            a->dtype == b->dtype && a->is_virtual == b->is_virtual && a->by_value == b->by_value;
 }
 
-/* Sets *index_p to the index of a tensor, which is added if it is new. -1 for an absent one.
+/* Sets *index_p to the index of a tensor, -1 for an absent one. Adds the tensor if it is new.
  * Operations refer to tensors by unique id. The same id with another shape is an error that cuDNN
  * reports. */
 static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attributes *attributes,
@@ -114,6 +116,7 @@ static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attri
     return CS_REASON_NONE;
 }
 
+/* Adds the convolution's x, filter and y, whose indexes must be those of enum cs_operand. */
 static enum cs_reason add_operands(struct draft *draft)
 {
     for (int i = 0; i < CS_OPERANDS; i++) {
@@ -131,6 +134,7 @@ static enum cs_reason add_operands(struct draft *draft)
     return CS_REASON_NONE;
 }
 
+/* Adds a pointwise operation and its new tensors. */
 static enum cs_reason add_step(struct draft *draft, const struct cs_operation_attributes *operation)
 {
     struct cs_problem *problem = draft->problem;
@@ -162,9 +166,10 @@ static bool is_single(const struct cs_tensor *tensor)
     return true;
 }
 
-/* A side is the operand (x, filter or y) whose division a tensor follows. All tensors of a
- * pointwise operation are on one side. A single number is not divided, so it may be used on several
- * sides. Returns true if a side was added. */
+/* Gives the unsided tensors of a pointwise operation the side of its others. A side is the operand
+ * (x, filter or y) whose division a tensor follows. All tensors of an operation are on one side,
+ * except a single number, which is not divided. Sets *clash if two sides meet. Returns true if a
+ * tensor got a side. */
 static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwise, bool *clash)
 {
     struct cs_problem *problem = draft->problem;
@@ -190,8 +195,8 @@ static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwis
     return added;
 }
 
-/* The application's order of operations may differ from the order of the data, so this repeats
- * until no side is added. It ends because each round adds at least one side. */
+/* Finds the sides of all tensors. Operations may be in another order than the data, so this repeats
+ * until no tensor gets a side. CS_REASON_FUSED if two sides meet, or if a tensor has none. */
 static enum cs_reason find_sides(struct draft *draft)
 {
     struct cs_problem *problem = draft->problem;
@@ -236,8 +241,9 @@ static enum cs_reason set_window(struct draft *draft)
     return CS_REASON_NONE;
 }
 
-/* Tiles overlap in the halo of the input's side: a tensor written there would be written twice,
- * perhaps by tiles that run at once. A virtual result has no address. */
+/* Checks that tensors are written only on the result's side, and that the result is written at all.
+ * Tiles overlap in the halo of the input's side: a tensor that is written there would be written
+ * twice, perhaps by tiles that run at once. */
 static enum cs_reason check_written(const struct cs_problem *problem)
 {
     for (int i = 0; i < problem->tensors; i++)
@@ -270,6 +276,8 @@ enum cs_reason cs_describe_check(const struct cs_problem *problem)
     return reason == CS_REASON_NONE && status != CS_OK ? CS_REASON_ATTRIBUTE : reason;
 }
 
+/* Fills the problem and the names of a graph. Returns CS_REASON_NONE, or the reason why the graph
+ * cannot be tiled. */
 static enum cs_reason problem_of(const struct cs_graph_attributes *attributes,
                                  struct cs_graph *graph)
 {
@@ -332,8 +340,9 @@ static bool laid_out_alike(const struct cs_tensor *a, const struct cs_tensor *b)
            a->alignment == b->alignment && a->by_value == b->by_value;
 }
 
-/* TensorFlow passes no address for a side input that is scaled by 0. The result's address replaces
- * it if both have the same layout, as legacy callers pass y twice. No kernel reads it. */
+/* Returns an address for an input that is scaled by 0, for which TensorFlow passes none: that of a
+ * result of the same layout, as legacy callers pass y twice. No kernel reads it. NULL for other
+ * tensors. */
 static void *stand_in_of(const struct cs_pack_attributes *pack, const struct cs_graph *graph,
                          int tensor)
 {

@@ -1,7 +1,7 @@
-/* The facts of an operation graph. They are recorded while the application builds it, because cuDNN
- * has no query for its operations. After the graph is finalized, only the flags change. Shared by
- * all descriptors that are made from it (heuristics, engines, configurations, plans), which may
- * outlive it. */
+/* The facts of an operation graph, recorded while the application builds it, because cuDNN has no
+ * query for its operations. After the graph is finalized, only the flags change. All descriptors
+ * that are made from the graph (heuristics, engines, configurations, plans) share them. These
+ * descriptors may outlive the graph's. */
 #ifndef CS_INTERCEPT_GRAPH_GRAPH_H
 #define CS_INTERCEPT_GRAPH_GRAPH_H
 

@@ -1,5 +1,5 @@
-/* Encodes and decodes the notes after the JSON of plans. Numbers become bytes, and each byte
- * becomes four blanks. */
+/* Encodes and decodes the notes after the JSON of plans. Words become bytes, and each byte becomes
+ * four blanks. */
 #include "intercept/graph/json_note.h"
 
 #include "base/hash.h"
@@ -23,8 +23,8 @@ _Static_assert(BYTES < 1 << 8 * COUNT, "a note's bytes cannot be counted");
 
 static const char blank[4] = {' ', '\t', '\n', '\r'};
 
-/* Writes seven bits in each byte, so that small numbers of either sign take one byte. Returns the
- * number of bytes. */
+/* Writes a word, seven bits in each byte, so that small numbers of either sign take one byte.
+ * Returns the number of bytes. */
 static int put_word(unsigned char *bytes, int64_t value)
 {
     uint64_t left = (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
@@ -35,7 +35,7 @@ static int put_word(unsigned char *bytes, int64_t value)
     return used;
 }
 
-/* Returns the bytes that were read, or 0 if the word is incomplete. */
+/* Reads a word. Returns the number of bytes that it took, or 0 if the word is incomplete. */
 static int get_word(const unsigned char *bytes, int count, int64_t *value_p)
 {
     uint64_t value = 0;
@@ -70,7 +70,7 @@ static uint64_t get_number(const unsigned char *bytes, int count)
     return value;
 }
 
-/* The bytes of a note without its hash. */
+/* Encodes a note without its hash. Returns the number of bytes. */
 static int bytes_of(const struct cs_graph *graph, int64_t reported, unsigned char bytes[BYTES])
 {
     int64_t word[WORDS];
@@ -101,7 +101,8 @@ void cs_json_note_write(const struct cs_graph *graph, int64_t reported, char *js
         json[length + i] = blank[bytes[i / BLANKS] >> 2 * (i % BLANKS) & 3];
 }
 
-/* Decodes the bytes before `end`. False if some of the characters are not blanks. */
+/* Decodes the `count` bytes whose blanks end at `end`. False if some of the characters are not
+ * blanks. */
 static bool bytes_before(const char *end, int count, unsigned char *bytes)
 {
     const char *at = end - (ptrdiff_t)count * BLANKS;
@@ -117,8 +118,8 @@ static bool bytes_before(const char *end, int count, unsigned char *bytes)
     return true;
 }
 
-/* Reads the note's words. Returns how many, 0 without a note. *length_p becomes the length of the
- * text before the note. */
+/* Reads the words of the note at the end of a text. Returns their number, 0 if there is no valid
+ * note. *length_p becomes the length of the text before the note. */
 static int words_of(const char *text, int64_t *length_p, int64_t word[WORDS])
 {
     unsigned char bytes[BYTES];
@@ -143,7 +144,7 @@ static int words_of(const char *text, int64_t *length_p, int64_t word[WORDS])
     return words;
 }
 
-/* Planning does not interpret steps, so they are checked here. */
+/* True if the steps of a problem from a note are valid. Planning copies steps without a check. */
 static bool steps_valid(const struct cs_problem *problem)
 {
     for (int i = 0; i < problem->steps; i++)
@@ -152,6 +153,7 @@ static bool steps_valid(const struct cs_problem *problem)
     return true;
 }
 
+/* Fills a graph from the words of a note. False if they describe no supported convolution. */
 static bool fill_graph(struct cs_graph *graph, const int64_t *word, int words, int64_t *reported_p)
 {
     if (words < HEAD_WORDS || word[0] != FORMAT || word[1] < 0 || word[2] < 0 ||

@@ -1,4 +1,5 @@
-/* The application's plans: decided when they are finalized, run tiled when they are executed. */
+/* Handles the application's plans: decides when they are finalized, and runs them as tiles when
+ * they are executed. */
 #include "intercept/graph/plan_hooks.h"
 
 #include "base/log.h"
@@ -19,9 +20,10 @@ static struct cs_request request_of(const struct cs_engine_choice *choice, int64
                                .scope = cs_engine_choice_scope(choice)};
 }
 
-/* A plan from a heuristics list may be decided by the program's record of memory, because the
- * application relies on the size that the plan reports. The record is not used if a configuration
- * of its graph has reported a size, because the application may rely on that size. */
+/* Decides on a plan that was not loaded from JSON. The program's record of memory may decide on a
+ * plan from a heuristics list, because the application relies only on the size that the plan
+ * reports. The record is not used if a configuration of its graph has reported a size: the
+ * application may rely on that size. */
 static struct cs_verdict judge_new(struct cs *cs, const struct cs_shadow *plan,
                                    struct cs_request *request, const struct cs_vendor *vendor)
 {
@@ -47,9 +49,9 @@ static enum cs_reason obstacle_of(const struct cs_shadow *plan)
     return plan->graph ? plan->graph->reason : CS_REASON_UNSEEN;
 }
 
-/* A plan whose size was reported before it was written to JSON, in this or another process, keeps
- * that size. With the same options it has the same tiles. Otherwise tiles or the fallback plan run
- * within the size. */
+/* Decides on a plan that was loaded from JSON, so that it keeps the size that was reported before
+ * it was saved (`held`). With the same options it has the same tiles. With others, tiles or the
+ * fallback plan run within that size. If neither can, the plan is refused. */
 static struct cs_verdict judge_loaded(struct cs *cs, int64_t held, struct cs_request *request,
                                       const struct cs_vendor *vendor)
 {
@@ -72,6 +74,7 @@ static struct cs_verdict judge_loaded(struct cs *cs, int64_t held, struct cs_req
     return verdict;
 }
 
+/* Decides on a finalized plan. The verdict has a reason if the plan cannot be described or read. */
 static struct cs_verdict judge_plan(struct cs *cs, const struct cs_shadow *plan)
 {
     struct cs_verdict verdict = {.reason = obstacle_of(plan)};

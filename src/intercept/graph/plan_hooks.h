@@ -5,12 +5,12 @@
 #include "cudnn/run/launcher.h"
 #include "intercept/graph/shadow.h"
 
-/* Decides on a plan that the application has just finalized, and builds its rewriting. The result
- * is stored in the shadow. */
+/* Decides on a plan that the application has just finalized, and builds its tiles' plans. Stores
+ * the result in the shadow. */
 void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan);
 
-/* The workspace to report for an engine configuration that requires `required` bytes, equal to that
- * of its plan later. */
+/* Returns the workspace to report for an engine configuration that requires `required` bytes. A
+ * plan of the configuration reports the same size later. */
 int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,
                                int64_t required);
 
@@ -18,8 +18,8 @@ int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configurat
 struct cs_launcher cs_plan_hooks_launcher(const struct cs_shadow *plan, cudnnHandle_t handle,
                                           cudnnBackendDescriptor_t pack);
 
-/* Fills in the addresses of the application's variant pack for a tiled plan. If the pack is not
- * understood, returns false: the call needs the fallback plan. */
+/* Fills in the addresses of a call from the application's variant pack. False if the pack is not
+ * understood: the call then needs the fallback plan. */
 bool cs_plan_hooks_call(const struct cs_shadow *plan, const struct cs_launcher *launcher,
                         struct cs_call *call);
 

@@ -22,6 +22,7 @@ static const struct cs_execution_plan *plan_of(const struct node_run *run, int s
     return run->launcher.rewrite->execution_plan[shape];
 }
 
+/* Readies the plan of a tile and makes its variant pack (cs_gpu.bind). */
 static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **pack_p)
 {
     const struct node_run *run = ctx;
@@ -47,7 +48,7 @@ static int add_nodes(const struct node_run *run, const struct cs_execution_plan 
                         pack, graph);
 }
 
-/* A new graph with a plan's nodes. The caller destroys it. */
+/* Makes a graph with a plan's nodes. The caller destroys it. */
 static int make_graph(const struct node_run *run, const struct cs_execution_plan *execution_plan,
                       cudnnBackendDescriptor_t pack, cudaGraph_t *graph_p)
 {
@@ -63,8 +64,9 @@ static int make_graph(const struct node_run *run, const struct cs_execution_plan
     return status;
 }
 
-/* Nodes form one chain without lanes, because tiles share their scratch. cuDNN populates only whole
- * graphs, so each tile's nodes become a child graph. A child is copied when it is added. */
+/* Adds a tile after the last node (cs_gpu.launch). Nodes form one chain without lanes, because
+ * tiles share their scratch. cuDNN populates only whole graphs, so each tile's nodes become a child
+ * graph. A child is copied when it is added. */
 static int add_tile(void *ctx, int shape, void *pack)
 {
     struct node_run *run = ctx;
@@ -92,7 +94,7 @@ static int add_copy(void *ctx, const struct cs_copy *copy, void *view, void *pac
     return status;
 }
 
-/* Replaces the tiles that were added before by the fallback plan's nodes. */
+/* Replaces the tiles that were added by the fallback plan's nodes. */
 static int add_fallback(void *ctx)
 {
     struct node_run *run = ctx;
@@ -107,8 +109,8 @@ static int add_fallback(void *ctx)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The node after a node of a chain. NULL after the last one, or if several follow. The function has
- * one more argument since CUDA 13. */
+/* Returns the node after a node of a chain. NULL after the last one, or if several follow.
+ * cudaGraphNodeGetDependentNodes has one more argument since CUDA 13. */
 static cudaGraphNode_t next_node(cudaGraphNode_t node)
 {
     typedef cudaError_t before_13(cudaGraphNode_t, cudaGraphNode_t *, size_t *);
@@ -124,7 +126,8 @@ static cudaGraphNode_t next_node(cudaGraphNode_t node)
     return error == cudaSuccess && count == 1 ? next[0] : NULL;
 }
 
-/* Changes the next node of the chain. The same plan has the same nodes in the same order. */
+/* Changes the addresses of a tile's node, and moves on to the next node. The same plan has the same
+ * nodes in the same order. */
 static int change_tile(void *ctx, int shape, void *pack)
 {
     struct node_run *run = ctx;
@@ -139,6 +142,7 @@ static int change_tile(void *ctx, int shape, void *pack)
     return status;
 }
 
+/* Changes the addresses of a copy's nodes, and moves on to the next node (cs_gpu.copy). */
 static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
 {
     struct node_run *run = ctx;
@@ -153,8 +157,8 @@ static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *
     return status;
 }
 
-/* The nodes may be those of another plan, because this plan's fallback plan may never have been
- * run. */
+/* Changes the addresses of the fallback plan's nodes. The nodes may be another plan's, because this
+ * plan's fallback plan may never have run. */
 static int change_fallback(void *ctx)
 {
     struct node_run *run = ctx;
@@ -169,7 +173,8 @@ static int change_fallback(void *ctx)
                                                                       : status;
 }
 
-/* Without a child graph tiles are impossible, but cuDNN may still add the fallback plan's nodes. */
+/* Adds the fallback plan's nodes to the application's graph, if no child graph can be made. Tiles
+ * need one, but cuDNN does not. */
 static int add_fallback_alone(const struct node_run *run, cudaGraph_t graph)
 {
     int status = cs_launcher_prepare_fallback(&run->launcher);
@@ -215,8 +220,8 @@ static bool is_of_type(cudaGraphNode_t node, enum cudaGraphNodeType required)
     return node && CS_CUDA(cudaGraphNodeGetType, node, &type) == cudaSuccess && type == required;
 }
 
-/* True if the graph is a chain of tiles, each perhaps after copies. Nodes of a fallback plan have
- * no child graphs. */
+/* True if the graph is a chain of tiles, perhaps with copies before them. Nodes of a fallback plan
+ * have no child graphs. */
 static bool holds_tiles(cudaGraph_t graph)
 {
     cudaGraphNode_t node = only_root(graph);

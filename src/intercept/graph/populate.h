@@ -1,7 +1,7 @@
-/* Tiled plans in CUDA graphs that the application builds by cudnnBackendPopulateCudaGraph: one
- * child graph for each tile, one after the other because they share the workspace, inside one child
- * graph of the application's graph. Without the CUDA runtime, or if tiles cannot be nodes, the
- * fallback plan is used. */
+/* Adds tiled plans to CUDA graphs that the application builds by cudnnBackendPopulateCudaGraph.
+ * Each plan becomes one child graph of the application's graph. It contains a child graph for each
+ * tile, one after the other because tiles share the workspace. Without the CUDA runtime, or if
+ * tiles cannot be nodes, the fallback plan is used. */
 #ifndef CS_INTERCEPT_GRAPH_POPULATE_H
 #define CS_INTERCEPT_GRAPH_POPULATE_H
 

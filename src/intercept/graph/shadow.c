@@ -40,8 +40,8 @@ static struct cs_shadow **bucket_of(struct shard *shard, cudnnBackendDescriptor_
     return &shard->bucket[hash_of(descriptor) >> 40 & (BUCKETS - 1)];
 }
 
-/* Allocates only the bytes that the type needs, because variant packs are created and destroyed at
- * every call. */
+/* The bytes of a shadow of a type. They are only as many as the type needs, because variant packs
+ * are created and destroyed at every call. */
 static size_t bytes_of(cudnnBackendDescriptorType_t type)
 {
     switch (type) {
@@ -67,8 +67,8 @@ static size_t bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
-/* The arrays of packs and graphs are not zeroed, because only the elements that were set are read.
- */
+/* The bytes of a shadow that are zeroed. The arrays of packs and graphs are not, because only the
+ * elements that were set are read. */
 static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
 {
     switch (type) {
@@ -81,8 +81,8 @@ static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
-/* cuDNN's defaults of attributes. The JSON of plans made without a mode contains true convolution
- * (cuDNN 9.19). */
+/* Sets cuDNN's default attributes. A convolution without a mode is a true convolution: so cuDNN
+ * (9.19) writes it to the JSON of a plan. */
 static void set_defaults(struct cs_shadow *shadow)
 {
     enum cs_direction direction;
@@ -99,8 +99,8 @@ static void set_defaults(struct cs_shadow *shadow)
     }
 }
 
-/* Disables cancellation meanwhile, because cuDNN may contain cancellation points. A cancelled
- * thread would leak the rest of the rewrite. */
+/* Destroys a rewriting with cancellation disabled, because cuDNN may contain cancellation points. A
+ * cancelled thread would leak the rest of the rewriting. */
 static void discard_rewrite(struct cs_rewrite *rewrite)
 {
     int cancel;
@@ -111,7 +111,8 @@ static void discard_rewrite(struct cs_rewrite *rewrite)
     pthread_setcancelstate(cancel, NULL);
 }
 
-/* Must not be called under a shard's lock, because destroying a plan's tiles calls cuDNN. */
+/* Destroys a shadow and its objects. Must not be called under a shard's lock, because destroying a
+ * plan's tiles calls cuDNN. */
 static void destroy_shadow(struct cs_shadow *shadow)
 {
     if (!shadow)
@@ -158,8 +159,8 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
     destroy_shadow(stale);
 }
 
-/* The lock protects the table, not the shadow. cuDNN forbids using a descriptor while another
- * thread destroys or changes it. */
+/* The lock protects only the table. cuDNN forbids using a descriptor while another thread destroys
+ * or changes it. */
 struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor)
 {
     struct shard *shard = shard_of(descriptor);

@@ -1,5 +1,6 @@
-/* A small copy of the attributes that applications set in backend descriptors, keyed by descriptor,
- * removed when the descriptor is destroyed.
+/* Records of backend descriptors (shadows). A shadow contains the attributes that the application
+ * has set and convshim needs. It is found by its descriptor and removed when the descriptor is
+ * destroyed.
  *
  * The table is thread-safe. A shadow is used like its descriptor: by one thread at a time while it
  * is being set, by any number after it is finalized. */
@@ -10,7 +11,7 @@
 #include "intercept/graph/attributes.h"
 #include "intercept/graph/graph.h"
 
-/* The first three are set before the plan is finalized. */
+/* A plan. The first three members are set before the plan is finalized. */
 struct cs_plan_attributes {
     enum cs_reason reason; /* why it cannot be described */
     int64_t held; /* bytes that were reported before it was written to JSON; 0: not loaded */
@@ -38,13 +39,13 @@ struct cs_shadow {
     };
 };
 
-/* Adds a shadow for a new descriptor. For a type without relevant attributes it has no member of
- * the union. Replaces an earlier shadow at the address. If host memory is short, the descriptor
- * stays unknown. */
+/* Adds a shadow for a new descriptor, and replaces an earlier shadow at the address. For a type
+ * without relevant attributes it has no member of the union. If host memory is short, the
+ * descriptor stays unknown. */
 void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorType_t type);
 
-/* The shadow, or NULL for a descriptor that the library did not see being created. Valid until
- * cs_shadow_remove. */
+/* Finds the shadow of a descriptor. NULL if the library did not see the descriptor being created.
+ * Valid until cs_shadow_remove. */
 struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor);
 
 /* Removes a descriptor's shadow and frees the objects that it owns. */

@@ -10,13 +10,14 @@ enum {
     ALIGNMENT = 16 /* the largest alignment that tensor-core engines need; cudaMalloc gives more */
 };
 
+/* Copies `count` values of cuDNN's order (N C [[D] H] W) to the places of the five dimensions. */
 static void spread_values(const int *values, int count, int64_t out[CS_DIMS])
 {
     for (int i = 0; i < count; i++)
         out[i < CS_D ? i : i + CS_DIMS - count] = values[i];
 }
 
-/* Describes a tensor that its descriptor could not hold. */
+/* Describes a tensor from its recorded extents (oversized_tensor.h). */
 static enum cs_reason describe_oversized(const struct cs_oversized_tensor *large,
                                          struct cs_tensor *tensor, int *dims_p)
 {
@@ -28,6 +29,8 @@ static enum cs_reason describe_oversized(const struct cs_oversized_tensor *large
     return cs_attribute_dtype(large->type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
+/* Fills `tensor` with the extents, strides and type of a descriptor. *dims_p becomes its number of
+ * dimensions. */
 static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct cs_tensor *tensor,
                                       int *dims_p)
 {
@@ -47,7 +50,8 @@ static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct
     return cs_attribute_dtype(type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
-/* Filters are always packed. The innermost dimension comes first in `order`. */
+/* Sets the strides of a packed filter, and 0 for absent dimensions. `order` lists the dimensions,
+ * the innermost one first. */
 static enum cs_reason pack_tensor(struct cs_tensor *tensor, const enum cs_dim order[CS_DIMS],
                                   int spatial)
 {
@@ -62,6 +66,8 @@ static enum cs_reason pack_tensor(struct cs_tensor *tensor, const enum cs_dim or
     return CS_REASON_NONE;
 }
 
+/* Fills `tensor` with the extents, packed strides and type of a filter. *dims_p becomes its number
+ * of dimensions. */
 static enum cs_reason describe_filter(cudnnFilterDescriptor_t descriptor, struct cs_tensor *tensor,
                                       int *dims_p)
 {
@@ -89,6 +95,7 @@ static enum cs_reason describe_filter(cudnnFilterDescriptor_t descriptor, struct
     }
 }
 
+/* Sets paddings, strides, dilations, mode and compute type of a problem. */
 static enum cs_reason describe_window(cudnnConvolutionDescriptor_t descriptor,
                                       struct cs_problem *problem)
 {
@@ -111,8 +118,8 @@ static enum cs_reason describe_window(cudnnConvolutionDescriptor_t descriptor,
     return cs_attribute_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
-/* The extents determine the number of groups. If the descriptor contradicts them, cuDNN refuses the
- * call. */
+/* Checks that the descriptor has the number of groups that follows from the extents. If not, cuDNN
+ * refuses the call. */
 static enum cs_reason check_groups(cudnnConvolutionDescriptor_t descriptor, int64_t groups)
 {
     int count;
@@ -121,6 +128,7 @@ static enum cs_reason check_groups(cudnnConvolutionDescriptor_t descriptor, int6
     return count == groups ? CS_REASON_NONE : CS_REASON_ARGUMENTS;
 }
 
+/* The alignment of an address in bytes. ALIGNMENT is the most, and the value for NULL. */
 static int64_t alignment_of(const void *address)
 {
     uintptr_t bits = (uintptr_t)address;
@@ -128,20 +136,22 @@ static int64_t alignment_of(const void *address)
     return lowest != 0 && lowest < ALIGNMENT ? (int64_t)lowest : ALIGNMENT;
 }
 
-/* Scales of f32, f16 and bf16 convolutions are floats in host memory. */
+/* The value of a scale, or `absent` if it is NULL. Scales of f32, f16 and bf16 convolutions are
+ * floats in host memory. */
 static double scale_of(const void *scale, double absent)
 {
     return scale ? (double)*(const float *)scale : absent;
 }
 
-/* The fused call that is being converted to steps: conv -> + alpha2 * z -> + bias -> activation ->
- * y. */
+/* A fused call while it is converted to steps: conv -> + alpha2 * z -> + bias -> activation -> y.
+ */
 struct chain {
     struct cs_problem *problem;
     struct cs_addresses *addresses;
     int64_t last; /* the index of the next step's input */
 };
 
+/* Appends a tensor that is divided like y. Returns its index. */
 static int64_t add_tensor(struct chain *chain, const struct cs_tensor *tensor, void *address)
 {
     int at = chain->problem->tensors++;
@@ -151,15 +161,16 @@ static int64_t add_tensor(struct chain *chain, const struct cs_tensor *tensor, v
     return at;
 }
 
-/* The intermediate result between two steps, in the accumulator's precision. */
+/* Appends the intermediate result between two steps. It has the precision of the accumulator. */
 static int64_t add_virtual(struct chain *chain)
 {
     struct cs_tensor tensor = chain->problem->tensor[CS_Y];
     return add_tensor(chain, &tensor, NULL);
 }
 
-/* Appends a step: `mode` of the previous result and of tensor `b`, stored in tensor `y`. Both are
- * indexes in problem->tensor. b < 0: `mode` has one operand. `setting` may be NULL. */
+/* Appends a step that applies `mode` to the previous result and tensor `b`, and stores tensor `y`.
+ * Both are indexes in problem->tensor. With b < 0, `mode` has one operand. `setting` may be NULL.
+ */
 static void add_step(struct chain *chain, cudnnPointwiseMode_t mode, int64_t b, int64_t y,
                      const struct cs_setting *setting)
 {
@@ -189,7 +200,8 @@ static struct cs_setting nan_setting(cudnnNanPropagation_t value)
     return setting;
 }
 
-/* The application chooses whether ReLU propagates NaN. */
+/* Reads the activation: ReLU or identity. *nan_p becomes the setting by which the application lets
+ * ReLU propagate NaN or not. */
 static enum cs_reason describe_activation(const struct cs_legacy_call *call, bool *relu_p,
                                           struct cs_setting *nan_p)
 {
@@ -204,6 +216,7 @@ static enum cs_reason describe_activation(const struct cs_legacy_call *call, boo
     return *relu_p || mode == CUDNN_ACTIVATION_IDENTITY ? CS_REASON_NONE : CS_REASON_FUSED;
 }
 
+/* Appends tensor z or the bias of a fused call. *index_p becomes its index. */
 static enum cs_reason describe_side(cudnnTensorDescriptor_t descriptor, void *address, int spatial,
                                     struct chain *chain, int64_t *index_p)
 {
@@ -219,7 +232,7 @@ static enum cs_reason describe_side(cudnnTensorDescriptor_t descriptor, void *ad
     return CS_REASON_NONE;
 }
 
-/* The convolution's own result becomes virtual: the last step writes y. */
+/* Makes the convolution's own result virtual. The last step writes y instead. */
 static void make_virtual(struct chain *chain)
 {
     struct cs_tensor *result = &chain->problem->tensor[CS_Y];
@@ -229,7 +242,8 @@ static void make_virtual(struct chain *chain)
     chain->addresses->tensor[CS_Y] = NULL;
 }
 
-/* With alpha2 = 0 z is not read. Callers pass y instead, or NULL. */
+/* Converts the fused operations to steps. With alpha2 = 0, z is left out: cuDNN does not read it,
+ * and callers pass y or NULL for it. */
 static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct chain *chain)
 {
     const struct cs_legacy_fusion *fusion = call->fusion;
@@ -261,6 +275,7 @@ static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct 
     return CS_REASON_NONE;
 }
 
+/* Describes x, y, the filter and the window, and sets their alignments and addresses. */
 static enum cs_reason describe_operands(const struct cs_legacy_call *call,
                                         struct cs_problem *problem, struct cs_addresses *addresses)
 {

@@ -20,6 +20,8 @@ enum {
 static const int64_t tensor_uid[CS_MAX_TENSORS] = {1, 2,  3,  4,  5,  6,  7,  8,
                                                    9, 10, 11, 12, 13, 14, 15, 16};
 
+/* Decides on a call that cuDNN can be queried about. `limit` is the number of bytes that its tiles
+ * may use, 0: as the options set it. */
 static struct cs_verdict judge_call(struct cs *cs, const struct cs_legacy_call *call,
                                     const struct cs_problem *problem, int64_t required,
                                     int64_t limit)
@@ -42,9 +44,8 @@ static struct cs_verdict judge_call(struct cs *cs, const struct cs_legacy_call *
     return verdict;
 }
 
-/* A call with a tensor that the legacy API cannot describe. The required workspace is that of the
- * chosen engine's plan, and the call cannot be passed on unchanged. Returns the workspace in
- * *required_p. */
+/* Decides on a call with a tensor that the legacy API cannot describe. *required_p becomes the
+ * workspace of the chosen engine's plan. Such a call cannot be passed on unchanged. */
 static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_call *call,
                                          const struct cs_problem *problem, int64_t limit,
                                          int64_t *required_p)
@@ -69,6 +70,7 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
     return verdict;
 }
 
+/* Makes the key of a call's entry. */
 static void key_of(const struct cs_legacy_call *call, const struct cs_problem *problem,
                    int64_t limit, struct cs_key *key)
 {
@@ -80,6 +82,7 @@ static void key_of(const struct cs_legacy_call *call, const struct cs_problem *p
     cs_memo_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
 }
 
+/* Queries the workspace that cuDNN requires for a call. False if the query fails. */
 static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
 {
     size_t bytes;
@@ -89,9 +92,9 @@ static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
     return true;
 }
 
-/* The entry of a described call, made if necessary. `required` < 0: cuDNN is queried. `limit`:
- * bytes that the tiles may use; 0: as the options set it. NULL if the problem is not supported, if
- * the query fails or if host memory is short.
+/* Returns the entry of a described call, and makes one if there is none. `required` < 0: cuDNN is
+ * queried. `limit` is the number of bytes that the tiles may use, 0: as the options set it. NULL if
+ * the problem is not supported, the query fails or host memory is short.
  *
  * The lock is not held while an entry is made. Two threads could make one for the same handle only
  * if they used the handle at once, which cuDNN forbids. */
@@ -118,6 +121,8 @@ static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legac
     return entry;
 }
 
+/* The size to report for a call that requires `required` bytes. Adds calls above the threshold to
+ * the filter. */
 static int64_t reported_size(struct cs *cs, const struct cs_legacy_call *call, int64_t required)
 {
     struct cs_problem problem;
@@ -174,8 +179,8 @@ bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call
 {
     struct cs_legacy_call chosen = *call;
     size_t bytes;
-    /* The same number in all directions: implicit precomputed GEMM, and algorithm 1 of the
-     * gradients. */
+    /* This number is the same algorithm in all directions: implicit precomputed GEMM, and algorithm
+     * 1 of the gradients. */
     chosen.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
     if (!results->result || !results->returned || results->requested < 1 ||
         !cs_legacy_report_oversized(cs, &chosen, &bytes))
@@ -204,8 +209,8 @@ static int64_t provided_by(const struct cs_legacy_call *call)
     return call->execution.provided > INT64_MAX ? INT64_MAX : (int64_t)call->execution.provided;
 }
 
-/* The entry whose tiles fit into the provided workspace or, without a rewriting, the entry with the
- * reason. */
+/* Returns the entry whose tiles fit into the provided workspace. An entry without a rewriting has
+ * the reason. */
 static struct cs_plan_cache_entry *fitting_entry(struct cs *cs, const struct cs_legacy_call *call,
                                                  const struct cs_problem *problem)
 {
@@ -221,6 +226,7 @@ static struct cs_plan_cache_entry *fitting_entry(struct cs *cs, const struct cs_
     return entry_of(cs, call, problem, entry->required, provided > 0 ? provided : 1);
 }
 
+/* Describes a call and finds its entry. Sets the reason if the call is not tiled. */
 static void match_plan(struct cs *cs, const struct cs_legacy_call *call, struct match *match)
 {
     match->entry = NULL;
@@ -245,7 +251,7 @@ static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const s
                                 .provided = provided};
 }
 
-/* If the state is not known, it counts as capturing. */
+/* True if a stream is being captured, or if the driver does not report that. */
 static bool is_capturing(const struct cs *cs, void *stream)
 {
     const struct cs_device *device = cs->exec.device;
@@ -253,8 +259,8 @@ static bool is_capturing(const struct cs *cs, void *stream)
     return device && (device->capture(device->ctx, stream, &capture) != 0 || capture.id != 0);
 }
 
-/* Runs a tiled call. `counted`: as a call of the application. Otherwise it runs only to be timed.
- */
+/* Runs a call as tiles. `counted`: the call is the application's. Otherwise it runs only to be
+ * timed. */
 static int run_tiled(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                      bool counted)
 {
@@ -268,7 +274,7 @@ static int run_tiled(struct cs *cs, const struct cs_legacy_call *call, const str
                    : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
 }
 
-/* True if the caller has allocated everything that the untiled call requires: tiles would save no
+/* True if the call provides all of the workspace that it requires untiled. Then tiles would save no
  * memory. */
 static bool provided_all(const struct cs_legacy_call *call, const struct cs_plan_cache_entry *entry)
 {
@@ -276,8 +282,8 @@ static bool provided_all(const struct cs_legacy_call *call, const struct cs_plan
            entry->required > entry->verdict.reported;
 }
 
-/* cuDNN checks the provided workspace before it starts any work, so a refused call may be run
- * another way. */
+/* True for a status by which cuDNN refuses a call. A refused call may be run another way, because
+ * cuDNN checks the provided workspace before it starts any work. */
 static bool is_refused(int status)
 {
     return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
@@ -302,8 +308,8 @@ bool cs_legacy_settle(struct cs *cs, int status)
     return true;
 }
 
-/* True if a call has its scales and operands. cuDNN refuses others, and tiles would be started with
- * a missing address. */
+/* True if a call has its scales and operands. cuDNN refuses other calls, but tiles would be started
+ * with a missing address. */
 static bool is_complete(const struct cs_legacy_call *call)
 {
     const struct cs_legacy_execution *run = &call->execution;
@@ -311,8 +317,9 @@ static bool is_complete(const struct cs_legacy_call *call)
            (call->fusion ? call->fusion->alpha2 : run->beta);
 }
 
-/* The entry of the workspace query that preceded the call. Queries have no scales and no fused
- * operations. NULL if the call was not queried, or if the full required size was reported. */
+/* Returns the entry of the workspace query that preceded a call, from the call without its scales
+ * and fused operations, which queries lack. NULL if the call was not queried, or if the full
+ * required size was reported. */
 static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs_legacy_call *call)
 {
     struct cs_problem problem;
@@ -327,14 +334,15 @@ static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs
     return entry && entry->verdict.rewrite ? entry : NULL;
 }
 
-/* Under another limit a smaller size may have been reported. */
+/* The smallest size that may have been reported for a query: 0 if the program has set limits
+ * (convshim_limit), under which a smaller one may have been reported. */
 static int64_t least_reported(const struct cs_plan_cache_entry *query)
 {
     return cs_scoped_limit_used() ? 0 : query->verdict.reported;
 }
 
-/* Passes a call on with scratch of the library, if it provides at least the reported workspace but
- * less than cuDNN requires. False for other calls, and if no scratch is available. */
+/* Runs an untiled call in scratch of the library, if it provides at least the reported workspace
+ * but less than cuDNN requires. False for other calls, and if no scratch is available. */
 static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                      int *status_p)
 {

@@ -1,5 +1,5 @@
-/* Calls of the legacy API: the workspace to report to queries, and executions as tiles.
- * plan_cache.h keeps the prepared rewritings. */
+/* Calls of the legacy API: computes the workspace to report to queries, and runs executions as
+ * tiles. plan_cache.h keeps the prepared rewritings. */
 #ifndef CS_INTERCEPT_LEGACY_DISPATCH_H
 #define CS_INTERCEPT_LEGACY_DISPATCH_H
 
@@ -11,31 +11,32 @@
 size_t cs_legacy_report(struct cs *cs, struct cs_legacy_call *call, size_t required);
 size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, size_t required);
 
-/* The same for the results of an algorithm query: their memory fields become the reported sizes. */
+/* Replaces the memory fields in the results of an algorithm query by the sizes to report. */
 void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
                               const struct cs_legacy_results *results);
 
-/* For calls with a tensor whose extents are recorded (oversized_tensor.h), about which cuDNN cannot
- * be queried: the size to report, and the one result of an algorithm query. False if such a call
- * could not run. */
+/* Answer queries about a call with a tensor whose extents are recorded (oversized_tensor.h),
+ * because cuDNN cannot. The first returns the workspace to report. The second fills in the one
+ * result of an algorithm query. False if such a call could not run. */
 bool cs_legacy_report_oversized(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p);
 bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call,
                                 const struct cs_legacy_results *results);
 
-/* cs_legacy_unfiltered is true if a call needs no description: the caller passes it on, and passes
- * its status to cs_legacy_settle. That counts the call as passed on, or returns false if cuDNN has
- * refused it, perhaps because a smaller size was reported for another shape. Then the caller calls
- * cs_legacy_run. */
+/* True if an execution can be run by cuDNN without being described. The caller then passes cuDNN's
+ * status to cs_legacy_settle. */
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call);
+
+/* Counts such an execution as passed on. Returns false if cuDNN has refused it, perhaps because a
+ * smaller size was reported for another shape. Then the caller calls cs_legacy_run. */
 bool cs_legacy_settle(struct cs *cs, int status);
 
-/* Runs a call as tiles in the workspace that it provided. A call that is not tiled is counted as
- * passed on. It runs here, in scratch of the library, only if it provides at least the size that a
- * query reported, but less than cuDNN requires. False: the caller passes the call on. */
+/* Runs a call as tiles in the workspace that it provides. A call that is not tiled is counted as
+ * passed on. It runs here, in scratch of the library, if it provides at least the size that a query
+ * reported but less than cuDNN requires. False for all others: the caller passes the call on. */
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p);
 
-/* Runs a call once as tiles in the provided workspace, uncounted, to be timed. False if it is not
- * tiled. Then no work was started. */
+/* Runs a call once as tiles in the provided workspace, to be timed. The call is not counted. False
+ * if it is not tiled: then no work was started. */
 bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p);
 
 #endif

@@ -1,5 +1,5 @@
-/* The Find... queries, which time every algorithm. Rewritten ones are timed tiled, within the
- * reported size. */
+/* Runs the Find... queries, which time every algorithm. Algorithms that convshim tiles are timed
+ * tiled, within the reported size. */
 #include "intercept/legacy/find_algorithm.h"
 
 #include "cudnn/bind/driver.h"
@@ -10,7 +10,8 @@ enum {
     ALGORITHMS = 16 /* more than any direction has */
 };
 
-/* Milliseconds on the device between two events around a run. False if it failed. */
+/* Runs a call tiled between two events. *time_p becomes the milliseconds on the device. False if
+ * the run failed. */
 static bool run_timed(struct cs *cs, const struct cs_legacy_call *call, CUstream stream,
                       CUevent begin, CUevent end, float *time_p)
 {
@@ -39,8 +40,8 @@ static bool time_run(struct cs *cs, const struct cs_legacy_call *call, float *ti
     return good;
 }
 
-/* The workspace that a result's algorithm requires, also if it did not run because the workspace
- * was too small. */
+/* *bytes_p becomes the workspace that a result's algorithm requires. False if the algorithm failed
+ * for another reason than a workspace that was too small. */
 static bool required_of(const struct cs_legacy_call *call, const cs_legacy_result *result,
                         size_t *bytes_p)
 {
@@ -72,7 +73,7 @@ static void retime_algorithm(struct cs *cs, const struct cs_legacy_call *call,
     }
 }
 
-/* Successful results first, fastest first. */
+/* Orders results for qsort: successful ones first, then the fastest first. */
 static int compare_results(const void *left, const void *right)
 {
     const cs_legacy_result *a = left, *b = right;
@@ -134,7 +135,8 @@ static bool allocate_memory(size_t bytes, void **address_p)
     return true;
 }
 
-/* Memory for a search: operands and workspace. */
+/* Allocates the operands and the workspace of a search. On failure the caller frees those that were
+ * allocated. */
 static bool allocate_tensors(struct cs_legacy_call *call)
 {
     struct cs_problem problem;

@@ -22,6 +22,8 @@ static struct cs_lock lock = CS_LOCK_INITIALIZER(OVERSIZED);
 static struct note *notes;
 static atomic_int count;
 
+/* Removes the record of a descriptor from the list, and returns it or NULL. The caller holds the
+ * lock. */
 static struct note *unlink_locked(cudnnTensorDescriptor_t descriptor)
 {
     struct note **link = &notes;
@@ -45,6 +47,8 @@ void cs_oversized_tensor_drop(cudnnTensorDescriptor_t descriptor)
     free(found);
 }
 
+/* Records a tensor, and frees an earlier record of its descriptor. False if memory is short or
+ * MAX_NOTES tensors are recorded. */
 static bool add_tensor(cudnnTensorDescriptor_t descriptor, const struct cs_oversized_tensor *large)
 {
     struct note *note = malloc(sizeof *note);
@@ -89,7 +93,7 @@ bool cs_oversized_tensor_in(const struct cs_legacy_call *call)
            (call->fusion && cs_oversized_tensor_find(call->fusion->z, &large));
 }
 
-/* Packed strides. False for a format without them, or if 64 bits are too few. */
+/* Sets packed strides. False for a format that has none, or if they exceed 64 bits. */
 static bool pack_tensor(cudnnTensorFormat_t format, struct cs_oversized_tensor *large)
 {
     int64_t next = 1;
@@ -110,6 +114,7 @@ static bool pack_tensor(cudnnTensorFormat_t format, struct cs_oversized_tensor *
     return true;
 }
 
+/* Converts the arguments of a setter. False if they are invalid or no convolution's. */
 static bool describe_set(const struct cs_oversized_tensor_set *set,
                          struct cs_oversized_tensor *large)
 {
@@ -157,6 +162,7 @@ int cs_oversized_tensor_settle(const struct cs_oversized_tensor_set *set, int st
     return carried ? CUDNN_STATUS_SUCCESS : status;
 }
 
+/* Bytes of an element of a floating-point type of 16, 32 or 64 bits. 0 for other types. */
 static int64_t bytes_of(cudnnDataType_t type)
 {
     switch (type) {
@@ -184,7 +190,7 @@ bool cs_oversized_tensor_bytes(const struct cs_oversized_tensor *large, size_t *
     return true;
 }
 
-/* One spatial extent. 0 if the window does not fit. */
+/* One spatial extent of the output. 0 if the window does not fit. */
 static int64_t slide_window(int64_t x, int64_t w, int64_t pad, int64_t stride, int64_t dilation)
 {
     int64_t room =

@@ -15,7 +15,8 @@ struct cs_oversized_tensor {
     int64_t stride[CS_DIMS];
 };
 
-/* The arguments of a setter. `stride` is NULL for a packed tensor of `format`. */
+/* The arguments of a function that sets a tensor descriptor. `stride` is NULL for a packed tensor
+ * of `format`. */
 struct cs_oversized_tensor_set {
     cudnnTensorDescriptor_t descriptor;
     cudnnDataType_t type;
@@ -24,13 +25,13 @@ struct cs_oversized_tensor_set {
     const int *extent, *stride;
 };
 
-/* The status that a setter returns if the real one returned `status`. A success removes the record.
- * A refusal because of the extents alone becomes a success with a record. If the result is a
- * refusal, the descriptor's contents are lost. */
+/* Returns the status for a setter to return if the real one returned `status`. After a success the
+ * descriptor has no record. If cuDNN refuses the extents alone, the tensor is recorded and the
+ * status is a success. If the result is a refusal, the descriptor's contents are lost. */
 int cs_oversized_tensor_settle(const struct cs_oversized_tensor_set *set, int status);
 
-/* Copies the record of a descriptor. False if it has none. Costs one atomic load if no
- * record exists. */
+/* Copies the record of a descriptor. False if it has no record. While no descriptor has one, this
+ * is one atomic load. */
 bool cs_oversized_tensor_find(cudnnTensorDescriptor_t descriptor,
                               struct cs_oversized_tensor *large);
 
@@ -40,10 +41,11 @@ bool cs_oversized_tensor_in(const struct cs_legacy_call *call);
 /* Removes the record of a descriptor, if it has one. */
 void cs_oversized_tensor_drop(cudnnTensorDescriptor_t descriptor);
 
-/* Bytes from the first element to the end of the last. False if 64 bits are too few. */
+/* Sets *bytes_p to the bytes from the first element to the end of the last. False if they exceed 64
+ * bits. */
 bool cs_oversized_tensor_bytes(const struct cs_oversized_tensor *large, size_t *bytes_p);
 
-/* The `rank` extents of a forward convolution's output. Returns cuDNN's status. */
+/* Computes the `rank` extents of a forward convolution's output. Returns cuDNN's status. */
 int cs_oversized_tensor_output(const struct cs_oversized_tensor *x,
                                cudnnConvolutionDescriptor_t conv, cudnnFilterDescriptor_t w,
                                int rank, int *extent);

@@ -9,8 +9,8 @@
 
 enum {
     BUCKETS = 256,
-    /* An entry takes 14 KB if the call is tiled, 1 KB if not, and cuDNN's memory for a plan. At
-     * this number a handle's entries are destroyed. */
+    /* The number of entries at which a handle's entries are destroyed. An entry takes 14 KB if the
+     * call is tiled and 1 KB if not, plus cuDNN's memory for a plan. */
     MAX_PER_HANDLE = 256
 };
 
@@ -34,7 +34,8 @@ static int count_locked(cudnnHandle_t handle)
     return count;
 }
 
-/* Removes a handle's entries, either those that were captured or the others. Returns a list. */
+/* Removes a handle's entries from the table: those that were captured, or the others. Returns them
+ * as a list. */
 static struct cs_plan_cache_entry *detach_locked(cudnnHandle_t handle, bool was_captured)
 {
     struct cs_plan_cache_entry *detached = NULL;

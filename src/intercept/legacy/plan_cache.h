@@ -1,6 +1,6 @@
-/* Rewritings of legacy convolutions. The legacy API has no plan object to store them in, so they
- * are kept for each handle and problem until the handle is destroyed. One thread at a time uses a
- * handle and its entries. The table that all handles share is thread-safe. */
+/* Keeps the rewritings of legacy convolutions. The legacy API has no plan object to store them in,
+ * so they are kept for each handle and problem until the handle is destroyed. One thread at a time
+ * uses a handle and its entries. The table that all handles share is thread-safe. */
 #ifndef CS_INTERCEPT_LEGACY_PLAN_CACHE_H
 #define CS_INTERCEPT_LEGACY_PLAN_CACHE_H
 
@@ -8,7 +8,7 @@
 #include "decide/memo.h"
 #include "flow/flow.h"
 
-/* One problem under one limit. */
+/* The decision on one problem under one limit. */
 struct cs_plan_cache_entry {
     struct cs_plan_cache_entry *next; /* owned by the cache */
     cudnnHandle_t handle;
@@ -28,8 +28,8 @@ struct cs_plan_cache_entry *cs_plan_cache_new(const struct cs_key *key);
  * those that were captured. */
 void cs_plan_cache_insert(struct cs_plan_cache_entry *entry);
 
-/* Removes all entries of a handle that is about to be destroyed. Captured ones stay allocated: a
- * graph may outlive the handle, and the legacy API has no plan for the application to keep. */
+/* Destroys the entries of a handle that is about to be destroyed. Captured ones stay allocated,
+ * because a CUDA graph that uses their plans may outlive the handle. */
 void cs_plan_cache_forget(cudnnHandle_t handle);
 
 /* Locks the table before a fork, and unlocks it after it. */

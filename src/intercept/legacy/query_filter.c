@@ -10,11 +10,12 @@ enum {
     WORDS = 256 /* with 1000 inputs in the filter, one in 16 other inputs passes it */
 };
 
-/* Checked first: for most programs, whose queries were all small, one load decides. */
-static atomic_uint algorithms[CS_DIRECTIONS]; /* one bit for each */
+/* Algorithms that were added, one bit for each. They are checked first: for most programs, whose
+ * queries were all small, one load decides. */
+static atomic_uint algorithms[CS_DIRECTIONS];
 static _Atomic uint64_t inputs[WORDS];
 
-/* Numbers beyond those that cuDNN has share the bits of others. */
+/* The bit of a call's algorithm. Numbers that cuDNN does not have share the bits of others. */
 static unsigned algorithm_bit(const struct cs_legacy_call *call)
 {
     return 1u << ((unsigned)call->algorithm % 32);
@@ -25,7 +26,8 @@ static uint64_t mix_hash(uint64_t hash, int high, int low)
     return cs_hash_word(hash, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
 
-/* False if cuDNN does not report the descriptor of x. */
+/* Hashes a call's direction, algorithm and tensor x. False if cuDNN does not report the descriptor
+ * of x. */
 static bool hash_input(const struct cs_legacy_call *call, uint64_t *hash_p)
 {
     cudnnDataType_t type;

@@ -1,6 +1,7 @@
 /* Selects the executions of the legacy API that are described: those whose direction, algorithm and
- * tensor x a query found above the threshold, with any handle. A set of hashes without false
- * negatives, with false positives. Thread-safe, without locks. Lives as long as the process. */
+ * tensor x a query, with any handle, found above the threshold. It is a set of hashes, so it may
+ * also select other executions, but it misses none. Thread-safe, without locks. Lives as long as
+ * the process. */
 #ifndef CS_INTERCEPT_LEGACY_QUERY_FILTER_H
 #define CS_INTERCEPT_LEGACY_QUERY_FILTER_H
 
@@ -13,8 +14,8 @@ void cs_query_filter_add(const struct cs_legacy_call *call);
 /* True until the first call of cs_query_filter_add. */
 bool cs_query_filter_empty(void);
 
-/* True if a call may have been added, by the contents of its descriptors, not by their addresses.
- * One load if its algorithm was never added, else one more getter. */
+/* True if a call may have been added. Compares the contents of descriptors, not their addresses.
+ * Takes one load if the algorithm was never added, else one more getter of cuDNN. */
 bool cs_query_filter_has(const struct cs_legacy_call *call);
 
 #endif

@@ -31,11 +31,12 @@ enum {
 };
 #endif
 
+/* The search, and the names of the objects that it has found. */
 struct search {
     struct cs_object_range vendor[VENDOR_FILES];
     int vendors;
     char *text;
-    size_t size, length, found; /* bytes of `text`; bytes of the names in it; number of objects */
+    size_t size, length, found; /* bytes of `text`, bytes of the names in it, number of objects */
     bool full;                  /* further names are left out */
 };
 
@@ -53,13 +54,15 @@ struct tables {
     struct relocations calls, rest;
 };
 
-/* The loader adds the base to these addresses when it loads an object, except for the kernel's. */
+/* The pointer to an address from an object's dynamic section. The loader adds the base to these
+ * addresses when it loads an object, except in the kernel's object. */
 static const void *address_of(Elf64_Addr base, Elf64_Addr address)
 {
     uintptr_t where = address < base ? base + address : address;
     return (const void *)where;
 }
 
+/* Stores the table that an entry of the dynamic section names. */
 static void read_entry(struct tables *t, const Elf64_Dyn *d)
 {
     switch (d->d_tag) {
@@ -89,6 +92,7 @@ static void read_entry(struct tables *t, const Elf64_Dyn *d)
     }
 }
 
+/* The tables of a loaded object. Missing ones are NULL. */
 static struct tables tables_of(const struct dl_phdr_info *object)
 {
     struct tables t = {.base = object->dlpi_addr};
@@ -116,9 +120,9 @@ static bool is_slot(const Elf64_Rela *r)
     return ELF64_R_TYPE(r->r_info) == DATA_SLOT || ELF64_R_TYPE(r->r_info) == CALL_SLOT;
 }
 
-/* True if an object calls a function of an entry's name in cuDNN itself. A slot holds the function
- * that is called through it or, until the first call, an address in the object itself. Names are
- * compared last, because large objects have hundreds of thousands. */
+/* True if an object calls an intercepted function in cuDNN itself. A slot contains the address of
+ * the function that is called through it. Until the first call it contains an address in the object
+ * itself. Names are compared last, because large objects have hundreds of thousands. */
 static bool binds_past(const struct search *search, const struct tables *t,
                        const struct relocations *relocations)
 {
@@ -136,8 +140,9 @@ static bool binds_past(const struct search *search, const struct tables *t,
     return false;
 }
 
-/* A DT_GNU_HASH table has four words (the number of buckets, the first symbol, the words of the
- * filter, the shift), then the filter, the buckets and the chains. An odd hash ends a chain. */
+/* True if an object defines a function of that name. Its DT_GNU_HASH table has four words (the
+ * number of buckets, the first symbol, the words of the filter, the shift), then the filter, the
+ * buckets and the chains. An odd hash ends a chain. */
 static bool defines_symbol(const struct tables *t, const char *name)
 {
     if (!t->hash || t->hash[0] == 0)
@@ -158,8 +163,8 @@ static bool defines_symbol(const struct tables *t, const char *name)
     }
 }
 
-/* True if the object defines entries and also other functions of cuDNN. An object that only wraps
- * the vendor's convolutions, such as this library or a copy, lacks the others. */
+/* True if the object defines intercepted functions of cuDNN and also others. An object that only
+ * wraps the vendor's convolutions, such as this library or a copy, lacks the others. */
 static bool defines_all(const struct tables *t)
 {
     static const char *const names[] = {
@@ -176,8 +181,8 @@ static bool defines_all(const struct tables *t)
     return has_entries && has_others;
 }
 
-/* True for a function that the object defines but calls through a slot that the loader has not
- * bound to the object's own function. Such calls reach the entries. */
+/* True if the object defines an intercepted function but calls it through a slot that the loader
+ * has not bound to that definition. Such calls reach the entries. */
 static bool calls_by_name(const struct tables *t, const struct relocations *relocations)
 {
     size_t count = relocations->first ? relocations->bytes / sizeof *relocations->first : 0;
@@ -193,15 +198,16 @@ static bool calls_by_name(const struct tables *t, const struct relocations *relo
     return false;
 }
 
-/* True for objects with the vendor's library linked in. Objects with stubs, which load the library
- * and look its functions up (TensorFlow's framework library), call the entries by name or got them
- * from a lookup. */
+/* True for objects with the vendor's library linked in. False for objects with stubs, which load
+ * the library and look its functions up (TensorFlow's framework library): they call the entries by
+ * name, or a lookup has returned entries to them. */
 static bool has_inside(const struct tables *t, struct cs_object_range range)
 {
     return defines_all(t) && !calls_by_name(t, &t->calls) && !calls_by_name(t, &t->rest) &&
            !cs_dlsym_answered(range.from, range.to);
 }
 
+/* Counts an object and appends its file name to the text, or "..." if there is no room. */
 static void add_path(struct search *search, const char *path)
 {
     search->found++;
@@ -224,6 +230,7 @@ static int note_vendor(struct dl_phdr_info *object, size_t size, void *argument)
     return 0;
 }
 
+/* Adds an object that calls cuDNN past the entries (dl_iterate_phdr). */
 static int examine_object(struct dl_phdr_info *object, size_t size, void *argument)
 {
     static const char here;

@@ -15,19 +15,22 @@ enum {
                            of this size */
 };
 
-/* Written once: `from` first, by the thread that claims the slot, `to` last. */
+/* A cached range, written once: `from` first, by the thread that claims the slot, `to` last. */
 struct range {
     _Atomic(uintptr_t) from, to;
     atomic_bool cudnn;
 };
 static struct range known[MAX_RANGES];
 
+/* The search for the object of an address. `from` and `to` become its range, or the gap between
+ * objects. */
 struct search {
-    uintptr_t address, from,
-        to; /* in: an address; out: the range of its object, or the gap between objects */
+    uintptr_t address, from, to;
     char path[PATH_MAX]; /* path of the object; empty: the address is in no object */
 };
 
+/* Copies the range and path of the object with the address. Other objects bound the gap
+ * (dl_iterate_phdr). */
 static int examine_object(struct dl_phdr_info *object, size_t size, void *opaque)
 {
     struct search *search = opaque;
@@ -46,6 +49,7 @@ static int examine_object(struct dl_phdr_info *object, size_t size, void *opaque
     return 0;
 }
 
+/* Stores a range in a free slot. It is not cached if all slots are used. */
 static void remember_caller(const struct search *found, bool cudnn)
 {
     for (int i = 0; i < MAX_RANGES; i++) {
@@ -58,6 +62,7 @@ static void remember_caller(const struct search *found, bool cudnn)
     }
 }
 
+/* Searches the object of an address, and caches whether it is cuDNN. */
 __attribute__((noinline)) static bool find_caller(uintptr_t address)
 {
     uintptr_t block = address / GENERATED * GENERATED;

@@ -2,8 +2,8 @@
  * its own threads, where the nesting guard (base/nest.h) is not set. cuDNN expects such calls to
  * reach its own functions.
  *
- * The object that the call returns to decides. Results are cached by the object's range of
- * addresses, so that every call except an object's first needs one or two comparisons. A range
+ * A call is cuDNN's if it returns to an object of cuDNN. Results are cached by the object's range
+ * of addresses, so that every call except an object's first needs one or two comparisons. A range
  * stays cached after its library is unloaded: an object that is loaded there later gets the old
  * result. cuDNN's own libraries stay loaded after the first call of an entry. */
 #ifndef CS_INTERCEPT_LOADER_CALLER_H

@@ -18,8 +18,8 @@ enum {
 };
 static _Atomic(uintptr_t) answered[MAX_ANSWERED];
 
-/* False for the vendor's library, which looks its own parts up: with the entries it would call
- * itself endlessly. */
+/* True if lookups by this caller may return entries. False for the vendor's library and this one:
+ * the vendor's looks its own parts up, and with the entries it would call itself endlessly. */
 static bool is_served(const void *caller)
 {
     Dl_info from;
@@ -35,8 +35,8 @@ static void log_second_cudnn(const char *path)
                path);
 }
 
-/* Recorded for the summary: an object that received an entry does not bypass the library, for any
- * contents of its slots. */
+/* Records the object of a caller that received an entry. The summary does not report it as a
+ * bypass, for any contents of its slots. */
 static void note_answered(const void *caller)
 {
     Dl_info from;
@@ -60,8 +60,9 @@ bool cs_dlsym_answered(uintptr_t from, uintptr_t to)
     return false;
 }
 
-/* RTLD_DEFAULT and RTLD_NEXT find the entries by the loader's order. Otherwise the real lookup runs
- * first: an entry replaces only a function that exists and is cuDNN's. */
+/* Returns the entry for a lookup, or NULL. RTLD_DEFAULT and RTLD_NEXT find the entries by the
+ * loader's order. For a library's handle the real lookup runs first, because an entry replaces only
+ * a function that exists and is cuDNN's. */
 __attribute__((noinline)) static void *answer_lookup(void *handle, const char *name,
                                                      const char *version, const void *caller,
                                                      int versioned)
@@ -85,8 +86,8 @@ __attribute__((noinline)) static void *answer_lookup(void *handle, const char *n
     return entry;
 }
 
-/* The loader may look names up before this library is relocated. Until then no function may be
- * called through a slot, not even strncmp. */
+/* The loader may look names up before this library is relocated. Until then the code must call no
+ * function through a slot, not even strncmp. */
 CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, const char *version,
                                                 const void *caller, int versioned)
 {

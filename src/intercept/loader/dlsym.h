@@ -29,8 +29,8 @@ struct cs_dlsym_verdict {
 struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, const char *version,
                                        const void *caller, int versioned);
 
-/* True if a lookup by code at from <= address < to returned an entry. Only the first callers are
- * recorded if they are many. */
+/* True if a lookup by code in from <= address < to returned an entry. Only the first 16 objects
+ * that received one are recorded. */
 bool cs_dlsym_answered(uintptr_t from, uintptr_t to);
 
 #endif
