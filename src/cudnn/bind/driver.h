@@ -1,7 +1,7 @@
 /* The CUDA driver of the process: one struct of typed function pointers, bound after the program
- * has loaded the driver. The library prefers the driver to the runtime for its own streams, events
- * and memory: a program may have linked the runtime statically, and errors of the runtime would
- * become the program's last error. */
+ * has loaded the driver. The library uses the driver instead of the runtime for its own streams,
+ * events and memory. A program may have linked the runtime statically, and errors of the runtime
+ * would become the program's last error. */
 #ifndef CS_CUDNN_BIND_DRIVER_H
 #define CS_CUDNN_BIND_DRIVER_H
 

@@ -36,13 +36,15 @@ struct tables {
     bool named;
 };
 
-/* The loader adds the base to these addresses when it loads a library, but some loaders do not. */
+/* The pointer to an address from a library's dynamic section. Some loaders add the base to these
+ * addresses when they load a library, and some do not. */
 CS_EARLY static const void *address_of(const struct link_map *map, Elf64_Addr address)
 {
     uintptr_t where = address < map->l_addr ? map->l_addr + address : address;
     return (const void *)where;
 }
 
+/* The tables of a loaded library. Missing ones are NULL. */
 CS_EARLY static struct tables tables_of(const struct link_map *map)
 {
     struct tables t = {0};
@@ -63,7 +65,7 @@ CS_EARLY static struct tables tables_of(const struct link_map *map)
     return t;
 }
 
-/* strcmp and similar functions may be the sanitizers' instead of libc's. */
+/* True if two texts are equal. strcmp may be the sanitizer's instead of libc's. */
 CS_EARLY static bool same_text(const char *a, const char *b)
 {
     while (*a && *a == *b)
@@ -79,8 +81,9 @@ CS_EARLY static bool defines_name(const struct tables *t, uint32_t index, const 
            same_text(t->strings + symbol->st_name, name);
 }
 
-/* A DT_GNU_HASH table has four words (the number of buckets, the first symbol, the words of the
- * filter, the shift), then the filter, the buckets and the chains. An odd hash ends a chain. */
+/* Finds the function of that name in a library, or NULL. A DT_GNU_HASH table has four words (the
+ * number of buckets, the first symbol, the words of the filter, the shift), then the filter, the
+ * buckets and the chains. An odd hash ends a chain. */
 CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables *t,
                                 const char *name)
 {
@@ -100,7 +103,7 @@ CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables 
     return NULL;
 }
 
-/* Before glibc 2.34 both functions were in libdl. */
+/* True for libc, and for libdl, which had both functions before glibc 2.34. */
 CS_EARLY static bool is_libc(const struct tables *t)
 {
     const char *soname = t->named && t->strings ? t->strings + t->soname : "";
@@ -129,7 +132,7 @@ CS_EARLY static long system_call(long number, long a, void *b, long c)
 }
 #endif
 
-/* The address of the loader, from the kernel, or NULL. */
+/* Reads the address of the loader from the kernel. NULL if that fails. */
 CS_EARLY static const char *loader_address(void)
 {
     char path[] = "/proc/self/auxv";
@@ -152,8 +155,8 @@ CS_EARLY static const char *loader_address(void)
     return (const char *)(base ? base : headers / PAGE * PAGE);
 }
 
-/* The loader's list before this library is relocated: another library is relocated first and looks
- * up a function. */
+/* Finds the loader's list before this library is relocated, when another library is relocated first
+ * and looks up a function. */
 CS_EARLY static const struct link_map *early_list(void)
 {
     const Elf64_Ehdr *file = (const void *)loader_address();
@@ -179,6 +182,7 @@ CS_EARLY bool cs_find_dlsym_relocated(void)
     return &_r_debug;
 }
 
+/* Finds the functions of that name in libc and in the first library after this one. */
 CS_EARLY static struct found find_function(const char *name)
 {
     struct found found = {NULL, NULL};
@@ -200,7 +204,7 @@ CS_EARLY static struct found find_function(const char *name)
     return found;
 }
 
-/* Every thread that fills these finds the same functions, so no lock is needed. */
+/* Found functions. Every thread that fills them finds the same ones, so no lock is needed. */
 struct functions {
     _Atomic(void *) libc, next;
 };
@@ -212,8 +216,8 @@ static void *find_nothing(void)
     return NULL;
 }
 
-/* Rarely called. Not inlined, so that a usual lookup does not save the registers that this needs.
- */
+/* Finds both functions and returns one of them. Not inlined, so that a usual lookup does not save
+ * the registers that this needs. */
 __attribute__((noinline)) CS_EARLY static void *
 fill_functions(struct functions *f, _Atomic(void *) *which, const char *name)
 {

@@ -1,7 +1,7 @@
-/* The dlsym and dlvsym of other libraries, found in the loader's list without a call of either:
- * this library exports both, so its own calls would reach itself. Calls no other function. May be
- * called before this library is relocated, before any constructor has run, under a lock of the
- * loader or in a signal handler. Thread-safe. One load after the first time. */
+/* Finds the dlsym and dlvsym of other libraries in the loader's list. It cannot call either for
+ * that, because this library exports both. The code here calls no other function. It may be called
+ * before this library is relocated, before any constructor has run, under a lock of the loader or
+ * in a signal handler. Thread-safe. One load after the first time. */
 #ifndef CS_CUDNN_BIND_FIND_DLSYM_H
 #define CS_CUDNN_BIND_FIND_DLSYM_H
 

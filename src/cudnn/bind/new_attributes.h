@@ -11,7 +11,7 @@
 #define CS_ATTR_GRAPH_OVERRIDE_SHAPE ((cudnnBackendAttributeName_t)805)
 
 /* CUDNN_ATTR_OPERATIONGRAPH_MODE (9.23), CUDNN_TYPE_OPERATIONGRAPH_MODE: the pattern of the graph,
- * which spares cuDNN a search. The operations contain the same information. */
+ * with which cuDNN needs no search for it. The operations contain the same information. */
 #define CS_ATTR_GRAPH_MODE ((cudnnBackendAttributeName_t)806)
 
 /* CUDNN_ATTR_ENGINE_DISABLE_CLUSTER_COOPERATIVE (9.17), CUDNN_TYPE_BOOLEAN. */

@@ -67,6 +67,7 @@ struct files {
     size_t used;
 };
 
+/* Copies the name of a loaded file (dl_iterate_phdr). Names that do not fit are left out. */
 static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 {
     struct files *files = opaque;
@@ -79,13 +80,14 @@ static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
     return 0;
 }
 
-/* A dispatcher under another name: of an older version, or renamed by its packager. */
+/* True for a file with all of cuDNN under another name: of an older version, or renamed by its
+ * packager. */
 static bool is_renamed(const char *path)
 {
     return cs_real_has_file(path) && strchr(".-", cs_path_file(path)[strlen(VENDOR_PREFIX)]);
 }
 
-/* A library that contains cuDNN and exports it. Its own calls reach the entries. */
+/* True for a library that contains cuDNN and exports it. Its own calls reach the entries. */
 static bool has_inside(void *library)
 {
     Dl_info there;
@@ -94,8 +96,8 @@ static bool has_inside(void *library)
     return address && dladdr1(address, &there, &own, RTLD_DL_LINKMAP) && own == library;
 }
 
-/* Functions of two major versions are never mixed. A library that reports no version is accepted.
- */
+/* True if a library has the major version of cuDNN that this library is built for, or reports none.
+ * Functions of two major versions are never mixed. */
 static bool of_our_major(void *library)
 {
     size_t (*version)(void) =
@@ -103,7 +105,8 @@ static bool of_our_major(void *library)
     return !version || version() / 10000 == CUDNN_MAJOR;
 }
 
-/* Adds a file if it is cuDNN, by its name or by its functions. */
+/* Adds a loaded file if it is cuDNN: by its name (`by_name`) or by its functions. `any_major`: also
+ * if it has another major version. */
 static bool place_other(struct places *places, const char *path, bool by_name, bool any_major)
 {
     if ((by_name && !is_renamed(path)) || !add_place(places, path))
@@ -140,6 +143,7 @@ static bool find_others(struct places *places, bool any_major)
 static const char *const our_files[] = {"libcudnn.so.9", "libcudnn_graph.so.9", "libcudnn_cnn.so.9",
                                         "libcudnn_ops.so.9"};
 
+/* Adds libcudnn.so.9 or, without it, cuDNN's parts. */
 static enum origin find_ours(struct places *places)
 {
     if (add_place(places, our_files[0]))
@@ -166,7 +170,7 @@ static void *find_function(const struct places *places, const char *name)
     return NULL;
 }
 
-/* Fills the empty slots. True if any was filled. */
+/* Fills the empty slots. True if at least one was filled. */
 static bool fill_slots(struct cs_real *real, const struct places *places)
 {
     bool filled = false;
@@ -180,6 +184,7 @@ static bool fill_slots(struct cs_real *real, const struct places *places)
     return filled;
 }
 
+/* Finds cuDNN and fills the table. False if it finds neither API of cuDNN. */
 static bool bind_table(struct bound *table, bool any_major)
 {
     struct places places = {.count = 0};
@@ -192,18 +197,19 @@ static bool bind_table(struct bound *table, bool any_major)
     return table->real.cudnnBackendCreateDescriptor || table->real.cudnnConvolutionForward;
 }
 
-/* For callers of entries, which need real functions of any version. */
+/* Binds for callers of entries, which need real functions of any version. */
 static bool bind_any(void *table)
 {
     return bind_table(table, true);
 }
 
-/* For queries, which do not bind another major version. */
+/* Binds for queries, which do not bind another major version. */
 static bool bind_served(void *table)
 {
     return bind_table(table, false);
 }
 
+/* Fills the table of the CUDA runtime, whose functions may all be missing. */
 static bool bind_runtime(void *opaque)
 {
     struct cs_runtime *table = opaque;
@@ -217,6 +223,7 @@ static bool bind_runtime(void *opaque)
     return true;
 }
 
+/* Fills the table of the CUDA driver. False if the program has not loaded one. */
 static bool bind_driver(void *opaque)
 {
     struct cs_driver *table = opaque;
@@ -230,9 +237,9 @@ static bool bind_driver(void *opaque)
     return true;
 }
 
-/* A table that is bound once, without a lock: the binding thread waits for the loader, whose lock
- * may be held by a thread that would wait for the table. The first thread that is ready publishes
- * its table. Until then all slots are empty. */
+/* Returns a table, bound by `binder` at the first call, or `none` if that fails. No lock is held:
+ * the binding thread waits for the loader, and a thread that holds the loader's lock may need the
+ * table. The first thread that is ready publishes its table. Until then all slots are empty. */
 static const void *table_of(_Atomic(void *) *bound, bool (*binder)(void *table), size_t size,
                             const void *none)
 {
@@ -250,7 +257,7 @@ static const void *table_of(_Atomic(void *) *bound, bool (*binder)(void *table),
     return now ? now : none;
 }
 
-/* Not inlined, because it runs once. */
+/* Binds the table. Not inlined, because it runs once. */
 __attribute__((noinline)) static const struct cs_real *first_real(void)
 {
     const struct bound *table = table_of(&bound_real, bind_any, sizeof empty, &empty);
@@ -263,8 +270,8 @@ const struct cs_real *cs_real(void)
     return table ? &table->real : first_real();
 }
 
-/* The old table stays, because other threads may be reading it. The number of tables is at most the
- * number of functions. */
+/* The old table is not freed, because other threads may be reading it. There are at most as many
+ * tables as functions. */
 const struct cs_real *cs_real_completed(void)
 {
     const struct cs_real *now = cs_real();
@@ -303,7 +310,8 @@ bool cs_real_bound(void)
     return atomic_load_explicit(&bound_real, memory_order_acquire);
 }
 
-/* The dispatcher and the parts are one cuDNN with the same functions. */
+/* True if the function of that name in libcudnn.so.9 or one of its parts is at `address`. They are
+ * one cuDNN with the same functions. */
 static bool of_this_cudnn(const char *name, const void *address)
 {
     bool found = false;

@@ -25,8 +25,9 @@ struct cs_real {
  * time. Declared pure, because repeated calls change nothing: CS_REAL then calls it once. */
 __attribute__((pure)) const struct cs_real *cs_real(void);
 
-/* The same after empty slots were looked up again. A table that was made before libcudnn.so.9 was
- * loaded has only the functions of that time. Filled slots stay unchanged. Calls the loader. */
+/* Looks empty slots up again and returns the table. Before libcudnn.so.9 is loaded, a table has
+ * only the functions of cuDNN's parts that are loaded. Filled slots stay unchanged. Calls the
+ * loader. */
 const struct cs_real *cs_real_completed(void);
 
 /* True after real functions are bound. */

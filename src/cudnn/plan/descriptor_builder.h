@@ -17,7 +17,7 @@ struct cs_descriptor_builder {
     cudnnBackendDescriptor_t descriptor[CS_DESCRIPTORS_MADE];
 };
 
-/* A new descriptor, owned by the builder. NULL after an error. */
+/* Makes a descriptor, owned by the builder. NULL after an error. */
 cudnnBackendDescriptor_t cs_descriptor_make(struct cs_descriptor_builder *builder,
                                             cudnnBackendDescriptorType_t type);
 

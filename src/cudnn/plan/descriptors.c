@@ -74,7 +74,7 @@ static cudnnBackendDescriptor_t make_conv_descriptor(struct cs_descriptor_builde
     return made;
 }
 
-/* Sets a float if that is exact, else a double. */
+/* Sets a scale as float if that is exact, else as double. */
 static void set_scale(struct cs_descriptor_builder *builder, cudnnBackendDescriptor_t operation,
                       cudnnBackendAttributeName_t name, double value)
 {
@@ -102,8 +102,8 @@ static cudnnBackendDescriptor_t make_conv_operation(struct cs_descriptor_builder
     return operation;
 }
 
-/* The settings of a pointwise operation belong to two descriptors. The attribute's number shows
- * which one. */
+/* Sets the settings of a pointwise operation, or those of its pointwise descriptor. The attribute's
+ * number shows to which of the two a setting belongs. */
 static void set_settings(struct cs_descriptor_builder *builder, cudnnBackendDescriptor_t descriptor,
                          const struct cs_pointwise *pointwise, bool of_operation)
 {
@@ -116,6 +116,7 @@ static void set_settings(struct cs_descriptor_builder *builder, cudnnBackendDesc
     }
 }
 
+/* Makes a pointwise operation. */
 static cudnnBackendDescriptor_t make_step(struct cs_descriptor_builder *builder,
                                           const struct cs_step *step,
                                           const cudnnBackendDescriptor_t *tensor)
@@ -182,8 +183,8 @@ cudnnBackendDescriptor_t cs_descriptors_graph(struct cs_descriptor_builder *buil
     return graph;
 }
 
-/* The application named its device by a handle or by properties. These descriptors name it the same
- * way. */
+/* Names the device by its properties in a descriptor, if the application has named it so instead of
+ * by a handle. */
 static void set_device(struct cs_descriptor_builder *builder, const struct cs_target *target,
                        cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name)
 {
@@ -214,6 +215,7 @@ cudnnBackendDescriptor_t cs_descriptors_engine(struct cs_descriptor_builder *bui
     return engine;
 }
 
+/* Makes the knob choices of an engine. Returns their number. */
 static int make_knobs(struct cs_descriptor_builder *builder, const struct cs_engine *engine,
                       cudnnBackendDescriptor_t *knob)
 {

@@ -1,5 +1,5 @@
-/* The backend descriptors of a problem, made with a builder (descriptor_builder.h) in the same way
- * as the application's: same device, same settings. */
+/* Makes the backend descriptors of a problem with a builder (descriptor_builder.h), for the device
+ * and with the settings of the application's descriptors. */
 #ifndef CS_CUDNN_PLAN_DESCRIPTORS_H
 #define CS_CUDNN_PLAN_DESCRIPTORS_H
 
@@ -37,8 +37,8 @@ cudnnBackendDescriptor_t cs_descriptors_configuration(struct cs_descriptor_build
                                                       cudnnBackendDescriptor_t chosen,
                                                       const struct cs_engine *engine);
 
-/* The heuristics' configurations for a problem, best first, at most `capacity`. The builder owns
- * them. Returns how many. */
+/* Gets the heuristics' configurations for a problem, best first, `capacity` at most. Returns their
+ * number. The builder owns them. */
 int cs_descriptors_heuristics(struct cs_descriptor_builder *builder, const struct cs_target *target,
                               const struct cs_problem *problem, cudnnBackendHeurMode_t mode,
                               cudnnBackendDescriptor_t *configuration, int capacity);

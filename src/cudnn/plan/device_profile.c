@@ -49,7 +49,7 @@ size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVI
     return strlen(text);
 }
 
-/* The text after "key": in an object whose members have different names, or NULL. A full JSON
+/* Finds the text after "key": in an object whose members have different names, or NULL. A full JSON
  * parser would be one more library in the process. */
 static const char *value_of(const char *json, const char *key)
 {
@@ -107,6 +107,7 @@ static int64_t attribute_of(CUdevice device, CUdevice_attribute attribute)
                : 0;
 }
 
+/* Reads the properties of a device from the driver. Missing ones stay 0. */
 static struct cs_profile read_device(CUdevice device)
 {
     size_t memory = 0;
@@ -136,8 +137,9 @@ static void announce_profile(const struct cs_profile *profile)
            (long long)profile->memory_clock, (long long)profile->l2);
 }
 
-/* The profile of a device, kept after it was read. Threads that come at the same time each read the
- * properties: no thread waits, and a fork in between costs one place of the table. */
+/* Returns the profile of a device, which is kept after it was read. Threads that come at the same
+ * time each read the properties, so no thread waits. A fork during that leaves one place of the
+ * table unused. */
 static struct cs_profile of_device(CUdevice device)
 {
     enum state unknown = UNKNOWN;

@@ -1,5 +1,5 @@
-/* The properties of a device that the cost model needs: from the driver for a handle, or from the
- * device's JSON if it is only described. */
+/* Reads the properties of a device that the cost model needs: from the driver for a handle, or from
+ * the device's JSON if it is only described. */
 #ifndef CS_CUDNN_PLAN_DEVICE_PROFILE_H
 #define CS_CUDNN_PLAN_DEVICE_PROFILE_H
 
@@ -10,17 +10,17 @@ enum {
     CS_DEVICE_JSON = 4096 /* bytes of a description, NUL included */
 };
 
-/* The JSON of a device descriptor, cut at the buffer's end. "" if cuDNN does not report it. Returns
- * its length. */
+/* Reads the JSON of a device descriptor, cut at the buffer's end, "" if cuDNN does not report it.
+ * Returns its length. */
 size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON]);
 
-/* The profile of a target's device. For a handle this is the device of the current context. False,
- * with an empty profile, if the properties are not available. Thread-safe. Each device is read from
- * the driver once, because clock queries may be slow. */
+/* Reads the profile of a target's device. For a handle this is the device of the current context.
+ * False, with an empty profile, if the properties are not available. Thread-safe. Each device is
+ * read from the driver once, because clock queries may be slow. */
 bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *profile);
 
-/* From now on, profiles contain the measured constants that this function returns for a GPU's name.
- */
+/* Sets the function that returns the measured constants for a GPU's name. Profiles contain them
+ * from now on. */
 void cs_device_profile_measured(struct cs_ladder (*ladder_of)(const char *gpu));
 
 #endif

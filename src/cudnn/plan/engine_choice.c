@@ -24,6 +24,7 @@ void cs_engine_choice_fini(struct cs_engine_choice *choice)
         (void)CS_REAL(cudnnBackendDestroyDescriptor, choice->target.device);
 }
 
+/* Reads the knobs of a configuration. Too many of them are an error of the builder. */
 static void read_knobs(struct cs_descriptor_builder *builder,
                        cudnnBackendDescriptor_t configuration, struct cs_engine *engine)
 {
@@ -47,7 +48,7 @@ static void read_knobs(struct cs_descriptor_builder *builder,
     }
 }
 
-/* The engine's number and knobs. The builder owns the engine's descriptor. */
+/* Reads the engine's number and knobs. The builder owns the returned descriptor of the engine. */
 static cudnnBackendDescriptor_t read_engine(struct cs_descriptor_builder *builder,
                                             cudnnBackendDescriptor_t configuration,
                                             struct cs_engine *engine)
@@ -69,7 +70,8 @@ bool cs_engine_choice_engine_of(cudnnBackendDescriptor_t configuration, struct c
     return builder.status == CUDNN_STATUS_SUCCESS;
 }
 
-/* Older cuDNNs lack some settings. A setting that cannot be read counts as not set. */
+/* Reads the settings of an engine. One that cannot be read counts as not set, because older cuDNNs
+ * lack some. */
 static void read_settings(struct cs_engine_choice *choice, cudnnBackendDescriptor_t engine)
 {
     int64_t count;
@@ -96,6 +98,7 @@ static void read_device(struct cs_descriptor_builder *builder, struct cs_engine_
         choice->target.device = cs_descriptor_take(builder, device);
 }
 
+/* Reads the engine, its settings and notes and, without a handle, the device. */
 static void read_configuration(struct cs_descriptor_builder *builder,
                                struct cs_engine_choice *choice,
                                cudnnBackendDescriptor_t configuration)
@@ -136,7 +139,8 @@ static int64_t device_number(cudnnBackendDescriptor_t device)
     return length > 0 ? (int64_t)cs_hash_bytes(CS_HASH_START, text, length) : 0;
 }
 
-/* The workspace of a plan may depend on these settings as on the device. */
+/* A number for the engine's settings. The workspace of a plan may depend on them as on the device.
+ */
 static int64_t settings_number(const struct cs_target *target)
 {
     uint64_t settings = (uint64_t)(uint32_t)target->settings.sm_count << 33 |

@@ -1,5 +1,4 @@
-/* The plan that is being tiled: the problem, the device, and the engine that the application chose.
- */
+/* The plan that is tiled: its problem, its device, and the engine that the application chose. */
 #ifndef CS_CUDNN_PLAN_ENGINE_CHOICE_H
 #define CS_CUDNN_PLAN_ENGINE_CHOICE_H
 
@@ -19,8 +18,8 @@ struct cs_engine_choice {
                 */
 };
 
-/* Begins with a described problem and the application's names for its tensors. Plans are for the
- * handle or, without one, for the device of the descriptor that is read next. */
+/* Begins a choice for a described problem and the application's names for its tensors. Plans are
+ * made for the handle or, without one, for the device of the descriptor that is read next. */
 void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
                            const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle);
 void cs_engine_choice_fini(struct cs_engine_choice *choice);
@@ -29,17 +28,18 @@ void cs_engine_choice_fini(struct cs_engine_choice *choice);
  * them all. */
 bool cs_engine_choice_read(struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration);
 
-/* The engine and its knobs, without settings. */
+/* Reads the engine and its knobs, without settings. */
 bool cs_engine_choice_engine_of(cudnnBackendDescriptor_t configuration, struct cs_engine *engine);
 
-/* Engine, knobs and settings of a finalized execution plan. */
+/* Reads engine, knobs and settings of a finalized execution plan. */
 bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDescriptor_t plan);
 
 /* Chooses an engine by heuristics: the first whose numerical notes have none of the `forbidden`
  * bits and whose plan can be built. For the legacy API, which names no engine. */
 bool cs_engine_choice_pick(struct cs_engine_choice *choice, unsigned forbidden);
 
-/* A number that separates the devices that plans are made for. */
+/* Returns a number that differs for different devices and engine settings, for the keys of
+ * decisions. */
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice);
 
 #endif

@@ -131,7 +131,7 @@ struct found {
     int64_t workspace;    /* bytes that it requires; without a plan the limit */
 };
 
-/* Builds a configuration's plan, and keeps the better one of both. */
+/* Builds a configuration's plan, and keeps the better one of it and the best so far. */
 static enum cs_status try_configuration(const struct cs_engine_choice *choice,
                                         const struct cs_problem *problem,
                                         cudnnBackendDescriptor_t configuration, struct found *best)
@@ -176,20 +176,20 @@ static enum cs_status build_found(const struct cs_engine_choice *choice,
     return CS_OK;
 }
 
-/* The first plan of an engine for the tile with the notes of the application's engine. */
+/* The search for the first plan of an engine that has the notes of the application's engine. */
 static const struct search first_alike = {
     .mode = CUDNN_HEUR_MODE_A, .most = RESULTS, .suits = behaves_alike, .limit = INT64_MAX};
 
-/* The plan with least workspace of such an engine. */
+/* The search for the plan with least workspace of such an engine. */
 static const struct search least_alike = {.mode = CUDNN_HEUR_MODE_A,
                                           .most = RESULTS,
                                           .suits = behaves_alike,
                                           .least = true,
                                           .limit = INT64_MAX};
 
-/* Builds the application's engine with its own knobs. If a smaller problem does not accept the
- * knobs, they are the engine's defaults. If it does not accept the engine, an engine with the same
- * notes is built. */
+/* Builds a plan with the application's engine and knobs. If a smaller problem does not accept the
+ * knobs, they become the engine's defaults. If it does not accept the engine, an engine with the
+ * same notes is used. */
 static enum cs_status build_near(const struct cs_engine_choice *choice,
                                  const struct cs_problem *problem, void **execution_plan_p,
                                  int64_t *workspace_p)
@@ -230,10 +230,11 @@ static bool may_stand_in(const struct cs_engine_choice *choice,
            computes_alike(choice, notes.numerical) && !compiled && lost == 0;
 }
 
-/* The first plan of an engine for the tile that may replace the plain engine. */
+/* The search for the first plan of an engine that may replace the plain engine. */
 static const struct search stand_in = {
     .mode = CUDNN_HEUR_MODE_A, .most = RESULTS, .suits = may_stand_in, .limit = INT64_MAX};
 
+/* Builds a plan as struct cs_vendor describes (build). */
 static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
                                  enum cs_relaxation relaxation, void **execution_plan_p,
                                  int64_t *workspace_p)
@@ -275,9 +276,9 @@ static bool may_fall_back(const struct cs_engine_choice *choice,
     return builder.status == CUDNN_STATUS_SUCCESS && computes_alike(choice, notes.numerical);
 }
 
-/* Engine 0 on the whole problem. The plan of a plain convolution is finalized when it first runs,
- * also for the first plan of a graph, so that all plans of a graph are decided alike. The plan of a
- * fused graph is finalized here, because engine 0 refuses some. */
+/* Builds the plan of engine 0 for the whole problem. The plan of a plain convolution is finalized
+ * when it first runs, also for the first plan of a graph, so that all plans of a graph are decided
+ * alike. The plan of a fused graph is finalized here, because engine 0 refuses some. */
 static enum cs_status build_plain(const struct cs_engine_choice *choice, void **execution_plan_p,
                                   int64_t *workspace_p)
 {
@@ -288,7 +289,8 @@ static enum cs_status build_plain(const struct cs_engine_choice *choice, void **
                           workspace_p);
 }
 
-/* Engine 0 needs no workspace and accepts every supported convolution, and most fused ones. */
+/* Builds the fallback plan: of engine 0, which needs no workspace and accepts every supported
+ * convolution and most fused ones, else of a fallback engine. */
 static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_plan_p,
                                      int64_t *workspace_p)
 {
@@ -329,7 +331,7 @@ static int64_t splits_of(const struct cs_engine *engine)
     return splits;
 }
 
-/* The extent of Winograd's tiles. 1: not known, 0: no Winograd. */
+/* The extent of Winograd's tiles. 1 if it is not known, 0 without Winograd. */
 static int winograd_of(unsigned numerical)
 {
     static const struct {
@@ -372,6 +374,7 @@ static bool read_other(const struct cs_engine_choice *choice,
     return true;
 }
 
+/* Calls `look` with other engines, as struct cs_vendor describes (others). */
 static bool list_others(void *ctx,
                         bool (*look)(void *to, const struct cs_engine *engine, int64_t required,
                                      const struct cs_vendor *vendor),

@@ -18,12 +18,12 @@ static inline bool cs_execution_plan_is_ready(const struct cs_execution_plan *ex
     return atomic_load_explicit(&execution_plan->plan, memory_order_acquire) != NULL;
 }
 
-/* Finalizes a plan so that it can run with a handle, which may take seconds if cuDNN compiles it.
- * The handle of its query may have been destroyed. False if cuDNN refuses the plan. Later calls
- * then return false without a new attempt. Thread-safe. */
+/* Finalizes a plan so that it can run with a handle. This may take seconds if cuDNN compiles it.
+ * The handle for which the workspace was queried may have been destroyed. False if cuDNN refuses
+ * the plan. Later calls then return false without a new attempt. Thread-safe. */
 bool cs_execution_plan_make_ready(struct cs_execution_plan *execution_plan, cudnnHandle_t handle);
 
-/* The vendor's functions for planning. `choice` must outlive their use. */
+/* Returns the vendor's functions for planning. `choice` must outlive their use. */
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice);
 
 #endif

@@ -64,7 +64,7 @@ bool cs_fusion_valid(const struct cs_step *step, int tensors)
     return true;
 }
 
-/* The scale of the second operand, which an application may leave unset. */
+/* The scale of the second operand, 1 if the application has not set it. */
 static double second_scale(const struct cs_pointwise *pointwise)
 {
     double wide = 1;

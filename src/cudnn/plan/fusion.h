@@ -1,5 +1,5 @@
-/* Pointwise operations fused to a convolution: the words of struct cs_step, which planning copies
- * without interpretation. */
+/* Packs pointwise operations that are fused to a convolution into the words of struct cs_step,
+ * which planning copies without interpretation. */
 #ifndef CS_CUDNN_PLAN_FUSION_H
 #define CS_CUDNN_PLAN_FUSION_H
 

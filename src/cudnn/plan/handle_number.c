@@ -32,8 +32,8 @@ static struct number **link_of_locked(cudnnHandle_t handle)
     return link;
 }
 
-/* The number of the handle. If it is not in the table, *new_p is added and its number returned. 0
- * without *new_p. */
+/* Returns the number of a handle. If it is not in the table, *new_p is added to it. 0 if *new_p is
+ * NULL. */
 static int64_t number_or_add(cudnnHandle_t handle, struct number **new_p)
 {
     cs_lock(&lock);
@@ -48,7 +48,8 @@ static int64_t number_or_add(cudnnHandle_t handle, struct number **new_p)
     return number;
 }
 
-/* The address cannot be the number, because a later handle may have the same address. */
+/* A number that belongs to no handle. The address cannot be the number, because a later handle may
+ * have the same address. */
 static int64_t unused_number(void)
 {
     cs_lock(&lock);

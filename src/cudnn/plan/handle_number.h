@@ -1,5 +1,5 @@
-/* Numbers for cuDNN handles. A handle stands for its device, but after it is destroyed a new handle
- * may have its address. A number is never reused. Thread-safe. */
+/* Numbers for cuDNN handles. A handle stands for its device, but a new handle may have the address
+ * of a destroyed one. A number is never reused. Thread-safe. */
 #ifndef CS_CUDNN_PLAN_HANDLE_NUMBER_H
 #define CS_CUDNN_PLAN_HANDLE_NUMBER_H
 

@@ -37,6 +37,8 @@ static void destroy_engine(struct cs_kept_engine *engine)
     free(engine);
 }
 
+/* Makes an engine that is identified by `word`. NULL if memory is short. An error of cuDNN stays in
+ * the builder. */
 static struct cs_kept_engine *make_engine(const struct cs_target *target,
                                           const struct cs_problem *problem, int64_t index,
                                           const int64_t *word, int words)

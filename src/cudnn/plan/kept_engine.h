@@ -1,5 +1,5 @@
-/* Operation graphs and engines of tiles, kept for the next query. The plans that benchmark modes
- * make of one convolution differ mainly in knobs, and making a tile's graph and engine takes longer
+/* Keeps operation graphs and engines of tiles for the next query. The plans that benchmark modes
+ * make of one convolution differ mainly in knobs. Making a tile's graph and engine takes longer
  * than the query of one more configuration. Thread-safe: a taken engine belongs to one thread. */
 #ifndef CS_CUDNN_PLAN_KEPT_ENGINE_H
 #define CS_CUDNN_PLAN_KEPT_ENGINE_H
@@ -14,9 +14,9 @@ struct cs_kept_engine {
     int64_t word[];
 };
 
-/* An engine by its index on a problem's graph, made if none is kept. NULL if memory is short.
- * `handle_number` is that of the target's handle (cs_handle_number), because addresses of handles
- * are reused. For a target without a handle no engine is kept. */
+/* Returns an engine by its index on a problem's graph, and makes it if none is kept. NULL if memory
+ * is short. `handle_number` is that of the target's handle (cs_handle_number), because addresses of
+ * handles are reused. For a target without a handle no engine is kept. */
 struct cs_kept_engine *cs_kept_engine_take(const struct cs_target *target, int64_t handle_number,
                                            const struct cs_problem *problem, int64_t index);
 

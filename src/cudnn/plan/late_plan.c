@@ -39,6 +39,7 @@ static int pack_recipe(const struct cs_recipe *recipe, int64_t word[CS_PROBLEM_W
     return used + cs_problem_words(&recipe->problem, word + used);
 }
 
+/* Unpacks a recipe for a handle. False if its words are not a problem. */
 static bool unpack_recipe(const struct cs_late *late, cudnnHandle_t handle,
                           struct cs_recipe *recipe)
 {
@@ -88,7 +89,7 @@ void cs_execution_plan_destroy(void *opaque)
     free(execution_plan);
 }
 
-/* A finalized plan and its workspace. CS_REFUSED if cuDNN cannot make it. */
+/* Finalizes a plan and reads its workspace. CS_REFUSED if cuDNN cannot make it. */
 static enum cs_status finalize_plan(struct cs_descriptor_builder *builder,
                                     const struct cs_target *target,
                                     cudnnBackendDescriptor_t configuration,
@@ -198,8 +199,8 @@ static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_
     return made;
 }
 
-/* If two threads finalize a plan at once, the slower one destroys its result. No thread waits for a
- * compiler on a lock. */
+/* If two threads finalize a plan at once, the slower one destroys its result. So no thread holds a
+ * lock while cuDNN compiles. */
 bool cs_execution_plan_make_ready(struct cs_execution_plan *execution_plan, cudnnHandle_t handle)
 {
     cudnnBackendDescriptor_t expected = NULL, plan;

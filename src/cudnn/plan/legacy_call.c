@@ -1,5 +1,4 @@
-/* One set of functions for the three directions of the legacy API, and the engines that an
- * algorithm allows. */
+/* Calls the legacy functions of any direction, and finds the engines that an algorithm allows. */
 #include "cudnn/plan/legacy_call.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The arguments of a legacy call in the same form for every direction, and the real functions. */
+/* The arguments of a legacy call in one form for all directions, and the real functions. */
 #ifndef CS_CUDNN_PLAN_LEGACY_CALL_H
 #define CS_CUDNN_PLAN_LEGACY_CALL_H
 
@@ -6,7 +6,7 @@
 #include "cudnn/bind/real.h"
 
 /* The arguments that only an execution has. Zeros in a query mean alpha 1, beta 0 and no addresses.
- * The search for an algorithm on the caller's tensors (FindEx) has addresses and no scales. */
+ * FindEx, the search for an algorithm on the caller's tensors, has addresses but no scales. */
 struct cs_legacy_execution {
     const void *alpha, *beta;
     void *data[CS_OPERANDS];
@@ -23,8 +23,8 @@ struct cs_legacy_fusion {
     cudnnActivationDescriptor_t activation;
 };
 
-/* First the arguments that all calls have. Descriptors and addresses are named by their operands. A
- * gradient has the name of its tensor. */
+/* A call of the legacy API. Its first six members are arguments of all calls. Descriptors and
+ * addresses are named by their operands. A gradient has the name of its tensor. */
 struct cs_legacy_call {
     enum cs_direction direction;
     cudnnHandle_t handle;
@@ -61,8 +61,8 @@ cudnnStatus_t cs_legacy_call_find(const struct cs_legacy_call *call,
 cudnnStatus_t cs_legacy_call_find_ex(const struct cs_legacy_call *call,
                                      const struct cs_legacy_results *results);
 
-/* The numerical notes, one bit each, that an engine which replaces the call's algorithm must not
- * have. */
+/* Returns the numerical notes, one bit each, that an engine must not have if it replaces the call's
+ * algorithm. */
 unsigned cs_legacy_call_forbidden(const struct cs_legacy_call *call, enum cs_dtype compute);
 
 #endif

@@ -6,7 +6,7 @@
 #include "cudnn/bind/real.h"
 #include <stdlib.h>
 
-/* Applications expect statuses of cuDNN. */
+/* Converts an error of the driver to a status of cuDNN, which applications expect. */
 static int status_of(CUresult result)
 {
     switch (result) {
@@ -19,13 +19,15 @@ static int status_of(CUresult result)
     }
 }
 
-/* Numbers begin at 1, because 0 means that there is no context or capture. */
+/* The number of an id of the driver. Numbers begin at 1, because 0 means that there is no context
+ * or capture. */
 static uint64_t number_of(unsigned long long id)
 {
     return id == UINT64_MAX ? 0 : id + 1;
 }
 
-/* A driver that numbers contexts has all the other functions. */
+/* The number of the current context. 0 without a context, or if the driver does not number
+ * contexts. A driver that does has all the other functions. */
 static uint64_t context(void *ctx)
 {
     CUcontext current = NULL;
@@ -44,8 +46,9 @@ static void *handle(void *ctx)
     return current;
 }
 
-/* After a reset the handle of a primary context has another number. Other errors of the driver,
- * such as a kernel's fault, do not mean that the context has ended. */
+/* True if the context of a handle still has that number. After a reset the handle of a primary
+ * context has another number. Other errors of the driver, such as a kernel's fault, do not mean
+ * that the context has ended. */
 static bool lives(void *ctx, void *opaque, uint64_t context)
 {
     unsigned long long id = UINT64_MAX;
@@ -83,8 +86,9 @@ static int capture(void *ctx, void *stream, struct cs_capture *found)
                                                          : CUDNN_STATUS_SUCCESS;
 }
 
-/* Until the mode is swapped back, this thread may make calls that strict captures forbid, in this
- * thread or another one. These calls do not become part of a graph. */
+/* Sets the capture mode of this thread and returns the previous one. In relaxed mode this thread
+ * may make calls that strict captures forbid, in this thread or another one. These calls do not
+ * become part of a graph. */
 static CUstreamCaptureMode swap_mode(CUstreamCaptureMode mode)
 {
     (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
@@ -178,7 +182,7 @@ static void release(void *ctx, void *memory)
     (void)swap_mode(before);
 }
 
-/* The callback that the driver calls when a graph is destroyed. */
+/* A callback for the end of a graph, owned by the graph. */
 struct keepsake {
     void (*gone)(void *arg); /* NULL: no callback */
     void *arg;
@@ -192,6 +196,8 @@ static void CUDA_CB report_gone(void *opaque)
     free(keepsake);
 }
 
+/* Makes the graph own a callback, which the driver calls when the graph ends. If that fails, the
+ * callback is never called. */
 static int keep(void *ctx, void *graph, void (*gone)(void *arg), void *arg)
 {
     CUuserObject object;

@@ -1,4 +1,4 @@
-/* struct cs_device over the CUDA driver, for the calling thread's current context. */
+/* Implements struct cs_device by the CUDA driver, for the calling thread's current context. */
 #ifndef CS_CUDNN_RUN_DEVICE_CUDA_H
 #define CS_CUDNN_RUN_DEVICE_CUDA_H
 

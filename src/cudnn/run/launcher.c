@@ -21,7 +21,7 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
     return (int)cs_descriptors_pack(count, pointer, uid, addresses->workspace, pack_p);
 }
 
-/* Makes a plan ready. The capture mode is relaxed meanwhile, because compiling loads code, which
+/* Makes a plan ready. The capture mode is relaxed during that, because compiling loads code, which
  * strict captures in any thread forbid. */
 static int prepare_plan(const struct cs_launcher *launcher,
                         struct cs_execution_plan *execution_plan)
@@ -83,7 +83,8 @@ static int check_provided(const struct cs_launcher *launcher, cudnnBackendDescri
     return bytes <= launcher->provided ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
-/* Runs with the application's variant pack, or with a new one for a legacy call, which has none. */
+/* Runs the fallback plan with the application's variant pack. A legacy call has none, so it gets a
+ * new one. */
 static int fallback(void *ctx)
 {
     const struct cs_launcher *launcher = ctx;

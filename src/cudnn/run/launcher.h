@@ -1,5 +1,6 @@
-/* struct cs_gpu over cuDNN: launches through the application's handle, whose stream is switched for
- * tiles on side streams. One thread at a time uses a handle, so no other thread sees the switch. */
+/* Implements struct cs_gpu by cuDNN. It launches through the application's handle, whose stream is
+ * switched for tiles on side streams. One thread at a time uses a handle, so no other thread sees
+ * the switch. */
 #ifndef CS_CUDNN_RUN_LAUNCHER_H
 #define CS_CUDNN_RUN_LAUNCHER_H
 
@@ -20,15 +21,16 @@ struct cs_launcher {
     void *stream;                /* for launches; see cs_launcher_gpu */
 };
 
-/* The launches of a call. *stream_p becomes the application's stream. If cuDNN does not report it,
- * all launches use that stream. */
+/* Returns the functions that launch a call. *stream_p becomes the application's stream. If cuDNN
+ * does not report it, all launches use that stream. */
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p);
 
 /* Makes the plan of a tile shape, or the fallback plan, ready to run. Returns a status. */
 int cs_launcher_prepare(const struct cs_launcher *launcher, int shape);
 int cs_launcher_prepare_fallback(const struct cs_launcher *launcher);
 
-/* A finalized variant pack of some addresses, for other ways to launch. The caller destroys it. */
+/* Makes a finalized variant pack of some addresses, for other ways to launch. The caller destroys
+ * it. */
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
                      cudnnBackendDescriptor_t *pack_p);
 

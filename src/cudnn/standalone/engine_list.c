@@ -1,5 +1,5 @@
 /* Queries cuDNN's heuristics for the engines of a convolution on a described device, and chooses
- * one like a framework. */
+ * one as a framework does. */
 #include "cudnn/standalone/engine_list.h"
 
 #include "cudnn/plan/device_profile.h"
@@ -61,7 +61,7 @@ void cs_engine_list_destroy(struct cs_engine_list *list)
     free(list);
 }
 
-/* Reads whether the plan exists, and its workspace. */
+/* Sets the workspace of an offer, -1 if cuDNN cannot build its plan. */
 static void read_plan(const struct cs_engine_list *list, cudnnBackendDescriptor_t configuration,
                       struct cs_ask_offer *offer)
 {
@@ -72,8 +72,8 @@ static void read_plan(const struct cs_engine_list *list, cudnnBackendDescriptor_
     cs_descriptor_builder_clear(&builder);
 }
 
-/* Fills `choice`, which the caller clears, and `offer`. False if cuDNN does not report the engine.
- */
+/* Reads a configuration into `choice` and `offer`. False if cuDNN does not report the engine. The
+ * caller clears `choice`. */
 static bool read_offer(const struct cs_engine_list *list, const struct cs_problem *problem,
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *choice,
                        struct cs_ask_offer *offer)
@@ -88,7 +88,8 @@ static bool read_offer(const struct cs_engine_list *list, const struct cs_proble
     return true;
 }
 
-/* True for the first matching offer after `skip` others, which it counts down. */
+/* True if an offer is the wished one. Of matching offers it skips the first wish->skip, which it
+ * counts down. */
 static bool is_wished(struct cs_engine_wish *wish, const struct cs_ask_offer *offer)
 {
     if (wish->engine >= 0 &&
@@ -97,7 +98,7 @@ static bool is_wished(struct cs_engine_wish *wish, const struct cs_ask_offer *of
     return wish->skip-- <= 0;
 }
 
-/* The first wished offer of a mode whose plan can be built. */
+/* Finds the first wished offer of a mode whose plan can be built. False if there is none. */
 static bool choose_of(struct cs_engine_list *list, const struct cs_problem *problem,
                       cudnnBackendHeurMode_t mode, struct cs_engine_wish *wish,
                       struct cs_ask_offer *offer, struct cs_engine_choice *choice)

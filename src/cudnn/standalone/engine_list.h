@@ -1,4 +1,4 @@
-/* cuDNN's answers about a convolution on a GPU that may be absent: the engines that its heuristics
+/* Queries cuDNN about a convolution on a GPU that may be absent: the engines that its heuristics
  * offer, and a chosen engine as input of the library's own decision.
  *
  * An engine list is used by one thread. No function uses a device.
@@ -22,25 +22,26 @@ struct cs_ask_offer {
     bool tensor_cores;
 };
 
-/* From now on, devices have the measured constants that this function returns for a GPU's name. */
+/* Sets the function that returns the measured constants for a GPU's name. Devices have them from
+ * now on. */
 void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu));
 
-/* Called after cs_standalone_open. cuDNN offers the engines that call cuBLASLt only to programs
- * that have it: `cublas`. `profile` is a device's JSON (conf/devices). False, with a line in
- * `error`, if cuDNN does not accept it. */
+/* Makes an engine list for a device. `profile` is the device's JSON (conf/devices). `cublas`: also
+ * with the engines that call cuBLASLt, which cuDNN offers only to programs that have it. Called
+ * after cs_standalone_open. False, with a line in `error`, if cuDNN does not accept the profile. */
 bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **list_p,
                            char *error, size_t size);
 void cs_engine_list_destroy(struct cs_engine_list *list);
 
-/* The offer to choose: that of an engine with this workspace or, if the engine is -1, that of a
- * framework to which `skip` plans were refused. */
+/* The offer to choose. With an engine, it is that engine's offer with this workspace. If the engine
+ * is -1, it is the offer that a framework uses after `skip` plans were refused to it. */
 struct cs_engine_wish {
     int64_t engine, workspace;
     int skip;
 };
 
-/* Chooses the first such offer with a plan: of cuDNN's mode A, of the fallbacks and, for a named
- * engine, of mode B. CS_REFUSED: there is none. The caller owns the chosen engine. */
+/* Chooses the first wished offer that has a plan. It looks at cuDNN's mode A, at the fallbacks and,
+ * for a named engine, at mode B. CS_REFUSED: there is none. The caller owns the chosen engine. */
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
                                      struct cs_engine_wish wish, struct cs_ask_offer *offer,
                                      struct cs_engine_choice **chosen_p);

@@ -29,7 +29,7 @@ const struct cs_real *cs_real_completed(void)
     return &table;
 }
 
-/* Devices are only described, so no driver is needed. */
+/* Returns an empty table. Devices are only described, so no driver is needed. */
 const struct cs_driver *cs_driver(void)
 {
     static const struct cs_driver none;
@@ -43,8 +43,9 @@ static void remember_file(const char *file)
     snprintf(opened, sizeof opened, "%s", known ? info.dli_fname : file);
 }
 
-/* cuDNN finds the NVRTC of its Python package, but NVRTC looks for its builtins only in the
- * loader's folders. Without them cuDNN has no engines that are compiled at run time. */
+/* Loads the builtins of the NVRTC in cuDNN's Python package. cuDNN finds that NVRTC, but NVRTC
+ * looks for its builtins only in the loader's folders. Without them cuDNN has no engines that are
+ * compiled at run time. */
 static void open_builtins(void)
 {
     static const char *const packages[] = {"cu13", "cuda_nvrtc"};

@@ -15,6 +15,8 @@ void cs_gpu_error(CUresult result, const char *call, char *error, size_t size)
              result == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : "failed", (int)result);
 }
 
+/* Loads the driver and fills the table of its functions. False, with a line in `error`, if one is
+ * missing. */
 static bool bind_driver(char *error, size_t size)
 {
     struct cs_gpu_calls *calls = &cs_trial_session.calls;
@@ -35,6 +37,8 @@ static bool bind_driver(char *error, size_t size)
     return true;
 }
 
+/* Makes the first GPU's context current. False, with a line in `error`, if there is no usable GPU.
+ */
 static bool find_device(char *error, size_t size)
 {
     CUdevice *device = &cs_trial_session.device;
@@ -55,7 +59,7 @@ static bool find_device(char *error, size_t size)
     return result == CUDA_SUCCESS;
 }
 
-/* What the driver does not report stays 0 or "". */
+/* Describes the GPU. Values that the driver does not report stay 0 or "". */
 static void describe_gpu(struct cs_trial_gpu *gpu)
 {
     size_t available = 0, total = 0;
@@ -77,7 +81,7 @@ bool cs_trial_find_gpu(struct cs_trial_gpu *gpu, char *error, size_t size)
 
 /* --- cuDNN --- */
 
-/* A function of the cuDNN that cs_standalone_open has opened. */
+/* Finds a function of the cuDNN that cs_standalone_open has opened, or NULL. */
 static void *find_call(const char *name)
 {
     void *library = dlopen(cs_standalone_file(), RTLD_NOW | RTLD_NOLOAD);
@@ -87,6 +91,7 @@ static void *find_call(const char *name)
     return call;
 }
 
+/* Writes why cuDNN could not make a handle: a driver that is too old, or cuDNN's status. */
 static void explain_create(cudnnStatus_t status, char *error, size_t size)
 {
     __typeof__(cudnnGetCudartVersion) *cudart =

@@ -10,9 +10,9 @@ extern const char cs_stand_in_cuda[], cs_stand_in_cuda_end[];
 extern const char cs_stand_in_cublaslt_12[], cs_stand_in_cublaslt_12_end[];
 extern const char cs_stand_in_cublaslt_13[], cs_stand_in_cublaslt_13_end[];
 
-/* A file could be found by other processes. Memory has no name, but the loader finds the loaded
- * library by its soname. The descriptor stays open, because the loader takes a second library of
- * the same path for the first. */
+/* Loads a library from memory. Other processes could find a file, but not memory. The loader finds
+ * the loaded library by its soname. The descriptor stays open: otherwise a second library could get
+ * the same path, and the loader would take it for the first. */
 static void load_library(const char *begin, const char *end)
 {
     const size_t size = (size_t)(end - begin);

@@ -1,4 +1,4 @@
-/* cuDNN opened by the command, in a process without an application or a device. The library's own
+/* Opens cuDNN for the command, in a process without an application or a device. The library's own
  * code plans with it. For that purpose this part has its own cs_real() (cudnn/bind/real.h). The
  * library's cs_real() searches only libraries that an application has loaded. */
 #ifndef CS_CUDNN_STANDALONE_STANDALONE_H

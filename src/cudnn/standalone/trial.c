@@ -14,12 +14,12 @@ enum {
     NAN_BYTE = 0xff /* four of them are a NaN, two of them one of either 16-bit type */
 };
 
-/* Time for which calls raise the clocks of an idle GPU, before the first timed ones of a process.
- */
-static const double RAISING = 0.2; /* seconds */
+/* Seconds for which calls raise the clocks of an idle GPU, before the first timed ones of a
+ * process. */
+static const double RAISING = 0.2;
 
-/* A run. Functions that return bool record the first failure as the status of the result. The
- * struct is not moved: descriptors contain addresses of `target`. */
+/* A run of one convolution. Functions that return bool record the first failure as the status of
+ * the result. The struct is not moved, because descriptors contain addresses of `target`. */
 struct run {
     const struct cs_problem *problem;
     const struct cs_trial_settings *settings;
@@ -70,7 +70,7 @@ static bool check_cudnn(struct run *run, cudnnStatus_t status, const char *call)
 /* Calls a function of the driver. False, with its failure recorded, if it does not succeed. */
 #define TRY_GPU(run, name, ...) check_driver(run, CS_GPU(name, __VA_ARGS__), #name)
 
-/* *memory_p stays 0 on failure. */
+/* Allocates device memory. *memory_p stays unchanged on failure. */
 static bool allocate_memory(struct run *run, int64_t bytes, CUdeviceptr *memory_p)
 {
     CUdeviceptr memory = 0;
@@ -80,7 +80,7 @@ static bool allocate_memory(struct run *run, int64_t bytes, CUdeviceptr *memory_
     return good;
 }
 
-/* Bytes of the device; 0: not known. */
+/* The free bytes of the device, 0 if the driver does not report them. */
 static int64_t free_memory(void)
 {
     size_t available = 0, total = 0;
@@ -99,6 +99,7 @@ static bool check_memory(struct run *run, const char *text)
 
 /* --- the plan --- */
 
+/* Takes a configuration's plan, workspace and engine if cuDNN can build the plan. */
 static void try_configuration(struct run *run, cudnnBackendDescriptor_t configuration)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
@@ -180,8 +181,8 @@ static bool make_operands(struct run *run)
     return good;
 }
 
-/* Fills the result with NaNs, so that elements without a write are found, or with numbers if
- * launches read it. */
+/* Fills the result with NaNs, so that elements that are not written are found. If the convolution
+ * reads the result (beta is not 0), fills it with numbers. */
 static bool reset_result(struct run *run, int written)
 {
     if (run->problem->beta < 0 || run->problem->beta > 0)
@@ -219,7 +220,7 @@ static bool queue_calls(struct run *run, int64_t calls, const CUevent *event)
     return wait_for_stream(run) && good;
 }
 
-/* The microseconds of each of `calls` calls. `event`: room for one more. */
+/* Measures the microseconds of each of `calls` calls. `event` has room for one more. */
 static bool time_calls(struct run *run, int64_t calls, CUevent *event, double *us)
 {
     int64_t made = 0;
@@ -249,7 +250,8 @@ static double find_quantile(const double *sorted, int64_t count, double share)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-/* Calls without times. *seconds_p: of the last call. */
+/* Calls the plan before the timed calls, WARM_UP times at most. In the first trial of a process it
+ * goes on until the clocks are raised. *seconds_p becomes the seconds of the last call. */
 static bool warm_up(struct run *run, double *seconds_p)
 {
     static bool raised; /* the clocks */
@@ -267,6 +269,8 @@ static bool warm_up(struct run *run, double *seconds_p)
     return true;
 }
 
+/* Measures calls, fewer if they would take longer than the settings allow, and stores their
+ * quantiles. */
 static bool time_plan(struct run *run)
 {
     struct cs_trial_result *result = run->result;

@@ -1,7 +1,7 @@
-/* Convolutions on the first GPU (CUDA_VISIBLE_DEVICES chooses), as an ordinary client runs them: a
- * plan, its workspace, a call, calls that are timed. With the library preloaded, the calls of cuDNN
- * are the library's, as in every program. One thread. A process has one GPU, which it keeps until
- * its end. */
+/* Runs convolutions on the first GPU (CUDA_VISIBLE_DEVICES chooses) as an ordinary program does: it
+ * makes a plan, allocates its workspace, calls it once, and times further calls. If the library is
+ * preloaded, it intercepts these calls of cuDNN, as in every program. One thread. A process has one
+ * GPU, which it keeps until its end. */
 #ifndef CS_CUDNN_STANDALONE_TRIAL_H
 #define CS_CUDNN_STANDALONE_TRIAL_H
 
@@ -21,16 +21,17 @@ struct cs_trial_gpu {
  * no GPU. */
 bool cs_trial_find_gpu(struct cs_trial_gpu *gpu, char *error, size_t size);
 
-/* Makes a stream and a cuDNN handle, after cs_standalone_open. False, with a line in `error`. */
+/* Makes a stream and a cuDNN handle, after cs_standalone_open. False, with a line in `error`, if
+ * that fails. */
 bool cs_trial_open(char *error, size_t size);
 
-/* The properties of the GPU as JSON, by which cuDNN can plan for it on another machine. After
- * cs_trial_open. The caller frees the text. *bus_width_p becomes the bits of its memory bus, 0 if
- * the driver does not report them. NULL: cuDNN returns none. */
+/* Returns the properties of the GPU as JSON, by which cuDNN can plan for it on another machine.
+ * NULL if cuDNN returns none. *bus_width_p becomes the bits of its memory bus, 0 if the driver does
+ * not report them. Called after cs_trial_open. The caller frees the text. */
 char *cs_trial_profile(int *bus_width_p);
 
-/* The library's summary so far, as convshim_summary of convshim.h. The caller frees it. NULL: the
- * process does not have the library, or memory is out. */
+/* Returns the library's summary so far, as convshim_summary of convshim.h. NULL if the process does
+ * not have the library, or if memory is short. The caller frees it. */
 char *cs_trial_summary(void);
 
 struct cs_trial_settings {
@@ -45,7 +46,7 @@ enum cs_trial_status {
     CS_TRIAL_OK,
     CS_TRIAL_REFUSED, /* cuDNN does not support it */
     CS_TRIAL_OUT_OF_MEMORY,
-    CS_TRIAL_TOO_LARGE, /* for `memory` */
+    CS_TRIAL_TOO_LARGE, /* operands and workspace exceed `memory` */
     CS_TRIAL_ERROR
 };
 
@@ -68,12 +69,12 @@ struct cs_trial_result {
 /* "ok", "refused", "out of memory", "too large for --memory", "error" */
 const char *cs_trial_status_name(enum cs_trial_status status);
 
-/* Runs a checked problem without steps. Its data depend on the types alone, so that the results of
- * two processes can be compared. */
+/* Runs and measures a checked problem without steps. Its data depend only on the types, so that the
+ * results of two processes can be compared. */
 void cs_trial_run(const struct cs_problem *problem, const struct cs_trial_settings *settings,
                   struct cs_trial_result *result);
 
-/* The number of this type at `bytes`. */
+/* Converts an element of this type at `bytes` to a number. */
 double cs_trial_number(enum cs_dtype dtype, const char *bytes);
 
 #endif

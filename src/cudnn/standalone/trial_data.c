@@ -15,8 +15,8 @@ enum {
     CHUNK = 32 << 20  /* bytes read at once */
 };
 
-/* The bits of a number from the highest: sign, exponent, mantissa. The exponent is the number's
- * plus `bias`. */
+/* The formats of numbers. From the highest bit a number has its sign, its exponent plus `bias`, and
+ * its mantissa. */
 static const struct {
     int bits, mantissa, bias;
 } format[CS_DTYPES] = {[CS_F32] = {32, 23, 127}, [CS_F16] = {16, 10, 15}, [CS_BF16] = {16, 7, 127}};
@@ -37,7 +37,8 @@ double cs_trial_number(enum cs_dtype dtype, const char *bytes)
     return bits >> (format[dtype].bits - 1) ? -number : number;
 }
 
-/* A random number from 0.5 to 2 or from -2 to -0.5. The state is not 0 (xorshift). */
+/* Returns the bits of a random number from 0.5 to 2 or from -2 to -0.5. The state must not be 0
+ * (xorshift). */
 static uint32_t next_bits(enum cs_dtype dtype, uint64_t *state)
 {
     const int mantissa = format[dtype].mantissa;
