@@ -24,7 +24,8 @@ void cs_config_default(struct cs_config *config)
         (void)cs_option_set(config, i, cs_options[i].value, NULL);
 }
 
-/* True if the search for a file ends at this one. */
+/* Reads a file. True if the search for a file ends at this one: it was read or cannot be read.
+ * `named`: the user has named it, so its absence makes a note, too. */
 static bool try_file(struct cs_load *load, const char *path, bool named)
 {
     int error = cs_ini_file(load, path);
@@ -43,8 +44,8 @@ static bool try_file(struct cs_load *load, const char *path, bool named)
     return true;
 }
 
-/* The user's folder for files, up to convshim/: below the one in variable `name`, else below the
- * home folder. */
+/* Finds the user's folder for files, up to convshim/: below the folder in variable `name`, else
+ * below the home folder. False if there is none. */
 static bool user_folder(const char *name, const char *below_home, char *path, size_t size)
 {
     const char *base = cs_variable(name), *below = "";
@@ -83,7 +84,8 @@ static void search_file(struct cs_load *load, const char *program, const char *s
     try_file(load, "/etc/convshim.ini", false);
 }
 
-/* A program must not get other options from the folder that it is started in. */
+/* Makes a note if the current directory has a convshim.ini, which is not read: a program must not
+ * get other options from the folder that it is started in. */
 static void note_unread_file(struct cs_load *load)
 {
     static const char name[] = "convshim.ini";
@@ -110,7 +112,8 @@ static void load_file(struct cs_load *load, const char *program, const char *scr
     note_unread_file(load);
 }
 
-/* A budget for all scratch of a process can only be kept if the scratch is the library's. */
+/* Sets backing to own if interleave.budget is set, because a budget for all scratch of a process
+ * can only be kept if the scratch is the library's. */
 static void settle_options(struct cs_load *load)
 {
     struct cs_config *config = load->config;
@@ -150,6 +153,7 @@ static void add_source(struct cs_config *config, const char *name)
              length > 0 ? " and " : "", name);
 }
 
+/* Reads CONVSHIM_CONFIG and the variables of single options, and makes notes of unknown ones. */
 static void load_environment(struct cs_load *load)
 {
     const char *items = cs_variable("CONVSHIM_CONFIG");

@@ -33,7 +33,7 @@ enum {
     CS_CONFIG_AUTO = -1    /* value of `auto` (SIZE, COUNT, RATIO); `off` is 0 */
 };
 
-/* Bits: one form, or both. */
+/* The forms of a summary, as bits. */
 enum cs_summary_form {
     CS_SUMMARY_OFF = 0,
     CS_SUMMARY_TEXT = 1,
@@ -41,7 +41,7 @@ enum cs_summary_form {
     CS_SUMMARY_BOTH = CS_SUMMARY_TEXT | CS_SUMMARY_JSON
 };
 
-/* How each type of options.def is stored. */
+/* The C type that stores each type of options.def. */
 typedef int64_t cs_option_SIZE;
 typedef int64_t cs_option_COUNT;
 typedef int64_t cs_option_RATIO; /* thousandths */
@@ -58,7 +58,7 @@ typedef struct {
     char path[CS_CONFIG_TEXT]; /* used with CS_SUMMARY_JSON */
 } cs_option_FORM;
 
-/* The words of each CHOICE. */
+/* The words of each CHOICE, in the order of options.def. */
 enum cs_interleave {
     CS_INTERLEAVE_OFF,
     CS_INTERLEAVE_STAGE
@@ -103,25 +103,27 @@ struct cs_config {
  * notes, and one more that reports the end. */
 typedef void cs_config_note_fn(void *ctx, const char *line);
 
-/* Fills the struct. `policies` is the NULL-ended list of names that a POLICY option accepts,
- * `program` the name for <program>.ini (NULL: no program). Reads files and the environment. Not
- * thread-safe against setenv. `note` may be NULL: a first call without notes returns the log file
- * for the notes of a second call. interleave.budget sets backing to own. A source that sets backing
- * to client makes a note. With CONVSHIM=0 nothing is read: defaults, not enabled. */
+/* Fills the struct from all sources. `policies` is the NULL-ended list of names that a POLICY
+ * option accepts. `program` is the name for <program>.ini (NULL: no program). Not thread-safe
+ * against setenv. `note` may be NULL: a first call without notes returns the log file for the notes
+ * of a second call. interleave.budget sets backing to own, and a source that sets backing to client
+ * then makes a note. With CONVSHIM=0 it reads no source: the options have their defaults, and
+ * `enabled` is false. */
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx);
 
-/* The same for a program that runs a script (NULL: no script). SCRIPT.ini comes before PROGRAM.ini.
- */
+/* As cs_config_load, for a program that runs a script (NULL: no script). SCRIPT.ini comes before
+ * PROGRAM.ini. */
 void cs_config_load_script(struct cs_config *config, const char *program, const char *script,
                            const char *const *policies, cs_config_note_fn *note, void *ctx);
 
-/* The same from one file, without the environment. False with errno set, defaults in *config and no
- * note if the file cannot be read. */
+/* As cs_config_load, from one file, without the environment. False if the file cannot be read:
+ * errno is set, *config has the defaults, and no note is made. */
 bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
                          cs_config_note_fn *note, void *ctx);
 
-/* The same from one text of items, as in CONVSHIM_CONFIG, over defaults. */
+/* As cs_config_load, from one text of items, as in CONVSHIM_CONFIG. Other options have their
+ * defaults. */
 void cs_config_load_items(struct cs_config *config, const char *items, const char *const *policies,
                           cs_config_note_fn *note, void *ctx);
 
@@ -130,11 +132,11 @@ void cs_config_load_items(struct cs_config *config, const char *items, const cha
  * concurrent cs_config_load sees all items of a call or none. */
 bool cs_config_override(const char *items);
 
-/* The environment variable of one option, or NULL. */
+/* Returns the environment variable of one option, or NULL if there is no such option. */
 const char *cs_config_variable(const char *option);
 
-/* The number of this process in a distributed job, from the environment that the launcher sets, or
- * -1. */
+/* Returns the number of this process in a distributed job, from the environment that the launcher
+ * sets, or -1. */
 int64_t cs_config_rank(void);
 
 /* True if CONVSHIM=0 is set. Called before anything else. Reads only that variable. */
@@ -143,10 +145,11 @@ bool cs_config_disabled(void);
 /* Sets every option to its default. */
 void cs_config_default(struct cs_config *config);
 
-/* Converts "64MiB", "64M", "1.5g", "512KiB", "4096" to bytes and "auto" to CS_CONFIG_AUTO. False if
- * the text has no such form or leaves 64 bits. K, M, G, T, also with iB, are powers of 1024.
- * kB, MB, GB, TB are powers of 1000. All in either case, after optional blanks. A number with a
- * unit may have up to three decimals. Fractions of a byte are rounded down. */
+/* Converts a size to bytes ("64MiB", "64M", "1.5g", "512KiB", "4096") and "auto" to CS_CONFIG_AUTO.
+ * False if the text has another form or exceeds 64 bits. K, M, G, T, also with iB, are powers of
+ * 1024. kB, MB, GB, TB are powers of 1000. Letters have either case, and blanks may precede the
+ * unit. A number with a unit may have up to three decimals. Fractions of a byte are rounded down.
+ */
 bool cs_config_size(const char *text, int64_t *bytes_p);
 
 #endif

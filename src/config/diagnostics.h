@@ -1,5 +1,5 @@
-/* Notes about invalid options: one line each, with its place before it, and a limited number for
- * each source. Private to src/config. */
+/* Makes notes about invalid options: one line each that begins with its place, and a limited number
+ * for each source. Private to src/config. */
 #ifndef CS_CONFIG_DIAGNOSTICS_H
 #define CS_CONFIG_DIAGNOSTICS_H
 
@@ -27,20 +27,21 @@ struct cs_load {
 void cs_diagnostics_note(struct cs_load *load, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* `text` for a note: shortened, without bytes that a terminal could act on. */
+/* Returns a text for a note: shortened, and without bytes that a terminal could act on. */
 enum {
     CS_SHOWN_BYTES = 48
 };
 const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text);
 
-/* Text to add to a note if the value seems to hold several options separated by commas, else "". */
+/* Returns text to add to a note if the value seems to hold several options separated by commas,
+ * else "". */
 const char *cs_diagnostics_comma(const struct cs_load *load, const char *value);
 
-/* The probable mistake in an allowed value of an option or key with these allowed values: a size
- * without a unit, a filter with one extent. NULL: none. */
+/* Returns the probable mistake in a value that is allowed by `allowed`: a size without a unit, or a
+ * filter with one extent. NULL if there is none. */
 const char *cs_diagnostics_doubt(const char *allowed, const char *value);
 
-/* The unit of `line`: "line" of a file, "item" of a variable. */
+/* Returns the unit of `line`: "line" for a file, "item" for a variable. */
 const char *cs_diagnostics_line_word(const struct cs_load *load);
 
 #endif

@@ -14,9 +14,9 @@ enum {
     MAX_LINE = CS_CONFIG_TEXT + 64 /* bytes: a name and the longest value */
 };
 
-/* Passes lines to inih. Leading blanks are removed, because inih takes such lines for a
- * continuation of the option above. Only lines that fit inih's buffer of 200 bytes are passed, and
- * longer ones are read here. Lines that inih skips silently make a note here. */
+/* The lines of a source, as they are passed to inih. Leading blanks are removed, because inih takes
+ * such lines for a continuation of the option above. Lines that fit inih's buffer of 200 bytes are
+ * passed, and longer ones are read here. Lines that inih skips silently make a note here. */
 struct lines {
     struct cs_load *load;
     int fd;           /* -1: the items are read, not a file */
@@ -91,6 +91,8 @@ static const char *drop_line(struct lines *lines)
                                                                   : "ignored";
 }
 
+/* Returns the next byte of the source, EOF at its end, at a read error or after 1 MiB. Makes a note
+ * of the last two. */
 static int next_byte(struct lines *lines)
 {
     if (lines->fd < 0)
@@ -188,7 +190,8 @@ static void note_unknown_section(struct lines *lines)
                             lines->shown, cs_option_sections(all));
 }
 
-/* inih ignores all text after the name of a section. Text that is not a comment makes a note. */
+/* Makes a note of text after the name of a section, which inih ignores. Comments are allowed there.
+ */
 static void note_trailing(struct lines *lines, const char *rest)
 {
     char shown[CS_SHOWN_BYTES];
@@ -200,7 +203,8 @@ static void note_trailing(struct lines *lines, const char *rest)
                             cs_diagnostics_show(shown, rest), drop_line(lines));
 }
 
-/* `text` begins with '['. A line that is not a valid section counts as an unknown section. */
+/* Enters the section of a line that begins with '['. A line that is not a valid section counts as
+ * an unknown section. */
 static void enter_section(struct lines *lines, const char *text)
 {
     static const char prefix[] = "rule";
@@ -243,7 +247,7 @@ static void announce_fault(struct lines *lines, enum fault fault, const char *te
 
 static int handle_setting(void *user, const char *section, const char *name, const char *value);
 
-/* `text` without blanks at its end. */
+/* Cuts the blanks at the end of the first `length` bytes of `text`. */
 static void trim_end(char *text, size_t length)
 {
     while (length > 0 && is_blank(text[length - 1]))
@@ -279,8 +283,8 @@ static void remove_bom(char *line)
     memmove(line, start, strlen(start) + 1);
 }
 
-/* For inih, in the form of fgets. A line that inih's buffer cannot hold is read here, and inih gets
- * an empty one. */
+/* Reads a line for inih, in the form of fgets. A line that inih's buffer cannot hold is read here,
+ * and inih gets an empty one. */
 static char *read_line(char *text, int size, void *stream)
 {
     struct lines *lines = stream;
@@ -300,7 +304,7 @@ static char *read_line(char *text, int size, void *stream)
     return text;
 }
 
-/* For inih: one option. */
+/* Receives one option from inih. */
 static int handle_setting(void *user, const char *section, const char *name, const char *value)
 {
     struct lines *lines = user;
@@ -319,7 +323,8 @@ static int handle_setting(void *user, const char *section, const char *name, con
     return 1;
 }
 
-/* Until the end: a build of inih may stop at its first error. */
+/* Parses all lines. It continues after an error, because a build of inih may stop at its first one.
+ */
 static void parse_lines(struct lines *lines)
 {
     while (!lines->ended && ini_parse_stream(read_line, lines, handle_setting, lines) >= 0)

@@ -43,7 +43,7 @@ bool cs_ladder_path(const char *gpu, char path[CS_LADDER_PATH])
                CS_LADDER_PATH;
 }
 
-/* In whole numbers, because printf's point follows the program's locale. */
+/* Prints whole numbers, because printf's point follows the program's locale. */
 size_t cs_ladder_write(const struct cs_ladder *ladder, const char *gpu, char text[CS_LADDER_TEXT])
 {
     enum {
@@ -76,7 +76,7 @@ static bool take_character(const char **at, char c)
     return found;
 }
 
-/* Text without escapes, which names of GPUs do not need. */
+/* Reads a text without escapes, which names of GPUs do not need. */
 static bool take_text(const char **at, char *text, size_t size)
 {
     if (!take_character(at, '"'))
@@ -95,7 +95,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads a decimal number. strtod depends on the program's locale. */
+/* Reads a decimal number in any locale, unlike strtod. */
 static bool take_number(const char **at, double *number_p)
 {
     double number = 0, unit = 1;
@@ -132,6 +132,7 @@ static int member_of(const char *name)
     return member;
 }
 
+/* Reads the object. False unless it has every member once and ends the text. */
 static bool take_members(const char **at, char name[CS_PROFILE_NAME], double value[MEMBERS])
 {
     unsigned seen = 0;
@@ -190,6 +191,7 @@ static const char *check_owner(int fd)
     return info.st_mode & S_IWOTH ? "every user may write it" : NULL;
 }
 
+/* Reads the text of a file. Returns NULL, or the reason why it is ignored. */
 static const char *read_text(int fd, char text[CS_LADDER_TEXT])
 {
     size_t length = 0;

@@ -22,25 +22,26 @@ enum {
     CS_LADDER_NAMED = CS_LADDER_PATH + 160
 };
 
-/* The path of the file for a GPU. False if the environment names no folder, or the path is too
- * long. Reads the environment. */
+/* Writes the path of the file for a GPU. False if the environment names no folder, or the path is
+ * too long. */
 bool cs_ladder_path(const char *gpu, char path[CS_LADDER_PATH]);
 
-/* The text of a file, with three decimals. Returns its length. */
+/* Writes the text of a file, with three decimals. Returns its length. */
 size_t cs_ladder_write(const struct cs_ladder *ladder, const char *gpu, char text[CS_LADDER_TEXT]);
 
-/* Parses the text of a file for this GPU. NULL, or the reason why it is ignored (static). */
+/* Parses the text of a file for this GPU. Returns NULL, or the reason why it is ignored (static).
+ */
 const char *cs_ladder_parse(const char *text, const char *gpu, struct cs_ladder *ladder);
 
 /* Reads the file for this GPU. False if no file exists, or if it is ignored. Then `note` (may be
  * NULL) gets one line, and ladder->known is false. errno is kept. */
 bool cs_ladder_read(const char *gpu, struct cs_ladder *ladder, cs_config_note_fn *note, void *ctx);
 
-/* The same, for each of the first few GPU models once in a process. The log names the file, or the
- * reason why it is ignored. Thread-safe, without a lock. */
+/* Returns the ladder of a GPU, and reads the file only once in a process for each of the first few
+ * models. The log names the file, or the reason why it is ignored. Thread-safe, without a lock. */
 struct cs_ladder cs_ladder_of(const char *gpu);
 
-/* Names a known ladder in one sentence, with its file. Returns text. */
+/* Describes a known ladder in one sentence, with its file. Returns `text`. */
 const char *cs_ladder_name(const struct cs_ladder *ladder, const char *gpu,
                            char text[CS_LADDER_NAMED]);
 

@@ -55,7 +55,7 @@ int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *r
     return config->interleave_budget > 0 ? config->interleave_budget : limit;
 }
 
-/* Bytes of scratch that exist at most if scratch is the library's. 0: no limit. */
+/* The most bytes of scratch that exist if scratch is the library's. 0: no limit. */
 static int64_t own_scratch(const struct cs_config *config, const struct cs_rules *rules)
 {
     int64_t arena = cs_limits_arena(config, rules);

@@ -6,14 +6,14 @@
 #include "config/config.h"
 #include "convshim/policy.h"
 
-/* The workspace of one convolution by which arenas are sized. */
+/* Returns the workspace of one convolution, by which arenas are sized. */
 int64_t cs_limits_workspace(const struct cs_config *config);
 
-/* The rules that apply to this program and script, in their order. */
+/* Copies the rules that apply to this program and script, in their order. */
 void cs_limits_rules(const struct cs_config *config, const char *program, const char *script,
                      struct cs_rules *rules);
 
-/* The most bytes that arenas may hold. `rules` are those in force. */
+/* Returns the most bytes that arenas may hold. `rules` are those that apply. */
 int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *rules);
 
 /* The limits for calls that match no rule. */

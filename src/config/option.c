@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Character tests without the program's locale, which those of the C library depend on. */
+/* Converts a letter in any locale, unlike the C library's functions. */
 static char lower_case(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -53,6 +53,7 @@ static bool parse_decimals(const char *text, const char **end_p, int64_t *thousa
     return true;
 }
 
+/* Reads the unit of a size: its number of bytes, 1 for "". */
 static bool parse_unit(const char *text, int64_t *unit_p)
 {
     static const char letters[] = "kmgt";
@@ -84,7 +85,7 @@ bool cs_config_size(const char *text, int64_t *bytes_p)
     return cs_add(bytes, unit * part / 1000, bytes_p);
 }
 
-/* The size that `text` begins with, up to a blank or the end. */
+/* Reads the size that `text` begins with, up to a blank, a comma, a semicolon or the end. */
 static bool parse_bound(const char *text, int64_t *bound_p)
 {
     char word[CS_CONFIG_NAME];
@@ -96,14 +97,15 @@ static bool parse_bound(const char *text, int64_t *bound_p)
     return cs_config_size(word, bound_p);
 }
 
-/* True if the allowed numbers are preceded by the word: "auto, or", "off, or", "auto, off, or". */
+/* True if the option allows the word before its numbers: "auto, or", "off, or", "auto, off, or". */
 static bool allows_word(const struct cs_option *option, const char *word)
 {
     const char *found = strstr(option->allowed, word), *numbers = strstr(option->allowed, ", or ");
     return found && numbers && found < numbers && found[strlen(word)] == ',';
 }
 
-/* A number may be written as a word: auto, or off for 0. */
+/* Reads a number that is written as a word: auto, or off for 0. False if the option does not allow
+ * the word. */
 static bool parse_word(const struct cs_option *option, const char *text, int64_t *number_p)
 {
     static const struct {
@@ -119,7 +121,7 @@ static bool parse_word(const struct cs_option *option, const char *text, int64_t
     return false;
 }
 
-/* The allowed numbers of an option end in "MIN to MAX". */
+/* True if a number is in the range of an option, whose allowed values end in "MIN to MAX". */
 static bool in_range(const struct cs_option *option, int64_t number)
 {
     static const char between[] = " to ";
@@ -183,6 +185,7 @@ static bool parse_LEVEL(const struct cs_option *option, const char *text,
     return true;
 }
 
+/* Stores the index of a word in the list of allowed ones. */
 static bool parse_CHOICE(const struct cs_option *option, const char *text,
                          const char *const *policies, void *out)
 {
@@ -225,6 +228,7 @@ static bool parse_PATH(const struct cs_option *option, const char *text,
     return true;
 }
 
+/* Parses "off", "text", "json:PATH" or "text,json:PATH". */
 static bool parse_FORM(const struct cs_option *option, const char *text,
                        const char *const *policies, void *out)
 {
@@ -357,8 +361,8 @@ static bool is_swapped(const char *a, const char *b)
     return lower_case(a[0]) == lower_case(b[1]) && lower_case(a[1]) == lower_case(b[0]);
 }
 
-/* Row by row: row i contains the distances of the first i letters of `a` to the beginnings of `b`.
- * The last three rows are kept, in turn. */
+/* Computes the distance row by row: row i contains the distances of the first i letters of `a` to
+ * the beginnings of `b`. Only the last three rows are kept. */
 size_t cs_option_name_distance(const char *a, const char *b)
 {
     size_t rows[3][CS_CONFIG_NAME], width = strlen(b), i;

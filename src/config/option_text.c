@@ -8,7 +8,7 @@
 
 typedef void write_fn(const struct cs_option *option, const void *value, char *text, size_t size);
 
-/* The n-th word of a list "a, b, c". */
+/* Writes the n-th word of a list "a, b, c", from 0. */
 static void write_word(const char *words, int n, char *text, size_t size)
 {
     for (; n > 0 && strchr(words, ','); n--)

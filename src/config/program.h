@@ -1,4 +1,4 @@
-/* The command line of the running program, and the script in it. */
+/* Reads the command line of the running program, and finds the script in it. */
 #ifndef CS_CONFIG_PROGRAM_H
 #define CS_CONFIG_PROGRAM_H
 
@@ -9,16 +9,16 @@ enum {
     CS_PROGRAM_SCRIPT = 64
 };
 
-/* The script that an interpreter runs by this process's command line: a file name, or the module of
- * python -m. "" if the program is not a known interpreter, or reads its code from elsewhere.
- * Returns `script`. */
+/* Finds the script that an interpreter runs by this process's command line: a file name, or the
+ * module of python -m. "" if the program is not a known interpreter, or reads its code from
+ * elsewhere. Returns `script`. */
 char *cs_program_script(char script[CS_PROGRAM_SCRIPT]);
 
-/* The same of another command line: `length` bytes of words, each with its NUL. */
+/* As cs_program_script, for another command line: `length` bytes of words, each with its NUL. */
 char *cs_program_script_of(const char *arguments, int64_t length, char script[CS_PROGRAM_SCRIPT]);
 
-/* The words of this process's command line, each with its NUL. Words that do not fit are left out.
- * Returns the number of bytes. errno is kept. Makes only system calls. */
+/* Copies the words of this process's command line, each with its NUL. Words that do not fit are
+ * left out. Returns the number of bytes. errno is kept. Makes only system calls. */
 size_t cs_program_arguments(char *words, size_t size);
 
 #endif

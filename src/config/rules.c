@@ -17,8 +17,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The next item of `*rest`, up to `mark` or the end, without surrounding blanks. False if it is
- * empty or does not fit. */
+/* Copies the next item of *rest, up to `mark` or the end, without surrounding blanks. False if it
+ * is empty or does not fit. */
 static bool next_item(const char **rest, char mark, char *item, size_t size)
 {
     const char *start = *rest, *end = strchr(start, mark);
@@ -50,7 +50,7 @@ static int place_of(enum cs_rule_key key, const char *text)
     }
 }
 
-/* Stores a bit for each word. A comma at the end means a missing word. */
+/* Parses a list of words and stores a bit for each. A comma at the end means a missing word. */
 static bool parse_WORDS(enum cs_rule_key key, const char *text, void *out)
 {
     cs_rule_WORDS words = 0;
@@ -90,7 +90,8 @@ static bool parse_SIZE(enum cs_rule_key key, const char *text, void *out)
     return true;
 }
 
-/* A missing bound is the least or largest value. One of them must be present. */
+/* Parses "A..B", "A..", "..B" or "A". A missing bound is the least or largest value. At least one
+ * must be present. */
 static bool parse_span(const char *text, struct cs_span *span,
                        bool (*parse)(const char *text, int64_t *value_p))
 {
@@ -141,6 +142,8 @@ static bool parse_extent(const char *text, int64_t *extent_p)
     return parse_number(text, extent_p) && *extent_p > 0;
 }
 
+/* Parses the extents of a filter, "3x3" or "1x3x3", each a number or *. One * stands for any
+ * filter. */
 static bool parse_KERNEL(enum cs_rule_key key, const char *text, void *out)
 {
     (void)key;
@@ -160,6 +163,7 @@ static bool parse_KERNEL(enum cs_rule_key key, const char *text, void *out)
     return true;
 }
 
+/* Stores a pattern. False if it has other characters than printable ASCII, or a semicolon. */
 static bool parse_GLOB(enum cs_rule_key key, const char *text, void *out)
 {
     (void)key;
@@ -219,7 +223,7 @@ static enum cs_rule_key key_of(const char *name)
     return (enum cs_rule_key)key;
 }
 
-/* The option as which a key is written, or NULL. */
+/* The option of which a key has the name and the allowed values, or NULL. */
 static const struct cs_option *option_of(enum cs_rule_key key)
 {
     return *keys[key].allowed ? NULL : &cs_options[cs_option_find(cs_rule_key_name(key))];
@@ -264,7 +268,7 @@ static int find_rule(const struct cs_load *load, const char *name)
     return -1;
 }
 
-/* Appends a new rule. */
+/* Appends a new rule and returns its index. -1 with a note if there are too many. */
 static int add_rule(struct cs_load *load, const char *name)
 {
     struct cs_rules *rules = &load->config->rules;
@@ -285,6 +289,7 @@ static int add_rule(struct cs_load *load, const char *name)
     return rules->count++;
 }
 
+/* True if a rule may have the name. Makes a note if not. */
 static bool name_allowed(struct cs_load *load, const char *name)
 {
     char shown[CS_SHOWN_BYTES];

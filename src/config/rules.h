@@ -5,8 +5,8 @@
 
 #include "config/diagnostics.h"
 
-/* Called before a source's first rule, and after its last one. The end drops faulty rules, puts the
- * rules before those of earlier sources, and replaces rules of the same names. */
+/* Begin and end the rules of a source. The end drops faulty rules, puts the rules before those of
+ * earlier sources, and removes earlier rules of the same names. */
 void cs_rules_begin(struct cs_load *load);
 void cs_rules_end(struct cs_load *load);
 
@@ -17,12 +17,12 @@ int cs_rules_open(struct cs_load *load, const char *name);
 /* Sets one key of a rule that was begun. */
 void cs_rules_set(struct cs_load *load, int rule, const char *key, const char *value);
 
-/* The same for a key written as rule.NAME.KEY. Begins the rule if necessary. False if `name` has
- * another form. */
+/* Sets a key that is written as rule.NAME.KEY, and begins the rule if necessary. False if `name`
+ * has another form. */
 bool cs_rules_take(struct cs_load *load, const char *name, const char *value);
 
-/* Drops rule `rule`, to which the unreadable line `text` belongs (-1: outside the sections of
- * rules). False if the line belongs to no rule. */
+/* Drops the rule to which an unreadable line belongs. `rule` is the rule of the current section. If
+ * it is -1, `text`, the line, may name its rule. False if the line belongs to no rule. */
 bool cs_rules_spoil(struct cs_load *load, int rule, const char *text);
 
 #endif

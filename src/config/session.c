@@ -23,8 +23,8 @@ bool cs_session_segments(void)
     return cs_variable("CONVSHIM_SEGMENTS") && set && strstr(set, "expandable_segments:True");
 }
 
-/* A shell implements getenv itself and includes the variables that its script has exported.
- * secure_getenv would return the environment at the start of the shell. */
+/* Uses getenv, which a shell implements itself so that it includes the variables that its script
+ * has exported. secure_getenv would return the environment at the start of the shell. */
 bool cs_session_preloads(void)
 {
     const char *list = getenv("LD_PRELOAD");

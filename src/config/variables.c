@@ -57,7 +57,7 @@ static bool is_other(const char *name)
     return false;
 }
 
-/* Names are compared without the prefix, which all of them have. */
+/* True if a variable is known, by its name without the prefix. */
 static bool is_known(const char *name)
 {
     for (int i = 0; i < CS_OPTIONS; i++)
@@ -66,6 +66,7 @@ static bool is_known(const char *name)
     return is_other(name);
 }
 
+/* Returns the most similar known name without its prefix, or NULL if none is similar. */
 static const char *find_nearest(const char *name)
 {
     size_t best = cs_option_name_too_far(strlen(name));

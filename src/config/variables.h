@@ -5,12 +5,12 @@
 
 #include "config/ini.h"
 
-/* The variable of an option, "CONVSHIM_INTERLEAVE_BUDGET" for interleave.budget. Valid until the
- * calling thread ends. */
+/* Returns the variable of an option, "CONVSHIM_INTERLEAVE_BUDGET" for interleave.budget. The text
+ * is valid until the calling thread ends. */
 const char *cs_variable_of(int option);
 
-/* The value of an environment variable. NULL if it is empty, or if the program is set-user-id and
- * must not follow its user's environment. */
+/* Returns the value of an environment variable. NULL if it is empty, or if the program is
+ * set-user-id and must not follow its user's environment. */
 const char *cs_variable(const char *name);
 
 /* Makes a note of every unknown variable that begins with CONVSHIM_, with the most similar known
