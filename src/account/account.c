@@ -16,12 +16,13 @@ enum {
     KEY_WORDS = CS_PROBLEM_WORDS + 9 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
 };
 
-/* All facts as a row of integers: structs have padding, which memcmp would compare. */
+/* All facts of a site as a row of integers. Structs have padding, which memcmp would compare. */
 struct key {
     int words;
     int64_t word[KEY_WORDS];
 };
 
+/* Makes the key of facts. Facts that are no part of a site's identity are left out. */
 static void make_key(const struct cs_site_facts *facts, struct key *key)
 {
     const struct cs_tiling *tiling = &facts->tiling;
@@ -56,8 +57,8 @@ static bool has_key(const struct cs_site_facts *facts, const struct key *key)
            memcmp(other.word, key->word, (size_t)key->words * sizeof key->word[0]) == 0;
 }
 
-/* FNV-1a by words, with a fold, because single bits of a word reach only the upper bits. Summaries
- * name problems by it, so it must not change. */
+/* Hashes a key by FNV-1a in words, with a fold, because single bits of a word reach only the upper
+ * bits. Summaries name problems by this hash, so it must not change. */
 static uint64_t hash_of(const struct key *key)
 {
     uint64_t hash = CS_HASH_START;
@@ -76,8 +77,8 @@ char *cs_account_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID
     return id;
 }
 
-/* All counters are relaxed: no reader infers one counter from another, and a summary that is
- * written while threads run describes no exact moment. */
+/* Raises a counter to a value. All counters are relaxed: no reader infers one counter from another,
+ * and a summary that is written while threads run describes no exact moment. */
 static void raise_to(_Atomic int64_t *most, int64_t value)
 {
     int64_t before = atomic_load_explicit(most, memory_order_relaxed);
@@ -101,7 +102,7 @@ static int64_t count_of(uint64_t tagged)
     return (int64_t)(tagged & (tag_of(1) - 1));
 }
 
-/* False, without a count, if the site has another tenant now. */
+/* Adds to a counter. False, without a count, if the site has another tenant now. */
 static bool add_tagged(cs_tagged *counter, uint32_t tenant, int64_t amount)
 {
     uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
@@ -165,7 +166,7 @@ static void fill_site(struct cs_account *account, int index, const struct cs_sit
     account->facts[index] = *facts;
 }
 
-/* The index of a new site. CS_MAX_SITES without room. */
+/* Adds a site and returns its index, or CS_MAX_SITES if the new site is folded. */
 static int add_site(struct cs_account *account, const struct cs_site_facts *facts, uint64_t hash,
                     const char *name)
 {
@@ -192,7 +193,8 @@ static int add_site(struct cs_account *account, const struct cs_site_facts *fact
     return index;
 }
 
-/* A linear search, by hash first. It runs when a plan is made, which takes much longer. */
+/* Returns the index of the site with a key, or -1. The search is linear, by hash first: it runs
+ * when a plan is made, which takes much longer. */
 static int find_site(const struct cs_account *account, const struct key *key, uint64_t hash)
 {
     for (int i = 0; i < account->sites; i++)
@@ -219,7 +221,8 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
     return site;
 }
 
-/* The site at the place of a reference, which may have another tenant now. NULL without a place. */
+/* Returns the site at the place of a reference, which may have another tenant now. NULL without a
+ * place. */
 static struct cs_site *site_of(struct cs_account *account, const struct cs_site_ref *site)
 {
     if (!site || site->place == 0 || site->place > CS_MAX_SITES)
@@ -287,14 +290,15 @@ int cs_account_order(const struct cs_account *account, int64_t number)
     return index >= 0 && account->site[index].tenant == noted >> PLACE_BITS ? index : -1;
 }
 
-/* The last counter that a call increments, so that a reader of this number sees the others. */
+/* Counts a call and returns its number. A call increments this counter last, so that a reader of
+ * the number sees the others. */
 static int64_t number_of_call(struct cs_account *account)
 {
     return atomic_fetch_add_explicit(&account->calls, 1, memory_order_release) + 1;
 }
 
-/* One execution with any outcome. `reported` is the workspace it had to run with, `possible` that
- * of a decision that is only reported. */
+/* Counts an execution with any outcome. `reported` is the workspace it had to run with, `possible`
+ * that of a decision that is only reported. */
 static int64_t count_call(struct cs_account *account, const struct cs_site_ref *site,
                           int64_t reported, int64_t possible)
 {

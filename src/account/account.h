@@ -1,6 +1,7 @@
-/* Counters of calls, and the summaries made from them. Independent of the parts that call it.
- * Counting is lock-free. Adding a site takes a lock. Memory is bounded for any number of sites:
- * without room for another one, the site with the smallest spike is folded into one common line. */
+/* Counts calls, and makes the summaries from the counts. Independent of the parts that call it.
+ * Counting is lock-free. Adding a site takes a lock. A site is a convolution with a decision.
+ * Memory is bounded for any number of sites: if the table is full, the site with the smallest spike
+ * is folded into one common line. */
 #ifndef CS_ACCOUNT_ACCOUNT_H
 #define CS_ACCOUNT_ACCOUNT_H
 
@@ -46,8 +47,9 @@ struct cs_site_ref {
     int64_t required, possible;
 };
 
-/* The low 44 bits are the count. The bits above are the site's tenant. A count by an outdated
- * reference goes to the folded sites, even at the moment of folding. */
+/* A counter with the tenant of its site. The low 44 bits are the count, the bits above are the
+ * tenant. A count by an outdated reference goes to the folded sites, even at the moment of folding.
+ */
 typedef _Atomic uint64_t cs_tagged;
 
 enum cs_counter {
@@ -113,9 +115,9 @@ _Static_assert(sizeof(struct cs_account) <= 8 << 20, "counting takes more than 8
 /* Initializes zeroed memory. */
 void cs_account_init(struct cs_account *account);
 
-/* The site with these facts, found or added. A new one gets that name, cut to its size. The
- * reference stays usable from any thread. Without room, either this site or the one with the
- * smallest spike is folded (least required - reported, then least required). */
+/* Finds or adds the site with these facts. A new one gets that name, cut to its size. The reference
+ * stays usable from any thread. If the table is full, this site or another one is folded: the one
+ * with the smallest spike (least required - reported, then least required). */
 struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_site_facts *facts,
                                    const char *name);
 
@@ -127,47 +129,47 @@ void cs_account_prepared(struct cs_account *account, const struct cs_site_ref *s
 bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *site,
                       struct cs_site_facts *facts);
 
-/* One execution passed on unchanged. `site` NULL or zeros: the problem could not be described. Each
- * of these functions returns the call's number, from 1. */
+/* Counts an execution that was passed on unchanged. `site` NULL or zeros: the problem could not be
+ * described. This and the following functions return the call's number, from 1. */
 int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
                           enum cs_reason reason);
 
-/* One execution run as `launches` tiles on `lanes` lanes. */
+/* Counts an execution that ran as `launches` tiles on `lanes` lanes. */
 int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
                          int64_t launches, int lanes);
 
-/* One execution run on the fallback plan, and one that ended with a vendor error after its first
- * launch.
- */
+/* Count an execution that ran on the fallback plan, and one that ended with a vendor error after
+ * its first launch. */
 int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site);
 int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site);
 
-/* One plan that the application could not finalize. */
+/* Counts a plan that the application could not finalize. */
 void cs_account_refused(struct cs_account *account);
 
-/* The value of a site's counter. */
+/* Returns the value of a site's counter. */
 int64_t cs_account_site_count(const struct cs_site *site, enum cs_counter counter);
 
-/* The index of the site of call `number`, [1, CS_ORDER]. -1 if the site was folded or is unknown.
- */
+/* Returns the index of the site of call `number`, [1, CS_ORDER]. -1 if the site was folded or is
+ * unknown. */
 int cs_account_order(const struct cs_account *account, int64_t number);
 
-/* The number of calls that followed a rule, by its number from 1. Folded calls are not included. */
+/* Returns the number of calls that followed a rule, by its number from 1. Folded calls are not
+ * included. */
 int64_t cs_account_rule(const struct cs_account *account, int rule);
 
-/* The id of a problem, 16 hexadecimal digits, the same in every run of one version. Returns `id`.
- */
+/* Writes the id of a problem, 16 hexadecimal digits, which is the same in every run of one version.
+ * Returns `id`. */
 enum {
     CS_SITE_ID = 17
 };
 char *cs_account_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID]);
 
-/* A problem as text: "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", followed by "dgrad" or "wgrad" if
- * it is not forward, and by "fused" if it has fused operations. Like snprintf. */
+/* Writes a problem as text: "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", followed by "dgrad" or
+ * "wgrad" if it is not forward, and by "fused" if it has fused operations. Like snprintf. */
 int cs_site_problem_text(const struct cs_problem *problem, char *text, size_t size);
 
-/* One line about a convolution for the log, like snprintf: the problem's text and ", engine 62:
- * 516.5 MiB required, 61.5 MiB reported, H x 9 on 2". The number of lanes follows "on" if it is
+/* Writes a line about a convolution for the log, like snprintf: the problem's text and ", engine
+ * 62: 516.5 MiB required, 61.5 MiB reported, H x 9 on 2". The number of lanes follows "on" if it is
  * more than one. */
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size);
 
@@ -175,11 +177,11 @@ int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size);
  * thread counts. */
 void cs_account_reset(struct cs_account *account);
 
-/* The text of a reason, and its id ("SMALL"). "" outside the list and for CS_REASON_NONE. */
+/* Return the text of a reason, and its id ("SMALL"). "" outside the list and for CS_REASON_NONE. */
 const char *cs_account_reason_text(enum cs_reason reason);
 const char *cs_account_reason_id(enum cs_reason reason);
 
-/* The library's own scratch. Zeros if it had none. */
+/* Numbers about the library's own scratch. Zeros if it had none. */
 struct cs_summary_own {
     int64_t limit, peak; /* largest allowed and largest held bytes */
     int64_t allocations;
@@ -189,7 +191,7 @@ struct cs_summary_own {
     int64_t refused;     /* calls that found no scratch */
 };
 
-/* Threads that waited for their turn. Zeros if interleave is off. */
+/* Numbers about threads that waited for their turn. Zeros if interleave is off. */
 struct cs_summary_gate {
     int64_t waits, timed_out; /* waits, and those of them that timed out */
     int64_t nanoseconds;      /* nanoseconds of all waits */

@@ -37,8 +37,8 @@ static bool all_channels_last(const struct cs_account *account)
     return called > 0;
 }
 
-/* The largest workspace that can hold a copy of an NCHW input, with convshim. 0 if some convolution
- * is 3-D: channels_last_3d slows down the normalizations of such networks. */
+/* Returns the largest workspace, with convshim, that can hold a copy of an NCHW input. 0 if some
+ * convolution is 3-D: channels_last_3d slows down the normalizations of such networks. */
 static int64_t largest_conversion(const struct cs_account *account)
 {
     int64_t most = 0, input;

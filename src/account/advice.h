@@ -31,11 +31,11 @@ struct cs_advice {
     enum cs_reason reason;
 };
 
-/* The most important improvement that the user can make: objects that bypass the library first,
- * then why nothing was tiled, then what the tiles cost. */
+/* Returns the most important improvement that the user can make: objects that bypass the library
+ * first, then the reason why nothing was tiled, then the costs of tiles. */
 struct cs_advice cs_advice_of(const struct cs_account *account, const struct cs_summary_head *head);
 
-/* `policy`: its name. Like snprintf. */
+/* Writes the advice, like snprintf. `policy` is the policy's name. */
 int cs_advice_text(const struct cs_advice *advice, const char *policy, char *text, size_t size);
 
 #endif

@@ -14,7 +14,7 @@ bool cs_session_is_private(const char *folder)
            !(there.st_mode & 022);
 }
 
-/* The path of a file in the folder. False if there is no private folder. */
+/* Writes the path of a file in the folder. False if the folder is not private. */
 static bool file_path(const char *folder, int64_t pid, const char *suffix, char path[PATH_MAX])
 {
     int length = snprintf(path, PATH_MAX, "%s/%lld%s", folder, (long long)pid, suffix);

@@ -8,17 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False if the folder belongs to another user, can be written by others, or is a link: then it is
- * not used. */
+/* True if the folder is private. If it belongs to another user, can be written by others, or is a
+ * link, it is not used. */
 bool cs_session_is_private(const char *folder);
 
-/* The path of a process's summary in the folder, which is made if necessary. False if it is not
- * private. */
+/* Writes the path of a process's summary in the folder, which is made if necessary. False if the
+ * folder is not private. */
 bool cs_session_summary_path(const char *folder, int64_t pid, char path[PATH_MAX]);
 void cs_session_summary_remove(const char *folder, int64_t pid);
 
-/* cs_session_note records that a process of run `run` ran convolutions. cs_session_noted returns
- * whether the record exists, and removes it. */
+/* Record that a process of run `run` ran convolutions (cs_session_note), and return whether that
+ * record exists and remove it (cs_session_noted). */
 void cs_session_note(const char *folder, int64_t run);
 bool cs_session_noted(const char *folder, int64_t run);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "3x3" from the last `count` numbers of D, H, W. */
+/* Writes the last `count` numbers of D, H, W as "3x3". */
 static void extents_text(char *text, size_t size, const int64_t numbers[CS_SPATIAL], int count)
 {
     int length = 0;
@@ -25,7 +25,7 @@ static bool all_equal(const int64_t numbers[CS_SPATIAL], int count)
     return true;
 }
 
-/* "s1" if all are equal, else "s2x1". */
+/* Writes "s1" if all numbers are equal, else "s2x1". */
 static void setting_text(char *text, size_t size, const char *name, const int64_t *numbers,
                          int count)
 {
@@ -34,8 +34,8 @@ static void setting_text(char *text, size_t size, const char *name, const int64_
     snprintf(text, size, " %s%s", name, extents);
 }
 
-/* "p1", or "p1:0x1" if the padding before and after differs. setting_text begins with a blank,
- * which the colon replaces. */
+/* Writes the padding as "p1", or as "p1:0x1" if it differs before and after. setting_text begins
+ * with a blank, which the colon replaces. */
 static void padding_text(char *text, size_t size, const struct cs_problem *problem)
 {
     int count = problem->spatial;

@@ -12,19 +12,21 @@ enum {
     OPTION_BYTES = 4200 /* of the text of an option */
 };
 
-/* The site at each place of the list, in the order of first calls, and the place of each site. */
+/* The order of sites in the list: the site at each place, in the order of first calls, and the
+ * place of each site. */
 struct listing {
     int sites;
     int16_t site[CS_MAX_SITES], place[CS_MAX_SITES];
 };
 
-/* The low 44 bits: see cs_tagged. */
+/* The count in a tagged counter (cs_tagged). */
 static int64_t count_of(uint64_t tagged)
 {
     return (int64_t)(tagged << 20 >> 20);
 }
 
-/* Concurrent threads may count a site's first calls in either order. */
+/* Reads the numbers of a site's first and last call. Concurrent threads may count its first calls
+ * in either order. */
 static void calls_of(const struct cs_site *site, int64_t *first_p, int64_t *last_p)
 {
     int64_t first = count_of(site->first), last = count_of(site->last);
@@ -42,7 +44,8 @@ static bool comes_before(const struct cs_account *account, int a, int b)
     return first_a < first_b;
 }
 
-/* Insertion sort, because most sites are made in the order of their calls. */
+/* Sorts the sites by their first calls. It is an insertion sort, because most sites are made in
+ * that order. */
 static void list_sites(const struct cs_account *account, struct listing *listing)
 {
     listing->sites = account->sites;
@@ -76,6 +79,7 @@ static void put_process(struct cs_json *json, const struct cs_summary_process *p
     cs_json_close(json, '}');
 }
 
+/* Writes the members about the versions, the options and the device. */
 static void put_setting(struct cs_json *json, const struct cs_summary_head *head,
                         const struct cs_summary_process *process)
 {
@@ -116,14 +120,14 @@ static void put_passed(struct cs_json *json, const struct cs_account *account)
     cs_json_close(json, ']');
 }
 
-/* Sums beyond 64 bits become the maximum. */
+/* Adds to a sum. Sums beyond 64 bits become the maximum. */
 static void raise_by(int64_t *sum, int64_t amount)
 {
     if (!cs_add(*sum, amount, sum))
         *sum = INT64_MAX;
 }
 
-/* A value that was not computed is 0, and printed as null. */
+/* Writes a number, or null for 0, which stands for a value that was not computed. */
 static void put_integer_or_null(struct cs_json *json, const char *key, int64_t number)
 {
     if (number > 0)
@@ -138,7 +142,7 @@ static int64_t time_of(int64_t calls, int64_t ns)
     return cs_mul(calls, ns, &product) ? product : INT64_MAX;
 }
 
-/* The predicted times of all calls. Those that are not tiled take the untiled time. */
+/* Writes the predicted times of all calls. Those that are not tiled take the untiled time. */
 static void put_times(struct cs_json *json, const struct cs_account *account)
 {
     int64_t untiled = 0, predicted = 0, untiled_most = 0, predicted_most = 0;
@@ -160,7 +164,7 @@ static void put_times(struct cs_json *json, const struct cs_account *account)
     put_integer_or_null(json, "predicted_most_ns", predicted_most);
 }
 
-/* Sums over sites that were executed, each once. `host` is a sum over all sites. */
+/* Sums over sites that were executed, each counted once. `host` is a sum over all sites. */
 struct site_sums {
     int64_t required, reported, possible, host;
 };
@@ -295,6 +299,7 @@ void cs_summary_json_problem(struct cs_json *json, const struct cs_problem *prob
     cs_json_close(json, '}');
 }
 
+/* Writes the tiling of a site, also one that is only reported. null if it is not tiled. */
 static void put_decision(struct cs_json *json, const struct cs_site_facts *facts)
 {
     const struct cs_tiling *tiling = &facts->tiling;
@@ -330,6 +335,7 @@ static void put_string_or_null(struct cs_json *json, const char *key, const char
         cs_json_null(json, key);
 }
 
+/* Writes the members of a site that come from its facts. */
 static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
                       const char *const *rules)
 {
@@ -384,7 +390,7 @@ static void put_folded(struct cs_json *json, const struct cs_account *account)
     cs_json_close(json, '}');
 }
 
-/* The place in the list of the site of each of the first calls. */
+/* Writes, for each of the first calls, the place of its site in the list. */
 static void put_order(struct cs_json *json, const struct cs_account *account,
                       const struct listing *listing)
 {
@@ -397,7 +403,7 @@ static void put_order(struct cs_json *json, const struct cs_account *account,
     cs_json_close(json, ']');
 }
 
-/* The line of advice of the text summary. */
+/* Writes the line of advice of the text summary. */
 static void put_advice(struct cs_json *json, const struct cs_account *account,
                        const struct cs_summary_head *head)
 {

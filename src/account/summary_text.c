@@ -54,7 +54,7 @@ static const char *plural_of(int64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* The option that changes an outcome; "" if no option does. */
+/* Returns the option that changes an outcome, "" if no option does. */
 static const char *option_of(const struct cs_site_facts *facts, const struct cs_summary_head *head)
 {
     switch (facts->reason) {
@@ -82,7 +82,7 @@ static const char *option_of(const struct cs_site_facts *facts, const struct cs_
     }
 }
 
-/* Writes that option, or the rule that may set it. */
+/* Writes the option of option_of, or the rule that may set it. */
 static void option_text(char *text, const struct cs_site_facts *facts,
                         const struct cs_summary_head *head)
 {
@@ -141,7 +141,8 @@ static bool is_larger(const struct cs_site_facts *a, const struct cs_site_facts 
     return size(a) != size(b) ? size(a) > size(b) : a->required > b->required;
 }
 
-/* Adds the executed sites of the largest positive sizes to `row`, in order; returns how many. */
+/* Adds to `row` the executed sites with the largest positive sizes, largest first, `most` at most.
+ * Returns their number. */
 static int collect_rows(const struct cs_account *account, struct row *row, int most,
                         int64_t (*size)(const struct cs_site_facts *facts))
 {
@@ -164,6 +165,7 @@ static int collect_rows(const struct cs_account *account, struct row *row, int m
     return rows;
 }
 
+/* Writes the cells of a site's row. */
 static void fill_row(struct row *row, const struct cs_account *account,
                      const struct cs_summary_head *head)
 {
@@ -210,6 +212,7 @@ static void append_table(struct cs_text *text, const char *name, const struct ro
     }
 }
 
+/* Appends the tables of the largest workspaces and of the largest savings. */
 static void append_tables(struct cs_text *text, const struct cs_account *account,
                           const struct cs_summary_head *head)
 {
@@ -237,7 +240,7 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
 /* --- the lines above and below -----------------------------------------------------------------
  */
 
-/* The peak, as far as calls of convolutions show it. Other operations may hold more. */
+/* Appends the peak that calls of convolutions show. Other operations may hold more. */
 static void append_peak(struct cs_text *text, const struct cs_account *account,
                         const struct cs_summary_head *head)
 {
@@ -249,7 +252,7 @@ static void append_peak(struct cs_text *text, const struct cs_account *account,
             only_reports(account) ? "if policy fit is used" : "with");
 }
 
-/* The result in one line. */
+/* Appends the result in one line. */
 static void append_result(struct cs_text *text, const struct cs_account *account)
 {
     char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], launches[64] = "";
@@ -296,7 +299,7 @@ static int most_frequent(const int64_t left[CS_REASONS], int64_t *calls_p, int *
     return most;
 }
 
-/* The reasons, most frequent first. */
+/* Appends the reasons why calls were not tiled, most frequent first. */
 static void append_passed(struct cs_text *text, const struct cs_account *account,
                           const struct cs_summary_head *head)
 {
@@ -324,7 +327,7 @@ static void append_passed(struct cs_text *text, const struct cs_account *account
     }
 }
 
-/* Prints the calls that followed each rule, without the calls of folded convolutions. */
+/* Appends the calls that followed each rule, without the calls of folded convolutions. */
 static void append_rules(struct cs_text *text, const struct cs_account *account,
                          const char *const *rules)
 {
@@ -350,7 +353,7 @@ static void append_bypass(struct cs_text *text, const char *objects)
         LABEL, "");
 }
 
-/* Counts only convolutions that were called. */
+/* Appends the number of convolutions whose limit was raised, of those that were called. */
 static void append_raised(struct cs_text *text, const struct cs_account *account,
                           const struct cs_summary_head *head)
 {
@@ -395,7 +398,7 @@ static void append_failures(struct cs_text *text, const struct cs_account *accou
                       plural_of(failed));
 }
 
-/* One line of own scratch, under the first one's label. */
+/* Appends a line of own scratch, under the first one's label. */
 static void append_bytes(struct cs_text *text, int64_t bytes, const char *what)
 {
     char size[CS_SIZE_TEXT];
@@ -427,6 +430,7 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
                       LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
+/* Appends the waits of threads that took turns. */
 static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate)
 {
     /* In whole numbers: printf's point follows the program's locale. */

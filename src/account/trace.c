@@ -24,7 +24,7 @@ enum {
     PLACE_BITS = 40 /* bits of a block's place in its slab */
 };
 
-/* Events of this many nanoseconds may be lost by a crash if calls keep coming. */
+/* The nanoseconds whose events a crash may lose if calls keep coming. */
 static const int64_t MOST_LOST = CS_SECOND;
 
 static const char closing[] = "\n]\n";
@@ -64,6 +64,8 @@ static void reopen_file(int fd)
         errno = 0; /* without ftruncate the bracket stays, and readers ignore later events */
 }
 
+/* Appends the buffer to the file, and the closing bracket if the trace is closed. False if writing
+ * fails. */
 static bool write_chunk(const struct cs_trace *trace)
 {
     struct cs_signals guard;
@@ -201,7 +203,7 @@ static void put_event(struct cs_trace *trace, const char *format, ...)
         put_line(trace, line);
 }
 
-/* The track of a lane of the calling thread. Its name is written at its first use. */
+/* Returns the track of a lane of the calling thread. Its name is written at its first use. */
 static int64_t track_of(struct cs_trace *trace, int lane)
 {
     static __thread struct {
@@ -309,6 +311,7 @@ static void put_slab(struct cs_trace *trace, const struct cs_scratch_event *even
              arguments);
 }
 
+/* Begins or ends the span of a block. */
 static void put_block(struct cs_trace *trace, const struct cs_scratch_event *event, int64_t at)
 {
     char arguments[ARGUMENTS];
@@ -388,7 +391,7 @@ void cs_trace_close(struct cs_trace *trace)
     errno = error;
 }
 
-/* The parent writes the events that it had in its buffer. */
+/* Begins a child's trace with an empty buffer. The parent writes the events that were in it. */
 static void begin_child(struct cs_trace *trace)
 {
     char path[PATH_MAX];
@@ -407,7 +410,7 @@ static bool is_shared(const struct cs_trace *trace)
     return !strstr(trace->place.path + trace->place.folder, "%p");
 }
 
-/* If both processes write to one file, the parent begins it, and the child only appends. */
+/* Writes the start of a file that both processes will write to, so that the child only appends. */
 static void begin_for_both(struct cs_trace *trace)
 {
     if (cs_trace_on(trace) && !trace->path[0])

@@ -1,6 +1,6 @@
-/* A trace of calls and tiles as they are started, in Chrome's trace event format (the JSON array
- * form, whose closing bracket may be missing), for Perfetto and chrome://tracing. Times are those
- * of the host. Times on the device are not recorded.
+/* Writes a trace of calls and tiles as they are started. It has Chrome's trace event format, for
+ * Perfetto and chrome://tracing, in the JSON array form, whose closing bracket may be missing.
+ * Times are those of the host. Times on the device are not recorded.
  *
  * A process that ends normally writes the closing bracket.
  *
@@ -62,10 +62,10 @@ struct cs_trace_annotate *cs_trace_annotated(void);
 void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t begin, int64_t end,
                    int64_t own);
 
-/* The launch of a tile. */
+/* Writes the launch of a tile. */
 void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t begin, int64_t end);
 
-/* An event of the library's own scratch. */
+/* Writes an event of the library's own scratch. */
 void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *event);
 
 /* True if the file exists and is complete so far. */
