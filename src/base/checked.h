@@ -35,7 +35,7 @@ static inline int64_t cs_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Like fmax, which would be the only use of libm. */
+/* Returns the larger number, as fmax, which would be the only use of libm. */
 static inline double cs_larger(double a, double b)
 {
     return a > b ? a : b;

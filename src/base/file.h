@@ -1,4 +1,4 @@
-/* Files written inside the application's process. A closed pipe or a file size limit raises no
+/* Writes files inside the application's process. A closed pipe or a file size limit raises no
  * signal. A relative path keeps its folder if the program changes the current directory. */
 #ifndef CS_BASE_FILE_H
 #define CS_BASE_FILE_H
@@ -21,7 +21,7 @@ void cs_file_place_set(struct cs_place *place, const char *path);
  */
 bool cs_file_place_path(const struct cs_place *place, char path[PATH_MAX]);
 
-/* Writes everything; false with errno if that fails. */
+/* Writes all bytes. False with errno if that fails. */
 bool cs_file_write_all(int fd, const char *bytes, size_t size);
 
 /* Opens a file for appending. `access` is O_WRONLY or O_RDWR, with O_TRUNC to empty it first. A

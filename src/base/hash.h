@@ -41,13 +41,14 @@ static inline uint64_t cs_hash_words(uint64_t hash, const int64_t *word, int cou
     return hash;
 }
 
-/* 0 stays 0. */
+/* Spreads the bits of a number. 0 stays 0. */
 static inline uint64_t cs_hash_spread(uint64_t word)
 {
     return word * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Not instrumented: it is also used before sanitizers are ready (cudnn/bind/find_dlsym.c). */
+/* The hash of a name. Not instrumented, because it is also used before sanitizers are ready
+ * (cudnn/bind/find_dlsym.c). */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint32_t
 cs_hash_gnu(const char *name)
 {

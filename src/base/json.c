@@ -25,8 +25,8 @@ static void put_text(struct cs_json *json, const char *text)
     }
 }
 
-/* Bytes of the UTF-8 character at the start of `from` (RFC 3629, 4). A NUL counts as one. 0 if the
- * character is invalid. */
+/* Returns the bytes of the UTF-8 character at the start of `from` (RFC 3629, 4), 1 for a NUL, 0 for
+ * an invalid character. */
 static size_t utf8_length(const char *from)
 {
     const unsigned char *text = (const unsigned char *)from;

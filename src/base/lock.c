@@ -46,8 +46,8 @@ void cs_lock_init(struct cs_lock *lock, enum cs_lock_rank rank)
     lock->rank = rank;
 }
 
-/* The bit is set before the lock is taken and cleared after it is released. So a signal handler
- * that finds no bit may wait for any lock. */
+/* Takes a lock. Its bit is set before that and cleared after the release. So a signal handler that
+ * finds no bit may wait for any lock. */
 static void acquire_mutex(struct cs_lock *lock)
 {
     cs_locks_held |= 1U << lock->rank;

@@ -37,10 +37,11 @@ void cs_lock_init(struct cs_lock *lock, enum cs_lock_rank rank);
 void cs_lock(struct cs_lock *lock);
 void cs_unlock(struct cs_lock *lock);
 
-/* One more lock of a rank that the thread holds already. Callers take these in one order. */
+/* Takes one more lock of a rank that the thread holds already. Callers take these in one order. */
 void cs_lock_next(struct cs_lock *lock);
 
-/* Also makes a condition usable again in a forked child, which has no waiting threads. */
+/* Initializes a condition. Also makes one usable again in a forked child, which has no waiting
+ * threads. */
 void cs_lock_condition_init(struct cs_condition *condition);
 void cs_lock_condition_wake(struct cs_condition *condition); /* wakes all waiting threads */
 

@@ -32,6 +32,7 @@ struct target {
     bool owned;
 };
 
+/* Writes a line with its prefix. Cuts long text, and replaces control characters by '?'. */
 static void write_line(int fd, const char *text, size_t length)
 {
     char line[PREFIX_BYTES + TEXT_BYTES + 1];
@@ -51,6 +52,7 @@ static void write_line(int fd, const char *text, size_t length)
     (void)cs_file_write_all(fd, line, at);
 }
 
+/* Reports once on standard error that the log file cannot be opened. */
 static void report_open_failure(const char *path, int error)
 {
     char text[TEXT_BYTES], why[128];
@@ -63,6 +65,7 @@ static void report_open_failure(const char *path, int error)
                (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
+/* Opens the log file. Standard error if none is set or it cannot be opened. */
 static struct target open_target(void)
 {
     char path[PATH_MAX];

@@ -1,4 +1,4 @@
-/* Log lines inside the application's process. Each line is one write(2) that begins with
+/* Writes log lines inside the application's process. Each line is one write(2) that begins with
  * "convshim[pid]: ", without heap, stdio streams or locale. Thread-safe. errno is kept. A closed
  * pipe or a file size limit raises no signal. Control characters in a line become '?'. Repeated
  * lines of one cause are capped. No file stays open: each line opens the log file again. So
@@ -26,7 +26,7 @@ enum cs_level {
  * again, but not while another thread logs. */
 void cs_log_open(enum cs_level level, const char *path);
 
-/* One line. Text beyond 1,000 bytes is cut there and ends with "...". */
+/* Writes one line. Text beyond 1,000 bytes is cut there and ends with "...". */
 void cs_log(enum cs_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Counts the lines of a cause that may repeat. */
@@ -44,8 +44,8 @@ void cs_log_text(const char *text);
 /* Converts "off" .. "debug" to a level. Returns -1 for any other text. */
 int cs_log_level(const char *name);
 
-/* Size in binary units for people, rounded to a tenth: "516.5 MiB", "64 MiB", "1023 B"; returns
- * text. */
+/* Writes a size for people in binary units, rounded to a tenth: "516.5 MiB", "64 MiB", "1023 B".
+ * Returns `text`. */
 enum {
     CS_SIZE_TEXT = 24
 };

@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-/* NULL if the system has no memory. */
+/* Allocates pages. NULL if the system has no memory. */
 void *cs_pages(size_t bytes);
 
-/* NULL is allowed. */
+/* Frees pages. NULL is allowed. */
 void cs_pages_free(void *pages, size_t bytes);
 
 #endif

@@ -9,10 +9,10 @@ enum {
     CS_RANGE_NAME = 48 /* bytes, NUL included */
 };
 
-/* Returns the level of the range, from 0. `name` NULL: "". */
+/* Opens a range and returns its level, from 0. A `name` of NULL counts as "". */
 int cs_range_push(const char *name);
 
-/* Returns the level of the range that is closed, or -1 if no range is open. */
+/* Closes the innermost range and returns its level, or -1 if no range is open. */
 int cs_range_pop(void);
 
 /* The name of the innermost open range of the calling thread, "" if no range is open. */

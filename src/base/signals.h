@@ -1,6 +1,6 @@
-/* Writing to a file may raise SIGPIPE or SIGXFSZ, whose default is to end the process. Between hold
- * and release the calling thread does not receive them. A signal that its writing raised is
- * consumed. A signal that was pending before stays pending. */
+/* Holds back the signals that writing to a file may raise, SIGPIPE and SIGXFSZ, whose default is to
+ * end the process. Between hold and release the calling thread does not receive them. A signal that
+ * its writing raised is consumed. A signal that was pending before stays pending. */
 #ifndef CS_BASE_SIGNALS_H
 #define CS_BASE_SIGNALS_H
 

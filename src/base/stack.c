@@ -33,7 +33,7 @@ static __thread struct {
     char *own; /* GUARD + BYTES; NULL until it is needed */
 } thread __attribute__((tls_model("initial-exec")));
 
-/* The addresses of the thread's stack that have AMPLE bytes below them. A fiber's stack is outside.
+/* Finds the part of the thread's stack that has AMPLE bytes below it. A fiber's stack is outside.
  * If the stack is unknown, for example without /proc, only the first thread's is assumed to be
  * large. */
 static struct cs_stack_part find_part(void)
@@ -106,7 +106,7 @@ struct visit {
     int result;
 };
 
-/* makecontext passes only ints, so the argument is passed here. */
+/* The call that runs on another stack. makecontext passes only ints, so it is passed here. */
 static __thread struct visit *visit __attribute__((tls_model("initial-exec")));
 
 static void run_visit(void)
@@ -140,8 +140,8 @@ int cs_stack_run(int (*function)(void *arg), void *arg)
 
 static _Atomic(pid_t) last_user; /* the thread that uses the last stack; 0 if it is free */
 
-/* Takes the last stack. False if another thread keeps it for two seconds, or if this one uses it.
- */
+/* Takes the last stack. False if another thread keeps it for two seconds, or if this thread uses it
+ * already. */
 static bool take_last(void)
 {
     const struct timespec interval = {.tv_nsec = LAST_PAUSE};

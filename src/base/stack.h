@@ -1,20 +1,21 @@
-/* Planning needs more stack than some threads have. Fibers and threads of 64 KiB have enough for
- * cuDNN alone. If little is left, the library runs on a second stack, one for each thread, kept
- * until the thread ends. */
+/* Runs functions on a second stack if a thread's own is too small. Planning needs more stack than
+ * some threads have: fibers and threads of 64 KiB have enough for cuDNN alone. Each thread has one
+ * second stack, kept until the thread ends. */
 #ifndef CS_BASE_STACK_H
 #define CS_BASE_STACK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The addresses of the calling thread's stack that have enough of it below them: the lowest, and
- * their number, 0 until measured. The TLS model is explained in base/nest.h. */
+/* The part of the calling thread's stack that has enough stack below it: its lowest address and its
+ * size, 0 until measured. The TLS model is explained in base/nest.h. */
 struct cs_stack_part {
     uintptr_t from, size;
 };
 extern __thread struct cs_stack_part cs_stack_part __attribute__((tls_model("initial-exec")));
 
-/* Measures the part if this thread has not yet. True if `here` has enough stack below it. */
+/* Measures the part if this thread has not done so yet. True if `here` has enough stack below it.
+ */
 bool cs_stack_measure(uintptr_t here);
 
 /* True if the calling thread has enough stack left for anything that the library does. */
@@ -29,12 +30,13 @@ static inline bool cs_stack_ample(void)
 int cs_stack_run(int (*function)(void *arg), void *arg);
 
 /* Calls a function on a stack that is reserved for the end of the process, because a signal handler
- * may have only 8 KiB. Allocates no memory. The process has one such stack. A second thread
- * waits for it, at most two seconds. False, without a call, if it did not become free. */
+ * may have only 8 KiB. Allocates no memory. The process has one such stack. A second thread waits
+ * for it, at most two seconds. If the stack does not become free, the function is not called and
+ * the result is false. */
 bool cs_stack_run_last(int (*function)(void *arg), void *arg);
 
-/* In a forked child: frees the stack of cs_stack_run_last, whose user may be a thread of the
- * parent. */
+/* Frees the stack of cs_stack_run_last in a forked child: its user may be a thread of the parent.
+ */
 void cs_stack_fork(void);
 
 #endif

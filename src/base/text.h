@@ -1,5 +1,6 @@
-/* Text composed in the caller's memory. Bytes that do not fit are only counted, as by snprintf. So
- * a first pass without memory returns the size that is needed. Not thread-safe for one struct. */
+/* A text that is composed in the caller's memory. Bytes that do not fit are only counted, as by
+ * snprintf. So a first pass without memory returns the size that is needed. Not thread-safe for one
+ * struct. */
 #ifndef CS_BASE_TEXT_H
 #define CS_BASE_TEXT_H
 
