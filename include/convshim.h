@@ -21,12 +21,11 @@
 extern "C" {
 #endif
 
-/* "0.1.0". Static. */
+/* Returns the version, such as "0.1.0". The text is static. */
 const char *convshim_version(void);
 
-/* 1 if calls of cuDNN are intercepted, or will be. 0 if CONVSHIM=0 is set or this cuDNN is not
- * supported.
- */
+/* Returns 1 if calls of cuDNN are intercepted, or will be. Returns 0 if CONVSHIM=0 is set or this
+ * cuDNN is not supported. */
 int convshim_active(void);
 
 /* Checks options in the form of CONVSHIM_CONFIG, "workspace=32MiB;lanes=2". Returns 0 if all are
@@ -34,19 +33,20 @@ int convshim_active(void);
 int convshim_check(const char *options, char *error, size_t size);
 
 /* Sets options of this process. They have priority over files and the environment, and add to those
- * of earlier calls. Returns 0. Returns -1 like convshim_check, without setting any. Returns -2 with
- * a line in `error` after the first call of cuDNN, which fixes the options. */
+ * of earlier calls. Returns 0. If an option is not allowed, sets none and returns -1 with a line in
+ * `error`, as convshim_check. After the first call of cuDNN, which fixes the options, returns -2
+ * with a line in `error`. */
 int convshim_configure(const char *options, char *error, size_t size);
 
-/* Writes the current summary, JSON as described in docs/summary.md, like snprintf: `json` ends with
- * a NUL within `size` bytes. Returns the length of the whole summary. 0 before the first call of
- * cuDNN. The summary may grow between two calls. */
+/* Writes the current summary, which is the JSON that docs/summary.md describes. `json` ends with a
+ * NUL within `size` bytes. Returns the length of the whole summary, as snprintf, and 0 before the
+ * first call of cuDNN. The summary may grow between two calls. */
 size_t convshim_summary(char *json, size_t size);
 
 /* Sets the workspace limit in bytes (1 KiB to 1 TiB) for convolutions that any thread plans from
- * now on, instead of option `workspace`. 0 restores the option. Existing plans keep their size.
- * Queries of the legacy API follow the new limit. Returns the previous limit, 0 for the option's,
- * or -1 without a change if `bytes` is not allowed. */
+ * now on. It replaces option `workspace`. 0 restores the option. Existing plans keep their size.
+ * Queries of the legacy API follow the new limit. Returns the previous limit, or 0 if that was the
+ * option's. Returns -1, without a change, if `bytes` is not allowed. */
 int64_t convshim_limit(int64_t bytes);
 
 #ifdef __cplusplus

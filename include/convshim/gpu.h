@@ -16,7 +16,7 @@ struct cs_addresses {
     void *workspace;
 };
 
-/* One call's launches. */
+/* The functions that launch the tiles of one call. */
 struct cs_gpu {
     void *ctx;
 
@@ -31,8 +31,8 @@ struct cs_gpu {
     /* Releases a bound launch, started or not; the device may still be running it. */
     void (*release)(void *ctx, void *launch);
 
-    /* Starts the whole problem on its fallback plan, with everything as the application provided
-     * it. */
+    /* Starts the whole problem on its fallback plan, with the addresses and the workspace that the
+     * application provided. */
     int (*fallback)(void *ctx);
 
     /* Chooses the stream for later launches. NULL if launches become nodes of a graph instead. Then
@@ -44,39 +44,39 @@ struct cs_gpu {
      */
     int (*copy)(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in);
 
-    /* True if launches and copies are only recorded, and the fallback plan replaces the recorded
-     * ones. Then a failure can always be repaired. */
+    /* True if launches and copies are only recorded, and `fallback` replaces the recorded ones.
+     * Then the fallback plan can be used after any failure. */
     bool only_records;
 };
 
 /* A stream capture that is under way. */
 struct cs_capture {
-    uint64_t id; /* never given twice in a process; 0: no capture */
+    uint64_t id; /* never reused in a process; 0: no capture */
     void *graph; /* under construction */
 };
 
-/* Shared by all calls. Any thread may call any function. Streams, events and memory belong to the
- * context that is current when they are created. */
+/* The functions of the device that all calls share. Any thread may call any function. Streams,
+ * events and memory belong to the context that is current when they are created. */
 struct cs_device {
     void *ctx;
 
-    /* The context that is current in the calling thread, by a number that is never given twice in a
-     * process; 0: none. */
+    /* Returns the number of the context that is current in the calling thread, 0 without one. A
+     * number is never reused in a process. */
     uint64_t (*context)(void *ctx);
 
-    /* The handle of that context. A later context may get the same handle. */
+    /* Returns the handle of that context. A later context may get the same handle. */
     void *(*handle)(void *ctx);
 
-    /* False if the context that had this handle and this number is gone, and with it everything
-     * that was made in it. */
+    /* True if the context of this handle still has this number. If not, the context is gone, with
+     * all objects that were made in it. */
     bool (*lives)(void *ctx, void *handle, uint64_t context);
 
-    /* The number of a stream. Unlike its handle, it is never given twice in a process. 0: unknown,
-     * so the stream is treated as different from all others. */
+    /* Returns the number of a stream, which is never reused in a process, unlike its handle. 0 if
+     * it is unknown: the stream is then treated as different from all others. */
     uint64_t (*stream_id)(void *ctx, void *stream);
 
-    /* The capture that a stream takes part in, id 0 for none. Fails if the capture was
-     * invalidated. */
+    /* Reads the capture that a stream takes part in. Its id is 0 if the stream is not captured.
+     * Fails if the capture was invalidated. */
     int (*capture)(void *ctx, void *stream, struct cs_capture *capture);
 
     /* True if a stream's work is confined to a part of the device (a green context). Streams
@@ -88,7 +88,7 @@ struct cs_device {
     int (*stream_create)(void *ctx, void *like, void **stream_p);
     void (*stream_destroy)(void *ctx, void *stream);
 
-    /* Events without timing. Allowed during a capture. */
+    /* Make and use events without timing. Allowed during a capture. */
     int (*event_create)(void *ctx, void **event_p);
     void (*event_destroy)(void *ctx, void *event);
     int (*record)(void *ctx, void *event, void *stream);
@@ -98,8 +98,8 @@ struct cs_device {
      * that was recorded in a capture. */
     bool (*done)(void *ctx, void *event);
 
-    /* Device memory, aligned to CS_SCRATCH_ALIGNMENT. Allowed during a capture: the memory does not
-     * become part of the graph. Freeing may wait for the device. */
+    /* Allocate and free device memory, aligned to CS_SCRATCH_ALIGNMENT. Allowed during a capture:
+     * the memory does not become part of the graph. Freeing may wait for the device. */
     int (*allocate)(void *ctx, int64_t bytes, void **memory_p);
     void (*free)(void *ctx, void *memory);
 

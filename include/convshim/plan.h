@@ -1,6 +1,6 @@
 /* A tiled convolution: its tiles, their shapes and their scratch.
  *
- * A cut divides one axis into consecutive ranges; a plan is one cut or the product of two, the
+ * A cut divides one axis into consecutive ranges. A plan is one cut, or the product of two with the
  * first one outermost. Tiles cover the result exactly once. If the axis is summed over
  * (backward-filter along N, D, H, W), they add up to it, and every tile but the first of such a cut
  * has beta 1. The input range of a tile along a spatial axis follows from stride, dilation and
@@ -58,9 +58,9 @@ struct cs_run {
     enum cs_relaxation relaxation; /* of the tiles' engine */
 };
 
-/* How to cut. With CS_AXIS_NONE in both places the problem stays whole. In the second place it
- * means a single cut. The first cut may begin with runs of tiles of other sizes. The rest is cut by
- * its step. */
+/* How to cut a problem. CS_AXIS_NONE in both places leaves it whole, in the second place it means a
+ * single cut. The first cut may begin with runs of tiles of other sizes. The rest is cut by its
+ * step. */
 struct cs_tiling {
     enum cs_axis axis[CS_MAX_CUTS];
     int64_t step[CS_MAX_CUTS]; /* elements of a tile. For phases: the remaining dilation, a divisor
@@ -146,8 +146,8 @@ struct cs_tile {
     int64_t offset[CS_MAX_TENSORS]; /* bytes from the tensor's base address to the tile's */
 };
 
-/* The letters of its axes, such as "H" or "KC": N, D, H, W, K, C, and d, h, w for phases. "-"
- * without an axis. */
+/* Returns the letters of a tiling's axes, such as "H" or "KC": N, D, H, W, K, C, and d, h, w for
+ * phases. "-" without an axis. */
 const char *cs_axis_tiling_name(const struct cs_tiling *tiling);
 
 /* True if an axis of phases is cut. */
@@ -156,17 +156,17 @@ bool cs_axis_tiling_by_phase(const struct cs_tiling *tiling);
 /* True if all members are equal: cuts, lanes, relaxations, staging and padding. */
 bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
 
-/* The dimension that an axis cuts in tensors of a side; CS_DIMS if it leaves them whole. */
+/* Returns the dimension that an axis cuts in tensors of a side, CS_DIMS if it leaves them whole. */
 enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);
 
-/* The largest number of parts of an axis. For phases this is the dilation. 1 for CS_AXIS_NONE and
- * if the axis cannot be cut: K and C with groups, C in forward, C if the filter is virtual or
- * another tensor on its side would be cut too, K in backward-data, sums into a filter gradient of
- * 16 bits, phases with a stride. */
+/* Returns the largest number of parts of an axis. For phases this is the dilation. It is 1 for
+ * CS_AXIS_NONE and for an axis that cannot be cut: K and C with groups, C in forward, C if the
+ * filter is virtual or another tensor on its side would be cut too, K in backward-data, sums into a
+ * filter gradient of 16 bits, phases with a stride. */
 int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis);
 
-/* Steps along an axis are rounded up to a multiple of this. Steps of phases are rounded down to a
- * divisor of the dilation. */
+/* Returns the unit of steps along an axis: they are rounded up to a multiple of it. Steps of phases
+ * are rounded down to a divisor of the dilation instead. */
 int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 
 /* Cuts a checked problem. Steps are rounded up so that tiles have few shapes: to multiples of the
@@ -181,20 +181,22 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
                                          const struct cs_tiling *tiling, struct cs_plan *plan);
 
-/* Extents and beta of a tile from the middle of a cut, and how many tiles there are, without making
- * the plan of all of them: for predictions. `tile` begins as a copy of the problem, and may be
- * reused for the next call. Its other members stay those of the whole problem. CS_ILLEGAL if
- * cs_plan_cut would find too many or too few tiles. Runs, shapes and staging are ignored. */
+/* Sets the extents and beta of `tile` to those of a tile from the middle of a cut, and *tiles_p to
+ * the number of tiles, without making a plan. It is for predictions. `tile` begins as a copy of the
+ * problem, and may be reused for the next call. Its other members stay those of the whole problem.
+ * CS_ILLEGAL if cs_plan_cut would find too many or too few tiles. Runs, shapes and staging are
+ * ignored. */
 CS_MUST_CHECK enum cs_status cs_typical_tile(const struct cs_problem *problem,
                                              const struct cs_tiling *tiling,
                                              struct cs_problem *tile, int64_t *tiles_p);
 
-/* Shape `shape` of [0, plan->shapes) as a separate convolution: the application's strides and true
- * alignments. Staged tensors are packed in the order of the application's strides. */
+/* Makes a separate convolution from shape `shape` of [0, plan->shapes), with the application's
+ * strides and the tiles' actual alignments. Staged tensors are packed in the order of the
+ * application's strides. */
 void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem);
 
-/* True if tiles of that shape have the tensor packed in the scratch: in all shapes, or because
- * there are spare elements along a cut of it. */
+/* True if tiles of that shape have the tensor packed in the scratch. Either all shapes have it so,
+ * or the shape has spare elements along a cut of it. */
 bool cs_plan_is_staged(const struct cs_plan *plan, int64_t shape, int tensor);
 
 /* One staged tensor of a tile shape. */
@@ -205,14 +207,14 @@ struct cs_stage {
     struct cs_copy copy;
 };
 
-/* The staged tensors of a shape, in the order of their numbers. Returns how many. If cs_plan_cut
- * did not make the plan, tensors that cannot be copied are left out. */
+/* Fills in the staged tensors of a shape, in the order of their numbers, and returns their number.
+ * If cs_plan_cut did not make the plan, tensors that cannot be copied are left out. */
 int cs_plan_stages(const struct cs_plan *plan, int64_t shape,
                    struct cs_stage stage[CS_MAX_TENSORS]);
 
-/* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Any other plan needs a checked
- * problem, axes that can be cut, and runs, steps and tiles of at least 1. Then a tile that does not
- * exist or exceeds 64 bits becomes zeros. */
+/* Fills in tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Any other plan needs a
+ * checked problem, axes that can be cut, and runs, steps and tiles of at least 1. Then a tile that
+ * does not exist or exceeds 64 bits becomes zeros. */
 void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
 
 /* A lane's parts of the scratch, as offsets from its base, multiples of CS_SCRATCH_ALIGNMENT. */
@@ -221,20 +223,22 @@ struct cs_lane {
     int64_t workspace; /* offset of its workspace, which has room for every shape */
 };
 
-/* Lays out the scratch of a plan on `lanes` lanes, [1, plan->lanes]: any lane can run any tile, so
- * a plan may run on fewer lanes than it was made for. Returns the bytes needed; INT64_MAX if that
- * leaves 64 bits. `lane` may be NULL. */
+/* Lays out the scratch of a plan on `lanes` lanes, [1, plan->lanes]. Any lane can run any tile, so
+ * a plan may run on fewer lanes than it was made for. Returns the bytes needed, INT64_MAX if they
+ * exceed 64 bits. `lane` may be NULL. */
 int64_t cs_plan_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[]);
 
 /* Sets plan->workspace to the bytes that the whole plan needs, from the workspaces of its shapes.
  */
 void cs_plan_settle(struct cs_plan *plan);
 
-/* Proves the invariants from the plan alone: the result covered exactly once and in order, or
- * summed exactly once; every tile's window equal to the whole problem's, halos inside the padded
- * input, every tile inside its tensors, alignments true, staged tensors apart and copied element by
- * element, scratch at most `limit` bytes. Independent of cs_plan_cut's arithmetic. CS_INVALID if
- * one is broken. */
+/* Checks a plan without the arithmetic of cs_plan_cut. CS_INVALID if one of these does not hold:
+ * - the result is covered exactly once and in order, or summed exactly once
+ * - every tile's window equals the whole problem's
+ * - halos are inside the padded input, and tiles are inside their tensors
+ * - alignments are true
+ * - staged tensors do not overlap, and are copied element by element
+ * - the scratch is at most `limit` bytes */
 CS_MUST_CHECK enum cs_status cs_plan_validate(const struct cs_plan *plan, int64_t limit);
 
 #endif

@@ -42,8 +42,8 @@ struct cs_limits {
     double byte_seconds; /* seconds for each byte beyond `free`, on the device */
 };
 
-/* One way to run a problem. The untiled call is a candidate too: no axis, one tile. The search also
- * computes costs of guesses: their shapes are 0, and their bytes are estimated. */
+/* One way to run a problem. The untiled call is a candidate too, with no axis and one tile. The
+ * search also computes the costs of guesses. Their shapes are 0, and their bytes are estimated. */
 struct cs_candidate {
     struct cs_tiling tiling; /* with the lanes that its tiles run on */
     int64_t tiles;           /* launches */
@@ -59,16 +59,17 @@ struct cs_policy {
     const char *name;    /* as in `policy = NAME` */
     const char *summary; /* one line for --help and the default ini */
 
-    /* Decides, but leaves every call unchanged. The report shows the possible savings. */
+    /* True for a policy that leaves every call unchanged. The report shows the possible savings. */
     bool report_only;
 
-    /* The number of tiles that the core lists on each axis, or 0: the numbers with least cost. */
+    /* Returns the number of tiles that the core lists on each axis. 0: the core lists the numbers
+     * with least cost. */
     int64_t (*tiles)(const struct cs_limits *limits);
 
-    /* The cost of a candidate, of less than 1e100. The least one wins. Infinite or NaN: the
+    /* Returns the cost of a candidate, less than 1e100. The least one wins. Infinite or NaN: the
      * candidate is vetoed. A decision computes thousands of costs. It skips guesses by assuming
-     * that a cost does not fall if scratch or seconds rise. A candidate above a workspace that the
-     * user wrote is never chosen if another one is below it, for any cost. */
+     * that a cost does not fall if scratch or seconds rise. If the user wrote a workspace, a
+     * candidate above it is chosen only if no other one is below it, for any cost. */
     double (*cost)(const struct cs_candidate *candidate, const struct cs_limits *limits);
 };
 

@@ -30,8 +30,8 @@ enum cs_dtype {
     CS_DTYPES
 };
 
-/* The operand that the convolution computes: y, dx or dw. A gradient is stored as its tensor would
- * be. */
+/* The direction: the convolution computes y, dx or dw. A gradient is stored as its tensor would be.
+ */
 enum cs_direction {
     CS_FORWARD,
     CS_BACKWARD_DATA,
@@ -128,12 +128,12 @@ const char *cs_problem_direction_name(enum cs_direction direction);
 /* "knobs", "defaults", "alike", "own". */
 const char *cs_problem_relaxation_name(enum cs_relaxation relaxation);
 
-/* Bytes from the first to the last element that the tensor touches, strides included. Strides must
+/* Computes the bytes from the first to the last element of a tensor, strides included. Strides must
  * not be negative. */
 CS_MUST_CHECK enum cs_status cs_problem_tensor_span(const struct cs_tensor *tensor,
                                                     int64_t *bytes_p);
 
-/* Bytes of the tensor's elements, gaps left out. */
+/* Computes the bytes of a tensor's elements, without gaps. */
 CS_MUST_CHECK enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *tensor,
                                                      int64_t *bytes_p);
 
@@ -141,18 +141,20 @@ CS_MUST_CHECK enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *ten
  * "ncdhw", "ndhwc" with three; where both fit, channels first), else "strided". */
 const char *cs_problem_layout(const struct cs_problem *problem);
 
-/* CS_OK if all of these hold: extents are positive (1 in absent dimensions); strides are positive
- * if the extent is more than 1; paddings are not negative; alignments are powers of two; channels
- * and groups agree; the output's extents follow from the input's; every further tensor fits its
- * side; every span fits 64 bits; the result of the convolution is virtual or written; a tensor is
- * written; every written tensor has an address, lies on the result's side and has all of its
- * extents; no two elements of it share an address. CS_OVERFLOW if a number
- * exceeds 64 bits, CS_ILLEGAL for written tensors, else CS_INVALID. Only a problem that passed this
- * check may be planned. */
+/* Checks a problem. Only a problem that passed may be planned. CS_OVERFLOW if a number exceeds 64
+ * bits, CS_ILLEGAL for written tensors, CS_INVALID otherwise. CS_OK if all of these hold:
+ * - extents are positive (1 in absent dimensions)
+ * - strides are positive if the extent is more than 1
+ * - paddings are not negative, alignments are powers of two
+ * - channels and groups agree, and the output's extents follow from the input's
+ * - every further tensor fits its side, and every span fits 64 bits
+ * - the result of the convolution is virtual or written, and a tensor is written
+ * - every written tensor has an address, lies on the result's side and has all of its extents
+ * - no two elements of a written tensor share an address */
 CS_MUST_CHECK enum cs_status cs_problem_check(const struct cs_problem *problem);
 
-/* The problem as a row of integers, for comparing and hashing: equal problems, and only those, give
- * equal words. Returns how many of `words` were used, at most CS_PROBLEM_WORDS. */
+/* Converts a problem to integers, for comparing and hashing: two problems have equal words if and
+ * only if they are equal. Returns the number of words used, at most CS_PROBLEM_WORDS. */
 enum {
     CS_PROBLEM_WORDS = 560
 };

@@ -1,7 +1,7 @@
-/* A device and an engine, for predicting the time of a plan. A value. An unknown member is 0 (or
- * ""). Then the prediction uses the row of src/decide/devices.def with the highest capability that
- * is not above the device's, or the lowest row for 0. A profile of zeros is allowed.
- */
+/* Properties of a device and an engine, for predicting the time of a plan. A value. An unknown
+ * member is 0 (or ""). Then the prediction uses a row of src/decide/devices.def: the one with the
+ * highest capability that is not above the device's, or the lowest row for 0. A profile of zeros is
+ * allowed. */
 #ifndef CONVSHIM_PROFILE_H
 #define CONVSHIM_PROFILE_H
 
@@ -12,7 +12,7 @@ enum {
     CS_PROFILE_NAME = 64 /* bytes, NUL included */
 };
 
-/* An engine by its notes and knobs. */
+/* The traits of an engine, from its notes and knobs. */
 struct cs_engine_traits {
     bool known; /* false: guessed from the workspace */
     bool tensor_cores;
@@ -20,7 +20,7 @@ struct cs_engine_traits {
     int64_t splits; /* parts of its sums; 0: unknown */
 };
 
-/* Two constants of decide/cost.def as measured on a GPU, from a file of the user's
+/* Two constants of decide/cost.def as measured on a GPU, from a file in the user's cache
  * (config/ladder.h). */
 struct cs_ladder {
     bool known;       /* false: the constants of cost.def apply */
