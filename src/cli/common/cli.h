@@ -76,7 +76,7 @@ struct cs_cli_command {
     bool stops; /* options end at the first operand */
 };
 
-/* Every command, for the manual page: cs_cli_command_NAME. */
+/* Declares the description of each command, cs_cli_command_NAME, which the manual page uses. */
 #define CS_COMMAND(name, summary) extern const struct cs_cli_command *const cs_cli_command_##name;
 #include "cli/commands.def"
 #undef CS_COMMAND
@@ -112,7 +112,8 @@ enum {
 };
 const char *cs_cli_spelling(const char *name, char spelling[CS_CLI_NAME]);
 
-/* The word of a NULL-ended list that `word` was probably meant to be; NULL if none is near. */
+/* Returns the word of a NULL-ended list that `word` was probably meant to be; NULL if none is near.
+ */
 const char *cs_cli_nearest(const char *word, const char *const *words);
 
 /* Reads a size such as "64MiB" as bytes, as in the ini file. False for everything else, also for

@@ -38,7 +38,7 @@ bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
                         const struct cs_column *column, int columns, cs_data_file_add_fn *add,
                         enum cs_format format, char error[CS_DATA_FILE_ERROR]);
 
-/* The name of a path: its last part without the suffix, cut to `size`. */
+/* Writes the name of a path: its last part without the suffix, cut to `size`. */
 void cs_data_file_name(const struct cs_data_files *files, const char *path, char *name,
                        size_t size);
 

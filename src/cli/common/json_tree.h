@@ -35,17 +35,17 @@ bool cs_json_print(struct cJSON *root, FILE *out);
  * gets at once. */
 bool cs_json_print_line(struct cJSON *root, FILE *out);
 
-/* The number without its fraction, of JSON that another program wrote. Returns `otherwise` if
+/* Returns a number without its fraction, of JSON that another program wrote. Returns `otherwise` if
  * `item` is NULL, is not a number, is negative, or is 2^53 or more. A double cannot represent every
  * integer from 2^53 on. */
 int64_t cs_json_whole(const struct cJSON *item, int64_t otherwise);
 
-/* A member of an object that another program wrote. `way` joins the names of members by dots:
- * "totals.calls". NULL if there is none. The object may be NULL. */
+/* Returns a member of an object that another program wrote. `way` joins the names of members by
+ * dots: "totals.calls". NULL if there is none. The object may be NULL. */
 const struct cJSON *cs_json_at(const struct cJSON *object, const char *way);
 
-/* The value of such a member as a whole number, a double or a text. If it is absent or of another
- * kind: `otherwise` (cs_json_whole), 0 or NULL. */
+/* Return the value of such a member as a whole number, a text or a double. If it is absent or of
+ * another kind: `otherwise` (cs_json_whole), 0 or NULL. */
 int64_t cs_json_whole_at(const struct cJSON *object, const char *way, int64_t otherwise);
 const char *cs_json_text_at(const struct cJSON *object, const char *way, const char *otherwise);
 double cs_json_double(const struct cJSON *object, const char *way);

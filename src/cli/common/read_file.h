@@ -13,7 +13,7 @@ enum {
  * the file cannot be read or is UTF-16. */
 char *cs_read_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR]);
 
-/* The same for a file of text: a file with a NUL is refused. */
+/* Returns the text of a file as cs_read_file_bytes does. A file with a NUL is refused. */
 char *cs_read_file_text(const char *path, char error[CS_FILE_ERROR]);
 
 #endif

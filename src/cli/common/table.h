@@ -61,7 +61,7 @@ struct cs_table {
     bool broken;
 };
 
-/* `column` must outlive the table. */
+/* Begins a table without rows. `column` must outlive the table. */
 void cs_table_init(struct cs_table *table, const struct cs_column *column, int columns);
 void cs_table_fini(struct cs_table *table);
 

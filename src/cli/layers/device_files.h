@@ -33,12 +33,12 @@ void cs_device_file_fini(struct cs_device_file *profile);
 /* Prints the profiles of a folder by name, for a command's --device list. Returns its status. */
 int cs_device_files_list(const char *command, const char *folder, enum cs_format format);
 
-/* The name of a profile for a written name: "rtx4060" for "NVIDIA GeForce RTX 4060", "RTX4060" and
- * "4060". A size after the name is kept ("a100-40gb"), a form is not ("SXM4", "PCIe"). `name` gets
- * the written name if it is not like one of a GPU. */
+/* Writes the name of a profile for a written name: "rtx4060" for "NVIDIA GeForce RTX 4060",
+ * "RTX4060" and "4060". A size after the name is kept ("a100-40gb"), a form is not ("SXM4",
+ * "PCIe"). `name` gets the written name if it is not like one of a GPU. */
 void cs_device_name(const char *written, char *name, size_t size);
 
-/* Why this GPU has no profile: a part of a GPU (MIG), memory shared with the CPU, or a
+/* Returns why this GPU has no profile: a part of a GPU (MIG), memory shared with the CPU, or a
  * laptop's GPU, which has other units than the one of its name. NULL: no such reason is known. */
 const char *cs_device_name_refusal(const char *written);
 

@@ -30,9 +30,9 @@ static bool open_at(const char *path, char *error, size_t size)
     return cs_standalone_open(file, error, size);
 }
 
-/* python3 prints the folders that may contain the package, one on each line. The first that
- * contains it is opened. With -I python3 runs no code of the current directory, of PYTHONPATH or of
- * the packages. */
+/* Runs python3, which prints the folders that may contain the package, one on each line. Opens the
+ * first cuDNN that is found there. With -I python3 runs no code of the current directory, of
+ * PYTHONPATH or of the packages. */
 bool cs_find_cudnn_of_python(void)
 {
     static const char ask[] =

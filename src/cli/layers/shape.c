@@ -50,7 +50,7 @@ enum {
     WORDS = sizeof words / sizeof *words
 };
 
-/* The value of a word. -1: there is no such word of this kind. */
+/* Returns the value of a word. -1: there is no such word of this kind. */
 static int find_value(enum word_kind kind, const char *text)
 {
     for (int i = 0; i < WORDS; i++)

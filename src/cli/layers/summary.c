@@ -28,7 +28,7 @@ static const char *find_fault(const cJSON *root, const char *text)
     return cJSON_IsArray(cs_json_at(root, "sites")) ? NULL : "there is no array 'sites'";
 }
 
-/* cs_json_at for a tree that may be changed. */
+/* Returns a member as cs_json_at does, of a tree that may be changed. */
 static cJSON *member_at(cJSON *object, const char *way)
 {
     return (cJSON *)(uintptr_t)cs_json_at(object, way);
@@ -151,7 +151,7 @@ static void merge_text(cJSON *to, const cJSON *from)
         cJSON_SetValuestring(to, "(various)");
 }
 
-/* The element of a list with this id. NULL: there is none. */
+/* Returns the element of a list with this id. NULL: there is none. */
 static cJSON *find_element(const cJSON *list, const char *id)
 {
     cJSON *element;

@@ -11,7 +11,8 @@
  * child's id, or -1 with errno. */
 pid_t cs_child_start(int (*body)(void *ctx), void *ctx);
 
-/* A status of waitpid as shells show it: the exit status, or 128 + the signal that ended it. */
+/* Returns a status of waitpid as shells show it: the exit status, or 128 + the signal that ended
+ * it. */
 int cs_child_status(int status);
 
 /* Waits for the end of a child. Returns its status as shells show it, or -1 with errno. */
@@ -21,7 +22,8 @@ int cs_child_wait(pid_t pid);
  * is 127 if `pid` is no child of this process. */
 bool cs_child_ended(pid_t pid, int *status_p);
 
-/* cs_child_start and cs_child_wait in one call. */
+/* Runs `body` in a child and waits for its end. Returns its status as cs_child_wait, or -1 with
+ * errno. */
 int cs_child_run(int (*body)(void *ctx), void *ctx);
 
 /* Runs argv[0], which is searched for in PATH, with empty standard input. Its environment is that
@@ -35,9 +37,9 @@ int cs_child_output(const char *const *argv, const char *const *set, char **text
 /* Cuts the next line off *text_p and returns it without its end; NULL if there is none. */
 char *cs_child_line(char **text_p);
 
-/* The value of a variable of this process, which its children inherit; NULL if it is unset or set
- * to nothing. Static until it is changed. Only child.c reads the environment of the command. The
- * variables of the library itself are read in src/config. */
+/* Returns the value of a variable of this process, which its children inherit; NULL if it is unset
+ * or set to nothing. The text is valid until the variable is changed. Only child.c reads the
+ * environment of the command. The variables of the library itself are read in src/config. */
 const char *cs_cli_variable(const char *name);
 
 /* Variables that override those of this process. */

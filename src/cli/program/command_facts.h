@@ -15,8 +15,8 @@
  */
 bool cs_search_path(const char *name, char *path, size_t size);
 
-/* The part of a command (NULL-ended) that is run in the end, after env, nice, numactl, srun and
- * their like: the first of their words that can be run. The command itself if there is none. */
+/* Returns the part of a command (NULL-ended) that is run in the end, after env, nice, numactl, srun
+ * and their like: the first of their words that can be run. The command itself if there is none. */
 char **cs_wrapper_unwrap(char **command);
 
 /* Loads the configuration that the program of `command` would load in the environment of this
@@ -31,12 +31,12 @@ void cs_command_config(struct cs_config *config, char **command, cs_config_note_
  * (cs_loader_find). */
 bool cs_libcudnn_find(const char *caller, char path[PATH_MAX]);
 
-/* The version of a libcudnn.so.N in the notation of cuDNN 9: 91900 for 9.19.0, 80907 for 8.9.7, and
- * 90000 if only the 9 is known. The sources are the name of the file that it links to, the header
- * next to it, and its own name. */
+/* Returns the version of a libcudnn.so.N in the notation of cuDNN 9: 91900 for 9.19.0, 80907 for
+ * 8.9.7, and 90000 if only the 9 is known. The sources are the name of the file that it links to,
+ * the header next to it, and its own name. */
 int cs_libcudnn_version(const char *path);
 
-/* "cuDNN 9.19.0", or "cuDNN 9". */
+/* Writes a version as "cuDNN 9.19.0", or "cuDNN 9" if only that is known. Returns text. */
 const char *cs_libcudnn_title(int version, char *text, size_t size);
 
 /* True if it is a cuDNN 9, which convshim supports. */
@@ -84,8 +84,8 @@ struct cs_program_facts {
  * False if its program cannot be run. */
 bool cs_program_find(struct cs_program_facts *facts, char **command);
 
-/* Why no library can be preloaded into the program at `path`. NULL if one can. Also the reason why
- * it cannot be read; then *readable_p is false. */
+/* Returns why no library can be preloaded into the program at `path`, or why it cannot be read;
+ * then *readable_p is false. NULL if a library can be preloaded. */
 const char *cs_program_obstacle(const char *path, bool *readable_p);
 
 /* Adds the frameworks of `python`, without importing them. Unreadable files are left out. False if

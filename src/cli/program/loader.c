@@ -128,7 +128,8 @@ static bool list_folders(const char *caller, char *list, size_t size)
     return (size_t)text.length < size;
 }
 
-/* A library that is preloaded by its bare name is searched for as dlopen does. */
+/* Preloads `name`, because the loader searches for a library that is preloaded by its bare name as
+ * dlopen does. */
 bool cs_loader_find(const char *name, const char *caller, char *path, size_t size)
 {
     char folders[PATHS], *text = NULL;

@@ -420,8 +420,8 @@ static void add_names(cJSON *names, const struct cs_private_layers *layers, size
         fts_close(walk);
 }
 
-/* The names of the files that programs wrote or removed. Without layers, of files that have changed
- * since the beginning. */
+/* Returns the names of the files that programs wrote or removed. Without layers, of files that have
+ * changed since the beginning. */
 static cJSON *list_written(const struct cs_private_layers *layers)
 {
     cJSON *names = cJSON_CreateArray();

@@ -34,7 +34,8 @@ void cs_simulate_show_output(const struct cs_simulated_pair *pair)
     }
 }
 
-/* The exit status for a run. Without --fits (`checks`), it is enough that the run ends well. */
+/* Returns the exit status for a run. Without --fits (`checks`), it is enough that the run ends
+ * well. */
 static int status_of_run(const cJSON *run, bool checks)
 {
     const cJSON *fits = cs_json_at(run, "fits");
@@ -49,9 +50,8 @@ static int worse_of(int status, int other)
     return status > other ? status : other;
 }
 
-/* The exit status for a result. With --fits only one run counts: that with convshim, if it was
- * made.
- */
+/* Returns the exit status for a result. With --fits only one run counts: that with convshim, if it
+ * was made. */
 static int status_of(const cJSON *result, bool checks)
 {
     const cJSON *without = cs_json_at(result, "without"), *with = cs_json_at(result, "with");

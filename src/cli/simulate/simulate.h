@@ -172,7 +172,8 @@ void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, 
 /* Prints a heading and a line for each file, if any. */
 void cs_written_print(const struct cs_private_layers *layers, FILE *out);
 
-/* {"private": whether they were written to layers, "names": [...]}; NULL: memory is short. */
+/* Returns {"private": whether they were written to layers, "names": [...]}; NULL: memory is short.
+ */
 struct cJSON *cs_written_json(const struct cs_private_layers *layers);
 
 /* --- the whole --- */

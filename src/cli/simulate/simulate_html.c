@@ -66,7 +66,7 @@ static void fill_columns(struct page *page, int side)
         held_in[++last] = held;
 }
 
-/* The column of a side's peak. */
+/* Returns the column of a side's peak. */
 static size_t find_peak(const struct page *page, int side)
 {
     size_t peak = 0;

@@ -264,7 +264,7 @@ static bool has_value(const cJSON *results, const char *member)
     return false;
 }
 
-/* The order of values that are numbers. */
+/* Orders values that are numbers. */
 static int by_number(const void *left, const void *right)
 {
     const struct cs_value *a = left, *b = right;

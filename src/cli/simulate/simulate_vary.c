@@ -104,7 +104,7 @@ static double value_of(const cJSON *result)
     return !name || *end || end == name ? NAN : value;
 }
 
-/* The allocated peak, else the device peak; -1: not known. */
+/* Returns the allocated peak, else the device peak; -1: not known. */
 static int64_t peak_of(const cJSON *result, enum cs_side side)
 {
     const int64_t allocated = cs_result_number(result, side, "allocated_peak");

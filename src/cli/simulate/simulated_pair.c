@@ -62,7 +62,7 @@ bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run
     return good;
 }
 
-/* A run of a pair with this memory, not yet made. */
+/* Returns a run of a pair with this memory, not yet made. */
 static struct cs_simulated_run run_of(const struct cs_simulated_pair *pair, enum cs_side side,
                                       const char *name, int64_t memory, bool history)
 {

@@ -17,7 +17,7 @@ struct cJSON;
 
 /* Temporary folders of a simulation, which SIGINT, SIGTERM and SIGHUP also remove. */
 
-/* The place of temporary folders: TMPDIR, else /tmp, or /var/tmp if /tmp is in memory. */
+/* Returns the place of temporary folders: TMPDIR, else /tmp, or /var/tmp if /tmp is in memory. */
 const char *cs_temporary_place(void);
 
 /* Makes the folder `place`/convshim-`kind`-XXXXXX, and stores its path in `folder`. False with
@@ -287,8 +287,8 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
 
 /* --- parts of a run --- */
 
-/* The user's settings of PyTorch's allocator; NULL: there are none. The runs then have expandable
- * segments. */
+/* Returns the user's settings of PyTorch's allocator; NULL: there are none. The runs then have
+ * expandable segments. */
 const char *cs_pytorch_settings(void);
 
 /* Sets the variables of a run's process. Numerical libraries get one thread, unless the user sets
@@ -321,7 +321,8 @@ bool cs_simulated_result_used_gpu(const struct cs_simulated_result *result);
 /* True if it ran and no allocation failed. An allocation that succeeds after the framework has
  * emptied its cache does not count as failed. */
 bool cs_simulated_result_fits(const struct cs_simulated_result *result);
-/* Number of failed allocations: from the framework's report, else from the device's refusals. */
+/* Returns the number of failed allocations: from the framework's report, else from the device's
+ * refusals. */
 int64_t cs_simulated_result_failures(const struct cs_simulated_result *result);
 
 /* Convolutions that differ from those of `base`, the same program with memory to spare. */
@@ -398,7 +399,7 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair);
 
-/* The side whose run is the answer of the pair: that with the library, if it was chosen. */
+/* Returns the side whose run is the answer of the pair: that with the library, if it was chosen. */
 static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pair *pair)
 {
     return pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
@@ -408,11 +409,12 @@ static inline enum cs_side cs_simulated_pair_judged(const struct cs_simulated_pa
  * peak is less than 1 % lower. */
 bool cs_simulated_pair_gains_nothing(const struct cs_simulated_pair *pair);
 
-/* The convolutions of a side that differ from those with memory to spare; zeros if it had that. */
+/* Counts the convolutions of a side that differ from those with memory to spare; zeros if it had
+ * that. */
 struct cs_other_plans cs_simulated_pair_others(const struct cs_simulated_pair *pair,
                                                enum cs_side side);
 
-/* The reference for a run's plans: `base`, or the run itself if it had memory to spare. */
+/* Returns the reference for a run's plans: `base`, or the run itself if it had memory to spare. */
 const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulated_pair *pair,
                                                          enum cs_side side);
 
@@ -482,7 +484,7 @@ void cs_timelines_fini(struct cs_timelines *timelines);
  * NULL: memory is short. The caller deletes it. */
 struct cJSON *cs_timelines_peak(const struct cs_timelines *timelines, enum cs_side side);
 
-/* The moment at which most was held. */
+/* Returns the moment at which most was held. */
 size_t cs_timeline_peak(const struct cs_timeline *timeline);
 
 /* Returns the bytes held at each moment, without workspaces. The caller frees the array. NULL:

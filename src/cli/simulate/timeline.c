@@ -64,7 +64,7 @@ static bool is_around(const struct cs_timeline_block *block, uint64_t address)
     return address >= block->address && address < block->address + (uint64_t)block->bytes;
 }
 
-/* The block around an address that is held, or CS_TIMELINE_NONE. */
+/* Returns the index of the block around an address that is held, or CS_TIMELINE_NONE. */
 static long find_held(const struct builder *builder, uint64_t address)
 {
     for (size_t i = builder->held_blocks; i-- > 0;)
@@ -248,8 +248,8 @@ static void add_framework(struct builder *builder, const cJSON *history)
     }
 }
 
-/* The size that was allocated for the call's workspace. All tiles of a call share the reported
- * workspace. */
+/* Returns the size that was allocated for the call's workspace. All tiles of a call share the
+ * reported workspace. */
 static int64_t allocated_for(const struct cs_timeline_call *call, const cJSON *sites)
 {
     const cJSON *site = call->site >= 0 ? cJSON_GetArrayItem(sites, call->site) : NULL;

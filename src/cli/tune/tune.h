@@ -46,7 +46,7 @@ struct cs_way {
     struct cs_times times; /* predicted seconds of all calls */
 };
 
-/* All convolutions that one rule matches. */
+/* The convolutions that one rule matches, and the ways to run them. */
 struct cs_tuned_shape {
     struct cs_rule rule;      /* its conditions */
     char text[CS_SHAPE_TEXT]; /* the first of these convolutions, for people */
@@ -102,7 +102,7 @@ int64_t cs_called_peak(const struct cs_called *called, int64_t workspace);
  * tiled, those with the least effect stay untiled. Returns the resulting point. */
 struct cs_frontier_point cs_frontier_choose(struct cs_frontier *frontier, int64_t target);
 
-/* The point at which no convolution is tiled. */
+/* Returns the point at which no convolution is tiled. */
 struct cs_frontier_point cs_frontier_untiled(const struct cs_frontier *frontier);
 
 /* Computes all points, at least one. Each has a higher peak and a shorter time than the one before.
