@@ -53,7 +53,7 @@ static enum cs_status build_late(const struct cs_recipe *recipe, void **executio
     return cs_late_plan(&builder, recipe, configuration, execution_plan_p, workspace_p);
 }
 
-/* Builds on a kept engine, for which earlier plans were queried. */
+/* Builds a plan on a kept engine, for which earlier plans were queried. */
 static enum cs_status build_on_kept(const struct cs_engine_choice *choice,
                                     const struct cs_recipe *recipe, void **execution_plan_p,
                                     int64_t *workspace_p)
@@ -71,7 +71,8 @@ static enum cs_status build_on_kept(const struct cs_engine_choice *choice,
     return status;
 }
 
-/* The plan is finalized when it first runs, because most queried plans never run. */
+/* Builds a plan of an engine. It is finalized when it first runs, because most queried plans never
+ * run. */
 static enum cs_status build_engine(const struct cs_engine_choice *choice,
                                    const struct cs_problem *problem, const struct cs_engine *engine,
                                    void **execution_plan_p, int64_t *workspace_p)
@@ -87,8 +88,8 @@ static bool has_settings(const struct cs_engine_settings *settings)
     return settings->sm_count > 0 || settings->shared_memory > 0 || settings->no_clusters;
 }
 
-/* Builds on a configuration of the heuristics. If the application limits its engine beyond the
- * knobs, such as its multiprocessors, an engine of the same number and knobs is built under the
+/* Builds the plan of a configuration of the heuristics. If the application limits its engine beyond
+ * the knobs, such as its multiprocessors, an engine of the same number and knobs is built under the
  * same limits. */
 static enum cs_status build_configured(const struct cs_engine_choice *choice,
                                        const struct cs_problem *problem,
