@@ -165,8 +165,8 @@ int cs_advice_text(const struct cs_advice *advice, const char *policy, char *tex
                         bytes);
     case CS_ADVICE_MANY_TILES:
         return snprintf(text, size,
-                        "One call runs as %lld tiles, which takes time. With workspace = %s it is "
-                        "about %lld.",
+                        "One call runs as %lld tiles, which takes time. With workspace = %s it "
+                        "would run as about %lld.",
                         (long long)advice->tiles, bytes, (long long)(advice->tiles + 3) / 4);
     case CS_ADVICE_CONVERSION:
         return snprintf(text, size,

@@ -11,7 +11,8 @@ struct cs_guess_model {
     double fixed;                 /* workspace bytes of every tile in addition */
     double workspace_factor;      /* factor of all of these bytes, from the last answer */
     double added_time_factor;     /* factor of the time that tiles add to the untiled call */
-    double time_factor;           /* factor of the whole time, if the last answer added none */
+    double time_factor;           /* factor of the whole time: learned instead if the last tiling
+                                     hardly took longer than the untiled call; else 1 */
 };
 
 /* Kinds of tiles whose workspaces differ. */

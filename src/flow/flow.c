@@ -198,8 +198,9 @@ static void leave_untiled(struct preparing *p)
     p->decision = left;
 }
 
-/* The size below the requirement that the application relies on: the caller has provided it, or it
- * may have been reported in another process. -1: it relies on no size. */
+/* Returns a workspace smaller than required on which the application may rely: the one that it
+ * provided, or the decided one if the answer does not depend on recorded memory, because another
+ * process may have reported it. -1: there is none. */
 static int64_t held_size(const struct preparing *p)
 {
     const struct cs_request *request = p->request;

@@ -19,9 +19,9 @@ struct cs_verdict {
     struct cs_site_ref site; /* the site of its calls; zeros: not counted */
     uint64_t layer;          /* a number for its problem; 0: its calls are not recorded */
     int64_t footprint;       /* bytes of operands and workspace that a call takes while it runs */
-    bool refused;  /* no tiling fits the limit, and the application should take another plan; or the
-                      reported size is below the application's requirement and cannot be kept. In
-                      both cases the plan must not run */
+    bool refused;  /* the plan must not run: no tiling fits the limit, and the application should
+                      take  another plan; or less than the plan requires may have been reported, and
+                      no  plan that fits that size can be made */
     bool recorded; /* the answer depends on the program's record of memory, or on a failure: without
                       them, less may be reported */
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */

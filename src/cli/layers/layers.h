@@ -95,8 +95,8 @@ bool cs_layers_summary(struct cs_layers *layers, const char *path,
 bool cs_layers_text(struct cs_layers *layers, const char *name, const char *text,
                     const struct cs_layer_rules *rules, char error[CS_LAYERS_ERROR]);
 
-/* Appends a layer that was not recorded; the names are copied. Returns it, NULL if memory ran out.
- */
+/* Appends a layer, at first without recorded values, and copies the names. Returns it; NULL if
+ * memory ran out. */
 struct cs_layer *cs_layers_add(struct cs_layers *layers, const char *model, const char *name,
                                const struct cs_problem *problem);
 

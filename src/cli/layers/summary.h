@@ -13,8 +13,8 @@ enum {
     CS_SUMMARY_ERROR = 512
 };
 
-/* Reads a summary; "-" is standard input. In its texts '?' stands for control characters, and
- * `process.command` is one text. Members may be absent or of another kind, except `sites`, which is
+/* Reads a summary; "-" is standard input. In its texts '?' stands for control characters.
+ * `process.command`, a list of words in the file, becomes one text. Members may be absent or of another kind, except `sites`, which is
  * an array. The caller deletes the tree. NULL, with "PATH: message" in `error`, if the file is not
  * a summary of this version. */
 struct cJSON *cs_summary_read(const char *path, char error[CS_SUMMARY_ERROR]);

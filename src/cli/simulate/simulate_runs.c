@@ -84,11 +84,11 @@ static int become_program(void *ctx)
 }
 
 /* Creates the folder for the files that a process leaves: "with-rtx3060-7800MiB-3", from `kind`,
- * the device, a limit of its memory and the number of the run. */
+ * the device, the limit of its memory if there is one, and the number of the run. */
 static bool make_folder(struct cs_simulation *simulation, const char *kind,
                         const struct cs_simulated_run *run, char folder[PATH_MAX])
 {
-    const int64_t tebibyte = INT64_C(1) << 40; /* no GPU has it: memory to spare */
+    const int64_t tebibyte = INT64_C(1) << 40; /* a run with more has no limit */
     const char *device = cs_path_file(run->device->path);
     char size[32] = "";
     if (run->memory != run->device->memory && run->memory < tebibyte)

@@ -65,7 +65,8 @@ CS_EARLY static struct tables tables_of(const struct link_map *map)
     return t;
 }
 
-/* True if two texts are equal. strcmp may be the sanitizer's instead of libc's. */
+/* True if two texts are equal. Does not call strcmp, which may be that of a sanitizer that is not
+ * ready yet. */
 CS_EARLY static bool same_text(const char *a, const char *b)
 {
     while (*a && *a == *b)

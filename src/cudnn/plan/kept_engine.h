@@ -9,9 +9,9 @@
 struct cs_kept_engine {
     struct cs_descriptor_builder builder; /* owns the descriptors of the engine */
     cudnnBackendDescriptor_t engine;      /* NULL after an error */
-    uint64_t hash;
-    int words; /* 0: not to be kept */
-    int64_t word[];
+    uint64_t hash;                        /* of `word` */
+    int words;                            /* length of `word`; 0: the engine is not to be kept */
+    int64_t word[];                       /* identifies the engine */
 };
 
 /* Returns an engine by its index on a problem's graph, and makes it if none is kept. NULL if memory

@@ -250,8 +250,9 @@ static double find_quantile(const double *sorted, int64_t count, double share)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-/* Calls the plan before the timed calls, WARM_UP times at most. In the first trial of a process it
- * goes on until the clocks are raised. *seconds_p becomes the seconds of the last call. */
+/* Calls the plan before the timed calls: WARM_UP times, or as often as the timed calls if those are
+ * fewer. On a real GPU the first trial with at least WARM_UP timed calls goes on for RAISING
+ * seconds, which raises the clocks. *seconds_p becomes the seconds of the last call. */
 static bool warm_up(struct run *run, double *seconds_p)
 {
     static bool raised; /* the clocks */

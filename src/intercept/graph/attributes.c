@@ -451,7 +451,8 @@ static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
         set_json(shadow, a);
 }
 
-/* Records an attribute of any descriptor except a variant pack. Applications set these up once. */
+/* Records an attribute of a descriptor other than a variant pack. Not inlined, because such
+ * descriptors are made once, and variant packs for every call. */
 __attribute__((noinline)) static void set_part(struct cs_shadow *shadow, const struct attribute *a)
 {
     enum cs_direction direction;
