@@ -312,6 +312,55 @@ static void test_pools(void)
           "pool: destroyed, refuses allocations");
 }
 
+static size_t free_bytes(void)
+{
+    size_t there = 0, total = 0;
+    cudaMemGetInfo(&there, &total);
+    return there;
+}
+
+/* A pool that keeps memory leaves less for everybody else. */
+static void test_pool_holds(void)
+{
+    const size_t before = free_bytes();
+    const uint64_t all = UINT64_MAX, none = 0;
+    cudaMemPool_t pool = NULL;
+    cudaStream_t stream;
+    cudaEvent_t event;
+    void *block = NULL;
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    cudaStreamCreate(&stream);
+    cudaEventCreate(&event);
+    cudaMallocAsync(&block, 65 * MIB, stream);
+    check(free_bytes() == before - 96 * MIB, "pool: its reserved bytes are not free");
+    cudaFreeAsync(block, stream);
+    check(free_bytes() == before - 96 * MIB &&
+              pool_number(pool, cudaMemPoolAttrReservedMemCurrent) == 96 * MIB,
+          "pool: keeps freed memory until the program waits");
+    cudaStreamSynchronize(stream);
+    check(free_bytes() == before && pool_number(pool, cudaMemPoolAttrReservedMemCurrent) == 0 &&
+              pool_number(pool, cudaMemPoolAttrReservedMemHigh) >= 96 * MIB,
+          "pool: above its threshold, gives memory back when the program waits for a stream");
+    cudaMallocAsync(&block, MIB, stream);
+    cudaFreeAsync(block, stream);
+    cudaEventRecord(event, stream);
+    cudaEventSynchronize(event);
+    check(free_bytes() == before, "pool: gives memory back when the program waits for an event");
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, (void *)&all);
+    cudaMallocAsync(&block, MIB, stream);
+    cudaFreeAsync(block, stream);
+    cudaDeviceSynchronize();
+    check(free_bytes() == before - 32 * MIB, "pool: below its threshold, keeps memory");
+    cudaMemPoolTrimTo(pool, 0);
+    check(free_bytes() == before, "pool: gives memory back when it is trimmed");
+    check(fails(cudaMallocAsync(&block, before + 1, stream), cudaErrorMemoryAllocation) &&
+              pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 0,
+          "pool: cannot grow above the capacity");
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, (void *)&none);
+    cudaEventDestroy(event);
+    cudaStreamDestroy(stream);
+}
+
 /* --- time --- */
 
 static float time_of_launch(unsigned blocks)
@@ -578,6 +627,7 @@ int main(void)
     test_kernel_arguments();
     test_managed();
     test_pools();
+    test_pool_holds();
     test_time();
     test_order();
     test_library();

@@ -53,6 +53,12 @@
     C(cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                             \
     C(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                      \
     C(cuMemFree_v2, (CUdeviceptr))                                                                 \
+    C(cuMemAllocAsync, (CUdeviceptr *, size_t, CUstream))                                          \
+    C(cuMemFreeAsync, (CUdeviceptr, CUstream))                                                     \
+    C(cuDeviceGetDefaultMemPool, (CUmemoryPool *, CUdevice))                                       \
+    C(cuDeviceGetMemPool, (CUmemoryPool *, CUdevice))                                              \
+    C(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void *))                          \
+    C(cuPointerGetAttribute, (void *, CUpointer_attribute, CUdeviceptr))                           \
     C(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *, CUstream))                                       \
     C(cuGraphAddMemcpyNode,                                                                        \
       (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMCPY3D *, CUcontext))     \

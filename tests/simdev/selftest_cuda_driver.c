@@ -287,6 +287,45 @@ static void test_memory(void)
           "memory: too many bytes, 0 bytes and NULL, refused");
 }
 
+static cuuint64_t pool_number(CUmemoryPool pool, CUmemPool_attribute attribute)
+{
+    cuuint64_t value = UINT64_MAX;
+    cu.cuMemPoolGetAttribute(pool, attribute, &value);
+    return value;
+}
+
+static void test_pool(void)
+{
+    CUmemoryPool standard = NULL, current = NULL, of_memory = NULL;
+    CUdeviceptr pooled = 0, plain = 0;
+    check(cu.cuDeviceGetDefaultMemPool(&standard, 0) == CUDA_SUCCESS && standard &&
+              cu.cuDeviceGetMemPool(&current, 0) == CUDA_SUCCESS && current == standard,
+          "pool: the default one is current");
+    check(cu.cuMemAllocAsync(&pooled, 3 * MIB, NULL) == CUDA_SUCCESS &&
+              pool_number(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 3 * MIB &&
+              pool_number(standard, CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 3 * MIB &&
+              pool_number(standard, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 32 * MIB &&
+              pool_number(standard, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) == 32 * MIB,
+          "pool: used and reserved bytes, current and high");
+    check(cu.cuPointerGetAttribute(&of_memory, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, pooled) ==
+                  CUDA_SUCCESS &&
+              of_memory == standard,
+          "pool: the handle of the pool of a pointer");
+    cu.cuMemAlloc_v2(&plain, MIB);
+    check(cu.cuPointerGetAttribute(&of_memory, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, plain) ==
+                  CUDA_SUCCESS &&
+              !of_memory,
+          "pool: other memory has no pool");
+    cu.cuMemFreeAsync(pooled, NULL);
+    check(pool_number(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0 &&
+              pool_number(standard, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 32 * MIB,
+          "pool: keeps freed memory");
+    cu.cuStreamSynchronize(NULL);
+    check(pool_number(standard, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 0,
+          "pool: gives memory back when the program waits");
+    cu.cuMemFree_v2(plain);
+}
+
 /* --- captures --- */
 
 static CUresult capture_state(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
@@ -507,6 +546,7 @@ int main(void)
         test_dropped_call();
         test_waits();
         test_memory();
+        test_pool();
         test_set();
         test_times();
         test_name();

@@ -225,6 +225,8 @@ static void end_context(struct simdev_owner owner, bool is_primary)
         simdev_graph_reset();
     simdev_queue_reset(owner.context);
     simdev_mem_reset(owner, is_primary);
+    if (is_primary)
+        simdev_pool_reset(owner.device);
 }
 
 void simdev_context_reset(int device)

@@ -190,6 +190,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     if (op) {
         simdev_op_wait(op);
         simdev_op_release(op);
+        simdev_pool_synchronised();
         error = simdev_faulted();
     }
     return simdev_leave(error);

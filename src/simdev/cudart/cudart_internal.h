@@ -106,7 +106,8 @@ struct simdev_mem_totals {
 };
 
 /* A block of `place` (DEVICE or PINNED), poisoned and guarded, aligned to 512 bytes and not more.
- * `owner`: its context, or 0 for memory of a device's pool, which survives contexts. */
+ * `owner`: its context, or 0 for memory of a device's pool, which survives contexts. The bytes of a
+ * pool count as simdev_mem_hold counted them. */
 cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
                                 enum simdev_kind kind, void **out);
 /* A variable's storage on a device; `initial` NULL: zeros. */
@@ -122,6 +123,10 @@ bool simdev_mem_remove(const void *begin, size_t bytes, enum simdev_kind kind);
  * either. */
 bool simdev_mem_count(int device, size_t bytes);
 void simdev_mem_uncount(int device, size_t bytes, bool freed);
+/* Counts device memory that a pool holds, without an allocation. False if it would exceed the
+ * device's capacity: `requested` bytes then count as refused. simdev_mem_give_back ends this. */
+bool simdev_mem_hold(int device, size_t bytes, size_t requested);
+void simdev_mem_give_back(int device, size_t bytes);
 /* Frees a block now. cudaErrorInvalidValue and a violation if `ptr` is not the start of a live
  * block of `place`. */
 cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void *ptr);
@@ -150,8 +155,13 @@ void simdev_mem_check(void);
 void simdev_mem_reset(struct simdev_owner owner, bool pool);
 /* Memory of a pool was freed outside stream order. */
 void simdev_pool_freed(unsigned pool, size_t bytes);
-/* The host has waited for the device: pools release memory above their threshold. */
+/* The program has waited for a stream, an event or a context: pools give back the unused memory
+ * that they hold above their release threshold. */
 void simdev_pool_synchronised(void);
+/* Empties the pools of a device, whose memory was destroyed with its primary context. */
+void simdev_pool_reset(int device);
+/* The handle of the pool with this id; NULL: there is none. */
+cudaMemPool_t simdev_pool_handle(unsigned pool);
 void simdev_mem_lock(void);
 void simdev_mem_unlock(void);
 

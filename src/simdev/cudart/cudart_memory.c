@@ -189,21 +189,32 @@ static void trim_quarantine(void)
         evict_oldest();
 }
 
-static void add(struct simdev_mem_totals *t, size_t bytes)
+static void raise_live(struct simdev_mem_totals *t, size_t bytes)
 {
     t->live_bytes += bytes;
     if (t->live_bytes > t->peak_bytes)
         t->peak_bytes = t->live_bytes;
+}
+
+static void add_allocation(struct simdev_mem_totals *t, size_t bytes)
+{
     if (bytes > t->largest_allocation)
         t->largest_allocation = bytes;
     t->allocations++;
+}
+
+/* Memory that the device counts for its pool, which holds more than it has allocated. */
+static bool is_pooled(const struct block *block)
+{
+    return block->owner.pool != 0;
 }
 
 /* `frees`: 1 if the program freed it, 0 if it was destroyed with its context, -1 to undo a free. */
 static void count_free(const struct block *block, int frees)
 {
     struct simdev_mem_totals *device = &of_device[block->owner.device];
-    const size_t bytes = frees < 0 ? -block->bytes : block->bytes;
+    const size_t counted = is_pooled(block) ? 0 : block->bytes;
+    const size_t bytes = frees < 0 ? -counted : counted;
     if (block->place != SIMDEV_DEVICE || block->kind == SIMDEV_KIND_IMAGE)
         return;
     totals.live_bytes -= bytes;
@@ -221,35 +232,76 @@ static void refuse(struct simdev_mem_totals *t, size_t bytes, size_t live)
     t->last_refused_live = live;
 }
 
-bool simdev_mem_count(int device, size_t bytes)
+/* Raises the live bytes, unless they would exceed the capacity. Then `requested` bytes were
+ * refused. Caller holds the lock. */
+static bool hold(int device, size_t bytes, size_t requested)
 {
-    pthread_mutex_lock(&lock);
     const size_t capacity = simdev_device_capacity();
     const size_t held = of_device[device].live_bytes + simdev_record_others(device);
-    const bool fits = bytes <= capacity && held <= capacity - bytes;
-    if (fits) {
-        add(&totals, bytes);
-        add(&of_device[device], bytes);
+    if (bytes <= capacity && held <= capacity - bytes) {
+        raise_live(&totals, bytes);
+        raise_live(&of_device[device], bytes);
+        return true;
+    }
+    refuse(&totals, requested, held);
+    refuse(&of_device[device], requested, held);
+    simdev_record_refused(&totals);
+    return false;
+}
+
+bool simdev_mem_hold(int device, size_t bytes, size_t requested)
+{
+    pthread_mutex_lock(&lock);
+    const bool fits = hold(device, bytes, requested);
+    if (fits)
         simdev_record_memory(device, &of_device[device], &totals);
-    } else {
-        refuse(&totals, bytes, held);
-        refuse(&of_device[device], bytes, held);
-        simdev_record_refused(&totals);
+    pthread_mutex_unlock(&lock);
+    return fits;
+}
+
+void simdev_mem_give_back(int device, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    totals.live_bytes -= bytes;
+    of_device[device].live_bytes -= bytes;
+    simdev_record_memory(device, &of_device[device], &totals);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool count(struct simdev_owner owner, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    const bool fits = owner.pool != 0 || hold(owner.device, bytes, bytes);
+    if (fits) {
+        add_allocation(&totals, bytes);
+        add_allocation(&of_device[owner.device], bytes);
+        simdev_record_memory(owner.device, &of_device[owner.device], &totals);
     }
     pthread_mutex_unlock(&lock);
     return fits;
 }
 
+static void uncount(struct simdev_owner owner, size_t bytes, bool freed)
+{
+    const size_t counted = owner.pool != 0 ? 0 : bytes;
+    struct simdev_mem_totals *device = &of_device[owner.device];
+    pthread_mutex_lock(&lock);
+    totals.live_bytes -= counted;
+    device->live_bytes -= counted;
+    *(freed ? &totals.frees : &totals.allocations) += freed ? 1 : (uint64_t)-1;
+    *(freed ? &device->frees : &device->allocations) += freed ? 1 : (uint64_t)-1;
+    simdev_record_memory(owner.device, device, &totals);
+    pthread_mutex_unlock(&lock);
+}
+
+bool simdev_mem_count(int device, size_t bytes)
+{
+    return count((struct simdev_owner){.device = device}, bytes);
+}
+
 void simdev_mem_uncount(int device, size_t bytes, bool freed)
 {
-    pthread_mutex_lock(&lock);
-    totals.live_bytes -= bytes;
-    of_device[device].live_bytes -= bytes;
-    *(freed ? &totals.frees : &totals.allocations) += freed ? 1 : (uint64_t)-1;
-    *(freed ? &of_device[device].frees : &of_device[device].allocations) +=
-        freed ? 1 : (uint64_t)-1;
-    simdev_record_memory(device, &of_device[device], &totals);
-    pthread_mutex_unlock(&lock);
+    uncount((struct simdev_owner){.device = device}, bytes, freed);
 }
 
 /* Fills bytes and guards. Account mode leaves the pages untouched. */
@@ -329,11 +381,11 @@ cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner own
         *out = NULL;
         return cudaSuccess;
     }
-    if (counts && !simdev_mem_count(owner.device, bytes))
+    if (counts && !count(owner, bytes))
         return cudaErrorMemoryAllocation;
     const cudaError_t error = allocate(place, owner, bytes, kind, out);
     if (error != cudaSuccess && counts)
-        simdev_mem_uncount(owner.device, bytes, false);
+        uncount(owner, bytes, false);
     else if (counts)
         simdev_record_block(*out, bytes);
     return error;

@@ -1,8 +1,9 @@
 /* Memory in stream order, and its pools.
  *
- * A pool keeps memory that was freed to it. `reserved` grows in chunks. When the host waits for the
- * device or trims the pool, it shrinks to the release threshold. Memory that a pool holds unused
- * does not reduce capacity, because other allocations can take it. */
+ * A pool holds memory of the device: `reserved` bytes, of which `used` are allocated. `reserved`
+ * grows in chunks, if they fit into the device. Freed memory stays in the pool. The pool gives
+ * unused memory back when the program trims it, and at the next wait for a stream, an event or a
+ * context if it holds more than its release threshold. */
 #include "cudart_context.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -63,28 +64,47 @@ static cudaMemPool_t of_id(unsigned id)
     return pool;
 }
 
+static uint64_t in_chunks(uint64_t bytes)
+{
+    return (bytes + CHUNK - 1) / CHUNK * CHUNK;
+}
+
+/* Gives unused memory back, but keeps `keep` bytes. */
 static void shrink(cudaMemPool_t pool, uint64_t keep)
 {
-    const uint64_t needed = (pool->used + CHUNK - 1) / CHUNK * CHUNK;
+    const uint64_t needed = in_chunks(pool->used);
     const uint64_t least = keep > needed ? keep : needed;
-    if (pool->reserved > least)
-        pool->reserved = least;
+    if (pool->reserved <= least)
+        return;
+    simdev_mem_give_back(pool->device, pool->reserved - least);
+    pool->reserved = least;
 }
 
-static void add(cudaMemPool_t pool, size_t bytes)
+/* Takes memory from the pool, which grows if necessary. False if it cannot grow. */
+static bool add(cudaMemPool_t pool, size_t bytes)
 {
-    pool->used += bytes;
+    uint64_t used;
+    if (__builtin_add_overflow(pool->used, bytes, &used) || used > UINT64_MAX - CHUNK)
+        return false;
+    if (used > pool->reserved) {
+        if (!simdev_mem_hold(pool->device, in_chunks(used) - pool->reserved, bytes))
+            return false;
+        pool->reserved = in_chunks(used);
+    }
+    pool->used = used;
     if (pool->used > pool->used_high)
         pool->used_high = pool->used;
-    if (pool->used > pool->reserved)
-        pool->reserved = (pool->used + CHUNK - 1) / CHUNK * CHUNK;
     if (pool->reserved > pool->reserved_high)
         pool->reserved_high = pool->reserved;
+    return true;
 }
 
+/* A destroyed pool gives all memory back with its last allocation. */
 static void take_bytes(cudaMemPool_t pool, size_t bytes)
 {
     pool->used -= bytes < pool->used ? bytes : pool->used;
+    if (pool->destroyed && pool->used == 0)
+        shrink(pool, 0);
 }
 
 void simdev_pool_synchronised(void)
@@ -93,6 +113,26 @@ void simdev_pool_synchronised(void)
     for (cudaMemPool_t pool = pools; pool; pool = pool->next)
         shrink(pool, pool->threshold);
     pthread_mutex_unlock(&lock);
+}
+
+void simdev_pool_reset(int device)
+{
+    pthread_mutex_lock(&lock);
+    for (cudaMemPool_t pool = pools; pool; pool = pool->next) {
+        if (pool->device != device)
+            continue;
+        pool->used = 0;
+        shrink(pool, 0);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+cudaMemPool_t simdev_pool_handle(unsigned id)
+{
+    pthread_mutex_lock(&lock);
+    cudaMemPool_t pool = id ? of_id(id) : NULL;
+    pthread_mutex_unlock(&lock);
+    return pool;
 }
 
 /* --- memory in stream order --- */
@@ -113,9 +153,23 @@ static unsigned choose_pool(cudaMemPool_t wanted, int *device)
     return id;
 }
 
-/* The memory is available at once. It counts in capacity and peak from this call to the call of
- * cudaFreeAsync, so that both do not depend on the speed of the streams. Memory nodes are not
- * simulated: a capturing stream refuses both calls. */
+static cudaError_t take_from_pool(struct simdev_owner owner, size_t bytes, void **ptr)
+{
+    pthread_mutex_lock(&lock);
+    cudaMemPool_t pool = of_id(owner.pool);
+    cudaError_t error = add(pool, bytes) ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (error == cudaSuccess) {
+        error = simdev_mem_allocate(SIMDEV_DEVICE, owner, bytes, SIMDEV_KIND_PLAIN, ptr);
+        if (error != cudaSuccess)
+            take_bytes(pool, bytes);
+    }
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+/* The memory is available at once. It is used memory of its pool from this call to the call of
+ * cudaFreeAsync, so that capacity and peaks do not depend on the speed of the streams. Memory nodes
+ * are not simulated: a capturing stream refuses both calls. */
 static cudaError_t allocate(const char *function, cudaMemPool_t pool, cudaStream_t stream,
                             size_t bytes, void **ptr)
 {
@@ -132,12 +186,7 @@ static cudaError_t allocate(const char *function, cudaMemPool_t pool, cudaStream
     if (error == cudaSuccess && !(owner.pool = choose_pool(pool, &owner.device)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = simdev_mem_allocate(SIMDEV_DEVICE, owner, bytes, SIMDEV_KIND_PLAIN, ptr);
-    if (error == cudaSuccess) {
-        pthread_mutex_lock(&lock);
-        add(of_id(owner.pool), bytes);
-        pthread_mutex_unlock(&lock);
-    }
+        error = take_from_pool(owner, bytes, ptr);
     return simdev_leave(error);
 }
 
@@ -240,6 +289,30 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
     return simdev_leave(error);
 }
 
+/* Only devices have pools here. */
+static cudaError_t check_place(const struct cudaMemLocation *location,
+                               enum cudaMemAllocationType type)
+{
+    if (!location || type != cudaMemAllocationTypePinned)
+        return cudaErrorInvalidValue;
+    return location->type == cudaMemLocationTypeDevice ? cudaSuccess : cudaErrorNotSupported;
+}
+
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *pool, struct cudaMemLocation *location,
+                                     enum cudaMemAllocationType type)
+{
+    const cudaError_t error = check_place(location, type);
+    return error != cudaSuccess ? simdev_leave(error) : pool_of(__func__, pool, location->id, true);
+}
+
+cudaError_t cudaMemGetMemPool(cudaMemPool_t *pool, struct cudaMemLocation *location,
+                              enum cudaMemAllocationType type)
+{
+    const cudaError_t error = check_place(location, type);
+    return error != cudaSuccess ? simdev_leave(error)
+                                : pool_of(__func__, pool, location->id, false);
+}
+
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *out, const struct cudaMemPoolProps *props)
 {
     cudaError_t error = simdev_enter(__func__);
@@ -266,6 +339,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess) {
         pool->destroyed = true;
+        take_bytes(pool, 0);
         for (int i = 0; i < SIMDEV_MAX_DEVICES; i++)
             if (current[i] == pool)
                 current[i] = NULL;

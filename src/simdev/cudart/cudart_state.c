@@ -201,6 +201,7 @@ cudaError_t cudaDeviceSynchronize(void)
         error = simdev_capture_refuse_device(simdev_owner_current().context);
     if (error == cudaSuccess) {
         simdev_queue_wait_all(simdev_owner_current().context);
+        simdev_pool_synchronised();
         simdev_mem_check();
         error = simdev_faulted();
     }

@@ -56,8 +56,10 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
         error = simdev_capture_refuse(stream);
     if (error == cudaSuccess)
         error = simdev_queue_wait(stream);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
+        simdev_pool_synchronised();
         error = simdev_faulted();
+    }
     return simdev_leave(error);
 }
 

@@ -116,8 +116,3 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CU
     return CUDA_DRIVER_CALL(
         cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attribute, from, to));
 }
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceGetDefaultMemPool((cudaMemPool_t *)pool, device));
-}

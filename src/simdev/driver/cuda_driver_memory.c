@@ -61,6 +61,9 @@ static cudaError_t attribute(void *out, CUpointer_attribute name, CUdeviceptr ad
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
         memcpy(out, &info.bytes, sizeof(info.bytes));
         return cudaSuccess;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        *(cudaMemPool_t *)out = simdev_pool_handle(info.owner.pool);
+        return cudaSuccess;
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         return simdev_context_get((simdev_context *)out);
     default:
@@ -136,27 +139,6 @@ static cudaError_t allocate_managed(CUdeviceptr *address, size_t bytes, unsigned
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
 {
     return CUDA_DRIVER_CALL(allocate_managed(address, bytes, flags));
-}
-
-/* --- memory in stream order --- */
-
-static cudaError_t allocate_async(CUdeviceptr *address, size_t bytes, CUstream stream)
-{
-    void *made = NULL;
-    cudaError_t error = cudaMallocAsync(address && bytes > 0 ? &made : NULL, bytes, stream);
-    if (error == cudaSuccess && address)
-        *address = (CUdeviceptr)(uintptr_t)made;
-    return error;
-}
-
-CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream)
-{
-    return CUDA_DRIVER_CALL(allocate_async(address, bytes, stream));
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
-{
-    return CUDA_DRIVER_CALL(cudaFreeAsync(pointer(address), stream));
 }
 
 /* --- copies --- */
