@@ -62,7 +62,7 @@ testpolicies := $(sort $(basename $(notdir $(wildcard tests/policies/*.c))))
 libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(doors:%=$(B)/obj/%.o)
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 # The command plans with the library's code, with a cuDNN that it opens itself (src/cudnn/standalone).
-cli      := $(wildcard src/cli/*.c src/cli/*/*.c)
+cli      := $(wildcard src/cli/*.c src/cli/*/*.c src/simdev/simulate/*.c)
 alone    := $(wildcard src/cudnn/standalone/*.c)
 cliplan  := $(wildcard src/cudnn/plan/*.c)
 man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
@@ -185,8 +185,10 @@ $(man): $(B)/gen-man
 
 $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
-$(call objects,src/cli/run/run.c src/cli/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
-$(call objects,src/cli/simulate/simulation.c): $(addprefix $(B)/gen/,framework_hook.h nvidia_smi.h)
+# The command of the simulated device is linked into convshim.
+$(call objects,$(wildcard src/simdev/simulate/*.c)): INCLUDES := $(PURE) -I$(B)/gen $(LIBFLAGS)
+$(call objects,src/cli/run/run.c src/simdev/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
+$(call objects,src/simdev/simulate/simulation.c): $(addprefix $(B)/gen/,framework_hook.h nvidia_smi.h)
 $(call objects,src/cli/common/page.c): $(addprefix $(B)/gen/page_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)

@@ -44,10 +44,10 @@ undefined_of()
     nm -A -u "$@" | sed -E 's/: +[Uuwv] /:/; s/@.*//' | grep -vE ':(__(asan|ubsan|tsan|lsan|msan|sanitizer|gcov)_|_GLOBAL_OFFSET_TABLE_)' || true
 }
 
-find src policies include -path src/simdev -prune -o \( -name '*.[ch]' -o -name '*.def' \) -print | sort >"$work/files"
+find src policies include -path 'src/simdev/[!s]*' -prune -o -path src/simdev/standins -prune -o \( -name '*.[ch]' -o -name '*.def' \) -print | sort >"$work/files"
 mapfile -t files <"$work/files"
 [ "${#files[@]}" = 0 ] || code_of "${files[@]}" >"$work/code"
-find "$build/obj" \( -path "$build/obj/src/*" -o -path "$build/obj/policies/*" -o -path "$build/obj/gen/*" \) -name '*.o' ! -path "$build/obj/src/simdev/*" 2>/dev/null |
+find "$build/obj" \( -path "$build/obj/src/*" -o -path "$build/obj/policies/*" -o -path "$build/obj/gen/*" \) -name '*.o' \( ! -path "$build/obj/src/simdev/*" -o -path "$build/obj/src/simdev/simulate/*" \) 2>/dev/null |
     sort >"$work/all" || true
 # Objects of deleted or moved sources, which are not linked any more.
 while read -r object; do
@@ -106,9 +106,9 @@ readonly word='(^|[^A-Za-z0-9_])'
 # input of another program.
 no_exit_no_stdout()
 {
-    code_without "$word((_|quick_)?exit|_Exit|abort|assert|v?printf|puts|putchar|__builtin_(trap|abort)) *\\(" 'src/cli/'
-    code_without "$word(stdout|STDOUT_FILENO)([^A-Za-z0-9_]|\$)|$word(write|v?dprintf) *\\( *1 *," 'src/cli/'
-    symbols_without '(_|quick_)?exit|_Exit|abort|__assert_fail|v?printf|__v?printf_chk|puts|putchar|stdout' 'src/cli/'
+    code_without "$word((_|quick_)?exit|_Exit|abort|assert|v?printf|puts|putchar|__builtin_(trap|abort)) *\\(" 'src/(cli|simdev)/'
+    code_without "$word(stdout|STDOUT_FILENO)([^A-Za-z0-9_]|\$)|$word(write|v?dprintf) *\\( *1 *," 'src/(cli|simdev)/'
+    symbols_without '(_|quick_)?exit|_Exit|abort|__assert_fail|v?printf|__v?printf_chk|puts|putchar|stdout' 'src/(cli|simdev)/'
 }
 
 # Every child inherits LD_PRELOAD, so code that runs at load time also runs in shells and compilers.
@@ -127,7 +127,7 @@ no_constructor()
 # documentation. The command has one file for variables that it passes to programs.
 no_getenv()
 {
-    local allowed='src/config/|src/cli/program/child\.[co]'
+    local allowed='src/config/|src/cli/common/variables\.[co]'
     code_without "$word((secure_)?getenv *\\(|(__)?environ([^A-Za-z0-9_]|\$))" "$allowed"
     symbols_without '(secure_|__secure_)?getenv|(__)?environ' "$allowed"
 }
@@ -163,7 +163,7 @@ hardened()
 no_large_frame()
 {
     local usage
-    mapfile -t usage < <(sed -n 's/\.o$/.su/p' "$work/objects" | grep -vE '/obj/src/(cli|cudnn/standalone)/' | xargs -r ls 2>/dev/null)
+    mapfile -t usage < <(sed -n 's/\.o$/.su/p' "$work/objects" | grep -vE '/obj/src/(cli|cudnn/standalone|simdev)/' | xargs -r ls 2>/dev/null)
     [ "${#usage[@]}" -gt 0 ] || { echo "no stack usage in $build/obj: build first"; return 0; }
     need_library || return 0
     nm -D --undefined-only "$library" | grep -E '__[at]san_init' >/dev/null && return 0
@@ -173,7 +173,7 @@ no_large_frame()
 # A lock outside of src/base/lock.c is missing from the order that debug builds check.
 no_other_locks()
 {
-    code_without "$word(pthread_(mutex|rwlock|spin|cond)_[a-z]+|pthread_once|call_once|mtx_lock|flockfile) *\\(" 'src/(base/lock\.c|cli/)'
+    code_without "$word(pthread_(mutex|rwlock|spin|cond)_[a-z]+|pthread_once|call_once|mtx_lock|flockfile) *\\(" 'src/(base/lock\.c|cli/|simdev/)'
 }
 
 # The table of locks in ARCHITECTURE.md must equal locks.def, in its order.
@@ -267,7 +267,12 @@ planner_is_pure()
 }
 
 # PART: PARTS whose code and headers it may use. Each line names only parts of earlier lines, so that there is no
-# circle.
+# circle. There are three houses:
+# - neutral: base, cli/common, cli/program, and the options of the library (config, decide), which commands read to
+#   set them
+# - the library and its commands: all other parts, which do not use the simulated GPU
+# - the simulated GPU: simdev/simulate uses only neutral parts, the rest of src/simdev none. It gets the library as a
+#   file to preload. cli/main, the table of all commands, is the only user of simdev/simulate.
 parts()
 {
     cat <<'END'
@@ -284,7 +289,19 @@ cudnn/run:        base plan exec cudnn/bind cudnn/plan
 cudnn/standalone: base plan cudnn/bind cudnn/plan
 flow:             base plan policies decide exec account config
 intercept:        base plan decide exec account config cudnn/bind cudnn/plan cudnn/run flow
-cli:              base plan policies decide account config cudnn/standalone
+cli/common:       base policies decide config
+cli/program:      base policies config cli/common
+cli/layers:       base plan policies decide account config cudnn/standalone cli/common
+cli/config:       base policies decide config cli/common cli/layers
+cli/doctor:       base config cli/common cli/program
+cli/predict:      base plan policies decide account config cudnn/standalone cli/common cli/program cli/layers
+cli/report:       base account config cli/common cli/layers
+cli/run:          base policies account config cli/common cli/program
+cli/status:       base account config cli/common cli/program cli/layers
+cli/verify:       base plan policies decide account config cudnn/standalone cli/common cli/program cli/layers
+simdev/simulate:  base cli/common cli/program
+cli/tune:         base plan policies decide account config cudnn/standalone cli/common cli/program cli/layers simdev/simulate
+cli/main:         base cudnn/standalone cli/common cli/config cli/doctor cli/predict cli/report cli/run cli/status cli/tune cli/verify simdev/simulate
 END
 }
 
@@ -293,7 +310,8 @@ readonly part_of='
 function part_of(path) {
     sub(/^src\//, "", path)
     if (path ~ /^(policies|gen)\//) return "policies"
-    if (match(path, /^cudnn\/[a-z]+/)) return substr(path, 1, RLENGTH)
+    if (path ~ /^cli\/commands\.def/) return "cli/main"
+    if (match(path, /^(cudnn|cli|simdev)\/[a-z]+/)) return substr(path, 1, RLENGTH)
     match(path, /^[a-z]+/)
     return substr(path, 1, RLENGTH)
 }'
@@ -325,9 +343,11 @@ arrows_point_down()
         NR == FNR { sub(/:$/, "", $1); for (i = 2; i <= NF; i++) may[$1, $i]; next }
         { user = part_of($1); owner = part_of($2) }
         user != owner && !((user, owner) in may) { print $1, $3, $4 ", of " owner }' <(parts) -
-    # The simulated device is a separate product: it shares no code with the library.
-    grep -HnE '^#include "(convshim|base|plan|decide|exec|account|config|cudnn|flow|intercept|cli)/' -r src/simdev || true
-    mapfile -t simdev < <(find "$build/obj/src/simdev" -name '*.o' 2>/dev/null)
+    # The libraries of the simulated GPU share no code with any other part, and the lists of names neither.
+    grep -HnE '^#include "(convshim|base|plan|decide|exec|account|config|cudnn|flow|intercept|cli)/' -r src/simdev --exclude-dir=simulate || true
+    grep -HnE '^#include "(convshim|plan|decide|exec|account|config|cudnn|flow|intercept)/' -r src/simdev/simulate || true
+    grep -HnE '^#include "simdev/' -r src include policies --exclude-dir=simulate --exclude-dir=tune || true
+    mapfile -t simdev < <(find "$build/obj/src/simdev" -name '*.o' ! -path '*/simulate/*' 2>/dev/null)
     [ "${#simdev[@]}" -gt 0 ] || echo "no object of src/simdev in $build/obj: build first"
     undefined_of "${simdev[@]}" | sed "s|^$build/obj/||" | awk -F: '{ print $2, $1 }' |
         awk 'NR == FNR { at[$1]; next } $1 ~ /^cs_/ && $1 in at { print $2 " uses " $1 }' "$work/defined" -
@@ -388,7 +408,7 @@ types_are_unique()
 options_are_documented()
 {
     local file name
-    for file in src/cli/*/*_options.def; do
+    for file in src/cli/*/*_options.def src/simdev/simulate/simulate_options.def; do
         sed -nE 's/^CS_CLI_(FLAG|OPTION|TEXT|SIZE)\([^,]+, "([^"]+)".*/\2/p; s/^CS_CLI_NUMBER\(([^,]+, ){3}"([^"]+)".*/\2/p; s/^CS_CLI_PERCENT\(([^,]+, ){2}"([^"]+)".*/\2/p; s/^CS_CLI_FORMAT.*/format/p' "$file" | tr _ - |
             while read -r name; do
                 grep -qE -- "--$name([^a-z-]|\$)" docs/*.md || echo "$file: --$name is on no page of docs"

@@ -23,7 +23,7 @@ faults: $(B)/faults/libconvshim.so $(simdev) $(addprefix $(B)/apps/,conv_random 
 fuzzed_legacy  := $(addprefix src/intercept/,graph/describe_graph.c graph/graph.c graph/attributes.c graph/json_note.c graph/shadow.c \
                        legacy/describe_legacy.c legacy/oversized_tensor.c) \
                        $(addprefix src/cudnn/plan/,fusion.c legacy_call.c handle_number.c operation.c)
-fuzzed_lists   := $(addprefix src/cli/,layers/summary.c program/child.c \
+fuzzed_lists   := $(addprefix src/cli/,layers/summary.c common/variables.c \
                   $(addprefix common/,read_file.c command_line.c json_tree.c table.c))
 fuzzed_layers  := $(fuzzed_lists) $(addprefix src/cli/layers/,layers.c layers_csv.c shape.c)
 fuzzed_summary := $(fuzzed_lists) src/cli/report/report_tables.c

@@ -21,6 +21,7 @@ short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.s
 long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') fit_cost='tests/gpu/test_fit_cost.py $(B)' \
             gpu_suite='$(if $(SAN),echo "1..0 $(hash) SKIP preloads into programs without a sanitizer",tests/gpu/test_suite.py $(B))' \
             $(if $(WHOLE),same_code='tests/sweeps/same_code.py $(B)' faults='tests/faults/run.py $(B) --stacks' fuzzers='tests/fuzz/run.sh $(B)/fuzz 60')
+batsfiles := $(wildcard tests/system/*.bats tests/simdev/*.bats)
 bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2) $t')
 run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
 
@@ -34,7 +35,7 @@ test: LOAD := 5
 # The real cuDNN takes longer to load than a few cases to run.
 test: PLANNING := SIMDEV_PLANNING=rule
 test: short-built
-	$(run_tests) $(random) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' tests/system/*.bats),--filter-tags quick)
+	$(run_tests) $(random) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' $(batsfiles)),--filter-tags quick)
 
 #: golden       writes tests/golden again; read the difference
 .PHONY: golden
@@ -45,7 +46,7 @@ golden: $(golden_tests)
 
 #: test-full    every test; with a quarter of the random cases and fixed lists; LOAD=100 runs all
 test-full: tests-built $(tsan)
-	$(run_tests) $(short) $(sweeps) $(long_only) $(call bats,$(wildcard tests/system/*.bats))
+	$(run_tests) $(short) $(sweeps) $(long_only) $(call bats,$(batsfiles))
 
 #: test-all     the same with the whole sweep of patch_conv and many more random problems, faults, fuzzers; hours
 test-all: LOAD := 100

@@ -1,6 +1,6 @@
 # Unit tests, and the simulated device's self-tests: one program each.
 
-unitsrc  := $(wildcard tests/unit/*/test_*.c)
+unitsrc  := $(wildcard tests/unit/*/test_*.c tests/simdev/unit/test_*.c)
 unit     := $(addprefix $(B)/unit/,$(notdir $(basename $(unitsrc))))
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
 # One more test if nvcc is installed. It does not support sanitizers.

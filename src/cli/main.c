@@ -1,7 +1,7 @@
 /* `convshim`: finds the command and hands over to it. */
 #include "base/version.h"
 #include "cli/common/cli.h"
-#include "cli/layers/plan_layers.h"
+#include "cli/common/measured.h"
 #include "cudnn/standalone/engine_list.h"
 #include <stdbool.h>
 #include <stdio.h>

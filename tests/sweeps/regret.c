@@ -14,7 +14,7 @@
  * Prints the peaks and the worst regrets of all candidates. TAP: kernel_us_decided and overlap of
  * cost.def must be the allowed candidate of least worst regret. */
 #include "base/hash.h"
-#include "cli/layers/device_files.h"
+#include "cli/common/device_files.h"
 #include "cli/layers/plan_layers.h"
 #include "config/config.h"
 #include "config/limits.h"

@@ -3,7 +3,7 @@
 #include "cli/common/cli.h"
 
 #include "cli/common/table.h"
-#include "cli/program/child.h"
+#include "cli/common/variables.h"
 #include "config/diagnostics.h"
 #include "config/option.h"
 #include "convshim/policy.h"

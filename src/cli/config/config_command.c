@@ -1,6 +1,6 @@
 /* `convshim config`: the options in force, mistakes in their text, and the rule that applies to a
  * convolution. */
-#include "cli/config/config_advice.h"
+#include "cli/layers/config_advice.h"
 
 #include "base/log.h"
 #include "cli/common/cli.h"

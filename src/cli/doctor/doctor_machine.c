@@ -1,7 +1,7 @@
 /* Checks of the machine: the library, preloaded libraries, options, driver, cuDNN, XLA's caches. */
+#include "cli/common/variables.h"
 #include "cli/doctor/doctor.h"
-#include "cli/program/child.h"
-#include "cli/run/xla_cache.h"
+#include "cli/program/xla_cache.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>

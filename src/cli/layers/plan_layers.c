@@ -2,7 +2,6 @@
 #include "cli/layers/plan_layers.h"
 #include "base/checked.h"
 #include "cli/common/cli.h"
-#include "config/ladder.h"
 #include "decide/pass.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,16 +227,3 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_layers *la
 }
 
 /* --- measured constants --- */
-
-struct cs_ladder cs_cli_measured(const char *gpu)
-{
-    static char last[CS_PROFILE_NAME];
-    static struct cs_ladder ladder;
-    char text[CS_LADDER_NAMED];
-    if (strcmp(last, gpu) == 0)
-        return ladder;
-    snprintf(last, sizeof last, "%s", gpu);
-    if (cs_ladder_read(gpu, &ladder, cs_cli_note, NULL))
-        cs_cli_complain("%s", cs_ladder_name(&ladder, gpu, text));
-    return ladder;
-}

@@ -62,12 +62,6 @@ bool cs_find_cudnn(const char *command, const char *path);
 /* Opens the cuDNN of the python3 on PATH alone. False: it has none that can be used. */
 bool cs_find_cudnn_of_python(void);
 
-/* --- measured constants of GPUs --- */
-
-/* Returns the measured constants of a GPU. The first time, a line on standard error names them, or
- * the reason why their file is ignored. For one thread. */
-struct cs_ladder cs_cli_measured(const char *gpu);
-
 /* --- without cuDNN ---
  *
  * An estimate of the workspace: tensor-core engines convert channels-first tensors to channels-last

@@ -14,9 +14,9 @@ enum {
 };
 
 /* Reads a summary; "-" is standard input. In its texts '?' stands for control characters.
- * `process.command`, a list of words in the file, becomes one text. Members may be absent or of another kind, except `sites`, which is
- * an array. The caller deletes the tree. NULL, with "PATH: message" in `error`, if the file is not
- * a summary of this version. */
+ * `process.command`, a list of words in the file, becomes one text. Members may be absent or of
+ * another kind, except `sites`, which is an array. The caller deletes the tree. NULL, with "PATH:
+ * message" in `error`, if the file is not a summary of this version. */
 struct cJSON *cs_summary_read(const char *path, char error[CS_SUMMARY_ERROR]);
 
 /* Adds the run of a process to *all_p, the runs of one job, and deletes `run`. The first time

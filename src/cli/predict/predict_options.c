@@ -2,7 +2,7 @@
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"
-#include "cli/config/config_advice.h"
+#include "cli/layers/config_advice.h"
 #include "config/limits.h"
 #include "config/option.h"
 #include "convshim/policy.h"

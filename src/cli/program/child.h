@@ -1,10 +1,9 @@
-/* Child processes: their variables, their start and end, their output. Children are started before
+/* Child processes: their start and end, their output. Children are started before
  * any thread, because a child continues with the locks that other threads held. */
 #ifndef CS_CLI_PROGRAM_CHILD_H
 #define CS_CLI_PROGRAM_CHILD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 /* Runs `body` in a child, which exits with its result unless it executes a program. Returns the
@@ -36,33 +35,5 @@ int cs_child_output(const char *const *argv, const char *const *set, char **text
 
 /* Cuts the next line off *text_p and returns it without its end; NULL if there is none. */
 char *cs_child_line(char **text_p);
-
-/* Returns the value of a variable of this process, which its children inherit; NULL if it is unset
- * or set to nothing. The text is valid until the variable is changed. Only child.c reads the
- * environment of the command. The variables of the library itself are read in src/config. */
-const char *cs_cli_variable(const char *name);
-
-/* Variables that override those of this process. */
-struct cs_child_variables {
-    char **item; /* "NAME=VALUE", or "NAME": it is removed; owned */
-    size_t items;
-    bool broken; /* out of memory */
-};
-
-/* Add a variable to set or to remove, or copies of others. The last addition of a name wins. */
-void cs_child_variables_set(struct cs_child_variables *variables, const char *name,
-                            const char *format, ...) __attribute__((format(printf, 3, 4)));
-void cs_child_variables_remove(struct cs_child_variables *variables, const char *name);
-void cs_child_variables_add(struct cs_child_variables *variables,
-                            const struct cs_child_variables *others);
-
-/* True if a variable of this name is set there. */
-bool cs_child_variables_has(const struct cs_child_variables *variables, const char *name);
-
-/* Changes the environment of this process, which from then on uses the texts of `variables`. False
- * if memory is short. */
-bool cs_child_variables_apply(const struct cs_child_variables *variables);
-
-void cs_child_variables_free(struct cs_child_variables *variables);
 
 #endif

@@ -2,7 +2,7 @@
 #include "cli/program/command_facts.h"
 
 #include "base/path.h"
-#include "cli/program/child.h"
+#include "cli/common/variables.h"
 #include "config/program.h"
 #include "convshim/policy.h"
 #include <stdio.h>

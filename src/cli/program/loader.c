@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/common/variables.h"
 #include "cli/program/child.h"
 #include "cli/program/elf.h"
 #include <limits.h>

@@ -3,9 +3,9 @@
 #include "account/session_files.h"
 #include "cli/common/cli.h"
 #include "cli/common/data_files.h"
-#include "cli/program/child.h"
+#include "cli/common/variables.h"
 #include "cli/program/command_facts.h"
-#include "cli/run/xla_cache.h"
+#include "cli/program/xla_cache.h"
 #include "config/session.h"
 #include <errno.h>
 #include <limits.h>

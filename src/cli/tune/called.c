@@ -187,7 +187,7 @@ bool cs_called_shapes(const struct cs_timeline *timeline, struct cs_frontier *fr
 
 /* Reads the layers of the run's summary into the items. Sites without calls have no layer. False
  * after printing the reason. */
-static bool read_layers(const struct cs_simulated_run *run, struct cs_frontier *frontier)
+static bool read_layers(const struct cs_sim_run *run, struct cs_frontier *frontier)
 {
     static const struct cs_layer_rules rules = {.direction = NULL};
     char path[PATH_MAX + 64], error[CS_LAYERS_ERROR];
@@ -211,9 +211,9 @@ static bool check_memory(bool good)
     return good;
 }
 
-bool cs_called_read(const struct cs_simulated_run *run, struct cs_frontier *frontier)
+bool cs_called_read(const struct cs_sim_run *run, struct cs_frontier *frontier)
 {
-    const struct cs_simulated_result *result = &run->result;
+    const struct cs_sim_outcome *result = &run->result;
     struct cs_timeline timeline;
     if (!cs_timeline_read(run, &timeline))
         return false;

@@ -151,8 +151,8 @@ static void show_progress(size_t done, size_t of)
         fprintf(stderr, done == of ? "\r\033[K" : "\r%zu of %zu convolutions", done, of);
 }
 
-/* Sets the options that tune writes into its ini file, and one rule without conditions, whose `free`
- * is set for each decision. */
+/* Sets the options that tune writes into its ini file, and one rule without conditions, whose
+ * `free` is set for each decision. */
 static void set_options(struct deciding *deciding)
 {
     static struct cs_config config; /* too large for the stack */

@@ -6,7 +6,7 @@
 #include "cli/common/output.h"
 #include "cli/common/page.h"
 #include "cli/layers/plan_layers.h"
-#include "cli/simulate/simulate.h"
+#include "simdev/simulate/simulate.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,11 +70,11 @@ static const double NANO = 1e-9;
 static const char defaults[] = "# the library's defaults\n",
                   untiled[] = "[rule untiled]\nskip = yes\n";
 
-static struct cs_tune_run read_run(const struct cs_simulated_result *result)
+static struct cs_tune_run read_run(const struct cs_sim_outcome *result)
 {
     return (struct cs_tune_run){
-        .ran = cs_simulated_result_ran(result) && result->used,
-        .fits = cs_simulated_result_fits(result),
+        .ran = cs_sim_outcome_ran(result) && result->used,
+        .fits = cs_sim_outcome_fits(result),
         .calls = result->calls,
         .figures = {.peak = result->allocated >= 0 ? result->allocated : result->device_peak,
                     .tiled = result->tiled,
@@ -85,7 +85,7 @@ static struct cs_tune_run read_run(const struct cs_simulated_result *result)
 
 /* A run with an ini file. */
 struct run {
-    struct cs_simulated_run run;
+    struct cs_sim_run run;
     char file[PATH_MAX];
 };
 
@@ -101,12 +101,12 @@ static bool prepare_run(const struct cs_tune *tune, const char *name, const char
         fputs(text, out);
     else if (out)
         cs_tune_write(tune, false, out);
-    to->run = (struct cs_simulated_run){.name = name,
-                                        .device = tune->device,
-                                        .memory = memory,
-                                        .context = tune->device->context,
-                                        .with = true,
-                                        .file = to->file};
+    to->run = (struct cs_sim_run){.name = name,
+                                  .device = tune->device,
+                                  .memory = memory,
+                                  .context = tune->device->context,
+                                  .with = true,
+                                  .file = to->file};
     if (out && fclose(out) == 0)
         return true;
     cs_cli_complain("%s: %s", to->file, strerror(errno));
@@ -116,13 +116,13 @@ static bool prepare_run(const struct cs_tune *tune, const char *name, const char
 /* --- the first two runs --- */
 
 /* False, after a line with the reason, if the first run cannot be used. */
-static bool is_usable(const struct cs_simulated_run *run)
+static bool is_usable(const struct cs_sim_run *run)
 {
-    const struct cs_simulated_result *result = &run->result;
-    if (!cs_simulated_result_ran(result)) {
+    const struct cs_sim_outcome *result = &run->result;
+    if (!cs_sim_outcome_ran(result)) {
         cs_cli_complain("tune: the program failed with status %d. Its last output:",
                         result->status);
-        if (!cs_simulated_result_output(run, stderr))
+        if (!cs_sim_outcome_output(run, stderr))
             fputs("(nothing)\n", stderr);
     } else if (!result->used || result->launches <= 0) {
         cs_cli_complain(
@@ -147,11 +147,11 @@ static bool make_first_runs(struct cs_tune *tune)
     const int64_t fits = tune->options->fits;
     bool good = prepare_run(tune, "untiled", untiled, 0, &first) &&
                 prepare_run(tune, "defaults", defaults, fits, &second);
-    struct cs_simulated_run *runs[] = {&first.run, &second.run};
+    struct cs_sim_run *runs[] = {&first.run, &second.run};
     first.run.history = true;
-    if (!good || !cs_simulated_runs(tune->simulation, runs, 2))
+    if (!good || !cs_sim_runs_make(tune->simulation, runs, 2))
         return false;
-    const struct cs_simulated_result *result = &first.run.result;
+    const struct cs_sim_outcome *result = &first.run.result;
     const char *cudnn = tune->simulation->program.cudnn;
     tune->untiled = read_run(result);
     tune->defaults = read_run(&second.run.result);
@@ -160,13 +160,13 @@ static bool make_first_runs(struct cs_tune *tune)
     snprintf(tune->planner, sizeof tune->planner, "%s%s%s", *cudnn ? cudnn : result->planning,
              *result->framework ? ", " : "", result->framework);
     good = is_usable(&first.run) && cs_called_read(&first.run, &tune->frontier);
-    cs_simulated_result_free(&first.run.result);
-    cs_simulated_result_free(&second.run.result);
+    cs_sim_outcome_free(&first.run.result);
+    cs_sim_outcome_free(&second.run.result);
     return good;
 }
 
 /* True if the program has cuBLASLt. cuDNN offers the engines that call it only to such programs. */
-static bool has_cublas(const struct cs_simulated_program *program)
+static bool has_cublas(const struct cs_sim_program *program)
 {
     for (size_t i = 0; i < program->libraries; i++)
         if (strstr(program->library[i], "libcublasLt.so"))
@@ -192,13 +192,13 @@ static bool find_frontier(struct cs_tune *tune)
 static bool check_file(struct cs_tune *tune)
 {
     static struct run rules; /* too large for the stack */
-    struct cs_simulated_run *runs[] = {&rules.run};
+    struct cs_sim_run *runs[] = {&rules.run};
     unsetenv("CONVSHIM");
     if (!prepare_run(tune, "rules", NULL, tune->options->fits, &rules) ||
-        !cs_simulated_runs(tune->simulation, runs, 1))
+        !cs_sim_runs_make(tune->simulation, runs, 1))
         return false;
     tune->file = read_run(&rules.run.result);
-    cs_simulated_result_free(&rules.run.result);
+    cs_sim_outcome_free(&rules.run.result);
     return true;
 }
 
@@ -233,7 +233,7 @@ static int tune_and_report(struct cs_tune *tune)
     cs_tune_report(tune, outcome, stderr);
     if (tune->options->html && tune->frontier.points > 0)
         good = cs_tune_html(tune, tune->options->html) && good;
-    cs_written_print(&tune->simulation->layers, stderr);
+    cs_private_layers_print(&tune->simulation->layers, stderr);
     return good ? CS_CLI_OK : CS_CLI_NO;
 }
 
@@ -250,7 +250,7 @@ static int tune_program(const struct cs_tune_options *options, char **program)
         cs_cli_complain("%s", error);
         return CS_CLI_USAGE;
     }
-    if (cs_simulated_program_find(&simulation.program, program, options->cudnn, options->cuda) &&
+    if (cs_sim_program_find(&simulation.program, program, options->cudnn, options->cuda) &&
         cs_simulation_begin(&simulation, options->library, options->keep))
         status = tune_and_report(&tune);
     cs_frontier_fini(&tune.frontier);

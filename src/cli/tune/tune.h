@@ -4,9 +4,9 @@
 #define CS_CLI_TUNE_TUNE_H
 
 #include "cli/layers/layers.h"
-#include "cli/simulate/simulation.h"
 #include "decide/cost.h"
 #include "decide/rule.h"
+#include "simdev/simulate/simulation.h"
 #include <stddef.h>
 
 struct cJSON;
@@ -92,7 +92,7 @@ bool cs_called_shapes(const struct cs_timeline *timeline, struct cs_frontier *fr
 
 /* Fills the items and shapes from a run with `history` in which no convolution was tiled. False: a
  * line with the reason was printed. The caller calls cs_frontier_fini in every case. */
-bool cs_called_read(const struct cs_simulated_run *run, struct cs_frontier *frontier);
+bool cs_called_read(const struct cs_sim_run *run, struct cs_frontier *frontier);
 
 /* Returns the bytes held during a call to which `workspace` bytes are reported. */
 int64_t cs_called_peak(const struct cs_called *called, int64_t workspace);

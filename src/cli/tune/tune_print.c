@@ -166,7 +166,7 @@ static void put_run(const char *title, const struct cs_tune_run *run, FILE *out)
 
 static void put_head(const struct cs_tune *tune, FILE *out)
 {
-    const struct cs_simulated_program *program = &tune->simulation->program;
+    const struct cs_sim_program *program = &tune->simulation->program;
     char date[16];
     time_t now = time(NULL);
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));

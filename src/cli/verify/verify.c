@@ -13,6 +13,7 @@
 #define CS_CLI_TARGET struct cs_verify_options
 #define CS_CLI_OPTIONS "cli/verify/verify_options.def"
 #include "cli/common/command_options.def"
+#include "cli/common/variables.h"
 
 static const struct cs_cli_command command = {
     .name = "verify",

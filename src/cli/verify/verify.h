@@ -2,9 +2,9 @@
 #ifndef CS_CLI_VERIFY_VERIFY_H
 #define CS_CLI_VERIFY_VERIFY_H
 
+#include "cli/common/variables.h"
 #include "cli/layers/layers.h"
 #include "cli/layers/plan_layers.h"
-#include "cli/program/child.h"
 #include <limits.h>
 #include <stdio.h>
 

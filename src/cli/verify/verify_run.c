@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
+#include "cli/common/variables.h"
 #include "cli/program/child.h"
 #include "cli/program/command_facts.h"
 #include "cli/verify/verify.h"

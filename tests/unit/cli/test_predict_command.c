@@ -1,7 +1,7 @@
 /* `convshim predict` by the rule of thumb, the limit of scratch, and profiles of
  * devices. And the rule itself. */
 #include "capture.h"
-#include "cli/layers/device_files.h"
+#include "cli/common/device_files.h"
 #include "cli/layers/plan_layers.h"
 #include "cli/predict/predict.h"
 #include <limits.h>

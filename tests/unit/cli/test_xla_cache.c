@@ -1,5 +1,5 @@
 /* Folders of XLA's caches below those that the user named. */
-#include "cli/run/xla_cache.h"
+#include "cli/program/xla_cache.h"
 
 #include "check.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Each option and each key of a rule with many texts: the resulting value, or the note. */
-#include "cli/golden.h"
+#include "golden.h"
 #include "config/config.h"
 #include "config/option.h"
 #include "config/option_text.h"

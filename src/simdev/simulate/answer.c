@@ -1,0 +1,163 @@
+/* The result of a pair of runs as JSON. docs/simulate.md lists its members. */
+#include "simdev/simulate/simulate.h"
+
+#include "base/text.h"
+#include "cli/common/json_tree.h"
+#include <cjson/cJSON.h>
+
+enum {
+    MOST_TEXT = 1536
+};
+
+int64_t cs_sim_answer_number(const struct cJSON *result, enum cs_side side, const char *member)
+{
+    return cs_json_whole_at(cs_json_at(result, cs_side_names[side]), member, -1);
+}
+
+struct cJSON *cs_sim_program_command(const struct cs_sim_program *program)
+{
+    cJSON *command = cJSON_CreateArray();
+    for (char **word = program->command; *word; word++)
+        cs_json_add(command, NULL, cJSON_CreateString(*word));
+    return command;
+}
+
+/* --- a run --- */
+
+/* Adds the known figures of a run. */
+static void add_figures(cJSON *object, const struct cs_sim_outcome *r)
+{
+    const int64_t value[CS_FIGURES] = {
+#define CS_FIGURE(name, title, column, tables, cell, value) value,
+#include "simdev/simulate/figures.def"
+#undef CS_FIGURE
+    };
+    for (int i = 0; i < CS_FIGURES; i++)
+        if (r->used && value[i] >= 0)
+            cJSON_AddNumberToObject(object, cs_figures[i].name, (double)value[i]);
+}
+
+static cJSON *processes_json(const struct cs_sim_outcome *result)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++) {
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddNumberToObject(one, "pid", (double)result->process[i].pid);
+        cJSON_AddNumberToObject(one, "device_peak", (double)result->process[i].device_peak);
+        cJSON_AddNumberToObject(one, "convolution_launches", (double)result->process[i].launches);
+        cJSON_AddBoolToObject(one, "reported", result->process[i].reported);
+        cs_json_add(list, NULL, one);
+    }
+    return list;
+}
+
+static cJSON *gpus_json(const struct cs_sim_outcome *result)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int gpu = 0; gpu < result->gpus; gpu++) {
+        cJSON *one = cJSON_CreateObject();
+        for (int i = 0; i < CS_PEAKS; i++)
+            if (result->gpu[gpu][i] >= 0)
+                cJSON_AddNumberToObject(one, cs_figures[i].name, (double)result->gpu[gpu][i]);
+        cs_json_add(list, NULL, one);
+    }
+    return list;
+}
+
+/* Adds whether that side fits: true, false, or null without an answer. `why`: the name of the
+ * member with the sentence. */
+static void add_fits(cJSON *object, const struct cs_sim_program *program,
+                     const struct cs_sim_pair *pair, enum cs_side side, const char *why)
+{
+    static const char *const names[] = {"yes", "may fail", "no", "no answer"};
+    char line[MOST_TEXT];
+    struct cs_text text = {line, sizeof line, 0};
+    const enum cs_sim_fit answer = cs_sim_answer_fits(program, pair, side, &text);
+    if (answer == CS_SIM_FIT_NONE)
+        cJSON_AddNullToObject(object, "fits");
+    else
+        cJSON_AddBoolToObject(object, "fits", answer != CS_SIM_FIT_NO);
+    cJSON_AddStringToObject(object, "answer", names[answer]);
+    cJSON_AddStringToObject(object, why, line);
+}
+
+/* Returns the member of the result for one side. `spare` as in cs_sim_answer. */
+static cJSON *side_json(const struct cs_sim_program *program, const struct cs_sim_pair *pair,
+                        enum cs_side side, bool spare)
+{
+    const struct cs_sim_outcome *result = &pair->run[side].result;
+    char line[MOST_TEXT];
+    struct cs_text verdict = {line, sizeof line, 0};
+    cJSON *object = cJSON_CreateObject();
+    cs_sim_answer_verdict(program, pair, side, &verdict);
+    cJSON_AddBoolToObject(object, "ran", cs_sim_outcome_ran(result));
+    cJSON_AddNumberToObject(object, "status", result->status);
+    cJSON_AddStringToObject(object, "verdict", line);
+    cJSON_AddStringToObject(object, "planning", result->planning);
+    cJSON_AddStringToObject(object, "framework", result->framework);
+    add_fits(object, program, pair, side, "fits_why");
+    if (result->processes > 1)
+        cs_json_add(object, "processes", processes_json(result));
+    cJSON_AddNumberToObject(object, "seconds", result->seconds);
+    add_figures(object, spare ? cs_sim_pair_base(pair, side) : result);
+    if (pair->base[side].name) {
+        const struct cs_other_plans others = cs_sim_pair_others(pair, side);
+        cJSON_AddNumberToObject(object, "other_engines", (double)others.engines);
+        cJSON_AddNumberToObject(object, "other_work", (double)others.work);
+    }
+    const cJSON *unknown = cs_json_at(result->framework_peaks, "unknown");
+    if (unknown)
+        cs_json_add(object, "unknown", cJSON_Duplicate(unknown, true));
+    if (pair->gpus > 1)
+        cs_json_add(object, "gpus", gpus_json(result));
+    return object;
+}
+
+/* --- a pair --- */
+
+/* Adds the contents of the peaks, by layer and line. The list is empty if the run has no record. */
+static void add_peaks(const struct cs_sim_pair *pair, cJSON *root)
+{
+    struct cs_timelines timelines;
+    const bool read = cs_timelines_read(pair, &timelines);
+    for (int side = 0; side < CS_SIDES; side++) {
+        cJSON *run = cJSON_GetObjectItem(root, cs_side_names[side]);
+        if (run)
+            cs_json_add(run, "peak",
+                        read ? cs_timelines_peak(&timelines, (enum cs_side)side) : NULL);
+    }
+    if (read)
+        cs_timelines_fini(&timelines);
+}
+
+struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
+                            bool spare)
+{
+    const struct cs_sim_program *program = &simulation->program;
+    const enum cs_side judged = cs_sim_pair_judged(pair);
+    char line[MOST_TEXT] = "";
+    struct cs_text why = {line, sizeof line, 0};
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(root, "version", CS_SIMULATE_JSON_VERSION);
+    add_fits(root, program, pair, judged, "why");
+    cs_json_add(root, "command", cs_sim_program_command(program));
+    cJSON_AddStringToObject(root, "device", pair->device->title);
+    cJSON_AddNumberToObject(root, "memory", (double)pair->memory);
+    cJSON_AddNumberToObject(root, "context", (double)pair->context);
+    cJSON_AddStringToObject(root, "planning", pair->run[judged].result.planning);
+    cJSON_AddStringToObject(root, "cudnn", program->folder);
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side])
+            cs_json_add(root, cs_side_names[side],
+                        side_json(program, pair, (enum cs_side)side, spare));
+    if (pair->history || pair->recorded.name)
+        add_peaks(pair, root);
+    const char *advice = cs_sim_answer_advice(program, pair);
+    if (advice)
+        cJSON_AddStringToObject(root, "advice", advice);
+    cs_sim_answer_why(pair, cs_json_at(root, "with.peak"), &why);
+    if (why.length > 0)
+        cJSON_AddStringToObject(root, "no_gain", line);
+    cs_json_add(root, "notes", cs_sim_answer_notes(pair, simulation->jobs > 1));
+    return root;
+}

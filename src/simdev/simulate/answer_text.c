@@ -1,0 +1,406 @@
+/* The sentences of a result: how a run ended, whether it fits, why the peak does not fall, advice,
+ * and notes. */
+#include "simdev/simulate/simulate.h"
+
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/common/json_tree.h"
+#include "cli/common/variables.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+    SURE_PERCENT = 95, /* above this, fragmentation decides on a real GPU */
+    PART = 100,        /* parts below 1/PART are not reported */
+    LIST = 512         /* bytes of a list of names */
+};
+
+static bool begins_with(const char *text, const char *begin)
+{
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* Puts "3 retries" to a list, unless there are none. */
+static void put_count(struct cs_text *list, int64_t count, const char *one, const char *several)
+{
+    if (count > 0)
+        cs_text_put(list, "%s%" PRId64 " %s", list->length > 0 ? ", " : "", count,
+                    count == 1 ? one : several);
+}
+
+/* --- how a run ended --- */
+
+static void put_failure(const struct cs_sim_outcome *result, struct cs_text *text)
+{
+    char bytes[CS_BYTES_TEXT];
+    if (cs_sim_outcome_out_of_memory(result))
+        cs_text_put(
+            text,
+            "Out of memory: the last failed allocation was short by %s. The figures end there.",
+            cs_table_bytes_text(bytes, result->missing_bytes));
+    else if (*result->linked_runtime)
+        cs_text_put(text,
+                    "Cannot be simulated: %s contains its own CUDA runtime, and is stripped or "
+                    "uses a function of it that is not simulated.",
+                    cs_path_file(result->linked_runtime));
+    else if (result->missing_gpu > 0)
+        cs_text_put(text,
+                    "Failed: the program selects GPU %" PRId64 ", which is missing here. Add "
+                    "--gpus %" PRId64 ".",
+                    result->missing_gpu, result->missing_gpu + 1);
+    else if (result->status > 128)
+        cs_text_put(text, "Failed: signal %d ended the program.", result->status - 128);
+    else
+        cs_text_put(text, "Failed with status %d, and the GPU refused no allocation.",
+                    result->status);
+}
+
+/* Puts how short of memory a run was. */
+static void put_pressure(const struct cs_sim_pair *pair, enum cs_side side, struct cs_text *text)
+{
+    const struct cs_sim_outcome *result = &pair->run[side].result;
+    const struct cs_other_plans others = cs_sim_pair_others(pair, side);
+    char list[LIST];
+    struct cs_text signs = {list, sizeof list, 0};
+    put_count(&signs, result->retries, "allocation retry", "allocation retries");
+    put_count(&signs, cs_sim_outcome_failures(result), "failed allocation", "failed allocations");
+    put_count(&signs, others.engines, "convolution on another engine",
+              "convolutions on other engines");
+    if (signs.length == 0) {
+        cs_text_put(text, "Runs without memory pressure.");
+        return;
+    }
+    cs_text_put(text, "Runs under memory pressure: %s.", list);
+    if (others.work > 0)
+        cs_text_put(text,
+                    " With enough memory the program does other work: %" PRId64
+                    " of its convolutions have other sizes.",
+                    others.work);
+}
+
+void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs_sim_pair *pair,
+                           enum cs_side side, struct cs_text *text)
+{
+    const struct cs_sim_outcome *result = &pair->run[side].result;
+    if (cs_sim_outcome_stopped(result))
+        cs_text_put(text, "Stopped by signal %d. Until then: ", result->status - 128);
+    if (!cs_sim_outcome_ran(result))
+        put_failure(result, text);
+    else if (!result->used)
+        cs_text_put(text, "Ended without a call of CUDA, so there are no figures.");
+    else if (!cs_sim_outcome_used_gpu(result))
+        cs_text_put(text, "Found the GPU, but ran on the CPU. Is the model moved to cuda?");
+    else if (!result->planned)
+        cs_text_put(text,
+                    "NO REAL cuDNN WAS USED: the sizes are from %s, and the figures may be far "
+                    "off. %s",
+                    *result->planning ? result->planning : "nothing",
+                    *program->foreign
+                        ? program->foreign
+                        : "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH");
+    else
+        put_pressure(pair, side, text);
+    if (result->cut_short)
+        cs_text_put(text, " The process was killed or called _exit, so it wrote no report. The "
+                          "figures are the last that the device stored.");
+}
+
+/* --- does it fit --- */
+
+/* Returns whether a run fits into `memory` bytes. */
+static enum cs_sim_fit answer_of(const struct cs_sim_outcome *result, int64_t memory)
+{
+    const bool ran = cs_sim_outcome_ran(result);
+    if (cs_sim_outcome_out_of_memory(result))
+        return CS_SIM_FIT_NO;
+    if (!ran || !cs_sim_outcome_used_gpu(result) || !result->planned)
+        return CS_SIM_FIT_NONE;
+    if (!cs_sim_outcome_fits(result))
+        return CS_SIM_FIT_NO;
+    return result->needed <= memory / 100 * SURE_PERCENT ? CS_SIM_FIT_YES : CS_SIM_FIT_MAY_FAIL;
+}
+
+/* Returns the memory that the program takes if there is enough. 0: not known, for example because
+ * the program takes a share of the free memory. */
+static int64_t need_of(const struct cs_sim_pair *pair, enum cs_side side)
+{
+    const struct cs_sim_outcome *base = cs_sim_pair_base(pair, side);
+    const int64_t absurd = (int64_t)1 << 42;
+    return cs_sim_outcome_ran(base) && base->needed < absurd ? base->needed : 0;
+}
+
+enum cs_sim_fit cs_sim_answer_fits(const struct cs_sim_program *program,
+                                   const struct cs_sim_pair *pair, enum cs_side side,
+                                   struct cs_text *text)
+{
+    static const char *const begins[] = {"Yes", "May fail", "No", "No answer"};
+    const int64_t memory = pair->memory;
+    const enum cs_sim_fit answer = answer_of(&pair->run[side].result, memory);
+    const bool fits = answer == CS_SIM_FIT_YES || answer == CS_SIM_FIT_MAY_FAIL;
+    const int64_t need = fits ? pair->run[side].result.needed : need_of(pair, side);
+    char need_text[CS_BYTES_TEXT], context[CS_BYTES_TEXT], there[CS_BYTES_TEXT],
+        rest[CS_BYTES_TEXT];
+    if (!fits && (answer == CS_SIM_FIT_NONE || need <= memory)) {
+        cs_text_put(text, "%s. ", begins[answer]);
+        cs_sim_answer_verdict(program, pair, side, text);
+        return answer;
+    }
+    cs_text_put(text, "%s: needs %s with the context of %s. %s has %s, %s %s.%s", begins[answer],
+                cs_table_bytes_text(need_text, need), cs_table_bytes_text(context, pair->context),
+                memory != pair->device->memory ? "The GPU" : pair->device->title,
+                cs_table_bytes_text(there, memory),
+                cs_table_bytes_text(rest, fits ? memory - need : need - memory),
+                fits ? "spare" : "too little",
+                answer == CS_SIM_FIT_MAY_FAIL
+                    ? " Above 95 %, fragmentation may make it fail on a real GPU."
+                    : "");
+    return answer;
+}
+
+/* --- why the peak does not fall --- */
+
+/* Puts how many convolutions are tiled, or why none is. */
+static void put_convolutions(const struct cs_sim_outcome *with, struct cs_text *text)
+{
+    const cJSON *reason;
+    const char *before = "Nothing was tiled:";
+    if (with->tiled > 0) {
+        cs_text_put(text,
+                    "%" PRId64 " of %" PRId64 " convolutions are tiled, by %" PRId64
+                    " more launches, and the peak does not fall.",
+                    with->tiled, with->calls, with->extra_launches);
+        return;
+    }
+    cJSON_ArrayForEach(reason, cs_json_at(with->summary, "totals.not_tiled"))
+    {
+        const char *why = cs_json_text(reason, "text");
+        if (!why)
+            continue;
+        cs_text_put(text, "%s %" PRId64 " of %" PRId64 " calls: %s", before,
+                    cs_json_whole_at(reason, "calls", 0), with->calls, why);
+        before = ";";
+    }
+    cs_text_put(text, "%s.", *before == ';' ? "" : before);
+}
+
+/* Returns why the workspace of a row of the peak is not smaller. The row begins with the text of
+ * its convolution. */
+static const char *reason_of(const char *row, const cJSON *summary)
+{
+    const cJSON *site, *reason;
+    cJSON_ArrayForEach(site, cs_json_at(summary, "sites"))
+    {
+        const char *problem = cs_json_text(site, "problem.text"),
+                   *id = cs_json_text(site, "reason");
+        if (!problem || !begins_with(row, problem))
+            continue;
+        cJSON_ArrayForEach(reason, cs_json_at(summary, "totals.not_tiled"))
+        {
+            const char *of = cs_json_text(reason, "id"), *text = cs_json_text(reason, "text");
+            if (id && of && text && strcmp(id, of) == 0)
+                return text;
+        }
+        return "it is tiled, and smaller tiles would take too much time";
+    }
+    return "its convolution is not known";
+}
+
+/* Puts the largest workspace of a peak, or if it has none that counts, its largest tensors. */
+static void put_peak(const cJSON *peak, const cJSON *summary, struct cs_text *text)
+{
+    const cJSON *row, *workspace = NULL, *tensors = NULL;
+    char bytes[CS_BYTES_TEXT], total[CS_BYTES_TEXT];
+    int64_t sum = 0;
+    cJSON_ArrayForEach(row, peak)
+    {
+        const bool is_workspace = strcmp(cs_json_text(row, "what"), "workspace") == 0;
+        const cJSON **largest = is_workspace ? &workspace : &tensors;
+        *largest = *largest ? *largest : row; /* the rows begin with the largest */
+        sum += cs_json_whole_at(row, "bytes", 0);
+    }
+    const int64_t of_workspace = cs_json_whole_at(workspace, "bytes", 0);
+    cs_text_put(text, "The peak is %s", cs_table_bytes_text(total, sum));
+    if (workspace && of_workspace >= sum / PART)
+        cs_text_put(text, ". %s of it is the workspace of %s: %s. ",
+                    cs_table_bytes_text(bytes, of_workspace), cs_json_text(workspace, "of"),
+                    reason_of(cs_json_text(workspace, "of"), summary));
+    else if (tensors)
+        cs_text_put(text,
+                    " of tensors, most of them of %s (%s). Tiling cannot make tensors smaller. ",
+                    cs_json_text(tensors, "of"),
+                    cs_table_bytes_text(bytes, cs_json_whole_at(tensors, "bytes", 0)));
+}
+
+void cs_sim_answer_why(const struct cs_sim_pair *pair, const struct cJSON *peak,
+                       struct cs_text *text)
+{
+    if (!cs_sim_pair_gains_nothing(pair))
+        return;
+    if (peak && peak->child)
+        put_peak(peak, pair->run[CS_WITH].result.summary, text);
+    put_convolutions(&pair->run[CS_WITH].result, text);
+}
+
+/* --- advice --- */
+
+/* True if `with` exceeds `without` by more than 2 %, because capacities are found to 1 %. */
+static bool is_larger(int64_t with, int64_t without)
+{
+    return without > 0 && with - without > without / PART * 2;
+}
+
+/* True if the program needs more memory with the library. If both smallest devices are known, they
+ * decide: with memory to spare, a larger peak need not mean that more memory is required. Peaks of
+ * runs that were short of memory are not compared. */
+static bool needs_more(const struct cs_sim_pair *pair)
+{
+    const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].result,
+                                *with = &pair->run[CS_WITH].result;
+    if (without->smallest > 0 && with->smallest > 0)
+        return is_larger(with->smallest, without->smallest);
+    if (!cs_sim_outcome_ran(without) || !cs_sim_outcome_ran(with))
+        return cs_sim_outcome_ran(without) && cs_sim_outcome_out_of_memory(with);
+    return without->refused <= 0 && with->refused <= 0 &&
+           is_larger(with->device_peak, without->device_peak);
+}
+
+const char *cs_sim_answer_advice(const struct cs_sim_program *program,
+                                 const struct cs_sim_pair *pair)
+{
+    const char *settings = cs_sim_pytorch_settings();
+    if (!pair->chosen[CS_WITHOUT] || !pair->chosen[CS_WITH] || !needs_more(pair))
+        return NULL;
+    if (begins_with(program->framework, "ONNX Runtime "))
+        return "The arena of ONNX Runtime grows more with convshim, because it keeps all memory "
+               "while the GPU has free memory. Set a limit: gpu_mem_limit of its CUDA provider.";
+    if (!begins_with(pair->run[CS_WITHOUT].result.framework, "PyTorch ") || !settings ||
+        strstr(settings, "expandable_segments"))
+        return NULL;
+    return "PyTorch's allocator fragments more with convshim here. Expandable segments usually "
+           "prevent that: add expandable_segments:True to your PYTORCH_CUDA_ALLOC_CONF. "
+           "--smallest shows whether the program needs a larger GPU.";
+}
+
+/* --- notes --- */
+
+static void add_note(cJSON *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add_note(cJSON *notes, const char *format, ...)
+{
+    char text[2 * LIST];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    cs_json_add(notes, NULL, cJSON_CreateString(text));
+}
+
+/* Adds a note with names of the device's report, if it has any of that kind. */
+static void add_names(cJSON *notes, const struct cs_sim_outcome *result, const char *kind,
+                      const char *note)
+{
+    char names[LIST];
+    if (cs_sim_outcome_names(result, kind, names, sizeof names) > 0)
+        add_note(notes, "%s: %s.", note, names);
+}
+
+/* Adds notes on parts of the program that are not computed, not simulated or only estimated. */
+static void add_left_out(cJSON *notes, const struct cs_sim_outcome *result)
+{
+    char names[LIST], bytes[CS_BYTES_TEXT];
+    struct cs_text calls = {names, sizeof names, 0};
+    const cJSON *unwritten = cs_json_at(result->report, "reads_of_nothing_written");
+    const int64_t times = cs_json_whole_at(result->report, "times.asked", 0);
+    put_count(&calls, result->kernels, "kernel", "kernels");
+    put_count(&calls, result->library_calls, "call of another library", "calls of other libraries");
+    if (calls.length > 0)
+        add_note(notes,
+                 "Large operations were counted, not computed: %s. Files that the program saves "
+                 "contain no results.",
+                 names);
+    if (cs_sim_outcome_names(result, "reads_of_nothing_written.by", names, sizeof names) > 0)
+        add_note(notes,
+                 "The program got zeros instead of results that were not computed, %s, so it may "
+                 "decide otherwise on a GPU. Reads: %s.",
+                 cs_table_bytes_text(bytes, cs_json_whole_at(unwritten, "bytes", 0)), names);
+    if (cs_sim_outcome_unknown(result, names, sizeof names) > 0)
+        add_note(notes,
+                 "These lines of the program use values that were not computed, so they may decide "
+                 "otherwise on a GPU: %s.",
+                 names);
+    add_names(notes, result, "estimated",
+              "These sizes are estimates, because only a GPU reports them");
+    add_names(notes, result, "missing",
+              "The program called functions that are not simulated. They did nothing");
+    /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
+    if (!cs_sim_outcome_ran(result) && !*result->linked_runtime)
+        add_names(notes, result, "looked_up",
+                  "The program looked for driver functions that are not simulated, and may need "
+                  "them");
+    if (times > 0)
+        add_note(notes,
+                 "The program measured the time of GPU work %" PRId64
+                 " times, for example to find the fastest algorithm. The simulated GPU has no real "
+                 "times, so the program may choose otherwise on a GPU.",
+                 times);
+}
+
+/* Adds notes on the framework's settings that affect the peaks. */
+static void add_framework(cJSON *notes, const struct cs_sim_outcome *result)
+{
+    if (begins_with(result->framework, "PyTorch ") && !cs_sim_pytorch_settings())
+        add_note(
+            notes,
+            "All runs used PyTorch's expandable segments, which convshim run switches on. They "
+            "usually save memory. To simulate without them: "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False");
+    if (begins_with(result->framework, "JAX ") && !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
+        add_note(notes,
+                 "JAX takes three quarters of the GPU's memory when it starts, so the reserved and "
+                 "the device peak are not the memory that the program needs. To switch that off: "
+                 "XLA_PYTHON_CLIENT_PREALLOCATE=false");
+    if (!*result->framework)
+        add_note(notes,
+                 "Allocated and reserved peaks are unknown, because no framework reported them.");
+}
+
+/* True if the program failed or did not use the device, for another reason than lack of memory. */
+static bool is_disturbed(const struct cs_sim_outcome *result)
+{
+    return !cs_sim_outcome_out_of_memory(result) && !(result->used && cs_sim_outcome_ran(result));
+}
+
+static bool was_short(const struct cs_sim_outcome *result)
+{
+    return result->refused > 0 || result->retries > 0;
+}
+
+struct cJSON *cs_sim_answer_notes(const struct cs_sim_pair *pair, bool parallel)
+{
+    const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].result,
+                                *with = &pair->run[CS_WITH].result,
+                                *any = pair->chosen[CS_WITHOUT] && without->used ? without : with;
+    cJSON *notes = cJSON_CreateArray();
+    char bytes[CS_BYTES_TEXT];
+    add_note(
+        notes,
+        "CUDA's context takes %s of the GPU's memory for each process. To set it: --context SIZE",
+        cs_table_bytes_text(bytes, pair->context));
+    if (pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] && parallel &&
+        is_disturbed(without) != is_disturbed(with))
+        add_note(
+            notes,
+            "The two runs were parallel. If the program cannot run twice at the same time, for "
+            "example because of a fixed port: --jobs 1");
+    if (!any->used)
+        return notes;
+    add_left_out(notes, any);
+    if (was_short(without) || was_short(with))
+        add_note(notes,
+                 "Memory was short, so the peaks depend on the memory of the GPU. Compare retries, "
+                 "failed allocations and other engines instead.");
+    add_framework(notes, any);
+    return notes;
+}

@@ -1,0 +1,385 @@
+/* Reads the files that a run left in its folder. */
+#include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
+#include "cli/common/read_file.h"
+#include "simdev/simulate/simulation.h"
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cs_sim_progress_read(const char *folder, struct cs_sim_progress *progress)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/progress", folder);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = file >= 0 && read(file, progress, sizeof *progress) == sizeof *progress;
+    if (file >= 0)
+        close(file);
+    return good;
+}
+
+static int64_t number_of(const cJSON *object, const char *way)
+{
+    return cs_json_whole_at(object, way, -1);
+}
+
+static void copy_text(const cJSON *object, const char *way, char *to, size_t size)
+{
+    const char *value = cs_json_text(object, way);
+    snprintf(to, size, "%s", value ? value : "");
+}
+
+enum {
+    PLACE = PATH_MAX + 64
+};
+
+/* Writes the path of the file of that kind that a process of the run leaves. Returns whether it
+ * exists. */
+static bool find_file(const struct cs_sim_run *run, const char *kind, pid_t pid, char path[PLACE])
+{
+    snprintf(path, PLACE, "%s/%s.%ld.json", run->folder, kind, (long)pid);
+    return access(path, F_OK) == 0;
+}
+
+/* Reads the file of that kind that a process of the run leaves. NULL: there is none, or a line
+ * reports that it cannot be read. */
+static cJSON *read_file_of(const struct cs_sim_run *run, const char *kind, pid_t pid)
+{
+    char path[PLACE], error[CS_FILE_ERROR];
+    if (!find_file(run, kind, pid, path))
+        return NULL;
+    char *bytes = cs_read_file_text(path, error);
+    cJSON *root = bytes ? cJSON_Parse(bytes) : NULL;
+    if (!root)
+        cs_cli_complain("%s: %s", path,
+                        bytes ? "damaged. If its disk is full, set TMPDIR to another folder."
+                              : error);
+    free(bytes);
+    return root;
+}
+
+static bool used_device(const struct cs_process_progress *process)
+{
+    return process->peak_bytes > 0 || process->kernels > 0 || process->library_calls > 0 ||
+           process->convolutions > 0;
+}
+
+/* Lists the processes that used the device. Returns the one that run->process selects, or the one
+ * that held most if it is 0. If no process used the device, or fewer than run->process did: the
+ * first that looked for it. NULL: there is none. */
+static const struct cs_process_progress *list_processes(const struct cs_sim_progress *progress,
+                                                        const struct cs_sim_run *run,
+                                                        struct cs_sim_outcome *result)
+{
+    const struct cs_process_progress *chosen = NULL;
+    char path[PLACE];
+    for (int i = 0; i < CS_MOST_PROCESSES; i++) {
+        const struct cs_process_progress *process = &progress->process[i];
+        const pid_t pid = (pid_t)process->pid;
+        if (pid != 0 && !chosen)
+            chosen = process;
+        if (pid == 0 || !used_device(process))
+            continue;
+        result->process[result->processes++] =
+            (struct cs_sim_process){.pid = pid,
+                                    .device_peak = (int64_t)process->peak_bytes,
+                                    .launches = (int64_t)process->convolutions,
+                                    .reported = find_file(run, "report", pid, path)};
+        if (run->process > 0 ? result->processes == run->process
+                             : result->number == 0 || process->peak_bytes > chosen->peak_bytes) {
+            chosen = process;
+            result->number = result->processes;
+        }
+    }
+    result->processes += (int)progress->unlisted;
+    return chosen;
+}
+
+const char *cs_planning_version(const char *planning)
+{
+    static const char by[] = "cudnn ";
+    return strncmp(planning, by, strlen(by)) == 0 ? planning + strlen(by) : NULL;
+}
+
+/* Takes the figures that the device stores while the process runs. */
+static void take_process(const struct cs_process_progress *process, const struct cs_sim_run *run,
+                         struct cs_sim_outcome *result)
+{
+    result->pid = (pid_t)process->pid;
+    result->used = used_device(process);
+    result->kernels = (int64_t)process->kernels;
+    result->library_calls = (int64_t)process->library_calls;
+    result->launches = (int64_t)process->convolutions;
+    snprintf(result->planning, sizeof result->planning, "%.*s", (int)sizeof process->planning,
+             process->planning);
+    result->planned = cs_planning_version(result->planning) || result->launches == 0;
+    result->largest_workspace = (int64_t)process->largest_workspace;
+    result->tensor_bytes = (int64_t)process->tensor_bytes;
+    result->refused = (int64_t)process->refused;
+    result->missing_bytes =
+        (int64_t)(process->last_refused_bytes + process->last_refused_live) - run->memory;
+}
+
+/* Takes the peaks of all GPUs. The figures of the run are those of the GPU that needs most. */
+static void take_gpus(const struct cs_sim_progress *progress, const struct cs_sim_run *run,
+                      struct cs_sim_outcome *result)
+{
+    result->missing_gpu = (int64_t)progress->missing_gpu;
+    result->gpus = run->gpus > 1 && run->gpus <= CS_MOST_GPUS ? run->gpus : 1;
+    for (int i = 0; i < result->gpus; i++) {
+        const struct cs_gpu_progress *gpu = &progress->gpu[i];
+        int64_t *const peak = result->gpu[i];
+        peak[CS_FIGURE_allocated_peak] = peak[CS_FIGURE_reserved_peak] = -1;
+        peak[CS_FIGURE_device_peak] = (int64_t)gpu->peak_bytes;
+        peak[CS_FIGURE_needed] = (int64_t)gpu->needed_bytes;
+        if (peak[CS_FIGURE_needed] > result->needed) {
+            result->needed = peak[CS_FIGURE_needed];
+            result->device_peak = peak[CS_FIGURE_device_peak];
+        }
+    }
+}
+
+/* Takes the figures that the device reports at the end of the process. */
+static void take_report(struct cs_sim_outcome *result)
+{
+    const cJSON *report = result->report;
+    result->cut_short = result->used && !report;
+    result->used = result->used || report;
+    copy_text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
+}
+
+/* Takes the peaks that the framework reported in the chosen process. */
+static void take_framework(struct cs_sim_outcome *result)
+{
+    const cJSON *peaks = result->framework_peaks, *gpu;
+    copy_text(peaks, "framework", result->framework, sizeof result->framework);
+    result->allocated = number_of(peaks, "allocated");
+    result->reserved = number_of(peaks, "reserved");
+    result->retries = number_of(peaks, "retries");
+    result->failed = number_of(peaks, "failed");
+    cJSON_ArrayForEach(gpu, cs_json_at(peaks, "gpus"))
+    {
+        const int index = gpu->string ? atoi(gpu->string) : CS_MOST_GPUS;
+        if (index < 0 || index >= result->gpus)
+            continue;
+        result->gpu[index][CS_FIGURE_allocated_peak] = number_of(gpu, "allocated");
+        result->gpu[index][CS_FIGURE_reserved_peak] = number_of(gpu, "reserved");
+    }
+}
+
+/* Takes the totals of the library's summary. */
+static void take_totals(struct cs_sim_outcome *result)
+{
+    const cJSON *totals = cs_json_at(result->summary, "totals");
+    result->calls = number_of(totals, "calls");
+    result->tiled = number_of(totals, "tiled");
+    result->reported = number_of(totals, "reported_max");
+    result->extra_launches = number_of(totals, "extra_launches");
+    result->untiled_ns = number_of(totals, "untiled_ns");
+    result->predicted_ns = number_of(totals, "predicted_ns");
+    result->untiled_most_ns = number_of(totals, "untiled_most_ns");
+    result->predicted_most_ns = number_of(totals, "predicted_most_ns");
+}
+
+bool cs_sim_outcome_read(struct cs_sim_run *run)
+{
+    struct cs_sim_outcome *result = &run->result;
+    struct cs_sim_progress progress;
+    char path[PLACE];
+    bool good = true;
+    *result = (struct cs_sim_outcome){
+        .status = result->status, .seconds = result->seconds, .planned = true};
+    const struct cs_process_progress *chosen = cs_sim_progress_read(run->folder, &progress)
+                                                   ? list_processes(&progress, run, result)
+                                                   : NULL;
+    if (chosen) {
+        take_process(chosen, run, result);
+        take_gpus(&progress, run, result);
+        result->report = read_file_of(run, "report", result->pid);
+        result->summary = read_file_of(run, "summary", result->pid);
+        result->framework_peaks = read_file_of(run, "python", result->pid);
+        good = result->report || !find_file(run, "report", result->pid, path);
+    }
+    take_report(result);
+    take_framework(result);
+    take_totals(result);
+    return good;
+}
+
+void cs_sim_outcome_free(struct cs_sim_outcome *result)
+{
+    cJSON_Delete(result->report);
+    cJSON_Delete(result->summary);
+    cJSON_Delete(result->framework_peaks);
+    result->report = result->summary = result->framework_peaks = NULL;
+}
+
+bool cs_sim_outcome_ran(const struct cs_sim_outcome *result)
+{
+    return result->status == 0 || cs_sim_outcome_stopped(result);
+}
+
+bool cs_sim_outcome_stopped(const struct cs_sim_outcome *result)
+{
+    return result->used && (result->status == 128 + SIGTERM || result->status == 128 + SIGINT);
+}
+
+bool cs_sim_outcome_out_of_memory(const struct cs_sim_outcome *result)
+{
+    return !cs_sim_outcome_ran(result) && result->refused > 0;
+}
+
+int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *result)
+{
+    int64_t failed = result->failed >= 0 ? result->failed : result->refused;
+    return failed > 0 ? failed : 0;
+}
+
+bool cs_sim_outcome_used_gpu(const struct cs_sim_outcome *result)
+{
+    return result->used && (result->device_peak > 0 || result->kernels > 0 || result->launches > 0);
+}
+
+bool cs_sim_outcome_fits(const struct cs_sim_outcome *result)
+{
+    return cs_sim_outcome_ran(result) && cs_sim_outcome_failures(result) == 0;
+}
+
+/* True if a plan of the list has the graph of `plan`, that is the same text before the dash
+ * (simdev_program_parse). */
+static bool has_graph(const cJSON *plans, const char *plan)
+{
+    const size_t length = strcspn(plan, "-");
+    const cJSON *one;
+    cJSON_ArrayForEach(one, plans)
+    {
+        if (strncmp(one->string, plan, length) == 0 && one->string[length] == plan[length])
+            return true;
+    }
+    return false;
+}
+
+struct cs_other_plans cs_sim_outcome_other_plans(const struct cs_sim_outcome *result,
+                                                 const struct cs_sim_outcome *base)
+{
+    const cJSON *known = cs_json_at(base->report, "plans.most"), *plan;
+    struct cs_other_plans others = {0, 0};
+    cJSON_ArrayForEach(plan, cs_json_at(result->report, "plans.most"))
+    {
+        if (cJSON_GetObjectItemCaseSensitive(known, plan->string))
+            continue;
+        *(has_graph(known, plan->string) ? &others.engines : &others.work) +=
+            cs_json_whole(plan, 0);
+    }
+    return others;
+}
+
+/* Adds "item count" to a list, or "..." if that does not fit. False: the list is full. */
+static bool add_item(char *list, size_t size, const char *item, int64_t count)
+{
+    const size_t length = strlen(list);
+    const char *between = length > 0 ? ", " : "";
+    char one[512];
+    snprintf(one, sizeof one, "%s%s %" PRId64, between, item, count);
+    if (length + strlen(one) < size) {
+        strcat(list, one);
+        return true;
+    }
+    if (length + strlen(", ...") < size)
+        strcat(list, ", ...");
+    return false;
+}
+
+int64_t cs_sim_outcome_names(const struct cs_sim_outcome *result, const char *kind, char *text_p,
+                             size_t size)
+{
+    const cJSON *object = cs_json_at(result->report, kind), *item;
+    *text_p = '\0';
+    cJSON_ArrayForEach(item, cs_json_at(object, "most"))
+    {
+        if (!add_item(text_p, size, item->string, cs_json_whole(item, 0)))
+            break;
+    }
+    return number_of(object, "names");
+}
+
+int64_t cs_sim_outcome_unknown(const struct cs_sim_outcome *result, char *text_p, size_t size)
+{
+    const cJSON *item;
+    int64_t reads = 0;
+    bool full = false;
+    *text_p = '\0';
+    cJSON_ArrayForEach(item, cs_json_at(result->framework_peaks, "unknown"))
+    {
+        char operation[64], line[256], one[400];
+        const int64_t count = cs_json_whole_at(item, "count", 0);
+        copy_text(item, "operation", operation, sizeof operation);
+        copy_text(item, "line", line, sizeof line);
+        snprintf(one, sizeof one, "%s%s%s", operation, *line ? " at " : "", line);
+        full = full || !add_item(text_p, size, one, count);
+        reads += count;
+    }
+    return reads;
+}
+
+/* --- the program's output --- */
+
+enum {
+    LINES = 20,      /* shown, to the end of the last traceback or of the output */
+    LINES_AFTER = 10 /* shown, after the traceback */
+};
+
+/* Returns the end of Python's last traceback. Its last line names the exception, and is the first
+ * one that is not indented. Without a traceback returns the end of the text. */
+static char *end_of_traceback(char *text)
+{
+    static const char head[] = "Traceback (most recent call last):\n";
+    char *at = text, *traceback = NULL;
+    while ((at = strstr(at, head)))
+        traceback = at++;
+    char *line = traceback ? strchr(traceback, '\n') : NULL;
+    while (line && line[1] == ' ')
+        line = strchr(line + 1, '\n');
+    char *end = line ? strchr(line + 1, '\n') : NULL;
+    return end ? end + 1 : text + strlen(text);
+}
+
+/* Prints the last lines of [text, end), with "..." if these are not all and `marks`. */
+static void put_last_lines(char *text, char *end, int lines, bool marks, FILE *out)
+{
+    const char cut = *end;
+    char *begin = end;
+    for (int seen = 0; begin > text; begin--)
+        if (begin[-1] == '\n' && begin < end && ++seen == lines)
+            break;
+    if (marks && begin > text)
+        fputs("...\n", out);
+    *end = '\0';
+    cs_cli_put(begin, out);
+    if (end > begin && end[-1] != '\n')
+        fputc('\n', out);
+    *end = cut;
+}
+
+bool cs_sim_outcome_output(const struct cs_sim_run *run, FILE *out)
+{
+    char path[PATH_MAX + 16], error[CS_FILE_ERROR];
+    size_t length = 0;
+    snprintf(path, sizeof path, "%s/output", run->folder);
+    char *text = cs_read_file_bytes(path, &length, error);
+    const bool any = text && length > 0;
+    for (size_t i = 0; any && i < length; i++)
+        text[i] = text[i] ? text[i] : '?';
+    if (any) {
+        char *end = end_of_traceback(text);
+        put_last_lines(text, end, LINES, false, out);
+        put_last_lines(end, text + length, LINES_AFTER, true, out);
+    }
+    free(text);
+    return any;
+}

@@ -1,0 +1,428 @@
+/* --vary: runs the program with each value, or searches a range for the largest that fits. Prints a
+ * row for each value, the growth and the largest values. */
+#include "simdev/simulate/simulate.h"
+
+#include "base/checked.h"
+#include "cli/common/cli.h"
+#include "cli/common/json_tree.h"
+#include "cli/common/output.h"
+#include "cli/common/page.h"
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads "V1,V2,...". Returns NULL, or the reason why it is not allowed. */
+static const char *parse_list(const char *text, struct cs_vary *to)
+{
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        if (to->values == CS_VARY_VALUES || length == 0 || length >= CS_VARY_TEXT)
+            return "at most 64 values of 1 to 63 characters are allowed";
+        snprintf(to->value[to->values++], CS_VARY_TEXT, "%.*s", (int)length, text);
+        text += length + (text[length] == ',');
+    }
+    return to->values > 0 ? NULL : "values are missing";
+}
+
+const char *cs_vary_parse(const char *text, struct cs_vary *to)
+{
+    const size_t length = strcspn(text, "=");
+    const char *values = text + length + 1;
+    int end = 0;
+    *to = (struct cs_vary){.values = 0};
+    if (text[length] != '=' || length == 0 || length >= sizeof to->name)
+        return "NAME=V1,V2,... or NAME=LO..HI is expected";
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_')
+            return "a name consists of letters, digits and _";
+    snprintf(to->name, sizeof to->name, "%.*s", (int)length, text);
+    if (!strstr(values, ".."))
+        return parse_list(values, to);
+    if (strspn(values, "0123456789.") < strlen(values) ||
+        sscanf(values, "%18" SCNd64 "..%18" SCNd64 "%n", &to->low, &to->high, &end) != 2 ||
+        values[end] || to->low >= to->high)
+        return "a range is LO..HI, two whole numbers";
+    return NULL;
+}
+
+/* --- the command --- */
+
+/* A copy of a word with `name` replaced. NULL: memory is short. */
+static char *replace_name(const char *word, const char *name, const char *value)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *found;
+    if (!out)
+        return NULL;
+    for (; (found = strstr(word, name)); word = found + strlen(name))
+        fprintf(out, "%.*s%s", (int)(found - word), word, value);
+    fputs(word, out);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+void cs_vary_free_command(char **command)
+{
+    for (size_t i = 0; command && command[i]; i++)
+        free(command[i]);
+    free(command);
+}
+
+char **cs_vary_command(char *const *command, const char *name, const char *value)
+{
+    char braced[CS_VARY_NAME + 2];
+    size_t words = 0;
+    snprintf(braced, sizeof braced, "{%s}", name);
+    while (command[words])
+        words++;
+    char **copy = calloc(words + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < words; i++) {
+        copy[i] = replace_name(command[i], braced, value);
+        if (!copy[i]) {
+            cs_vary_free_command(copy);
+            copy = NULL;
+        }
+    }
+    if (!copy)
+        cs_cli_complain("out of memory");
+    return copy;
+}
+
+/* --- growth --- */
+
+/* The value of a result; NAN: it is no number. */
+static double value_of(const cJSON *result)
+{
+    const char *name = cs_json_text(result, "name");
+    char *end;
+    const double value = name ? strtod(name, &end) : NAN;
+    return !name || *end || end == name ? NAN : value;
+}
+
+/* Returns the allocated peak, else the device peak; -1: not known. */
+static int64_t peak_of(const cJSON *result, enum cs_side side)
+{
+    const int64_t allocated = cs_sim_answer_number(result, side, "allocated_peak");
+    return allocated >= 0 ? allocated : cs_sim_answer_number(result, side, "device_peak");
+}
+
+/* A line through two results. */
+struct slope {
+    double each;     /* bytes for each unit of the value, or of its square */
+    double distance; /* bytes from the line to the farthest result */
+};
+
+/* Returns the line from the result `first` to `last` over the value, or over its square. */
+static struct slope slope_of(const cJSON *results, const cJSON *first, const cJSON *last,
+                             enum cs_side side, bool square)
+{
+    const double power = square ? 2 : 1, from = pow(value_of(first), power),
+                 bytes = (double)peak_of(first, side);
+    struct slope slope = {
+        ((double)peak_of(last, side) - bytes) / (pow(value_of(last), power) - from), 0};
+    const cJSON *result;
+    cJSON_ArrayForEach(result, results)
+    {
+        const double line = bytes + slope.each * (pow(value_of(result), power) - from);
+        if (!isnan(line) && peak_of(result, side) >= 0)
+            slope.distance = fmax(slope.distance, fabs((double)peak_of(result, side) - line));
+    }
+    return slope;
+}
+
+void cs_vary_add_growth(const struct cJSON *results, enum cs_side side, struct cJSON *object)
+{
+    const cJSON *first = NULL, *last = NULL, *result;
+    cJSON_ArrayForEach(result, results)
+    {
+        const double value = value_of(result);
+        if (isnan(value) || peak_of(result, side) < 0)
+            continue;
+        first = !first || value < value_of(first) ? result : first;
+        last = !last || value > value_of(last) ? result : last;
+    }
+    if (!first || value_of(first) == value_of(last))
+        return;
+    const struct slope line = slope_of(results, first, last, side, false),
+                       square = slope_of(results, first, last, side, true);
+    cJSON_AddNumberToObject(object, "bytes_for_each", line.each);
+    cJSON_AddNumberToObject(object, "bytes_for_each_square", square.each);
+    cJSON_AddBoolToObject(object, "grows_with_square", square.distance < line.distance);
+}
+
+/* --- runs --- */
+
+/* The state of --vary: the program, the values and the results so far. */
+struct search {
+    struct cs_simulation *simulation;
+    const struct cs_sim_pair *pair;
+    const struct cs_vary *vary;
+    char **command; /* with {NAME} in it */
+    cJSON *results;
+    cJSON *answer; /* the JSON without its rows: for each side the growth and the largest value */
+    int status;
+};
+
+/* Adds the result of a pair, and returns it. */
+static const cJSON *add_result(struct search *search, const struct cs_sim_pair *pair,
+                               const char *value)
+{
+    cJSON *result = cs_sim_answer(search->simulation, pair, true);
+    cJSON_AddStringToObject(result, "name", value);
+    cs_json_add(search->results, NULL, result);
+    if (cJSON_IsNull(cs_json_at(result, "fits"))) {
+        cs_cli_complain("simulate: %s=%s: %s", search->vary->name, value,
+                        cs_json_text(result, "why"));
+        cs_sim_pair_show_output(pair);
+        search->status = CS_CLI_NONE;
+    }
+    return result;
+}
+
+/* Runs the program with a value. It is started once: the run with the library is forked from the
+ * same process. Returns the result, or NULL after a line if the program could not be run. */
+static const cJSON *run_value(struct search *search, const char *value)
+{
+    static struct cs_sim_pair pair; /* too large for the stack */
+    struct cs_simulation *simulation = search->simulation;
+    char title[CS_VARY_NAME + CS_VARY_TEXT + 16];
+    char **command = cs_vary_command(search->command, search->vary->name, value);
+    if (!command)
+        return NULL;
+    snprintf(title, sizeof title, "simulate: %s=%s", search->vary->name, value);
+    simulation->title = title;
+    simulation->program.command = command;
+    pair = *search->pair;
+    const bool ran = cs_sim_pairs_run(simulation, &pair, 1);
+    const cJSON *result = ran ? add_result(search, &pair, value) : NULL;
+    cs_sim_pair_free(&pair);
+    simulation->title = "simulate";
+    simulation->program.command = search->command;
+    cs_fork_server_close(&simulation->server);
+    cs_vary_free_command(command);
+    return result;
+}
+
+/* Runs the program with each value of the list, and sets the status. */
+static void run_list(struct search *search)
+{
+    for (size_t i = 0; i < search->vary->values; i++) {
+        const cJSON *result = run_value(search, search->vary->value[i]);
+        if (!result) {
+            search->status = CS_CLI_NONE;
+            return;
+        }
+        if (search->status == CS_CLI_OK && !cJSON_IsTrue(cs_json_at(result, "fits")))
+            search->status = CS_CLI_NO;
+    }
+}
+
+/* --- the largest value that fits --- */
+
+/* A value that was tried. */
+struct trial {
+    int64_t value, needed; /* `needed`: -1: not known */
+    bool fits;
+};
+
+/* Runs the program with the value, unless a result has it. *trial_p gets the outcome of the side.
+ * False: no answer. */
+static bool try_value(struct search *search, enum cs_side side, int64_t value,
+                      struct trial *trial_p)
+{
+    char name[CS_VARY_TEXT];
+    const cJSON *result;
+    snprintf(name, sizeof name, "%" PRId64, value);
+    cJSON_ArrayForEach(result, search->results)
+    {
+        if (strcmp(cs_json_text(result, "name"), name) == 0)
+            break;
+    }
+    if (!result)
+        result = run_value(search, name);
+    if (!result || cJSON_IsNull(cs_json_at(result, "fits")))
+        return false;
+    const cJSON *of_side = cs_json_at(result, cs_side_names[side]);
+    *trial_p = (struct trial){value, cs_json_whole_at(of_side, "needed", -1),
+                              cJSON_IsTrue(cs_json_at(of_side, "fits"))};
+    return true;
+}
+
+/* Guesses the largest value that fits, between `yes`, which fits, and `no`, which does not: where
+ * the line between them reaches the memory. Returns the middle if that is not known. */
+static int64_t guess_value(const struct trial *yes, const struct trial *no, int64_t memory)
+{
+    const double rise = (double)(no->needed - yes->needed),
+                 part = (double)(memory - yes->needed) / rise;
+    if (yes->needed < 0 || rise <= 0 || part < 0 || part > 1)
+        return yes->value + (no->value - yes->value) / 2;
+    return yes->value + (int64_t)(part * (double)(no->value - yes->value));
+}
+
+/* Finds the largest value of the range that fits. *largest_p is one lower than the range if none
+ * fits. Every second trial halves the rest of the range, because the memory may not grow in a line.
+ * False: no answer. */
+static bool find_largest(struct search *search, enum cs_side side, int64_t *largest_p)
+{
+    struct trial yes, no, next;
+    if (!try_value(search, side, search->vary->low, &yes))
+        return false;
+    *largest_p = search->vary->low - 1;
+    if (!yes.fits)
+        return true;
+    if (!try_value(search, side, search->vary->high, &no))
+        return false;
+    if (no.fits)
+        yes = no;
+    for (bool halve = false; no.value - yes.value > 1; halve = !halve) {
+        int64_t at = halve ? yes.value + (no.value - yes.value) / 2
+                           : guess_value(&yes, &no, search->pair->memory);
+        at = at <= yes.value ? yes.value + 1 : at >= no.value ? no.value - 1 : at;
+        if (!try_value(search, side, at, &next))
+            return false;
+        *(next.fits ? &yes : &no) = next;
+    }
+    *largest_p = yes.value;
+    return true;
+}
+
+/* Finds the largest value that fits for each chosen side, and sets the status. */
+static void search_range(struct search *search)
+{
+    const enum cs_side judged = cs_sim_pair_judged(search->pair);
+    for (int side = 0; side < CS_SIDES && search->status != CS_CLI_NONE; side++) {
+        int64_t largest;
+        if (!search->pair->chosen[side])
+            continue;
+        if (!find_largest(search, (enum cs_side)side, &largest))
+            search->status = CS_CLI_NONE;
+        else if (largest >= search->vary->low)
+            cJSON_AddNumberToObject(cJSON_GetObjectItem(search->answer, cs_side_names[side]),
+                                    "largest", (double)largest);
+        else if (side == (int)judged)
+            search->status = CS_CLI_NO;
+    }
+}
+
+/* --- output --- */
+
+/* Prints how the peak of a side grows: by the value or by its square, whichever the results follow
+ * better. Two results follow both, so both are printed. */
+static void print_growth(const struct search *search, enum cs_side side)
+{
+    static const char *const members[] = {"bytes_for_each", "bytes_for_each_square"};
+    const cJSON *growth = cs_json_at(search->answer, cs_side_names[side]);
+    const char *name = search->vary->name;
+    const bool allocated =
+                   cs_sim_answer_number(search->results->child, side, "allocated_peak") >= 0,
+               by_square = cJSON_IsTrue(cs_json_at(growth, "grows_with_square"));
+    for (int square = 0; square < 2; square++)
+        if (cs_json_at(growth, members[square]) &&
+            (cJSON_GetArraySize(search->results) == 2 || square == by_square))
+            printf("%s peak %s: %.2f bytes for each %s%s%s\n", allocated ? "allocated" : "device",
+                   cs_side_names[side], cs_json_double(growth, members[square]), name,
+                   square ? " * " : "", square ? name : "");
+}
+
+static void print_largest(const struct search *search, enum cs_side side)
+{
+    const struct cs_vary *vary = search->vary;
+    const int64_t largest = cs_sim_answer_number(search->answer, side, "largest");
+    char bytes[CS_BYTES_TEXT];
+    printf("largest %s that fits in %s %s: ", vary->name,
+           cs_table_bytes_text(bytes, search->pair->memory), cs_side_names[side]);
+    if (largest >= 0)
+        printf("%" PRId64 "%s\n", largest, largest == vary->high ? ", the end of the range" : "");
+    else if (search->status == CS_CLI_NONE)
+        puts("no answer");
+    else
+        printf("none: %" PRId64 " does not fit\n", vary->low);
+}
+
+/* Prints the rows, the growth and the largest values. False: memory is short. */
+static bool print_answer(struct search *search, enum cs_format format)
+{
+    const bool *chosen = search->pair->chosen;
+    for (int side = 0; side < CS_SIDES; side++)
+        if (chosen[side])
+            cs_vary_add_growth(search->results, (enum cs_side)side,
+                               cJSON_GetObjectItem(search->answer, cs_side_names[side]));
+    if (format == CS_FORMAT_JSON) {
+        cs_sim_rows_add(search->answer, &search->simulation->program, search->results,
+                        search->vary->name);
+        return cs_json_print(cJSON_Duplicate(search->answer, true), stdout);
+    }
+    if (!cs_json_complete() || !cs_sim_rows_print(search->results, search->vary->name, format))
+        return false;
+    if (format == CS_FORMAT_CSV)
+        return true;
+    putchar('\n');
+    for (int side = 0; side < CS_SIDES; side++)
+        if (chosen[side])
+            print_growth(search, (enum cs_side)side);
+    for (int side = 0; side < CS_SIDES; side++)
+        if (chosen[side] && search->vary->values == 0)
+            print_largest(search, (enum cs_side)side);
+    return true;
+}
+
+/* Writes the page: two bars for each value (cs_output_fn). False: memory is short. */
+static bool put_page(const void *state, FILE *out)
+{
+    const struct search *search = state;
+    const cJSON *result;
+    size_t rows = 0;
+    struct cs_bar_row *row = calloc((size_t)cJSON_GetArraySize(search->results), sizeof *row);
+    if (!row)
+        return false;
+    cJSON_ArrayForEach(result, search->results)
+    {
+        row[rows++] = (struct cs_bar_row){
+            .name = cs_json_text(result, "name"),
+            .detail = cJSON_IsTrue(cs_json_at(result, "fits")) ? "fits" : "does not fit",
+            .without = cs_max(cs_sim_answer_number(result, CS_WITHOUT, "needed"), 0),
+            .with = cs_max(cs_sim_answer_number(result, CS_WITH, "needed"), 0)};
+    }
+    cs_page_begin("convshim simulate", search->vary->name, out);
+    cs_page_source(search->command, (const char *const[]){search->pair->device->title, NULL}, out);
+    cs_bar_rows("Memory that the program needs, with the context", row, rows, out);
+    cs_page_end(out);
+    free(row);
+    return true;
+}
+
+int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_options *options,
+                const struct cs_sim_pair *pair)
+{
+    cs_json_begin();
+    struct search search = {.simulation = simulation,
+                            .pair = pair,
+                            .vary = &options->vary,
+                            .command = simulation->program.command,
+                            .results = cJSON_CreateArray(),
+                            .answer = cJSON_CreateObject(),
+                            .status = CS_CLI_OK};
+    cJSON_AddStringToObject(search.answer, "device", pair->device->title);
+    cJSON_AddNumberToObject(search.answer, "memory", (double)pair->memory);
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side])
+            (void)cJSON_AddObjectToObject(search.answer, cs_side_names[side]);
+    if (options->vary.values == 0)
+        search_range(&search);
+    else
+        run_list(&search);
+    if (cJSON_GetArraySize(search.results) > 0 && !print_answer(&search, options->format)) {
+        cs_cli_complain("out of memory");
+        search.status = CS_CLI_NONE;
+    }
+    if (options->html && !cs_output_page("simulate", options->html, put_page, &search))
+        search.status = CS_CLI_NONE;
+    cJSON_Delete(search.results);
+    cJSON_Delete(search.answer);
+    return search.status;
+}

@@ -1,0 +1,24 @@
+/* The mapped file in which the simulated device keeps the progress of a run. To be included by one
+ * file of a program. */
+#ifndef CLI_PROGRESS_FILE_H
+#define CLI_PROGRESS_FILE_H
+
+#include "check.h"
+#include "simdev/simulate/simulation.h"
+
+/* Writes it for up to two processes on one GPU (pid 0: no more), which held their peaks at the same
+ * time. */
+static inline void write_progress(const char *path, const struct cs_process_progress process[2])
+{
+    static struct cs_sim_progress progress;
+    memset(&progress, 0, sizeof progress);
+    for (int i = 0; i < 2 && process[i].pid; i++) {
+        progress.process[i] = process[i];
+        progress.gpu[0].peak_bytes += process[i].peak_bytes;
+        progress.gpu[0].needed_bytes += process[i].peak_bytes;
+    }
+    FILE *file = fopen(path, "w");
+    CHECK(file && fwrite(&progress, sizeof progress, 1, file) == 1 && fclose(file) == 0);
+}
+
+#endif

@@ -1,0 +1,321 @@
+/* The meaning of simulated runs that are made by hand: how they ended, whether they fit, and
+ * advice. Columns of the page, the process whose figures are shown, keys of rules. */
+#include "base/text.h"
+#include "check.h"
+#include "cli/common/json_tree.h"
+#include "cli/common/read_file.h"
+#include "heap.h"
+#include "progress_file.h"
+#include "simdev/simulate/simulate.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+
+static struct cs_sim_program program;
+static struct cs_sim_pair pair;
+static const int64_t gib = INT64_C(1) << 30;
+
+/* --- how a run ended, and whether it fits into 1 GiB --- */
+
+#define USED .used = true, .planned = true
+#define ON_GPU USED, .kernels = 1
+#define NEEDS(bytes) ON_GPU, .needed = INT64_C(bytes)
+
+static const char calm[] = "Runs without memory pressure.",
+                  unused[] = "Found the GPU, but ran on the CPU. Is the model moved to cuda?",
+                  short_of[] = "Out of memory: the last failed allocation was short by 1 KiB. The "
+                               "figures end there.";
+
+static void each_end_of_a_run_has_its_verdict_and_answer(void)
+{
+    const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
+    static const struct {
+        struct cs_sim_outcome result;
+        const char *verdict; /* the whole, or NULL */
+        enum cs_sim_fit answer;
+        const char *reason;
+    } rows[] = {
+        {{.planned = true}, NULL, CS_SIM_FIT_NONE, "No answer. Ended without a call of CUDA"},
+        /* Any sign of use is one. */
+        {{USED}, unused, CS_SIM_FIT_NONE, "No answer. Found the GPU"},
+        {{USED, .device_peak = -1, .kernels = -1, .launches = -1}, unused, CS_SIM_FIT_NONE, ""},
+        {{USED, .device_peak = 1}, calm, CS_SIM_FIT_YES, ""},
+        {{USED, .kernels = 1}, calm, CS_SIM_FIT_YES, ""},
+        {{USED, .launches = 1}, calm, CS_SIM_FIT_YES, ""},
+        {{.used = true, .kernels = 1},
+         "NO REAL cuDNN WAS USED: the sizes are from nothing, and the figures may be far off. "
+         "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH",
+         CS_SIM_FIT_NONE,
+         ""},
+        /* From 129 on the status means a signal. A refused allocation is a stronger sign. */
+        {{USED, .status = 1},
+         "Failed with status 1, and the GPU refused no allocation.",
+         CS_SIM_FIT_NONE,
+         "No answer. Failed with status 1"},
+        {{USED, .status = 128},
+         "Failed with status 128, and the GPU refused no allocation.",
+         CS_SIM_FIT_NONE,
+         ""},
+        {{USED, .status = 129}, "Failed: signal 1 ended the program.", CS_SIM_FIT_NONE, ""},
+        {{USED, .status = 137}, "Failed: signal 9 ended the program.", CS_SIM_FIT_NONE, ""},
+        {{USED, .status = 1, .refused = 1, .missing_bytes = 1024},
+         short_of,
+         CS_SIM_FIT_NO,
+         "short by 1 KiB"},
+        {{USED, .status = 137, .refused = 1, .missing_bytes = 1024}, short_of, CS_SIM_FIT_NO, ""},
+        /* Memory pressure, in the singular and the plural. */
+        {{ON_GPU, .retries = -1, .refused = 5}, calm, CS_SIM_FIT_YES, ""},
+        {{ON_GPU, .retries = -1, .failed = -1, .refused = 1},
+         "Runs under memory pressure: 1 failed allocation.",
+         CS_SIM_FIT_NO,
+         "No. Runs under memory pressure: 1 failed"},
+        {{ON_GPU, .retries = 1},
+         "Runs under memory pressure: 1 allocation retry.",
+         CS_SIM_FIT_YES,
+         ""},
+        {{ON_GPU, .retries = 2, .failed = 1, .refused = 7},
+         "Runs under memory pressure: 2 allocation retries, 1 failed allocation.",
+         CS_SIM_FIT_NO,
+         ""},
+        {{ON_GPU, .failed = 2},
+         "Runs under memory pressure: 2 failed allocations.",
+         CS_SIM_FIT_NO,
+         ""},
+        /* 95 % of the memory. */
+        {{NEEDS(1020054710)}, calm, CS_SIM_FIT_YES, "The GPU has 1024 MiB"},
+        {{NEEDS(1020054711)}, calm, CS_SIM_FIT_MAY_FAIL, "fragmentation"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char verdict[512], why[512];
+        struct cs_text of_verdict = {verdict, sizeof verdict, 0}, of_why = {why, sizeof why, 0};
+        CASE("row %zu", i);
+        pair = (struct cs_sim_pair){
+            .device = &device, .memory = gib, .context = 4096, .chosen = {true}};
+        pair.run[CS_WITHOUT].result = rows[i].result;
+        cs_sim_answer_verdict(&program, &pair, CS_WITHOUT, &of_verdict);
+        if (rows[i].verdict)
+            CHECK_STR(verdict, rows[i].verdict);
+        CHECK_INT(cs_sim_answer_fits(&program, &pair, CS_WITHOUT, &of_why), rows[i].answer);
+        if (!strstr(why, rows[i].reason))
+            CHECK_STR(why, rows[i].reason);
+    }
+}
+
+static void too_little_memory_is_told_from_the_run_with_enough(void)
+{
+    const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
+    char why[512];
+    struct cs_text text = {why, sizeof why, 0};
+    pair = (struct cs_sim_pair){.device = &device,
+                                .memory = device.memory,
+                                .context = gib,
+                                .base = {{.name = "with enough memory"}}};
+    pair.run[CS_WITHOUT].result = (struct cs_sim_outcome){.used = true, .status = 1, .refused = 3};
+    pair.base[CS_WITHOUT].result = (struct cs_sim_outcome){.used = true, .needed = 16 * gib};
+    CHECK_INT(cs_sim_answer_fits(&program, &pair, CS_WITHOUT, &text), CS_SIM_FIT_NO);
+    CHECK_STR(why, "No: needs 16.00 GiB with the context of 1024 MiB. Tesla T4 has 14.00 GiB, "
+                   "2048 MiB too little.");
+}
+
+/* --- advice --- */
+
+/* Expandable segments are advised if a PyTorch program without them needs a larger GPU with the
+ * library. A difference up to 2 % is none. */
+static void expandable_segments_are_advised_if_a_larger_device_is_needed(void)
+{
+    static const char pytorch[] = "PyTorch 2.15.0", split[] = "max_split_size_mb:512";
+    static const struct {
+        int64_t smallest[CS_SIDES], peak[CS_SIDES];
+        int status[CS_SIDES];
+        int64_t refused[CS_SIDES];
+        bool advised;
+        const char *framework, *settings; /* NULL: as in the first row */
+    } rows[] = {
+        {{0, 0}, {1000, 1021}, {0, 0}, {0, 0}, true, pytorch, split},
+        {{0, 0}, {1000, 1020}, {0, 0}, {0, 0}, false, NULL, NULL},
+        {{0, 0}, {1000, 500}, {0, 0}, {0, 0}, false, NULL, NULL},
+        {{0, 0}, {0, 500}, {0, 0}, {0, 0}, false, NULL, NULL},
+        /* If the smallest devices of both are known, they decide. */
+        {{2000, 2040}, {1000, 2000}, {0, 0}, {0, 0}, false, NULL, NULL},
+        {{2000, 2041}, {1000, 1000}, {0, 0}, {0, 0}, true, NULL, NULL},
+        {{2000, 1000}, {1000, 2000}, {0, 0}, {0, 0}, false, NULL, NULL},
+        {{0, 2021}, {1000, 1000}, {0, 0}, {0, 0}, false, NULL, NULL},
+        {{2000, 0}, {1000, 1021}, {0, 0}, {0, 0}, true, NULL, NULL},
+        /* Out of memory with the library alone. */
+        {{0, 0}, {1000, 900}, {0, 1}, {0, 1}, true, NULL, NULL},
+        {{0, 0}, {1000, 2000}, {0, 1}, {0, 0}, false, NULL, NULL},
+        {{0, 0}, {1000, 2000}, {1, 0}, {0, 0}, false, NULL, NULL},
+        {{0, 0}, {1000, 900}, {1, 1}, {0, 1}, false, NULL, NULL},
+        /* Peaks of a run that was short of memory are no evidence. */
+        {{0, 0}, {1000, 1021}, {0, 0}, {79, 0}, false, NULL, NULL},
+        {{2000, 2041}, {1000, 1021}, {0, 0}, {79, 0}, true, NULL, NULL},
+        {{0, 0}, {1000, 1021}, {0, 0}, {0, 0}, false, "JAX 0.10", NULL},
+        {{0, 0}, {1000, 1021}, {0, 0}, {0, 0}, false, "", NULL},
+        /* The simulation sets them if the user has no settings. */
+        {{0, 0}, {1000, 1021}, {0, 0}, {0, 0}, false, NULL, ""},
+        {{0, 0}, {1000, 1021}, {0, 0}, {0, 0}, false, NULL, "expandable_segments:False"},
+    };
+    static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CASE("row %zu", i);
+        pair = (struct cs_sim_pair){.chosen = {true, true}};
+        for (int side = 0; side < CS_SIDES; side++) {
+            struct cs_sim_outcome *result = &pair.run[side].result;
+            result->smallest = rows[i].smallest[side];
+            result->device_peak = rows[i].peak[side];
+            result->status = rows[i].status[side];
+            result->refused = rows[i].refused[side];
+            result->used = true;
+            snprintf(result->framework, sizeof result->framework, "%s",
+                     rows[i].framework ? rows[i].framework : pytorch);
+        }
+        setenv(names[i % 2], rows[i].settings ? rows[i].settings : split, 1);
+        unsetenv(names[(i + 1) % 2]);
+        const char *advice = cs_sim_answer_advice(&program, &pair);
+        CHECK_INT(advice != NULL, rows[i].advised);
+        CHECK(!advice || strstr(advice, "add expandable_segments:True"));
+        pair.chosen[i % 2] = false;
+        CHECK(!cs_sim_answer_advice(&program, &pair));
+        pair.chosen[i % 2] = true;
+        snprintf(program.framework, sizeof program.framework, "ONNX Runtime 1.31.1");
+        CHECK(!rows[i].advised || strstr(cs_sim_answer_advice(&program, &pair), "gpu_mem_limit"));
+        *program.framework = '\0';
+    }
+}
+
+/* --- contents of results --- */
+
+static void names_are_counted_and_cut(void)
+{
+    char text[32];
+    struct cs_sim_outcome result = {
+        .report = cJSON_Parse("{\"missing\":{\"names\":2,\"most\":{\"cudaA\":3,\"cudaB\":1}},"
+                              "\"reads_of_nothing_written\":{\"by\":{\"names\":1,\"most\":"
+                              "{\"copy\":7}}}}")};
+    CHECK_INT(cs_sim_outcome_names(&result, "missing", text, sizeof text), 2);
+    CHECK_STR(text, "cudaA 3, cudaB 1");
+    CHECK_INT(cs_sim_outcome_names(&result, "missing", text, 13), 2);
+    CHECK_STR(text, "cudaA 3, ...");
+    CHECK_INT(cs_sim_outcome_names(&result, "missing", text, 12), 2);
+    CHECK_STR(text, "cudaA 3");
+    CHECK_INT(cs_sim_outcome_names(&result, "reads_of_nothing_written.by", text, sizeof text), 1);
+    CHECK_STR(text, "copy 7");
+    cs_sim_outcome_free(&result);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+#define HELD(id, peak)                                                                             \
+    {                                                                                              \
+        .pid = id, .peak_bytes = peak, .last_refused_bytes = 100, .last_refused_live = peak        \
+    }
+
+/* Of several processes the one that held most, the first of equals, or the one of the run's number.
+ * If none used the device, the first that looked for it. Nothing stays of the others. */
+static void the_process_that_held_most(void)
+{
+    static const struct {
+        struct cs_process_progress process[2];
+        int wanted, pid, processes;
+        bool reports, used, cut_short;
+    } rows[] = {{{HELD(11, 5), {0}}, 0, 11, 1, true, true, false},
+                {{HELD(11, 5), HELD(12, 3)}, 0, 11, 2, true, true, false},
+                {{HELD(11, 3), HELD(12, 5)}, 0, 12, 2, true, true, false},
+                {{HELD(11, 5), HELD(12, 5)}, 0, 11, 2, true, true, false},
+                {{HELD(11, 3), HELD(12, 5)}, 1, 11, 2, true, true, false},
+                {{HELD(11, 0), HELD(12, 5)}, 0, 12, 1, true, true, false},
+                {{HELD(11, 0), HELD(12, 0)}, 0, 11, 0, true, true, false},
+                /* Killed processes leave no report. */
+                {{HELD(11, 3), HELD(12, 5)}, 0, 12, 2, false, true, true},
+                {{HELD(11, 0), {0}}, 0, 11, 0, false, false, false}};
+    struct cs_sim_run run = {.folder = ".", .memory = 64};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CASE("row %zu", i);
+        write_progress("progress", rows[i].process);
+        for (int p = 0; p < 2; p++) {
+            static const char *const names[] = {"report.11.json", "report.12.json"};
+            if (rows[i].reports)
+                write_text(names[p], "{\"times\":{\"asked\":3}}");
+            else
+                (void)unlink(names[p]);
+        }
+        run.process = rows[i].wanted;
+        long long taken = atomic_load(&heap_taken);
+        CHECK(cs_sim_outcome_read(&run));
+        CHECK_INT(run.result.pid, rows[i].pid);
+        CHECK_INT(run.result.processes, rows[i].processes);
+        CHECK_INT(run.result.used, rows[i].used);
+        CHECK_INT(run.result.cut_short, rows[i].cut_short);
+        if (rows[i].cut_short)
+            CHECK_INT(run.result.missing_bytes, 5 + 100 - 64);
+        CHECK_INT(cs_json_whole_at(run.result.report, "times.asked", -1), rows[i].reports ? 3 : -1);
+        cs_sim_outcome_free(&run.result);
+        CHECK(i == 0 || atomic_load(&heap_taken) == taken); /* the first fills caches */
+    }
+}
+
+/* --- tables and pages --- */
+
+static void empty_timeline_has_no_rows(void)
+{
+    const struct cs_timelines timelines = {.same_calls = true};
+    cJSON *rows = cs_timelines_peak(&timelines, CS_WITHOUT);
+    CHECK(cJSON_IsArray(rows) && !rows->child);
+    cJSON_Delete(rows);
+}
+
+/* Three calls, at the second, third and fifth of six moments: a quarter of the 480 columns leads to
+ * each, and one after the last. */
+static void the_page_goes_by_calls(void)
+{
+    static char *words[] = {"python3", "a b.py", NULL};
+    static const struct cs_device_file device = {.title = "NVIDIA H100", .memory = 1 << 30};
+    static struct cs_simulation simulation = {.title = "simulate", .program = {.command = words}};
+    char error[CS_FILE_ERROR];
+    write_text("record.7",
+               "m 1000\na 10000 1000\nm 5000\na 20000 4000\nc 20000 3000 100 10 5000 first\n"
+               "m 6000\nc 20000 3000 100 10 6000 first\nm 8000\nm 7000\n"
+               "c 20000 3000 100 10 7000 first\nm 2000\n");
+    pair = (struct cs_sim_pair){.device = &device, .memory = device.memory, .chosen = {true}};
+    pair.run[CS_WITHOUT] = (struct cs_sim_run){
+        .folder = ".",
+        .history = true,
+        .result = {USED, .pid = 7, .summary = cJSON_Parse("{\"order\":[0,0,0],\"sites\":[{}]}")}};
+    CHECK(cs_sim_page_write(&simulation, &pair, NULL, "page.html"));
+    char *page = cs_read_file_text("page.html", error);
+    static const struct {
+        int column, call;
+        const char *held;
+    } steps[] = {{0, 0, "1000 B"},    {119, 0, "1000 B"},  {120, 1, "4.9 KiB"}, {239, 1, "4.9 KiB"},
+                 {240, 2, "5.9 KiB"}, {299, 2, "5.9 KiB"}, {300, 2, "7.8 KiB"}, {359, 2, "7.8 KiB"},
+                 {360, 3, "7.8 KiB"}, {361, 3, "6.8 KiB"}, {420, 3, "6.8 KiB"}, {479, 3, "2 KiB"}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char want[160];
+        snprintf(want, sizeof want,
+                 "<rect class=\"hit\" x=\"%d\" width=\"2\" height=\"240\"><title>call %d: %s "
+                 "without</title>",
+                 2 * steps[i].column, steps[i].call, steps[i].held);
+        CHECK(page && strstr(page, want));
+    }
+    free(page);
+    cs_sim_outcome_free(&pair.run[CS_WITHOUT].result);
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/convshim-simulated-XXXXXX", remove[64];
+    heap_watch();
+    if (!mkdtemp(folder) || chdir(folder) != 0)
+        return 1;
+    TEST(each_end_of_a_run_has_its_verdict_and_answer);
+    TEST(too_little_memory_is_told_from_the_run_with_enough);
+    TEST(expandable_segments_are_advised_if_a_larger_device_is_needed);
+    TEST(names_are_counted_and_cut);
+    TEST(the_process_that_held_most);
+    TEST(empty_timeline_has_no_rows);
+    TEST(the_page_goes_by_calls);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
