@@ -9,8 +9,11 @@ selftest += $(if $(NVCC),$(if $(SAN),,$(B)/simdev/selftest_nvcc))
 
 # An archive of the library and the command without their main. It excludes replacements of libc functions (dlsym,
 # _exit, kill, raise), because they would replace the tests' functions too. The command's binding of cuDNN comes first.
+# Files with invariants are compiled once more as in a debug build, which checks them.
+checked := $(shell grep -l '^.include "base/invariant.h"' $(pure) $(vendor))
+debug_of = $(foreach f,$(1),$(if $(filter $(f),$(checked)),$(B)/obj/debug/$(f:%.c=%.o),$(B)/obj/$(f:%.c=%.o)))
 parts := $(call objects,$(alone)) $(B)/obj/src/cudnn/standalone/stand_ins.o $(filter-out %/cli/main.o,$(call objects,$(cli))) \
-         $(filter-out %/intercept/process_end.o %/loader/dlsym.o,$(call objects,$(pure) $(vendor))) $(B)/obj/gen/policies.o
+         $(call debug_of,$(filter-out %/intercept/process_end.c %/loader/dlsym.c,$(pure) $(vendor))) $(B)/obj/gen/policies.o
 $(B)/libconvshim-parts.a: $(parts)
 	$(call say,AR)rm -f $@; $(AR) rcs $@ $^
 
@@ -21,10 +24,8 @@ $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objec
 $(unit): $(B)/libconvshim-parts.a
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) $$(nm $(filter %.o,$^) | sed -n 's/.* T __wrap_/-Wl,--wrap=/p') -o $@ \
 	$(filter %.o,$^) $(filter %.a,$^) $(INIH) -lcjson -lm -ldl
-# The executor with debug checks.
-$(B)/unit/test_exec_debug: $(B)/obj/tests/unit/debug_exec.o
-$(B)/obj/tests/unit/debug_exec.o: src/exec/exec.c $(B)/flags
-	$(call say,CC)$(CC) $(CFLAGS) $(PURE) -DCS_DEBUG -MMD -MP -c -o $@ $<
+$(B)/obj/debug/%.o: %.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(VENDOR) -DCS_DEBUG -MMD -MP -c -o $@ $<
 # Commands search for conf relative to the program's folder, which is one level deeper there.
 ifneq ($(SAN),)
 $(unit): | build/conf

@@ -3,6 +3,7 @@
 #include "account/account.h"
 
 #include "base/hash.h"
+#include "base/invariant.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -203,6 +204,25 @@ static int find_site(const struct cs_account *account, const struct key *key, ui
     return -1;
 }
 
+/* True if the row of an index has the facts of its hash, and the row to fold next is the smallest
+ * of a full table. */
+static bool is_sound(const struct cs_account *account, int index)
+{
+    struct key key;
+    int sites = account->sites;
+    if (sites < 0 || sites > CS_MAX_SITES || index < 0 || index > sites)
+        return false;
+    for (int i = 0; sites == CS_MAX_SITES && i < sites; i++)
+        if (is_smaller(&account->site[i], &account->site[account->smallest]))
+            return false;
+    if (index == CS_MAX_SITES)
+        return true;
+    make_key(&account->facts[index], &key);
+    return index < sites && account->hash[index] == hash_of(&key) &&
+           account->site[index].tenant < TENANTS &&
+           account->site[index].required == account->facts[index].required;
+}
+
 struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_site_facts *facts,
                                    const char *name)
 {
@@ -216,6 +236,7 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
         index = add_site(account, facts, site.hash, name);
     if (index < CS_MAX_SITES)
         site.tenant = account->site[index].tenant;
+    CS_INVARIANT(is_sound(account, index));
     cs_unlock(&account->lock);
     site.place = (uint32_t)index + 1; /* from 1: a reference of zeros is empty */
     return site;

@@ -1,6 +1,7 @@
 /* A cache of decisions by key with a fixed size. The least recently used one is replaced. */
 #include "decide/memo.h"
 #include "base/hash.h"
+#include "base/invariant.h"
 #include <string.h>
 
 /* Hashes words in four independent chains, each in a register. The dependent multiplications of one
@@ -50,6 +51,30 @@ void cs_memo_init(struct cs_memo *memo)
     memo->clock = 0;
 }
 
+/* True if the entries of the key's set are in their set, each key once and each with its own age.
+ */
+static bool set_is_sound(const struct cs_memo *memo, const struct cs_key *key)
+{
+    const struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS];
+    for (int way = 0; way < CS_MEMO_WAYS; way++) {
+        if (set[way].age == 0)
+            continue;
+        if (set[way].age > memo->clock ||
+            set[way].key.hash % CS_MEMO_SETS != key->hash % CS_MEMO_SETS)
+            return false;
+        for (int other = 0; other < way; other++)
+            if (set[other].age == set[way].age || cs_memo_key_equal(&set[other].key, &set[way].key))
+                return false;
+    }
+    return true;
+}
+
+static void unlock(struct cs_memo *memo, const struct cs_key *key)
+{
+    CS_INVARIANT(set_is_sound(memo, key));
+    cs_unlock(&memo->lock);
+}
+
 static struct cs_memo_entry *find_entry(struct cs_memo *memo, const struct cs_key *key)
 {
     struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS];
@@ -77,7 +102,7 @@ bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
         entry->age = ++memo->clock;
         *decision = entry->decision;
     }
-    cs_unlock(&memo->lock);
+    unlock(memo, key);
     return entry != NULL;
 }
 
@@ -99,7 +124,7 @@ void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs
     entry = entry ? entry : make_entry(memo, key);
     entry->decision = *decision;
     entry->age = ++memo->clock;
-    cs_unlock(&memo->lock);
+    unlock(memo, key);
 }
 
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
@@ -113,5 +138,5 @@ void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
         entry->decision = *decision;
     }
     entry->age = ++memo->clock;
-    cs_unlock(&memo->lock);
+    unlock(memo, key);
 }

@@ -247,27 +247,6 @@ static void set_use(const struct run *run, enum cs_use use)
     run->last->use = use;
 }
 
-/* True if each block begins at the end of the one before, so that leases do not overlap. Only debug
- * builds check this. */
-static bool is_sound(const struct cs_arena *arena)
-{
-#ifdef CS_DEBUG
-    for (const struct cs_pool *pool = arena->pools; pool; pool = pool->next)
-        for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next) {
-            int64_t end = 0;
-            for (const struct cs_block *block = slab->first; block; block = block->next) {
-                if (block->slab != slab || block->offset != end || block->bytes < 1)
-                    return false;
-                end += block->bytes;
-            }
-            if (end != slab->bytes)
-                return false;
-        }
-#endif
-    (void)arena;
-    return true;
-}
-
 /* True if the taker's work follows the block's without a wait. Work on a stream is ordered, but not
  * in a capture: cudaStreamUpdateCaptureDependencies may have changed the order. A wait in a capture
  * is free. */
@@ -482,7 +461,7 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
     taker.id = context ? device->stream_id(device->ctx, stream) : 0;
     cs_lock(&arena->lock);
     taker.pool = context ? cs_pool_enter(arena, device, context) : NULL;
-    bool taken = taker.pool && is_sound(arena) && block_take(&taker, patient, lease);
+    bool taken = taker.pool && block_take(&taker, patient, lease);
     if (taker.mark)
         cs_pool_put_mark(taker.pool, taker.mark);
     if (!taken && taker.pool)
@@ -517,7 +496,7 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
     report_block(arena, marked ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, block, NULL, 0);
     cs_pool_leave(pool);
     cs_lock_condition_wake(&arena->given);
-    cs_unlock(&arena->lock);
+    cs_pool_unlock(arena);
 }
 
 void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, int64_t bytes)

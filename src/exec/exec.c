@@ -2,6 +2,7 @@
 #include "exec/exec.h"
 
 #include "base/checked.h"
+#include "base/invariant.h"
 
 /* How outputs share memory with other operands. */
 enum sharing {
@@ -223,7 +224,6 @@ static bool take_lanes(struct active_call *active)
     return true;
 }
 
-#ifdef CS_DEBUG
 struct part {
     const char *begin;
     int64_t bytes;
@@ -248,12 +248,10 @@ static int list_parts(const struct active_call *active, struct part *part)
             part[parts++] = (struct part){base->tensor[i], bytes};
     return parts;
 }
-#endif
 
-/* False if scratch overlaps other scratch or an operand. Only debug builds check this. */
+/* False if scratch overlaps other scratch or an operand. */
 static bool is_apart(const struct active_call *active)
 {
-#ifdef CS_DEBUG
     struct part part[2 * CS_MAX_LANES + CS_MAX_TENSORS];
     int parts = list_parts(active, part);
     for (int i = 0; i < 2 * active->lanes.lanes; i++)
@@ -261,8 +259,6 @@ static bool is_apart(const struct active_call *active)
             if (part[i].bytes > 0 && part[j].bytes > 0 &&
                 ranges_overlap(part[i].begin, part[i].bytes, part[j].begin, part[j].bytes))
                 return false;
-#endif
-    (void)active;
     return true;
 }
 
@@ -321,8 +317,10 @@ static bool can_copy(const struct active_call *active)
 
 static bool bind_tiles(struct active_call *active)
 {
-    return can_copy(active) && take_lanes(active) && take_scratch(active) && is_apart(active) &&
-           bind_all(active);
+    if (!can_copy(active) || !take_lanes(active) || !take_scratch(active))
+        return false;
+    CS_INVARIANT(is_apart(active));
+    return bind_all(active);
 }
 
 /* Releases everything that the call holds. `settled`: the started work precedes the application's

@@ -2,6 +2,7 @@
  * them to it. */
 #include "exec/lanes.h"
 
+#include "base/invariant.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,30 @@ void cs_lanes_init(struct cs_lanes *lanes)
 {
     memset(lanes, 0, sizeof *lanes);
     cs_lock_init(&lanes->lock, CS_RANK_LANES);
+}
+
+/* True if at most as many sets are idle as exist, and each was busy on its own streams alone. */
+static bool is_sound(const struct cs_lanes *lanes)
+{
+    int idle = 0;
+    for (const struct cs_lane_set *set = lanes->idle; set; set = set->next)
+        if (++idle > lanes->sets || set->busy < 0 || set->busy > set->sides ||
+            set->sides >= CS_MAX_LANES || set->examiner > lanes->takers)
+            return false;
+    return lanes->sets <= CS_MAX_LANE_SETS;
+}
+
+/* True if the lease has the lanes of its set, and forked no more than these. */
+static bool lease_is_sound(const struct cs_lanes_lease *lease)
+{
+    return lease->forked < lease->lanes && lease->lanes <= (lease->set ? 1 + lease->set->sides : 1);
+}
+
+/* Releases the lock of sound lanes. */
+static void unlock(struct cs_lanes *lanes)
+{
+    CS_INVARIANT(is_sound(lanes));
+    cs_unlock(&lanes->lock);
 }
 
 /* True if the taker's stream had the set last. */
@@ -86,7 +111,7 @@ static struct cs_lane_set *take_idle(struct cs_lanes *lanes, const struct taker 
         set = next_idle(lanes, taker);
         if (!set)
             break;
-        cs_unlock(&lanes->lock);
+        unlock(lanes);
         bool usable = is_home(set, taker) || is_over(set, taker);
         cs_lock(&lanes->lock);
         if (usable)
@@ -157,7 +182,7 @@ static bool make_room(struct cs_lanes *lanes, const struct taker *taker)
         struct cs_lane_set *set = take_other(lanes, taker);
         if (!set)
             return false;
-        cs_unlock(&lanes->lock);
+        unlock(lanes);
         drop_set(taker->device, set);
         cs_lock(&lanes->lock);
         lanes->sets--;
@@ -204,14 +229,14 @@ static struct cs_lane_set *get_set(struct cs_lanes *lanes, struct taker *taker)
     struct cs_lane_set *set = take_idle(lanes, taker);
     bool room = !set && make_room(lanes, taker);
     lanes->sets += room;
-    cs_unlock(&lanes->lock);
+    unlock(lanes);
     if (!room)
         return set;
     set = create_set(taker->device, taker->context);
     if (!set) {
         cs_lock(&lanes->lock);
         lanes->sets--;
-        cs_unlock(&lanes->lock);
+        unlock(lanes);
     }
     return set;
 }
@@ -235,6 +260,7 @@ void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void 
     lease->set = set;
     for (; lease->lanes < required && lease->lanes <= set->sides; lease->lanes++)
         lease->stream[lease->lanes] = set->stream[lease->lanes - 1];
+    CS_INVARIANT(lease_is_sound(lease));
     if (lease->lanes == 1)
         cs_lanes_give(lanes, device, lease, false);
 }
@@ -255,6 +281,7 @@ int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *l
 {
     const struct cs_lane_set *set = lease->set;
     int first = 0;
+    CS_INVARIANT(lease_is_sound(lease));
     for (int i = 1; i <= lease->forked; i++) {
         int status = device->record(device->ctx, set->joined[i - 1], lease->stream[i]);
         if (status == 0)
@@ -280,7 +307,7 @@ void cs_lanes_give(struct cs_lanes *lanes, const struct cs_device *device,
         lanes->sets--;
     else
         put_idle(lanes, set);
-    cs_unlock(&lanes->lock);
+    unlock(lanes);
 }
 
 void cs_lanes_process_fork(struct cs_lanes *lanes, bool before, bool child)
@@ -295,7 +322,7 @@ void cs_lanes_process_fork(struct cs_lanes *lanes, bool before, bool child)
         lanes->idle = NULL;
         lanes->sets = 0;
     }
-    cs_unlock(&lanes->lock);
+    unlock(lanes);
     while (gone) {
         struct cs_lane_set *set = gone;
         gone = set->next;

@@ -2,6 +2,7 @@
 #include "exec/pool.h"
 
 #include "base/checked.h"
+#include "base/invariant.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,8 +133,72 @@ static void pool_destroy(struct cs_pool *pool)
     free(pool);
 }
 
+/* Counts the blocks of a slab that have a mark. */
+static int blocks_with(const struct cs_slab *slab, const struct cs_mark *mark)
+{
+    int blocks = 0;
+    for (const struct cs_block *block = slab->first; block; block = block->next)
+        blocks += block->mark == mark;
+    return blocks;
+}
+
+/* True if the block begins at `offset`, and its mark, lease and owner are consistent. */
+static bool block_is_sound(const struct cs_pool *pool, const struct cs_slab *slab,
+                           const struct cs_block *block, int64_t offset)
+{
+    const struct cs_owner *owner = pool->owners;
+    while (owner && owner != block->owner)
+        owner = owner->next;
+    return block->slab == slab && block->offset == offset && block->bytes > 0 &&
+           (!block->mark || block->mark->users >= blocks_with(slab, block->mark)) &&
+           (!block->end || (block->use == CS_BLOCK_LEASED && !block->mark)) &&
+           owner == block->owner;
+}
+
+/* True if the slab's blocks follow each other without gaps and none is missing. Adds those that
+ * are leased to *leases and *leased (bytes). */
+static bool slab_is_sound(const struct cs_pool *pool, const struct cs_slab *slab, int *leases,
+                          int64_t *leased)
+{
+    int64_t end = 0;
+    int blocks = 0;
+    for (const struct cs_block *block = slab->first; block; block = block->next) {
+        if (++blocks > CS_SLAB_BLOCKS || !block_is_sound(pool, slab, block, end))
+            return false;
+        end += block->bytes;
+        *leases += block->end != NULL;
+        *leased += block->end ? block->bytes : 0;
+    }
+    for (const struct cs_block *spare = slab->spare; spare; spare = spare->next)
+        if (++blocks > CS_SLAB_BLOCKS)
+            return false;
+    return slab->pool == pool && end == slab->bytes && blocks == CS_SLAB_BLOCKS;
+}
+
+/* True if the facts are those of the pools, and all pools are sound. While memory is allocated or
+ * freed without the lock, it is in no pool. */
+static bool is_sound(const struct cs_arena *arena)
+{
+    const struct cs_arena_facts *facts = &arena->facts;
+    int64_t held = 0, leased = 0;
+    for (const struct cs_pool *pool = arena->pools; pool; pool = pool->next) {
+        int leases = 0;
+        for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next) {
+            held += slab->bytes;
+            if (!slab_is_sound(pool, slab, &leases, &leased))
+                return false;
+        }
+        if (pool->users < leases)
+            return false;
+    }
+    return (arena->growing > 0 ? held <= facts->held : held == facts->held) &&
+           leased == facts->used && facts->held <= facts->peak && facts->used <= facts->used_peak &&
+           arena->promised >= 0 && facts->held + arena->promised <= facts->limit;
+}
+
 void cs_pool_unlock(struct cs_arena *arena)
 {
+    CS_INVARIANT(is_sound(arena));
     struct cs_pool *pools = arena->trash.pools;
     struct cs_slab *slabs = arena->trash.slabs;
     struct cs_owner *owners = arena->trash.owners;

@@ -84,7 +84,8 @@ void cs_pool_leave(struct cs_pool *pool);
  * context. */
 void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool);
 
-/* Releases the lock, then frees the objects in the trash. */
+/* Releases the lock, then frees the objects in the trash. Checks the invariants of the arena before
+ * that. */
 void cs_pool_unlock(struct cs_arena *arena);
 
 /* cs_pool_spare_mark takes a spare mark, NULL if there is none. cs_pool_new_mark creates one,

@@ -1,6 +1,7 @@
 /* Cuts a problem into tiles along one or two axes: offsets, extents, padding, distinct tile
  * shapes. */
 #include "base/checked.h"
+#include "base/invariant.h"
 #include "plan/axis.h"
 #include "plan/phases.h"
 #include "plan/staging.h"
@@ -451,6 +452,7 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
     plan->tiling.staged = plan->stages;
     plan->tiling.equal_padding = plan->cut[0].equal_padding || plan->cut[1].equal_padding;
     cs_plan_settle(plan);
+    CS_INVARIANT(cs_plan_validate(plan, INT64_MAX) == CS_OK);
     return CS_OK;
 }
 

@@ -104,7 +104,7 @@ on_device()
     [[ -z $SAN_RT || $SAN_RT == *tsan* || ${SIMDEV_MODE-} != account ]] || early=(env LD_PRELOAD="$SAN_RT")
     timeout "$HANGS" "${early[@]}" "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
         status=$?
-    ! grep -q 'lock order broken' "$name.err" || fail "a debug build finds fault with the locks"
+    ! grep -E '(lock order|invariant) broken' "$name.err" || fail "a debug build finds a broken rule or state"
 }
 
 plain()

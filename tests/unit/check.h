@@ -14,6 +14,8 @@
 __attribute__((unused)) static int check_tests, check_failed_tests, check_failures;
 __attribute__((unused)) static char check_case[512]; /* of many: the one that is checked now */
 static const char *check_test;
+int cs_invariant_faults(void) __attribute__((weak)); /* base/invariant.h, if the test links it */
+__attribute__((unused)) static int check_broken;     /* invariants that tests broke on purpose */
 static pid_t check_process;
 static int check_line;
 
@@ -86,6 +88,16 @@ __attribute__((unused)) static bool check_begins(const char *test)
     return true;
 }
 
+/* Fails the test if the library's state was broken. A test that breaks it on purpose adds the
+ * number to check_broken. */
+__attribute__((unused)) static void check_invariants(void)
+{
+    int faults = cs_invariant_faults ? cs_invariant_faults() : 0;
+    if (faults != check_broken)
+        CHECK_INT(faults, check_broken);
+    check_broken = faults;
+}
+
 /* Runs a test function and prints its line. */
 #define TEST(function)                                                                             \
     do {                                                                                           \
@@ -93,6 +105,7 @@ __attribute__((unused)) static bool check_begins(const char *test)
             break;                                                                                 \
         function();                                                                                \
         check_tests++;                                                                             \
+        check_invariants();                                                                        \
         if (check_failures)                                                                        \
             check_failed_tests++;                                                                  \
         printf("%s %d - %s\n", check_failures ? "not ok" : "ok", check_tests, #function);          \

@@ -2,6 +2,7 @@
 #include "intercept/graph/shadow.h"
 
 #include "base/hash.h"
+#include "base/invariant.h"
 #include "base/lock.h"
 #include "cudnn/plan/operation.h"
 #include <stddef.h>
@@ -38,6 +39,26 @@ static struct shard *shard_of(cudnnBackendDescriptor_t descriptor)
 static struct cs_shadow **bucket_of(struct shard *shard, cudnnBackendDescriptor_t descriptor)
 {
     return &shard->bucket[hash_of(descriptor) >> 40 & (BUCKETS - 1)];
+}
+
+/* True if each shadow in the descriptor's bucket belongs there, and each descriptor has one. */
+static bool bucket_is_sound(struct shard *shard, cudnnBackendDescriptor_t descriptor)
+{
+    struct cs_shadow **bucket = bucket_of(shard, descriptor);
+    for (const struct cs_shadow *shadow = *bucket; shadow; shadow = shadow->next) {
+        if (shard_of(shadow->descriptor) != shard || bucket_of(shard, shadow->descriptor) != bucket)
+            return false;
+        for (const struct cs_shadow *other = *bucket; other != shadow; other = other->next)
+            if (other->descriptor == shadow->descriptor)
+                return false;
+    }
+    return true;
+}
+
+static void unlock(struct shard *shard, cudnnBackendDescriptor_t descriptor)
+{
+    CS_INVARIANT(bucket_is_sound(shard, descriptor));
+    cs_unlock(&shard->lock);
 }
 
 /* The bytes of a shadow of a type. They are only as many as the type needs, because variant packs
@@ -155,7 +176,7 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
         shadow->next = *bucket;
         *bucket = shadow;
     }
-    cs_unlock(&shard->lock);
+    unlock(shard, descriptor);
     destroy_shadow(stale);
 }
 
@@ -168,7 +189,7 @@ struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor)
     struct cs_shadow *shadow = *bucket_of(shard, descriptor);
     while (shadow && shadow->descriptor != descriptor)
         shadow = shadow->next;
-    cs_unlock(&shard->lock);
+    unlock(shard, descriptor);
     return shadow;
 }
 
@@ -177,7 +198,7 @@ void cs_shadow_remove(cudnnBackendDescriptor_t descriptor)
     struct shard *shard = shard_of(descriptor);
     cs_lock(&shard->lock);
     struct cs_shadow *shadow = unlink_locked(shard, descriptor);
-    cs_unlock(&shard->lock);
+    unlock(shard, descriptor);
     destroy_shadow(shadow);
 }
 

@@ -154,6 +154,8 @@ static void equal_problems_are_decided_once(void)
     for (int i = 0; i < 5; i++)
         layer[i].problem = layer[0].problem;
     layer[2].problem.direction = CS_BACKWARD_DATA;
+    layer[2].problem.tensor[CS_X].written = true;
+    layer[2].problem.tensor[CS_Y].written = false;
     CHECK(cs_predict(&predictor, &layers, made, error, sizeof error));
     CHECK_INT(memcmp(&made[3], &made[0], sizeof *made), 0);
     CHECK_INT(memcmp(&made[4], &made[1], sizeof *made), 0);

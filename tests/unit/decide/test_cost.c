@@ -252,6 +252,8 @@ static void tiles_of_a_filter_gradient_take_as_long_as_the_whole(void)
 {
     struct cs_problem problem = same(1, 256, 1, 512, 512, 128);
     problem.direction = CS_BACKWARD_FILTER;
+    problem.tensor[CS_Y].written = false;
+    problem.tensor[CS_FILTER].written = true;
     const struct cs_tiling whole = {.lanes = 1};
     const struct cs_tiling channels = {.axis = {CS_AXIS_C}, .step = {64}, .lanes = 1};
     double untiled = cs_cost_of(planned(&problem, &whole, 1), &h200).arithmetic;

@@ -546,8 +546,8 @@ static void check_lies(enum cs_direction direction, const struct lie *lies, size
         if (status != (i ? CS_INVALID : CS_OK))
             printf("# %s: status %d\n", lie->what, (int)status);
         CHECK_INT(status, i ? CS_INVALID : CS_OK);
+        lie = NULL;
     }
-    lie = NULL;
 }
 
 static void consistent_errors_are_noticed(void)
