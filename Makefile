@@ -146,9 +146,11 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(INIH) -Wl,--exclude-libs,ALL -ldl
 
 # The parts of the simulated device that are no libraries. `convshim simulate` contains them.
+parts := $(addprefix $(B)/gen/,framework_hook.h framework_values.h nvidia_smi.h)
 $(B)/gen/framework_hook.h: src/simdev/programs/framework_hook.py Makefile
+$(B)/gen/framework_values.h: src/simdev/programs/framework_values.py Makefile
 $(B)/gen/nvidia_smi.h: src/simdev/programs/nvidia_smi.sh Makefile
-$(B)/gen/framework_hook.h $(B)/gen/nvidia_smi.h:
+$(parts):
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 # Stand-ins of the driver and of cuBLASLt inside the command, to plan without a device. They are not installed as files.
@@ -188,7 +190,7 @@ $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/ge
 # The command of the simulated device is linked into convshim.
 $(call objects,$(wildcard src/simdev/simulate/*.c)): INCLUDES := $(PURE) -I$(B)/gen $(LIBFLAGS)
 $(call objects,src/cli/run/run.c src/simdev/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
-$(call objects,src/simdev/simulate/simulation.c): $(addprefix $(B)/gen/,framework_hook.h nvidia_smi.h)
+$(call objects,src/simdev/simulate/simulation.c): $(parts)
 $(call objects,src/cli/common/page.c): $(addprefix $(B)/gen/page_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)

@@ -192,3 +192,28 @@ END_PROGRAM
         expect_line program.out '^1073741824 True$'
     done
 }
+
+@test "cudaMallocAsync: JSON and --baseline, although PyTorch cannot record it; allocated <= reserved <= device; free memory within the card" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch
+layer = torch.nn.Conv2d(64, 64, 3, padding=1).cuda().half()
+with torch.no_grad():
+    y = layer(torch.randn(1, 64, 512, 512, device="cuda").half())
+del y
+free, total = torch.cuda.mem_get_info()
+stats = torch.cuda.memory_stats()
+assert free + stats["reserved_bytes.all.current"] - stats["active_bytes.all.current"] <= total
+END_PROGRAM
+    export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
+    "$BUILD/convshim" simulate --device rtx4060 --format json -- "$PYTHON" program.py >first.json 2>err || fail "$(<err)"
+    "$PYTHON" - first.json <<'END_PROGRAM' || fail "$(<first.json)"
+import json, sys
+runs = json.load(open(sys.argv[1]))
+for run in runs["without"], runs["with"]:
+    assert run["status"] == 0 and run["allocated_peak"] <= run["reserved_peak"] <= run["device_peak"]
+assert any(part["what"] == "workspace" for part in runs["without"]["peak"])
+END_PROGRAM
+    "$BUILD/convshim" simulate --device rtx4060 --baseline first.json -- "$PYTHON" program.py >second 2>err || fail "$(<err)"
+    expect_line second 'No peak has grown by more than 1 %'
+}

@@ -123,8 +123,9 @@ bool simdev_mem_remove(const void *begin, size_t bytes, enum simdev_kind kind);
  * either. */
 bool simdev_mem_count(int device, size_t bytes);
 void simdev_mem_uncount(int device, size_t bytes, bool freed);
-/* Counts device memory that a pool holds, without an allocation. False if it would exceed the
- * device's capacity: `requested` bytes then count as refused. simdev_mem_give_back ends this. */
+/* Counts device memory that a pool holds. The record shows it with the allocation that follows.
+ * False if it would exceed the device's capacity: `requested` bytes then count as refused.
+ * simdev_mem_give_back ends this. */
 bool simdev_mem_hold(int device, size_t bytes, size_t requested);
 void simdev_mem_give_back(int device, size_t bytes);
 /* Frees a block now. cudaErrorInvalidValue and a violation if `ptr` is not the start of a live

@@ -253,8 +253,6 @@ bool simdev_mem_hold(int device, size_t bytes, size_t requested)
 {
     pthread_mutex_lock(&lock);
     const bool fits = hold(device, bytes, requested);
-    if (fits)
-        simdev_record_memory(device, &of_device[device], &totals);
     pthread_mutex_unlock(&lock);
     return fits;
 }

@@ -1,5 +1,5 @@
 /* Account mode: values of device memory that the program's framework computes on the host.
- * framework_hook.py calls these functions and uses `struct simdev_values`. Thread-safe. */
+ * framework_values.py calls these functions and uses `struct simdev_values`. Thread-safe. */
 #ifndef CUDART_VALUES_H
 #define CUDART_VALUES_H
 

@@ -19,6 +19,9 @@
 static const char hook[] =
 #include "framework_hook.h" /* made from framework_hook.py */
     ;
+static const char values[] =
+#include "framework_values.h" /* made from framework_values.py */
+    ;
 static const char nvidia_smi[] =
 #include "nvidia_smi.h" /* made from nvidia_smi.sh */
     ;
@@ -164,6 +167,7 @@ bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, 
     if (simulation->layers.error)
         warn_of_writing(simulation);
     return write_file(simulation, "python", "sitecustomize.py", hook, 0600) &&
+           write_file(simulation, "python", "framework_values.py", values, 0600) &&
            write_file(simulation, "bin", "nvidia-smi", nvidia_smi, 0700) &&
            write_stand_ins(simulation);
 }
