@@ -32,8 +32,9 @@ struct target {
     bool owned;
 };
 
-/* Writes a line with its prefix. Cuts long text, and replaces control characters by '?'. */
-static void write_line(int fd, const char *text, size_t length)
+/* Writes a line with its prefix. Cuts long text, and replaces control characters by '?'. False with
+ * errno. */
+static bool write_line(int fd, const char *text, size_t length)
 {
     char line[PREFIX_BYTES + TEXT_BYTES + 1];
     size_t at = (size_t)snprintf(line, PREFIX_BYTES, "convshim[%lld]: ", (long long)getpid());
@@ -49,20 +50,20 @@ static void write_line(int fd, const char *text, size_t length)
         at += strlen(cut_mark);
     }
     line[at++] = '\n';
-    (void)cs_file_write_all(fd, line, at);
+    return cs_file_write_all(fd, line, at);
 }
 
-/* Reports once on standard error that the log file cannot be opened. */
-static void report_open_failure(const char *path, int error)
+/* Reports once on standard error that messages cannot be written to the log file. */
+static void report_failure(const char *action, int error)
 {
     char text[TEXT_BYTES], why[128];
     if (atomic_exchange(&failure_reported, true))
         return;
     int length = snprintf(text, sizeof text,
-                          "cannot open the log file, so messages go to standard error: %s: %s",
-                          strerror_r(error, why, sizeof why), path);
-    write_line(STDERR_FILENO, text,
-               (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+                          "cannot %s the log file, so messages go to standard error: %s: %s",
+                          action, strerror_r(error, why, sizeof why), log_place.path);
+    (void)write_line(STDERR_FILENO, text,
+                     (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
 /* Opens the log file. Standard error if none is set or it cannot be opened. */
@@ -76,8 +77,18 @@ static struct target open_target(void)
         fd = cs_file_open_append(path, O_WRONLY);
     if (fd >= 0)
         return (struct target){fd, true};
-    report_open_failure(log_place.path, errno);
+    report_failure("open", errno);
     return (struct target){STDERR_FILENO, false};
+}
+
+/* Writes a line to the target, or to standard error if the log file takes none, for example because
+ * its disk is full. */
+static void put_line(const struct target *target, const char *text, size_t length)
+{
+    if (write_line(target->fd, text, length) || !target->owned)
+        return;
+    report_failure("write to", errno);
+    (void)write_line(STDERR_FILENO, text, length);
 }
 
 /* Writes the text as one line, or each of its lines (`every_line`). */
@@ -88,10 +99,10 @@ static void emit_text(const char *text, bool every_line)
     cs_signals_hold(&guard);
     struct target target = open_target();
     if (!every_line)
-        write_line(target.fd, text, strlen(text));
+        put_line(&target, text, strlen(text));
     while (every_line && *text) {
         size_t length = strcspn(text, "\n");
-        write_line(target.fd, text, length);
+        put_line(&target, text, length);
         text += length + (text[length] == '\n');
     }
     if (target.owned)
@@ -176,32 +187,40 @@ int cs_log_level(const char *name)
     return -1;
 }
 
+/* Returns size / 2^shift in parts of a unit, rounded. Integers, because printf's decimal point
+ * follows the locale. */
+static unsigned long long parts_of(unsigned long long size, int shift, unsigned parts)
+{
+    const unsigned long long rest = size & ((1ULL << shift) - 1), half = 1ULL << (shift - 1);
+    return (size >> shift) * parts + ((rest * parts + half) >> shift);
+}
+
 char *cs_log_size_text(char text[CS_SIZE_TEXT], long long bytes)
 {
-    static const char units[] = "KMGTPE";
+    static const struct {
+        const char *name;
+        int shift, digits;
+        unsigned parts, limit; /* of a unit; sizes of `limit` units have the next unit */
+    } units[] = {{"KiB", 10, 1, 10, 1024}, {"MiB", 20, 1, 10, 10240}, {"GiB", 30, 2, 100, 0}};
     const char *sign = bytes < 0 ? "-" : "";
-    unsigned long long size = bytes < 0 ? 0 - (unsigned long long)bytes : (unsigned long long)bytes;
+    const unsigned long long size =
+        bytes < 0 ? 0 - (unsigned long long)bytes : (unsigned long long)bytes;
     if (size < 1024) {
         snprintf(text, CS_SIZE_TEXT, "%s%llu B", sign, size);
         return text;
     }
-    /* Tenths are computed as integers, because printf's decimal point follows the locale. */
-    int unit = 0, shift = 10;
-    unsigned long long tenths;
-    for (;;) {
-        unsigned long long rest = size & ((1ULL << shift) - 1), half = 1ULL << (shift - 1);
-        tenths = (size >> shift) * 10 + ((rest * 10 + half) >> shift);
-        if (tenths < 10240 || units[unit + 1] == '\0')
-            break;
+    unsigned long long parts = parts_of(size, units[0].shift, units[0].parts);
+    int unit = 0;
+    while (units[unit].limit > 0 &&
+           parts >= (unsigned long long)units[unit].limit * units[unit].parts) {
         unit++;
-        shift += 10;
+        parts = parts_of(size, units[unit].shift, units[unit].parts);
     }
-    /* Types that limit the digits, so that the compiler can check the size of `text`. */
-    unsigned whole = (unsigned)(tenths / 10);
-    unsigned char tenth = (unsigned char)(tenths % 10);
-    if (tenth)
-        snprintf(text, CS_SIZE_TEXT, "%s%u.%hhu %ciB", sign, whole, tenth, units[unit]);
+    if (parts % units[unit].parts == 0)
+        snprintf(text, CS_SIZE_TEXT, "%s%llu %s", sign, parts / units[unit].parts,
+                 units[unit].name);
     else
-        snprintf(text, CS_SIZE_TEXT, "%s%u %ciB", sign, whole, units[unit]);
+        snprintf(text, CS_SIZE_TEXT, "%s%llu.%0*llu %s", sign, parts / units[unit].parts,
+                 units[unit].digits, parts % units[unit].parts, units[unit].name);
     return text;
 }

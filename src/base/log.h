@@ -21,8 +21,8 @@ enum cs_level {
 
 /* Sends lines up to `level` to `path`, opened for appending, with %p replaced by the process id.
  * NULL or empty: standard error. A relative path stays relative to the current directory of this
- * call. If the file cannot be opened for a line, the line is written to standard error, and one
- * more line reports it. Until the first call, warnings are written to standard error. May be called
+ * call. If a line cannot be written to the file, it is written to standard error, and one more line
+ * reports the reason. Until the first call, warnings are written to standard error. May be called
  * again, but not while another thread logs. */
 void cs_log_open(enum cs_level level, const char *path);
 
@@ -44,7 +44,8 @@ void cs_log_text(const char *text);
 /* Converts "off" .. "debug" to a level. Returns -1 for any other text. */
 int cs_log_level(const char *name);
 
-/* Writes a size for people in binary units, rounded to a tenth: "516.5 MiB", "64 MiB", "1023 B".
+/* Writes a size for people, rounded, in binary units without zeros behind the point: "1023 B",
+ * "64 KiB", MiB with one digit up to 10 GiB ("1297.1 MiB"), then GiB with two ("12.70 GiB").
  * Returns `text`. */
 enum {
     CS_SIZE_TEXT = 24

@@ -39,17 +39,7 @@ char *cs_table_change_text(char text[CS_BYTES_TEXT], double least, double most)
 
 char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
 {
-    const double mebi = 1 << 20, gibi = 1 << 30;
-    if (bytes < 1 << 20)
-        return cs_log_size_text(text, (long long)bytes);
-    if ((double)bytes >= 10 * gibi)
-        snprintf(text, CS_BYTES_TEXT, "%.2f GiB", (double)bytes / gibi);
-    else
-        snprintf(text, CS_BYTES_TEXT, "%.1f MiB", (double)bytes / mebi);
-    char *zero = strstr(text, ".0 ");
-    if (zero)
-        memmove(zero, zero + 2, strlen(zero + 2) + 1);
-    return text;
+    return cs_log_size_text(text, (long long)bytes);
 }
 
 void cs_table_init(struct cs_table *table, const struct cs_column *column, int columns)

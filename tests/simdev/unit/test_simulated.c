@@ -111,7 +111,7 @@ static void too_little_memory_is_told_from_the_run_with_enough(void)
     pair.run[CS_WITHOUT].result = (struct cs_sim_outcome){.used = true, .status = 1, .refused = 3};
     pair.base[CS_WITHOUT].result = (struct cs_sim_outcome){.used = true, .needed = 16 * gib};
     CHECK_INT(cs_sim_answer_fits(&program, &pair, CS_WITHOUT, &text), CS_SIM_FIT_NO);
-    CHECK_STR(why, "No: needs 16.00 GiB with the context of 1024 MiB. Tesla T4 has 14.00 GiB, "
+    CHECK_STR(why, "No: needs 16 GiB with the context of 1024 MiB. Tesla T4 has 14 GiB, "
                    "2048 MiB too little.");
 }
 

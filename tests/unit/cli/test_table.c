@@ -131,9 +131,9 @@ static void bytes_for_people(void)
                  {1023, "1023 B"},
                  {1 << 20, "1 MiB"},
                  {541589504, "516.5 MiB"},
-                 {INT64_C(10) << 30, "10.00 GiB"},
+                 {INT64_C(10) << 30, "10 GiB"},
                  {INT64_C(9) << 30, "9216 MiB"},
-                 {INT64_MAX, "8589934592.00 GiB"}};
+                 {INT64_MAX, "8589934592 GiB"}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char text[CS_BYTES_TEXT];
         CHECK_STR(cs_table_bytes_text(text, sizes[i].bytes), sizes[i].text);
