@@ -150,9 +150,10 @@ void simdev_looked_up(const char *function);
  * for the report. */
 void simdev_estimated(const char *function);
 
-/* Counts one run of a convolution's execution plan, under a text that is the same in every process
- * for the same plan. The report shows from it which engines a program used. */
-void simdev_note_plan(const char *plan);
+/* Counts one run of a convolution's execution plan, under two texts that are the same in every
+ * process: of the plan, which contains its engine, and of the problem, "forward 32x64x512x512
+ * 64x64x3x3" (direction, image, filter). The report has both, so that runs can be compared. */
+void simdev_note_plan(const char *plan, const char *problem);
 
 /* --- the race check, SIMDEV_RACES=1 --- */
 

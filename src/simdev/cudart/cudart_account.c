@@ -172,7 +172,9 @@ void simdev_estimated(const char *function)
     simdev_tally_add(simdev_tally(SIMDEV_TALLY_GUESSED, function));
 }
 
-void simdev_note_plan(const char *plan)
+void simdev_note_plan(const char *plan, const char *problem)
 {
     simdev_tally_add(simdev_tally(SIMDEV_TALLY_PLAN, plan));
+    if (*problem)
+        simdev_tally_add(simdev_tally(SIMDEV_TALLY_PROBLEM, problem));
 }

@@ -12,6 +12,7 @@ enum simdev_tally_kind {
     SIMDEV_TALLY_GUESSED,   /* functions that returned an estimate of a size that only the real
                                library has */
     SIMDEV_TALLY_PLAN,      /* execution plans of convolutions, by description */
+    SIMDEV_TALLY_PROBLEM,   /* convolutions, by direction and extents */
     SIMDEV_TALLY_READER,    /* callers that read memory which was never written */
     SIMDEV_TALLY_KINDS
 };

@@ -56,8 +56,8 @@ static void add_kind(cJSON *parent, const char *key, enum simdev_tally_kind kind
     cJSON_AddNumberToObject(object, "total", (double)rows.total);
     cJSON_AddNumberToObject(object, "names", (double)rows.rows);
     cJSON *most = cJSON_AddObjectToObject(object, "most");
-    for (size_t i = 0;
-         rows.row && i < rows.rows && i < (kind == SIMDEV_TALLY_PLAN ? rows.rows : MOST_NAMES); i++)
+    const bool all = kind == SIMDEV_TALLY_PLAN || kind == SIMDEV_TALLY_PROBLEM;
+    for (size_t i = 0; rows.row && i < rows.rows && (all || i < MOST_NAMES); i++)
         cJSON_AddNumberToObject(most, rows.row[i].name, (double)rows.row[i].count);
     free(rows.row);
 }
@@ -73,6 +73,7 @@ void simdev_account_report(cJSON *report)
     add_kind(report, "looked_up", SIMDEV_TALLY_LOOKED_UP);
     add_kind(report, "estimated", SIMDEV_TALLY_GUESSED);
     add_kind(report, "plans", SIMDEV_TALLY_PLAN);
+    add_kind(report, "problems", SIMDEV_TALLY_PROBLEM);
     cJSON *reads = cJSON_AddObjectToObject(report, "reads_of_nothing_written");
     cJSON_AddNumberToObject(reads, "reads", (double)unwritten.reads);
     cJSON_AddNumberToObject(reads, "bytes", (double)unwritten.bytes);

@@ -149,6 +149,7 @@ struct simdev_program {
     pthread_mutex_t lock; /* guards the making of kernels */
     size_t workspace;
     char label[32];    /* the same in every process for the same plan */
+    char problem[160]; /* of its first convolution, see simdev_note_plan; empty if it has none */
     char refusal[160]; /* the reason why it cannot be computed; empty if it can */
     int tensors, nodes;
     struct simdev_tensor *tensor;

@@ -1,5 +1,6 @@
 /* Parses a plan's JSON into a program. */
 #include <cjson/cJSON.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -339,6 +340,35 @@ static void label(struct simdev_program *program, const char *json)
              (unsigned long long)hash_of(json, strlen(json)));
 }
 
+/* Appends the extents of a tensor, without spatial extents of 1: " 32x64x512x512". */
+static void put_extents(struct simdev_program *program, int tensor)
+{
+    const struct simdev_view *view = &program->tensor[tensor].view;
+    for (int i = 0; i < view->rank; i++) {
+        const size_t length = strlen(program->problem);
+        if (i < 2 || view->dim[i] != 1)
+            snprintf(program->problem + length, sizeof program->problem - length, "%c%" PRId64,
+                     i == 0 ? ' ' : 'x', view->dim[i]);
+    }
+}
+
+/* Names the first convolution: its direction, its image and its filter. */
+static void name_problem(struct simdev_program *program)
+{
+    static const char *const directions[] = {[SIMDEV_CONV_FORWARD] = "forward",
+                                             [SIMDEV_CONV_BACKWARD_DATA] = "dgrad",
+                                             [SIMDEV_CONV_BACKWARD_FILTER] = "wgrad"};
+    int n = 0;
+    while (n < program->nodes && program->node[n].is_pointwise)
+        n++;
+    if (program->refusal[0] || n == program->nodes)
+        return;
+    const struct simdev_node *node = &program->node[n];
+    snprintf(program->problem, sizeof program->problem, "%s", directions[node->geometry.kind]);
+    put_extents(program, node->operand[SIMDEV_X]);
+    put_extents(program, node->operand[SIMDEV_W]);
+}
+
 struct simdev_program *simdev_program_parse(const char *json, size_t workspace)
 {
     struct simdev_program *program = calloc(1, sizeof *program);
@@ -355,6 +385,7 @@ struct simdev_program *simdev_program_parse(const char *json, size_t workspace)
         simdev_program_release(program);
         return NULL;
     }
+    name_problem(program);
     return program;
 }
 

@@ -351,7 +351,7 @@ static void count_launches(const struct simdev_program *program)
         if (!program->node[n].is_pointwise)
             simdev_count(SIMDEV_CONV_LAUNCHES);
     if (convolves(program)) {
-        simdev_note_plan(program->label);
+        simdev_note_plan(program->label, program->problem);
         simdev_note_traffic(tensor_bytes(program), program->workspace, &cost);
     } else
         simdev_count(SIMDEV_OTHER_LAUNCHES);
