@@ -300,8 +300,7 @@ cli/run:          base policies account config cli/common cli/program
 cli/status:       base account config cli/common cli/program cli/layers
 cli/verify:       base plan policies decide account config cudnn/standalone cli/common cli/program cli/layers
 simdev/simulate:  base cli/common cli/program
-cli/tune:         base plan policies decide account config cudnn/standalone cli/common cli/program cli/layers simdev/simulate
-cli/main:         base cudnn/standalone cli/common cli/config cli/doctor cli/predict cli/report cli/run cli/status cli/tune cli/verify simdev/simulate
+cli/main:         base cudnn/standalone cli/common cli/config cli/doctor cli/predict cli/report cli/run cli/status cli/verify simdev/simulate
 END
 }
 
@@ -346,7 +345,7 @@ arrows_point_down()
     # The libraries of the simulated GPU share no code with any other part, and the lists of names neither.
     grep -HnE '^#include "(convshim|base|plan|decide|exec|account|config|cudnn|flow|intercept|cli)/' -r src/simdev --exclude-dir=simulate || true
     grep -HnE '^#include "(convshim|plan|decide|exec|account|config|cudnn|flow|intercept)/' -r src/simdev/simulate || true
-    grep -HnE '^#include "simdev/' -r src include policies --exclude-dir=simulate --exclude-dir=tune || true
+    grep -HnE '^#include "simdev/' -r src include policies --exclude-dir=simulate || true
     mapfile -t simdev < <(find "$build/obj/src/simdev" -name '*.o' ! -path '*/simulate/*' 2>/dev/null)
     [ "${#simdev[@]}" -gt 0 ] || echo "no object of src/simdev in $build/obj: build first"
     undefined_of "${simdev[@]}" | sed "s|^$build/obj/||" | awk -F: '{ print $2, $1 }' |

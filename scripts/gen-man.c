@@ -150,7 +150,6 @@ static void print_examples(void)
          "Show the memory of a program on a GPU that is not installed."},
         {"convshim predict '1x512x512x512 -> 512 k3x3 p1' --device rtx4090",
          "Show the memory of one convolution."},
-        {"convshim tune -- python app.py > convshim.ini", "Write rules for one program."},
         {"convshim doctor -- python app.py", "Find out why a program is not intercepted."},
         {"convshim verify", "Compare results and times on this GPU."}};
     puts(".SH EXAMPLES");

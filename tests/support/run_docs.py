@@ -43,7 +43,7 @@ done
 SHIM = """#!/bin/sh
 case $1 in
     run) shift; exec {build}/convshim run --dry-run "$@" ;;
-    doctor | status | simulate | tune | report) ;;
+    doctor | status | simulate | report) ;;
     *) exec {build}/convshim "$@" ;;
 esac
 count=$# given=

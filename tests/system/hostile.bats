@@ -365,7 +365,7 @@ __attribute__((constructor)) static void run(void) { fclose(fopen("RAN-library",
     rm RAN-*
     local command
     for command in "predict ${SPIKE[*]}" doctor "doctor -- python3 ../pass.py" "simulate -- python3 ../pass.py" \
-        "tune -- python3 ../pass.py" "run -- true" config report status; do
+        "run -- true" config report status; do
         # shellcheck disable=SC2086 # words of a command
         PYTHONPATH='' LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/hidden "$BUILD/convshim" $command >../command.out 2>../command.err || :
         expect_equal "$command: code that ran" "$(find . -name 'RAN-*')" ""

@@ -2,7 +2,6 @@
 #include "cli/common/variables.h"
 
 #include "cli/common/array.h"
-#include "config/option.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,11 +83,4 @@ void cs_child_variables_free(struct cs_child_variables *variables)
         free(variables->item[i]);
     free(variables->item);
     *variables = (struct cs_child_variables){.item = NULL};
-}
-
-void cs_child_variables_remove_options(struct cs_child_variables *variables)
-{
-    for (int i = 0; i < CS_OPTIONS; i++)
-        if (cs_config_variable(cs_options[i].name))
-            cs_child_variables_remove(variables, cs_config_variable(cs_options[i].name));
 }

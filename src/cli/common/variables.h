@@ -33,7 +33,4 @@ bool cs_child_variables_apply(const struct cs_child_variables *variables);
 
 void cs_child_variables_free(struct cs_child_variables *variables);
 
-/* Removes the variables of all options of the library. */
-void cs_child_variables_remove_options(struct cs_child_variables *variables);
-
 #endif

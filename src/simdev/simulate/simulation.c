@@ -253,21 +253,14 @@ static void set_audit(const struct cs_simulation *simulation, struct cs_child_va
                            before ? ":" : "", before ? before : "");
 }
 
-/* Sets the options of the library. With run->file, that file is their only source, so the variables
- * that would override it are removed. */
+/* Sets the options of the library. */
 static void set_library(const struct cs_simulation *simulation, const struct cs_sim_run *run,
                         struct cs_child_variables *variables)
 {
-    const char *file = run->file ? run->file : simulation->preset;
     cs_child_variables_remove(variables, "CONVSHIM");
-    if (*file)
-        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", file);
-    if (run->file)
-        cs_child_variables_remove(variables, "CONVSHIM_CONFIG");
-    else
-        cs_child_variables_add(variables, &simulation->options);
-    if (run->file)
-        cs_child_variables_remove_options(variables);
+    if (*simulation->preset)
+        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
+    cs_child_variables_add(variables, &simulation->options);
     cs_child_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
     /* As convshim run does. */
     if (!cs_cli_variable("NVTX_INJECTION64_PATH"))

@@ -262,12 +262,11 @@ struct cs_sim_outcome {
 struct cs_sim_run {
     const char *name; /* "without", also in its folder's name; NULL: there is no such run */
     const struct cs_device_file *device;
-    int64_t memory;   /* of the GPU, with the context */
-    int64_t context;  /* of it, bytes that a process takes before it allocates */
-    int gpus;         /* that the program sees; 0: one */
-    bool with;        /* with the library */
-    const char *file; /* an ini file, the library's only options; NULL: the simulation's */
-    bool history;     /* record the held memory over time */
+    int64_t memory;  /* of the GPU, with the context */
+    int64_t context; /* of it, bytes that a process takes before it allocates */
+    int gpus;        /* that the program sees; 0: one */
+    bool with;       /* with the library */
+    bool history;    /* record the held memory over time */
     int process; /* the one whose figures are read: its number in the order of first use, from 1; 0:
                     the process that held most */
 
@@ -482,10 +481,6 @@ struct cJSON *cs_timelines_peak(const struct cs_timelines *timelines, enum cs_si
 
 /* Returns the moment at which most was held. */
 size_t cs_timeline_peak(const struct cs_timeline *timeline);
-
-/* Returns the bytes held at each moment, without workspaces. The caller frees the array. NULL:
- * memory is short. */
-int64_t *cs_timeline_rest(const struct cs_timeline *timeline);
 
 /* Writes the program line that requested a block, such as "vae.py:312 forward". It is the innermost
  * line of the stack that is not PyTorch's own, or else the innermost. False: the line is not known.

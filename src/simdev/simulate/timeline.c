@@ -354,23 +354,6 @@ size_t cs_timeline_peak(const struct cs_timeline *timeline)
     return peak;
 }
 
-int64_t *cs_timeline_rest(const struct cs_timeline *timeline)
-{
-    int64_t *rest = calloc(timeline->moments + 1, sizeof *rest), off = 0;
-    for (size_t i = 0; rest && i < timeline->blocks; i++) {
-        const struct cs_timeline_block *block = &timeline->block[i];
-        if (block->workspace > 0) {
-            rest[block->from] -= block->bytes;
-            rest[block->until] += block->bytes;
-        }
-    }
-    for (size_t i = 0; rest && i < timeline->moments; i++) {
-        off += rest[i];
-        rest[i] = timeline->live[i] + off;
-    }
-    return rest;
-}
-
 bool cs_timeline_line(const struct cs_timeline *timeline, int stack, char *text, size_t size)
 {
     const cJSON *frames = stack >= 0 ? cJSON_GetArrayItem(timeline->stacks, stack) : NULL, *frame,

@@ -1,4 +1,4 @@
-/* The command lines of `convshim simulate` and `convshim tune`, up to where a program would run. */
+/* The command lines of `convshim simulate`, up to where a program would run. */
 #include "golden.h"
 #include "simdev/simulate/simulate.h"
 
@@ -91,22 +91,7 @@ static void refused(void)
         {"simulate --device 'RTX 4090 Laptop GPU' p", 2, "laptop"},
         {"simulate --device nowhere.json p", 2, "nowhere.json"},
         {"simulate --device h100 --preset nowhere.ini p", 2, "nowhere.ini"}};
-    static const struct golden_answer tune[] = {{"tune --device nowhere.json p", 2, "nowhere.json"},
-                                                {"tune", 2, "program"},
-                                                {"tune --help", 0, "--within"},
-                                                {"tune --within -1 true", 2, "--within"},
-                                                {"tune --within 1001 true", 2, "--within"},
-                                                {"tune --within x true", 2, "--within"},
-                                                {"tune --jobs 0 true", 2, "--jobs"},
-                                                {"tune --jobs 9 true", 2, "--jobs"},
-                                                {"tune --cuda 11 true", 2, "--cuda"},
-                                                {"tune --cuda 14 true", 2, "--cuda"},
-                                                {"tune --fits 0 true", 2, "--fits"},
-                                                {"tune --device h1000 true", 2, "'h100'"},
-                                                {"tune --within 5", 2, "program"},
-                                                {"tune --within 5 --fits 1GiB p", 2, "exclude"}};
     golden_answers(cs_cli_simulate, simulate, sizeof simulate / sizeof *simulate);
-    golden_answers(cs_cli_tune, tune, sizeof tune / sizeof *tune);
 }
 
 int main(void)

@@ -1,9 +1,8 @@
-/* The outputs of `convshim simulate` and `convshim tune` for given runs: results, timelines,
- * workspaces next to the held memory, each form of a pair and of several devices, the page. The
- * files of the runs are in tests/data/runs. All memory must be freed. */
+/* The outputs of `convshim simulate` for given runs: results, timelines, each form of a pair and of
+ * several devices, the page. The files of the runs are in tests/data/runs. All memory must be
+ * freed. */
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
-#include "cli/tune/tune.h"
 #include "golden.h"
 #include "markup.h"
 #include "progress_file.h"
@@ -55,11 +54,8 @@ static void put_timeline(const struct cs_timeline *timeline)
     put("of_framework", timeline->of_framework);
     put("peak", (int64_t)cs_timeline_peak(timeline));
     puts("");
-    int64_t *rest = cs_timeline_rest(timeline);
     for (size_t i = 0; i < timeline->moments; i++)
-        printf("moment %zu: %" PRId64 ", %" PRId64 " but for workspaces\n", i, timeline->live[i],
-               rest[i]);
-    free(rest);
+        printf("moment %zu: %" PRId64 "\n", i, timeline->live[i]);
     for (size_t i = 0; i < timeline->blocks; i++) {
         const struct cs_timeline_block *b = &timeline->block[i];
         bool known = cs_timeline_line(timeline, b->stack, line, sizeof line);
