@@ -40,6 +40,13 @@ cudaError_t simdev_enqueue(cudaStream_t stream, const struct simdev_work *work);
 /* True if work for the stream would become a node (or be refused, in an invalidated capture). */
 bool simdev_is_capturing(cudaStream_t stream);
 
+/* The error for a call that CUDA defines as potentially unsafe during a capture, see
+ * cudaThreadExchangeStreamCaptureMode. An error has invalidated the captures concerned. README.md
+ * lists these calls. */
+cudaError_t simdev_capture_refuse_unsafe(void);
+/* The same for a call that waits for all streams of a context. */
+cudaError_t simdev_capture_refuse_device(uint64_t context);
+
 /* Adds work to the graph as a node without dependencies. cudaErrorInvalidValue if `graph` is not a
  * graph. On an error the caller keeps ownership of the work. */
 cudaError_t simdev_graph_add(cudaGraph_t graph, const struct simdev_work *work);

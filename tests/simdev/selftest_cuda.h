@@ -59,6 +59,8 @@
     C(cuDeviceGetMemPool, (CUmemoryPool *, CUdevice))                                              \
     C(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void *))                          \
     C(cuPointerGetAttribute, (void *, CUpointer_attribute, CUdeviceptr))                           \
+    C(cuModuleLoadData, (CUmodule *, const void *))                                                \
+    C(cuModuleUnload, (CUmodule))                                                                  \
     C(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *, CUstream))                                       \
     C(cuGraphAddMemcpyNode,                                                                        \
       (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMCPY3D *, CUcontext))     \

@@ -2,6 +2,7 @@
 #include "cudnn/plan/late_plan.h"
 
 #include "base/log.h"
+#include "cudnn/bind/driver.h"
 #include "cudnn/plan/execution_plan.h"
 #include <stdlib.h>
 #include <string.h>
@@ -89,13 +90,19 @@ void cs_execution_plan_destroy(void *opaque)
     free(execution_plan);
 }
 
-/* Finalizes a plan and reads its workspace. CS_REFUSED if cuDNN cannot make it. */
+/* Finalizes a plan and reads its workspace. CS_REFUSED if cuDNN cannot make it. The capture mode is
+ * relaxed during that, because engines that are compiled load code, which strict captures in any
+ * thread forbid. */
 static enum cs_status finalize_plan(struct cs_descriptor_builder *builder,
                                     const struct cs_target *target,
                                     cudnnBackendDescriptor_t configuration,
                                     cudnnBackendDescriptor_t *plan_p, int64_t *workspace_p)
 {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    const bool relaxed = CS_CU(cuThreadExchangeStreamCaptureMode, &mode) == CUDA_SUCCESS;
     *plan_p = cs_descriptors_plan(builder, target, configuration);
+    if (relaxed)
+        (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
     *workspace_p = cs_descriptors_workspace(builder, *plan_p);
     enum cs_status status = status_of(builder->status);
     return status == CS_OK && *workspace_p < 0 ? CS_REFUSED : status;

@@ -21,18 +21,12 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
     return (int)cs_descriptors_pack(count, pointer, uid, addresses->workspace, pack_p);
 }
 
-/* Makes a plan ready. The capture mode is relaxed during that, because compiling loads code, which
- * strict captures in any thread forbid. */
+/* Makes a plan ready. */
 static int prepare_plan(const struct cs_launcher *launcher,
                         struct cs_execution_plan *execution_plan)
 {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    if (cs_execution_plan_is_ready(execution_plan))
-        return CUDNN_STATUS_SUCCESS;
-    bool relaxed = CS_CU(cuThreadExchangeStreamCaptureMode, &mode) == CUDA_SUCCESS;
-    bool ready = cs_execution_plan_make_ready(execution_plan, launcher->handle);
-    if (relaxed)
-        (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
+    const bool ready = cs_execution_plan_is_ready(execution_plan) ||
+                       cs_execution_plan_make_ready(execution_plan, launcher->handle);
     return ready ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 

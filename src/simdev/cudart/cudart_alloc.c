@@ -29,10 +29,9 @@ static void wait_for_users(const void *ptr)
 static cudaError_t release_block(const char *function, enum simdev_place place, void *ptr)
 {
     cudaError_t error = simdev_enter(function);
-    if (error != cudaSuccess || !ptr)
-        return simdev_leave(error);
-    error = simdev_capture_refuse_unsafe();
-    if (error == cudaSuccess) {
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse_unsafe();
+    if (error == cudaSuccess && ptr) {
         struct simdev_mem_info info = {.bytes = 0};
         wait_for_users(ptr);
         (void)simdev_mem_block(ptr, &info);
@@ -88,6 +87,8 @@ cudaError_t cudaHostRegister(void *ptr, size_t bytes, unsigned flags)
     if (error == cudaSuccess && (!ptr || bytes == 0 || flags & ~known))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
+        error = simdev_capture_refuse_unsafe();
+    if (error == cudaSuccess)
         error = simdev_mem_add(SIMDEV_PINNED, simdev_owner_current(), ptr, bytes,
                                SIMDEV_KIND_REGISTERED);
     return simdev_leave(error);
@@ -96,6 +97,8 @@ cudaError_t cudaHostRegister(void *ptr, size_t bytes, unsigned flags)
 cudaError_t cudaHostUnregister(void *ptr)
 {
     cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse_unsafe();
     if (error != cudaSuccess)
         return simdev_leave(error);
     wait_for_users(ptr);

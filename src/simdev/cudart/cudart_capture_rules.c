@@ -94,25 +94,6 @@ cudaError_t simdev_capture_submit(cudaStream_t stream, const struct simdev_work 
     return error != cudaSuccess || captured ? error : simdev_queue_work(stream, work, op);
 }
 
-cudaError_t simdev_capture_child(cudaStream_t handle, cudaGraph_t graph, bool *captured)
-{
-    struct simdev_stream_info stream;
-    struct simdev_capture *capture;
-    struct simdev_member *member;
-    struct simdev_node_parts parts = {.type = cudaGraphNodeTypeGraph};
-    cudaError_t error = simdev_capture_look_up(handle, &stream, &capture, &member);
-    *captured = capture != NULL;
-    if (error != cudaSuccess || !capture)
-        return error;
-    parts.child = simdev_graph_clone(graph);
-    if (!parts.child)
-        return cudaErrorMemoryAllocation;
-    error = capture_node(capture, member, &parts);
-    if (error != cudaSuccess)
-        simdev_graph_destroy(parts.child);
-    return error;
-}
-
 cudaError_t simdev_capture_refuse(cudaStream_t handle)
 {
     struct simdev_stream_info stream;

@@ -299,6 +299,8 @@ cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flag
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
     cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse_unsafe();
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
@@ -495,18 +497,13 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream)
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
-    bool captured = false;
     cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse(stream);
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    if (known(exec)) {
-        error = simdev_capture_child(stream, exec->graph, &captured);
-        if (error == cudaSuccess && !captured)
-            error = launch(exec, stream);
-    } else {
-        error = cudaErrorInvalidValue;
-    }
+    error = known(exec) ? launch(exec, stream) : cudaErrorInvalidValue;
     simdev_graph_unlock();
     return simdev_leave(error);
 }

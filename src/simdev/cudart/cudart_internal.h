@@ -257,12 +257,8 @@ struct simdev_mark {
 cudaError_t simdev_capture_submit(cudaStream_t stream, const struct simdev_work *work,
                                   struct simdev_op **op);
 /* The error for a call that would wait for the stream, query it, destroy it or order memory by it.
- * An error has invalidated the captures concerned. The same holds for the next two functions. */
+ * An error has invalidated the captures concerned. simdev.h has two more of this kind. */
 cudaError_t simdev_capture_refuse(cudaStream_t stream);
-/* The same for all streams of a context. */
-cudaError_t simdev_capture_refuse_device(uint64_t context);
-/* The same for calls that cudaThreadExchangeStreamCaptureMode defines as potentially unsafe. */
-cudaError_t simdev_capture_refuse_unsafe(void);
 /* Marks the place in a capture; a mark without capture if the stream is not capturing. */
 cudaError_t simdev_capture_mark(cudaStream_t stream, struct simdev_mark *mark);
 /* Makes the stream's next node depend on the mark. A stream that was not capturing joins.
@@ -271,9 +267,6 @@ cudaError_t simdev_capture_wait(cudaStream_t stream, const struct simdev_mark *m
                                 bool *captured);
 /* The error for a call that would wait for the mark or query it. */
 cudaError_t simdev_capture_refuse_mark(const struct simdev_mark *mark);
-/* If the stream captures, adds a copy of the graph to its capture as a child graph node and sets
- * `*captured`. Caller holds the graph lock. */
-cudaError_t simdev_capture_child(cudaStream_t stream, cudaGraph_t graph, bool *captured);
 /* Ends the captures that streams of a context take part in. */
 void simdev_capture_reset(uint64_t context);
 

@@ -13,9 +13,10 @@ static struct simdev_module *module_of(cudaLibrary_t library)
 
 static cudaError_t load(const void *image, cudaLibrary_t *library)
 {
-    struct simdev_module *module = simdev_module_load(image);
+    const cudaError_t error = simdev_capture_refuse_unsafe();
+    struct simdev_module *module = error == cudaSuccess ? simdev_module_load(image) : NULL;
     if (!module)
-        return cudaErrorMemoryAllocation;
+        return error != cudaSuccess ? error : cudaErrorMemoryAllocation;
     *library = (cudaLibrary_t)(void *)module;
     return cudaSuccess;
 }
@@ -74,6 +75,8 @@ cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path,
 cudaError_t cudaLibraryUnload(cudaLibrary_t library)
 {
     cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse_unsafe();
     if (error == cudaSuccess && !simdev_module_unload(module_of(library)))
         error = cudaErrorInvalidResourceHandle;
     return simdev_leave(error);

@@ -69,6 +69,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     if (error == cudaSuccess)
         error = simdev_capture_refuse(stream);
     if (error == cudaSuccess)
+        error = simdev_capture_refuse_unsafe();
+    if (error == cudaSuccess)
         error = simdev_queue_query(stream);
     return simdev_leave(error);
 }

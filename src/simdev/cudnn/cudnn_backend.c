@@ -375,6 +375,17 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t co
     return simdev_planner()->get(descriptor->own->it, name, type, requested, count, values);
 }
 
+/* Engines that compile their kernel load it when their plan is finalized. True if a capture forbids
+ * that. */
+static bool may_not_load(const struct descriptor *plan)
+{
+    bool is_compiled = false;
+    return plan->config &&
+           simdev_config_has_note(plan->config->it, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION,
+                                  &is_compiled) == CUDNN_STATUS_SUCCESS &&
+           is_compiled && simdev_capture_refuse_unsafe() != cudaSuccess;
+}
+
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque)
 {
     struct descriptor *descriptor = opaque;
@@ -384,6 +395,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque
     const bool is_plan = descriptor->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR;
     if (is_plan && simdev_should_fail("cudnnBackendFinalize"))
         return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "failure on request");
+    if (is_plan && !descriptor->finalized && may_not_load(descriptor))
+        return simdev_fail(CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED, "a stream is capturing");
     const int attribute = device_attribute(descriptor);
     if (!descriptor->finalized && planner->device && attribute >= 0 && !descriptor->has_device) {
         const cudnnStatus_t set =

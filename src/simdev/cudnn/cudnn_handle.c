@@ -30,6 +30,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
     const uint64_t context = simdev_use_context();
     if (context == 0)
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no context");
+    if (simdev_capture_refuse_unsafe() != cudaSuccess)
+        return simdev_fail(CUDNN_STATUS_ALLOC_FAILED, "a stream is capturing");
     cudnnHandle_t made = calloc(1, sizeof *made);
     if (!made)
         return CUDNN_STATUS_ALLOC_FAILED;
@@ -43,6 +45,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
 {
     if (!handle)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    (void)simdev_capture_refuse_device(handle->context); /* it waits for the device */
     free(handle);
     return CUDNN_STATUS_SUCCESS;
 }

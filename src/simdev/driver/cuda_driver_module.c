@@ -24,6 +24,9 @@ static CUresult load(const void *image, void **out)
 {
     if (!image || !out)
         return CUDA_ERROR_INVALID_VALUE;
+    const CUresult refused = (CUresult)simdev_capture_refuse_unsafe();
+    if (refused != CUDA_SUCCESS)
+        return refused;
     *out = simdev_module_load(image);
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -38,6 +41,9 @@ static CUresult load_file(const char *path, void **out)
 
 static CUresult unload(struct simdev_module *module)
 {
+    const CUresult refused = (CUresult)simdev_capture_refuse_unsafe();
+    if (refused != CUDA_SUCCESS)
+        return refused;
     return simdev_module_unload(module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

@@ -12,8 +12,11 @@ struct take {
 
 bool graph_drop(struct graph *graph)
 {
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed; /* other threads may capture */
+    TRY_CUDA(cudaThreadExchangeStreamCaptureMode(&mode), fail);
     if (graph->exec != NULL)
         TRY_CUDA(cudaGraphExecDestroy(graph->exec), fail);
+    TRY_CUDA(cudaThreadExchangeStreamCaptureMode(&mode), fail);
     graph->exec = NULL;
     if (graph->graph != NULL)
         TRY_CUDA(cudaGraphDestroy(graph->graph), fail);

@@ -27,6 +27,16 @@ static struct {
     pthread_barrier_t *together; /* that plans are finalized in, two by two */
 } fake;
 
+static _Thread_local CUstreamCaptureMode mode; /* of the thread */
+
+static CUresult exchange_mode(CUstreamCaptureMode *with)
+{
+    const CUstreamCaptureMode before = mode;
+    mode = *with;
+    *with = before;
+    return CUDA_SUCCESS;
+}
+
 static char first[16], second[16];
 
 static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)
@@ -76,6 +86,7 @@ static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
 {
     if (*(const int *)descriptor != PLAN)
         return CUDNN_STATUS_SUCCESS;
+    CHECK_INT(mode, CU_STREAM_CAPTURE_MODE_RELAXED); /* captures forbid to load code */
     fake.finalized++;
     if (fake.together)
         pthread_barrier_wait(fake.together);
@@ -91,6 +102,7 @@ static void start(void)
                               .cudnnBackendSetAttribute = set,
                               .cudnnBackendGetAttribute = get,
                               .cudnnBackendFinalize = finalize};
+    driver = (struct cs_driver){.cuThreadExchangeStreamCaptureMode = exchange_mode};
 }
 
 /* `heap`: requests for memory that are granted; -1: all. */
@@ -123,6 +135,7 @@ static bool ready(struct cs_execution_plan *plan, void *handle)
 
 static void end(struct cs_execution_plan *plan)
 {
+    CHECK_INT(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
     cs_execution_plan_destroy(plan);
     CHECK_INT(fake.alive, 0);
 }
