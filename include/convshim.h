@@ -43,10 +43,10 @@ int convshim_configure(const char *options, char *error, size_t size);
  * first call of cuDNN. The summary may grow between two calls. */
 size_t convshim_summary(char *json, size_t size);
 
-/* Sets the workspace limit in bytes (1 KiB to 1 TiB) for convolutions that any thread plans from
- * now on. It replaces option `workspace`. 0 restores the option. Existing plans keep their size.
- * Queries of the legacy API follow the new limit. Returns the previous limit, or 0 if that was the
- * option's. Returns -1, without a change, if `bytes` is not allowed. */
+/* Sets the most scratch in bytes (1 KiB to 1 TiB) that one call of any thread takes beyond its
+ * reported workspace while it runs, from now on. 0: no bound. Workspaces that are reported to the
+ * program do not depend on it. Returns the previous bound, 0 if there was none. Returns -1, without
+ * a change, if `bytes` is not allowed. */
 int64_t convshim_limit(int64_t bytes);
 
 #ifdef __cplusplus

@@ -28,7 +28,7 @@ run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
 .PHONY: short-built tests-built test test-full test-all tsan
 short-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(fuzzseeds) $(filter-out $(feclients),$(clients)) $(frameworks) $(idle) $(benches)
 #: tests-built  everything that the tests run
-tests-built: short-built $(clients) $(B)/gpu/predict $(B)/sweeps/regret
+tests-built: short-built $(clients) $(B)/gpu/predict
 
 #: test         rules, unit tests, some random cases and the tests tagged `quick` of each bats suite: a few minutes
 test: LOAD := 5

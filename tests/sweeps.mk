@@ -15,9 +15,4 @@ random    = random='$(PLANNING) tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)
 sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward' \
             caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter' \
             published_times='tests/sweeps/published_times.py $(B)' \
-            prices='tests/sweeps/prices.py $(B)' \
-            regret='ASAN_OPTIONS=detect_leaks=0 $(B)/sweeps/regret "$(CUDNN_LIB)" tests/data/conv_layers.csv conf/devices t4 rtx3060 rtx4090 a100 h200 b200'
-
-$(B)/obj/tests/sweeps/regret.o: INCLUDES := $(PURE)
-$(B)/sweeps/regret: $(B)/obj/tests/sweeps/regret.o $(B)/libconvshim-parts.a
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $^ $(INIH) -lcjson -lm -ldl
+            prices='tests/sweeps/prices.py $(B)'

@@ -37,8 +37,8 @@ struct cs_limits {
     bool provided; /* `workspace` is the provided one: no tiling may exceed it */
 
     /* Computed for each call. */
-    int64_t free; /* bytes of scratch that cost nothing, because they do not raise the peak */
-    bool builtin; /* the device's measured constants (struct cs_ladder) do not count */
+    int64_t free; /* bytes of scratch that cost nothing, which are a part of the operands or a
+                     written workspace */
     double byte_seconds; /* seconds for each byte beyond `free`, on the device */
 };
 

@@ -137,6 +137,12 @@ CS_MUST_CHECK enum cs_status cs_problem_tensor_span(const struct cs_tensor *tens
 CS_MUST_CHECK enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *tensor,
                                                      int64_t *bytes_p);
 
+/* Bytes that one tensor of a problem, or all together, take of the device's memory, strides
+ * included. A filter that is only read does not count, because the program holds it anyway.
+ * INT64_MAX if they leave 64 bits. */
+int64_t cs_problem_held_by(const struct cs_problem *problem, int tensor);
+int64_t cs_problem_held(const struct cs_problem *problem);
+
 /* "nchw" or "nhwc" if x and y are both packed that way ("ncw", "nwc" with one spatial dimension,
  * "ncdhw", "ndhwc" with three; where both fit, channels first), else "strided". */
 const char *cs_problem_layout(const struct cs_problem *problem);

@@ -156,11 +156,11 @@ _limits = _Limits()
 
 @contextmanager
 def limit(bytes: int | None) -> Iterator[None]:
-    """Limits the workspace of convolutions that are planned inside the block to ``bytes``, instead of option ``workspace``.
+    """Limits the scratch memory that one call takes inside the block beyond its reported workspace to ``bytes``.
 
-    The limit applies to the whole process, because frameworks plan in other threads too. If several limits are active, nested or in
-    other threads, the smallest one applies. A plan keeps its size: a framework that caches plans, such as PyTorch, reuses plans that
-    were made before or inside the block. None: the largest limit, 1 TiB.
+    Reported workspaces do not depend on it: option ``workspace`` sets those. The limit applies to the whole process, because frameworks
+    run convolutions in other threads too. If several limits are active, nested or in other threads, the smallest one applies. None:
+    the largest limit, 1 TiB.
     """
     library = _needed()
     wanted = 1 << 40 if bytes is None else operator.index(bytes)

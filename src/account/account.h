@@ -28,8 +28,6 @@ struct cs_site_facts {
     int64_t queries;  /* vendor plans built for the decision */
     int64_t free; /* workspace in bytes that cost nothing; this and the following are not part of a
                      site's identity */
-    int64_t record, beside; /* bytes that the program's convolutions had held, and that were held
-                               next to this one, when it was decided on */
     int64_t untiled_ns, predicted_ns; /* predicted times of a call that is not tiled, and of one
                                          that follows the decision; 0: not known */
     int64_t untiled_most_ns, predicted_most_ns; /* the other ends of these (cs_cost_times) */
@@ -210,7 +208,7 @@ struct cs_summary_head {
     int64_t workspace; /* option workspace in bytes; < 0: auto, which is no limit */
     int64_t
         threshold; /* convolutions that require no more bytes are not tiled; <= 0: rules differ */
-    int64_t peak_without, peak_with; /* of convolutions, see cs_peak_read */
+    int64_t peak_without, peak_with; /* of convolutions, see cs_convolution_peak_read */
     const char *const *rules;        /* names by index, NULL after the last; NULL: no rules */
     struct cs_summary_own own;
     struct cs_summary_gate gate;

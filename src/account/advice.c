@@ -89,8 +89,6 @@ static struct cs_advice advice_if_untiled(const struct cs_account *account,
         return (struct cs_advice){.kind = CS_ADVICE_SLOW};
     if (account->passed[CS_REASON_PROVIDED] > 0)
         return (struct cs_advice){.kind = CS_ADVICE_PROVIDED};
-    if (reason == CS_REASON_BELOW_PEAK)
-        return (struct cs_advice){.kind = CS_ADVICE_BELOW_PEAK};
     if (reason == CS_REASON_SMALL)
         return advice_if_small(account);
     return (struct cs_advice){.kind = CS_ADVICE_REASON, .reason = reason};
@@ -137,10 +135,6 @@ int cs_advice_text(const struct cs_advice *advice, const char *policy, char *tex
     case CS_ADVICE_PROVIDED:
         return snprintf(text, size,
                         "Nothing was tiled, because the program allocates its own workspaces.");
-    case CS_ADVICE_BELOW_PEAK:
-        return snprintf(text, size,
-                        "Nothing was tiled, because larger convolutions made the peak. To tile "
-                        "anyway: --workspace 64MiB");
     case CS_ADVICE_LARGEST_WITHIN:
         return snprintf(
             text, size,

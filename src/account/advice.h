@@ -14,7 +14,6 @@ enum cs_advice_kind {
     CS_ADVICE_NO_TILING,      /* nothing tiled: the written limit, `bytes`, is too small */
     CS_ADVICE_SLOW,           /* nothing tiled: tiles are predicted to be too slow */
     CS_ADVICE_PROVIDED,       /* nothing tiled: the program allocates its own workspaces */
-    CS_ADVICE_BELOW_PEAK,     /* nothing tiled: larger convolutions made the peak */
     CS_ADVICE_LARGEST_WITHIN, /* nothing tiled: all within the limit, the largest is `bytes` */
     CS_ADVICE_CHANNELS_LAST,  /* nothing tiled: no workspaces, and all tensors are channels-last */
     CS_ADVICE_WITHIN,         /* nothing tiled: all within the limit */

@@ -348,8 +348,6 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
     put_integer_or_null(json, "free", facts->free);
     cs_json_boolean(json, "raised", facts->raised);
-    cs_json_integer(json, "record", facts->record);
-    cs_json_integer(json, "beside", facts->beside);
     put_integer_or_null(json, "untiled_ns", facts->untiled_ns);
     put_integer_or_null(json, "predicted_ns", facts->predicted_ns);
 }

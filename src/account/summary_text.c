@@ -70,8 +70,6 @@ static const char *option_of(const struct cs_site_facts *facts, const struct cs_
         return "policy";
     case CS_REASON_SLOW:
         return "price, max_slowdown";
-    case CS_REASON_BELOW_PEAK:
-        return "workspace";
     case CS_REASON_NO_TILING:
     case CS_REASON_NO_FALLBACK:
         return head->workspace < 0 ? "" : "workspace";

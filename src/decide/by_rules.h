@@ -26,15 +26,11 @@ struct cs_decide_call {
 };
 
 /* Makes the decision of a call (cs_decide) by the options and the first rule that matches. `rule`
- * of the decision is the number of that rule.
- *
- * Without `level` (NULL) the decision is a function of its arguments and the vendor's answers. With
- * it, scratch up to the program's record costs nothing. Such a decision never reports less than the
- * one without it. */
+ * of the decision is the number of that rule. The decision is a function of its arguments and the
+ * vendor's answers alone. */
 struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
                                       const struct cs_decide_call *call,
-                                      const struct cs_vendor *vendor,
-                                      const struct cs_peak_level *level);
+                                      const struct cs_vendor *vendor);
 
 /* True if a call that requires `required` bytes is never tiled under the options and rules, for any
  * problem. */

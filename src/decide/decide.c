@@ -251,7 +251,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
     struct deciding deciding = {.tiles = tiles, .huge = huge, .limits = *limits};
     if (profile)
         deciding.profile = *profile;
-    deciding.profile.ladder.known &= !limits->builtin;
+    deciding.profile.ladder.known = false; /* measured constants change no size */
     if (limits->workspace >= 0)
         deciding.limits.free = limits->workspace;
     deciding.limits.byte_seconds =

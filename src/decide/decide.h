@@ -8,12 +8,6 @@
 #include "convshim/policy.h"
 #include "convshim/vendor.h"
 
-/* Bytes of device memory that a program's convolutions hold. */
-struct cs_peak_level {
-    int64_t record; /* the most that one has held so far */
-    int64_t beside; /* memory that may be held next to a call's operands */
-};
-
 /* The tiling of a call, or the reason why it is not tiled. */
 struct cs_decision {
     enum cs_reason reason; /* CS_REASON_NONE: tile as below. CS_REASON_REPORT_ONLY: the same
@@ -26,14 +20,12 @@ struct cs_decision {
     int64_t scratch; /* bytes that the tiles require, applied or only possible; = required without a
                         tiling */
     int64_t queries; /* vendor plans built for the decision */
-    int64_t free;    /* scratch in bytes that costs nothing: a written workspace, the rule's option
-                        free, or the bytes below the record; set by cs_decide_by_rules */
-    struct cs_peak_level level; /* memory level that the decision used; set by cs_decide_by_rules */
-    bool raised;   /* `scratch` is above a written workspace, because no tiling needs less */
-    int elsewhere; /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
-                      not queried; set by cs_decide_refuses */
-    int rule;      /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
-    bool recorded; /* the decision may depend on the level; set by cs_decide_by_rules */
+    int64_t free;    /* scratch in bytes that costs nothing: a written workspace, or a small part of
+                        the operands; set by cs_decide_by_rules */
+    bool raised;     /* `scratch` is above a written workspace, because no tiling needs less */
+    int elsewhere;   /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
+                        not queried; set by cs_decide_refuses */
+    int rule;        /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
 };
 
 /* The most vendor plans that are built for one decision. */

@@ -1,6 +1,5 @@
 /* A cache of decisions: a table of fixed size. In each set the least recently used decision is
- * replaced. Thread-safe. No reported size depends on it: a lost decision is made again, perhaps
- * with another record of the program. */
+ * replaced. Thread-safe. No reported size depends on it: a lost decision is made again. */
 #ifndef CS_DECIDE_MEMO_H
 #define CS_DECIDE_MEMO_H
 

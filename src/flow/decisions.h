@@ -7,14 +7,11 @@
 #include "flow/instance.h"
 #include "flow/request.h"
 
-/* The settings of decisions from options and rules. `limit`: the program's limit (convshim_limit)
- * instead of option `workspace`; 0: none. Refers to *cs. */
-struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit);
+/* The settings of decisions from options and rules. Refers to *cs. */
+struct cs_settings cs_decisions_settings(const struct cs *cs);
 
-/* The decision for a request, and the key under which it is remembered. A request that is not
- * `recorded` gets the same decision in every process, unless host memory is short
- * (CS_REASON_HOST_MEMORY). A recorded one is decided from the record of this moment, if its
- * decision is not remembered, and never reports less. */
+/* The decision for a request, and the key under which it is remembered. The same request gets the
+ * same decision in every process, unless host memory is short (CS_REASON_HOST_MEMORY). */
 struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor, struct cs_key *key);
 

@@ -85,7 +85,9 @@ static struct cs_summary_head head_of(struct cs *cs, const struct loaded *loaded
                                        cs->rules.count == 0 ? cs_decide_ignored(&cs->limits) : 0,
                                    .own = arena_facts(cs),
                                    .gate = gate_facts(cs)};
-    cs_peak_read(&cs->peak, &head.peak_without, &head.peak_with);
+    const struct cs_call_scratch peak = cs_convolution_peak_read(&cs->peak);
+    head.peak_without = peak.without;
+    head.peak_with = peak.with;
     return head;
 }
 

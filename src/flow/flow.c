@@ -9,7 +9,6 @@
 #include "flow/build.h"
 #include "flow/decisions.h"
 #include "flow/refusal.h"
-#include "flow/scoped_limit.h"
 #include "flow/traced_gpu.h"
 #include <string.h>
 
@@ -45,7 +44,7 @@ static int64_t reported_of(const struct cs_request *request, const struct cs_dec
 
 bool cs_flow_small(const struct cs *cs, int64_t required)
 {
-    const struct cs_settings settings = cs_decisions_settings(cs, cs_scoped_limit());
+    const struct cs_settings settings = cs_decisions_settings(cs);
     return cs_decide_is_small(&settings, required);
 }
 
@@ -138,8 +137,6 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
         .possible = possible,
         .queries = decision->queries,
         .free = decision->free,
-        .record = decision->level.record,
-        .beside = decision->level.beside,
         .raised = decision->raised && (reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY),
         .rule = decision->rule};
     predict_times(cs, request, vendor, rewrite, &facts);
@@ -187,40 +184,32 @@ static void decide_tiles(struct preparing *p)
             reason_of(cs_build_tiles(&p->request->problem, &p->decision, &p->built, &p->rewrite));
 }
 
-/* Records that the problem is not tiled, so that later requests are answered without a build. */
-static void leave_untiled(struct preparing *p)
-{
-    struct cs_decision left = cs_decide_leave(p->reason, p->request->required);
-    left.rule = p->decision.rule;
-    left.queries = p->decision.queries;
-    left.recorded = true;
-    cs_memo_put(&p->cs->memo, &p->key, &left);
-    p->decision = left;
-}
-
 /* Returns a workspace smaller than required on which the application may rely: the one that it
- * provided, or the decided one if the answer does not depend on recorded memory, because another
- * process may have reported it. -1: there is none. */
+ * provided, or the decided one, which another process may have reported. -1: there is none. */
 static int64_t held_size(const struct preparing *p)
 {
     const struct cs_request *request = p->request;
     if (request->limit > 0)
         return request->limit < request->required && p->reason != CS_REASON_RULE ? request->limit
                                                                                  : -1;
-    return !request->recorded && p->decision.reason == CS_REASON_NONE ? p->decision.reported : -1;
+    return p->decision.reason == CS_REASON_NONE ? p->decision.reported : -1;
 }
 
-/* Handles a failed build, and a provided workspace that no tiling fits. If the application relies
+/* True if the application has requested a plan, which can be refused. */
+static bool may_refuse(const struct cs_request *request)
+{
+    return request->limit == 0 && request->source != CS_SOURCE_NONE;
+}
+
+/* Handles a failed build, and a provided workspace that no tiling fits. If the application may rely
  * on a smaller size, it gets the fallback plan or, without one, a plan that refuses. Otherwise the
  * problem is not tiled. */
 static void fall_back(struct preparing *p)
 {
     static struct cs_log_cap cap; /* programs may query again at every step */
-    const int64_t held = held_size(p);
-    const bool failed =
-        p->decision.reason == CS_REASON_NONE; /* the decision was to tile, so the build failed */
     if (p->reason == CS_REASON_NONE)
         return;
+    const int64_t held = held_size(p);
     if (held >= 0 && cs_build_fallback(held, &p->built, &p->rewrite) == CS_OK) {
         p->decision.reported = p->decision.scratch = held;
         p->reason = CS_REASON_NONE;
@@ -231,15 +220,14 @@ static void fall_back(struct preparing *p)
                       "A plan is refused, because it cannot run in the workspace that was reported "
                       "for it (%s). The program has to use another plan.",
                       cs_account_reason_text(p->reason));
-    p->refused = held >= 0 && p->request->limit == 0;
-    if (failed && !p->refused)
-        leave_untiled(p);
-}
-
-/* True if a size may have been reported that cannot be computed, because host memory is short. */
-static bool size_is_unknown(const struct preparing *p)
-{
-    return p->reason == CS_REASON_HOST_MEMORY && !p->request->recorded && p->request->limit == 0;
+    p->refused = held >= 0 && may_refuse(p->request);
+    if (p->decision.reason == CS_REASON_NONE) { /* to tile, but a build failed */
+        const struct cs_decision decided = p->decision;
+        p->decision = cs_decide_leave(p->reason, p->request->required);
+        p->decision.rule = decided.rule;
+        p->decision.free = decided.free;
+        p->decision.queries = decided.queries;
+    }
 }
 
 /* Decides whether the plan is refused, and counts it. */
@@ -251,7 +239,9 @@ static void settle_refusal(struct preparing *p)
         p->rewrite = NULL;
         p->reason = CS_REASON_NO_TILING;
     }
-    p->refused = p->refused || due || size_is_unknown(p);
+    /* A size that another process may have reported cannot be computed if host memory is short. */
+    const bool unknown = p->reason == CS_REASON_HOST_MEMORY && may_refuse(p->request);
+    p->refused = p->refused || due || unknown;
     if (p->refused)
         cs_account_refused(&p->cs->account);
 }
@@ -264,7 +254,6 @@ static struct cs_verdict record_verdict(const struct preparing *p, int64_t begin
         verdict_of(cs, p->request, p->vendor, &p->decision, p->reason, p->rewrite);
     verdict.layer = p->key.hash | 1;
     verdict.refused = p->refused;
-    verdict.recorded = p->decision.recorded || p->reason == CS_REASON_HOST_MEMORY;
     name_device(cs, p->vendor);
     if (p->rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, p->rewrite->plan.workspace);
@@ -364,13 +353,12 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason,
                    const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
-    const struct cs_pass_workspace workspace = {
-        .reported = verdict->reportable,
+    const struct cs_call_scratch scratch = {
         .without = verdict->site.required,
         .with = reason == CS_REASON_PROVIDED ? verdict->site.required : verdict->site.possible};
     if (verdict->layer != 0)
-        cs_peak_note(&cs->peak, cs_instance_context(cs), verdict->layer, &workspace, problem,
-                     addresses);
+        cs_convolution_peak_add(&cs->peak, cs_instance_context(cs), verdict->layer, &scratch,
+                                problem, addresses);
 }
 
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)

@@ -17,13 +17,11 @@ struct cs_verdict {
     int64_t reportable;    /* bytes that would be reported if a decision that is only reported were
                               applied */
     struct cs_site_ref site; /* the site of its calls; zeros: not counted */
-    uint64_t layer;          /* a number for its problem; 0: its calls are not recorded */
+    uint64_t layer;          /* a number for its problem; 0: its calls are not watched */
     int64_t footprint;       /* bytes of operands and workspace that a call takes while it runs */
-    bool refused;  /* the plan must not run: no tiling fits the limit, and the application should
-                      take  another plan; or less than the plan requires may have been reported, and
-                      no  plan that fits that size can be made */
-    bool recorded; /* the answer depends on the program's record of memory, or on a failure: without
-                      them, less may be reported */
+    bool refused; /* the plan must not run: no tiling fits the limit, and the application should
+                     take  another plan; or less than the plan requires may have been reported, and
+                     no  plan that fits that size can be made */
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };
 
@@ -57,8 +55,8 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* Records a call, tiled or not, with its operands, from which the program's memory is determined.
- * `reason`: why the call is not tiled. Tiled calls are recorded after their launches. */
+/* Adds a call, tiled or not, to the peak of convolutions that the summary shows. `reason`: why the
+ * call is not tiled. Tiled calls are added after their launches. */
 void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason,
                    const struct cs_problem *problem, const struct cs_addresses *addresses);
 

@@ -147,7 +147,7 @@ static void open_parts(struct cs *cs)
     cs_file_place_set(&cs->summary, cs->config.summary.path);
     cs_memo_init(&cs->memo);
     cs_account_init(&cs->account);
-    cs_peak_init(&cs->peak);
+    cs_convolution_peak_init(&cs->peak);
     cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));
     if (cs_trace_on(&cs->trace))

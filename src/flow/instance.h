@@ -4,6 +4,7 @@
 #define CS_FLOW_INSTANCE_H
 
 #include "account/account.h"
+#include "account/convolution_peak.h"
 #include "account/trace.h"
 #include "base/file.h"
 #include "config/config.h"
@@ -14,7 +15,6 @@
 #include "exec/exec.h"
 #include "exec/gate.h"
 #include "flow/host.h"
-#include "flow/peak.h"
 #include <sys/types.h>
 
 enum {
@@ -30,7 +30,7 @@ struct cs {
     const struct cs_policy *policy; /* unless a rule sets another */
     struct cs_limits limits;        /* unless a rule sets others */
     struct cs_memo memo;
-    struct cs_peak peak;
+    struct cs_convolution_peak peak;
     struct cs_account account;
     struct cs_exec exec;
     struct cs_gate gate;

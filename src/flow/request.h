@@ -20,8 +20,6 @@ struct cs_request {
     int64_t scope; /* separates devices, because the same problem may need a different workspace on
                       each */
     enum cs_plan_source source;
-    bool recorded; /* the answer may depend on the program's record of memory. The program relies on
-                      the size that this plan, or this call, reports, and keeps no earlier one */
 };
 
 #endif

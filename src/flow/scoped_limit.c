@@ -1,5 +1,5 @@
-/* One number for the process, because frameworks plan in threads that the program does not control.
- */
+/* One number for the process, because frameworks run calls in threads that the program does not
+ * control. */
 #include "flow/scoped_limit.h"
 
 #include "config/option.h"
@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 static _Atomic int64_t now;
-static atomic_bool used;
 
 int64_t cs_scoped_limit(void)
 {
@@ -27,12 +26,5 @@ int64_t cs_scoped_limit_set(int64_t bytes)
 {
     if (bytes != 0 && !is_allowed(bytes))
         return -1;
-    if (bytes != 0)
-        atomic_store(&used, true);
     return atomic_exchange(&now, bytes);
-}
-
-bool cs_scoped_limit_used(void)
-{
-    return atomic_load_explicit(&used, memory_order_relaxed);
 }

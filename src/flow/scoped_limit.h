@@ -1,18 +1,15 @@
-/* A workspace limit that the program sets for a part of itself, instead of the option. */
+/* A bound that the program sets on memory taken at run time (convshim_limit). No decision and no
+ * size depends on it. */
 #ifndef CS_FLOW_SCOPED_LIMIT_H
 #define CS_FLOW_SCOPED_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The current limit in bytes. 0: the option's. */
+/* The most bytes of scratch that a call may take beyond its reported workspace. 0: no bound. */
 int64_t cs_scoped_limit(void);
 
-/* Sets the limit, 0 for the option's. Returns the earlier one, or -1 if the option does not allow
- * the value. */
+/* Sets the bound, 0 for none. Returns the earlier one, or -1 if the value is not 1 KiB to 1 TiB. */
 int64_t cs_scoped_limit_set(int64_t bytes);
-
-/* True if the program has ever set a limit. */
-bool cs_scoped_limit_used(void);
 
 #endif

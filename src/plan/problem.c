@@ -71,6 +71,25 @@ enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *tensor, int64_t *
     return CS_OK;
 }
 
+int64_t cs_problem_held_by(const struct cs_problem *problem, int tensor)
+{
+    const struct cs_tensor *operand = &problem->tensor[tensor];
+    int64_t bytes;
+    bool kept = tensor == CS_FILTER && problem->direction != CS_BACKWARD_FILTER;
+    if (kept || operand->is_virtual || operand->by_value)
+        return 0;
+    return cs_problem_tensor_span(operand, &bytes) == CS_OK ? cs_max(bytes, 0) : INT64_MAX;
+}
+
+int64_t cs_problem_held(const struct cs_problem *problem)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < problem->tensors; i++)
+        if (!cs_add(sum, cs_problem_held_by(problem, i), &sum))
+            return INT64_MAX;
+    return sum;
+}
+
 /* True if the elements follow each other without gaps, channels before D, H and W or after them. */
 static bool is_packed(const struct cs_tensor *tensor, bool channels_last)
 {

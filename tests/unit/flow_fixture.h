@@ -121,8 +121,7 @@ static inline struct cs_request ordinary(void)
                                {.dims = {16, 16, 1, 3, 3}, .alignment = 16},
                                {.dims = {2, 16, 1, 64, 64}, .alignment = 16}}},
         .engine = {.index = 7, .knobs = 1, .knob_type = {3}, .knob_value = {5}},
-        .scope = 1,
-        .recorded = true};
+        .scope = 1};
     struct rng unused = {0};
     for (int i = 0; i < CS_OPERANDS; i++)
         random_strides(&unused, CHANNELS_FIRST, 2, &request.problem.tensor[i]);

@@ -17,7 +17,7 @@ struct cs_layer *cs_layers_add(struct cs_layers *layers, const char *model, cons
     struct cs_layer layer = {.model = strdup(model),
                              .name = strdup(name),
                              .problem = *problem,
-                             .recorded = {.level = {-1, 0}, .engine = -1, .calls = 1}};
+                             .recorded = {.engine = -1, .calls = 1}};
     struct cs_layer *place = layer.model && layer.name
                                  ? cs_array_add(&layers->layer, &layers->count, sizeof *place)
                                  : NULL;
@@ -121,17 +121,13 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
     return cs_problem_check(problem) == CS_OK;
 }
 
-/* Reads the data that the run recorded of a site. `free` is null if no decision was made, and
- * `engine` is -1 if the legacy API chose it. */
+/* Reads the data that the run recorded of a site. `engine` is -1 if the legacy API chose it. */
 static void read_recorded(const cJSON *site, int64_t number, struct cs_recorded *recorded)
 {
     recorded->site = number;
     recorded->calls = cs_json_whole_at(site, "calls", 1);
     recorded->engine = cs_json_whole_at(site, "engine", -1);
     recorded->required = cs_json_whole_at(site, "required", 0);
-    if (cJSON_IsNumber(cs_json_at(site, "free")))
-        recorded->level = (struct cs_peak_level){cs_json_whole_at(site, "record", -1),
-                                                 cs_json_whole_at(site, "beside", 0)};
 }
 
 /* Adds a site that was called. Others come from queries of the legacy API; another engine may have

@@ -2,7 +2,6 @@
 #include "cli/layers/plan_layers.h"
 #include "base/checked.h"
 #include "cli/common/cli.h"
-#include "decide/pass.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,15 +65,14 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
     }
 }
 
-/* A layer that is decided on, with the memory that its program holds. */
+/* A layer that is decided on. */
 struct asking {
     const struct cs_predictor *predictor;
     const struct cs_problem *problem;
     struct cs_engine_list *list; /* NULL: estimates */
     struct cs_engine_choice *chosen;
     struct cs_vendor vendor; /* of it */
-    struct cs_peak_level level;
-    bool ran; /* the program of a run took this plan, so none is refused */
+    bool ran;                /* the program of a run took this plan, so none is refused */
 };
 
 /* Decides on the layer for one engine (cs_rivals). */
@@ -85,7 +83,7 @@ static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, i
     const struct cs_decide_call call = {.problem = asking->problem,
                                         .required = required,
                                         .engine = asking->list ? engine->index : ENGINE_UNKNOWN};
-    return cs_decide_by_rules(&asking->predictor->settings, &call, vendor, &asking->level);
+    return cs_decide_by_rules(&asking->predictor->settings, &call, vendor);
 }
 
 /* Takes the offer after `skip` offers that were refused. */
@@ -135,15 +133,13 @@ static void decide_as_library(struct asking *asking, struct cs_prediction *predi
     }
 }
 
-/* Decides, and computes the peaks. `level`: of the program, raised by this layer. */
-static void decide_layer(struct asking *asking, struct cs_peak_level *level,
-                         struct cs_prediction *prediction)
+/* Decides, and computes the peaks. */
+static void decide_layer(struct asking *asking, struct cs_prediction *prediction)
 {
     struct cs_decision *decision = &prediction->decision;
     decide_as_library(asking, prediction);
     if (prediction->status != CS_OK)
         return;
-    cs_raise(&level->record, sum_of(cs_pass_operands(asking->problem), decision->reported));
     if (decision->reason == CS_REASON_REPORT_ONLY)
         decision->reported = prediction->offer.workspace; /* of a program that is not changed */
     prediction->peak = sum_of(prediction->floor, prediction->offer.workspace);
@@ -154,42 +150,24 @@ static void decide_layer(struct asking *asking, struct cs_peak_level *level,
         weigh_tiles(asking->problem, &asking->vendor, prediction);
 }
 
-/* Predicts a layer. `level`: of its program, raised by this layer. */
 static void predict_layer(const struct cs_predictor *predictor, struct cs_engine_list *list,
-                          const struct cs_layer *layer, struct cs_peak_level *level,
-                          struct cs_prediction *prediction)
+                          const struct cs_layer *layer, struct cs_prediction *prediction)
 {
-    const struct cs_recorded *recorded = &layer->recorded;
-    const bool has_level = !predictor->alone && recorded->level.record >= 0;
-    struct asking asking = {.predictor = predictor,
-                            .problem = &layer->problem,
-                            .list = list,
-                            .level = has_level ? recorded->level : *level};
+    struct asking asking = {.predictor = predictor, .problem = &layer->problem, .list = list};
     *prediction = (struct cs_prediction){.status = CS_OK};
     sum_operands(&layer->problem, prediction);
-    prediction->status = choose_plan(&asking, recorded, prediction);
+    prediction->status = choose_plan(&asking, &layer->recorded, prediction);
     if (prediction->status == CS_OK)
-        decide_layer(&asking, level, prediction);
+        decide_layer(&asking, prediction);
     cs_engine_chosen_destroy(asking.chosen);
-}
-
-/* Returns the index of the first layer of the same program. */
-static size_t find_program(const struct cs_predictor *predictor, const struct cs_layers *layers,
-                           size_t at)
-{
-    size_t i = predictor->alone ? at : 0;
-    while (strcmp(layers->layer[i].model, layers->layer[at].model) != 0)
-        i++;
-    return i;
 }
 
 /* Returns the index of the first layer with the same problem and the same plan in the same program.
  */
-static size_t find_equal(const struct cs_predictor *predictor, const struct cs_layers *layers,
-                         size_t at)
+static size_t find_equal(const struct cs_layers *layers, size_t at)
 {
     const struct cs_layer *layer = &layers->layer[at], *other;
-    size_t i = find_program(predictor, layers, at);
+    size_t i = 0;
     for (; i < at; i++) {
         other = &layers->layer[i];
         if (strcmp(other->model, layer->model) == 0 &&
@@ -208,20 +186,17 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_layers *la
     if (!predictor->estimate &&
         !cs_engine_list_create(predictor->profile, true, &engines, error, size))
         return false;
-    struct cs_peak_level *level = calloc(layers->count + 1, sizeof *level); /* of each program */
-    bool good = level != NULL;
+    bool good = true;
     for (size_t i = 0; i < layers->count && good; i++) {
-        const size_t equal = find_equal(predictor, layers, i);
+        const size_t equal = find_equal(layers, i);
         if (equal < i)
             prediction[i] = prediction[equal];
         else
-            predict_layer(predictor, engines, &layers->layer[i],
-                          &level[find_program(predictor, layers, i)], &prediction[i]);
+            predict_layer(predictor, engines, &layers->layer[i], &prediction[i]);
         good = prediction[i].status != CS_NOMEM;
     }
     if (!good)
         snprintf(error, size, "out of memory");
-    free(level);
     cs_engine_list_destroy(engines);
     return good;
 }

@@ -1,7 +1,7 @@
-/* Predicts the memory and time of layers on a GPU: cuDNN's answer, and the library's decision, made
- * after those of all earlier layers of the program. Equal layers of a program are decided once. One
- * thread queries cuDNN: if two threads plan windows of 1x1 at the same moment, cuDNN sometimes
- * withholds an engine from one of them (9.19, 8 threads: once in 50000 plans). */
+/* Predicts the memory and time of layers on a GPU: cuDNN's answer, and the library's decision.
+ * Equal layers of a program are decided once. One thread queries cuDNN: if two threads plan windows
+ * of 1x1 at the same moment, cuDNN sometimes withholds an engine from one of them (9.19, 8 threads:
+ * once in 50000 plans). */
 #ifndef CS_CLI_LAYERS_PLAN_LAYERS_H
 #define CS_CLI_LAYERS_PLAN_LAYERS_H
 
@@ -23,8 +23,7 @@ struct cs_predictor {
     struct cs_settings settings; /* under which the library would decide */
     enum cs_untileable untileable;
     bool estimate; /* by the rule of thumb (cs_estimate_vendor) instead of cuDNN */
-    bool alone;    /* each layer is decided as the only one of its program, and what a run recorded
-                      is ignored. Otherwise layers of one model are of one program. */
+    bool alone;    /* the plans that a run took are ignored */
 };
 
 struct cs_prediction {

@@ -1,4 +1,4 @@
-/* The facts of an operation graph, recorded while the application builds it, because cuDNN has no
+/* The facts of an operation graph, collected while the application builds it, because cuDNN has no
  * query for its operations. After the graph is finalized, only the flags change. All descriptors
  * that are made from the graph (heuristics, engines, configurations, plans) share them. These
  * descriptors may outlive the graph's. */
@@ -12,8 +12,6 @@
 struct cs_graph {
     atomic_int references;
     atomic_bool planned;   /* a plan of it was finalized */
-    atomic_bool sized;     /* the size of an engine configuration of it was queried */
-    atomic_bool recorded;  /* a plan of it was decided by the program's record */
     bool convolution;      /* false: calls of the graph are not tiled and not counted */
     enum cs_reason reason; /* why it is not tiled; CS_REASON_NONE: `problem` is set */
     struct cs_problem problem;

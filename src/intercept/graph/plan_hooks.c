@@ -20,27 +20,6 @@ static struct cs_request request_of(const struct cs_engine_choice *choice, int64
                                .scope = cs_engine_choice_scope(choice)};
 }
 
-/* Decides on a plan that was not loaded from JSON. The program's record of memory may decide on a
- * plan from a heuristics list, because the application relies only on the size that the plan
- * reports. The record is not used if a configuration of its graph has reported a size: the
- * application may rely on that size. */
-static struct cs_verdict judge_new(struct cs *cs, const struct cs_shadow *plan,
-                                   struct cs_request *request, const struct cs_vendor *vendor)
-{
-    struct cs_graph *graph = plan->graph;
-    request->source = plan->listed ? CS_SOURCE_LISTED : CS_SOURCE_OWN;
-    request->recorded = plan->listed && !atomic_load(&graph->sized);
-    struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
-    if (!verdict.recorded)
-        return verdict;
-    atomic_store(&graph->recorded, true);
-    if (!atomic_load(&graph->sized))
-        return verdict;
-    cs_rewrite_discard(verdict.rewrite); /* another thread has queried a configuration in between */
-    request->recorded = false;
-    return cs_flow_prepare(cs, request, vendor);
-}
-
 /* The reason why a plan cannot be described, or CS_REASON_NONE. */
 static enum cs_reason obstacle_of(const struct cs_shadow *plan)
 {
@@ -93,8 +72,12 @@ static struct cs_verdict judge_plan(struct cs *cs, const struct cs_shadow *plan)
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);
         struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
-        verdict = plan->plan.held > 0 ? judge_loaded(cs, plan->plan.held, &request, &vendor)
-                                      : judge_new(cs, plan, &request, &vendor);
+        if (plan->plan.held > 0) {
+            verdict = judge_loaded(cs, plan->plan.held, &request, &vendor);
+        } else {
+            request.source = plan->listed ? CS_SOURCE_LISTED : CS_SOURCE_OWN;
+            verdict = cs_flow_prepare(cs, &request, &vendor);
+        }
     } else {
         verdict.reason = CS_REASON_VENDOR;
     }
@@ -117,9 +100,6 @@ int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configurat
     struct cs_engine_choice choice;
     if (!graph || !graph->convolution || graph->reason != CS_REASON_NONE)
         return reported;
-    atomic_store(&graph->sized, true);
-    if (atomic_load(&graph->recorded)) /* a plan of it may have reported more */
-        return required;
     cs_engine_choice_init(&choice, &graph->problem, graph->uid, graph->handle);
     choice.handle_number = graph->handle_number;
     if (cs_engine_choice_read(&choice, configuration->descriptor)) {

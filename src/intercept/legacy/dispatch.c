@@ -4,7 +4,6 @@
 
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/launcher.h"
-#include "flow/scoped_limit.h"
 #include "intercept/graph/describe_graph.h"
 #include "intercept/legacy/describe_legacy.h"
 #include "intercept/legacy/oversized_tensor.h"
@@ -32,8 +31,7 @@ static struct cs_verdict judge_call(struct cs *cs, const struct cs_legacy_call *
                                  .engine = {.index = -1},
                                  .required = required,
                                  .limit = limit,
-                                 .scope = cs_engine_choice_scope(&choice),
-                                 .recorded = true};
+                                 .scope = cs_engine_choice_scope(&choice)};
     struct cs_verdict verdict;
     if ((limit > 0 || !cs_flow_small(cs, required)) &&
         cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute)))
@@ -63,8 +61,7 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
                                  .engine = choice.engine,
                                  .required = *required_p,
                                  .limit = limit,
-                                 .scope = cs_engine_choice_scope(&choice),
-                                 .recorded = true};
+                                 .scope = cs_engine_choice_scope(&choice)};
     struct cs_verdict verdict = cs_flow_runs_ours(cs, &request, &vendor);
     cs_engine_choice_fini(&choice);
     return verdict;
@@ -74,11 +71,9 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
 static void key_of(const struct cs_legacy_call *call, const struct cs_problem *problem,
                    int64_t limit, struct cs_key *key)
 {
-    /* A legacy call names its engine by algorithm and math type. Under another limit of the program
-     * it is planned again. */
-    struct cs_engine named = {.index = call->algorithm, .knobs = 2};
+    /* A legacy call names its engine by algorithm and math type. */
+    struct cs_engine named = {.index = call->algorithm, .knobs = 1};
     named.knob_value[0] = call->math;
-    named.knob_value[1] = cs_scoped_limit();
     cs_memo_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
 }
 
@@ -334,13 +329,6 @@ static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs
     return entry && entry->verdict.rewrite ? entry : NULL;
 }
 
-/* The smallest size that may have been reported for a query: 0 if the program has set limits
- * (convshim_limit), under which a smaller one may have been reported. */
-static int64_t least_reported(const struct cs_plan_cache_entry *query)
-{
-    return cs_scoped_limit_used() ? 0 : query->verdict.reported;
-}
-
 /* Runs an untiled call in scratch of the library, if it provides at least the reported workspace
  * but less than cuDNN requires. False for other calls, and if no scratch is available. */
 static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
@@ -352,7 +340,7 @@ static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const str
     if (match->entry && provided_by(call) >= match->entry->required)
         return false;
     const struct cs_plan_cache_entry *query = query_of(cs, call);
-    if (!query || provided_by(call) < least_reported(query) ||
+    if (!query || provided_by(call) < query->verdict.reported ||
         provided_by(call) >= query->required ||
         CS_REAL(cudnnGetStream, call->handle, &stream) != CUDNN_STATUS_SUCCESS ||
         !cs_exec_lend(&cs->exec, stream, query->required, &lease))

@@ -133,7 +133,7 @@ static void each_reason_can_be_the_main_one(void)
         struct cs_account *account = new_account();
         bool own = reason == CS_REASON_REPORT_ONLY || reason == CS_REASON_NO_TILING ||
                    reason == CS_REASON_SLOW || reason == CS_REASON_PROVIDED ||
-                   reason == CS_REASON_SMALL || reason == CS_REASON_BELOW_PEAK;
+                   reason == CS_REASON_SMALL;
         const struct cs_advice want = ADVICE(REASON, .reason = (enum cs_reason)reason);
         pass(account, (enum cs_reason)reason, 2);
         if (!own)
@@ -143,15 +143,6 @@ static void each_reason_can_be_the_main_one(void)
             check_advice(account, &plain, want);
         free(account);
     }
-}
-
-static void larger_convolutions_may_have_made_the_peak(void)
-{
-    struct cs_account *account = new_account();
-    pass(account, CS_REASON_SMALL, 1);
-    pass(account, CS_REASON_BELOW_PEAK, 2);
-    check_advice(account, &plain, ADVICE(BELOW_PEAK));
-    free(account);
 }
 
 static struct cs_account *small_ones(int64_t required, bool last)
@@ -239,7 +230,6 @@ int main(void)
     TEST(untiled_run_gets_its_reason);
     TEST(changeable_reason_precedes_the_most_frequent);
     TEST(each_reason_can_be_the_main_one);
-    TEST(larger_convolutions_may_have_made_the_peak);
     TEST(small_calls);
     return REPORT();
 }

@@ -274,8 +274,6 @@ static void the_commands_read_what_is_written(void)
     struct cs_site_facts facts = facts_of(&problem, 300 * mib, 60 * mib, 11);
     facts.possible = 50 * mib;
     facts.free = 5;
-    facts.record = 6;
-    facts.beside = 7;
     struct cs_site_ref site = cs_account_site(account, &facts, "");
     cs_account_tiled(account, &site, 11, 2);
     cs_account_tiled(account, &site, 11, 2);
@@ -294,8 +292,6 @@ static void the_commands_read_what_is_written(void)
         CHECK_STR(layers.device, process.device);
         CHECK_STR(layers.vendor, head.vendor);
         CHECK(layer->problem.beta > 0 && layer->problem.flipped);
-        CHECK_INT(layer->recorded.level.record, facts.record);
-        CHECK_INT(layer->recorded.level.beside, facts.beside);
         CHECK_INT(layer->recorded.engine, facts.engine);
         CHECK_INT(layer->recorded.required, facts.required);
         CHECK_INT(layer->recorded.calls, 2);

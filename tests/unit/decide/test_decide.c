@@ -2,7 +2,6 @@
  * of the untiled call, it follows the configured limits, and equal requests get equal decisions. */
 #include "decide/by_rules.h"
 #include "decide/cost.h"
-#include "decide/pass.h"
 #include "fake_vendor.h"
 
 #include <math.h>
@@ -234,12 +233,9 @@ static void tiles_of_whole_images_are_found_if_parts_cost_more(void)
     }
 }
 
-/* --- the record ------------------------------------------------------------------------------- */
-
-static bool without_level;
+/* --- by options and rules --------------------------------------------------------------------- */
 
 static struct cs_decision decide_ruled(struct fake *fake, const struct cs_problem *problem,
-                                       const struct cs_rules *rules, int64_t record, int64_t beside,
                                        const struct cs_policy *policy)
 {
     const struct cs_vendor vendor = {.ctx = fake,
@@ -249,113 +245,35 @@ static struct cs_decision decide_ruled(struct fake *fake, const struct cs_proble
                                      .destroy = fake_destroy,
                                      .profile = fake_profile};
     const struct cs_settings settings = {
-        .rules = rules, .program = "", .policy = policy, .limits = automatic, .most = INT64_MAX};
+        .program = "", .policy = policy, .limits = automatic, .most = INT64_MAX};
     const struct cs_decide_call call = {
         .problem = problem, .required = formula(fake, problem), .engine = 1};
-    const struct cs_peak_level level = {record, beside};
     fake->calls = 0;
-    return cs_decide_by_rules(&settings, &call, &vendor, without_level ? NULL : &level);
+    return cs_decide_by_rules(&settings, &call, &vendor);
 }
 
-static struct cs_decision decide_at(struct fake *fake, const struct cs_problem *problem,
-                                    int64_t record, int64_t beside, const struct cs_policy *policy)
+/* No size depends on a file of the user's. */
+static void measured_constants_change_no_decision(void)
 {
-    return decide_ruled(fake, problem, NULL, record, beside, policy);
-}
-
-static void convolution_below_the_record_stays_untiled(void)
-{
-    struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
-    struct fake fake = {.per_byte = 1, .profile = &h200};
-    int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-    CHECK_INT(decide_at(&fake, &problem, 0, 0, default_policy()).reason, CS_REASON_NONE);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, default_policy()).reason,
-              CS_REASON_BELOW_PEAK);
-    CHECK_INT(fake.calls, 0);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 1, default_policy()).reason,
-              CS_REASON_NONE);
-    CHECK_INT(decide_at(&fake, &problem, operands + required + 77, 77, default_policy()).reason,
-              CS_REASON_BELOW_PEAK);
-    CHECK_INT(decide_at(&fake, &problem, operands + required, 0, policy_with_tiles()).reason,
-              CS_REASON_NONE);
-}
-
-/* Memory up to the record of an earlier convolution costs nothing. */
-static void tiles_use_the_memory_below_the_record(void)
-{
-    struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
-    struct fake fake = {.per_byte = 1, .profile = &h200};
-    int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-    struct cs_decision first = decide_at(&fake, &problem, 0, 0, default_policy());
-    struct cs_decision later =
-        decide_at(&fake, &problem, operands + required / 2, 0, default_policy());
-    CHECK(later.tiles < first.tiles);
-}
-
-/* A size that is reported by the record is enough for a plan that is decided without it. */
-static void record_never_lowers_a_reported_size(void)
-{
+    struct cs_profile slow = h200, fast = h200;
     struct rng rng = {SEED};
-    int raised = 0;
+    int tiled = 0;
+    slow.ladder = (struct cs_ladder){.known = true, .kernel_us = 50};
+    fast.ladder = (struct cs_ladder){.known = true, .kernel_us = 0.1, .lane_gain = 1};
     for (int i = 0; i < PROBLEMS; i++) {
         struct fake fake = random_fake(&rng);
         struct cs_problem problem = large(&rng);
-        const int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-        struct cs_decision alone = decide_at(&fake, &problem, 0, 0, default_policy());
-        CHECK(!alone.recorded);
-        for (int part = 1; part <= 8; part++) {
-            int64_t record = operands + required / 8 * part;
-            struct cs_decision decision = decide_at(&fake, &problem, record, 0, default_policy());
-            CHECK(decision.reported >= alone.reported);
-            CHECK(decision.recorded || decision.reported == alone.reported);
-            raised += decision.reported > alone.reported;
+        const struct cs_profile *profile[] = {&h200, &slow, &fast};
+        struct cs_decision decision[3];
+        for (int p = 0; p < 3; p++) {
+            fake.profile = profile[p];
+            decision[p] = decide_ruled(&fake, &problem, default_policy());
+            CHECK_INT(decision[p].reported, decision[0].reported);
+            CHECK(cs_cut_tiling_equal(&decision[p].tiling, &decision[0].tiling));
         }
+        tiled += decision[0].reason == CS_REASON_NONE;
     }
-    CHECK(raised > 0);
-}
-
-/* The size replaces the record: above 3 % of the operands, a record that leaves it free gives the
- * same decision. */
-static void free_size_of_a_rule_replaces_the_record(void)
-{
-    struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
-    struct fake fake = {.per_byte = 1, .profile = &h200};
-    int64_t operands = cs_pass_operands(&problem), required = formula(&fake, &problem);
-    const int64_t sizes[] = {required / 8, required / 3, required - 1, required};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const struct cs_rules rules = {.count = 1,
-                                       .rule = {{.given = 1 << CS_RULE_free, .free = sizes[i]}}};
-        struct cs_decision known =
-            decide_at(&fake, &problem, operands + sizes[i], 0, default_policy());
-        for (int64_t record = 0; record <= operands + 2 * required; record += required) {
-            struct cs_decision ruled =
-                decide_ruled(&fake, &problem, &rules, record, 0, default_policy());
-            CHECK_INT(ruled.reason, known.reason);
-            CHECK_INT(ruled.reported, known.reported);
-            CHECK_INT(ruled.free, sizes[i]);
-            CHECK(cs_cut_tiling_equal(&ruled.tiling, &known.tiling));
-        }
-    }
-}
-
-/* Decisions without a level are the same in every process, and those with one do not report less.
- */
-static void measured_constants_count_only_with_a_level(void)
-{
-    struct cs_problem problem = same(1, 128, 1, 1024, 1024, 128);
-    struct cs_profile slow = h200, fast = h200;
-    slow.ladder = (struct cs_ladder){.known = true, .kernel_us = 50};
-    fast.ladder = (struct cs_ladder){.known = true, .kernel_us = 0.1, .lane_gain = 1};
-    struct fake fake = {.per_byte = 1, .profile = &h200};
-    struct fake slower = {.per_byte = 1, .profile = &slow};
-    struct fake faster = {.per_byte = 1, .profile = &fast};
-    int64_t reported = decide_at(&fake, &problem, 0, 0, default_policy()).reported;
-    CHECK(decide_at(&slower, &problem, 0, 0, default_policy()).reported > reported);
-    CHECK(decide_at(&faster, &problem, 0, 0, default_policy()).reported >= reported);
-    without_level = true;
-    CHECK_INT(decide_at(&slower, &problem, 0, 0, default_policy()).reported, reported);
-    CHECK_INT(decide_at(&faster, &problem, 0, 0, default_policy()).reported, reported);
-    without_level = false;
+    CHECK(tiled > PROBLEMS / 8);
 }
 
 static void off_decides_as_fit(void)
@@ -365,9 +283,8 @@ static void off_decides_as_fit(void)
     for (int i = 0; i < PROBLEMS; i++) {
         struct fake fake = random_fake(&rng);
         struct cs_problem problem = large(&rng);
-        int64_t record = rng_between(&rng, 0, 1 << 30);
-        struct cs_decision fit = decide_at(&fake, &problem, record, 0, default_policy());
-        struct cs_decision off = decide_at(&fake, &problem, record, 0, report_only_policy());
+        struct cs_decision fit = decide_ruled(&fake, &problem, default_policy());
+        struct cs_decision off = decide_ruled(&fake, &problem, report_only_policy());
         CHECK_INT(off.reason, fit.reason == CS_REASON_NONE ? CS_REASON_REPORT_ONLY : fit.reason);
         CHECK(cs_cut_tiling_equal(&off.tiling, &fit.tiling));
         CHECK_INT(off.scratch, fit.scratch);
@@ -420,11 +337,7 @@ int main(void)
     TEST(slow_tiles_are_the_reason);
     TEST(a_policy_that_refuses_all_tilings_is_the_reason);
     TEST(tiles_of_whole_images_are_found_if_parts_cost_more);
-    TEST(convolution_below_the_record_stays_untiled);
-    TEST(tiles_use_the_memory_below_the_record);
-    TEST(record_never_lowers_a_reported_size);
-    TEST(free_size_of_a_rule_replaces_the_record);
-    TEST(measured_constants_count_only_with_a_level);
+    TEST(measured_constants_change_no_decision);
     TEST(off_decides_as_fit);
     TEST(memory_that_runs_out_is_a_reason);
     TEST(few_plans_are_queried);

@@ -150,7 +150,6 @@ static void another_engine_may_be_tiled(void)
     rivals[0] = request.required;
     fake.fault = REFUSES;
     fake.fault_at = 0;
-    request.recorded = false;
     /* The engine's own tiles are refused until the rival is examined. */
     struct cs_decision left = cs_decide_leave(CS_REASON_NO_TILING, request.required);
     struct cs_key key;
@@ -164,38 +163,29 @@ static void another_engine_may_be_tiled(void)
     free(cs);
 }
 
-/* Of a fault during the decision other tilings or fallback plans may be left; one while building
- * has one outcome. */
-static bool expected(enum fault fault, bool building, enum cs_reason reason)
+/* After a fault during the decision other tilings or fallback plans may be left. */
+static bool expected(enum fault fault, enum cs_reason reason)
 {
     if (fault == NO_MEMORY)
         return reason == CS_REASON_HOST_MEMORY;
-    if (building)
-        return reason == (fault == REFUSES ? CS_REASON_VENDOR : CS_REASON_INVARIANT);
     return reason == CS_REASON_NONE || reason == CS_REASON_NO_TILING ||
            reason == CS_REASON_NO_FALLBACK;
 }
 
-/* `at` counts from where the decision begins or, of a problem that was decided before, ends. */
-static void check_fault(enum fault fault, int at, bool decided, const struct answer *sound)
+/* `at` counts from where the decision begins. */
+static void check_fault(enum fault fault, int at, const struct answer *sound)
 {
     struct cs_request request = ordinary();
     struct cs *cs = new_instance(default_policy());
-    if (decided)
-        check_same(prepare(cs, &request), *sound);
-    fake.calls = 0;
     fake.fault = fault;
     fake.fault_at = at;
     struct answer hit = prepare(cs, &request);
-    CHECK(expected(fault, decided, hit.reason));
+    CHECK(expected(fault, hit.reason));
 
     /* A decision that failed for lack of memory is made again later; all others are final. */
     fake.fault = NO_FAULT;
     struct answer again = prepare(cs, &request);
-    if (!decided && hit.reason == CS_REASON_HOST_MEMORY)
-        check_same(again, *sound);
-    else
-        check_same(again, hit);
+    check_same(again, hit.reason == CS_REASON_HOST_MEMORY ? *sound : hit);
     CHECK_INT(reported(cs, &request), again.reported);
     free(cs);
 }
@@ -204,9 +194,9 @@ static void check_fault(enum fault fault, int at, bool decided, const struct ans
 static void reported_size_is_kept(void)
 {
     struct cs_request request = ordinary();
-    request.recorded = false;
     for (int fault = REFUSES; fault < FAULTS; fault++) {
         for (int at = 1;; at++) {
+            request.source = at % 2 == 0 ? CS_SOURCE_OWN : CS_SOURCE_NONE;
             struct cs *cs = new_instance(default_policy());
             int64_t small = reported(cs, &request);
             CHECK(small < request.required);
@@ -225,9 +215,9 @@ static void reported_size_is_kept(void)
     }
 }
 
-/* A caller provides less than is required. Tiles that could not be built are not tried again, the
- * fallback plan is, and the reason stays. If no tile fits, the site has the limit of each call. */
-static void unbuildable_tiles_are_tried_once(void)
+/* A caller provides less than is required, and neither tiles nor a fallback plan can be built. Each
+ * call tries again. If no tile fits, the site has the limit of each call. */
+static void unbuildable_tiles_have_the_reason_of_the_build(void)
 {
     static const struct {
         enum fault fault; /* from the time on when it is decided */
@@ -254,7 +244,7 @@ static void unbuildable_tiles_are_tried_once(void)
             CHECK(!verdict.rewrite && !verdict.refused);
             CHECK_INT(verdict.reported, request.required);
             CHECK(fake.fallbacks >= 1 && fake.calls >= fake.fallbacks);
-            CHECK_INT(fake.calls > fake.fallbacks, again == 0 && rows[i].limit == 0);
+            CHECK_INT(fake.calls > fake.fallbacks, rows[i].limit == 0);
             CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
             CHECK(rows[i].limit == 0 || facts.free == rows[i].limit);
             CHECK_INT(facts.queries > 0, 1);
@@ -270,7 +260,7 @@ static void plan_without_fitting_tiles_is_refused(void)
 {
     struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
-    request.recorded = false;
+    request.source = CS_SOURCE_OWN;
     int64_t small = reported(cs, &request);
     CHECK(small < request.required);
     fake.fault = REFUSES;
@@ -298,12 +288,8 @@ static void every_failing_call_is_survived(void)
     CHECK(sound.shapes > 1 && asks > 2);
     free(cs);
     for (int fault = REFUSES; fault < FAULTS; fault++) {
-        /* The last call makes a fallback plan, for which a negative size is not queried. */
-        int last = sound.calls - (fault == NEGATIVE);
         for (int at = 1; at <= asks; at++)
-            check_fault((enum fault)fault, at, false, &sound);
-        for (int at = 1; at <= last; at++)
-            check_fault((enum fault)fault, at, true, &sound);
+            check_fault((enum fault)fault, at, &sound);
     }
 }
 
@@ -472,34 +458,6 @@ static void report_only_policy_rewrites_no_plan(void)
     free(cs);
 }
 
-/* The records of the two processes grow alike, although the untiled calls of `off` hold more. */
-static void off_reports_the_sizes_of_fit_after_calls(void)
-{
-    struct cs *each[] = {new_instance(default_policy()), new_instance(report_only_policy())};
-    struct cs_request first = ordinary(), second = ordinary();
-    struct cs_site_facts facts[2];
-    struct cs_addresses addresses = {
-        .tensor = {(void *)(1L << 40), (void *)(2L << 40), (void *)(3L << 40)}};
-    first.required = 1 << 30;
-    second.required = 1 << 29;
-    for (int i = 0; i < 2; i++) {
-        each[i]->limits.workspace = -1;
-        each[i]->limits.price = 100000000;
-        struct cs_verdict verdict = cs_flow_prepare(each[i], &first, &vendor);
-        cs_flow_watch(each[i], &verdict, CS_REASON_NONE, &first.problem, &addresses);
-        cs_rewrite_discard(verdict.rewrite);
-        verdict = cs_flow_prepare(each[i], &second, &vendor);
-        CHECK(cs_account_facts(&each[i]->account, &verdict.site, &facts[i]));
-        cs_rewrite_discard(verdict.rewrite);
-    }
-    CHECK_INT(facts[0].reason, CS_REASON_NONE);
-    CHECK_INT(facts[1].reason, CS_REASON_REPORT_ONLY);
-    CHECK_INT(facts[1].possible, facts[0].possible);
-    CHECK(facts[1].possible < facts[1].required);
-    free(each[0]);
-    free(each[1]);
-}
-
 static void random_problems_get_one_decision(void)
 {
     struct rng rng = {33};
@@ -586,60 +544,6 @@ static void runs_are_counted_by_how_they_ended(void)
     free(cs);
 }
 
-/* --- the record ------------------------------------------------------------------------------- */
-
-static uint64_t context_now;
-
-static uint64_t current_context(void *ctx)
-{
-    (void)ctx;
-    return context_now;
-}
-
-/* Requires 64 MiB. */
-static struct cs_request image_of(int64_t handle)
-{
-    static const int64_t dims[CS_DIMS] = {1, 16, 1, 1024, 1024};
-    struct cs_request request = ordinary();
-    struct rng unused = {0};
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        struct cs_tensor *tensor = &request.problem.tensor[i];
-        if (i != CS_FILTER)
-            memcpy(tensor->dims, dims, sizeof dims);
-        random_strides(&unused, CHANNELS_FIRST, 2, tensor);
-    }
-    settle_operands(&request.problem);
-    request.required = workspace_of(&request.problem);
-    request.scope = handle;
-    return request;
-}
-
-static enum cs_reason reason_for(struct cs *cs, const struct cs_request *request)
-{
-    struct cs_verdict verdict = cs_flow_prepare(cs, request, &vendor);
-    cs_rewrite_discard(verdict.rewrite);
-    return verdict.reason;
-}
-
-static void handles_of_a_context_share_its_record(void)
-{
-    static const struct cs_device device = {.context = current_context};
-    static const struct cs_addresses unknown;
-    const struct cs_verdict large = {.layer = 1, .reportable = 1 << 30};
-    struct cs *cs = new_instance(default_policy());
-    cs->exec.device = &device;
-    cs->limits = (struct cs_limits){.workspace = -1, .threshold = -1, .price = 1 << 20, .lanes = 1};
-    cs_peak_init(&cs->peak);
-    struct cs_request first = image_of(1), second = image_of(2), third = image_of(3);
-    context_now = 1;
-    CHECK_INT(reason_for(cs, &first), CS_REASON_NONE);
-    cs_flow_watch(cs, &large, CS_REASON_NONE, &first.problem, &unknown);
-    CHECK_INT(reason_for(cs, &second), CS_REASON_BELOW_PEAK);
-    context_now = 2;
-    CHECK_INT(reason_for(cs, &third), CS_REASON_NONE);
-    free(cs);
-}
-
 int main(void)
 {
     TEST(oversized_is_tiled_and_remembered);
@@ -648,7 +552,7 @@ int main(void)
     TEST(every_failing_call_is_survived);
     TEST(decision_and_preparation_build_once);
     TEST(reported_size_is_kept);
-    TEST(unbuildable_tiles_are_tried_once);
+    TEST(unbuildable_tiles_have_the_reason_of_the_build);
     TEST(plan_without_fitting_tiles_is_refused);
     TEST(chosen_plan_is_made_ready);
     TEST(plans_of_a_list_are_decided_alike);
@@ -656,11 +560,9 @@ int main(void)
     TEST(fallback_plan_may_raise_the_reported_size);
     TEST(fallback_plan_beyond_the_reported_size_is_refused);
     TEST(report_only_policy_rewrites_no_plan);
-    TEST(off_reports_the_sizes_of_fit_after_calls);
     TEST(random_problems_get_one_decision);
     TEST(untileable_plan_is_refused_if_another_engine_fits);
     TEST(another_engine_may_be_tiled);
     TEST(runs_are_counted_by_how_they_ended);
-    TEST(handles_of_a_context_share_its_record);
     return REPORT();
 }

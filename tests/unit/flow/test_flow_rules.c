@@ -184,7 +184,7 @@ static void first_decision_is_kept(void)
     static const struct cs_policy racing = {.tiles = no_tiles, .cost = racing_cost};
     struct cs *cs = new_instance(default_policy());
     struct cs_request request = ordinary();
-    request.recorded = false;
+    request.source = CS_SOURCE_OWN;
     cs->policy = &racing;
     race = (struct race){.cs = cs, .request = &request};
     int64_t bytes = reported(cs, &request);

@@ -202,16 +202,13 @@ static void scoped_limit_has_the_bounds_of_the_option(void)
     CHECK_INT(cs_scoped_limit(), 0);
     CHECK_INT(cs_scoped_limit_set(0), 0);
     CHECK_INT(cs_scoped_limit_set(-5), -1);
-    CHECK(!cs_scoped_limit_used());
     CHECK_INT(cs_scoped_limit_set(1 << 20), 0);
-    CHECK(cs_scoped_limit_used());
     CHECK_INT(cs_scoped_limit(), 1 << 20);
     CHECK_INT(cs_scoped_limit_set(-5), -1);
     CHECK_INT(cs_scoped_limit(), 1 << 20);
     CHECK_INT(cs_scoped_limit_set(2 << 20), 1 << 20);
     CHECK_INT(cs_scoped_limit_set(0), 2 << 20);
     CHECK_INT(cs_scoped_limit(), 0);
-    CHECK(cs_scoped_limit_used());
 }
 
 int main(void)

@@ -1,12 +1,13 @@
-/* Determines the memory that convolutions hold from the address ranges of calls. */
-#include "decide/pass.h"
+/* Determines the memory that convolutions hold from the address ranges of their calls. */
+#include "account/convolution_peak.h"
 
 #include "base/checked.h"
 #include "base/hash.h"
+#include "base/pages.h"
 #include <string.h>
 
 enum {
-    LEAST = 1 << 20 /* smallest bytes of a range that is recorded */
+    LEAST = 1 << 20 /* bytes of the smallest range that counts */
 };
 
 /* a + b, or INT64_MAX if the sum leaves 64 bits. */
@@ -25,26 +26,6 @@ static int64_t size_of(const struct cs_pass_range *range)
 static bool ranges_overlap(const struct cs_pass_range *a, const struct cs_pass_range *b)
 {
     return a->begin < b->end && b->begin < a->end;
-}
-
-/* Bytes of a tensor in device memory. 0 for a filter that is only read. */
-static int64_t counted_bytes(const struct cs_problem *problem, int tensor)
-{
-    const struct cs_tensor *operand = &problem->tensor[tensor];
-    int64_t bytes;
-    bool kept = tensor == CS_FILTER && problem->direction != CS_BACKWARD_FILTER;
-    return kept || operand->is_virtual || operand->by_value ||
-                   cs_problem_tensor_span(operand, &bytes) != CS_OK || bytes < 1
-               ? 0
-               : bytes;
-}
-
-int64_t cs_pass_operands(const struct cs_problem *problem)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < problem->tensors; i++)
-        sum = add_bytes(sum, counted_bytes(problem, i));
-    return sum;
 }
 
 static void forget_range(struct cs_pass *pass, int at)
@@ -66,12 +47,11 @@ static void add_tensors(struct cs_pass *pass, int at, int64_t bytes)
 {
     struct cs_pass_call *call = &pass->call[at];
     call->tensors = add_bytes(call->tensors, bytes);
-    cs_raise(&pass->record, add_bytes(call->tensors, call->workspace.reported));
-    cs_raise(&pass->peak_without, add_bytes(call->tensors, call->workspace.without));
-    cs_raise(&pass->peak_with, add_bytes(call->tensors, call->workspace.with));
+    cs_raise(&pass->highest.without, add_bytes(call->tensors, call->scratch.without));
+    cs_raise(&pass->highest.with, add_bytes(call->tensors, call->scratch.with));
 }
 
-/* Records that the next call uses a range, and forgets the known ranges that overlap it. A range
+/* Notes that the next call uses a range, and forgets the known ranges that overlap it. A range
  * that is read again without having been written was held during all calls since its last use. */
 static void note_range(struct cs_pass *pass, const struct cs_pass_range *range, bool written)
 {
@@ -115,15 +95,15 @@ static bool is_counted(const struct cs_pass *pass, const struct cs_pass_range *r
     return false;
 }
 
-/* Records the ranges of the next call's operands. Returns their bytes together. */
+/* Notes the ranges of the next call's operands. Returns their bytes together. */
 static int64_t note_operands(struct cs_pass *pass, const struct cs_problem *problem,
                              const struct cs_addresses *addresses)
 {
     int64_t sum = 0;
     for (int i = 0; i < problem->tensors; i++) {
         const uint64_t at = (uint64_t)(uintptr_t)addresses->tensor[i];
-        int64_t bytes = counted_bytes(problem, i);
-        if (bytes < LEAST || at == 0 || at > UINT64_MAX - (uint64_t)bytes)
+        int64_t bytes = cs_problem_held_by(problem, i);
+        if (bytes < LEAST || bytes == INT64_MAX || at == 0 || at > UINT64_MAX - (uint64_t)bytes)
             continue;
         const struct cs_pass_range range = {at, at + (uint64_t)bytes, pass->calls};
         if (is_counted(pass, &range))
@@ -135,31 +115,71 @@ static int64_t note_operands(struct cs_pass *pass, const struct cs_problem *prob
     return sum;
 }
 
-void cs_pass_note(struct cs_pass *pass, uint64_t layer, const struct cs_pass_workspace *workspace,
-                  const struct cs_problem *problem, const struct cs_addresses *addresses)
+static void add_call(struct cs_pass *pass, uint64_t layer, const struct cs_call_scratch *scratch,
+                     const struct cs_problem *problem, const struct cs_addresses *addresses)
 {
     layer = cs_hash_word(layer, (uintptr_t)addresses->tensor[CS_FILTER]);
     if (pass->calls == CS_PASS_CALLS || has_layer(pass, layer))
         begin_pass(pass);
     int64_t operands = note_operands(pass, problem, addresses);
-    pass->call[pass->calls] = (struct cs_pass_call){.layer = layer, .workspace = *workspace};
+    pass->call[pass->calls] = (struct cs_pass_call){.layer = layer, .scratch = *scratch};
     add_tensors(pass, pass->calls, operands);
     pass->calls++;
 }
 
-int64_t cs_pass_beside(const struct cs_pass *pass, const struct cs_problem *problem)
+/* The context's pass, else an unused one, else the one that was unused for longest. Servers that
+ * reset their devices make contexts without end. */
+static struct cs_pass **place_of(struct cs_convolution_peak *peak, uint64_t context)
 {
-    enum cs_operand input = problem->direction == CS_BACKWARD_DATA ? CS_Y : CS_X;
-    int64_t sum = 0, largest = 0, input_bytes = counted_bytes(problem, (int)input);
-    bool found_input = false;
-    for (int i = 0; i < problem->tensors; i++)
-        cs_raise(&largest, counted_bytes(problem, i));
-    for (int i = 0; i < pass->ranges; i++) {
-        int64_t bytes = size_of(&pass->range[i]);
-        if (bytes == input_bytes && !found_input)
-            found_input = true;
-        else
-            sum = add_bytes(sum, bytes);
+    struct cs_pass **oldest = &peak->pass[0];
+    for (int i = 0; i < CS_PEAK_CONTEXTS; i++) {
+        struct cs_pass **place = &peak->pass[i];
+        if (!*place || (*place)->context == context)
+            return place;
+        if ((*place)->used < (*oldest)->used)
+            oldest = place;
     }
-    return pass->ranges > 0 ? add_bytes(sum, largest) : 0;
+    return oldest;
+}
+
+/* The context's pass, which is made if necessary. The lock is held. NULL if memory is short. */
+static struct cs_pass *pass_of(struct cs_convolution_peak *peak, uint64_t context)
+{
+    struct cs_pass **place = place_of(peak, context);
+    if (!*place)
+        *place = cs_pages(sizeof **place);
+    if (!*place)
+        return NULL;
+    if ((*place)->context != context)
+        memset(*place, 0, sizeof **place);
+    (*place)->context = context;
+    (*place)->used = ++peak->turns;
+    return *place;
+}
+
+void cs_convolution_peak_init(struct cs_convolution_peak *peak)
+{
+    cs_lock_init(&peak->lock, CS_RANK_PEAK);
+}
+
+void cs_convolution_peak_add(struct cs_convolution_peak *peak, uint64_t context, uint64_t layer,
+                             const struct cs_call_scratch *scratch,
+                             const struct cs_problem *problem, const struct cs_addresses *addresses)
+{
+    cs_lock(&peak->lock);
+    struct cs_pass *pass = pass_of(peak, context);
+    if (pass) {
+        add_call(pass, layer, scratch, problem, addresses);
+        cs_raise(&peak->highest.without, pass->highest.without);
+        cs_raise(&peak->highest.with, pass->highest.with);
+    }
+    cs_unlock(&peak->lock);
+}
+
+struct cs_call_scratch cs_convolution_peak_read(struct cs_convolution_peak *peak)
+{
+    cs_lock(&peak->lock);
+    struct cs_call_scratch highest = peak->highest;
+    cs_unlock(&peak->lock);
+    return highest;
 }
