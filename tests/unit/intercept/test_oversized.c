@@ -1,5 +1,6 @@
 /* Extents of tensors that are too large for a legacy descriptor are recorded with it. */
 #include "base/lock.h"
+#include "entry_fixture.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include "legacy_fixture.h"
 #include <limits.h>
@@ -352,6 +353,27 @@ static void an_output_needs_all_of_it(void)
     }
 }
 
+/* Arrays of any size, with guards behind the elements that were requested. */
+static void as_many_extents_as_requested_are_written(void)
+{
+    static const int requests[] = {0, 2, 4, CUDNN_DIM_MAX};
+    struct cs_oversized_tensor_set set = large_set(CUDNN_TENSOR_NHWC);
+    CHECK_INT(cs_oversized_tensor_settle(&set, CUDNN_STATUS_NOT_SUPPORTED), CUDNN_STATUS_SUCCESS);
+    for (int i = 0; i < 4; i++) {
+        int extent[CUDNN_DIM_MAX], rank = 0;
+        cudnnDataType_t type;
+        memset(extent, 0xff, sizeof extent);
+        CHECK_INT(
+            cudnnGetTensorNdDescriptor(set.descriptor, requests[i], &type, &rank, extent, NULL),
+            CUDNN_STATUS_SUCCESS);
+        CHECK_INT(rank, 4);
+        CHECK_INT(type, CUDNN_DATA_HALF);
+        for (int k = 0; k < CUDNN_DIM_MAX; k++)
+            CHECK_INT(extent[k], k < requests[i] && k < 4 ? set.extent[k] : -1);
+    }
+    cs_oversized_tensor_drop(set.descriptor);
+}
+
 static void the_notes_are_held_across_a_fork(void)
 {
     cs_oversized_tensor_fork(true);
@@ -373,6 +395,7 @@ int main(void)
     TEST(bytes_by_type_and_strides);
     TEST(the_window_decides_the_output);
     TEST(an_output_needs_all_of_it);
+    TEST(as_many_extents_as_requested_are_written);
     TEST(the_notes_are_held_across_a_fork);
     return REPORT();
 }

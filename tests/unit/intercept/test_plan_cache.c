@@ -62,8 +62,23 @@ static void plans_that_a_graph_may_hold_outlive_the_others_and_their_handle(void
     CHECK(cs_plan_cache_find(&key) == NULL);
 }
 
+/* A child that found the lock held would wait forever at its first convolution. */
+static void the_lock_is_held_across_a_fork_alone(void)
+{
+    struct cs_key key;
+    cs_plan_cache_fork(true);
+    CHECK_INT(cs_locks_held, 1U << CS_RANK_LEGACY);
+    cs_plan_cache_fork(false);
+    CHECK_INT(cs_locks_held, 0);
+    alarm(10);
+    key_of(EVERY, &key);
+    (void)cs_plan_cache_find(&key);
+    alarm(0);
+}
+
 int main(void)
 {
     TEST(plans_that_a_graph_may_hold_outlive_the_others_and_their_handle);
+    TEST(the_lock_is_held_across_a_fork_alone);
     return REPORT();
 }

@@ -3,6 +3,7 @@
 #include "intercept/legacy/query_filter.h"
 
 #include "legacy_fixture.h"
+#include <sys/wait.h>
 
 static int reads;
 static cudnnStatus_t answer;
@@ -40,6 +41,22 @@ static void new_filter_is_empty(void)
             CHECK(!cs_query_filter_has(&call));
             CHECK_INT(reads, 0);
         }
+    }
+}
+
+/* In a child process for each direction, because the filter lives as long as the process. */
+static void one_call_of_any_direction_fills_the_filter(void)
+{
+    for (enum cs_direction d = 0; d < CS_DIRECTIONS; d++) {
+        int status = -1;
+        pid_t child = fork();
+        if (child == 0) {
+            struct cs_legacy_call call = call_of(d, 1);
+            cs_query_filter_add(&call);
+            _exit(cs_query_filter_empty());
+        }
+        CHECK_INT(waitpid(child, &status, 0), child);
+        CHECK_INT(status, 0);
     }
 }
 
@@ -148,6 +165,7 @@ static void one_that_cannot_be_read_is_never_lost(void)
 int main(void)
 {
     TEST(new_filter_is_empty);
+    TEST(one_call_of_any_direction_fills_the_filter);
     TEST(calls_that_differ_in_any_property_are_separate);
     TEST(each_rank_is_separate);
     TEST(every_algorithm_has_a_bit);
