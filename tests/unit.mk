@@ -21,7 +21,8 @@ $(call objects,$(unitsrc)): INCLUDES := $(PURE) -Itests/unit
 $(call objects,$(wildcard tests/unit/intercept/*.c tests/unit/cudnn/*.c)): INCLUDES := $(VENDOR) -Itests/unit -Itests/fuzz
 $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
 # These are not in the archive, or behind the command's binding there.
-$(B)/unit/test_real: $(B)/obj/src/cudnn/bind/real.o
+$(addprefix $(B)/unit/test_,real dlsym bypass): $(B)/obj/src/cudnn/bind/real.o
+$(B)/unit/test_dlsym: $(B)/obj/src/intercept/loader/dlsym.o
 # The linker prefers a function that a test defines with WRAPPED (check.h).
 $(unit): $(B)/libconvshim-parts.a
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) $$(nm $(filter %.o,$^) | sed -n 's/.* T __wrap_/-Wl,--wrap=/p') -o $@ \
