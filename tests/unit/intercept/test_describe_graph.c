@@ -1,6 +1,7 @@
 /* Graphs that can be cut into tiles: each property that a tile would compute wrongly is refused
  * with its reason, and so is each variant pack with more than addresses. */
 #include "check.h"
+#include "sample_problem.h"
 #include "sound_graph.h"
 
 static void start(void)
@@ -400,10 +401,33 @@ static void a_side_input_that_is_scaled_by_0_needs_no_address(void)
     CHECK(!absent_side_input_understood(0, wider));
 }
 
+/* Tiles overlap on the side of the input, so that nothing may be written there. */
+static void a_tensor_is_written_on_the_results_side_alone(void)
+{
+    for (enum cs_direction direction = 0; direction < CS_DIRECTIONS; direction++) {
+        const struct cs_problem sound = rows(direction, 1);
+        const enum cs_operand result = cs_result(direction);
+        CHECK_INT(cs_describe_check(&sound), CS_REASON_NONE);
+        for (int side = 0; side < CS_OPERANDS; side++) {
+            struct cs_problem problem = sound;
+            problem.tensor[problem.tensors] = problem.tensor[side];
+            problem.tensor[problem.tensors].written = true;
+            problem.tensors++;
+            CASE("direction %d, side %d", (int)direction, side);
+            enum cs_reason reason = cs_describe_check(&problem);
+            CHECK(side == (int)result ? reason != CS_REASON_FUSED : reason == CS_REASON_FUSED);
+        }
+        struct cs_problem problem = sound;
+        problem.tensor[result].is_virtual = true;
+        CHECK_INT(cs_describe_check(&problem), CS_REASON_TENSOR);
+    }
+}
+
 int main(void)
 {
     TEST(a_side_input_that_is_scaled_by_0_needs_no_address);
     TEST(sound_graphs_are_described);
+    TEST(a_tensor_is_written_on_the_results_side_alone);
     TEST(a_tensor_without_a_name_is_refused);
     TEST(one_attribute_decides);
     TEST(one_name_for_two_tensors_is_refused);
