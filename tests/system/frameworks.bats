@@ -217,3 +217,59 @@ END_PROGRAM
     "$BUILD/convshim" simulate --device rtx4060 --baseline first.json -- "$PYTHON" program.py >second 2>err || fail "$(<err)"
     expect_line second 'No peak has grown by more than 1 %'
 }
+
+@test "lengths that depend on values, of small, large and very large tensors" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch
+y = torch.nn.Conv2d(1, 2, 1).cuda()
+for n in 64, 512, 3072:
+    k = y(torch.randn(1, 1, n, n, device="cuda")).argmax(1)
+    ones = torch.ones(n * n, dtype=torch.long, device="cuda")
+    _, inverse, counts = torch.unique(k, return_inverse=True, return_counts=True)
+    print(torch.unique(k).numel(), inverse.numel() == n * n, counts.sum().item() == n * n, torch.unique_consecutive(k).numel(),
+          torch.unique(k[0], dim=1).shape[1] <= 1, torch.mode(k[0], 1)[0].shape[0] == n, torch.repeat_interleave(ones).numel() == n * n,
+          torch.bincount(k.flatten(), minlength=3).sum().item() == n * n, (k == k).nonzero().shape[0] == n * n, k[k > 9].numel())
+labels = torch.arange(1 << 18).remainder(7).cuda()
+print(torch.unique(labels).tolist(), torch.randperm(1 << 18, device="cuda").unique().numel() == 1 << 18)
+END_PROGRAM
+    simulate program.py
+    expect_equal "lines" "$(sort program.out | uniq -c | sed 's/^ *//')" $'3 1 True True 1 True True True True True 0
+1 [0, 1, 2, 3, 4, 5, 6] True'
+}
+
+@test "random samples are never 0, and integers stay in their range" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch
+F, n = torch.nn.functional, 512
+new = lambda: torch.empty(n, n, device="cuda")
+logits = torch.nn.Conv2d(1, 2, 1).cuda()(torch.randn(1, 1, n, n, device="cuda"))
+print(bool(F.gumbel_softmax(logits, dim=1).isfinite().all()), bool(torch.rand(n, n, device="cuda").log().isfinite().all()),
+      bool(new().exponential_().log().isfinite().all()), 2 <= new().uniform_(2, 3).min().item() < 3,
+      3 <= torch.randint(3, 9, (n, n), device="cuda").min().item() < 9, new().bernoulli_(.5).sum().item() > 0,
+      F.dropout(new().fill_(1), .5).sum().item(), logits.std().item())
+state = torch.get_rng_state()
+F.dropout(new(), .5)
+print(bool((state == torch.get_rng_state()).all()))
+END_PROGRAM
+    simulate program.py
+    expect_equal "output" "$(<program.out)" 'True True True True True True 524288.0 1.0
+True'
+}
+
+@test "the README of the simulated device lists each operator whose shape or result depends on values" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import sys, torch
+page, tags = open(sys.argv[1]).read(), {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output, torch.Tag.nondeterministic_seeded}
+for name in torch._C._dispatch_get_all_op_names():
+    base, _, overload = name.removeprefix("aten::").partition(".")
+    if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, "CUDA"):
+        operation = getattr(getattr(torch.ops.aten, base), overload or "default")
+        if tags & set(operation.tags) and f"`{base}`" not in page and f"`{base.removesuffix('_')}`" not in page:
+            print(base)
+END_PROGRAM
+    "$PYTHON" program.py "$ROOT/src/simdev/README.md" >missing
+    expect_equal "missing operators" "$(<missing)" ""
+}

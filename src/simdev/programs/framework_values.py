@@ -11,7 +11,7 @@ class Values:
     *assumed*, and stay unknown."""
 
     MOST_BYTES = 1 << 18   # of one operation's tensors together
-    MOST_MASK = 1 << 26    # of a tensor whose values determine a shape: `nonzero`, which also masks use
+    MOST_SHAPE = 1 << 26   # of tensors whose values determine a shape, and of `randperm`
     MOST_PIECES = 1 << 12  # of a tensor with gaps, as cudart_values.c has
     MOST_LINES = 1 << 10
     LEFT_ALONE = ("empty", "new_empty", "resize_", "set_", "record_stream", "is_", "_is_", "_use_", "_pin_", "_copy_from")
@@ -26,6 +26,17 @@ class Values:
     MOVES = {"index", "index_select", "gather", "take", "flip", "roll", "embedding", "max_pool2d_with_indices", "avg_pool2d",
              "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "upsample_nearest1d", "upsample_nearest2d",
              "upsample_nearest3d", "upsample_bilinear2d", "upsample_bicubic2d", "upsample_trilinear3d", "_adaptive_avg_pool2d"}
+    # Random samples: one sample that is not 0, for all elements.
+    RANDOM = {"uniform", "normal", "exponential", "cauchy", "log_normal", "geometric", "random", "bernoulli", "poisson", "binomial",
+              "_standard_gamma", "_sample_dirichlet", "_fused_dropout", "rrelu_with_noise"}
+    MOST_DRAWS = 64
+    # Computed on the host up to MOST_SHAPE bytes, from assumed values if necessary. CUDA's kernels read their results' lengths from
+    # memory that no simulated kernel writes, or check them.
+    COMPUTED = {"nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "mode",
+                "repeat_interleave", "bincount", "histc", "bucketize", "searchsorted", "randperm"}
+    SORTS = {"_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "mode"}
+    # The spread of values that were not computed is 1: it is a divisor, and a scale of distributions.
+    SPREAD = {"std", "var", "std_mean", "var_mean"}
     # Gradients that were not computed count as finite.
     CLEAN = "_amp_foreach_non_finite_check_and_unscale_"
 
@@ -81,7 +92,7 @@ class Values:
     def kernel(self, name, base, operation):
         """Returns the function that runs before one CUDA kernel."""
         torch, told, ctypes = self.torch, self.told, self.ctypes
-        most = self.MOST_MASK if base == "nonzero" else self.MOST_BYTES
+        most = self.MOST_SHAPE if base in self.COMPUTED and base != "repeat_interleave" else self.MOST_BYTES
         tensor, strided, quiet, device = torch.Tensor, torch.strided, torch._C.DisableTorchFunction, self.device
         original = torch.library.get_kernel(name, "CUDA").call_boxed
         schema, tags = operation._schema, operation.tags
@@ -92,7 +103,7 @@ class Values:
         takes_generator = any(item.name == "generator" for item in schema.arguments)
         can_compute = (base != self.CLEAN and base != "_local_scalar_dense" and (takes_generator or not is_random)
                        and torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, "CPU"))
-        has_shape_of_values = torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags or base == "nms"
+        has_shape_of_values = torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags or base in ("nms", "mode")
         data = {0} if base in self.CHOOSES_FROM_FIRST else set()
         reads = has_shape_of_values or base == "copy_"
         unread = {place for place, _, is_out in written if is_out or forgets_before or (is_random and base.endswith("_"))}
@@ -147,9 +158,15 @@ class Values:
                             host = self.to_host(arguments, named, unread, places, True)
                         computed = self.compute(operation, host)
                         if computed is not None:
+                            self.sort(base, arguments)
                             if write is device.simdev_values_assume and not self.to_host(arguments, named, unread | data, places, False):
                                 self.note(base)
                             return self.to_device(computed, [one for one in changed(arguments, named) if one is not None], write)
+                if base in self.COMPUTED and has_shape_of_values and not small and arguments[0].is_cuda:
+                    made = self.of_large(base, operation, arguments, named, places)
+                    if made is not None:
+                        self.note(base)
+                        return made
                 asked = device.simdev_values_unknown() if reads else 0
                 if forgets_before:
                     self.forget(changed(arguments, named))
@@ -157,7 +174,7 @@ class Values:
                 if reads and device.simdev_values_unknown() > asked:
                     self.note(base)
                 results = result if isinstance(result, (list, tuple)) else (result,)
-                if small and not host and not self.have_one_value(arguments, named):
+                if small and not host and base not in self.SPREAD and (base in self.COMPUTED or not self.have_one_value(arguments, named)):
                     write = device.simdev_values_assume
                     host = self.to_host(arguments, named, unread, places, True)
                 if host and sum(one.nbytes for one in self.flat(results)) <= most:
@@ -242,10 +259,27 @@ class Values:
                     found[key] = values
             return [(one, value, known) for one, value in zip(flat, values)]
 
+        def spread(results, arguments, _named):
+            flat = list(self.flat(results))
+            values = [self.bits(self.torch.ones((), dtype=flat[0].dtype, device="cpu"))] if not flat[0].dtype.is_complex else [0]
+            return [(one, value, False) for one, value in zip(flat, values + [self.first(arguments[0])])]
+
+        def dropout(results, arguments, _named):
+            """No element is dropped. It has no generator, so the CPU's kernel would draw from the program's."""
+            kept = self.first_to_host(arguments[0], True) / (1 - arguments[1] if arguments[2] and arguments[1] < 1 else 1)
+            return (results[0], self.bits(kept.contiguous()) if kept.numel() else 0, False), (results[1], 1, False)
+
+        if name == "native_dropout":
+            return dropout
+
+        if name in self.SPREAD:
+            return spread
         if name in self.MOVES:
             return move
         if name == "cat":
             return parts
+        if name in self.RANDOM:
+            return value
         return value if name in self.ONE_VALUE or self.torch.Tag.pointwise in operation.tags else None
 
     def key(self, arguments, named, unread, places, of_many):
@@ -271,9 +305,47 @@ class Values:
 
     def compute_value(self, base, operation, arguments, named, unread, places, results):
         host = self.to_host(arguments, named, unread, places, self.FIRST)
-        computed = self.flat(self.compute(operation, host) or ())
+        computed = list(self.flat(self.compute(operation, host) or ()))
+        for _ in range(self.MOST_DRAWS if base.removesuffix("_") in self.RANDOM else 0):
+            if computed and bool(computed[-1].all()):
+                break
+            computed = list(self.flat(self.compute(operation, host) or ()))
         return [self.bits(self.of_many(base, one, arguments, result).to(result.dtype).contiguous()) if one.numel() and one.element_size() <= 8 else 0
                 for one, result in zip(computed, results)]
+
+    def sort(self, base, arguments):
+        """The temporary memory of operations that sort, which are computed on the host: three copies of the values, roughly."""
+        if base in self.SORTS:
+            like = self.torch.ops.aten.empty_like
+            del [like(arguments[0]) for _ in range(3)][:]
+
+    def of_large(self, base, operation, arguments, named, places):
+        """The results of an operation whose shapes depend on the values of a large tensor, from its first element. None: there is no rule."""
+        torch, large, assume = self.torch, arguments[0], self.device.simdev_values_assume
+        first = self.first_to_host(large, True)
+        if base == "nonzero":
+            return torch.zeros(large.numel() if bool(first.any()) else 0, large.dim(), dtype=torch.int64, device=large.device)
+        if base == "repeat_interleave":
+            asked = arguments[1] if len(arguments) > 1 else named.get("output_size")
+            host = self.copy_to_host(large, True, True) if large.nbytes <= self.MOST_SHAPE else first * large.numel()
+            return torch.zeros(int(host.sum()) if asked is None else asked, dtype=torch.int64, device=large.device)
+        if base == "bincount":
+            counts, = self.compute(operation, self.to_host(arguments, named, (), places, self.FIRST)) or (None,)
+            return None if counts is None else self.to_device([counts * large.numel()], [], assume)
+        if base not in self.SORTS:
+            return None
+        self.sort(base, arguments)
+        if base == "mode":
+            made = torch.ops.aten.amin(large, [arguments[1] if len(arguments) > 1 else -1], *arguments[2:3])
+            return made, torch.zeros_like(made, dtype=torch.int64)
+        values, *counts = self.compute(operation, self.to_host(arguments, named, (), places, self.FIRST))
+        dim = named.get("dim", arguments[places["dim"]] if places.get("dim", len(arguments)) < len(arguments) else None)
+        if dim is None:
+            values, many, shape = self.to_device([values], [], assume), large.numel(), large.shape
+        else:
+            values, many, shape = torch.ops.aten.clone(large.narrow(dim, 0, 1)), large.shape[dim], large.shape[dim]
+        inverse = torch.zeros(shape if counts[0].numel() else 0, dtype=torch.int64, device=large.device)
+        return (values, inverse, *(torch.full(one.shape, many, dtype=torch.int64, device=large.device) for one in counts[1:]))
 
     OF_MANY = {"sum", "nansum", "linalg_vector_norm", "_softmax", "_log_softmax"}
     FIRST = object()  # instead of `assumes`: of each tensor only the first element, in a tensor with as many dimensions
