@@ -3,6 +3,8 @@
 unitsrc  := $(wildcard tests/unit/*/test_*.c tests/simdev/unit/test_*.c)
 unit     := $(addprefix $(B)/unit/,$(notdir $(basename $(unitsrc))))
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
+# Programs of tests that no longer exist.
+$(shell rm -f $(filter-out $(unit),$(filter-out %.d %.o,$(wildcard $(B)/unit/test_*))))
 # One more test if nvcc is installed. It does not support sanitizers.
 NVCC     ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 selftest += $(if $(NVCC),$(if $(SAN),,$(B)/simdev/selftest_nvcc))

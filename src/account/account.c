@@ -320,52 +320,53 @@ static int64_t number_of_call(struct cs_account *account)
 
 /* Counts an execution with any outcome. `reported` is the workspace it had to run with, `possible`
  * that of a decision that is only reported. */
-static int64_t count_call(struct cs_account *account, const struct cs_site_ref *site,
-                          int64_t reported, int64_t possible)
+static void count_call(struct cs_account *account, const struct cs_site_ref *site, int64_t reported,
+                       int64_t possible)
 {
-    if (!site || site->place == 0)
-        return number_of_call(account);
+    if (!site || site->place == 0) {
+        number_of_call(account);
+        return;
+    }
     raise_to(&account->required_max, site->required);
     raise_to(&account->reported_max, reported);
     raise_to(&account->possible_max, possible);
-    int64_t number = number_of_call(account);
+    const int64_t number = number_of_call(account);
     add_count(account, site, CS_COUNT_CALLS, 1);
     note_order(account, site, number);
-    return number;
 }
 
-int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
-                          enum cs_reason reason)
+void cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
+                       enum cs_reason reason)
 {
     int64_t required = site ? site->required : 0;
     add_to(&account->passed[reason], 1);
-    return count_call(account, site, required,
-                      site && reason == CS_REASON_REPORT_ONLY ? site->possible : required);
+    count_call(account, site, required,
+               site && reason == CS_REASON_REPORT_ONLY ? site->possible : required);
 }
 
-int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
-                         int64_t launches, int lanes)
+void cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site, int64_t launches,
+                      int lanes)
 {
     raise_to(&account->lanes, lanes);
     add_to(&account->tiled_calls, 1);
     add_to(&account->launches, launches);
     add_count(account, site, CS_COUNT_TILED, 1);
     add_count(account, site, CS_COUNT_LAUNCHES, launches);
-    return count_call(account, site, site->possible, site->possible);
+    count_call(account, site, site->possible, site->possible);
 }
 
-int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site)
+void cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->fallbacks, 1);
     add_count(account, site, CS_COUNT_FALLBACKS, 1);
-    return count_call(account, site, site->possible, site->possible);
+    count_call(account, site, site->possible, site->possible);
 }
 
-int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site)
+void cs_account_failed(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->failed, 1);
     add_count(account, site, CS_COUNT_FAILED, 1);
-    return count_call(account, site, site->possible, site->possible);
+    count_call(account, site, site->possible, site->possible);
 }
 
 void cs_account_refused(struct cs_account *account)

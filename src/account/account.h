@@ -128,18 +128,18 @@ bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *site
                       struct cs_site_facts *facts);
 
 /* Counts an execution that was passed on unchanged. `site` NULL or zeros: the problem could not be
- * described. This and the following functions return the call's number, from 1. */
-int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
-                          enum cs_reason reason);
+ * described. */
+void cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
+                       enum cs_reason reason);
 
 /* Counts an execution that ran as `launches` tiles on `lanes` lanes. */
-int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
-                         int64_t launches, int lanes);
+void cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site, int64_t launches,
+                      int lanes);
 
 /* Count an execution that ran on the fallback plan, and one that ended with a vendor error after
  * its first launch. */
-int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site);
-int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site);
+void cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site);
+void cs_account_failed(struct cs_account *account, const struct cs_site_ref *site);
 
 /* Counts a plan that the application could not finalize. */
 void cs_account_refused(struct cs_account *account);

@@ -295,8 +295,7 @@ int cs_option_find(const char *name)
 
 bool cs_option_is_output(int option)
 {
-    return option == CS_OPTION_log || option == CS_OPTION_log_file || option == CS_OPTION_summary ||
-           option == CS_OPTION_trace || option == CS_OPTION_trace_limit;
+    return option == CS_OPTION_log || option == CS_OPTION_log_file || option == CS_OPTION_summary;
 }
 
 const char *cs_option_allowed(const struct cs_option *option, const char *const *policies,

@@ -16,7 +16,7 @@
 
 #include "base/lock.h"
 #include "convshim/gpu.h"
-#include "convshim/scratch.h"
+#include "exec/scratch_events.h"
 
 struct cs_pool; /* a context's memory, blocks and events */
 struct cs_slab;

@@ -227,13 +227,6 @@ static void write_summary(struct cs *cs, enum cs_moment moment)
     cs_unlock(&cs->account.lock);
 }
 
-static void write_trace(struct cs *cs)
-{
-    cs_trace_close(&cs->trace);
-    if (cs_trace_written(&cs->trace))
-        name_file(cs, "trace", cs->trace.path, "ui.perfetto.dev");
-}
-
 static void remove_session_file(const struct cs *cs)
 {
     char folder[CS_SESSION_PATH];
@@ -246,8 +239,6 @@ void cs_ending_write(struct cs *cs, enum cs_moment moment)
 {
     if (has_new_calls(cs))
         write_summary(cs, moment);
-    if (moment != CS_MOMENT_RUNNING)
-        write_trace(cs);
     if (moment >= CS_MOMENT_KILLED)
         remove_session_file(cs);
 }

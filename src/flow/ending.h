@@ -34,7 +34,7 @@ void cs_ending_pass(struct cs *cs);
  * because in a sandbox the first system call may end the process. */
 bool cs_ending_due(void);
 
-/* Writes the summary, with a line that names its file, and the rest of the trace, if they are due.
+/* Writes the summary, with a line that names its file, if it is due.
  * Removes the file of `convshim status`, except at _exit, which must not fail for a file that could
  * not be opened, for example in a sandbox that kills the process for the attempt. The next reader
  * removes it then. Only at libc's exit are the loader and the heap used, so only that text lists

@@ -3,13 +3,13 @@
 #include "flow/flow.h"
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/range.h"
 #include "decide/cost.h"
 #include "flow/build.h"
 #include "flow/decisions.h"
 #include "flow/refusal.h"
-#include "flow/traced_gpu.h"
 #include <string.h>
 
 static const struct cs_rule *rule_at(const struct cs *cs, int number)
@@ -257,14 +257,14 @@ static struct cs_verdict record_verdict(const struct preparing *p, int64_t begin
     name_device(cs, p->vendor);
     if (p->rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, p->rewrite->plan.workspace);
-    cs_account_prepared(&cs->account, &verdict.site, cs_trace_now() - begin);
+    cs_account_prepared(&cs->account, &verdict.site, cs_clock(CLOCK_MONOTONIC) - begin);
     return verdict;
 }
 
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
-    const int64_t begin = cs_trace_now();
+    const int64_t begin = cs_clock(CLOCK_MONOTONIC);
     struct preparing p = {.cs = cs, .request = request, .vendor = vendor};
     cs_built_plans_init(&p.built, vendor);
     decide_tiles(&p);
@@ -300,53 +300,29 @@ static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
         cs_gate_pass(&cs->gate, cs_instance_context(cs), verdict->site.hash, verdict->footprint);
 }
 
-static struct cs_outcome run_tiles(struct cs *cs, const struct cs_verdict *verdict,
-                                   const struct cs_gpu *gpu, const struct cs_call *call)
+struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
+                              const struct cs_gpu *gpu, const struct cs_call *call)
 {
     return call ? cs_exec_run(&cs->exec, &verdict->rewrite->plan, gpu, call)
                 : cs_exec_fallback(gpu);
 }
 
-struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
-                              const struct cs_gpu *gpu, const struct cs_call *call)
-{
-    struct cs_traced traced;
-    if (!cs_trace_on(&cs->trace))
-        return run_tiles(cs, verdict, gpu, call);
-    return run_tiles(cs, verdict, cs_traced_gpu(&traced, &cs->trace, gpu, call), call);
-}
-
-/* Records the call for the trace. */
-static void annotate_trace(int64_t number, const struct cs_verdict *verdict, const char *outcome)
-{
-    *cs_trace_annotated() = (struct cs_trace_annotate){.number = number, .outcome = outcome};
-    if (verdict)
-        cs_trace_annotated()->site = verdict->site;
-}
-
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call)
 {
-    int64_t number = 0;
-    const char *ran = "";
     take_turn(cs, verdict);
     struct cs_outcome outcome = cs_flow_try(cs, verdict, gpu, call);
     switch (outcome.ran) {
     case CS_RAN_TILES:
-        number = cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
-        ran = "tiles";
+        cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
         break;
     case CS_RAN_FALLBACK:
-        number = cs_account_fallback(&cs->account, &verdict->site);
-        ran = "fallback";
+        cs_account_fallback(&cs->account, &verdict->site);
         break;
     case CS_RAN_NOTHING:
-        number = cs_account_failed(&cs->account, &verdict->site);
-        ran = "failed";
+        cs_account_failed(&cs->account, &verdict->site);
         break;
     }
-    if (cs_trace_on(&cs->trace))
-        annotate_trace(number, verdict, ran);
     return outcome.vendor;
 }
 
@@ -364,7 +340,5 @@ void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict, enum cs_reas
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)
 {
     take_turn(cs, verdict);
-    int64_t number = cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
-    if (cs_trace_on(&cs->trace))
-        annotate_trace(number, verdict, cs_account_reason_id(reason));
+    cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
 }

@@ -8,7 +8,6 @@
 #include "config/limits.h"
 #include "config/program.h"
 #include "flow/ending.h"
-#include "flow/traced_gpu.h"
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -92,7 +91,6 @@ static void before_fork(void)
     cs_exec_process_fork(&instance->exec, true, false);
     cs_gate_fork(&instance->gate, true, false);
     cs_lock(&instance->account.lock);
-    cs_trace_fork(&instance->trace, true, false);
 }
 
 /* Releases the locks, in the reverse order. */
@@ -101,7 +99,6 @@ static void after_fork(bool child)
     if (!forking)
         return;
     forking = false;
-    cs_trace_fork(&instance->trace, false, child);
     cs_unlock(&instance->account.lock);
     cs_gate_fork(&instance->gate, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
@@ -143,15 +140,12 @@ static void read_options(struct candidate *mine)
 static void open_parts(struct cs *cs)
 {
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
-    cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
     cs_file_place_set(&cs->summary, cs->config.summary.path);
     cs_memo_init(&cs->memo);
     cs_account_init(&cs->account);
     cs_convolution_peak_init(&cs->peak);
     cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));
-    if (cs_trace_on(&cs->trace))
-        cs->exec.arena.watch = (struct cs_scratch_watch){cs_traced_scratch, &cs->trace};
     cs_gate_init(&cs->gate, cs->config.interleave_timeout * NANOSECONDS);
 }
 

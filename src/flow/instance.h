@@ -5,7 +5,6 @@
 
 #include "account/account.h"
 #include "account/convolution_peak.h"
-#include "account/trace.h"
 #include "base/file.h"
 #include "config/config.h"
 #include "config/program.h"
@@ -34,7 +33,6 @@ struct cs {
     struct cs_account account;
     struct cs_exec exec;
     struct cs_gate gate;
-    struct cs_trace trace;
     struct cs_place summary;     /* the file of the JSON summary */
     int64_t start_ms;            /* since 1970 */
     char vendor[CS_VENDOR_NAME]; /* the library's name and version at the first call */
@@ -53,7 +51,7 @@ int64_t cs_instance_now_ms(void);
 /* True if every convolution must be described, even if it is small. */
 static inline bool cs_describes_all(const struct cs *cs)
 {
-    return (cs->config.summary.form & CS_SUMMARY_JSON) || cs_trace_on(&cs->trace);
+    return cs->config.summary.form & CS_SUMMARY_JSON;
 }
 
 /* The number of the calling thread's context. 0: no context. */

@@ -9,17 +9,6 @@
 #include "intercept/loader/caller.h"
 #include <pthread.h>
 
-/* Handles a call, and traces it with its total time if the handling has recorded events. */
-static int handle_traced(struct cs *cs, struct cs_entry_call *call)
-{
-    int64_t begin = cs_trace_now();
-    int status = call->handle(cs, call);
-    if (cs_trace_annotated()->number > 0)
-        cs_trace_call(&cs->trace, &cs->account, begin, cs_trace_now(),
-                      cs_arena_facts(&cs->exec.arena).held);
-    return status;
-}
-
 /* Handles a call that may decide, run or count. */
 static int intercept(void *opaque)
 {
@@ -32,7 +21,7 @@ static int intercept(void *opaque)
      * half started. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     cs_nest_enter();
-    int status = cs_trace_on(&cs->trace) ? handle_traced(cs, call) : call->handle(cs, call);
+    int status = call->handle(cs, call);
     cs_ending_pass(cs);
     cs_nest_leave();
     pthread_setcancelstate(cancel, NULL);

@@ -52,7 +52,7 @@ MODES = {
     "oversized": (FIXED + ";tiles=2;threshold=0;workspace=1MiB;huge=5001", ["clients/large", "forward"],
                   {"SIMDEV_MAX_SPAN": "5000"}),
     "find": ("workspace=3MiB", ["clients/frameworks/pytorch_v7", "--mode", "benchmark"], {}, 50),
-    "summary": (TILES + ";summary=json:summary.json;trace=trace.json", problems("both", *FORWARD), {}),
+    "summary": (TILES + ";summary=json:summary.json", problems("both", *FORWARD), {}),
     "turns": (TILES + ";interleave=stage;backing=own", problems("both", *EACH), {}),
 }
 

@@ -243,12 +243,11 @@ without()
     expect_status 0
 }
 
-@test "a full disk: summary and trace are missing with one line each, and the program continues" {
+@test "a full disk: the summary is missing with one line, and the program continues" {
     [ -c /dev/full ] || cannot_run "there is no /dev/full"
-    CONVSHIM_CONFIG="$EVERYTHING;summary=json:/dev/full;trace=/dev/full" shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    CONVSHIM_CONFIG="$EVERYTHING;summary=json:/dev/full" shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
     expect_status 0
     expect_line shimmed.err '.*summary: No space left on device: /dev/full'
-    expect_line shimmed.err 'cannot write the trace'
 }
 
 @test "a limit of file size: no signal, no half summary" {
@@ -293,14 +292,13 @@ without()
     ! LD_SHOW_AUXV=1 ./privileged 0 2>/dev/null | grep -q AT_SECURE || cannot_run "this file system gives no privileges"
     for name in plain privileged; do
         env SIMDEV_PLANNING=rule CONVSHIM_CONFIG="$EVERYTHING" CONVSHIM_POLCY=fit CONVSHIM_LOG_FILE=$name.log \
-            CONVSHIM_SUMMARY=json:$name.json CONVSHIM_TRACE=$name.trace "./$name" 1 >"$name.out" 2>"$name.err" || fail "$name failed"
+            CONVSHIM_SUMMARY=json:$name.json "./$name" 1 >"$name.out" 2>"$name.err" || fail "$name failed"
         expect_line "$name.out" 'round 0: .*right'
     done
     expect_line plain.out "told 53760 "
     expect_line privileged.out "told 135680 "
     expect_line plain.log 'CONVSHIM_POLCY: no such variable'
-    [ -s plain.trace ] || fail "no trace"
-    for name in log json trace; do
+    for name in log json; do
         [ ! -e "privileged.$name" ] || fail "the privileged one has written privileged.$name"
     done
     expect_line privileged.err "policy $DEFAULT_POLICY, built-in defaults"
@@ -310,26 +308,26 @@ without()
 
 @test "files are made for their user alone" {
     umask 022
-    CONVSHIM_LOG=debug CONVSHIM_LOG_FILE=log.txt CONVSHIM_CONFIG="$EVERYTHING;summary=json:summary.json;trace=trace.json" \
+    CONVSHIM_LOG=debug CONVSHIM_LOG_FILE=log.txt CONVSHIM_CONFIG="$EVERYTHING;summary=json:summary.json" \
         shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
     expect_status 0
     local name
-    for name in log.txt summary.json trace.json; do
+    for name in log.txt summary.json; do
         expect_equal "mode of $name" "$(stat -c %a "$name")" 600
     done
 }
 
 @test "no file is made through a link" {
     local name
-    for name in log.txt summary.json trace.json; do
+    for name in log.txt summary.json; do
         ln -s "victim.$name" "$name"
     done
-    CONVSHIM_LOG=debug CONVSHIM_LOG_FILE=log.txt CONVSHIM_CONFIG="$EVERYTHING;summary=json:summary.json;trace=trace.json" \
+    CONVSHIM_LOG=debug CONVSHIM_LOG_FILE=log.txt CONVSHIM_CONFIG="$EVERYTHING;summary=json:summary.json" \
         shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
     expect_status 0
     local made=(victim.*)
     [ ! -e "${made[0]}" ] || fail "${made[*]} through a link"
-    expect_true "complaints" "$(grep -cE 'cannot (open the log file|write the (summary|trace))' shimmed.err) == 3"
+    expect_true "complaints" "$(grep -cE 'cannot (open the log file|write the summary)' shimmed.err) == 2"
 }
 
 @test "a link that another user laid is not followed, one of the user's own is" {

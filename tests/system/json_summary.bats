@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Outputs for other programs: the summary as JSON, and the trace. An independent parser reads them.
+# The summary as JSON. An independent parser reads it.
 # shellcheck disable=SC2016 # input of Python
 load helper
 
@@ -15,17 +15,6 @@ decode()
 value()
 {
     summary_value "$1" "${2:-summary.json}"
-}
-
-# events EXPRESSION FILE: of the list `e` of a trace's events, whose closing bracket may be missing.
-events()
-{
-    python3 -c 'import json, sys
-text = open(sys.argv[2]).read().rstrip()
-e = json.loads(text if text.endswith("]") else text + "]")
-calls = [x for x in e if x.get("cat") == "call"]
-tiles = [x for x in e if x.get("cat") == "tile"]
-print(eval("(" + sys.argv[1] + ")"))' "$1" "$2"
 }
 
 # The JSON summary of the last program adds up, and its counts equal the device's.
@@ -87,11 +76,10 @@ json.dump(s, open("summary.json", "w"))'
 }
 
 @test "eight threads: sites and totals agree" {
-    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json" \
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$EVERYTHING" \
         shimmed "$APPS/threads" --threads 8 --calls "$(few 400)" --seed 43 --api both
     expect_status 0
     expect_summary_agrees
-    expect_equal "calls traced" "$(events 'len({c["args"]["call"] for c in calls})' trace.json)" "$(few 400)"
 }
 
 @test "the text summary has the same figures" {
@@ -104,13 +92,11 @@ json.dump(s, open("summary.json", "w"))'
 }
 
 @test "text,json: both, and a line for each file that was written" {
-    CONVSHIM_SUMMARY=text,json:summary.json CONVSHIM_TRACE=run.trace CONVSHIM_WORKSPACE=12MiB \
+    CONVSHIM_SUMMARY=text,json:summary.json CONVSHIM_WORKSPACE=12MiB \
         decode --api graph
     expect_status 0
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls)"
     expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. .*convshim report\$"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: trace written to $PWD/run.trace\\. To view it: ui.perfetto.dev\$"
-    python3 -c 'import json; json.load(open("run.trace"))' || fail "a trace that ended normally is no JSON"
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_LOG=off decode --api graph
     expect_empty shimmed.err
 }
@@ -138,11 +124,10 @@ json.dump(s, open("summary.json", "w"))'
 }
 
 @test "an unwritable summary: one line, the program unharmed, no partial file" {
-    CONVSHIM_SUMMARY=json:nowhere/s.json CONVSHIM_CONFIG="trace=nowhere/t.json" decode --api graph
+    CONVSHIM_SUMMARY=json:nowhere/s.json decode --api graph
     expect_status 0
     expect_line shimmed.err '^convshim\[[0-9]+\]: .*summary: No such file or directory: nowhere/s\.json$'
-    expect_line shimmed.err '^convshim\[[0-9]+\]: .*trace.*: No such file or directory: .*/nowhere/t\.json$'
-    expect_equal "lines" "$(wc -l <shimmed.err)" 2
+    expect_equal "lines" "$(wc -l <shimmed.err)" 1
     mkdir taken
     CONVSHIM_SUMMARY=json:taken decode --api graph
     expect_status 0
@@ -153,16 +138,12 @@ json.dump(s, open("summary.json", "w"))'
 @test "links and pipes are written to, not replaced or emptied" {
     local reader
     ln -s /proc/self/fd/2 link
-    local what
-    for what in summary=json:link "summary=off;trace=link"; do
-        CONVSHIM_CONFIG=$what SIMDEV_MODE=account shimmed sh -c 'echo before >&2; exec "$@"' sh "${DECODER[@]}" --api graph
-        expect_status 0
-        [ -L link ] || fail "the link was replaced"
-        expect_equal "the first line" "$(head -n 1 shimmed.err)" before
-        tail -n +2 shimmed.err >"written.${what:8:1}"
-    done
-    expect_equal "calls" "$(value 's["totals"]["calls"]' written.j)" 35
-    expect_equal "calls" "$(events 'len(calls)' written.o)" 35
+    CONVSHIM_SUMMARY=json:link SIMDEV_MODE=account shimmed sh -c 'echo before >&2; exec "$@"' sh "${DECODER[@]}" --api graph
+    expect_status 0
+    [ -L link ] || fail "the link was replaced"
+    expect_equal "the first line" "$(head -n 1 shimmed.err)" before
+    tail -n +2 shimmed.err >written
+    expect_equal "calls" "$(value 's["totals"]["calls"]' written)" 35
     mkfifo pipe
     cat pipe >summary.json &
     reader=$!
@@ -172,106 +153,6 @@ json.dump(s, open("summary.json", "w"))'
     wait "$reader"
     [ -p pipe ] || fail "the pipe was replaced"
     expect_equal "calls" "$(value 's["totals"]["calls"]')" 35
-}
-
-@test "the trace has every call and tile, in time, on as many tracks as there are lanes" {
-    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB;lanes=2;trace=trace.%p.json" \
-        decode --api graph
-    expect_status 0
-    expect_summary_agrees
-    local trace
-    trace=$(echo trace.*.json)
-    expect_equal "calls" "$(events 'len(calls)' "$trace")" 35
-    expect_equal "numbers" "$(events '[c["args"]["call"] for c in calls] == list(range(1, 36))' "$trace")" True
-    expect_equal "tiles" "$(events 'len(tiles)' "$trace")" "$(value 's["totals"]["launches"]')"
-    expect_equal "lanes" "$(events 'len({t["tid"] for t in tiles})' "$trace")" "$(value 's["totals"]["lanes"]')"
-    expect_equal "tiles within calls" "$(events 'all(any(c["ts"] <= t["ts"] and t["ts"] + t["dur"] <= c["ts"] + c["dur"] + 0.001
-        for c in calls) for t in tiles)' "$trace")" True
-    expect_equal "sites" "$(events 'sorted({c["args"]["site"] for c in calls})' "$trace")" \
-        "$(value 'sorted({site["id"] for site in s["sites"] if site["calls"]})')"
-    expect_equal "largest scratch" "$(events 'max(x["args"]["reported"] for x in e if x["name"] == "scratch")' "$trace")" \
-        "$(value 's["totals"]["reported_max"]')"
-}
-
-# The program has all of its memory from the beginning to the end, and reports its size.
-@test "the trace has every slab and block of own scratch, graphs included: it adds up to the device's figures" {
-    local config="$FIXED;tiles=6;threshold=0;lanes=2;backing=own" bytes what
-    for what in "--seeds 1:6 --threads 3" "--seeds 1:12 --threads 3 --capture-first --mode global"; do
-        # shellcheck disable=SC2086 # options
-        CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$config;trace=trace.json;trace_limit=1GiB" \
-            shimmed "$APPS/traffic" $what
-        expect_status 0
-        expect_no_violation shimmed
-        bytes=$(sed -nE 's/^traffic: .* ([0-9]+) bytes$/\1/p' shimmed.out | grep .) || fail "traffic does not tell its bytes"
-        python3 - "$(($(device shimmed peak_bytes) - bytes))" <<'END' || fail "the trace of $what"
-import json, sys
-s, e = json.load(open("summary.json"))["own"], json.load(open("trace.json"))
-held = [x["args"]["held"] for x in e if x["name"] == "arena"]
-assert max(held) == s["peak"] == int(sys.argv[1]), (max(held), s, sys.argv)
-spans = {}
-for cat in "slab", "block", "graph":
-    spans[cat] = [x for x in e if x.get("cat") == cat]
-    open_ = {}
-    for x in spans[cat]:
-        id_ = x["id2"]["local"]
-        assert (x["ph"] == "b") == (id_ not in open_), x
-        if x["ph"] == "b": open_[id_] = x
-        else:
-            begun = open_.pop(id_)["args"]
-            assert all(begun.get(k, v) == v for k, v in x["args"].items()), x
-    assert cat != "block" or not open_, open_
-    spans[cat, "left"] = open_
-begun = {cat: [x for x in spans[cat] if x["ph"] == "b"] for cat in ("slab", "block", "graph")}
-assert len(begun["slab"]) == s["allocations"] > 0
-assert sum(x["args"]["bytes"] for x in spans["slab", "left"].values()) == held[-1]
-assert sum(x["args"]["waits"] for x in begun["block"]) == s["handed_over"]
-assert spans["graph", "left"] or s["captured"] == 0  # the span of a destroyed graph ends at the next take of scratch
-assert begun["graph"] and {x["args"]["graph"] for x in begun["block"]} - {0} == {x["args"]["graph"] for x in begun["graph"]}
-assert len({x["args"]["stream"] for x in begun["block"]}) > 2
-tiles = [x for x in e if x.get("cat") == "tile"]
-assert len(begun["block"]) <= len(tiles)
-END
-    done
-}
-
-# The executor calls the device through the trace, and must behave as without it.
-@test "staged tiles are copied with a trace as without" {
-    local trace
-    for trace in "" trace.json; do
-        CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$EVERYTHING;staged=always;trace=$trace" \
-            shimmed "$APPS/conv_random" --api graph --count 40 --seed 41 --dtype all --data integers
-        expect_status 0
-        expect_true "tiled calls" "$(value 's["totals"]["tiled"]') > 10"
-        device shimmed copies >>copies.out
-        value 's["totals"]["fallback"]' >>fallbacks.out
-    done
-    expect_equal "copies, without and with" "$(uniq copies.out | wc -l)" 1
-    expect_equal "fallback plans, without and with" "$(uniq fallbacks.out | wc -l)" 1
-}
-
-# bats test_tags=quick
-@test "the trace ends at its limit with a line that reports it" {
-    CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json;trace_limit=64KiB" \
-        shimmed "$APPS/conv_random" --api graph --count 200 --seed 36 --dtype f32 --data integers
-    expect_status 0
-    expect_true "bytes of the trace" "$(stat -c %s trace.json) <= 65536"
-    expect_true "bytes of the trace" "$(stat -c %s trace.json) > 50000"
-    expect_equal "its last event" "$(events 'e[-1]["name"]' trace.json)" "trace_limit reached: later events are missing"
-}
-
-# The program runs until it is killed. The file can be read up to that moment.
-@test "killed in the middle, three times: the trace can be read" {
-    local pid tenths
-    for tenths in 10 13 16; do
-        LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG="workspace=8KiB;backing=own;trace=trace.json;trace_limit=1GiB" \
-            LD_PRELOAD=$PRELOAD "$APPS/soak" --calls 100000000 >shimmed.out 2>shimmed.err &
-        pid=$!
-        sleep "${tenths:0:1}.${tenths:1}"
-        kill -KILL "$pid"
-        wait "$pid" || true
-        expect_true "calls traced" "$(events 'len(calls)' trace.json) > 100"
-        expect_true "blocks traced" "$(events 'len([x for x in e if x.get("cat") == "block"])' trace.json) > 100"
-    done
 }
 
 @test "more shapes than the table can hold: the largest stay, and all sums are complete" {

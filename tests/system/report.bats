@@ -76,9 +76,6 @@ EOF
     echo '{"schema":"convshim summary","version":2}' >newer.json
     echo '{"schema":"else"}' >other.json
     echo '{' >broken.json
-    printf '[\n{"name":"convshim","ph":"M"},\n' >trace.json
-    report 2 trace.json
-    expect_line report.err 'trace\.json: this is a trace for Perfetto, not a summary\. To write a summary: --summary json:PATH'
     local file
     for file in newer other broken missing; do
         report 2 "$SUMMARY" "$file.json"

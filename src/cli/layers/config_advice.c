@@ -72,7 +72,6 @@ static void advise_options(const struct advice *advice)
         {CS_OPTION_max_slowdown, has_policy(config, false), computes},
         {CS_OPTION_interleave_timeout, config->interleave == CS_INTERLEAVE_STAGE,
          "interleave = stage"},
-        {CS_OPTION_trace_limit, config->trace.text[0] != '\0', "trace"},
         {CS_OPTION_arena, config->interleave_budget == 0, "interleave.budget = off"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -152,7 +151,6 @@ void cs_config_advise(const struct cs_config *config, cs_config_note_fn *note, v
     const struct advice advice = {config, note, ctx};
     advise_options(&advice);
     advise_path(&advice, CS_OPTION_log_file, config->log_file.text);
-    advise_path(&advice, CS_OPTION_trace, config->trace.text);
     advise_path(&advice, CS_OPTION_summary, config->summary.path);
     for (int i = 0; i < config->rules.count; i++)
         advise_rule(&advice, i);

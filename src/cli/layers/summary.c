@@ -13,12 +13,9 @@
 /* --- reading --- */
 
 /* Returns the reason why a file is refused. NULL: it is a summary of this version. */
-static const char *find_fault(const cJSON *root, const char *text)
+static const char *find_fault(const cJSON *root)
 {
     const char *schema = cs_json_text(root, "schema");
-    if (text[strspn(text, " \t\r\n")] == '[')
-        return "this is a trace for Perfetto, not a summary. To write a summary: --summary "
-               "json:PATH";
     if (!root)
         return cs_json_complete() ? "not valid JSON" : "out of memory";
     if (!schema || strcmp(schema, "convshim summary") != 0)
@@ -82,7 +79,7 @@ cJSON *cs_summary_read(const char *path, char error[CS_SUMMARY_ERROR])
     }
     cs_json_begin();
     cJSON *root = cJSON_ParseWithOpts(text, NULL, true);
-    const char *fault = find_fault(root, text);
+    const char *fault = find_fault(root);
     clean_texts(root);
     join_command(root);
     free(text);

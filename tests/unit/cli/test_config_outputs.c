@@ -28,11 +28,11 @@ static void every_format(void)
 {
     setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
     setenv("CONVSHIM_CONFIG", "lanes = 2; tiles=3", 1);
-    setenv("CONVSHIM_TRACE", "trace.json", 1);
+    setenv("CONVSHIM_LOG_FILE", "log.txt", 1);
     CONFIG("");
     CONFIG("--format csv");
     unsetenv("CONVSHIM_CONFIG");
-    unsetenv("CONVSHIM_TRACE");
+    unsetenv("CONVSHIM_LOG_FILE");
     CONFIG("--explain '1x512x64x64 -> 512 k3x3 p1 f16 nchw fwd'");
     CONFIG("--explain '1x512x64x64 -> 512 k3x3 p1 bf16 nhwc dgrad'");
     CONFIG("--explain '1x64x64x64 -> 64 k3x3 dgrad required=1MiB' --program train_all");
@@ -89,11 +89,11 @@ static void advice(void)
         int status;
         const char *phrase;
     } rows[] = {
-        {"trace = \"\nlog_file = '\n", 0, ""},
-        {"trace = \"\"\nlog_file = ''\n", 1, ":1: trace"},
-        {"trace = \"a b\"\nlog_file = 'a'\nsummary = json:\"x\"\n", 1, ":3: summary"},
-        {"trace = \"a'\nlog_file = 'a\nsummary = json:~/x\n", 1, ":3: summary"},
-        {"trace = ~/t\nlog_file = ~\n", 1, ":1: trace"},
+        {"log_file = '\n", 0, ""},
+        {"log_file = ''\n", 1, ":1: log_file"},
+        {"log_file = 'a b'\nsummary = json:\"x\"\n", 1, ":2: summary"},
+        {"log_file = \"a'\nsummary = json:~/x\n", 1, ":2: summary"},
+        {"log_file = ~/t\n", 1, ":1: log_file"},
         {"tiles = 3\n", 1, ":1: tiles"},
         {"tiles = 3\npolicy = fixed\n", 0, ""},
         {"tiles = 3\n[rule a]\npolicy = fixed\n", 0, ""},

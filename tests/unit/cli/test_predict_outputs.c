@@ -242,7 +242,6 @@ static void summaries(void)
 {
     static const struct file_answer rows[] = {
         {"", 2, "not valid JSON"},
-        {"[\n{\"ph\":\"X\"},", 2, "a trace"},
         {"{}", 2, "not a summary of convshim"},
         {"7", 2, "not a summary of convshim"},
         {"{\"schema\":\"convshim summary\",\"version\":2,\"sites\":[]}", 2, "another version"},

@@ -122,13 +122,11 @@ static void refusals(void)
         {"report --format text", 2, "no summary given"},
         {"report --format txt run.json", 2, "allowed: text, json, csv"},
         {"report run.json nowhere.json", 2, "nowhere.json"},
-        {"report trace.json", 2, "trace.json: this is a trace"},
         {"report none.json", 2, "none.json"},
         {"report half.json", 2, "half.json"},
         {"report other_schema.json", 2, "other_schema.json"},
         {"report --html no/such/page.html empty.json", 2, "no/such/page.html"},
         {"report --html /dev/full run.json", 1, "/dev/full"}};
-    write_file("trace.json", "[{\"ph\":\"X\"},");
     write_file("none.json", "");
     write_file("half.json", "{\"schema\":\"convshim summary\"");
     write_file("other_schema.json", "{\"schema\":\"another\"}");

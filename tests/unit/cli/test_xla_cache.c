@@ -42,7 +42,7 @@ static void name_depends_on_the_options_that_decide(void)
         const char *items;
         bool same;
     } rows[] = {{"", true},
-                {"log=debug;summary=off;trace=t", true},
+                {"log=debug;summary=off", true},
                 {"price=5", false},
                 {"workspace=64MiB", false},
                 {"max_slowdown=1.5", false},

@@ -372,7 +372,7 @@ static void *count_locks(void *argument)
 {
     struct cs_gate *gate = argument;
     static const int locks[] = {2, 2, 2};
-    cs_locks_held = 1U << CS_RANK_TRACE;
+    cs_locks_held = 1U << CS_RANKS;
     const int before = cs_lock_faults();
     for (int i = 0; i < 3; i++) {
         cs_gate_pass(gate, 1, (uint64_t)i, MIB);

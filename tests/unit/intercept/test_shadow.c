@@ -91,7 +91,7 @@ static int locks_since(int *faults)
 {
     int before = *faults;
     *faults = cs_lock_faults();
-    cs_locks_held = 1U << CS_RANK_TRACE;
+    cs_locks_held = 1U << CS_RANKS;
     return *faults - before;
 }
 

@@ -1,7 +1,7 @@
-/* Events of the library's scratch memory, for the trace. Numbers identify memory. They are
- * unrelated to addresses. Pure values. */
-#ifndef CONVSHIM_SCRATCH_H
-#define CONVSHIM_SCRATCH_H
+/* Events of the library's scratch memory, for tests, which check that leases never overlap. Numbers
+ * identify memory. They are unrelated to addresses. Pure values. */
+#ifndef CS_EXEC_SCRATCH_EVENTS_H
+#define CS_EXEC_SCRATCH_EVENTS_H
 
 #include <stdint.h>
 
