@@ -123,7 +123,7 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
 void cs_account_prepared(struct cs_account *account, const struct cs_site_ref *site,
                          int64_t nanoseconds);
 
-/* Copies a site's facts. False if the site was folded or the reference is empty. */
+/* Copies a site's facts, for tests. False if the site was folded or the reference is empty. */
 bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *site,
                       struct cs_site_facts *facts);
 
@@ -189,13 +189,6 @@ struct cs_summary_own {
     int64_t refused;     /* calls that found no scratch */
 };
 
-/* Numbers about threads that waited for their turn. Zeros if interleave is off. */
-struct cs_summary_gate {
-    int64_t waits, timed_out; /* waits, and those of them that timed out */
-    int64_t nanoseconds;      /* nanoseconds of all waits */
-    bool given_up;
-};
-
 /* Data of the summary in addition to the counters. */
 struct cs_summary_head {
     const char *version; /* convshim's */
@@ -211,7 +204,6 @@ struct cs_summary_head {
     int64_t peak_without, peak_with; /* of convolutions, see cs_convolution_peak_read */
     const char *const *rules;        /* names by index, NULL after the last; NULL: no rules */
     struct cs_summary_own own;
-    struct cs_summary_gate gate;
 };
 
 /* Writes the summary into `text` like snprintf: lines that are never cut, tables aligned, sizes in

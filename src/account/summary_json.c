@@ -211,17 +211,6 @@ static void put_own(struct cs_json *json, const struct cs_summary_own *own)
     cs_json_close(json, '}');
 }
 
-static void put_gate(struct cs_json *json, const struct cs_summary_gate *gate)
-{
-    cs_json_line(json, 1);
-    cs_json_open(json, "gate", '{');
-    cs_json_integer(json, "waits", gate->waits);
-    cs_json_integer(json, "timed_out", gate->timed_out);
-    cs_json_integer(json, "wait_ns", gate->nanoseconds);
-    cs_json_boolean(json, "given_up", gate->given_up);
-    cs_json_close(json, '}');
-}
-
 static void put_rules(struct cs_json *json, const struct cs_account *account,
                       const char *const *rules)
 {
@@ -424,7 +413,6 @@ void cs_summary_json(struct cs_json *json, const struct cs_account *account,
     put_setting(json, head, process);
     put_totals(json, account, head);
     put_own(json, &head->own);
-    put_gate(json, &head->gate);
     put_rules(json, account, head->rules);
     cs_json_line(json, 1);
     cs_json_string(json, "bypass", head->bypass);

@@ -428,22 +428,6 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
                       LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
-/* Appends the waits of threads that took turns. */
-static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate)
-{
-    /* In whole numbers: printf's point follows the program's locale. */
-    long long tenth = 100000000, tenths = gate->nanoseconds / tenth;
-    if (gate->nanoseconds % tenth >= tenth / 2)
-        tenths++;
-    if (gate->waits > 0)
-        append_format(
-            text,
-            "%-*sthreads waited %lld times until the memory peak of another thread was over, "
-            "%lld.%lld s in all; %lld waits timed out%s",
-            LABEL, "turns", (long long)gate->waits, tenths / 10, tenths % 10,
-            (long long)gate->timed_out, gate->given_up ? ", so threads take no turns now" : "");
-}
-
 static void append_advice(struct cs_text *text, const struct cs_account *account,
                           const struct cs_summary_head *head)
 {
@@ -471,7 +455,6 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     append_refused(&out, account->refused);
     append_failures(&out, account);
     append_own(&out, &head->own);
-    append_gate(&out, &head->gate);
     append_tables(&out, account, head);
     append_advice(&out, account, head);
     return out.length;

@@ -59,11 +59,6 @@ typedef struct {
 } cs_option_FORM;
 
 /* The words of each CHOICE, in the order of options.def. */
-enum cs_interleave {
-    CS_INTERLEAVE_OFF,
-    CS_INTERLEAVE_STAGE
-};
-
 enum cs_config_backing {
     CS_CONFIG_BACKING_AUTO,
     CS_CONFIG_BACKING_CLIENT,

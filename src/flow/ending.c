@@ -51,15 +51,6 @@ static struct cs_summary_own arena_facts(struct cs *cs)
                                    .refused = own.refused};
 }
 
-static struct cs_summary_gate gate_facts(struct cs *cs)
-{
-    const struct cs_gate_facts gate = cs_gate_facts(&cs->gate);
-    return (struct cs_summary_gate){.waits = gate.waits,
-                                    .timed_out = gate.timed_out,
-                                    .nanoseconds = gate.waited,
-                                    .given_up = gate.given_up};
-}
-
 /* Facts about the loaded libraries. */
 struct loaded {
     char vendor[CS_VENDOR_NAME], bypass[BYPASS_BYTES];
@@ -83,8 +74,7 @@ static struct cs_summary_head head_of(struct cs *cs, const struct loaded *loaded
                                    .workspace = cs->limits.workspace,
                                    .threshold =
                                        cs->rules.count == 0 ? cs_decide_ignored(&cs->limits) : 0,
-                                   .own = arena_facts(cs),
-                                   .gate = gate_facts(cs)};
+                                   .own = arena_facts(cs)};
     const struct cs_call_scratch peak = cs_convolution_peak_read(&cs->peak);
     head.peak_without = peak.without;
     head.peak_with = peak.with;

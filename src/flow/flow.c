@@ -64,21 +64,6 @@ static int64_t reportable_of(const struct cs_request *request, const struct cs_d
                                            : reported_of(request, decision, reason);
 }
 
-/* Bytes of operands and workspace that a call takes while it runs. INT64_MAX beyond 64 bits. */
-static int64_t footprint_of(const struct cs_site_facts *facts)
-{
-    int64_t sum = cs_site_reported(facts), bytes;
-    for (int i = 0; i < facts->problem.tensors; i++) {
-        const struct cs_tensor *tensor = &facts->problem.tensor[i];
-        if (tensor->is_virtual || tensor->by_value ||
-            cs_problem_tensor_span(tensor, &bytes) != CS_OK)
-            continue;
-        if (!cs_add(sum, bytes, &sum))
-            return INT64_MAX;
-    }
-    return sum;
-}
-
 static int64_t nanoseconds(double seconds)
 {
     return seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX;
@@ -145,8 +130,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                .rewrite = rewrite,
                                .reported = reported_of(request, decision, reason),
                                .reportable = reportable_of(request, decision, reason),
-                               .site = cs_account_site(&cs->account, &facts, cs_range_name()),
-                               .footprint = footprint_of(&facts)};
+                               .site = cs_account_site(&cs->account, &facts, cs_range_name())};
 }
 
 /* Stores the name of the device for the summary, once. */
@@ -292,14 +276,6 @@ bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided)
     return provided == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;
 }
 
-/* With interleave, waits if another thread is in its stage of high memory. */
-static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
-{
-    if (cs->config.interleave == CS_INTERLEAVE_STAGE && verdict && verdict->site.place &&
-        cs->exec.device)
-        cs_gate_pass(&cs->gate, cs_instance_context(cs), verdict->site.hash, verdict->footprint);
-}
-
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call)
 {
@@ -310,7 +286,6 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call)
 {
-    take_turn(cs, verdict);
     struct cs_outcome outcome = cs_flow_try(cs, verdict, gpu, call);
     switch (outcome.ran) {
     case CS_RAN_TILES:
@@ -339,6 +314,5 @@ void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict, enum cs_reas
 
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)
 {
-    take_turn(cs, verdict);
     cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
 }

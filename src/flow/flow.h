@@ -18,7 +18,6 @@ struct cs_verdict {
                               applied */
     struct cs_site_ref site; /* the site of its calls; zeros: not counted */
     uint64_t layer;          /* a number for its problem; 0: its calls are not watched */
-    int64_t footprint;       /* bytes of operands and workspace that a call takes while it runs */
     bool refused; /* the plan must not run: no tiling fits the limit, and the application should
                      take  another plan; or less than the plan requires may have been reported, and
                      no  plan that fits that size can be made */

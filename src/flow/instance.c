@@ -17,10 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    NANOSECONDS = 1000000 /* nanoseconds of a millisecond, the unit of options */
-};
-
 enum state {
     UNKNOWN,
     OFF,
@@ -89,7 +85,6 @@ static void before_fork(void)
     cs_lock(&instance->memo.lock);
     cs_lock(&instance->peak.lock);
     cs_exec_process_fork(&instance->exec, true, false);
-    cs_gate_fork(&instance->gate, true, false);
     cs_lock(&instance->account.lock);
 }
 
@@ -100,7 +95,6 @@ static void after_fork(bool child)
         return;
     forking = false;
     cs_unlock(&instance->account.lock);
-    cs_gate_fork(&instance->gate, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
     cs_unlock(&instance->peak.lock);
     cs_unlock(&instance->memo.lock);
@@ -146,7 +140,6 @@ static void open_parts(struct cs *cs)
     cs_convolution_peak_init(&cs->peak);
     cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));
-    cs_gate_init(&cs->gate, cs->config.interleave_timeout * NANOSECONDS);
 }
 
 /* Registers the fork handlers, once. Before the instance exists, they do nothing. */

@@ -12,7 +12,6 @@
 #include "convshim/profile.h"
 #include "decide/memo.h"
 #include "exec/exec.h"
-#include "exec/gate.h"
 #include "flow/host.h"
 #include <sys/types.h>
 
@@ -32,7 +31,6 @@ struct cs {
     struct cs_convolution_peak peak;
     struct cs_account account;
     struct cs_exec exec;
-    struct cs_gate gate;
     struct cs_place summary;     /* the file of the JSON summary */
     int64_t start_ms;            /* since 1970 */
     char vendor[CS_VENDOR_NAME]; /* the library's name and version at the first call */

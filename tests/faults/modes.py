@@ -53,7 +53,6 @@ MODES = {
                   {"SIMDEV_MAX_SPAN": "5000"}),
     "find": ("workspace=3MiB", ["clients/frameworks/pytorch_v7", "--mode", "benchmark"], {}, 50),
     "summary": (TILES + ";summary=json:summary.json", problems("both", *FORWARD), {}),
-    "turns": (TILES + ";interleave=stage;backing=own", problems("both", *EACH), {}),
 }
 
 WRONG = ("an output element was not written", "differs from the host loop", "wrote outside the output", "wrong result",

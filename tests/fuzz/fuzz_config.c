@@ -119,10 +119,8 @@ static void check(const struct cs_config *config)
     require(config->lanes >= CS_CONFIG_AUTO && config->lanes != 0 && config->lanes <= 8);
     require(config->backing >= CS_CONFIG_BACKING_AUTO && config->backing <= CS_CONFIG_BACKING_OWN);
     require(config->arena >= CS_CONFIG_AUTO && config->arena <= tib);
-    require(config->interleave == CS_INTERLEAVE_OFF || config->interleave == CS_INTERLEAVE_STAGE);
     require(config->interleave_budget == 0 ||
             (config->interleave_budget >= kib * kib && config->interleave_budget <= tib));
-    require(config->interleave_timeout >= 1 && config->interleave_timeout <= 60000);
     require(memchr(config->log_file.text, '\0', sizeof config->log_file.text) != NULL);
     require(config->summary.form >= CS_SUMMARY_OFF && config->summary.form <= CS_SUMMARY_BOTH);
 }

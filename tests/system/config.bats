@@ -162,20 +162,20 @@ named_file()
 }
 
 @test "every option bad at once: one line each" {
-    local names='workspace max_slowdown threshold policy tiles lanes backing arena interleave log summary'
+    local names='workspace max_slowdown threshold policy tiles lanes backing arena log summary'
     # shellcheck disable=SC2086 # words
-    named_file < <(printf '%s = x\n' $names && printf '[interleave]\nbudget = x\ntimeout = x\n')
+    named_file < <(printf '%s = x\n' $names && printf '[interleave]\nbudget = x\n')
     run_program
     local good='file\.ini:[0-9]+: [a-z_.]+: "x" '
-    expect_equal "complaints" "$(grep -cE "$good" shimmed.err)" 13
-    expect_line shimmed.err 'file\.ini:14: interleave\.timeout: "x" .*1 to 60000$'
+    expect_equal "complaints" "$(grep -cE "$good" shimmed.err)" 11
+    expect_line shimmed.err 'file\.ini:12: interleave\.budget: "x" .*1MiB to 1TiB$'
     expect_limit auto
 }
 
 @test "lanes, backing, arena, interleave: every value that is allowed, no complaint" {
     local value
-    for value in workspace=auto max_slowdown={off,1,1.15,1000} price={0,15,0.5,100000} lanes={auto,1,8} backing={auto,client,own} arena={auto,0,1TiB} interleave={off,stage} \
-        interleave.budget={off,1MiB,1TiB} interleave.timeout={1,60000}; do
+    for value in workspace=auto max_slowdown={off,1,1.15,1000} price={0,15,0.5,100000} lanes={auto,1,8} backing={auto,client,own} arena={auto,0,1TiB} \
+        interleave.budget={off,1MiB,1TiB}; do
         CONVSHIM_CONFIG=$value run_program
         expect_complaint ""
     done
@@ -187,14 +187,14 @@ named_file()
 }
 
 @test "sections: an option in the wrong one, one that does not exist" {
-    named_file < <(printf 'workspace = 72KiB\n[interleave]\ntimeout = 5\nlanes = 2\n')
+    named_file < <(printf 'workspace = 72KiB\n[interleave]\nbudget = 5MiB\nlanes = 2\n')
     run_program
     expect_complaint "$CONVSHIM_CONFIGFILE:4: interleave.lanes: *lanes*"
     expect_limit "72 KiB"
-    named_file < <(printf 'workspace = 72KiB\ntimeout = 5\n')
+    named_file < <(printf 'workspace = 72KiB\nbudget = 5MiB\n')
     run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE:2: timeout: *interleave.timeout*"
-    named_file < <(printf 'workspace = 72KiB\n[interlace]\ntimeout = x\nworkspace = x\n')
+    expect_complaint "$CONVSHIM_CONFIGFILE:2: budget: *interleave.budget*"
+    named_file < <(printf 'workspace = 72KiB\n[interlace]\nbudget = x\nworkspace = x\n')
     run_program
     expect_complaint \
         "$CONVSHIM_CONFIGFILE:2: \[interlace\]: *\[interleave\]*"

@@ -41,9 +41,9 @@ expect_option()
 
 # bats test_tags=quick
 @test "every option has a variable, which overrides files; an unknown one is named, also by the library" {
-    export CONVSHIM_CONFIG='workspace=2MiB;arena=1MiB' CONVSHIM_WORKSPACE=1MiB CONVSHIM_INTERLEAVE_TIMEOUT=7
+    export CONVSHIM_CONFIG='workspace=2MiB;arena=1MiB' CONVSHIM_WORKSPACE=1MiB CONVSHIM_INTERLEAVE_BUDGET=7MiB
     expect_option workspace 1MiB auto CONVSHIM_WORKSPACE
-    expect_option interleave.timeout 7 1000 CONVSHIM_INTERLEAVE_TIMEOUT
+    expect_option interleave.budget 7MiB off CONVSHIM_INTERLEAVE_BUDGET
     expect_option arena 1MiB auto CONVSHIM_CONFIG:2
     expect_empty config.err
     local option

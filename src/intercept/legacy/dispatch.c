@@ -287,10 +287,9 @@ static bool is_refused(int status)
 
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
 {
-    /* Interleaving counts small calls too. Some options describe every call. A tensor of 2^31
-     * elements may be refused although it requires no workspace. */
-    if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) ||
-        cs_oversized_tensor_in(call))
+    /* Some options describe every call. A tensor of 2^31 elements may be refused although it
+     * requires no workspace. */
+    if (cs_describes_all(cs) || cs_oversized_tensor_in(call))
         return false;
     return cs->limits.huge > 0 ? cs_query_filter_empty() : !cs_query_filter_has(call);
 }

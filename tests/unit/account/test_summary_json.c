@@ -50,8 +50,7 @@ static struct cs_summary_head head = {.version = "0.1.0",
                                       .peak_with = 2 << 20,
                                       .workspace = 64 << 20,
                                       .rules = rules,
-                                      .own = {1, 2, 3, 4, 5, 6, 7},
-                                      .gate = {8, 9, 10, true}};
+                                      .own = {1, 2, 3, 4, 5, 6, 7}};
 
 static struct cs_summary_process process = {.program = "decoder",
                                             .pid = 4711,

@@ -151,24 +151,11 @@ static void keep_scratch(const struct cs_account *account)
     }
 }
 
-static void keep_gate(const struct cs_account *account)
-{
-    struct cs_summary_head gate = head;
-    gate.gate = (struct cs_summary_gate){
-        .waits = 40, .timed_out = 3, .nanoseconds = 12345678901, .given_up = true};
-    summarise(account, &gate);
-    keep_line("turns");
-    gate.gate = (struct cs_summary_gate){.waits = 2, .nanoseconds = 50000000};
-    summarise(account, &gate);
-    keep_line("turns");
-}
-
 static void keep_lines(void)
 {
     struct cs_account *account = decoder(CS_REASON_NONE);
     cs_text_put(&golden, "--- lines for some runs\n");
     keep_scratch(account);
-    keep_gate(account);
     struct cs_summary_head bypassed = head;
     bypassed.bypass = "libdeep.so, libinside.so.1";
     summarise(account, &bypassed);
@@ -294,7 +281,6 @@ static void largest_figures_fit(void)
     most.own = (struct cs_summary_own){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                        INT64_MAX, INT64_MAX, INT64_MAX};
     most.rules = (const char *const[]){"a-rule", NULL};
-    most.gate = (struct cs_summary_gate){INT64_MAX, INT64_MAX, INT64_MAX, true};
     summarise(account, &most);
     free(account);
 }

@@ -176,16 +176,15 @@ static const char *const mistakes[] = {
     "lanes=off",
     "backing=ow",
     "backing=auto, client",
-    "interleave=",
+    "interleave=stage",
     "interleave.budget=auto",
-    "interleave.timeout=0",
     "wrkspace=1M",
     "Log-File=x",
     "=3",
     "budget=1G",
     "interleave.lanes=2",
     "workspace",
-    "interleave.timout=5",
+    "interleave.buget=5M",
     "general.tiles=5",
     "[general]",
     "[]",
@@ -276,42 +275,37 @@ static void the_note_about_an_unknown_option_lists_all(void)
 
 static void sections(void)
 {
-    load_text("lanes = 3\nbacking = own\narena = 1G\ninterleave = stage\n"
-              "[interleave]\nbudget = 256M\ntimeout = 20\nlanes = 4\n");
+    load_text("lanes = 3\nbacking = own\narena = 1G\n"
+              "[interleave]\nbudget = 256M\nlanes = 4\n");
     CHECK_INT(note_count, 1);
-    CHECK(note_is(0, "FILE/test.ini:8: interleave.lanes: "));
+    CHECK(note_is(0, "FILE/test.ini:6: interleave.lanes: "));
     CHECK_INT(config.lanes, 3);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
     CHECK_INT(config.arena, 1 << 30);
-    CHECK_INT(config.interleave, CS_INTERLEAVE_STAGE);
     CHECK_INT(config.interleave_budget, 256 << 20);
-    CHECK_INT(config.interleave_timeout, 20);
-    load_items("interleave.budget=off;interleave.timeout=60000;lanes=auto;arena=auto");
+    load_items("interleave.budget=off;lanes=auto;arena=auto");
     CHECK_INT(note_count, 0);
     CHECK_INT(config.interleave_budget, 0);
-    CHECK_INT(config.interleave_timeout, 60000);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.arena, CS_CONFIG_AUTO);
     load_text("[interleave] ; budget = 1G\nbudget = 3M\n[rule a]# b\nskip = yes\n");
     CHECK_INT(note_count, 0);
     CHECK_INT(config.interleave_budget, 3 << 20);
     CHECK_INT(config.rules.count, 1);
-    load_items("[interleave];budget=2M;timeout=3");
+    load_items("[interleave];budget=2M");
     CHECK_INT(note_count, 0);
     CHECK_INT(config.interleave_budget, 2 << 20);
-    CHECK_INT(config.interleave_timeout, 3);
-    load_text("[interleave]\ninterleave.timeout = 5\ntimeout = 6\ntimeout = 7\n");
+    load_text("[interleave]\ninterleave.budget = 5M\nbudget = 6M\nbudget = 7M\n");
     CHECK_INT(note_count, 2);
-    CHECK(note_is(0, "FILE/test.ini:2: interleave.interleave.timeout: "));
-    CHECK(note_is(1, "FILE/test.ini:4: interleave.timeout: "));
-    CHECK_INT(config.interleave_timeout, 7);
-    load_text("[no]\ntimeout = 8\nlanes = x\n[interleave]\ntimeout = 9\n");
+    CHECK(note_is(0, "FILE/test.ini:2: interleave.interleave.budget: "));
+    CHECK(note_is(1, "FILE/test.ini:4: interleave.budget: "));
+    CHECK_INT(config.interleave_budget, 7 << 20);
+    load_text("[no]\nbudget = 8M\nlanes = x\n[interleave]\nbudget = 9M\n");
     CHECK_INT(note_count, 1);
-    CHECK_INT(config.interleave_timeout, 9);
-    load_text("[interleave\nbudget = 1G\n[interleave]\ntimeout = 7\n");
+    CHECK_INT(config.interleave_budget, 9 << 20);
+    load_text("[interleave\nbudget = 1G\n[interleave]\nbudget = 7M\n");
     CHECK_INT(note_count, 1);
-    CHECK_INT(config.interleave_budget, 0);
-    CHECK_INT(config.interleave_timeout, 7);
+    CHECK_INT(config.interleave_budget, 7 << 20);
 }
 
 /* MangoHud's users write so. The note says how options are separated. */
@@ -463,11 +457,9 @@ static void check_valid_values(void)
     CHECK(config.backing >= CS_CONFIG_BACKING_AUTO && config.backing <= CS_CONFIG_BACKING_OWN);
     CHECK(config.arena == CS_CONFIG_AUTO ||
           (config.arena >= 0 && config.arena <= INT64_C(1) << 40));
-    CHECK(config.interleave == CS_INTERLEAVE_OFF || config.interleave == CS_INTERLEAVE_STAGE);
     CHECK(config.interleave_budget == 0 ||
           (config.interleave_budget >= 1 << 20 && config.interleave_budget <= INT64_C(1) << 40));
     CHECK(config.interleave_budget == 0 || config.backing == CS_CONFIG_BACKING_OWN);
-    CHECK(config.interleave_timeout >= 1 && config.interleave_timeout <= 60000);
     CHECK(config.log >= CS_LOG_OFF && config.log < CS_LEVELS);
     CHECK(config.summary.form >= CS_SUMMARY_OFF && config.summary.form <= CS_SUMMARY_BOTH);
     CHECK(((config.summary.form & CS_SUMMARY_JSON) != 0) == (config.summary.path[0] != '\0'));
@@ -496,8 +488,8 @@ static const char *const pieces[] = {"workspace",
                                      "\n[interleave]\n",
                                      "\nbudget = 1g\n",
                                      "\nbacking = client\n",
-                                     "\ntimeout=5\n",
-                                     "\ninterleave.timeout=6\n",
+                                     "\nbudget=5m\n",
+                                     "\ninterleave.budget=6m\n",
                                      "\nlanes = 2\n",
                                      "=",
                                      "=",

@@ -198,13 +198,13 @@ static void a_variable_for_every_option(void)
         CHECK_STR(cs_config_variable(rows[i].option), rows[i].variable);
     CHECK(cs_config_variable("nothing") == NULL);
     load_text("workspace = 1M\n");
-    setenv("CONVSHIM_CONFIG", "workspace=2M;interleave.timeout=5", 1);
+    setenv("CONVSHIM_CONFIG", "workspace=2M;interleave.budget=5M", 1);
     setenv("CONVSHIM_WORKSPACE", "3M", 1);
-    setenv("CONVSHIM_INTERLEAVE_TIMEOUT", "7", 1);
+    setenv("CONVSHIM_INTERLEAVE_BUDGET", "7M", 1);
     setenv("CONVSHIM_TILES", "many", 1);
     load();
     CHECK_INT(config.workspace, 3 << 20);
-    CHECK_INT(config.interleave_timeout, 7);
+    CHECK_INT(config.interleave_budget, 7 << 20);
     CHECK_STR(config.origin[CS_OPTION_workspace].variable, "CONVSHIM_WORKSPACE");
     CHECK_INT(note_count, 1);
     CHECK(note_is(0, "CONVSHIM_TILES: tiles: \"many\""));
@@ -219,7 +219,7 @@ static void unknown_variables(void)
         const char *name, *nearest; /* "": none; NULL: it is known */
     } rows[] = {{"CONVSHIM_WORKSPCE", "CONVSHIM_WORKSPACE"},
                 {"CONVSHIM_CONFIG_FILE", "CONVSHIM_CONFIGFILE"},
-                {"CONVSHIM_TIMEOUT_INTERLEAVE", ""},
+                {"CONVSHIM_BUDGET_INTERLEAVE", ""},
                 {"CONVSHIM_workspace", "CONVSHIM_WORKSPACE"},
                 {"CONVSHIM_", ""},
                 {"CONVSHIM_TEST_LOAD", NULL},
@@ -403,20 +403,19 @@ static void a_long_path_leaves_no_room_for_others(void)
 static void budget_overrides_the_backing_of_all_sources(void)
 {
     char source[CS_CONFIG_TEXT], want[CS_CONFIG_TEXT + 100];
-    load_text("backing = client\nlanes = 3\n[interleave]\nbudget = 8M\ntimeout = 5\n");
+    load_text("backing = client\nlanes = 3\n[interleave]\nbudget = 8M\n");
     snprintf(source, sizeof source, "%s", path_of("test.ini"));
     snprintf(want, sizeof want, "%s: backing: ", source);
     CHECK_INT(note_count, 1);
     CHECK(strncmp(notes[0], want, strlen(want)) == 0);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
 
-    setenv("CONVSHIM_CONFIG", "backing=own;lanes=auto;interleave.timeout=7", 1);
+    setenv("CONVSHIM_CONFIG", "backing=own;lanes=auto", 1);
     load();
     CHECK_INT(note_count, 0);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.interleave_budget, 8 << 20);
-    CHECK_INT(config.interleave_timeout, 7);
 
     setenv("CONVSHIM_CONFIG", "interleave.budget=off", 1);
     load();

@@ -60,8 +60,7 @@ static void options_are_suggested(void)
 static void a_misplaced_option_is_found(void)
 {
     CHECK_STR(cs_option_nearest("budget"), "interleave.budget");
-    CHECK_STR(cs_option_nearest("timeout"), "interleave.timeout");
-    CHECK_STR(cs_option_nearest("budget.timeout"), "interleave.timeout");
+    CHECK_STR(cs_option_nearest("section.budget"), "interleave.budget");
     CHECK_STR(cs_option_nearest("interleave.tiles"), "tiles");
     char text[CS_CONFIG_NAME + 1];
     memset(text, 'x', sizeof text);

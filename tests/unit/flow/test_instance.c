@@ -122,8 +122,8 @@ static int hold_none(void)
 /* All but those that the host holds itself. */
 static void every_lock_is_held_across_a_fork(void)
 {
-    static const enum cs_lock_rank ranks[] = {CS_RANK_MEMO,  CS_RANK_PEAK, CS_RANK_LANES,
-                                              CS_RANK_ARENA, CS_RANK_GATE, CS_RANK_ACCOUNT};
+    static const enum cs_lock_rank ranks[] = {CS_RANK_MEMO, CS_RANK_PEAK, CS_RANK_LANES,
+                                              CS_RANK_ARENA, CS_RANK_ACCOUNT};
     CHECK_INT(sizeof ranks / sizeof *ranks, CS_RANKS - CS_RANK_MEMO);
     held_at_fork = 0;
     CHECK_INT(status_of_child(hold_none), 0);
@@ -174,13 +174,13 @@ static void child_starts_its_own_counts(void)
 
 /* Other threads may count calls while a report is written. A thread that claims to hold a
  * lock below the innermost breaks the lock order with each other lock that it takes: the
- * peak's, the arena's, the gate's and the account's. */
+ * peak's, the arena's and the account's. */
 static void reports_take_the_accounts_lock(void)
 {
     static const struct {
         enum cs_moment moment;
         int locks;
-    } rows[] = {{CS_MOMENT_RUNNING, 4}, {CS_MOMENT_EXIT, 4}, {CS_MOMENT_KILLED, 4}};
+    } rows[] = {{CS_MOMENT_RUNNING, 3}, {CS_MOMENT_EXIT, 3}, {CS_MOMENT_KILLED, 3}};
     struct cs *cs = cs_instance_made();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int before = cs_lock_faults();
