@@ -15,7 +15,7 @@ tsan     := $(if $(findstring address,$(SAN)),,tsan)
 hash     := \#
 short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
-            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev $(if $(findstring cuda12,$t),--cuda 12) -- $t') accounts='tests/sweeps/accounts.py $(B)' \
+            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev $(if $(findstring cuda12,$t),--cuda 12) -- $t') accounts='tests/sweeps/accounts.py $(B)' times='tests/gpu/times.py $(B)' \
             $(foreach f,$(fuzzseeds),seeds_$(notdir $f)='$f $(filter %/$(notdir $f),$(fuzzdirs))') \
             described_plans='SIMDEV_PLANNING=described scripts/with-simdev -- $(B)/simdev/selftest_cudnn'
 long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') fit_cost='tests/gpu/test_fit_cost.py $(B)' \
@@ -26,9 +26,9 @@ bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2)
 run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
 
 .PHONY: short-built tests-built test test-full test-all tsan
-short-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(fuzzseeds) $(filter-out $(feclients),$(clients)) $(frameworks) $(idle) $(benches)
+short-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(fuzzseeds) $(filter-out $(feclients),$(clients)) $(frameworks) $(idle) $(benches) $(B)/gpu/predict
 #: tests-built  everything that the tests run
-tests-built: short-built $(clients) $(B)/gpu/predict
+tests-built: short-built $(clients)
 
 #: test         rules, unit tests, some random cases and the tests tagged `quick` of each bats suite: a few minutes
 test: LOAD := 5

@@ -16,6 +16,7 @@ enum {
 struct cs_engine_traits {
     bool known; /* false: guessed from the workspace */
     bool tensor_cores;
+    bool clusters;  /* its thread blocks form clusters, as kernels made for 9.0 and later do */
     int winograd;   /* extent of its transformed tiles; 0: no Winograd, 1: unknown extent */
     int64_t splits; /* parts of its sums; 0: unknown */
 };

@@ -6,12 +6,20 @@
 
 enum {
     BLOCK = 128,            /* results of a thread block along rows and columns */
-    GRAIN = 8,              /* extents below BLOCK are rounded up to multiples of this */
+    GRAIN = 8,              /* extents below BLOCK are rounded up to multiples of this, and so are
+                               channels of a sum on tensor cores */
+    LEAST_SIDE = 96,        /* a block with fewer rows or columns takes as long on tensor cores */
     LEAST_SUM = 1024,       /* terms that a split sum keeps in each block */
     CONVERTING_KERNELS = 4, /* kernels of a tile with a workspace: conversions of x, filter and y,
                                and the convolution */
-    TF32_FROM = 800         /* first capability whose tensor cores compute TF32 */
+    TF32_FROM = 800,        /* first capability whose tensor cores compute TF32 */
+    WARP_GROUPS_FROM =
+        900,              /* the capabilities with tensor instructions of a whole group of warps, */
+    WARP_GROUPS_TO = 1200 /* which only engines with clusters of blocks use: [from, to) */
 };
+
+/* From this share of x and y on, a workspace holds copies of both. */
+static const double NEARLY_ALL = 0.98;
 
 /* The largest assumed factor of multiplications that Winograd's transforms save. The more they
  * save, the more additions they need. */
@@ -54,13 +62,14 @@ static double rounded_up(double number)
     return below < number ? below + 1 : below;
 }
 
-/* The rates that a device reaches. */
+/* The rates that a device and the application's engine reach. */
 struct rates {
     double multiprocessors;
+    double resident;          /* thread blocks that a multiprocessor runs at once */
     double tensor, tf32, fma; /* operations a second and multiprocessor */
-    double dram, l2;          /* bytes a second */
-    double capacity;          /* bytes of L2 that can be relied on */
-    double strided;           /* elements a second that conversions of unpacked views reach */
+    double dram;              /* bytes a second */
+    double converted;         /* elements a second that conversions of layouts reach, */
+    double strided;           /* and of views whose D, H and W are not packed */
     struct cs_engine_traits engine;
 };
 
@@ -95,6 +104,13 @@ double cs_cost_bandwidth(const struct cs_profile *profile)
            or_typical(profile->bus_width, usual->bus_width) / 8;
 }
 
+/* True if the engine uses clusters of thread blocks. An unknown one does if the device has them. */
+static bool uses_clusters(const struct cs_profile *profile)
+{
+    return profile->engine.known ? profile->engine.clusters
+                                 : profile->capability >= WARP_GROUPS_FROM;
+}
+
 /* The rates of the profile's device. Unknown properties are those of a typical device. */
 static struct rates rates_of(const struct cs_profile *profile, const struct cs_coefficients *use)
 {
@@ -103,28 +119,29 @@ static struct rates rates_of(const struct cs_profile *profile, const struct cs_c
     double multiprocessors = or_typical(profile->multiprocessors, usual->multiprocessors);
     double tensor = is_geforce(profile->name) ? usual->geforce : usual->tensor;
     double fma = usual->fma * hertz * use->fma_share;
-    tensor *= hertz * use->tensor_share;
-    double dram = cs_cost_bandwidth(profile) * use->dram_share;
+    bool by_warps = !uses_clusters(profile) && usual->capability >= WARP_GROUPS_FROM &&
+                    usual->capability < WARP_GROUPS_TO;
+    tensor *= hertz * (by_warps ? use->warp_share : use->tensor_share);
     return (struct rates){
         .multiprocessors = multiprocessors,
+        .resident = uses_clusters(profile) ? 1 : 2,
         .tensor = tensor,
         .tf32 = usual->capability >= TF32_FROM ? tensor / 2 : fma,
         .fma = fma,
-        .dram = dram,
-        .l2 = cs_larger(use->l2_rate * hertz * multiprocessors, dram),
-        .capacity = or_typical(profile->l2, usual->l2) * use->l2_share,
+        .dram = cs_cost_bandwidth(profile) * use->dram_share,
+        .converted = use->convert_rate * hertz * multiprocessors,
         .strided = use->strided_rate * hertz * multiprocessors,
         .engine = profile->engine,
     };
 }
 
-/* The bytes and operations of one tile of a shape. */
+/* The bytes and seconds of one tile of a shape. */
 struct tile {
     double operands, workspace, staged; /* bytes */
     double kernels;
-    double waves;   /* seconds of arithmetic, with an incomplete last wave */
-    double filled;  /* seconds of arithmetic if other tiles complete the last wave */
-    double strided; /* seconds that conversions of unpacked views add */
+    double waves;       /* seconds of arithmetic, with an incomplete last wave */
+    double conversions; /* seconds of copies and conversions before and after the convolution */
+    double memory;      /* seconds in which the convolution's kernel moves its bytes */
 };
 
 static double elements_of(const struct cs_tensor *tensor)
@@ -174,6 +191,29 @@ static double unpacked_elements(const struct cs_problem *problem)
         if (!problem->tensor[i].is_virtual && !is_packed(&problem->tensor[i]))
             elements += elements_of(&problem->tensor[i]);
     return elements;
+}
+
+/* True if the workspace holds copies of both x and y. */
+static bool copies_both(const struct cs_problem *problem, double workspace)
+{
+    return workspace >=
+           NEARLY_ALL *
+               (elements_of(&problem->tensor[CS_X]) + elements_of(&problem->tensor[CS_Y])) *
+               (double)cs_problem_dtype_size(problem->tensor[CS_X].dtype);
+}
+
+/* The elements of the operand that an engine converts for a tile, but not for the whole: some
+ * engines read x or write y as it is if it is packed. They convert it element by element. */
+static double newly_converted(const struct cs_problem *untiled, double required,
+                              const struct cs_problem *tile, double workspace)
+{
+    if (!(required > 0) || copies_both(untiled, required) || !copies_both(tile, workspace))
+        return 0;
+    double size = (double)cs_problem_dtype_size(untiled->tensor[CS_X].dtype);
+    double from_x = required - size * elements_of(&untiled->tensor[CS_X]);
+    double from_y = required - size * elements_of(&untiled->tensor[CS_Y]);
+    bool has_x = from_x * from_x < from_y * from_y;
+    return elements_of(&tile->tensor[has_x ? CS_Y : CS_X]);
 }
 
 /* A convolution as `count` matrix products, one for each group: (rows x sum) times (sum x columns).
@@ -235,10 +275,15 @@ static double saved_of(const struct cs_problem *problem, int extent)
     return smaller(along * along, MOST_SAVED);
 }
 
-/* Operations a second and multiprocessor that the tile's engine reaches, the multiplications that
- * Winograd saves included. */
-static double rate_of(const struct cs_problem *problem, const struct tile *tile,
-                      enum cs_relaxation relaxation, const struct rates *rates)
+/* The engine of a tile: the operations a second and multiprocessor that it reaches, the
+ * multiplications that Winograd saves included. */
+struct speed {
+    double rate;
+    bool tensor_cores;
+};
+
+static struct speed speed_of(const struct cs_problem *problem, const struct tile *tile,
+                             enum cs_relaxation relaxation, const struct rates *rates)
 {
     const struct cs_engine_traits *engine = &rates->engine;
     bool is_16_bit = problem->tensor[CS_X].dtype != CS_F32;
@@ -247,7 +292,8 @@ static double rate_of(const struct cs_problem *problem, const struct tile *tile,
                  : engine->known ? engine->tensor_cores
                                  : is_16_bit || tile->workspace >= tile->operands / 2;
     double rate = !cores ? rates->fma : is_16_bit ? rates->tensor : rates->tf32;
-    return own_engine ? rate : rate * saved_of(problem, engine->winograd);
+    double saved = own_engine ? 1 : saved_of(problem, engine->winograd);
+    return (struct speed){rate * saved, cores};
 }
 
 /* The results that one thread block computes. */
@@ -261,23 +307,37 @@ static double blocks_of(const struct product *product, const struct block *block
            product->count;
 }
 
-/* Sets the seconds of the tile's arithmetic. An engine with the application's knobs has the same
+/* The multiply-adds of a thread block, padding included: tensor cores need no less time for a sum
+ * of fewer than GRAIN channels, or for a block of fewer than LEAST_SIDE rows or columns. Kernels
+ * for groups pad nothing. */
+static double block_work(const struct cs_problem *problem, const struct product *product,
+                         const struct block *block, bool tensor_cores)
+{
+    double channels =
+        problem->direction == CS_FORWARD ? (double)problem->tensor[CS_FILTER].dims[CS_C] : GRAIN;
+    if (!tensor_cores || problem->groups > 1)
+        return block->rows * block->columns * product->sum;
+    return cs_larger(block->rows, LEAST_SIDE) * cs_larger(block->columns, LEAST_SIDE) *
+           product->sum * (channels < GRAIN ? GRAIN / channels : 1);
+}
+
+/* Returns the seconds of the tile's arithmetic. An engine with the application's knobs has the same
  * thread blocks for a tile as for the untiled convolution, and splits sums into as many parts. With
  * CS_TILE_HEURISTICS, cuDNN chooses an engine for the size of the tile. */
-static void add_arithmetic(const struct cs_problem *untiled, const struct cs_problem *problem,
-                           enum cs_relaxation relaxation, const struct rates *rates,
-                           struct tile *tile)
+static double waves_of(const struct cs_problem *untiled, const struct cs_problem *problem,
+                       const struct tile *tile, enum cs_relaxation relaxation,
+                       const struct rates *rates)
 {
+    const struct speed speed = speed_of(problem, tile, relaxation, rates);
     const struct product product = product_of(problem);
     const struct product chosen_for =
         product_of(relaxation == CS_TILE_HEURISTICS ? problem : untiled);
     const struct block block = {block_side(chosen_for.rows), block_side(chosen_for.columns)};
     double splits = splits_of(problem, chosen_for.sum, blocks_of(&chosen_for, &block), rates);
-    double thread_blocks = blocks_of(&product, &block) * splits;
-    double seconds = 2 * block.rows * block.columns * product.sum / splits /
-                     rate_of(problem, tile, relaxation, rates); /* seconds of one thread block */
-    tile->filled = thread_blocks / rates->multiprocessors * seconds;
-    tile->waves = rounded_up(thread_blocks / rates->multiprocessors) * seconds;
+    double at_once = rates->multiprocessors * rates->resident;
+    double wave = 2 * block_work(problem, &product, &block, speed.tensor_cores) / splits /
+                  speed.rate * rates->resident; /* seconds */
+    return rounded_up(blocks_of(&product, &block) * splits / at_once) * wave;
 }
 
 /* The assumed time of an engine of this relaxation, as a multiple of the time of the application's
@@ -299,123 +359,109 @@ struct scratch {
     double workspace, staged;
 };
 
-/* Computes bytes and seconds of one tile. `problem` is a tile of `untiled`, on an engine of this
+/* Seconds of the conversions and copies of a tile: the workspace is a converted copy of operands,
+ * which is written and read once. */
+static double conversions_of(const struct cs_problem *problem, const struct tile *tile,
+                             const struct rates *rates)
+{
+    double converted = smaller(tile->workspace, tile->operands);
+    double elements = (tile->workspace + 2 * tile->staged) /
+                      (double)cs_problem_dtype_size(problem->tensor[CS_X].dtype);
+    return cs_larger((converted + tile->workspace + 2 * tile->staged) / rates->dram,
+                     elements / rates->converted);
+}
+
+/* What a tile is a part of. */
+struct whole {
+    const struct cs_problem *problem;
+    double required; /* bytes of workspace of the untiled call; 0: unknown */
+};
+
+/* Computes bytes and seconds of one tile. `problem` is a tile of the whole, on an engine of this
  * relaxation. */
-static struct tile tile_of(const struct cs_problem *untiled, const struct cs_problem *problem,
+static struct tile tile_of(const struct whole *whole, const struct cs_problem *problem,
                            struct scratch scratch, enum cs_relaxation relaxation,
                            const struct rates *rates, const struct cs_coefficients *use)
 {
-    double slower = engine_slowdown(relaxation, use);
     struct tile tile = {
         .operands = operand_bytes(problem),
         .workspace = scratch.workspace,
         .staged = scratch.staged,
         .kernels = (scratch.workspace > 0 ? CONVERTING_KERNELS : 1) + (scratch.staged > 0 ? 1 : 0),
     };
-    if (scratch.workspace > 0)
-        tile.strided = unpacked_elements(problem) / rates->strided;
-    add_arithmetic(untiled, problem, relaxation, rates, &tile);
-    tile.waves *= slower;
-    tile.filled *= slower;
+    double converted = smaller(tile.workspace, tile.operands);
+    bool is_part = whole->problem != problem;
+    tile.memory = (tile.operands - converted + tile.workspace) / rates->dram;
+    tile.conversions = conversions_of(problem, &tile, rates);
+    if (scratch.workspace > 0 && !(scratch.staged > 0))
+        tile.conversions += unpacked_elements(problem) / rates->strided;
+    if (is_part && problem->direction != CS_BACKWARD_FILTER)
+        tile.conversions +=
+            newly_converted(whole->problem, whole->required, problem, tile.workspace) /
+            rates->strided;
+    tile.waves = waves_of(whole->problem, problem, &tile, relaxation, rates) *
+                 engine_slowdown(relaxation, use);
+    if (is_part && problem->direction == CS_BACKWARD_FILTER)
+        tile.waves *= use->filter_tile;
     return tile;
-}
-
-/* The share of repeated reads that L2 serves: 1 while the bytes that are moved between the two
- * reads fit into it, 0 from twice its capacity on. */
-static double hit_of(const struct tile *tile, double lanes, const struct rates *rates)
-{
-    double between = lanes * (tile->workspace + tile->staged + tile->operands / 2);
-    return smaller(cs_larger(2 - between / rates->capacity, 0), 1);
 }
 
 /* Sums over all tiles of a plan. */
 struct sums {
-    double one_by_one;      /* seconds of tiles run one after the other, without the fixed time of
-                               kernels */
-    double filled, kernels; /* sums over all tiles of the members of struct tile */
-    double launched;        /* tiles */
+    double seconds; /* of tiles run one after the other, without the fixed time of kernels */
+    double kernels;
+    double launched; /* tiles */
     struct cs_cost cost;
 };
 
-/* Adds `count` equal tiles to the sums. `shared` is the share of the operands that other tiles move
- * too. A workspace has converted copies of operands: the conversions write it, the convolution
- * reads it. */
-static void add_tiles(struct sums *sums, const struct tile *tile, double count, double shared,
-                      double lanes, const struct rates *rates)
+/* Adds `count` equal tiles to the sums. */
+static void add_tiles(struct sums *sums, const struct tile *tile, double count)
 {
-    double hit = hit_of(tile, lanes, rates);
-    double fresh = 1 - shared * hit; /* share of the operands that L2 does not serve */
-
-    /* Seconds for a byte of scratch, and of operands. */
-    double per_scratch = (1 - hit) / rates->dram + hit / rates->l2;
-    double per_operand = fresh / rates->dram + (1 - fresh) / rates->l2;
-
-    double scratch = 2 * (tile->workspace + tile->staged); /* each byte is written and read */
-    double converted = smaller(tile->workspace / tile->operands, 1) * tile->operands;
-    double conversions = converted * per_operand +
-                         (tile->workspace + 2 * tile->staged) * per_scratch + tile->strided;
-    double convolution = (tile->operands - converted) * per_operand + tile->workspace * per_scratch;
-    sums->one_by_one += count * (conversions + cs_larger(tile->waves, convolution));
+    sums->seconds += count * (tile->conversions + cs_larger(tile->waves, tile->memory));
     sums->kernels += count * tile->kernels;
-    sums->filled += count * tile->filled;
-    sums->cost.memory += count * (conversions + convolution);
+    sums->cost.memory += count * (tile->conversions + tile->memory);
     sums->cost.arithmetic += count * tile->waves;
-    sums->cost.moved += count * (fresh * tile->operands + (1 - hit) * scratch);
-    sums->cost.cached += count * ((1 - fresh) * tile->operands + hit * scratch);
 }
 
-static double lane_seconds(double lanes, const struct cs_coefficients *use)
-{
-    return cs_larger(lanes - 1, 0) * use->lane_us * 1e-6;
-}
-
-/* Seconds of all tiles on their lanes. `kernels`: seconds that kernels add. */
-static double seconds_of(const struct sums *sums, double kernels, double lanes,
+/* Seconds of all tiles on their lanes, of which each kernel adds `kernel_us`. Lanes hide a part of
+ * that, and nothing else. The seconds are at least the host's time to start the tiles. */
+static double seconds_of(const struct sums *sums, double kernel_us, double lanes,
                          const struct cs_coefficients *use)
 {
-    double one_by_one = sums->one_by_one + kernels;
-    if (lanes <= 1)
-        return one_by_one;
-    double busiest = cs_larger(cs_larger(sums->filled, sums->cost.memory), one_by_one / lanes);
-    return one_by_one - use->overlap * (one_by_one - busiest) + lane_seconds(lanes, use);
+    double shown = lanes > 1 ? 1 - use->overlap : 1;
+    double host = sums->launched > 1 ? sums->launched * use->host_us * 1e-6 : 0;
+    return cs_larger(sums->seconds + sums->kernels * kernel_us * 1e-6 * shown +
+                         cs_larger(lanes - 1, 0) * use->lane_us * 1e-6,
+                     host);
 }
 
-/* The cost of all tiles. Their seconds are at least the host's time to start them. */
+/* The cost of all tiles. */
 static struct cs_cost total_of(const struct sums *sums, double lanes,
                                const struct cs_coefficients *use)
 {
     struct cs_cost cost = sums->cost;
-    double least = sums->kernels * use->kernel_us * 1e-6;
-    double most = sums->kernels * cs_larger(use->kernel_us, use->kernel_us_most) * 1e-6;
-    double decided = sums->kernels * use->kernel_us_decided * 1e-6;
-    double host = sums->launched > 1 ? sums->launched * use->host_us * 1e-6 : 0;
-    cost.seconds = cs_larger(seconds_of(sums, least, lanes, use), host);
-    cost.most = cs_larger(seconds_of(sums, most, lanes, use), host);
-    cost.decided = cs_larger(seconds_of(sums, decided, lanes, use), host);
-    cost.launches = least + lane_seconds(lanes, use);
+    cost.seconds = seconds_of(sums, use->kernel_us_least, lanes, use);
+    cost.most = seconds_of(sums, cs_larger(use->kernel_us_least, use->kernel_us_most), lanes, use);
+    cost.decided = seconds_of(sums, use->kernel_us, lanes, use);
     return cost;
 }
 
-struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
-                            const struct cs_coefficients *use)
+struct cs_cost cs_cost_with(const struct cs_plan *plan, int64_t required,
+                            const struct cs_profile *profile, const struct cs_coefficients *use)
 {
+    const struct whole whole = {&plan->problem, (double)required};
     struct rates rates = rates_of(profile, use);
-    struct tile tile[CS_MAX_TILE_SHAPES];
     struct sums sums = {.launched = (double)plan->tiles};
-    double operands = 0;
     double lanes = (double)(plan->lanes < plan->tiles ? plan->lanes : plan->tiles);
     for (int64_t i = 0; i < plan->shapes; i++) {
         struct cs_problem problem;
         cs_plan_problem(plan, i, &problem);
-        tile[i] = tile_of(
-            &plan->problem, &problem,
+        const struct tile tile = tile_of(
+            &whole, plan->cuts > 0 ? &problem : whole.problem,
             (struct scratch){(double)plan->shape[i].workspace, (double)plan->shape[i].staged},
             plan->shape[i].relaxation, &rates, use);
-        operands += (double)plan->shape[i].tiles * tile[i].operands;
+        add_tiles(&sums, &tile, (double)plan->shape[i].tiles);
     }
-    double shared = cs_larger(1 - operand_bytes(&plan->problem) / operands, 0);
-    for (int64_t i = 0; i < plan->shapes; i++)
-        add_tiles(&sums, &tile[i], (double)plan->shape[i].tiles, shared, lanes, &rates);
     return total_of(&sums, lanes, use);
 }
 
@@ -423,7 +469,7 @@ static struct cs_coefficients coefficients_of(const struct cs_profile *profile)
 {
     struct cs_coefficients use = cs_cost_defaults;
     if (profile->ladder.known) {
-        use.kernel_us = use.kernel_us_most = use.kernel_us_decided = profile->ladder.kernel_us;
+        use.kernel_us_least = use.kernel_us_most = use.kernel_us = profile->ladder.kernel_us;
         use.overlap = profile->ladder.lane_gain;
     }
     return use;
@@ -433,23 +479,22 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
                                 const struct cs_cost_tiles *tiles, const struct cs_profile *profile)
 {
     const struct cs_coefficients coefficients = coefficients_of(profile), *use = &coefficients;
+    const struct whole whole = {untiled, tiles->required};
     struct rates rates = rates_of(profile, use);
     struct sums sums = {.launched = tiles->launched};
     double lanes = smaller(tiles->lanes > 1 ? tiles->lanes : 1, tiles->launched);
     struct scratch scratch = {tiles->workspace - tiles->staged, tiles->staged};
-    struct tile each = tile_of(untiled, tile, scratch, tiles->relaxation, &rates, use);
-    if (scratch.staged > 0)
-        each.strided = 0;
-    double shared = cs_larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
-    add_tiles(&sums, &each, tiles->count, shared, lanes, &rates);
+    struct tile each = tile_of(&whole, tile, scratch, tiles->relaxation, &rates, use);
+    add_tiles(&sums, &each, tiles->count);
     sums.kernels += (tiles->launched - tiles->count) * each.kernels;
     return total_of(&sums, lanes, use);
 }
 
-struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile)
+struct cs_cost cs_cost_of(const struct cs_plan *plan, int64_t required,
+                          const struct cs_profile *profile)
 {
     const struct cs_coefficients use = coefficients_of(profile);
-    return cs_cost_with(plan, profile, &use);
+    return cs_cost_with(plan, required, profile, &use);
 }
 
 struct cs_cost cs_cost_untiled(const struct cs_problem *problem, int64_t required,

@@ -9,18 +9,16 @@
 
 /* The predicted cost of a call. */
 struct cs_cost {
-    double seconds;    /* predicted, of the whole call; above 0 and finite */
-    double most;       /* seconds with kernel_us_most for each kernel: not below `seconds` */
-    double decided;    /* seconds with kernel_us_decided, by which tilings are compared */
-    double memory;     /* seconds of all tiles' memory traffic alone */
+    double seconds; /* predicted, of the whole call, with kernel_us_least for each kernel; above 0
+                       and finite */
+    double most;    /* the same with kernel_us_most: not below `seconds` */
+    double decided; /* the same with kernel_us: the best estimate, by which tilings are compared */
+    double memory;  /* seconds of all tiles' memory traffic alone, conversions included */
     double arithmetic; /* seconds of all tiles' waves alone */
-    double launches;   /* the part of `seconds` that kernels and lanes add */
-    double moved;      /* bytes to and from the device's memory */
-    double cached;     /* bytes that L2 serves */
 };
 
-/* Both ends of a predicted time, in seconds or as a multiple of another time: with kernel_us and
- * with kernel_us_most for each kernel. They are equal if the device's ladder is known. */
+/* Both ends of a predicted time, in seconds or as a multiple of another time: with kernel_us_least
+ * and with kernel_us_most for each kernel. They are equal if the device's ladder is known. */
 struct cs_times {
     double least, most;
 };
@@ -44,11 +42,14 @@ struct cs_coefficients {
 extern const struct cs_coefficients cs_cost_defaults;
 
 /* The predicted cost of a plan from cs_plan_cut whose shapes' workspaces are known. A plan without
- * cuts is the untiled call. The profile's ladder replaces coefficients. */
-struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile);
+ * cuts is the untiled call, which requires `required` bytes of workspace (0: unknown). The
+ * profile's ladder replaces coefficients. */
+struct cs_cost cs_cost_of(const struct cs_plan *plan, int64_t required,
+                          const struct cs_profile *profile);
 
 /* Like cs_cost_of, with other coefficients, each within its bounds, and without the ladder. */
-struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
+struct cs_cost cs_cost_with(const struct cs_plan *plan, int64_t required,
+                            const struct cs_profile *profile,
                             const struct cs_coefficients *coefficients);
 
 /* The predicted cost of a call that is not tiled. Its plan requires `required` bytes of workspace.
@@ -62,6 +63,7 @@ struct cs_cost_tiles {
     double launched;  /* tiles; an incomplete one counts as one */
     double workspace; /* bytes of one, with `staged` */
     double staged;    /* bytes of the packed copies of one */
+    double required;  /* bytes of workspace of the untiled call; 0: unknown */
     int lanes;        /* lanes that the tiles run on; 0 means 1 */
     enum cs_relaxation relaxation;
 };

@@ -33,7 +33,8 @@ enum {
     CS_MODE_QUERIES =
         32, /* queries in each search: the application's knobs, others, packed copies ... */
     CS_COMPILED_QUERIES =
-        8, /* instead, if a query may take seconds; fallback plans are never compiled */
+        9, /* instead, if a query may take seconds: enough for a tiling of two axes, which has three
+              times three shapes. Fallback plans are never compiled */
     CS_FALLBACK_QUERIES = 2,
     CS_MAX_QUERIES = 4 * CS_MODE_QUERIES + CS_FALLBACK_QUERIES
 };

@@ -180,6 +180,7 @@ void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
                                         .launched = (double)guess->tiles,
                                         .workspace = guess->each,
                                         .staged = guess->staged,
+                                        .required = (double)guesser->question->required,
                                         .lanes = lanes_of(guesser, &guess->tiling),
                                         .relaxation = guess->tiling.relaxation};
     guess->seconds = corrected_seconds(

@@ -88,7 +88,7 @@ static struct cs_candidate candidate_of(const struct cs_search *search)
         .workspace = plan->workspace,
         .halo = plan->halo,
         .required = search->question->required,
-        .seconds = cs_cost_of(plan, search->question->profile).decided,
+        .seconds = cs_cost_of(plan, search->question->required, search->question->profile).decided,
         .copied = plan->copied,
     };
 }

@@ -82,7 +82,7 @@ static void predict_times(const struct cs *cs, const struct cs_request *request,
     const struct cs_times untiled = cs_cost_times(&whole);
     struct cs_times predicted = untiled;
     if (rewrite && rewrite->plan.shapes > 0) {
-        const struct cs_cost tiled = cs_cost_of(&rewrite->plan, profile);
+        const struct cs_cost tiled = cs_cost_of(&rewrite->plan, request->required, profile);
         predicted = cs_cost_times(&tiled);
     }
     facts->untiled_ns = nanoseconds(untiled.least);

@@ -95,7 +95,7 @@ static void use(const struct cs_problem *problem, int64_t reported)
             if (cs_plan_cut(problem,
                             &(struct cs_tiling){.axis = {(enum cs_axis)axis}, .step = {step, 1}},
                             &plan) == CS_OK)
-                (void)cs_cost_of(&plan, &typical);
+                (void)cs_cost_of(&plan, reported, &typical);
     (void)cs_cost_untiled(problem, reported, &typical);
 }
 

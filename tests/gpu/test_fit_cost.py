@@ -83,7 +83,7 @@ def coefficients_are_found_from_ratios_of_one_axis_and_two():
     with tempfile.TemporaryDirectory() as folder:
         points = measured(folder, profile)
         assert any(len(point["axis"]) == 2 for point in points), "no tiling of two axes"
-        keep = "dram_share,l2_rate,l2_share,strided_rate,tensor_share,lane_us"
+        keep = "dram_share,convert_rate,strided_rate,tensor_share,warp_share,lane_us,filter_tile"
         done, values = fit(folder, {"layers": points}, "--profile", path, "--keep", keep)
     same(done.returncode, 0)
     for name, value in TRUTH.items():

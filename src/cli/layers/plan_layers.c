@@ -60,7 +60,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
         return;
     prediction->halo = plan.halo;
     if (prediction->untiled.least > 0 && cs_plan_build_shapes(&plan, vendor)) {
-        const struct cs_cost cost = cs_cost_of(&plan, profile);
+        const struct cs_cost cost = cs_cost_of(&plan, prediction->offer.workspace, profile);
         prediction->ratio = cs_cost_ratio(cs_cost_times(&cost), prediction->untiled);
     }
 }

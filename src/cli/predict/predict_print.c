@@ -64,7 +64,7 @@ static void print_convolution(const struct cs_prediction *prediction)
     if (prediction->ratio.least > 0)
         printf("\nPredicted time of the tiles: %.2f to %.2f times the untiled time (a model with "
                "%g to %g us per kernel, not measured).\n",
-               prediction->ratio.least, prediction->ratio.most, cs_cost_defaults.kernel_us,
+               prediction->ratio.least, prediction->ratio.most, cs_cost_defaults.kernel_us_least,
                cs_cost_defaults.kernel_us_most);
 }
 

@@ -332,6 +332,14 @@ static int64_t splits_of(const struct cs_engine *engine)
     return splits;
 }
 
+static bool has_clusters(const struct cs_engine *engine)
+{
+    for (int i = 0; i < engine->knobs; i++)
+        if (engine->knob_type[i] == CUDNN_KNOB_TYPE_TILE_CGA_M)
+            return true;
+    return false;
+}
+
 /* The extent of Winograd's tiles. 1 if it is not known, 0 without Winograd. */
 static int winograd_of(unsigned numerical)
 {
@@ -417,6 +425,7 @@ static const struct cs_profile *read_profile(void *ctx)
     choice->profile.engine = (struct cs_engine_traits){
         .known = choice->known,
         .tensor_cores = choice->notes.numerical >> CUDNN_NUMERICAL_NOTE_TENSOR_CORE & 1,
+        .clusters = is_compiled(choice) || has_clusters(&choice->engine),
         .winograd = winograd_of(choice->notes.numerical),
         .splits = splits_of(&choice->engine)};
     return &choice->profile;

@@ -12,15 +12,17 @@ static const char USAGE[] =
     "usage: predict POINTS\n"
     "Reads points from the file, then lines from stdin; answers each of those by one line with "
     "the\n"
-    "predicted seconds of every point. A line is empty or sets coefficients of "
+    "predicted seconds (cs_cost.decided) of every point. A line is empty or sets coefficients of "
     "src/decide/cost.def,\n"
     "NAME=VALUE NAME=VALUE ..., for itself alone.\n"
     "A point is a line of\n"
     "  NAME (of the GPU, without blanks) CAPABILITY MULTIPROCESSORS CLOCK MEMORY_CLOCK BUS_WIDTH "
     "L2\n"
+    "  KNOWN TENSOR_CORES CLUSTERS SPLITS (of the engine; 0 0 0 0: unknown)\n"
     "  fwd|dgrad|wgrad f32|f16|bf16 nchw|nhwc\n"
     "  N C D H W K KD KH KW SD SH SW PD PH PW GROUPS\n"
-    "  AXIS TILES LANES WORKSPACE STEP STEP (- 1 1 W 0 0 for the untiled call; W of all lanes)\n"
+    "  AXIS TILES LANES WORKSPACE STEP STEP REQUIRED (- 1 1 W 0 0 W for the untiled call; W of all "
+    "lanes)\n"
     "AXIS has one or two letters, as in H or ND. A step is the extent of a tile on its axis. 0: "
     "from\n"
     "the number of tiles, for one axis.\n"
@@ -30,13 +32,15 @@ static const char USAGE[] =
 enum {
     LINE = 1024,
     WORD = 64,
-    SHAPE = 16
+    SHAPE = 16,
+    TILES = 6 /* numbers that follow the axis */
 };
 
 struct point {
     struct cs_profile profile;
     bool cut; /* the plan is one */
     struct cs_plan plan;
+    int64_t required;
 };
 
 static struct point *points;
@@ -153,7 +157,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static bool cut(const struct cs_problem *problem, const char *axes, const int64_t numbers[5],
+static bool cut(const struct cs_problem *problem, const char *axes, const int64_t numbers[TILES],
                 struct point *point)
 {
     int64_t tiles = numbers[0], lanes = numbers[1];
@@ -170,6 +174,7 @@ static bool cut(const struct cs_problem *problem, const char *axes, const int64_
         tiling.step[i] = numbers[3 + i] > 0 ? numbers[3 + i] : ceil_div(units, tiles) * unit;
     }
     point->cut = cs_plan_cut(problem, &tiling, &point->plan) == CS_OK && point->plan.tiles == tiles;
+    point->required = numbers[5];
     if (point->cut)
         share_workspace(&point->plan, numbers[2]);
     return true;
@@ -200,17 +205,26 @@ static bool number_of(const char **line, int64_t *number)
 
 static bool read_profile(const char **line, struct cs_profile *profile)
 {
+    int64_t engine[4];
     *profile = (struct cs_profile){.capability = 0};
-    return word_of(line, profile->name) && number_of(line, &profile->capability) &&
-           number_of(line, &profile->multiprocessors) && number_of(line, &profile->clock) &&
-           number_of(line, &profile->memory_clock) && number_of(line, &profile->bus_width) &&
-           number_of(line, &profile->l2);
+    bool read = word_of(line, profile->name) && number_of(line, &profile->capability) &&
+                number_of(line, &profile->multiprocessors) && number_of(line, &profile->clock) &&
+                number_of(line, &profile->memory_clock) && number_of(line, &profile->bus_width) &&
+                number_of(line, &profile->l2);
+    for (int i = 0; i < 4; i++)
+        read = read && number_of(line, &engine[i]);
+    if (read)
+        profile->engine = (struct cs_engine_traits){.known = engine[0] != 0,
+                                                    .tensor_cores = engine[1] != 0,
+                                                    .clusters = engine[2] != 0,
+                                                    .splits = engine[3]};
+    return read;
 }
 
 static bool read_point(const char *line, struct point *point)
 {
     char dir[WORD], dtype[WORD], layout[WORD], axis[WORD];
-    int64_t shape[SHAPE], numbers[5];
+    int64_t shape[SHAPE], numbers[TILES];
     struct cs_problem problem;
     if (!read_profile(&line, &point->profile) || !word_of(&line, dir) || !word_of(&line, dtype) ||
         !word_of(&line, layout))
@@ -220,7 +234,7 @@ static bool read_point(const char *line, struct point *point)
             return false;
     if (!word_of(&line, axis) || !make_problem(dir, dtype, layout, shape, &problem))
         return false;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < TILES; i++)
         if (!number_of(&line, &numbers[i]))
             return false;
     return cut(&problem, axis, numbers, point);
@@ -278,7 +292,8 @@ static bool answer(const char *line)
     for (size_t i = 0; i < count; i++) {
         if (points[i].cut)
             printf("%s%.17g", i ? " " : "",
-                   cs_cost_with(&points[i].plan, &points[i].profile, &use).seconds);
+                   cs_cost_with(&points[i].plan, points[i].required, &points[i].profile, &use)
+                       .decided);
         else
             printf("%snan", i ? " " : "");
     }

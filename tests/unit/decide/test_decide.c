@@ -46,7 +46,9 @@ static double seconds_of(const struct fake *fake, const struct cs_problem *probl
         plan.shape[k].workspace = formula_at(fake, &shape, plan.shape[k].relaxation);
     }
     cs_plan_settle(&plan);
-    return cs_cost_of(&plan, fake->profile ? fake->profile : &typical).decided;
+    return cs_cost_of(&plan, formula_at(fake, problem, CS_SAME_KNOBS),
+                      fake->profile ? fake->profile : &typical)
+        .decided;
 }
 
 static double cost_of(const struct fake *fake, const struct cs_problem *problem,
@@ -223,7 +225,8 @@ static void tiles_of_whole_images_are_found_if_parts_cost_more(void)
         limits.free = 16 * MIB;
         struct cs_decision decision = decide(&fake, &problem, required, fit, &limits);
         double best = 1e9;
-        for (int64_t n = 1; n < images; n++) {
+        for (int64_t tiles = 2; tiles <= images; tiles++) { /* tilings divide an axis evenly */
+            const int64_t n = cs_ceil_div(images, tiles);
             const struct cs_tiling tiling = {.axis = {CS_AXIS_N}, .step = {n, 1}};
             double cost = cost_of(&fake, &problem, &tiling, required * n / images, limits.free);
             best = cost < best ? cost : best;

@@ -55,19 +55,26 @@ enum {
     TILINGS = sizeof tiling / sizeof *tiling
 };
 
-/* Seconds and their upper end, of these for memory, arithmetic and launches; bytes moved and
- * cached. */
+/* Seconds, the best estimate and the upper end; of these for memory and arithmetic. */
 static void put_cost(const struct cs_cost *cost)
 {
-    golden_put(" %.4g %.4g %.4g %.4g %.4g %.5g %.5g,", cost->seconds, cost->most, cost->memory,
-               cost->arithmetic, cost->launches, cost->moved, cost->cached);
+    golden_put(" %.4g %.4g %.4g %.4g %.4g,", cost->seconds, cost->decided, cost->most, cost->memory,
+               cost->arithmetic);
+}
+
+/* The untiled call converts only y. */
+static int64_t y_bytes(const struct cs_problem *problem)
+{
+    int64_t bytes = 0;
+    CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_Y], &bytes), CS_OK);
+    return bytes;
 }
 
 /* The plan's tiles by themselves and as tiles that are all alike. */
 static void put_costs(const struct cs_plan *plan, const struct cs_problem *problem,
                       const struct cs_profile *profile)
 {
-    struct cs_cost cost = cs_cost_of(plan, profile);
+    struct cs_cost cost = cs_cost_of(plan, y_bytes(problem), profile);
     struct cs_problem tile;
     int64_t tiles = 1;
     put_cost(&cost);
@@ -77,6 +84,7 @@ static void put_costs(const struct cs_plan *plan, const struct cs_problem *probl
     const struct cs_cost_tiles alike = {.count = (double)tiles - 0.25,
                                         .launched = (double)tiles,
                                         .workspace = (double)plan->shape[0].workspace,
+                                        .required = (double)y_bytes(problem),
                                         .lanes = plan->tiling.lanes,
                                         .relaxation = plan->tiling.relaxation};
     cost = cs_cost_of_tiles(problem, &tile, &alike, profile);
