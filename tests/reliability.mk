@@ -22,7 +22,7 @@ faults: $(B)/faults/libconvshim.so $(simdev) $(addprefix $(B)/apps/,conv_random 
 # --- fuzzers of more than the parts without cuDNN (the others and the rule: tests/fuzz.mk) ------------------------------
 fuzzed_legacy  := $(addprefix src/intercept/,graph/describe_graph.c graph/graph.c graph/attributes.c graph/json_note.c graph/shadow.c \
                        legacy/describe_legacy.c legacy/oversized_tensor.c) \
-                       $(addprefix src/cudnn/plan/,fusion.c legacy_call.c handle_number.c operation.c)
+                       $(addprefix src/cudnn/plan/,fusion.c legacy_call.c handle_id.c operation.c)
 fuzzed_lists   := $(addprefix src/cli/,layers/summary.c common/variables.c \
                   $(addprefix common/,read_file.c command_line.c json_tree.c table.c))
 fuzzed_layers  := $(fuzzed_lists) $(addprefix src/cli/layers/,layers.c layers_csv.c shape.c)

@@ -20,6 +20,8 @@ struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *requ
                      request->scope, key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
+    if (vendor->profile && !vendor->profile(vendor->ctx)) /* no size is made for a typical GPU */
+        return cs_decide_leave(CS_REASON_UNSEEN, request->required);
     const struct cs_settings settings = cs_decisions_settings(cs);
     const struct cs_decide_call call = {.problem = &request->problem,
                                         .required = request->required,

@@ -4,7 +4,7 @@
 #include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/real.h"
 #include "cudnn/plan/device_profile.h"
-#include "cudnn/plan/handle_number.h"
+#include "cudnn/plan/handle_id.h"
 #include "cudnn/run/device_cuda.h"
 #include "intercept/graph/shadow.h"
 #include "intercept/legacy/oversized_tensor.h"

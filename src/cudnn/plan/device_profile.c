@@ -157,10 +157,9 @@ static struct cs_profile of_device(CUdevice device)
     return profile;
 }
 
-bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *profile)
+bool cs_device_profile_of(const struct cs_target *target, int gpu, struct cs_profile *profile)
 {
     char json[CS_DEVICE_JSON];
-    CUdevice device;
     *profile = (struct cs_profile){.capability = 0};
     if (!target->handle) {
         if (target->device && cs_device_profile_json(target->device, json) > 0) {
@@ -168,8 +167,8 @@ bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *pro
             add_ladder(profile);
             announce_profile(profile);
         }
-    } else if (CS_CU(cuCtxGetDevice, &device) == CUDA_SUCCESS) {
-        *profile = of_device(device);
+    } else if (gpu >= 0) {
+        *profile = of_device(gpu);
     }
     return profile->capability > 0;
 }

@@ -5,6 +5,7 @@
 
 #include "convshim/profile.h"
 #include "cudnn/plan/descriptors.h"
+#include "cudnn/plan/handle_id.h"
 
 enum {
     CS_DEVICE_JSON = 4096 /* bytes of a description, NUL included */
@@ -14,10 +15,11 @@ enum {
  * Returns its length. */
 size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON]);
 
-/* Reads the profile of a target's device. For a handle this is the device of the current context.
- * False, with an empty profile, if the properties are not available. Thread-safe. Each device is
- * read from the driver once, because clock queries may be slow. */
-bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *profile);
+/* Reads the profile of a target's device. For a handle this is the GPU of its identity (`gpu`),
+ * whatever context the calling thread has. False, with an empty profile, if the GPU is
+ * CS_GPU_UNKNOWN or its properties are not available. Thread-safe. Each GPU is read from the driver
+ * once, because clock queries may be slow. */
+bool cs_device_profile_of(const struct cs_target *target, int gpu, struct cs_profile *profile);
 
 /* Sets the function that returns the measured constants for a GPU's name. Profiles contain them
  * from now on. */

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "cudnn/bind/new_attributes.h"
-#include "cudnn/plan/handle_number.h"
 #include <string.h>
 
 enum {
@@ -12,9 +11,10 @@ enum {
 };
 
 void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
-                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle)
+                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle,
+                           struct cs_handle_id id)
 {
-    *choice = (struct cs_engine_choice){.problem = *problem, .target.handle = handle};
+    *choice = (struct cs_engine_choice){.problem = *problem, .target.handle = handle, .id = id};
     memcpy(choice->target.uid, uid, sizeof choice->target.uid);
 }
 
@@ -151,12 +151,7 @@ static int64_t settings_number(const struct cs_target *target)
 
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
 {
-    int64_t device;
-    if (!choice->target.handle)
-        device = device_number(choice->target.device);
-    else
-        device =
-            choice->handle_number ? choice->handle_number : cs_handle_number(choice->target.handle);
+    int64_t device = choice->target.handle ? choice->id.gpu : device_number(choice->target.device);
     return device ^ settings_number(&choice->target);
 }
 

@@ -5,6 +5,7 @@
 #include "convshim/vendor.h"
 #include "cudnn/bind/real.h"
 #include "cudnn/plan/device_profile.h"
+#include "cudnn/plan/handle_id.h"
 
 struct cs_engine_choice {
     struct cs_problem problem;    /* the whole */
@@ -12,16 +13,18 @@ struct cs_engine_choice {
     struct cs_engine engine;      /* the application's */
     struct cs_engine_notes notes; /* notes of the application's engine */
     struct cs_profile profile;    /* profile of the target's device, if it was queried */
-    int64_t handle_number;        /* number of the graph's handle; 0: not queried yet */
+    struct cs_handle_id id;       /* of target.handle */
     bool known;                   /* engine and notes were read */
     bool many; /* plans of other engines for the same graph are made too, and most of them never run
                 */
 };
 
 /* Begins a choice for a described problem and the application's names for its tensors. Plans are
- * made for the handle or, without one, for the device of the descriptor that is read next. */
+ * made with the handle or, without one, for the device of the descriptor that is read next. `id`:
+ * of the handle. */
 void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
-                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle);
+                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle,
+                           struct cs_handle_id id);
 void cs_engine_choice_fini(struct cs_engine_choice *choice);
 
 /* Reads the engine and its settings from an engine configuration. False if cuDNN does not report
@@ -38,8 +41,8 @@ bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDes
  * bits and whose plan can be built. For the legacy API, which names no engine. */
 bool cs_engine_choice_pick(struct cs_engine_choice *choice, unsigned forbidden);
 
-/* Returns a number that differs for different devices and engine settings, for the keys of
- * decisions. */
+/* Returns a number that differs for different GPUs and engine settings, for the keys of decisions.
+ */
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice);
 
 #endif

@@ -2,7 +2,6 @@
  * the whole problem. */
 #include "cudnn/plan/execution_plan.h"
 
-#include "cudnn/plan/handle_number.h"
 #include "cudnn/plan/kept_engine.h"
 #include "cudnn/plan/late_plan.h"
 
@@ -17,11 +16,6 @@ enum {
 static bool is_compiled(const struct cs_engine_choice *choice)
 {
     return choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-}
-
-static int64_t handle_number_of(const struct cs_engine_choice *choice)
-{
-    return choice->handle_number ? choice->handle_number : cs_handle_number(choice->target.handle);
 }
 
 static cudnnBackendDescriptor_t configure_engine(struct cs_descriptor_builder *builder,
@@ -58,7 +52,7 @@ static enum cs_status build_on_kept(const struct cs_engine_choice *choice,
                                     const struct cs_recipe *recipe, void **execution_plan_p,
                                     int64_t *workspace_p)
 {
-    struct cs_kept_engine *kept = cs_kept_engine_take(&recipe->target, handle_number_of(choice),
+    struct cs_kept_engine *kept = cs_kept_engine_take(&recipe->target, choice->id.number,
                                                       &recipe->problem, recipe->engine.index);
     if (!kept)
         return CS_NOMEM;
@@ -372,8 +366,8 @@ static bool read_other(const struct cs_engine_choice *choice,
                        int64_t *required_p)
 {
     void *execution_plan;
-    cs_engine_choice_init(other, &choice->problem, choice->target.uid, choice->target.handle);
-    other->handle_number = choice->handle_number;
+    cs_engine_choice_init(other, &choice->problem, choice->target.uid, choice->target.handle,
+                          choice->id);
     if (!cs_engine_choice_read(other, configuration) || !may_replace(other, choice) ||
         build_configured(choice, &choice->problem, configuration, &execution_plan, required_p) !=
             CS_OK)
@@ -420,7 +414,7 @@ static enum cs_status make_ready(void *ctx, void *execution_plan)
 static const struct cs_profile *read_profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
-    if (!cs_device_profile_of(&choice->target, &choice->profile))
+    if (!cs_device_profile_of(&choice->target, choice->id.gpu, &choice->profile))
         return NULL;
     choice->profile.engine = (struct cs_engine_traits){
         .known = choice->known,

@@ -15,7 +15,7 @@ struct cs_kept_engine {
 };
 
 /* Returns an engine by its index on a problem's graph, and makes it if none is kept. NULL if memory
- * is short. `handle_number` is that of the target's handle (cs_handle_number), because addresses of
+ * is short. `handle_number` is that of the target's handle (cs_handle_id), because addresses of
  * handles are reused. For a target without a handle no engine is kept. */
 struct cs_kept_engine *cs_kept_engine_take(const struct cs_target *target, int64_t handle_number,
                                            const struct cs_problem *problem, int64_t index);

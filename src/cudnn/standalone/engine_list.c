@@ -78,7 +78,7 @@ static bool read_offer(const struct cs_engine_list *list, const struct cs_proble
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *choice,
                        struct cs_ask_offer *offer)
 {
-    cs_engine_choice_init(choice, problem, list->target.uid, NULL);
+    cs_engine_choice_init(choice, problem, list->target.uid, NULL, cs_handle_id(NULL));
     *offer = (struct cs_ask_offer){.workspace = -1};
     if (!cs_engine_choice_read(choice, configuration))
         return false;

@@ -1,9 +1,6 @@
 /* The exported functions that run a convolution of the legacy API. */
-#include "cudnn/plan/handle_number.h"
-#include "cudnn/plan/kept_engine.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/dispatch.h"
-#include "intercept/legacy/plan_cache.h"
 
 /* The three directions differ only in the order of their arguments (directions.def). */
 struct run {
@@ -29,7 +26,7 @@ static int run_handle(struct cs *cs, struct cs_entry_call *call)
         if (cs_legacy_settle(cs, status))
             return status;
     }
-    return cs_legacy_run(cs, what, &status) ? status : run_replay(call);
+    return cs_legacy_run(cs, what, &status) ? status : cs_legacy_lend(cs, what, run_replay(call));
 }
 
 #define CS_DIRECTION(name, way, kind, t1, o1, t2, o2, t3, o3)                                      \
@@ -83,30 +80,5 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
                      .execution.workspace = workspace,
                      .execution.provided = provided,
                      .fusion = &fusion}};
-    return (cudnnStatus_t)cs_intercept(&a.call);
-}
-
-struct destroy {
-    struct cs_entry_call call;
-    cudnnHandle_t handle;
-};
-
-static int destroy_replay(struct cs_entry_call *call)
-{
-    return (int)CS_REAL(cudnnDestroy, CS_ARGS(struct destroy, call)->handle);
-}
-
-static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
-{
-    (void)cs;
-    cs_plan_cache_forget(CS_ARGS(struct destroy, call)->handle);
-    cs_kept_engine_forget();
-    cs_handle_retire(CS_ARGS(struct destroy, call)->handle);
-    return destroy_replay(call);
-}
-
-CS_EXPORT cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
-{
-    struct destroy a = {{destroy_replay, destroy_handle}, handle};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }

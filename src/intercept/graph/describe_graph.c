@@ -1,7 +1,7 @@
 /* Turns a finalized operation graph into a problem, and a variant pack into addresses. */
 #include "intercept/graph/describe_graph.h"
 
-#include "cudnn/plan/handle_number.h"
+#include "cudnn/plan/handle_id.h"
 #include "cudnn/plan/operation.h"
 #include <stdlib.h>
 #include <string.h>
@@ -305,7 +305,7 @@ struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow)
     atomic_init(&graph->references, 1);
     graph->convolution = attributes->convolution;
     graph->handle = attributes->handle;
-    graph->handle_number = cs_handle_number(attributes->handle);
+    graph->id = cs_handle_id(attributes->handle);
     if (graph->convolution)
         graph->reason = problem_of(attributes, graph);
     return graph;

@@ -6,7 +6,7 @@
 #define CS_INTERCEPT_GRAPH_GRAPH_H
 
 #include "convshim/problem.h"
-#include "cudnn/bind/real.h"
+#include "cudnn/plan/handle_id.h"
 #include <stdatomic.h>
 
 struct cs_graph {
@@ -17,7 +17,7 @@ struct cs_graph {
     struct cs_problem problem;
     int64_t uid[CS_MAX_TENSORS]; /* the application's names for the tensors of `problem` */
     cudnnHandle_t handle;        /* NULL: planned by device properties */
-    int64_t handle_number; /* number of `handle` when the graph was finalized; 0: not queried */
+    struct cs_handle_id id;      /* of `handle` when the graph was finalized */
 };
 
 /* Adds a reference. NULL returns NULL. */

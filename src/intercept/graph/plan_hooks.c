@@ -64,9 +64,9 @@ static struct cs_verdict judge_plan(struct cs *cs, const struct cs_shadow *plan)
     /* The plan's handle is used, because the graph's may have been destroyed, and a loaded plan's
      * graph has none. */
     bool own = plan->plan.handle && (plan->graph->handle || plan->plan.held > 0);
-    cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid,
-                          own ? plan->plan.handle : plan->graph->handle);
-    choice.handle_number = plan->graph->handle_number;
+    cudnnHandle_t handle = own ? plan->plan.handle : plan->graph->handle;
+    cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid, handle,
+                          own ? cs_handle_id(handle) : plan->graph->id);
     choice.many = atomic_exchange_explicit(&plan->graph->planned, true, memory_order_relaxed);
     if (workspace_required(plan->descriptor, &required) &&
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
@@ -100,8 +100,7 @@ int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configurat
     struct cs_engine_choice choice;
     if (!graph || !graph->convolution || graph->reason != CS_REASON_NONE)
         return reported;
-    cs_engine_choice_init(&choice, &graph->problem, graph->uid, graph->handle);
-    choice.handle_number = graph->handle_number;
+    cs_engine_choice_init(&choice, &graph->problem, graph->uid, graph->handle, graph->id);
     if (cs_engine_choice_read(&choice, configuration->descriptor)) {
         struct cs_request request = request_of(&choice, required);
         struct cs_vendor vendor = cs_execution_plan_vendor(&choice);

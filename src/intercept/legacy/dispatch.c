@@ -26,7 +26,7 @@ static struct cs_verdict judge_call(struct cs *cs, const struct cs_legacy_call *
                                     int64_t limit)
 {
     struct cs_engine_choice choice;
-    cs_engine_choice_init(&choice, problem, tensor_uid, call->handle);
+    cs_engine_choice_init(&choice, problem, tensor_uid, call->handle, cs_handle_id(call->handle));
     struct cs_request request = {.problem = *problem,
                                  .engine = {.index = -1},
                                  .required = required,
@@ -50,8 +50,8 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
 {
     struct cs_engine_choice choice;
     void *execution_plan;
-    cs_engine_choice_init(&choice, problem, tensor_uid,
-                          call->handle); /* engine 0 if no engine is chosen */
+    cs_engine_choice_init(&choice, problem, tensor_uid, call->handle, cs_handle_id(call->handle));
+    /* Engine 0 if no engine is chosen. */
     (void)cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute));
     struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
     *required_p = 0;
@@ -296,7 +296,7 @@ bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call
 
 bool cs_legacy_settle(struct cs *cs, int status)
 {
-    if (is_refused(status) && !cs_query_filter_empty())
+    if (is_refused(status))
         return false;
     cs_flow_pass(cs, NULL, CS_REASON_SMALL);
     return true;
@@ -311,9 +311,8 @@ static bool is_complete(const struct cs_legacy_call *call)
            (call->fusion ? call->fusion->alpha2 : run->beta);
 }
 
-/* Returns the entry of the workspace query that preceded a call, from the call without its scales
- * and fused operations, which queries lack. NULL if the call was not queried, or if the full
- * required size was reported. */
+/* Returns the entry of the workspace query for a call, from the call without its scales and fused
+ * operations, which queries lack. NULL if the full required size is reported for it. */
 static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs_legacy_call *call)
 {
     struct cs_problem problem;
@@ -321,34 +320,31 @@ static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs
     struct cs_legacy_call query = *call;
     query.fusion = NULL;
     query.execution = (struct cs_legacy_execution){.alpha = NULL};
-    if (cs_oversized_tensor_in(&query) || !cs_query_filter_has(&query) ||
+    if (cs_oversized_tensor_in(&query) ||
         cs_describe_legacy(&query, &problem, &none) != CS_REASON_NONE)
         return NULL;
     const struct cs_plan_cache_entry *entry = entry_of(cs, &query, &problem, -1, 0);
     return entry && entry->verdict.rewrite ? entry : NULL;
 }
 
-/* Runs an untiled call in scratch of the library, if it provides at least the reported workspace
- * but less than cuDNN requires. False for other calls, and if no scratch is available. */
-static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
-                     int *status_p)
+int cs_legacy_lend(struct cs *cs, const struct cs_legacy_call *call, int status)
 {
     struct cs_legacy_call lent = *call;
     struct cs_lease lease;
     cudaStream_t stream;
-    if (match->entry && provided_by(call) >= match->entry->required)
-        return false;
+    if (!is_refused(status) || !is_complete(call))
+        return status;
     const struct cs_plan_cache_entry *query = query_of(cs, call);
     if (!query || provided_by(call) < query->verdict.reported ||
         provided_by(call) >= query->required ||
         CS_REAL(cudnnGetStream, call->handle, &stream) != CUDNN_STATUS_SUCCESS ||
         !cs_exec_lend(&cs->exec, stream, query->required, &lease))
-        return false;
+        return status;
     lent.execution.workspace = lease.memory;
     lent.execution.provided = (size_t)query->required;
-    *status_p = (int)cs_legacy_call_run(&lent);
+    status = (int)cs_legacy_call_run(&lent);
     cs_exec_take_back(&cs->exec, stream, &lease);
-    return true;
+    return status;
 }
 
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
@@ -372,7 +368,7 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     if (entry)
         cs_flow_watch(cs, &entry->verdict, found.reason, &found.problem, &found.addresses);
     cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
-    return run_lent(cs, call, &found, status_p);
+    return false;
 }
 
 bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p)

@@ -27,13 +27,18 @@ bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call);
 
 /* Counts such an execution as passed on. Returns false if cuDNN has refused it, perhaps because a
- * smaller size was reported for another shape. Then the caller calls cs_legacy_run. */
+ * smaller size was reported for it, in this process or another. Then the caller calls
+ * cs_legacy_run. */
 bool cs_legacy_settle(struct cs *cs, int status);
 
-/* Runs a call as tiles in the workspace that it provides. A call that is not tiled is counted as
- * passed on. It runs here, in scratch of the library, if it provides at least the size that a query
- * reported but less than cuDNN requires. False for all others: the caller passes the call on. */
+/* Runs a call as tiles in the workspace that it provides. False if the call is not tiled: it is
+ * counted as passed on, the caller passes it on, and then calls cs_legacy_lend. */
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p);
+
+/* Runs a call that cuDNN has refused with `status` again in scratch of the library, if the call
+ * provides at least the size that is reported for it, but less than cuDNN requires. Returns the
+ * status of that run, or `status`. */
+int cs_legacy_lend(struct cs *cs, const struct cs_legacy_call *call, int status);
 
 /* Runs a call once as tiles in the provided workspace, to be timed. The call is not counted. False
  * if it is not tiled: then no work was started. */

@@ -3,7 +3,6 @@
 #include "cudnn/plan/engine_choice.h"
 
 #include "base/hash.h"
-#include "cudnn/plan/handle_number.h"
 #include "recorded_cudnn.h"
 #include "sample_problem.h"
 
@@ -15,7 +14,8 @@ static void start(void *handle)
     static const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
     const struct cs_problem problem = rows(CS_FORWARD, 1);
     recorded_start();
-    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)handle);
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)handle,
+                          cs_handle_id((cudnnHandle_t)handle));
     CHECK(choice.target.handle == handle && choice.target.uid[2] == 'y');
     CHECK_INT(choice.problem.tensor[CS_X].dims[CS_H], 64);
     CHECK(!choice.known && !choice.target.device);
@@ -153,8 +153,8 @@ static void first_offer_is_picked_if_allowed(void)
     CHECK(!cs_engine_choice_pick(&choice, 1));
 }
 
-/* The number of the handle, with a bit or more of each setting. */
-static void a_scope_is_made_of_handle_and_settings(void)
+/* The GPU of the handle, with a bit or more of each setting. */
+static void a_scope_is_made_of_gpu_and_settings(void)
 {
     static const struct {
         int32_t sm_count, shared_memory;
@@ -167,14 +167,14 @@ static void a_scope_is_made_of_handle_and_settings(void)
                  {3, 5, true, UINT64_C(3) << 33 | 11}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start(handles);
-        choice.handle_number = 500;
+        choice.id.gpu = 500;
         choice.target.settings.sm_count = cases[i].sm_count;
         choice.target.settings.shared_memory = cases[i].shared_memory;
         choice.target.settings.no_clusters = cases[i].no_clusters;
         CHECK_INT(cs_engine_choice_scope(&choice), 500 ^ (int64_t)cs_hash_spread(cases[i].word));
     }
     start(NULL);
-    choice.handle_number = 500; /* without a handle it is the device that counts */
+    choice.id.gpu = 500; /* without a handle it is the device that counts */
     choice.target.device = &cudnn.descriptor[cudnn.made++];
     cudnn.device = "";
     CHECK_INT(cs_engine_choice_scope(&choice), 0);
@@ -183,14 +183,20 @@ static void a_scope_is_made_of_handle_and_settings(void)
     choice.target.device = NULL;
 }
 
-/* The address of a destroyed handle is used again, for another device. */
+/* The address of a destroyed handle is used again, for another GPU. */
 static void reused_handle_address_gets_a_new_scope(void)
 {
+    cudnnHandle_t handle = (cudnnHandle_t)(void *)handles;
+    cs_handle_created(handle, 0);
     start(handles);
     int64_t before = cs_engine_choice_scope(&choice);
+    start(handles);
     CHECK_INT(cs_engine_choice_scope(&choice), before);
-    cs_handle_retire((cudnnHandle_t)(void *)handles);
+    cs_handle_retire(handle);
+    cs_handle_created(handle, 1);
+    start(handles);
     CHECK(cs_engine_choice_scope(&choice) != before);
+    cs_handle_retire(handle);
 }
 
 int main(void)
@@ -202,7 +208,7 @@ int main(void)
     TEST(unreadable_engine_is_unknown);
     TEST(the_first_engine_that_may_be_is_picked);
     TEST(first_offer_is_picked_if_allowed);
-    TEST(a_scope_is_made_of_handle_and_settings);
+    TEST(a_scope_is_made_of_gpu_and_settings);
     TEST(reused_handle_address_gets_a_new_scope);
     return REPORT();
 }

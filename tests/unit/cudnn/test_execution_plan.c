@@ -27,7 +27,8 @@ static void start(void)
     static const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
     const struct cs_problem problem = rows(CS_FORWARD, 1);
     recorded_start();
-    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)handle);
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)handle,
+                          (struct cs_handle_id){1, 0});
     choice.engine =
         (struct cs_engine){.index = INDEX, .knobs = 2, .knob_type = {4, 2}, .knob_value = {1, 8}};
     choice.notes = (struct cs_engine_notes){NUMERICAL(FFT), 1u << NATIVE};
@@ -478,7 +479,8 @@ static bool look(void *to, const struct cs_engine *engine, int64_t required,
     int64_t bytes;
     const struct cs_engine_choice *other = of->ctx;
     CHECK(to == &looked);
-    CHECK_INT(other->handle_number, choice.handle_number);
+    CHECK_INT(other->id.number, choice.id.number);
+    CHECK_INT(other->id.gpu, choice.id.gpu);
     int64_t word[CS_PROBLEM_WORDS], own_word[CS_PROBLEM_WORDS];
     int words = cs_problem_words(&other->problem, word);
     CHECK_INT(words, cs_problem_words(&choice.problem, own_word));
@@ -503,7 +505,7 @@ static void offer_others(void)
 {
     start();
     memset(&looked, 0, sizeof looked);
-    choice.handle_number = 77;
+    choice.id = (struct cs_handle_id){77, 3};
     choice.notes.numerical = NUMERICAL(TENSOR_CORE) | NUMERICAL(FFT);
     offer(0, (struct offer){.engine.index = 1, .numerical = NUMERICAL(WINOGRAD)});
     offer(0, (struct offer){.engine.index = 2, .numerical = NUMERICAL(FFT)});

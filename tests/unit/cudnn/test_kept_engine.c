@@ -1,9 +1,9 @@
-/* Numbers of handles, and engines that are kept by all their inputs. Both are right even without
+/* Identities of handles, and engines that are kept by all their inputs. Both are right even without
  * memory. */
 #include "cudnn/plan/kept_engine.h"
 
 #include "base/lock.h"
-#include "cudnn/plan/handle_number.h"
+#include "cudnn/plan/handle_id.h"
 #include "heap.h"
 #include "recorded_cudnn.h"
 #include "sample_problem.h"
@@ -24,7 +24,7 @@ static void numbers_are_unique(void)
     static int64_t number[HANDLES];
     struct rng rng = {SEED};
     int64_t most = 0;
-    CHECK_INT(cs_handle_number(NULL), 0);
+    CHECK_INT(cs_handle_id(NULL).number, 0);
     for (int turn = 0; turn < 20 * HANDLES; turn++) {
         int64_t i = rng_between(&rng, 0, HANDLES - 1);
         if (rng_between(&rng, 0, 3) == 0) {
@@ -32,7 +32,7 @@ static void numbers_are_unique(void)
             number[i] = 0;
             continue;
         }
-        int64_t now = cs_handle_number(handle_at(i));
+        int64_t now = cs_handle_id(handle_at(i)).number;
         if (number[i] != 0)
             CHECK_INT(now, number[i]);
         else
@@ -42,8 +42,28 @@ static void numbers_are_unique(void)
     }
     for (int i = 0; i < HANDLES; i++)
         cs_handle_retire(handle_at(i));
-    CHECK_INT(cs_handle_number(handle_at(0)), most + 1);
+    CHECK_INT(cs_handle_id(handle_at(0)).number, most + 1);
     cs_handle_retire(handle_at(0));
+}
+
+/* The GPU is that of the creation, whatever the caller's context is. */
+static void the_gpu_of_a_handle_is_noted_when_it_is_created(void)
+{
+    cs_handle_created(handle_at(1), 3);
+    cs_handle_created(handle_at(2), 0);
+    CHECK_INT(cs_handle_id(handle_at(1)).gpu, 3);
+    CHECK_INT(cs_handle_id(handle_at(2)).gpu, 0);
+    CHECK_INT(cs_handle_id(handle_at(5)).gpu, CS_GPU_UNKNOWN);
+    CHECK_INT(cs_handle_id(NULL).gpu, CS_GPU_UNKNOWN);
+    const int64_t number = cs_handle_id(handle_at(1)).number;
+    cs_handle_created(handle_at(1), 2); /* the end of the first one was not seen */
+    CHECK_INT(cs_handle_id(handle_at(1)).gpu, 2);
+    CHECK(cs_handle_id(handle_at(1)).number > number);
+    cs_handle_retire(handle_at(1));
+    CHECK_INT(cs_handle_id(handle_at(1)).gpu, CS_GPU_UNKNOWN);
+    cs_handle_retire(handle_at(1));
+    cs_handle_retire(handle_at(2));
+    cs_handle_retire(handle_at(5));
 }
 
 /* A thread that claims to hold the innermost lock breaks the order with every other lock that it
@@ -60,9 +80,9 @@ static void numbers_are_given_under_the_lock(void)
 {
     int faults = 0;
     locks_since(&faults);
-    int64_t number = cs_handle_number(handle_at(1));
+    int64_t number = cs_handle_id(handle_at(1)).number;
     CHECK_INT(locks_since(&faults), 2);
-    CHECK_INT(cs_handle_number(handle_at(1)), number);
+    CHECK_INT(cs_handle_id(handle_at(1)).number, number);
     CHECK_INT(locks_since(&faults), 1);
     cs_handle_retire(handle_at(1));
     CHECK_INT(locks_since(&faults), 1);
@@ -196,17 +216,17 @@ static void without_memory_no_engine_is_kept(void)
 #ifdef HEAP_REFUSES
     start();
     heap_left = 0;
-    int64_t once = cs_handle_number(handle_at(3));
+    int64_t once = cs_handle_id(handle_at(3)).number;
     heap_left = 0;
-    CHECK(cs_handle_number(handle_at(3)) > once);
+    CHECK(cs_handle_id(handle_at(3)).number > once);
     heap_left = 0;
     CHECK(cs_kept_engine_take(&target, 5, &problem, 62) == NULL);
     heap_left = -1;
     CHECK_INT(cudnn.alive, 0);
-    int64_t number = cs_handle_number(handle_at(3));
+    int64_t number = cs_handle_id(handle_at(3)).number;
     CHECK(number > once + 1);
     heap_left = 0;
-    CHECK_INT(cs_handle_number(handle_at(3)), number);
+    CHECK_INT(cs_handle_id(handle_at(3)).number, number);
     heap_left = -1;
     cs_handle_retire(handle_at(3));
 #endif
@@ -216,6 +236,7 @@ int main(void)
 {
     heap_watch();
     TEST(numbers_are_unique);
+    TEST(the_gpu_of_a_handle_is_noted_when_it_is_created);
     TEST(numbers_are_given_under_the_lock);
     TEST(engines_are_separate_by_all_inputs);
     TEST(kept_engine_is_exclusive);

@@ -4,7 +4,7 @@
 #include "cudnn/plan/late_plan.h"
 
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/plan/handle_number.h"
+#include "cudnn/plan/handle_id.h"
 #include "cudnn/plan/kept_engine.h"
 #include "heap.h"
 #include "sample_problem.h"
@@ -291,7 +291,8 @@ static void plans_are_finalized_when_they_are_taken(void)
     struct cs_engine_choice choice;
     void *tile = NULL, *fallback = NULL;
     int64_t workspace;
-    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first,
+                          cs_handle_id((cudnnHandle_t)(void *)first));
     choice.notes.behaviour = 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
     struct cs_vendor plans = cs_execution_plan_vendor(&choice);
     CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
@@ -324,7 +325,8 @@ static void engines_of_many_plans_share_one_graph(void)
     struct cs_engine_choice choice;
     void *plan[3];
     int64_t workspace;
-    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first,
+                          cs_handle_id((cudnnHandle_t)(void *)first));
     choice.many = true;
     for (int i = 0; i < 3; i++) {
         struct cs_vendor plans = cs_execution_plan_vendor(&choice);

@@ -102,7 +102,8 @@ static void start(void)
     driver = (struct cs_driver){.cuCtxGetCurrent = current_context,
                                 .cuMemcpy3DAsync_v2 = start_copy,
                                 .cuThreadExchangeStreamCaptureMode = exchange_mode};
-    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)handle);
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)handle,
+                          (struct cs_handle_id){1, 0});
 }
 
 static struct cs_rewrite rewrite;

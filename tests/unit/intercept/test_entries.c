@@ -48,6 +48,7 @@ static uintptr_t record(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uint
     ENTRY(cudnnConvolutionBackwardFilter, 13)                                                      \
     ENTRY(cudnnConvolutionBiasActivationForward, 18)                                               \
     ENTRY(cudnnConvolutionForward, 13)                                                             \
+    ENTRY(cudnnCreate, 1)                                                                          \
     ENTRY(cudnnDestroy, 1)                                                                         \
     ENTRY(cudnnDestroyTensorDescriptor, 1)                                                         \
     ENTRY(cudnnFindConvolutionBackwardDataAlgorithm, 8)                                            \

@@ -190,6 +190,7 @@ static void start(void)
                                 .cuEventRecord = record_event,
                                 .cuEventSynchronize = wait_event,
                                 .cuEventElapsedTime = time_between};
+    know_gpu(handle);
     /* Another convolution each time, because decisions are remembered. */
     x = packed(N, 8 + turn, EXTENT, EXTENT);
     y = packed(N, 16, EXTENT, EXTENT);

@@ -153,6 +153,7 @@ static void start(int64_t index)
     cudnn.own = (struct offer){.engine.index = index, .workspace = WHOLE};
     cudnn.offer[2][cudnn.offers[2]++] = (struct offer){.workspace = 0}; /* engine 0 */
     cudnn.tells_workspace = true;
+    know_gpu(handle);
     executed = fails_at = 0;
     untiled = false;
     counted_start();
